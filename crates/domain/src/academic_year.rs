@@ -1,0 +1,55 @@
+//! Academic years, named by the calendar year in which they begin.
+
+use chrono::{Datelike as _, Months, NaiveDate};
+
+/// The month in which an academic year begins.
+const FIRST_MONTH: u32 = 8;
+
+/// The academic year that contains the day: year Y runs from 1 August Y to 31 July Y + 1.
+#[must_use]
+pub fn of(day: NaiveDate) -> i32 {
+    if day.month() >= FIRST_MONTH { day.year() } else { day.year() - 1 }
+}
+
+/// The academic year of a training: that of its start, else that of a month from today.
+#[must_use]
+pub fn of_start(start: Option<NaiveDate>, today: NaiveDate) -> i32 {
+    of(start.unwrap_or_else(|| today.checked_add_months(Months::new(1)).unwrap_or(today)))
+}
+
+/// The day so many calendar years before; 29 February becomes 28 February where there is none.
+#[must_use]
+pub fn years_before(day: NaiveDate, years: u32) -> NaiveDate {
+    day.checked_sub_months(Months::new(years * 12)).unwrap_or(NaiveDate::MIN)
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn day(text: &str) -> NaiveDate {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn an_academic_year_begins_on_the_first_of_august() {
+        assert_eq!(of(day("2026-07-31")), 2025);
+        assert_eq!(of(day("2026-08-01")), 2026);
+        assert_eq!(of(day("2026-12-31")), 2026);
+        assert_eq!(of(day("2027-01-01")), 2026);
+    }
+
+    #[test]
+    fn without_a_start_the_year_is_that_of_a_month_from_today() {
+        assert_eq!(of_start(None, day("2026-06-30")), 2025);
+        assert_eq!(of_start(None, day("2026-07-01")), 2026);
+        assert_eq!(of_start(Some(day("2020-09-01")), day("2026-07-01")), 2020);
+    }
+
+    #[test]
+    fn years_before_a_leap_day_end_in_february() {
+        assert_eq!(years_before(day("2028-02-29"), 16), day("2012-02-29"));
+        assert_eq!(years_before(day("2028-02-29"), 10), day("2018-02-28"));
+    }
+}

@@ -1,0 +1,41 @@
+//! The canonical model of the Trainee Register.
+//!
+//! Everything that is true of a trainee's record in every version of the API stands here: what its
+//! fields are ([`trainee`], [`placement`], [`degree`], [`transition`]), which codes exist
+//! ([`lists`]), which values may stand together ([`rules`]), which state may follow which
+//! ([`lifecycle`]) and what follows from what was sent ([`derivation`]).
+//!
+//! It is pure: the date, the caller and everything that was looked up come in as arguments. It
+//! deliberately knows no JSON, no HTTP, no database and no version of the API.
+
+pub mod academic_year;
+pub mod candidate;
+pub mod decide;
+pub mod degree;
+pub mod derivation;
+pub mod dictionary;
+pub mod duplicate;
+pub mod field_set;
+pub mod lifecycle;
+pub mod lists;
+pub mod organisations;
+pub mod placement;
+pub mod problem;
+pub mod rules;
+
+pub mod trainee;
+pub mod transition;
+pub mod value;
+
+pub use candidate::{Candidate, Sent};
+pub use degree::{Degree, DegreeField};
+pub use dictionary::{Change, FieldInfo, Record, RecordField};
+pub use field_set::FieldSet;
+pub use lifecycle::{Action, State};
+pub use lists::{List, Lists};
+pub use placement::{Placement, PlacementField};
+pub use problem::{Field, Notice, Path, Problem, ProblemKind};
+pub use rules::{Context, Rule, Rules, Terms};
+pub use trainee::{Trainee, TraineeField};
+pub use transition::{Deferral, DeferralField, Recommendation, RecommendationField, Withdrawal, WithdrawalField};
+pub use value::{Input, Kind, Value};

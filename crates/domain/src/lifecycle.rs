@@ -1,0 +1,304 @@
+//! Which state may follow which: the one place that says so (contract, section 3).
+
+use std::fmt;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use crate::value::{Kind, Typed, Value};
+
+/// Where a trainee's record stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum State {
+    /// Work in progress of an import; never shown and never made by the API.
+    Draft,
+    /// Registered, without a teacher reference number.
+    SubmittedForTrn,
+    /// Registered, with a teacher reference number.
+    TrnReceived,
+    /// The training is paused.
+    Deferred,
+    /// The trainee has left the training.
+    Withdrawn,
+    /// The provider says that the standards are met.
+    RecommendedForAward,
+    /// QTS or EYTS has been granted.
+    Awarded,
+}
+
+impl State {
+    /// All states.
+    pub const ALL: [Self; 7] = [
+        Self::Draft,
+        Self::SubmittedForTrn,
+        Self::TrnReceived,
+        Self::Deferred,
+        Self::Withdrawn,
+        Self::RecommendedForAward,
+        Self::Awarded,
+    ];
+
+    /// The names that the API shows.
+    pub const NAMES: &'static [&'static str] = &[
+        Self::SubmittedForTrn.name(),
+        Self::TrnReceived.name(),
+        Self::Deferred.name(),
+        Self::Withdrawn.name(),
+        Self::RecommendedForAward.name(),
+        Self::Awarded.name(),
+    ];
+
+    /// The state's name on the wire and in storage.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::SubmittedForTrn => "submitted_for_trn",
+            Self::TrnReceived => "trn_received",
+            Self::Deferred => "deferred",
+            Self::Withdrawn => "withdrawn",
+            Self::RecommendedForAward => "recommended_for_award",
+            Self::Awarded => "awarded",
+        }
+    }
+
+    /// Whether the training is over, one way or the other: recommended, withdrawn or awarded.
+    #[must_use]
+    pub const fn is_finished(self) -> bool {
+        match self {
+            Self::RecommendedForAward | Self::Withdrawn | Self::Awarded => true,
+            Self::Draft | Self::SubmittedForTrn | Self::TrnReceived | Self::Deferred => false,
+        }
+    }
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// A name that is no state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("not the name of a state")]
+pub struct UnknownState;
+
+impl FromStr for State {
+    type Err = UnknownState;
+
+    fn from_str(name: &str) -> Result<Self, UnknownState> {
+        Self::ALL.into_iter().find(|state| state.name() == name).ok_or(UnknownState)
+    }
+}
+
+impl Typed for State {
+    const KIND: Kind = Kind::Text;
+
+    fn view(&self) -> Value<'_> {
+        Value::text(self.name())
+    }
+}
+
+/// Something that is done to a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// A provider changes the record, a placement or a degree.
+    Update,
+    /// A provider defers the trainee.
+    Defer,
+    /// A provider recommends the trainee for the award.
+    Recommend,
+    /// A provider withdraws the trainee.
+    Withdraw,
+    /// The registry issues a teacher reference number.
+    IssueTrn,
+    /// The registry confirms the award.
+    Award,
+    /// An operator brings a deferred trainee back.
+    Reinstate,
+    /// An operator returns a recommendation.
+    ReturnRecommendation,
+    /// An operator undoes a withdrawal.
+    UndoWithdrawal {
+        /// The state before the withdrawal.
+        previous: Undone,
+    },
+    /// An operator takes the record out of lists, reads and duplicate checks.
+    Discard,
+}
+
+/// A state in which a withdrawal can have found a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Undone {
+    /// It was submitted for a teacher reference number.
+    SubmittedForTrn,
+    /// It had one.
+    TrnReceived,
+    /// It was deferred.
+    Deferred,
+}
+
+impl Action {
+    /// All actions.
+    pub const ALL: [Self; 12] = [
+        Self::Update,
+        Self::Defer,
+        Self::Recommend,
+        Self::Withdraw,
+        Self::IssueTrn,
+        Self::Award,
+        Self::Reinstate,
+        Self::ReturnRecommendation,
+        Self::UndoWithdrawal { previous: Undone::SubmittedForTrn },
+        Self::UndoWithdrawal { previous: Undone::TrnReceived },
+        Self::UndoWithdrawal { previous: Undone::Deferred },
+        Self::Discard,
+    ];
+
+    /// The action as a verb.
+    #[must_use]
+    pub const fn verb(self) -> &'static str {
+        match self {
+            Self::Update => "update",
+            Self::Defer => "defer",
+            Self::Recommend => "recommend",
+            Self::Withdraw => "withdraw",
+            Self::IssueTrn => "issue a TRN for",
+            Self::Award => "award",
+            Self::Reinstate => "reinstate",
+            Self::ReturnRecommendation => "return the recommendation of",
+            Self::UndoWithdrawal { .. } => "undo the withdrawal of",
+            Self::Discard => "discard",
+        }
+    }
+}
+
+/// The action cannot be done in this state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("cannot {} a trainee in state {state}", action.verb())]
+pub struct TransitionError {
+    /// The action that was asked for.
+    pub action: Action,
+    /// The state of the record.
+    pub state: State,
+}
+
+/// The state after an action.
+///
+/// `has_trn` says whether the record has a teacher reference number, which decides where a record
+/// goes that comes back to the training.
+///
+/// # Errors
+///
+/// [`TransitionError`] when the action cannot be done in this state.
+pub const fn next(state: State, action: Action, has_trn: bool) -> Result<State, TransitionError> {
+    use State::{Awarded, Deferred, Draft, RecommendedForAward, SubmittedForTrn, TrnReceived, Withdrawn};
+    let in_training = if has_trn { TrnReceived } else { SubmittedForTrn };
+    match (action, state) {
+        (
+            Action::Update | Action::Discard,
+            SubmittedForTrn | TrnReceived | Deferred | Withdrawn,
+        )
+        | (Action::Update, RecommendedForAward | Awarded)
+        | (Action::Discard, Draft)
+        | (Action::IssueTrn, TrnReceived | Deferred | Withdrawn | RecommendedForAward) => Ok(state),
+
+        (Action::Defer, SubmittedForTrn | TrnReceived) => Ok(Deferred),
+        (Action::Recommend, SubmittedForTrn | TrnReceived) => Ok(RecommendedForAward),
+        (Action::Withdraw, SubmittedForTrn | TrnReceived | Deferred) => Ok(Withdrawn),
+        (Action::IssueTrn, SubmittedForTrn) => Ok(TrnReceived),
+        (Action::Award, RecommendedForAward) if has_trn => Ok(Awarded),
+        (Action::Reinstate, Deferred) | (Action::ReturnRecommendation, RecommendedForAward) => Ok(in_training),
+        (Action::UndoWithdrawal { previous }, Withdrawn) => Ok(match previous {
+            // A number that was issued meanwhile is not lost.
+            Undone::SubmittedForTrn | Undone::TrnReceived => in_training,
+            Undone::Deferred => Deferred,
+        }),
+
+        (Action::Update | Action::IssueTrn, Draft)
+        | (Action::IssueTrn, Awarded)
+        | (Action::Discard, RecommendedForAward | Awarded)
+        | (Action::Defer | Action::Recommend, Draft | Deferred | Withdrawn | RecommendedForAward | Awarded)
+        | (Action::Withdraw, Draft | Withdrawn | RecommendedForAward | Awarded)
+        | (
+            Action::Award,
+            Draft | SubmittedForTrn | TrnReceived | Deferred | Withdrawn | RecommendedForAward | Awarded,
+        )
+        | (
+            Action::Reinstate,
+            Draft | SubmittedForTrn | TrnReceived | Withdrawn | RecommendedForAward | Awarded,
+        )
+        | (
+            Action::ReturnRecommendation,
+            Draft | SubmittedForTrn | TrnReceived | Deferred | Withdrawn | Awarded,
+        )
+        | (
+            Action::UndoWithdrawal { .. },
+            Draft | SubmittedForTrn | TrnReceived | Deferred | RecommendedForAward | Awarded,
+        ) => Err(TransitionError { action, state }),
+    }
+}
+
+/// The table of states and actions, in Markdown, as the documents and the snapshot show it.
+#[must_use]
+pub fn table() -> String {
+    use std::fmt::Write as _;
+    let mut table = String::from("| action | TRN |");
+    for state in State::ALL {
+        let _ = write!(table, " {state} |");
+    }
+    table.push_str("\n|---|---|");
+    table.push_str(&"---|".repeat(State::ALL.len()));
+    for action in Action::ALL {
+        for has_trn in [false, true] {
+            let name = match action {
+                Action::UndoWithdrawal { previous } => format!("undo a withdrawal from {previous:?}"),
+                Action::Update
+                | Action::Defer
+                | Action::Recommend
+                | Action::Withdraw
+                | Action::IssueTrn
+                | Action::Award
+                | Action::Reinstate
+                | Action::ReturnRecommendation
+                | Action::Discard => action.verb().to_owned(),
+            };
+            let _ = write!(table, "\n| {name} | {} |", if has_trn { "yes" } else { "no" });
+            for state in State::ALL {
+                match next(state, action, has_trn) {
+                    Ok(after) => {
+                        let _ = write!(table, " {after} |");
+                    }
+                    Err(_) => table.push_str(" - |"),
+                }
+            }
+        }
+    }
+    table.push('\n');
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_of_states_are_read_back() {
+        for state in State::ALL {
+            assert_eq!(state.name().parse(), Ok(state));
+        }
+        assert_eq!("Deferred".parse::<State>(), Err(UnknownState));
+    }
+
+    #[test]
+    fn a_withdrawn_trainee_cannot_be_withdrawn_again() {
+        let refused = next(State::Withdrawn, Action::Withdraw, false);
+        assert_eq!(refused.unwrap_err().to_string(), "cannot withdraw a trainee in state withdrawn");
+    }
+
+    #[test]
+    fn an_award_waits_for_the_trn() {
+        assert!(next(State::RecommendedForAward, Action::Award, false).is_err());
+        assert_eq!(next(State::RecommendedForAward, Action::Award, true), Ok(State::Awarded));
+    }
+}

@@ -1,0 +1,462 @@
+//! The code lists of the sector: which codes exist and what follows from each.
+//!
+//! The tables stand as CSV beside the code (`reference-data/`), are embedded and parsed once. Which
+//! codes a version of the API accepts is said by that version alone ([`crate::Terms`]).
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use uuid::Uuid;
+
+use crate::lists::table::{ListError, Row, rows};
+
+mod table;
+
+pub use table::{ListError as MalformedList, ListErrorKind as MalformedListKind};
+
+macro_rules! lists {
+    ($($(#[doc = $doc:literal])+ $list:ident = $name:literal,)+) => {
+        /// A list of codes.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum List {
+            $($(#[doc = $doc])+ $list,)+
+        }
+
+        impl List {
+            /// All lists, by name.
+            pub const ALL: &'static [Self] = &[$(Self::$list),+];
+
+            /// The list's name, which is that of its file.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$list => $name),+ }
+            }
+
+            const fn embedded(self) -> &'static str {
+                match self { $(Self::$list => include_str!(concat!("../reference-data/", $name, ".csv"))),+ }
+            }
+        }
+    };
+}
+lists! {
+    /// Countries; the parts of the United Kingdom have codes of their own.
+    Country = "country",
+    /// Age ranges of courses.
+    CourseAgeRange = "course_age_range",
+    /// Subjects of courses.
+    CourseSubject = "course_subject",
+    /// Grades of degrees.
+    DegreeGrade = "degree_grade",
+    /// Subjects of degrees.
+    DegreeSubject = "degree_subject",
+    /// Types of degrees.
+    DegreeType = "degree_type",
+    /// Disabilities.
+    Disability = "disability",
+    /// Ethnicities.
+    Ethnicity = "ethnicity",
+    /// Eligibility for student finance.
+    FundCode = "fund_code",
+    /// Bursaries, scholarships and grants.
+    FundingMethod = "funding_method",
+    /// Institutions that award degrees.
+    Institution = "institution",
+    /// Aims of the training.
+    IttAim = "itt_aim",
+    /// Academic awards that the training leads to.
+    IttQualificationAim = "itt_qualification_aim",
+    /// Nationalities.
+    Nationality = "nationality",
+    /// Sexes.
+    Sex = "sex",
+    /// Full time and part time.
+    StudyMode = "study_mode",
+    /// Training initiatives.
+    TrainingInitiative = "training_initiative",
+    /// Training routes.
+    TrainingRoute = "training_route",
+}
+
+/// One code of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The code. Leading zeros matter.
+    pub code: String,
+    /// The short name.
+    pub name: String,
+    /// The first academic year in which the code may be used.
+    pub start_year: Option<i32>,
+    /// The last academic year in which the code may be used.
+    pub end_year: Option<i32>,
+    /// The entry's stable identifier, made of the list's name and the code.
+    pub uuid: Uuid,
+}
+
+/// What follows from a training route.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The neutral name, such as `provider_led_postgrad`.
+    pub key: String,
+    /// `undergrad` or `postgrad`.
+    pub level: &'static str,
+    /// `QTS` or `EYTS`.
+    pub qualification: &'static str,
+    /// Whether the route trains for the early years.
+    pub early_years: bool,
+    /// Placements needed before a recommendation.
+    pub min_placements: u32,
+    /// Whether a degree is needed before a recommendation.
+    pub degree_required: bool,
+    /// Whether the study mode must be given.
+    pub study_mode_required: bool,
+    /// Whether the country of training must be given.
+    pub iqts_country_required: bool,
+    /// Whether an employing school is needed before a recommendation.
+    pub employing_school_required_for_award: bool,
+}
+
+/// What follows from an age range: its two ages in years.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AgeRange {
+    /// The youngest age.
+    pub min_age: i64,
+    /// The oldest age.
+    pub max_age: i64,
+}
+
+/// What follows from an ethnicity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ethnicity {
+    /// The ethnic group.
+    pub group: String,
+    /// The ethnic background.
+    pub background: String,
+}
+
+/// What follows from a funding method.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FundingMethod {
+    /// `bursary`, `scholarship` or `grant`; `None` for no funding.
+    pub funding_type: Option<String>,
+    /// The tier of a bursary.
+    pub bursary_tier: Option<String>,
+}
+
+/// A reason of a withdrawal, for one trigger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WithdrawalReason {
+    /// The code; the same one can stand for both triggers.
+    pub code: String,
+    /// The short name.
+    pub name: String,
+    /// `provider` or `trainee`.
+    pub trigger: String,
+    /// Whether another reason must be given in words.
+    pub requires_another_reason: bool,
+    /// Whether the safeguarding concerns must be given in words.
+    pub requires_safeguarding_concern_reasons: bool,
+}
+
+/// All lists, and the facts that follow from their codes.
+#[derive(Debug)]
+pub struct Lists {
+    entries: Vec<Vec<Entry>>,
+    routes: HashMap<String, Route>,
+    age_ranges: HashMap<String, AgeRange>,
+    funding_subjects: HashMap<String, Vec<String>>,
+    ethnicities: HashMap<String, Ethnicity>,
+    disabilities: HashMap<String, String>,
+    funding_methods: HashMap<String, FundingMethod>,
+    uk_countries: HashSet<String>,
+    aims_with_qualification: HashSet<String>,
+    funding_rules: HashSet<(i32, String, String, String)>,
+    funded_routes: HashSet<(i32, String)>,
+    withdrawal_reasons: Vec<WithdrawalReason>,
+    other_uk_institution: Uuid,
+}
+
+static EMBEDDED: LazyLock<Lists> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "the text is part of the program, and a test parses it")]
+    Lists::parse(List::embedded, include_str!("../reference-data/funding_rule.csv"), include_str!("../reference-data/withdrawal_reason.csv"))
+        .expect("the embedded lists are well formed")
+});
+
+impl Lists {
+    /// The lists that are part of the program.
+    #[must_use]
+    pub fn embedded() -> &'static Self {
+        &EMBEDDED
+    }
+
+    /// Whether the list has the code.
+    #[must_use]
+    pub fn contains(&self, list: List, code: &str) -> bool {
+        self.entry(list, code).is_some()
+    }
+
+    /// The entry of a code.
+    #[must_use]
+    pub fn entry(&self, list: List, code: &str) -> Option<&Entry> {
+        let entries = self.entries(list);
+        entries.binary_search_by(|entry| entry.code.as_str().cmp(code)).ok().and_then(|at| entries.get(at))
+    }
+
+    /// The entries of a list, in code order.
+    #[must_use]
+    pub fn entries(&self, list: List) -> &[Entry] {
+        self.entries.get(list as usize).map_or(&[], Vec::as_slice)
+    }
+
+    /// The codes of a list, in code order.
+    pub fn codes(&self, list: List) -> impl Iterator<Item = &str> {
+        self.entries(list).iter().map(|entry| entry.code.as_str())
+    }
+
+    /// The stable identifier of a code's entry.
+    #[must_use]
+    pub fn uuid(&self, list: List, code: &str) -> Option<Uuid> {
+        self.entry(list, code).map(|entry| entry.uuid)
+    }
+
+    /// The identifier of the entry that has no code: an institution of the United Kingdom that is
+    /// not listed.
+    #[must_use]
+    pub fn other_uk_institution(&self) -> Uuid {
+        self.other_uk_institution
+    }
+
+    /// What follows from a training route.
+    #[must_use]
+    pub fn route(&self, code: &str) -> Option<&Route> {
+        self.routes.get(code)
+    }
+
+    /// What follows from an age range.
+    #[must_use]
+    pub fn age_range(&self, code: &str) -> Option<AgeRange> {
+        self.age_ranges.get(code).copied()
+    }
+
+    /// The funding subjects of a course subject, most specific first.
+    #[must_use]
+    pub fn funding_subjects(&self, subject: &str) -> &[String] {
+        self.funding_subjects.get(subject).map_or(&[], Vec::as_slice)
+    }
+
+    /// What follows from an ethnicity.
+    #[must_use]
+    pub fn ethnicity(&self, code: &str) -> Option<&Ethnicity> {
+        self.ethnicities.get(code)
+    }
+
+    /// The ethnicity that the group and the background stand for, when exactly one does.
+    #[must_use]
+    pub fn ethnicity_of(&self, group: &str, background: &str) -> Option<&str> {
+        let mut matching = self
+            .codes(List::Ethnicity)
+            .filter(|code| self.ethnicity(code).is_some_and(|e| e.group == group && e.background == background));
+        let first = matching.next()?;
+        matching.next().is_none().then_some(first)
+    }
+
+    /// What a disability discloses when it stands alone.
+    #[must_use]
+    pub fn disclosure(&self, disability: &str) -> Option<&str> {
+        self.disabilities.get(disability).map(String::as_str)
+    }
+
+    /// What follows from a funding method.
+    #[must_use]
+    pub fn funding_method(&self, code: &str) -> Option<&FundingMethod> {
+        self.funding_methods.get(code)
+    }
+
+    /// Whether the country is a part of the United Kingdom.
+    #[must_use]
+    pub fn is_uk(&self, country: &str) -> bool {
+        self.uk_countries.contains(country)
+    }
+
+    /// Whether the aim of the training needs the academic award that it leads to.
+    #[must_use]
+    pub fn aim_needs_qualification(&self, aim: &str) -> bool {
+        self.aims_with_qualification.contains(aim)
+    }
+
+    /// Whether funding of that type exists for the academic year, the route and the funding subject.
+    #[must_use]
+    pub fn has_funding(&self, year: i32, funding_type: &str, route: &str, subject: &str) -> bool {
+        self.funding_rules.contains(&(year, funding_type.to_owned(), route.to_owned(), subject.to_owned()))
+    }
+
+    /// Whether any funding exists for the academic year and the route.
+    #[must_use]
+    pub fn is_funded(&self, year: i32, route: &str) -> bool {
+        self.funded_routes.contains(&(year, route.to_owned()))
+    }
+
+    /// The reasons of withdrawals, by code and trigger.
+    #[must_use]
+    pub fn withdrawal_reasons(&self) -> &[WithdrawalReason] {
+        &self.withdrawal_reasons
+    }
+
+    /// Parses the lists.
+    fn parse(
+        text: impl Fn(List) -> &'static str,
+        funding_rules: &str,
+        withdrawal_reasons: &str,
+    ) -> Result<Self, ListError> {
+        let namespace = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"trainee-register");
+        let entries = List::ALL
+            .iter()
+            .map(|list| entries(*list, text(*list), &namespace))
+            .collect::<Result<Vec<_>, ListError>>()?;
+        let rules: HashSet<_> = rows("funding_rule", funding_rules)?
+            .iter()
+            .map(|row| {
+                let (kind, route, subject) =
+                    (row.text("funding_type")?, row.text("training_route")?, row.text("allocation_subject")?);
+                Ok((row.number("start_year")?, kind.to_owned(), route.to_owned(), subject.to_owned()))
+            })
+            .collect::<Result<_, ListError>>()?;
+        Ok(Self {
+            entries,
+            routes: facts(List::TrainingRoute, &text, route)?,
+            age_ranges: facts(List::CourseAgeRange, &text, |row| {
+                Ok(AgeRange { min_age: row.number("min_age")?, max_age: row.number("max_age")? })
+            })?,
+            funding_subjects: facts(List::CourseSubject, &text, |row| {
+                Ok(row.text("allocation_subjects")?.split('|').map(str::to_owned).collect())
+            })?,
+            ethnicities: facts(List::Ethnicity, &text, |row| {
+                Ok(Ethnicity { group: row.text("group")?.to_owned(), background: row.text("background")?.to_owned() })
+            })?,
+            disabilities: facts(List::Disability, &text, |row| Ok(row.text("disclosure")?.to_owned()))?,
+            funding_methods: facts(List::FundingMethod, &text, |row| {
+                Ok(FundingMethod {
+                    funding_type: row.optional("funding_type")?.map(str::to_owned),
+                    bursary_tier: row.optional("bursary_tier")?.map(str::to_owned),
+                })
+            })?,
+            uk_countries: flagged(List::Country, &text, "uk")?,
+            aims_with_qualification: flagged(List::IttAim, &text, "requires_qualification_aim")?,
+            funded_routes: rules.iter().map(|(year, _, route, _)| (*year, route.clone())).collect(),
+            funding_rules: rules,
+            withdrawal_reasons: rows("withdrawal_reason", withdrawal_reasons)?
+                .iter()
+                .map(|row| {
+                    Ok(WithdrawalReason {
+                        code: row.text("code")?.to_owned(),
+                        name: row.text("name")?.to_owned(),
+                        trigger: row.text("trigger")?.to_owned(),
+                        requires_another_reason: row.flag("requires_another_reason")?,
+                        requires_safeguarding_concern_reasons: row.flag("requires_safeguarding_concern_reasons")?,
+                    })
+                })
+                .collect::<Result<_, ListError>>()?,
+            other_uk_institution: Uuid::new_v5(&namespace, b"institution:other_uk_institution"),
+        })
+    }
+}
+
+fn entries(list: List, text: &str, namespace: &Uuid) -> Result<Vec<Entry>, ListError> {
+    let mut entries = rows(list.name(), text)?
+        .iter()
+        .map(|row| {
+            let code = row.text("code")?;
+            Ok(Entry {
+                uuid: Uuid::new_v5(namespace, format!("{}:{code}", list.name()).as_bytes()),
+                code: code.to_owned(),
+                name: row.text("name")?.to_owned(),
+                start_year: row.year("start_year")?,
+                end_year: row.year("end_year")?,
+            })
+        })
+        .collect::<Result<Vec<_>, ListError>>()?;
+    entries.sort_by(|one, other| one.code.cmp(&other.code));
+    Ok(entries)
+}
+
+fn facts<T>(
+    list: List,
+    text: impl Fn(List) -> &'static str,
+    read: impl Fn(&Row<'_>) -> Result<T, ListError>,
+) -> Result<HashMap<String, T>, ListError> {
+    rows(list.name(), text(list))?.iter().map(|row| Ok((row.text("code")?.to_owned(), read(row)?))).collect()
+}
+
+fn flagged(list: List, text: impl Fn(List) -> &'static str, column: &str) -> Result<HashSet<String>, ListError> {
+    let flags = facts(list, text, |row| row.flag(column))?;
+    Ok(flags.into_iter().filter_map(|(code, flag)| flag.then_some(code)).collect())
+}
+
+fn route(row: &Row<'_>) -> Result<Route, ListError> {
+    Ok(Route {
+        key: row.text("key")?.to_owned(),
+        level: row.one_of("level", crate::derivation::LEVELS)?,
+        qualification: row.one_of("qualification", crate::derivation::QUALIFICATIONS)?,
+        early_years: row.flag("early_years")?,
+        min_placements: row.number("min_placements")?,
+        degree_required: row.flag("degree_required")?,
+        study_mode_required: row.flag("study_mode_required")?,
+        iqts_country_required: row.flag("iqts_country_required")?,
+        employing_school_required_for_award: row.flag("employing_school_required_for_award")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_the_reference_data_is_embedded() {
+        let lists = Lists::embedded();
+        let counted: Vec<_> = List::ALL.iter().map(|list| (list.name(), lists.entries(*list).len())).collect();
+        assert_eq!(counted, [
+            ("country", 263),
+            ("course_age_range", 11),
+            ("course_subject", 72),
+            ("degree_grade", 16),
+            ("degree_subject", 1094),
+            ("degree_type", 90),
+            ("disability", 12),
+            ("ethnicity", 22),
+            ("fund_code", 2),
+            ("funding_method", 9),
+            ("institution", 586),
+            ("itt_aim", 2),
+            ("itt_qualification_aim", 11),
+            ("nationality", 223),
+            ("sex", 5),
+            ("study_mode", 5),
+            ("training_initiative", 5),
+            ("training_route", 14),
+        ]);
+        assert_eq!(lists.withdrawal_reasons().len(), 20);
+        assert_eq!(lists.funding_rules.len(), 407);
+    }
+
+    #[test]
+    fn codes_are_compared_exactly() {
+        let lists = Lists::embedded();
+        assert!(lists.contains(List::StudyMode, "01"));
+        assert!(!lists.contains(List::StudyMode, "1"));
+        assert!(!lists.contains(List::FundingMethod, "e"));
+    }
+
+    #[test]
+    fn the_three_codes_for_not_provided_share_a_meaning_that_no_pair_names() {
+        let lists = Lists::embedded();
+        assert_eq!(lists.ethnicity_of("black_ethnic_group", "African"), Some("120"));
+        assert_eq!(lists.ethnicity_of("not_provided_ethnic_group", "Not provided"), None);
+    }
+
+    #[test]
+    fn entries_have_identifiers_that_follow_from_list_and_code() {
+        let lists = Lists::embedded();
+        let namespace = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"trainee-register");
+        let expected = Uuid::new_v5(&namespace, b"degree_subject:100485");
+        assert_eq!(lists.uuid(List::DegreeSubject, "100485"), Some(expected));
+    }
+}

@@ -1,0 +1,46 @@
+//! A placement: a period of school experience during the training.
+
+use std::borrow::Cow;
+
+use crate::dictionary::record;
+use crate::lists::Lists;
+use crate::value::{Integer, Moment, Text, Value};
+
+record! {
+    /// A period of school experience during the training.
+    Placement / PlacementField / PlacementChanges named "placement" of () {
+        inputs {
+            /// URN of the school, 6 digits.
+            urn: Text;
+            /// Name of the school.
+            name: Text, max 255;
+            /// Postcode of the school.
+            postcode: Text, max 8;
+        }
+        service {
+            /// Identifier of the placement, made by the service.
+            placement_id: Text;
+            /// Number of the school in the register of schools; null when the school is not known.
+            school_id: Integer;
+            /// When the placement was made.
+            created_at: Moment;
+            /// When the placement changed last.
+            updated_at: Moment;
+        }
+        derived {
+            /// URN and postcode on one line.
+            address: Text = address;
+        }
+        nested {}
+    }
+}
+
+/// `URN <urn>` with the postcode appended when one is known; without a URN the postcode alone
+/// (contract, section 2.2).
+fn address<'a>(placement: &'a Placement, _: &'a Lists) -> Value<'a> {
+    match (&placement.urn, &placement.postcode) {
+        (Some(urn), Some(postcode)) => Value::Text(Cow::Owned(format!("URN {urn}, {postcode}"))),
+        (Some(urn), None) => Value::Text(Cow::Owned(format!("URN {urn}"))),
+        (None, postcode) => Value::optional(postcode.as_deref()),
+    }
+}

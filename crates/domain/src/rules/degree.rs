@@ -1,0 +1,180 @@
+//! Degrees (contract, sections 2.3 and 4.10).
+
+use chrono::Datelike as _;
+
+use crate::candidate::Candidate;
+use crate::degree::{Degree, DegreeField};
+use crate::dictionary::Change;
+use crate::lists::List;
+use crate::problem::ProblemKind;
+use crate::rules::{Context, Findings, Rule, Run, found, found_if};
+use crate::value::{Text, Year};
+
+/// Codes that are recorded as another one of the same list.
+const GRADE_RECORDED_AS: (&str, &str) = ("09", "14");
+const INSTITUTION_RECORDED_AS: (&str, &str) = ("0133", "0149");
+/// The United Kingdom as a nationality; the list of countries has only its parts.
+const UNITED_KINGDOM: &str = "GB";
+/// How many years ago a degree can have been awarded, counted from next year.
+const YEARS_BACK: i64 = 60;
+
+/// A degree is one of the United Kingdom or one of another country, and holds nothing of the other.
+pub const KIND: Rule<Degree> = Rule {
+    name: "degree_kind",
+    demands: "an institution, a UK degree type or a UK country makes the degree one of the United Kingdom, which has no \
+              country; another country or degree type makes it one of that country, which has no institution",
+    section: "2.3",
+    reads: &[
+        DegreeField::institution,
+        DegreeField::country,
+        DegreeField::uk_degree,
+        DegreeField::non_uk_degree,
+        DegreeField::grade,
+        DegreeField::other_grade,
+    ],
+    run: Run::Adjust(kind),
+};
+
+/// A degree has a subject.
+pub const SUBJECT: Rule<Degree> = Rule {
+    name: "degree_subject_required",
+    demands: "must be there",
+    section: "2.3",
+    reads: &[DegreeField::subject],
+    run: Run::Present,
+};
+
+/// A degree has a year of graduation.
+pub const GRADUATION_YEAR: Rule<Degree> = Rule {
+    name: "graduation_year_required",
+    demands: "must be there",
+    section: "2.3",
+    reads: &[DegreeField::graduation_year],
+    run: Run::Present,
+};
+
+/// The year of graduation is within sixty years of next year.
+pub const GRADUATION_YEAR_BOUNDS: Rule<Degree> = Rule {
+    name: "graduation_year_bounds",
+    demands: "is next year at the latest and at most 60 years earlier",
+    section: "2.3",
+    reads: &[DegreeField::graduation_year],
+    run: Run::Check(graduation_year_bounds),
+};
+
+/// A degree of another country names a listed one.
+pub const COUNTRY: Rule<Degree> = Rule {
+    name: "degree_country_known",
+    demands: "is a listed country, unless an institution is sent",
+    section: "2.3",
+    reads: &[DegreeField::country, DegreeField::institution],
+    run: Run::Check(country),
+};
+
+/// A degree of the United Kingdom has a type.
+pub const UK_DEGREE: Rule<Degree> = Rule {
+    name: "uk_degree_required",
+    demands: "must be there on a degree of the United Kingdom",
+    section: "2.3",
+    reads: &[DegreeField::uk_degree, DegreeField::country, DegreeField::institution],
+    run: Run::Check(uk_degree),
+};
+
+/// A degree of another country has a type.
+pub const NON_UK_DEGREE: Rule<Degree> = Rule {
+    name: "non_uk_degree_required",
+    demands: "must be there on a degree of another country",
+    section: "2.3",
+    reads: &[DegreeField::non_uk_degree, DegreeField::country, DegreeField::institution],
+    run: Run::Check(non_uk_degree),
+};
+
+/// A degree of the United Kingdom has a grade.
+pub const GRADE: Rule<Degree> = Rule {
+    name: "degree_grade_required",
+    demands: "must be there on a degree of the United Kingdom",
+    section: "2.3",
+    reads: &[DegreeField::grade, DegreeField::country, DegreeField::institution],
+    run: Run::Check(grade),
+};
+
+fn kind(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
+    let is_uk = is_uk(candidate, context);
+    let degree = &mut candidate.record;
+    if is_uk {
+        degree.country = None;
+        degree.non_uk_degree = None;
+        let listed = degree.institution.take().map(|code| recorded_as(code, INSTITUTION_RECORDED_AS));
+        degree.institution = listed.filter(|code| context.lists.contains(List::Institution, code));
+    } else {
+        degree.institution = None;
+        degree.uk_degree = None;
+    }
+    degree.grade = degree.grade.take().map(|code| recorded_as(code, GRADE_RECORDED_AS));
+    // No grade of the list means "other", so nothing can be kept here.
+    degree.other_grade = None;
+    // The kind decides what else must be there.
+    for field in [DegreeField::country, DegreeField::institution] {
+        candidate.touch(field);
+    }
+}
+
+/// What is sent decides, the institution first; what is not sent leaves a degree what it was.
+fn is_uk(candidate: &Candidate<Degree>, context: &Context<'_>) -> bool {
+    let asked = candidate.asked();
+    let value = |change: &Change<Text>, field| match change {
+        Change::Set(text) if candidate.touches(&[field]) => Some(text.clone()),
+        Change::Set(_) | Change::Keep | Change::Clear | Change::Blank => None,
+    };
+    if value(&asked.institution, DegreeField::institution).is_some() {
+        return true;
+    }
+    if let Some(country) = value(&asked.country, DegreeField::country) {
+        return country == UNITED_KINGDOM || context.lists.is_uk(&country);
+    }
+    match candidate.stored() {
+        None => true,
+        Some(_) if value(&asked.uk_degree, DegreeField::uk_degree).is_some() => true,
+        Some(_) if value(&asked.non_uk_degree, DegreeField::non_uk_degree).is_some() => false,
+        Some(stored) => stored.is_uk(),
+    }
+}
+
+fn recorded_as(code: Text, (sent, recorded): (&str, &str)) -> Text {
+    if code == sent { recorded.to_owned() } else { code }
+}
+
+fn graduation_year_bounds(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
+    let latest = i64::from(context.today.year()) + 1;
+    let earliest = latest - YEARS_BACK;
+    let outside = candidate.record.graduation_year.is_some_and(|Year(year)| !(earliest..=latest).contains(&year));
+    found_if(outside, DegreeField::graduation_year, || ProblemKind::YearOutside { earliest, latest })
+}
+
+fn country(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
+    match &candidate.record.country {
+        Some(code) if !context.lists.contains(List::Country, code) => found(
+            DegreeField::country,
+            ProblemKind::UnknownCode {
+                value: code.clone(),
+                accepted: context.lists.codes(List::Country).map(str::to_owned).collect(),
+            },
+        ),
+        Some(_) | None => Findings::new(),
+    }
+}
+
+fn uk_degree(candidate: &Candidate<Degree>, _: &Context<'_>) -> Findings {
+    let missing = candidate.record.is_uk() && candidate.record.uk_degree.is_none();
+    found_if(missing, DegreeField::uk_degree, || ProblemKind::Blank)
+}
+
+fn non_uk_degree(candidate: &Candidate<Degree>, _: &Context<'_>) -> Findings {
+    let missing = !candidate.record.is_uk() && candidate.record.non_uk_degree.is_none();
+    found_if(missing, DegreeField::non_uk_degree, || ProblemKind::Blank)
+}
+
+fn grade(candidate: &Candidate<Degree>, _: &Context<'_>) -> Findings {
+    let missing = candidate.record.is_uk() && candidate.record.grade.is_none();
+    found_if(missing, DegreeField::grade, || ProblemKind::Blank)
+}

@@ -1,0 +1,164 @@
+//! Student finance, bursaries, scholarships, grants and training initiatives.
+
+use crate::academic_year;
+use crate::candidate::Candidate;
+use crate::derivation::funding_type;
+use crate::lists::List;
+use crate::problem::ProblemKind;
+use crate::rules::{Context, Findings, Rule, Run, found, found_if};
+use crate::trainee::{Trainee, TraineeField};
+
+/// Eligible for student finance.
+const ELIGIBLE: &str = "7";
+/// The bursary that is the veterans' initiative too.
+const VETERANS_BURSARY: &str = "C";
+/// Funding subjects that are funded without student finance in exception years.
+const EXCEPTION_SUBJECTS: [&str; 6] =
+    ["Ancient languages", "Modern languages", "French language", "German language", "Spanish language", "Physics"];
+
+/// The funding rules read the start, which decides the academic year.
+const START: [TraineeField; 2] = [TraineeField::trainee_start_date, TraineeField::itt_start_date];
+
+/// Student finance needs a funded route and a listed age range.
+pub const STUDENT_FINANCE: Rule<Trainee> = Rule {
+    name: "student_finance",
+    demands: "is 7 only if the route is funded in the academic year and the age range is listed",
+    section: "2.1",
+    reads: &[
+        TraineeField::fund_code,
+        TraineeField::training_route,
+        TraineeField::course_age_range,
+        START[0],
+        START[1],
+    ],
+    run: Run::Check(student_finance),
+};
+
+/// Funding goes with student finance, but for a few subjects in exception years.
+pub const FUNDING_WITH_FINANCE: Rule<Trainee> = Rule {
+    name: "funding_with_student_finance",
+    demands: "is a bursary, scholarship or grant only with fund code 7, but for some subjects in exception years",
+    section: "2.1",
+    reads: &[TraineeField::funding_method, TraineeField::fund_code, TraineeField::course_subject_1, START[0], START[1]],
+    run: Run::Check(funding_with_finance),
+};
+
+/// Funding exists for the year, the route and the subject.
+pub const FUNDING_EXISTS: Rule<Trainee> = Rule {
+    name: "funding_exists",
+    demands: "is a bursary, scholarship or grant only where one exists for the academic year, the route and the first subject",
+    section: "2.1",
+    reads: &[
+        TraineeField::funding_method,
+        TraineeField::training_route,
+        TraineeField::course_subject_1,
+        START[0],
+        START[1],
+    ],
+    run: Run::Check(funding_exists),
+};
+
+/// The veterans' bursary is the trainee's initiative.
+pub const VETERANS_INITIATIVE: Rule<Trainee> = Rule {
+    name: "veterans_initiative",
+    demands: "is the veterans' initiative, shown as null, whatever was sent, when the funding method is C",
+    section: "2.1",
+    reads: &[TraineeField::training_initiative, TraineeField::funding_method],
+    run: Run::Adjust(veterans_initiative),
+};
+
+/// The initiative was available in the year of the start.
+pub const INITIATIVE: Rule<Trainee> = Rule {
+    name: "training_initiative_in_year",
+    demands: "was available in the academic year of the start",
+    section: "2.1",
+    reads: &[TraineeField::training_initiative, START[0], START[1]],
+    run: Run::Check(initiative),
+};
+
+/// The second initiative was available in the year of the start.
+pub const ADDITIONAL_INITIATIVE: Rule<Trainee> = Rule {
+    name: "additional_training_initiative_in_year",
+    demands: "was available in the academic year of the start",
+    section: "2.1",
+    reads: &[TraineeField::additional_training_initiative, START[0], START[1]],
+    run: Run::Check(additional_initiative),
+};
+
+fn student_finance(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
+    let trainee = &candidate.record;
+    let Some(route) = trainee.training_route.as_deref() else { return Findings::new() };
+    let year = year_of(trainee, context);
+    let open = trainee.course_age_range.is_some() && context.lists.is_funded(year, route);
+    found_if(trainee.fund_code.as_deref() == Some(ELIGIBLE) && !open, TraineeField::fund_code, || {
+        ProblemKind::NoStudentFinance { year }
+    })
+}
+
+fn funding_with_finance(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
+    let trainee = &candidate.record;
+    let Some(method) = trainee.funding_method.as_deref() else { return Findings::new() };
+    let exception = context.terms.exception_years.contains(&year_of(trainee, context))
+        && funding_subjects(trainee, context).iter().any(|subject| EXCEPTION_SUBJECTS.contains(&subject.as_str()));
+    let wrong = funding_type(trainee, context.lists).is_some()
+        && trainee.fund_code.as_deref().is_some_and(|code| code != ELIGIBLE)
+        && !exception;
+    found_if(wrong, TraineeField::funding_method, || ProblemKind::FundingNeedsFinance { method: method.to_owned() })
+}
+
+fn funding_exists(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
+    let trainee = &candidate.record;
+    let (Some(method), Some(kind), Some(route)) = (
+        trainee.funding_method.as_deref(),
+        funding_type(trainee, context.lists),
+        trainee.training_route.as_deref(),
+    ) else {
+        return Findings::new();
+    };
+    let year = year_of(trainee, context);
+    let exists = trainee.course_subject_1.is_none()
+        || funding_subjects(trainee, context)
+            .iter()
+            .any(|subject| context.lists.has_funding(year, kind, route, subject));
+    found_if(!exists, TraineeField::funding_method, || ProblemKind::NoSuchFunding { method: method.to_owned(), year })
+}
+
+fn veterans_initiative(candidate: &mut Candidate<Trainee>, _: &Context<'_>) {
+    if candidate.record.funding_method.as_deref() == Some(VETERANS_BURSARY) {
+        candidate.record.training_initiative = None;
+    }
+}
+
+fn initiative(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
+    in_year(candidate, context, candidate.record.training_initiative.as_deref(), TraineeField::training_initiative)
+}
+
+fn additional_initiative(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
+    let code = candidate.record.additional_training_initiative.as_deref();
+    in_year(candidate, context, code, TraineeField::additional_training_initiative)
+}
+
+fn in_year(
+    candidate: &Candidate<Trainee>,
+    context: &Context<'_>,
+    code: Option<&str>,
+    field: TraineeField,
+) -> Findings {
+    let Some(entry) = code.and_then(|code| context.lists.entry(List::TrainingInitiative, code)) else {
+        return Findings::new();
+    };
+    let year = year_of(&candidate.record, context);
+    if entry.start_year.is_some_and(|first| year < first) || entry.end_year.is_some_and(|last| year > last) {
+        return found(field, ProblemKind::InitiativeNotInYear { initiative: entry.name.clone(), year });
+    }
+    Findings::new()
+}
+
+/// The academic year whose funding applies.
+fn year_of(trainee: &Trainee, context: &Context<'_>) -> i32 {
+    academic_year::of_start(trainee.start_date(), context.today)
+}
+
+fn funding_subjects<'a>(trainee: &Trainee, context: &Context<'a>) -> &'a [String] {
+    trainee.course_subject_1.as_deref().map_or(&[], |subject| context.lists.funding_subjects(subject))
+}

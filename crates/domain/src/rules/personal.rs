@@ -1,0 +1,162 @@
+//! Who the trainee is: age, e-mail address and identifiers.
+
+use crate::academic_year::years_before;
+use crate::candidate::Candidate;
+use crate::problem::ProblemKind;
+use crate::rules::{Context, Findings, Rule, Run, found_if};
+use crate::trainee::{Trainee, TraineeField};
+
+/// The least age of a trainee, in years.
+const MIN_AGE_YEARS: u32 = 16;
+/// The greatest age of a trainee, in years.
+const MAX_AGE_YEARS: u32 = 100;
+/// The lengths that an agency identifier can have, in characters.
+const AGENCY_ID_LENGTHS: &[usize] = &[13, 17];
+/// The most digits of an application identifier.
+const APPLICATION_ID_DIGITS: usize = 7;
+
+/// A trainee is born.
+pub const BORN: Rule<Trainee> = Rule {
+    name: "date_of_birth_not_in_future",
+    demands: "is not later than today",
+    section: "2.1",
+    reads: &[TraineeField::date_of_birth],
+    run: Run::Check(born),
+};
+
+/// A trainee is at least 16 years old.
+pub const OLD_ENOUGH: Rule<Trainee> = Rule {
+    name: "date_of_birth_old_enough",
+    demands: "is at least 16 years ago",
+    section: "2.1",
+    reads: &[TraineeField::date_of_birth],
+    run: Run::Check(old_enough),
+};
+
+/// A trainee is at most 100 years old.
+pub const NOT_TOO_OLD: Rule<Trainee> = Rule {
+    name: "date_of_birth_not_too_old",
+    demands: "is not more than 100 years ago",
+    section: "2.1",
+    reads: &[TraineeField::date_of_birth],
+    run: Run::Check(not_too_old),
+};
+
+/// An e-mail address has the form of one.
+pub const EMAIL: Rule<Trainee> = Rule {
+    name: "email_form",
+    demands: "has the form of an e-mail address",
+    section: "2.1",
+    reads: &[TraineeField::email],
+    run: Run::Check(email),
+};
+
+/// An agency identifier has 13 or 17 characters.
+pub const AGENCY_ID: Rule<Trainee> = Rule {
+    name: "agency_id_length",
+    demands: "has exactly 13 or exactly 17 characters",
+    section: "2.1",
+    reads: &[TraineeField::agency_id],
+    run: Run::Check(agency_id),
+};
+
+/// An application identifier has at most 7 digits.
+pub const APPLICATION_ID: Rule<Trainee> = Rule {
+    name: "application_id_digits",
+    demands: "consists of at most 7 digits",
+    section: "2.1",
+    reads: &[TraineeField::application_id],
+    run: Run::Check(application_id),
+};
+
+fn born(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
+    let late = candidate.record.date_of_birth.is_some_and(|day| day > context.today);
+    found_if(late, TraineeField::date_of_birth, || ProblemKind::InFuture)
+}
+
+fn old_enough(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
+    let latest = years_before(context.today, MIN_AGE_YEARS);
+    let young = candidate.record.date_of_birth.is_some_and(|day| day > latest);
+    found_if(young, TraineeField::date_of_birth, || ProblemKind::TooYoung { years: MIN_AGE_YEARS })
+}
+
+fn not_too_old(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
+    let earliest = years_before(context.today, MAX_AGE_YEARS);
+    let old = candidate.record.date_of_birth.is_some_and(|day| day < earliest);
+    found_if(old, TraineeField::date_of_birth, || ProblemKind::TooOld { years: MAX_AGE_YEARS })
+}
+
+fn email(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
+    let wrong = candidate.record.email.as_deref().is_some_and(|email| !is_email(email));
+    found_if(wrong, TraineeField::email, || ProblemKind::NotEmail)
+}
+
+fn agency_id(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
+    let wrong =
+        candidate.record.agency_id.as_deref().is_some_and(|id| !AGENCY_ID_LENGTHS.contains(&id.chars().count()));
+    found_if(wrong, TraineeField::agency_id, || ProblemKind::WrongLength { lengths: AGENCY_ID_LENGTHS })
+}
+
+fn application_id(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
+    let wrong = candidate
+        .record
+        .application_id
+        .as_deref()
+        .is_some_and(|id| id.len() > APPLICATION_ID_DIGITS || !id.bytes().all(|byte| byte.is_ascii_digit()));
+    found_if(wrong, TraineeField::application_id, || ProblemKind::NotDigits { max: APPLICATION_ID_DIGITS })
+}
+
+/// Whether the text has the form of an e-mail address: one at sign, a local part of the usual
+/// characters, a host of at least two parts that ends in letters, and no two dots in a row.
+fn is_email(text: &str) -> bool {
+    let Some((local, host)) = text.split_once('@') else { return false };
+    let local_character = |c: char| c.is_ascii_alphanumeric() || ".!#$%&'*+/=?^_{}~-|`".contains(c);
+    let parts: Vec<&str> = host.split('.').collect();
+    let Some(last) = parts.last() else { return false };
+    !local.is_empty()
+        && local.chars().all(local_character)
+        && !text.contains("..")
+        && parts.len() >= 2
+        && host.len() <= 253
+        && parts.iter().all(|part| is_host_part(part))
+        && (last.starts_with("xn--")
+            || (last.len() >= 2 && last.bytes().all(|byte| byte.is_ascii_alphabetic())))
+}
+
+/// Letters, digits and inner hyphens, of which two in a row mark an encoded name.
+fn is_host_part(part: &str) -> bool {
+    (1..=63).contains(&part.len())
+        && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        && !part.starts_with('-')
+        && !part.ends_with('-')
+        && (part.starts_with("xn-") || !part.contains("--"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_the_usual_forms_are_taken() {
+        let long = format!("a@{}.{}.uk", "b".repeat(63), "c".repeat(63));
+        for email in [
+            "trainee@example.com", "o'neil+ite@mail.school.org.uk", "a|b`c@x-y.io", "a@xn--bcher-kva.example",
+            "a@example.xn--p1ai", long.as_str(), ".a@b.uk", "a.@b.uk",
+        ] {
+            assert!(is_email(email), "{email}");
+        }
+    }
+
+    #[test]
+    fn other_texts_are_no_addresses() {
+        let long = format!("a@{}.uk", "b".repeat(64));
+        let host = format!("a@{}uk", "b.".repeat(126));
+        for email in [
+            "", "trainee", "@example.com", "a@", "a@example", "a@@example.com", "a@b@example.com", "a b@example.com",
+            "a..b@example.com", "a@example..com", "a@-b.uk", "a@b-.uk", "a@b--c.uk", "a@b.c", "a@b.c1", "a@b.uk.",
+            "zoë@example.com", "a\"b@example.com", "a@exa_mple.com", long.as_str(), host.as_str(),
+        ] {
+            assert!(!is_email(email), "{email}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What a request says when it asks for a transition: the inputs of defer, withdraw and recommend.
+//!
+//! Each is written for a trainee, its owner, whose state and dates the rules of the transition read.
+
+use crate::dictionary::record;
+use crate::trainee::Trainee;
+use crate::value::{Date, Text, Texts};
+
+/// Whose decision a withdrawal can be.
+pub const TRIGGERS: &[&str] = &["provider", "trainee"];
+
+/// Whether a withdrawn trainee may want to train later.
+pub const FUTURE_INTERESTS: &[&str] = &["yes", "no", "unknown"];
+
+record! {
+    /// A trainee leaves the training.
+    Withdrawal / WithdrawalField / WithdrawalChanges named "withdrawal" of Trainee {
+        inputs {
+            /// Day of the withdrawal.
+            withdrawal_date: Date;
+            /// Whose decision it was.
+            trigger: Text, one_of TRIGGERS;
+            /// Whether the trainee may want to train later.
+            future_interest: Text, one_of FUTURE_INTERESTS;
+            /// Why; the codes depend on the trigger.
+            reasons: Texts;
+            /// The reason in the provider's words, when a reason says that it is another.
+            another_reason: Text;
+            /// What the concerns were, when safeguarding concerns are among the reasons.
+            safeguarding_concern_reasons: Text;
+        }
+        service {}
+        derived {}
+        nested {}
+    }
+}
+
+record! {
+    /// A trainee pauses the training.
+    Deferral / DeferralField / DeferralChanges named "deferral" of Trainee {
+        inputs {
+            /// Day on which the pause begins.
+            defer_date: Date;
+            /// Why.
+            defer_reason: Text, max 500;
+        }
+        service {}
+        derived {}
+        nested {}
+    }
+}
+
+record! {
+    /// A provider recommends a trainee for the award.
+    Recommendation / RecommendationField / RecommendationChanges named "recommendation" of Trainee {
+        inputs {
+            /// Day on which the trainee met the standards for QTS or EYTS.
+            qts_standards_met_date: Date;
+        }
+        service {}
+        derived {}
+        nested {}
+    }
+}
