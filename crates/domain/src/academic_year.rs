@@ -23,7 +23,6 @@ pub fn years_before(day: NaiveDate, years: u32) -> NaiveDate {
     day.checked_sub_months(Months::new(years * 12)).unwrap_or(NaiveDate::MIN)
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

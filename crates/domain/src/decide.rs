@@ -95,7 +95,7 @@ pub fn update(
         (TraineeField::degrees, !std::mem::take(&mut sent.changes.degrees).is_empty()),
     ] {
         if given {
-            sent.notices.push(Notice { at: Path::from(list), kind: NoticeKind::UseEndpoint });
+            sent.notices.push(Notice { at: Path::List(list), kind: NoticeKind::UseEndpoint });
         }
     }
     let mut candidate = Candidate::new((), Some(stored), sent, context);

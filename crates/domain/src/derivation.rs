@@ -209,9 +209,12 @@ mod tests {
             course_age_range: Some(range.to_owned()),
             ..Trainee::default()
         };
-        for (route, range, phase) in
-            [("11", "13914", "primary"), ("11", "13916", "secondary"), ("18", "13920", "early_years"), ("17", "13918", "early_years")]
-        {
+        for (route, range, phase) in [
+            ("11", "13914", "primary"),
+            ("11", "13916", "secondary"),
+            ("18", "13920", "early_years"),
+            ("17", "13918", "early_years"),
+        ] {
             assert_eq!(
                 shown(&trainee(route, range), TraineeField::course_education_phase),
                 Value::text(phase),

@@ -139,8 +139,12 @@ pub trait Record: Clone + Default + PartialEq + fmt::Debug + Send + Sync + 'stat
     /// The record with the changes merged into it; `stored` is `None` when it is new. A value equal
     /// to the one that the stored record shows counts as not sent; one that the field cannot hold
     /// is reported and left out.
-    fn merge(stored: Option<&Self>, changes: Self::Changes, lists: &Lists, terms: &Terms)
-    -> (Self, Merged<Self::Field>);
+    fn merge(
+        stored: Option<&Self>,
+        changes: Self::Changes,
+        lists: &Lists,
+        terms: &Terms,
+    ) -> (Self, Merged<Self::Field>);
 }
 
 /// What a request asks of a record, field by field.

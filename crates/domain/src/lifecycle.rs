@@ -195,10 +195,7 @@ pub const fn next(state: State, action: Action, has_trn: bool) -> Result<State, 
     use State::{Awarded, Deferred, Draft, RecommendedForAward, SubmittedForTrn, TrnReceived, Withdrawn};
     let in_training = if has_trn { TrnReceived } else { SubmittedForTrn };
     match (action, state) {
-        (
-            Action::Update | Action::Discard,
-            SubmittedForTrn | TrnReceived | Deferred | Withdrawn,
-        )
+        (Action::Update | Action::Discard, SubmittedForTrn | TrnReceived | Deferred | Withdrawn)
         | (Action::Update, RecommendedForAward | Awarded)
         | (Action::Discard, Draft)
         | (Action::IssueTrn, TrnReceived | Deferred | Withdrawn | RecommendedForAward) => Ok(state),
@@ -224,14 +221,8 @@ pub const fn next(state: State, action: Action, has_trn: bool) -> Result<State, 
             Action::Award,
             Draft | SubmittedForTrn | TrnReceived | Deferred | Withdrawn | RecommendedForAward | Awarded,
         )
-        | (
-            Action::Reinstate,
-            Draft | SubmittedForTrn | TrnReceived | Withdrawn | RecommendedForAward | Awarded,
-        )
-        | (
-            Action::ReturnRecommendation,
-            Draft | SubmittedForTrn | TrnReceived | Deferred | Withdrawn | Awarded,
-        )
+        | (Action::Reinstate, Draft | SubmittedForTrn | TrnReceived | Withdrawn | RecommendedForAward | Awarded)
+        | (Action::ReturnRecommendation, Draft | SubmittedForTrn | TrnReceived | Deferred | Withdrawn | Awarded)
         | (
             Action::UndoWithdrawal { .. },
             Draft | SubmittedForTrn | TrnReceived | Deferred | RecommendedForAward | Awarded,

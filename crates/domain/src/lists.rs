@@ -177,8 +177,12 @@ pub struct Lists {
 
 static EMBEDDED: LazyLock<Lists> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "the text is part of the program, and a test parses it")]
-    Lists::parse(List::embedded, include_str!("../reference-data/funding_rule.csv"), include_str!("../reference-data/withdrawal_reason.csv"))
-        .expect("the embedded lists are well formed")
+    Lists::parse(
+        List::embedded,
+        include_str!("../reference-data/funding_rule.csv"),
+        include_str!("../reference-data/withdrawal_reason.csv"),
+    )
+    .expect("the embedded lists are well formed")
 });
 
 impl Lists {
@@ -413,26 +417,29 @@ mod tests {
     fn every_row_of_the_reference_data_is_embedded() {
         let lists = Lists::embedded();
         let counted: Vec<_> = List::ALL.iter().map(|list| (list.name(), lists.entries(*list).len())).collect();
-        assert_eq!(counted, [
-            ("country", 263),
-            ("course_age_range", 11),
-            ("course_subject", 72),
-            ("degree_grade", 16),
-            ("degree_subject", 1094),
-            ("degree_type", 90),
-            ("disability", 12),
-            ("ethnicity", 22),
-            ("fund_code", 2),
-            ("funding_method", 9),
-            ("institution", 586),
-            ("itt_aim", 2),
-            ("itt_qualification_aim", 11),
-            ("nationality", 223),
-            ("sex", 5),
-            ("study_mode", 5),
-            ("training_initiative", 5),
-            ("training_route", 14),
-        ]);
+        assert_eq!(
+            counted,
+            [
+                ("country", 263),
+                ("course_age_range", 11),
+                ("course_subject", 72),
+                ("degree_grade", 16),
+                ("degree_subject", 1094),
+                ("degree_type", 90),
+                ("disability", 12),
+                ("ethnicity", 22),
+                ("fund_code", 2),
+                ("funding_method", 9),
+                ("institution", 586),
+                ("itt_aim", 2),
+                ("itt_qualification_aim", 11),
+                ("nationality", 223),
+                ("sex", 5),
+                ("study_mode", 5),
+                ("training_initiative", 5),
+                ("training_route", 14),
+            ]
+        );
         assert_eq!(lists.withdrawal_reasons().len(), 20);
         assert_eq!(lists.funding_rules.len(), 407);
     }

@@ -54,6 +54,8 @@ pub enum Path {
     Data,
     /// A field of the record.
     Field(Field),
+    /// A nested list as a whole.
+    List(TraineeField),
     /// A field of a record in a nested list. Positions count from 0.
     Nested {
         /// The nested list.
@@ -96,7 +98,7 @@ impl Path {
         match self {
             Self::Field(field) => Self::Nested { list, position, field },
             Self::Key(key) => Self::NestedKey { list, position, key },
-            Self::Data | Self::Nested { .. } | Self::Position { .. } | Self::NestedKey { .. } => {
+            Self::Data | Self::List(_) | Self::Nested { .. } | Self::Position { .. } | Self::NestedKey { .. } => {
                 Self::Position { list, position }
             }
         }

@@ -1,11 +1,11 @@
 //! The trainee: a person training to teach, as one provider registers them.
 
+use crate::degree::Degree;
 use crate::derivation as derive;
 use crate::dictionary::record;
 use crate::lifecycle::State;
 use crate::lists::List;
 use crate::placement::Placement;
-use crate::degree::Degree;
 use crate::value::{Date, Document, Flag, Integer, Moment, Text, Texts, Value};
 
 /// Where a record came from.

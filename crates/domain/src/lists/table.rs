@@ -49,10 +49,7 @@ pub(super) fn rows<'a>(list: &'a str, text: &str) -> Result<Vec<Row<'a>>, ListEr
         ListError { list: list.to_owned(), line, kind: ListErrorKind::Csv(error) }
     };
     let headers = reader.headers().map_err(broken)?.clone();
-    reader
-        .records()
-        .map(|cells| Ok(Row { list, headers: headers.clone(), cells: cells.map_err(broken)? }))
-        .collect()
+    reader.records().map(|cells| Ok(Row { list, headers: headers.clone(), cells: cells.map_err(broken)? })).collect()
 }
 
 impl Row<'_> {

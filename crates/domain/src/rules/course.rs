@@ -175,14 +175,12 @@ fn early_years_age_range(candidate: &Candidate<Trainee>, context: &Context<'_>) 
     let Some(range) = trainee.course_age_range.as_deref() else { return Findings::new() };
     let is_zero_to_five = range == EARLY_YEARS_AGE_RANGE_CODE;
     match (route(trainee, context.lists).map(|route| route.early_years), is_zero_to_five) {
-        (Some(true), false) => found(
-            TraineeField::course_age_range,
-            ProblemKind::EarlyYearsDemand { code: EARLY_YEARS_AGE_RANGE_CODE },
-        ),
-        (Some(false), true) => found(
-            TraineeField::course_age_range,
-            ProblemKind::EarlyYearsOnly { code: EARLY_YEARS_AGE_RANGE_CODE },
-        ),
+        (Some(true), false) => {
+            found(TraineeField::course_age_range, ProblemKind::EarlyYearsDemand { code: EARLY_YEARS_AGE_RANGE_CODE })
+        }
+        (Some(false), true) => {
+            found(TraineeField::course_age_range, ProblemKind::EarlyYearsOnly { code: EARLY_YEARS_AGE_RANGE_CODE })
+        }
         (Some(true), true) | (Some(false), false) | (None, _) => Findings::new(),
     }
 }

@@ -27,7 +27,6 @@ pub const STATE: Rule<Deferral> = Rule {
 
 fn state(candidate: &Candidate<Deferral>, _: &Context<'_>) -> Findings {
     let trainee = &candidate.owner;
-    let refused =
-        next(trainee.state.unwrap_or(State::Draft), Action::Defer, trainee.trn.is_some()).is_err();
+    let refused = next(trainee.state.unwrap_or(State::Draft), Action::Defer, trainee.trn.is_some()).is_err();
     found_if(refused, TraineeField::state, || ProblemKind::WrongState { action: Action::Defer })
 }

@@ -24,13 +24,7 @@ pub const STUDENT_FINANCE: Rule<Trainee> = Rule {
     name: "student_finance",
     demands: "is 7 only if the route is funded in the academic year and the age range is listed",
     section: "2.1",
-    reads: &[
-        TraineeField::fund_code,
-        TraineeField::training_route,
-        TraineeField::course_age_range,
-        START[0],
-        START[1],
-    ],
+    reads: &[TraineeField::fund_code, TraineeField::training_route, TraineeField::course_age_range, START[0], START[1]],
     run: Run::Check(student_finance),
 };
 
@@ -108,11 +102,9 @@ fn funding_with_finance(candidate: &Candidate<Trainee>, context: &Context<'_>) -
 
 fn funding_exists(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
-    let (Some(method), Some(kind), Some(route)) = (
-        trainee.funding_method.as_deref(),
-        funding_type(trainee, context.lists),
-        trainee.training_route.as_deref(),
-    ) else {
+    let (Some(method), Some(kind), Some(route)) =
+        (trainee.funding_method.as_deref(), funding_type(trainee, context.lists), trainee.training_route.as_deref())
+    else {
         return Findings::new();
     };
     let year = year_of(trainee, context);
@@ -138,12 +130,7 @@ fn additional_initiative(candidate: &Candidate<Trainee>, context: &Context<'_>) 
     in_year(candidate, context, code, TraineeField::additional_training_initiative)
 }
 
-fn in_year(
-    candidate: &Candidate<Trainee>,
-    context: &Context<'_>,
-    code: Option<&str>,
-    field: TraineeField,
-) -> Findings {
+fn in_year(candidate: &Candidate<Trainee>, context: &Context<'_>, code: Option<&str>, field: TraineeField) -> Findings {
     let Some(entry) = code.and_then(|code| context.lists.entry(List::TrainingInitiative, code)) else {
         return Findings::new();
     };

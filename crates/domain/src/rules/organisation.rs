@@ -1,10 +1,10 @@
 //! The links to an employing school and to a training partner.
 
 use crate::candidate::Candidate;
+use crate::dictionary::Change;
 use crate::organisations::{URNS_WITHOUT_SCHOOL, is_ukprn, is_urn};
 use crate::problem::ProblemKind;
 use crate::rules::{Context, Rule, Run};
-use crate::dictionary::Change;
 use crate::trainee::{Trainee, TraineeField};
 use crate::value::Text;
 

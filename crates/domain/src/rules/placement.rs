@@ -58,9 +58,7 @@ fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
     if candidate.sent(PlacementField::name) && differs(&candidate.record.name, Some(&school.name)) {
         candidate.notice(PlacementField::name, NoticeKind::HeldBySchool);
     }
-    if candidate.sent(PlacementField::postcode)
-        && differs(&candidate.record.postcode, school.postcode.as_deref())
-    {
+    if candidate.sent(PlacementField::postcode) && differs(&candidate.record.postcode, school.postcode.as_deref()) {
         candidate.notice(PlacementField::postcode, NoticeKind::HeldBySchool);
     }
     candidate.record.name = Some(school.name.clone());
@@ -116,7 +114,8 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_postcodes() {
-        for text in ["", "M1", "EC1A", "EC1A  1BB", "EC1A 1B", "EC1A 11B", "ÉC1A 1BB", "1AA 1AA", "ABC1 1AA", "M1-1AA"] {
+        for text in ["", "M1", "EC1A", "EC1A  1BB", "EC1A 1B", "EC1A 11B", "ÉC1A 1BB", "1AA 1AA", "ABC1 1AA", "M1-1AA"]
+        {
             assert!(!is_postcode(text), "{text}");
         }
     }

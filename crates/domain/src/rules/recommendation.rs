@@ -97,15 +97,14 @@ fn placements(candidate: &Candidate<Recommendation>, context: &Context<'_>) -> F
     if candidate.owner.placements.len() >= route.min_placements as usize {
         return Findings::new();
     }
-    found(TraineeField::placements, ProblemKind::TooFewPlacements {
-        min: route.min_placements,
-        route: route.key.clone(),
-    })
+    found(
+        TraineeField::placements,
+        ProblemKind::TooFewPlacements { min: route.min_placements, route: route.key.clone() },
+    )
 }
 
 fn employing_school(candidate: &Candidate<Recommendation>, context: &Context<'_>) -> Findings {
-    let needed =
-        route(&candidate.owner, context.lists).is_some_and(|route| route.employing_school_required_for_award);
+    let needed = route(&candidate.owner, context.lists).is_some_and(|route| route.employing_school_required_for_award);
     found_if(needed && candidate.owner.employing_school_urn.is_none(), TraineeField::employing_school_urn, || {
         ProblemKind::NoEmployingSchool
     })
@@ -113,7 +112,6 @@ fn employing_school(candidate: &Candidate<Recommendation>, context: &Context<'_>
 
 fn state(candidate: &Candidate<Recommendation>, _: &Context<'_>) -> Findings {
     let trainee = &candidate.owner;
-    let refused =
-        next(trainee.state.unwrap_or(State::Draft), Action::Recommend, trainee.trn.is_some()).is_err();
+    let refused = next(trainee.state.unwrap_or(State::Draft), Action::Recommend, trainee.trn.is_some()).is_err();
     found_if(refused, TraineeField::state, || ProblemKind::WrongState { action: Action::Recommend })
 }

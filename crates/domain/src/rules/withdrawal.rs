@@ -95,9 +95,7 @@ fn state(candidate: &Candidate<Withdrawal>, _: &Context<'_>) -> Findings {
     let state = trainee.state.unwrap_or(State::Draft);
     match next(state, Action::Withdraw, trainee.trn.is_some()) {
         Ok(_) => Findings::new(),
-        Err(error) => {
-            found(TraineeField::state, ProblemKind::Transition { action: error.action, state: error.state })
-        }
+        Err(error) => found(TraineeField::state, ProblemKind::Transition { action: error.action, state: error.state }),
     }
 }
 
@@ -114,11 +112,8 @@ fn started(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings
 }
 
 fn date_after_start(candidate: &Candidate<Withdrawal>, _: &Context<'_>) -> Findings {
-    let early = candidate
-        .record
-        .withdrawal_date
-        .zip(candidate.owner.itt_start_date)
-        .is_some_and(|(left, start)| left < start);
+    let early =
+        candidate.record.withdrawal_date.zip(candidate.owner.itt_start_date).is_some_and(|(left, start)| left < start);
     found_if(early && !added_in_error(candidate), WithdrawalField::withdrawal_date, || ProblemKind::Before {
         field: TraineeField::itt_start_date.into(),
     })

@@ -1,0 +1,82 @@
+//! Writes a record as the body of a request, in the names of a version: the way back from reading.
+
+use std::borrow::Cow;
+
+use domain::{Kind, Lists, RecordField as _, Value};
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
+
+use crate::version::{ApiVersion, Wire};
+use crate::view::Milliseconds;
+
+/// A record as a request that would make it. Fields without a value, and fields that this version
+/// cannot set, are left out.
+#[derive(Debug)]
+pub struct Request<'a, R> {
+    /// The version.
+    pub version: &'a ApiVersion,
+    /// The record.
+    pub record: &'a R,
+    /// The code lists.
+    pub lists: &'a Lists,
+}
+
+/// The body `{"data": ...}` around something.
+#[derive(Debug, serde::Serialize)]
+pub struct Data<T> {
+    /// What stands in `data`.
+    pub data: T,
+}
+
+impl<R: Wire> Request<'_, R> {
+    /// The body of the request.
+    ///
+    /// # Errors
+    ///
+    /// Never for a record of the dictionary; a value that JSON cannot hold would be one.
+    pub fn body(&self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(&Data { data: self })
+    }
+
+    fn nested<'b, N>(&'b self, records: &'b [N]) -> Vec<Request<'b, N>> {
+        records.iter().map(|record| Request { version: self.version, record, lists: self.lists }).collect()
+    }
+}
+
+impl<R: Wire> Serialize for Request<'_, R> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        for input in R::inputs(self.version).entries {
+            let text = match self.record.value(input.field, self.lists) {
+                Value::Placements(records) => {
+                    object.serialize_entry(input.name, &self.nested(records))?;
+                    continue;
+                }
+                Value::Degrees(records) => {
+                    object.serialize_entry(input.name, &self.nested(records))?;
+                    continue;
+                }
+                Value::Texts(texts) => {
+                    object.serialize_entry(input.name, texts)?;
+                    continue;
+                }
+                // A request carries a year as text (contract, section 4.8).
+                Value::Integer(number) if input.field.info().kind != Kind::Year => {
+                    object.serialize_entry(input.name, &number)?;
+                    continue;
+                }
+                Value::Flag(flag) => {
+                    object.serialize_entry(input.name, &flag)?;
+                    continue;
+                }
+                Value::Integer(year) => Cow::Owned(year.to_string()),
+                Value::Text(text) => text,
+                Value::Date(day) => Cow::Owned(day.to_string()),
+                Value::Moment(moment) => Cow::Owned(Milliseconds(moment).to_string()),
+                Value::Uuid(uuid) => Cow::Owned(uuid.to_string()),
+                Value::Null | Value::Codes(_) | Value::Document(_) => continue,
+            };
+            object.serialize_entry(input.name, &text)?;
+        }
+        object.end()
+    }
+}

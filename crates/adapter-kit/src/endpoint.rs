@@ -1,0 +1,83 @@
+//! The endpoints that a version can have (contract, section 4).
+
+/// What is asked of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Makes, or carries out an action.
+    Post,
+    /// Changes; PUT and PATCH mean the same here.
+    PutOrPatch,
+    /// Removes.
+    Delete,
+}
+
+macro_rules! endpoints {
+    ($($(#[doc = $doc:literal])+ $endpoint:ident = $method:ident $path:literal,)+) => {
+        /// An endpoint that a version can have.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Endpoint {
+            $($(#[doc = $doc])+ $endpoint,)+
+        }
+
+        impl Endpoint {
+            /// All endpoints.
+            pub const ALL: &'static [Self] = &[$(Self::$endpoint),+];
+
+            /// The path below that of the version.
+            #[must_use]
+            pub const fn path(self) -> &'static str {
+                match self { $(Self::$endpoint => $path),+ }
+            }
+
+            /// What is asked of the path.
+            #[must_use]
+            pub const fn method(self) -> Method {
+                match self { $(Self::$endpoint => Method::$method),+ }
+            }
+        }
+    };
+}
+endpoints! {
+    /// Tells that the service is alive.
+    Info = Get "/info",
+    /// Lists the trainees of one academic cycle.
+    ListTrainees = Get "/trainees",
+    /// Registers a trainee.
+    CreateTrainee = Post "/trainees",
+    /// Reads a trainee.
+    ShowTrainee = Get "/trainees/{trainee_id}",
+    /// Changes a trainee.
+    UpdateTrainee = PutOrPatch "/trainees/{trainee_id}",
+    /// Lists the placements of a trainee.
+    ListPlacements = Get "/trainees/{trainee_id}/placements",
+    /// Adds a placement.
+    CreatePlacement = Post "/trainees/{trainee_id}/placements",
+    /// Reads a placement.
+    ShowPlacement = Get "/trainees/{trainee_id}/placements/{placement_id}",
+    /// Changes a placement.
+    UpdatePlacement = PutOrPatch "/trainees/{trainee_id}/placements/{placement_id}",
+    /// Removes a placement.
+    DeletePlacement = Delete "/trainees/{trainee_id}/placements/{placement_id}",
+    /// Lists the degrees of a trainee.
+    ListDegrees = Get "/trainees/{trainee_id}/degrees",
+    /// Adds a degree.
+    CreateDegree = Post "/trainees/{trainee_id}/degrees",
+    /// Reads a degree.
+    ShowDegree = Get "/trainees/{trainee_id}/degrees/{degree_id}",
+    /// Changes a degree.
+    UpdateDegree = PutOrPatch "/trainees/{trainee_id}/degrees/{degree_id}",
+    /// Removes a degree.
+    DeleteDegree = Delete "/trainees/{trainee_id}/degrees/{degree_id}",
+    /// Defers a trainee.
+    Defer = Post "/trainees/{trainee_id}/defer",
+    /// Withdraws a trainee.
+    Withdraw = Post "/trainees/{trainee_id}/withdraw",
+    /// Recommends a trainee for the award, by the older name.
+    RecommendForQts = Post "/trainees/{trainee_id}/recommend-for-qts",
+    /// Recommends a trainee for the award.
+    UpdateQtsOrEytsStatus = Post "/trainees/{trainee_id}/update-qts-or-eyts-status",
+    /// Publishes the code lists.
+    ReferenceData = Get "/reference-data",
+}

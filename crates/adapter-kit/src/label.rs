@@ -1,0 +1,121 @@
+//! The label of a version, such as the one in its path (contract, section 9.1).
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+/// How far a version has come. A pre-release comes before a release candidate, and that before the
+/// release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stage {
+    /// `-pre`: anything may change.
+    PreRelease,
+    /// `-rc`: no change is expected before it goes live.
+    Candidate,
+    /// No suffix.
+    Release,
+}
+
+/// `vYEAR.MAJOR`, with the year in which the version enters production.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Label {
+    /// The year.
+    pub year: u16,
+    /// The major number.
+    pub major: u16,
+    /// How far the version has come.
+    pub stage: Stage,
+}
+
+impl Label {
+    /// The label of a released version.
+    #[must_use]
+    pub const fn release(year: u16, major: u16) -> Self {
+        Self { year, major, stage: Stage::Release }
+    }
+}
+
+impl Ord for Label {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.year, self.major, self.stage).cmp(&(other.year, other.major, other.stage))
+    }
+}
+
+impl PartialOrd for Label {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let suffix = match self.stage {
+            Stage::PreRelease => "-pre",
+            Stage::Candidate => "-rc",
+            Stage::Release => "",
+        };
+        write!(formatter, "v{}.{}{suffix}", self.year, self.major)
+    }
+}
+
+/// A text that is not the label of a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoLabel;
+
+impl fmt::Display for NoLabel {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("not a version label of the form vYEAR.MAJOR, perhaps with -pre or -rc")
+    }
+}
+
+impl std::error::Error for NoLabel {}
+
+impl FromStr for Label {
+    type Err = NoLabel;
+
+    fn from_str(text: &str) -> Result<Self, NoLabel> {
+        let (numbers, stage) = match text.split_once('-') {
+            None => (text, Stage::Release),
+            Some((numbers, "pre")) => (numbers, Stage::PreRelease),
+            Some((numbers, "rc")) => (numbers, Stage::Candidate),
+            Some(_) => return Err(NoLabel),
+        };
+        let (year, major) = numbers.strip_prefix('v').and_then(|numbers| numbers.split_once('.')).ok_or(NoLabel)?;
+        let number = |text: &str| {
+            let canonical = text == "0" || !text.starts_with('0');
+            text.bytes().all(|byte| byte.is_ascii_digit()).then_some(()).filter(|()| canonical)?;
+            text.parse().ok()
+        };
+        Ok(Self { year: number(year).ok_or(NoLabel)?, major: number(major).ok_or(NoLabel)?, stage })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_read_back_as_they_are_written() {
+        for text in ["v2025.0", "v2026.1", "v2027.10-rc", "v1.0-pre"] {
+            assert_eq!(text.parse::<Label>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn other_texts_are_no_labels() {
+        for text in ["", "2025.0", "v2025", "v2025.", "v2025.00", "v2025.0-beta", "v2025.+1", "v99999.0", "v2025.0-"] {
+            assert_eq!(text.parse::<Label>(), Err(NoLabel), "{text}");
+        }
+    }
+
+    #[test]
+    fn labels_are_ordered_by_year_number_and_stage() {
+        let mut labels: Vec<Label> = ["v2026.0", "v2025.2", "v2026.0-rc", "v2026.0-pre", "v2025.10"]
+            .iter()
+            .map(|l| l.parse().unwrap())
+            .collect();
+        labels.sort();
+        let texts: Vec<String> = labels.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["v2025.2", "v2025.10", "v2026.0-pre", "v2026.0-rc", "v2026.0"]);
+    }
+}

@@ -1,0 +1,66 @@
+//! What a version calls the place of a problem.
+
+use domain::{Field, Path, RecordField as _, TraineeField};
+
+use crate::version::{ApiVersion, Wire};
+
+/// Longest part of a client's own key that is repeated to it, in characters.
+const KEY_SHOWN: usize = 64;
+
+/// The name of a field in this version: as a request spells it, else as a response does, else the
+/// canonical one.
+#[must_use]
+pub fn field(version: &ApiVersion, field: Field) -> &'static str {
+    match field {
+        // A nested list is called otherwise in a request; see `list`.
+        Field::Trainee(nested @ (TraineeField::placements | TraineeField::degrees)) => {
+            version.shapes.trainee.name_of(nested).unwrap_or(nested.info().name)
+        }
+        Field::Trainee(field) => name::<domain::Trainee>(version, field),
+        Field::Placement(field) => name::<domain::Placement>(version, field),
+        Field::Degree(field) => name::<domain::Degree>(version, field),
+        Field::Withdrawal(field) => name::<domain::Withdrawal>(version, field),
+        Field::Deferral(field) => name::<domain::Deferral>(version, field),
+        Field::Recommendation(field) => name::<domain::Recommendation>(version, field),
+    }
+}
+
+/// The name of a nested list in a request.
+#[must_use]
+pub fn list(version: &ApiVersion, list: TraineeField) -> &'static str {
+    name::<domain::Trainee>(version, list)
+}
+
+/// The place, as a message begins with it: positions count from 1.
+#[must_use]
+pub fn place(version: &ApiVersion, path: &Path) -> String {
+    match path {
+        Path::Data => "data".to_owned(),
+        Path::Field(at) => field(version, *at).to_owned(),
+        Path::List(at) => list(version, *at).to_owned(),
+        Path::Nested { list: at, position, field: inner } => {
+            format!("{} {} {}", list(version, *at), position + 1, field(version, *inner))
+        }
+        Path::Position { list: at, position } => format!("{} {}", list(version, *at), position + 1),
+        Path::Key(key) => shown(key),
+        Path::NestedKey { list: at, position, key } => {
+            format!("{} {} {}", list(version, *at), position + 1, shown(key))
+        }
+    }
+}
+
+fn name<R: Wire>(version: &ApiVersion, field: R::Field) -> &'static str {
+    R::inputs(version)
+        .name_of(field)
+        .or_else(|| R::shape(version).and_then(|shape| shape.name_of(field)))
+        .unwrap_or(field.info().name)
+}
+
+/// As much of a text of the client's as is repeated to it.
+#[must_use]
+pub fn shown(text: &str) -> String {
+    match text.char_indices().nth(KEY_SHOWN) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,243 @@
+//! Words problems for the client of a version, and writes the bodies of error replies.
+//!
+//! A message begins with the name of the field in that version, then one space, then the problem
+//! (contract, section 7).
+
+use domain::problem::NoticeKind;
+use domain::{Field, Kind, Lists, Notice, Path, Problem, ProblemKind, TraineeField};
+use serde::Serialize;
+
+use crate::compose::Data;
+use crate::names::{field, place, shown};
+use crate::version::ApiVersion;
+
+/// How many accepted codes a message lists when there are more.
+const CODES_LISTED: usize = 10;
+
+/// The name of an error that a wrong input causes.
+pub const UNPROCESSABLE: &str = "UnprocessableEntity";
+/// The name of an error that the state of the record causes.
+pub const TRANSITION: &str = "StateTransitionError";
+
+/// One entry of the list of errors.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ErrorEntry {
+    /// The name of the error.
+    pub error: &'static str,
+    /// What is wrong, in words.
+    pub message: String,
+}
+
+/// The body of an error reply: `{errors: [{error, message}]}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Errors {
+    /// What is wrong.
+    pub errors: Vec<ErrorEntry>,
+}
+
+impl Errors {
+    /// A single error.
+    #[must_use]
+    pub fn one(error: &'static str, message: impl Into<String>) -> Self {
+        Self { errors: vec![ErrorEntry { error, message: message.into() }] }
+    }
+
+    /// All problems, one entry each.
+    #[must_use]
+    pub fn of(version: &ApiVersion, lists: &Lists, problems: &[Problem]) -> Self {
+        Self { errors: problems.iter().map(|problem| entry(version, lists, problem)).collect() }
+    }
+}
+
+/// The body of a reply that names existing records beside the error: `{errors: [...], data: [...]}`.
+#[derive(Debug, Serialize)]
+pub struct Conflict<T> {
+    /// What is wrong.
+    #[serde(flatten)]
+    pub errors: Errors,
+    /// The existing records.
+    #[serde(flatten)]
+    pub existing: Data<T>,
+}
+
+fn entry(version: &ApiVersion, lists: &Lists, problem: &Problem) -> ErrorEntry {
+    let error = if problem.kind.is_transition() { TRANSITION } else { UNPROCESSABLE };
+    ErrorEntry { error, message: format!("{} {}", place(version, &problem.at), words(version, lists, &problem.kind)) }
+}
+
+/// What is wrong, in words, without the place.
+#[must_use]
+pub fn words(version: &ApiVersion, lists: &Lists, kind: &ProblemKind) -> String {
+    let name = |other: &Field| field(version, *other);
+    let route = |code: &str| lists.entry(domain::List::TrainingRoute, code).map_or(code.to_owned(), |r| r.name.clone());
+    match kind {
+        ProblemKind::Blank => "cannot be blank".to_owned(),
+        ProblemKind::NoData => "must be an object with at least one field".to_owned(),
+        ProblemKind::Mistyped { expected } => format!("is invalid: it must be {}", expected_words(*expected)),
+        ProblemKind::ControlCharacter => "is invalid: it has control characters".to_owned(),
+        ProblemKind::RepeatedKey => "is sent more than once".to_owned(),
+        ProblemKind::OtherVersionsName { field } => format!("is called {} in this version", name(field)),
+        ProblemKind::UnknownName { nearest } => match nearest {
+            Some(nearest) => format!("is not a field of this version; did you mean {nearest}?"),
+            None => "is not a field of this version".to_owned(),
+        },
+        ProblemKind::TooLong { max } => format!("is too long: it can have {max} characters at most"),
+        ProblemKind::TooMany { max } => format!("can have {max} items at most"),
+        ProblemKind::UnknownCode { value, accepted } => {
+            format!("{} is not in the list; {}", quoted(value), accepted_words(accepted))
+        }
+        ProblemKind::WrongLength { lengths } => {
+            let lengths: Vec<String> = lengths.iter().map(ToString::to_string).collect();
+            format!("must have exactly {} characters", lengths.join(" or "))
+        }
+        ProblemKind::NotDigits { max } => format!("must consist of digits only, {max} at most"),
+        ProblemKind::NotExactDigits { digits } => format!("must consist of exactly {digits} digits"),
+        ProblemKind::NotWholeNumber => "must be a whole number".to_owned(),
+        ProblemKind::NotEmail => "is not a valid e-mail address".to_owned(),
+        ProblemKind::NotPostcode => "is not a full postcode of the United Kingdom".to_owned(),
+        ProblemKind::InFuture => "cannot be in the future".to_owned(),
+        ProblemKind::TooYoung { years } => format!("must be at least {years} years ago"),
+        ProblemKind::TooOld { years } => format!("cannot be more than {years} years ago"),
+        ProblemKind::YearTooLate { latest } => format!("cannot be later than the year {latest}"),
+        ProblemKind::TooEarly { earliest } => format!("cannot be earlier than {earliest}"),
+        ProblemKind::YearOutside { earliest, latest } => {
+            format!("must be a year from {earliest} to {latest}")
+        }
+        ProblemKind::NotAfter { field } => format!("must be later than {}", name(field)),
+        ProblemKind::Before { field } => format!("cannot be earlier than {}", name(field)),
+        ProblemKind::SameAs { field } => format!("must differ from {}", name(field)),
+        ProblemKind::SubjectForPhase { phase, subject } => {
+            format!("must be {subject} when the course is for the {phase} phase")
+        }
+        ProblemKind::RequiredOnRoute { route: code } => {
+            format!("cannot be blank when {} is {code} ({})", name(&TraineeField::training_route.into()), route(code))
+        }
+        ProblemKind::NotOnRoute { route: code } => {
+            format!("must be blank when {} is {code} ({})", name(&TraineeField::training_route.into()), route(code))
+        }
+        ProblemKind::EarlyYearsOnly { code } => format!("can be {code} on early years routes only"),
+        ProblemKind::EarlyYearsDemand { code } => format!("must be {code} on an early years route"),
+        ProblemKind::RouteNotInYear { route: code, from } => {
+            format!("can be {code} ({}) for a start from August {from} only", route(code))
+        }
+        ProblemKind::NoSuchSchool { urn } => format!("{} is not the URN of a known school", quoted(urn)),
+        ProblemKind::NoSuchPartnerUrn { urn } => {
+            format!("{} is not the URN of a known {}", quoted(urn), version.words.training_partner)
+        }
+        ProblemKind::NoSuchPartnerUkprn { ukprn } => {
+            format!("{} is not the UKPRN of a known {}", quoted(ukprn), version.words.training_partner)
+        }
+        ProblemKind::NoStudentFinance { year } => {
+            format!("cannot be 7: there is no student finance for this route and age range in {}", academic(*year))
+        }
+        ProblemKind::FundingNeedsFinance { method } => {
+            format!("cannot be {method} unless {} is 7", name(&TraineeField::fund_code.into()))
+        }
+        ProblemKind::NoSuchFunding { method, year } => format!(
+            "{method} is not available for this {} and {} in {}",
+            name(&TraineeField::training_route.into()),
+            name(&TraineeField::course_subject_1.into()),
+            academic(*year)
+        ),
+        ProblemKind::InitiativeNotInYear { initiative, year } => {
+            format!("{initiative} is not available in {}", academic(*year))
+        }
+        ProblemKind::RepeatsPosition { position } => format!("repeats item {}", position + 1),
+        ProblemKind::WrongReasons { reasons, accepted } => {
+            let reasons: Vec<String> = reasons.iter().take(CODES_LISTED).map(|reason| quoted(reason)).collect();
+            format!("has entries that are not in the list: {}; {}", reasons.join(", "), accepted_words(accepted))
+        }
+        ProblemKind::NoReasons => "cannot be blank: choose at least one".to_owned(),
+        ProblemKind::ReasonNeedsWords { reason } => format!("cannot be blank when {reason} is among the reasons"),
+        ProblemKind::Transition { action, state } => format!("is {state}: the trainee cannot be {}", past(*action)),
+        ProblemKind::WrongState { action } => format!(
+            "must be {} or {} to {} a trainee",
+            domain::State::SubmittedForTrn,
+            domain::State::TrnReceived,
+            action.verb()
+        ),
+        ProblemKind::NotStarted => {
+            "shows that the training has not started: the trainee cannot be withdrawn".to_owned()
+        }
+        ProblemKind::TooFewPlacements { min, route } => {
+            format!("must be at least {min} on the route {route}")
+        }
+        ProblemKind::NoDegree => "must have at least one entry on this route".to_owned(),
+        ProblemKind::NoEmployingSchool => {
+            "must be completed on this route before the trainee is recommended".to_owned()
+        }
+    }
+}
+
+/// What the client should know about an accepted request, for a `Warning` header; `None` where the
+/// place cannot be repeated in a header.
+#[must_use]
+pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
+    let at = place(version, &notice.at);
+    Some(match &notice.kind {
+        NoticeKind::UnknownName { nearest } => {
+            let (Path::Key(key) | Path::NestedKey { key, .. }) = &notice.at else { return None };
+            let printable =
+                (1..=64).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            if !printable {
+                return None;
+            }
+            match nearest {
+                Some(nearest) => format!("unknown field {at} (did you mean {nearest}?)"),
+                None => format!("unknown field {at}"),
+            }
+        }
+        NoticeKind::UseEndpoint => format!("{at} is ignored on update; use the endpoints of its records"),
+        NoticeKind::NoMatch => format!("{at} is ignored: group and background match no ethnicity"),
+        NoticeKind::HeldBySchool => format!("{at} is ignored: it is that of the school with the URN"),
+        NoticeKind::FellAway { code } => format!("{at} {code} is left out: another subject had to come first"),
+    })
+}
+
+fn expected_words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Text => "text",
+        Kind::Integer => "a whole number",
+        Kind::Flag => "true or false",
+        Kind::Date => "a date of the form YYYY-MM-DD",
+        Kind::Moment => "a date and time of the form YYYY-MM-DDTHH:MM:SSZ",
+        Kind::Year => "a year of the form YYYY, or a date of the form YYYY-MM-DD",
+        Kind::Texts => "an array of texts",
+        Kind::Document => "an object",
+        Kind::Uuid => "a UUID",
+        Kind::Records => "an array of objects",
+    }
+}
+
+fn accepted_words(accepted: &[String]) -> String {
+    let listed = accepted.iter().take(CODES_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    if accepted.len() >= CODES_LISTED {
+        format!("the first of {} codes are {listed}", accepted.len())
+    } else {
+        format!("it can be {listed}")
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", shown(text))
+}
+
+fn academic(year: i32) -> String {
+    format!("{year} to {}", year + 1)
+}
+
+fn past(action: domain::Action) -> &'static str {
+    use domain::Action;
+    match action {
+        Action::Update => "changed",
+        Action::Defer => "deferred",
+        Action::Recommend => "recommended for the award",
+        Action::Withdraw => "withdrawn",
+        Action::IssueTrn => "given a TRN",
+        Action::Award => "awarded",
+        Action::Reinstate => "reinstated",
+        Action::ReturnRecommendation => "returned from the recommendation",
+        Action::UndoWithdrawal { .. } => "brought back from the withdrawal",
+        Action::Discard => "discarded",
+    }
+}

@@ -1,0 +1,67 @@
+//! The keys of an object that are no inputs: fields of a response, and names that nobody knows.
+
+use std::collections::HashSet;
+
+use domain::problem::NoticeKind;
+use domain::{Notice, Path, Problem, ProblemKind, Sent};
+
+use super::{MAX_UNKNOWN, UnknownNames};
+use crate::version::Wire;
+
+/// Names further than this from a known one are not taken for a slip, in single edits.
+const SLIP_EDITS: usize = 3;
+/// Longer names are not compared, in bytes.
+const SLIP_LENGTH: usize = 64;
+
+/// Keys of an object that are no inputs.
+#[derive(Default)]
+pub(super) struct Others {
+    seen: HashSet<String>,
+    repeated: Vec<String>,
+    unknown: Vec<(String, Option<&'static str>)>,
+}
+
+impl Others {
+    /// Remembers a field of a response.
+    pub(super) fn keep_known(&mut self, key: &str) {
+        if !self.seen.insert(key.to_string()) && self.repeated.len() < MAX_UNKNOWN {
+            self.repeated.push(key.to_string());
+        }
+    }
+
+    /// Remembers a name that nobody knows.
+    pub(super) fn keep(&mut self, key: &str, nearest: impl Fn(&str) -> Option<&'static str>) {
+        self.keep_known(key);
+        if self.unknown.len() < MAX_UNKNOWN && !self.unknown.iter().any(|(known, _)| known == key) {
+            self.unknown.push((key.to_string(), nearest(key)));
+        }
+    }
+
+    pub(super) fn report<R: Wire>(self, sent: &mut Sent<R>, unknown: UnknownNames) {
+        for key in self.repeated {
+            sent.problems.push(Problem::at(Path::Key(key), ProblemKind::RepeatedKey));
+        }
+        for (key, nearest) in self.unknown {
+            let at = Path::Key(key);
+            match unknown {
+                UnknownNames::Tell => sent.notices.push(Notice { at, kind: NoticeKind::UnknownName { nearest } }),
+                UnknownNames::Refuse => {
+                    sent.problems.push(Problem { at, kind: ProblemKind::UnknownName { nearest } });
+                }
+            }
+        }
+    }
+}
+
+/// The known name that an unknown one is most likely a slip of.
+pub(super) fn nearest(key: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    if key.len() > SLIP_LENGTH {
+        return None;
+    }
+    let edits = |name: &str| strsim::damerau_levenshtein(key, name);
+    names
+        .map(|name| (edits(name), name))
+        .filter(|(edits, name)| *edits <= SLIP_EDITS.min(name.len() / 3))
+        .min_by_key(|(edits, _)| *edits)
+        .map(|(_, name)| name)
+}

@@ -1,0 +1,245 @@
+//! One JSON object where a record is expected, and lists of them.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use domain::dictionary::Changes as _;
+use domain::{
+    Deferral, Degree, FieldSet, Input, Kind, Path, Placement, Problem, ProblemKind, Recommendation, RecordField as _,
+    Sent, Trainee, TraineeField, Withdrawal,
+};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::lists::{Records, Words};
+use super::others::{Others, nearest};
+use super::token::{Key, Token, TokenAt, ask, refuse, single_values_are};
+use super::{Reader, without_data};
+use crate::version::Wire;
+
+/// Depth of the value of `data`, of a nested list, and of a record in it.
+const DATA_DEPTH: usize = 1;
+pub(super) const RECORD_DEPTH: usize = 2;
+
+/// A record that may hold nested lists of other records.
+pub trait Nest: Wire {
+    /// Reads a nested list into the changes.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not JSON.
+    fn nest<'de, A: MapAccess<'de>>(
+        sent: &mut Sent<Self>,
+        field: Self::Field,
+        object: &mut A,
+        reader: Reader<'_>,
+    ) -> Result<(), A::Error> {
+        let _ = (sent, field, reader);
+        object.next_value_seed(TokenAt { depth: DATA_DEPTH }).map(|_| ())
+    }
+}
+
+impl Nest for Placement {}
+impl Nest for Degree {}
+impl Nest for Withdrawal {}
+impl Nest for Deferral {}
+impl Nest for Recommendation {}
+impl Nest for Trainee {
+    fn nest<'de, A: MapAccess<'de>>(
+        sent: &mut Sent<Self>,
+        list: TraineeField,
+        object: &mut A,
+        reader: Reader<'_>,
+    ) -> Result<(), A::Error> {
+        let problem = if list == TraineeField::placements {
+            let read = object.next_value_seed(Records::new(reader))?;
+            read.map(|records| sent.changes.placements = records)
+        } else {
+            let read = object.next_value_seed(Records::new(reader))?;
+            read.map(|records| sent.changes.degrees = records)
+        };
+        if let Err(kind) = problem {
+            sent.unread.insert(list);
+            sent.problems.push(Problem::at(Path::List(list), kind));
+        }
+        Ok(())
+    }
+}
+
+/// Makes a visitor pass over what stands inside an array.
+macro_rules! arrays_are {
+    ($value:expr) => {
+        fn visit_seq<A: SeqAccess<'de>>(self, array: A) -> Result<Self::Value, A::Error> {
+            TokenAt { depth: DATA_DEPTH }.visit_seq(array)?;
+            Ok($value)
+        }
+    };
+}
+
+/// Makes a seed ask the text what it is.
+macro_rules! ask_the_text {
+    ($seed:ident) => {
+        impl<'de, R: Nest> DeserializeSeed<'de> for $seed<'_, R> {
+            type Value = <Self as Visitor<'de>>::Value;
+
+            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+                deserializer.deserialize_any(self)
+            }
+        }
+    };
+}
+
+/// Reads `{"data": {...}}`.
+pub(super) struct Data<'a, R> {
+    reader: Reader<'a>,
+    record: PhantomData<R>,
+}
+
+impl<'a, R> Data<'a, R> {
+    pub(super) fn new(reader: Reader<'a>) -> Self {
+        Self { reader, record: PhantomData }
+    }
+}
+
+ask_the_text!(Data);
+
+impl<'de, R: Nest> Visitor<'de> for Data<'_, R> {
+    type Value = Sent<R>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object with the key data")
+    }
+
+    single_values_are!(without_data());
+    arrays_are!(without_data());
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
+        let mut sent: Option<Sent<R>> = None;
+        let mut others = Others::default();
+        while let Some(key) = object.next_key_seed(Key)? {
+            if key != "data" {
+                object.next_value_seed(TokenAt { depth: DATA_DEPTH })?;
+                others.keep(&key, |_| None);
+            } else if let Some(sent) = &mut sent {
+                object.next_value_seed(TokenAt { depth: DATA_DEPTH })?;
+                sent.problems.push(Problem::at(Path::Data, ProblemKind::RepeatedKey));
+            } else {
+                let read = object.next_value_seed(One::new(self.reader))?;
+                sent = Some(read.unwrap_or_else(without_data));
+            }
+        }
+        let mut sent = sent.unwrap_or_else(without_data);
+        others.report(&mut sent, self.reader.unknown);
+        Ok(sent)
+    }
+}
+
+/// Reads one record; `None` when there is no object, or an empty one.
+pub(super) struct One<'a, R> {
+    reader: Reader<'a>,
+    record: PhantomData<R>,
+}
+
+impl<'a, R> One<'a, R> {
+    pub(super) fn new(reader: Reader<'a>) -> Self {
+        Self { reader, record: PhantomData }
+    }
+}
+
+ask_the_text!(One);
+
+impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
+    type Value = Option<Sent<R>>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a record")
+    }
+
+    single_values_are!(None);
+    arrays_are!(None);
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
+        let inputs = R::inputs(self.reader.served.version);
+        let foreign_names = R::foreign(&self.reader.served.foreign);
+        let shape = R::shape(self.reader.served.version);
+        let mut sent = Sent::default();
+        let mut seen = FieldSet::new();
+        let mut foreign = Vec::new();
+        let mut others = Others::default();
+        let mut empty = true;
+        while let Some(key) = object.next_key_seed(Key)? {
+            empty = false;
+            let other_name = || foreign_names.iter().find(|(name, _)| *name == key).map(|(_, field)| *field);
+            if let Some(field) = inputs.field(&key) {
+                if seen.insert(field) {
+                    read_field(&mut sent, field, &mut object, self.reader)?;
+                } else {
+                    object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
+                    refuse(&mut sent, field, ProblemKind::RepeatedKey);
+                }
+            } else if let Some(field) = other_name() {
+                let token = object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
+                foreign.push((key.into_owned(), field, token));
+            } else {
+                object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
+                if shape.is_some_and(|shape| shape.shows(&key)) {
+                    others.keep_known(&key);
+                } else {
+                    others.keep(&key, |key| nearest(key, inputs.entries.iter().map(|input| input.name)));
+                }
+            }
+        }
+        for (key, field, token) in foreign {
+            settle_foreign(&mut sent, &seen, key, field, token);
+        }
+        others.report(&mut sent, self.reader.unknown);
+        Ok((!empty).then_some(sent))
+    }
+}
+
+/// Reads the value of a field that this version has.
+fn read_field<'de, R: Nest, A: MapAccess<'de>>(
+    sent: &mut Sent<R>,
+    field: R::Field,
+    object: &mut A,
+    reader: Reader<'_>,
+) -> Result<(), A::Error> {
+    match field.info().kind {
+        Kind::Records => R::nest(sent, field, object, reader)?,
+        Kind::Texts => match object.next_value_seed(Words)? {
+            Ok(None) => sent.changes.clear(field),
+            Ok(Some(texts)) => {
+                sent.changes.set(field, Input::Texts(texts));
+            }
+            Err(kind) => refuse(sent, field, kind),
+        },
+        Kind::Text
+        | Kind::Integer
+        | Kind::Flag
+        | Kind::Date
+        | Kind::Moment
+        | Kind::Year
+        | Kind::Document
+        | Kind::Uuid => {
+            let token = object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
+            ask(sent, field, token);
+        }
+    }
+    Ok(())
+}
+
+/// Another version's name is refused, unless the right one stands beside it with the same value.
+fn settle_foreign<R: Wire>(
+    sent: &mut Sent<R>,
+    seen: &FieldSet<R::Field>,
+    key: String,
+    field: R::Field,
+    token: Token<'_>,
+) {
+    let mut alone = Sent::<R>::default();
+    ask(&mut alone, field, token);
+    let same = alone.problems.is_empty() && alone.changes.asked(field) == sent.changes.asked(field);
+    if !(seen.contains(field) && same) {
+        sent.unread.insert(field);
+        sent.problems.push(Problem::at(Path::Key(key), ProblemKind::OtherVersionsName { field: field.into() }));
+    }
+}

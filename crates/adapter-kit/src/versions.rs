@@ -1,0 +1,90 @@
+//! The versions that are served side by side, and what one must know of the others: their names.
+//!
+//! No version names another. That a field has another name elsewhere follows from the list.
+
+use domain::{DeferralField, DegreeField, PlacementField, RecommendationField, TraineeField, WithdrawalField};
+
+use crate::label::Label;
+use crate::version::{ApiVersion, Wire};
+
+/// What other versions call the inputs of this one, by record.
+#[derive(Debug, Default)]
+pub struct Foreign {
+    /// Of a trainee.
+    pub trainee: Vec<(&'static str, TraineeField)>,
+    /// Of a placement.
+    pub placement: Vec<(&'static str, PlacementField)>,
+    /// Of a degree.
+    pub degree: Vec<(&'static str, DegreeField)>,
+    /// Of a withdrawal.
+    pub withdrawal: Vec<(&'static str, WithdrawalField)>,
+    /// Of a deferral.
+    pub deferral: Vec<(&'static str, DeferralField)>,
+    /// Of a recommendation.
+    pub recommendation: Vec<(&'static str, RecommendationField)>,
+}
+
+/// A version among the others.
+#[derive(Debug)]
+pub struct Served {
+    /// The version.
+    pub version: &'static ApiVersion,
+    /// What other versions call its inputs.
+    pub foreign: Foreign,
+}
+
+/// The versions that are served, oldest first.
+#[derive(Debug)]
+pub struct Versions {
+    served: Vec<Served>,
+}
+
+impl Versions {
+    /// The versions of the list, side by side.
+    #[must_use]
+    pub fn new(list: &[&'static ApiVersion]) -> Self {
+        let mut list = list.to_vec();
+        list.sort_by_key(|version| version.label);
+        let foreign = |version| Foreign {
+            trainee: foreign_names::<domain::Trainee>(version, &list),
+            placement: foreign_names::<domain::Placement>(version, &list),
+            degree: foreign_names::<domain::Degree>(version, &list),
+            withdrawal: foreign_names::<domain::Withdrawal>(version, &list),
+            deferral: foreign_names::<domain::Deferral>(version, &list),
+            recommendation: foreign_names::<domain::Recommendation>(version, &list),
+        };
+        Self { served: list.iter().map(|version| Served { version, foreign: foreign(version) }).collect() }
+    }
+
+    /// The versions, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Served> {
+        self.served.iter()
+    }
+
+    /// The version with the label.
+    #[must_use]
+    pub fn find(&self, label: Label) -> Option<&Served> {
+        self.served.iter().find(|served| served.version.label == label)
+    }
+
+    /// The newest version.
+    #[must_use]
+    pub fn newest(&self) -> Option<&Served> {
+        self.served.last()
+    }
+}
+
+/// Names that another version has for an input of this one, and that mean nothing else here.
+fn foreign_names<R: Wire>(version: &ApiVersion, list: &[&'static ApiVersion]) -> Vec<(&'static str, R::Field)> {
+    let own = R::inputs(version);
+    let mut names: Vec<(&'static str, R::Field)> = list
+        .iter()
+        .flat_map(|other| R::inputs(other).entries)
+        .filter(|input| own.name_of(input.field).is_some() && own.field(input.name).is_none())
+        .filter(|input| R::shape(version).is_none_or(|shape| !shape.shows(input.name)))
+        .map(|input| (input.name, input.field))
+        .collect();
+    names.sort_by_key(|(name, _)| *name);
+    names.dedup_by_key(|(name, _)| *name);
+    names
+}

@@ -1,0 +1,54 @@
+//! Version v2025.0 of the Trainee Register API, the first that was released.
+//!
+//! - Calls a training partner a lead partner, numbers the subjects of a course in words
+//!   (`course_subject_one`) and dates a withdrawal with `withdraw_date`.
+//! - Accepts a primary course whatever its first subject is, and puts 100511 first by itself.
+//! - Shows four fields that later versions do not have: `expected_end_date`, `bursary_level`,
+//!   `agency_disabilities` and `withdraw_reasons_dfe_details`.
+//! - Takes any text as the year of a course, and any end date after the start.
+//! - Changes finished records: a trainee who is recommended, withdrawn or awarded can be updated.
+//! - Knows no iQTS, assessment only, early years or HPITT route as input; records on such a route
+//!   are read, listed, deferred, withdrawn and recommended all the same.
+
+use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, Publication, Status, Words, date};
+use domain::{List, Terms};
+
+mod names;
+mod own;
+mod rules;
+
+/// This version.
+#[rustfmt::skip]
+pub static V2025_0: ApiVersion = ApiVersion {
+    label: Label::release(2025, 0),
+    publication: Publication {
+        since: date(2025, 9, 1),
+        status: Status::Released,
+        deprecated_on: None,
+        sunset_on: None,
+    },
+    shapes: names::SHAPES,
+    inputs: names::INPUTS,
+    rules: rules::RULES,
+    terms: Terms {
+        accepted: &[
+            (List::TrainingRoute, &["02", "03", "09", "10", "11", "12", "14"]),
+            (List::CourseAgeRange, &["13909", "13911", "13912", "13913", "13914", "13915", "13916", "13917", "13918", "13919"]),
+        ],
+        exception_years: &[2025],
+    },
+    endpoints: Endpoints {
+        available: &[
+            Endpoint::Info, Endpoint::ListTrainees, Endpoint::CreateTrainee, Endpoint::ShowTrainee, Endpoint::UpdateTrainee,
+            Endpoint::ListPlacements, Endpoint::CreatePlacement, Endpoint::ShowPlacement, Endpoint::UpdatePlacement,
+            Endpoint::DeletePlacement, Endpoint::ListDegrees, Endpoint::CreateDegree, Endpoint::ShowDegree,
+            Endpoint::UpdateDegree, Endpoint::DeleteDegree, Endpoint::Defer, Endpoint::Withdraw, Endpoint::RecommendForQts,
+        ],
+        deprecated: &[],
+    },
+    words: Words { training_partner: "lead partner" },
+    notes: &[
+        "A primary course gets 100511 as its first subject by itself.",
+        "The four fields expected_end_date, bursary_level, agency_disabilities and withdraw_reasons_dfe_details leave with the next version.",
+    ],
+};

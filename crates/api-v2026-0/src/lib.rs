@@ -1,0 +1,50 @@
+//! Version v2026.0 of the Trainee Register API.
+//!
+//! - Renames the lead partner to training partner, the subjects to `course_subject_1` to `_3`, and
+//!   `withdraw_date` and `withdraw_reasons` to `withdrawal_date` and `withdrawal_reasons`.
+//! - Refuses a primary course whose first subject is not 100511, instead of putting it first.
+//! - Bounds the end of a course, asks for a whole number as its year, and checks the second
+//!   initiative against the year of the start.
+//! - Refuses route 02 as input.
+//! - Funds some subjects without student finance for starts in 2026, too.
+
+use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, Publication, Status, Words, date};
+use domain::{List, Terms};
+
+mod names;
+mod rules;
+
+/// This version.
+#[rustfmt::skip]
+pub static V2026_0: ApiVersion = ApiVersion {
+    label: Label::release(2026, 0),
+    publication: Publication {
+        since: date(2026, 1, 30),
+        status: Status::SandboxOnly,
+        deprecated_on: None,
+        sunset_on: None,
+    },
+    shapes: names::SHAPES,
+    inputs: names::INPUTS,
+    rules: rules::RULES,
+    terms: Terms {
+        accepted: &[
+            (List::TrainingRoute, &["03", "09", "10", "11", "12", "14"]),
+            (List::CourseAgeRange, &["13909", "13911", "13912", "13913", "13914", "13915", "13916", "13917", "13918", "13919"]),
+        ],
+        exception_years: &[2025, 2026],
+    },
+    endpoints: Endpoints {
+        available: &[
+            Endpoint::Info, Endpoint::ListTrainees, Endpoint::CreateTrainee, Endpoint::ShowTrainee, Endpoint::UpdateTrainee,
+            Endpoint::ListPlacements, Endpoint::CreatePlacement, Endpoint::ShowPlacement, Endpoint::UpdatePlacement,
+            Endpoint::DeletePlacement, Endpoint::ListDegrees, Endpoint::CreateDegree, Endpoint::ShowDegree,
+            Endpoint::UpdateDegree, Endpoint::DeleteDegree, Endpoint::Defer, Endpoint::Withdraw, Endpoint::RecommendForQts,
+        ],
+        deprecated: &[],
+    },
+    words: Words { training_partner: "training partner" },
+    notes: &[
+        "A primary course needs 100511 as its first subject.",
+    ],
+};

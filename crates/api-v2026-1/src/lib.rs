@@ -1,0 +1,57 @@
+//! Version v2026.1 of the Trainee Register API, the current one.
+//!
+//! - Accepts the routes 15 to 21: iQTS, assessment only, early years and HPITT.
+//! - Adds `iqts_country`, which the iQTS route needs and no other has.
+//! - Needs no study mode on the two assessment only routes.
+//! - Accepts the age range 13920 on early years routes, which accept no other.
+//! - Refuses changes of a trainee who is recommended, withdrawn or awarded.
+//! - Adds `update-qts-or-eyts-status`, and deprecates `recommend-for-qts`.
+//! - Publishes the code lists as `reference-data`.
+
+use adapter_kit::{ApiVersion, Deprecation, Endpoint, Endpoints, Label, Publication, Status, Words, date};
+use domain::{List, Terms};
+
+mod names;
+mod own;
+mod rules;
+
+/// This version.
+#[rustfmt::skip]
+pub static V2026_1: ApiVersion = ApiVersion {
+    label: Label::release(2026, 1),
+    publication: Publication {
+        since: date(2026, 3, 20),
+        status: Status::SandboxOnly,
+        deprecated_on: None,
+        sunset_on: None,
+    },
+    shapes: names::SHAPES,
+    inputs: names::INPUTS,
+    rules: rules::RULES,
+    terms: Terms {
+        accepted: &[
+            (List::TrainingRoute, &["03", "09", "10", "11", "12", "14", "15", "16", "17", "18", "19", "20", "21"]),
+        ],
+        exception_years: &[2025, 2026],
+    },
+    endpoints: Endpoints {
+        available: &[
+            Endpoint::Info, Endpoint::ListTrainees, Endpoint::CreateTrainee, Endpoint::ShowTrainee, Endpoint::UpdateTrainee,
+            Endpoint::ListPlacements, Endpoint::CreatePlacement, Endpoint::ShowPlacement, Endpoint::UpdatePlacement,
+            Endpoint::DeletePlacement, Endpoint::ListDegrees, Endpoint::CreateDegree, Endpoint::ShowDegree,
+            Endpoint::UpdateDegree, Endpoint::DeleteDegree, Endpoint::Defer, Endpoint::Withdraw,
+            Endpoint::UpdateQtsOrEytsStatus, Endpoint::ReferenceData,
+        ],
+        deprecated: &[Deprecation {
+            endpoint: Endpoint::RecommendForQts,
+            since: date(2026, 3, 20),
+            replaced_by: Endpoint::UpdateQtsOrEytsStatus,
+            removed_in: Label::release(2027, 0),
+        }],
+    },
+    words: Words { training_partner: "training partner" },
+    notes: &[
+        "A trainee who is recommended, withdrawn or awarded cannot be changed.",
+        "Use update-qts-or-eyts-status instead of recommend-for-qts.",
+    ],
+};
