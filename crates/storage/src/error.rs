@@ -1,0 +1,177 @@
+//! What can go wrong in storage, grouped by who can act: the operator, the person at the command line, or us.
+//!
+//! Knows nothing of HTTP. No variant holds a person's data, a token or a database address.
+
+use std::sync::Arc;
+
+use diesel::result::{DatabaseErrorKind, Error as DieselError};
+
+/// A job or an operation of the store that failed.
+#[derive(Debug, thiserror::Error)]
+pub enum StorageError {
+    // The operator can act: the configuration, the disk, the database server, the load.
+    /// The database address is of no form that is understood. The address itself is not shown: it may hold a password.
+    #[error("database address must be sqlite://PATH, postgres://USER@HOST/NAME or postgresql://USER@HOST/NAME")]
+    UnknownAddress,
+    /// The folder of the SQLite file is absent and cannot be made.
+    #[error("folder of the database file cannot be made")]
+    Folder(#[source] std::io::Error),
+    /// No connection to the database can be made.
+    #[error("database cannot be reached")]
+    Connection(#[source] diesel::ConnectionError),
+    /// A connection was lost while it was in use. Whether an unanswered write was kept is not known.
+    #[error("database connection was lost")]
+    ConnectionLost(#[source] DieselError),
+    /// No connection became free, or could be made, within the time that a job waits for one.
+    #[error("no database connection is available")]
+    Unavailable(#[source] r2d2::Error),
+    /// Another process or another transaction held what the job needed for too long.
+    #[error("database is busy")]
+    Busy,
+    /// Too many jobs wait already. This one was not begun.
+    #[error("queue of waiting jobs is full")]
+    QueueFull,
+    /// The job shared a commit with others and that commit did not happen. Nothing that the job did was kept.
+    #[error("group of writes was lost")]
+    GroupLost(#[source] Arc<StorageError>),
+    /// The disk or the permitted size of the database is exhausted.
+    #[error("database has no space left")]
+    NoSpace(#[source] DieselError),
+    /// SQLite met a condition by which it ends the whole transaction, whatever the statement was.
+    #[error("sqlite ended the transaction: {condition}")]
+    TransactionEnded {
+        /// SQLite's name for the condition.
+        condition: &'static str,
+    },
+    /// The store is shutting down.
+    #[error("store is closed")]
+    Closed,
+    /// The database schema cannot be brought up to date.
+    #[error("migrations failed")]
+    Migration(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The writer's thread cannot be started.
+    #[error("writer thread cannot be started")]
+    Thread(#[source] std::io::Error),
+    /// The operating system gave no random bytes.
+    #[error("no random bytes are available")]
+    NoRandomness(#[source] getrandom::Error),
+
+    // The person at the command line can act.
+    /// What was asked for cannot be done as asked.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+
+    // We can act: these are defects.
+    /// A stored row is not what the code that wrote it could have written.
+    #[error("row {id} of table {table} is corrupt")]
+    CorruptRow {
+        /// The table's name.
+        table: &'static str,
+        /// The row's key.
+        id: i64,
+    },
+    /// The job panicked. Nothing that it did was kept.
+    #[error("job panicked")]
+    JobPanicked,
+    /// The job left more or fewer open transactions than it found.
+    #[error("job left the transaction depth off")]
+    TransactionDepth,
+    /// The transaction had ended, or was unusable, when it was to be committed.
+    #[error("transaction was lost before its commit")]
+    TransactionLost(#[source] DieselError),
+    /// The database refused a query.
+    #[error("query failed")]
+    Query(#[source] DieselError),
+    /// The invented organisations that ship with the crate cannot be read.
+    #[error("invented organisations are unreadable")]
+    SandboxOrganisations(#[source] csv::Error),
+}
+
+/// Why a request from the command line was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// A provider's UKPRN is eight digits.
+    #[error("ukprn must be eight digits")]
+    InvalidUkprn,
+    /// A provider's name says something.
+    #[error("provider name is blank")]
+    BlankProviderName,
+    /// Another provider has this UKPRN.
+    #[error("ukprn belongs to another provider")]
+    UkprnTaken,
+    /// No provider has this UKPRN.
+    #[error("no provider has this ukprn")]
+    UnknownProvider,
+    /// A closed provider gets no tokens.
+    #[error("provider is closed")]
+    ProviderClosed,
+    /// A token's name has 1 to 200 characters.
+    #[error("token name must have 1 to 200 characters")]
+    InvalidTokenName,
+    /// A token expires after today and within six months.
+    #[error("token must expire after today and at most six months ahead")]
+    ExpiryOutOfRange,
+    /// No token has this number.
+    #[error("no token has this number")]
+    UnknownToken,
+    /// The name of an environment is `sandbox` or `production`.
+    #[error("environment must be sandbox or production")]
+    UnknownEnvironment,
+}
+
+impl StorageError {
+    /// Whether the same job may well succeed when it is tried again.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Connection(_)
+            | Self::ConnectionLost(_)
+            | Self::Unavailable(_)
+            | Self::Busy
+            | Self::QueueFull
+            | Self::GroupLost(_)
+            | Self::NoSpace(_)
+            | Self::TransactionEnded { .. }
+            | Self::Closed => true,
+            Self::UnknownAddress
+            | Self::Folder(_)
+            | Self::Migration(_)
+            | Self::Thread(_)
+            | Self::NoRandomness(_)
+            | Self::Refused(_)
+            | Self::CorruptRow { .. }
+            | Self::JobPanicked
+            | Self::TransactionDepth
+            | Self::TransactionLost(_)
+            | Self::Query(_)
+            | Self::SandboxOrganisations(_) => false,
+        }
+    }
+
+    /// Why a transaction could not be ended as it should: what passes is said as such, the rest is a lost transaction.
+    pub(crate) fn of_lost_transaction(error: DieselError) -> Self {
+        let sorted = Self::from(error);
+        if let Self::Query(cause) = sorted { Self::TransactionLost(cause) } else { sorted }
+    }
+}
+
+/// Sorts a refusal by the database into the classes above.
+///
+/// SQLite's result codes do not reach us through diesel, so its two conditions that matter are known by their texts,
+/// which are constants in SQLite's source (`sqlite3ErrStr`).
+impl From<DieselError> for StorageError {
+    fn from(error: DieselError) -> Self {
+        if let DieselError::DatabaseError(kind, information) = &error {
+            let busy = information.message() == "database is locked" || information.message() == "deadlock detected";
+            if busy || matches!(kind, DatabaseErrorKind::SerializationFailure) {
+                return Self::Busy;
+            }
+            if information.message() == "database or disk is full" {
+                return Self::NoSpace(error);
+            }
+            if matches!(kind, DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand) {
+                return Self::ConnectionLost(error);
+            }
+        }
+        Self::Query(error)
+    }
+}

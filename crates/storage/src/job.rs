@@ -1,0 +1,77 @@
+//! A unit of work on its way through the store: what it does, what it answered, and who waits for the answer.
+//!
+//! Knows nothing of groups and commits. The answer rests here until the store says that it is final.
+
+use std::mem;
+
+use tokio::sync::oneshot;
+
+use crate::error::StorageError;
+use crate::session::Session;
+
+/// Whether what a job did is to be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Keep,
+    Undo,
+}
+
+/// A job whose types are forgotten, so that jobs of all kinds can stand in one queue.
+pub(crate) trait Job: Send {
+    /// Runs the job, once, and holds its answer back.
+    fn run(&mut self, session: &mut Session<'_>) -> Verdict;
+
+    /// Gives the caller the job's answer when `fate` is good, otherwise the error.
+    fn answer(self: Box<Self>, fate: Result<(), StorageError>);
+}
+
+/// Wraps a function as a job; the receiver gets its answer.
+pub(crate) fn job<T, E, F>(function: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
+where
+    T: Send + 'static,
+    E: From<StorageError> + Send + 'static,
+    F: FnOnce(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+{
+    let (caller, receiver) = oneshot::channel();
+    (Box::new(Pending { progress: Progress::Waiting(function), caller }), receiver)
+}
+
+struct Pending<T, E, F> {
+    progress: Progress<T, E, F>,
+    caller: oneshot::Sender<Result<T, E>>,
+}
+
+enum Progress<T, E, F> {
+    Waiting(F),
+    /// Begun; a job that is still in this state after its run has panicked.
+    Running,
+    Answered(Result<T, E>),
+}
+
+impl<T, E, F> Job for Pending<T, E, F>
+where
+    T: Send,
+    E: From<StorageError> + Send,
+    F: FnOnce(&mut Session<'_>) -> Result<T, E> + Send,
+{
+    fn run(&mut self, session: &mut Session<'_>) -> Verdict {
+        if let Progress::Waiting(function) = mem::replace(&mut self.progress, Progress::Running) {
+            self.progress = Progress::Answered(function(session));
+        }
+        match self.progress {
+            Progress::Answered(Ok(_)) => Verdict::Keep,
+            Progress::Answered(Err(_)) | Progress::Waiting(_) | Progress::Running => Verdict::Undo,
+        }
+    }
+
+    fn answer(self: Box<Self>, fate: Result<(), StorageError>) {
+        let answer = match (self.progress, fate) {
+            (Progress::Running, _) => Err(E::from(StorageError::JobPanicked)),
+            (Progress::Answered(answer), Ok(())) => answer,
+            (Progress::Answered(_) | Progress::Waiting(_), Err(error)) => Err(E::from(error)),
+            (Progress::Waiting(_), Ok(())) => Err(E::from(StorageError::Closed)),
+        };
+        // A caller that has gone away has no use for the answer; the work is done all the same.
+        let _ = self.caller.send(answer);
+    }
+}

@@ -1,0 +1,22 @@
+//! The Trainee Register's records in SQLite or PostgreSQL.
+//!
+//! A [`store::Store`] runs jobs: plain functions over a [`session::Session`], each in one transaction, with one `now`.
+//! A job reads or writes through the session alone and opens no transaction of its own.
+//! What belongs to a provider is reached only through the [`session::ProviderSession`] that authentication returns, so
+//! no query can miss its provider.
+//!
+//! This crate knows neither HTTP nor JSON nor any version of the API.
+
+pub mod clock;
+mod connection;
+pub mod error;
+mod job;
+pub mod organisations;
+pub mod providers;
+mod schema;
+pub mod session;
+pub mod store;
+#[cfg(test)]
+mod testing;
+pub mod tokens;
+mod writer;

@@ -1,0 +1,186 @@
+//! What a job can reach: one connection in one transaction, and one `now`.
+//!
+//! A [`Session`] offers what needs no provider. A [`ProviderSession`] is what authentication makes of it, and the only
+//! way to records that belong to a provider; it does not lead back to the session.
+
+use chrono::{DateTime, NaiveDate, Utc};
+use diesel::prelude::*;
+
+use crate::connection::DatabaseConnection;
+use crate::error::StorageError;
+use crate::schema::{providers, tokens};
+use crate::tokens::TokenDigest;
+
+/// A job's access to the register, before it is known for whom.
+pub struct Session<'a> {
+    pub(crate) connection: &'a mut DatabaseConnection,
+    now: DateTime<Utc>,
+}
+
+/// A job's access to the records of one provider.
+pub struct ProviderSession<'a> {
+    pub(crate) connection: &'a mut DatabaseConnection,
+    now: DateTime<Utc>,
+    provider: Provider,
+    token_id: i64,
+    token_last_used_on: Option<NaiveDate>,
+}
+
+/// The provider for which a job runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provider {
+    pub(crate) id: i64,
+    /// The UK provider reference number, eight digits.
+    pub ukprn: String,
+    /// The provider's name.
+    pub name: String,
+}
+
+impl<'a> Session<'a> {
+    pub(crate) fn new(connection: &'a mut DatabaseConnection, now: DateTime<Utc>) -> Self {
+        Self { connection, now }
+    }
+
+    /// The time at which the job began, cut to the millisecond. Every time that a job stores is this one.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
+    /// The date of [`Session::now`] in UTC.
+    pub fn today(&self) -> NaiveDate {
+        self.now.date_naive()
+    }
+
+    /// Opens the records of the provider to which a token belongs; `None` when the token is unknown, revoked or
+    /// expired, or its provider is closed. A token is refused from the start of the day on which it expires.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn authenticate(&mut self, digest: &TokenDigest) -> Result<Option<ProviderSession<'_>>, StorageError> {
+        let found = tokens::table
+            .inner_join(providers::table)
+            .filter(tokens::digest.eq(digest.as_hex()))
+            .filter(tokens::revoked_at.is_null())
+            .filter(tokens::expires_on.gt(self.today()))
+            .filter(providers::closed_at.is_null())
+            .select((providers::id, providers::ukprn, providers::name, tokens::id, tokens::last_used_on))
+            .first::<(i64, String, String, i64, Option<NaiveDate>)>(self.connection)
+            .optional()?;
+        Ok(found.map(|(id, ukprn, name, token_id, token_last_used_on)| ProviderSession {
+            connection: &mut *self.connection,
+            now: self.now,
+            provider: Provider { id, ukprn, name },
+            token_id,
+            token_last_used_on,
+        }))
+    }
+}
+
+impl ProviderSession<'_> {
+    /// The provider for which the job runs.
+    pub fn provider(&self) -> &Provider {
+        &self.provider
+    }
+
+    /// The time at which the job began, cut to the millisecond. Every time that a job stores is this one.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
+    /// The date of [`ProviderSession::now`] in UTC.
+    pub fn today(&self) -> NaiveDate {
+        self.now.date_naive()
+    }
+
+    /// Whether it is already on record that the token was used today. A job that only reads asks this, to know whether
+    /// a write is due.
+    pub fn token_use_is_recorded(&self) -> bool {
+        self.token_last_used_on.is_some_and(|day| day >= self.today())
+    }
+
+    /// Records that the token was used today; costs nothing when that is on record.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn record_token_use(&mut self) -> Result<(), StorageError> {
+        if !self.token_use_is_recorded() {
+            let today = self.today();
+            diesel::update(tokens::table.find(self.token_id))
+                .set(tokens::last_used_on.eq(today))
+                .execute(self.connection)?;
+            self.token_last_used_on = Some(today);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+
+    use super::*;
+    use crate::error::Refusal;
+    use crate::testing::{NEW_TOKEN, Register, UKPRN};
+    use crate::tokens::{Environment, NewToken, Token, TokenStatus};
+
+    #[test]
+    fn a_token_opens_its_provider() {
+        let register = Register::with_provider();
+        let (token, record) = register.issue_token(NEW_TOKEN).unwrap();
+        assert_eq!(record.expires_on, NaiveDate::from_ymd_opt(2026, 9, 2).unwrap());
+        assert_eq!(record.status, TokenStatus::Active);
+        let digest = TokenDigest::of(token.reveal());
+        let name =
+            register.read(|session| Ok(session.authenticate(&digest)?.unwrap().provider().name.clone())).unwrap();
+        assert_eq!(name, "Ashdown University");
+        assert!(!register.accepts(&Token::generate(Environment::Sandbox).unwrap()));
+    }
+
+    #[test]
+    fn a_token_is_refused_from_the_start_of_the_day_on_which_it_expires() {
+        let register = Register::with_provider();
+        let expires_on = NaiveDate::from_ymd_opt(2026, 3, 10);
+        let (token, _) = register.issue_token(NewToken { expires_on, ..NEW_TOKEN }).unwrap();
+        register.clock.set("2026-03-09");
+        register.clock.advance(TimeDelta::hours(12) - TimeDelta::milliseconds(1));
+        assert!(register.accepts(&token));
+        register.clock.advance(TimeDelta::milliseconds(1));
+        assert!(!register.accepts(&token));
+        let listed = register.read(|session| session.list_tokens(None)).unwrap();
+        assert_eq!(listed[0].status, TokenStatus::Expired);
+    }
+
+    #[test]
+    fn a_closed_provider_has_no_use_of_its_tokens_and_gets_no_new_ones() {
+        let register = Register::with_provider();
+        let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
+        register.write(|session| session.close_provider(UKPRN)).unwrap();
+        assert!(!register.accepts(&token));
+        let refused = register.issue_token(NEW_TOKEN).unwrap_err();
+        assert!(matches!(refused, StorageError::Refused(Refusal::ProviderClosed)));
+    }
+
+    #[test]
+    fn the_use_of_a_token_is_recorded_once_a_day() {
+        let register = Register::with_provider();
+        let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
+        let use_token = || {
+            let digest = TokenDigest::of(token.reveal());
+            register
+                .write(move |session| {
+                    let mut provider = session.authenticate(&digest)?.unwrap();
+                    let known = provider.token_use_is_recorded();
+                    provider.record_token_use()?;
+                    Ok(known)
+                })
+                .unwrap()
+        };
+        assert_eq!((use_token(), use_token()), (false, true));
+        register.clock.set("2026-03-03");
+        assert_eq!((use_token(), use_token()), (false, true));
+        let listed = register.read(|session| session.list_tokens(Some(UKPRN))).unwrap();
+        assert_eq!(listed[0].last_used_on, NaiveDate::from_ymd_opt(2026, 3, 3));
+    }
+}

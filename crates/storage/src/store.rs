@@ -1,0 +1,225 @@
+//! The store: takes jobs from any thread and runs each in one transaction.
+//!
+//! Knows how jobs reach a connection, and nothing of what they do there. On SQLite all writes go through one thread that
+//! commits many together; on PostgreSQL they run side by side on the pool. Callers see no difference.
+
+mod migrations;
+mod pool;
+
+use std::sync::Arc;
+
+use crate::clock::{Clock, WriteClock};
+use crate::connection::{Access, Connections};
+use crate::error::StorageError;
+use crate::job::job;
+use crate::session::Session;
+use crate::store::pool::JobPool;
+pub use crate::writer::WriterStats;
+use crate::writer::{WriteCounters, Writer};
+
+/// How a store is set up.
+#[derive(Debug, Clone)]
+pub struct StoreOptions {
+    /// The most connections in the pool, at least one; they are made as they are needed. On SQLite they read; on
+    /// PostgreSQL they read and write.
+    pub readers: u32,
+    /// Jobs that may wait for the pool; on SQLite as many again may wait for the writer. One more is refused at once.
+    pub queue: usize,
+    /// Where jobs get their time.
+    pub clock: Clock,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self { readers: 8, queue: 256, clock: Clock::system() }
+    }
+}
+
+/// The register's database. Cheap to clone; all clones are the same store.
+#[derive(Debug, Clone)]
+pub struct Store {
+    connections: Connections,
+    pool: Arc<JobPool>,
+    /// Where all writes go on SQLite; on PostgreSQL they run on the pool.
+    writer: Option<Writer>,
+    counters: Arc<WriteCounters>,
+}
+
+impl Store {
+    /// Opens the database that `url` names: `sqlite://PATH`, `postgres://...` or `postgresql://...`.
+    ///
+    /// A SQLite file and its folders are made when they are absent. The schema is not touched: see [`Store::migrate`].
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::UnknownAddress`], [`StorageError::Folder`], [`StorageError::Connection`] or
+    /// [`StorageError::Unavailable`].
+    pub fn open(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
+        let connections = Connections::to(url)?;
+        // The first connection is made by hand: it fails at once and with its cause, where the pool would try again and
+        // again; and it brings a new SQLite file into WAL mode before others look at it.
+        let first = connections.establish()?;
+        let clock = Arc::new(WriteClock::new(options.clock.clone()));
+        let counters = Arc::new(WriteCounters::default());
+        let pool = JobPool::open(&connections, &options, Arc::clone(&clock), Arc::clone(&counters))?;
+        let writer = if connections.allow_one_writer() {
+            Some(Writer::start(connections.clone(), first, clock, Arc::clone(&counters), options.queue)?)
+        } else {
+            None
+        };
+        Ok(Self { connections, pool: Arc::new(pool), writer, counters })
+    }
+
+    /// Brings the schema up to date and returns how many migrations were applied. Blocks.
+    ///
+    /// Two servers that start together over one database are safe: one of them waits and then finds nothing to do.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Migration`], after which nothing was changed; [`StorageError::Connection`];
+    /// [`StorageError::Busy`].
+    pub fn migrate(&self) -> Result<usize, StorageError> {
+        migrations::run_pending(&mut self.connections.establish()?)
+    }
+
+    /// Runs a job that only reads. All its queries see the same snapshot.
+    ///
+    /// # Errors
+    ///
+    /// What the job returns, or why it could not run. Must be called within a tokio runtime.
+    pub async fn read<T, E>(&self, job: impl FnOnce(&mut Session<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+    {
+        Arc::clone(&self.pool).run(Access::Read, job).await
+    }
+
+    /// Runs a job that may write. It is kept when it returns `Ok`, and then before this returns.
+    ///
+    /// The `now` of each such job is later than that of the one before. When the caller stops waiting for the answer,
+    /// the job may yet be done.
+    ///
+    /// # Errors
+    ///
+    /// What the job returns, or why it could not run or be kept. Must be called within a tokio runtime.
+    pub async fn write<T, E>(&self, job: impl FnOnce(&mut Session<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+    {
+        let Some(writer) = &self.writer else {
+            return Arc::clone(&self.pool).run(Access::Write, job).await;
+        };
+        let (job, answer) = self::job(job);
+        writer.enqueue(job)?;
+        answer.await.unwrap_or_else(|_| Err(StorageError::Closed.into()))
+    }
+
+    /// As [`Store::read`], for callers outside any tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::read`].
+    pub fn read_blocking<T, E>(&self, job: impl FnOnce(&mut Session<'_>) -> Result<T, E>) -> Result<T, E>
+    where
+        E: From<StorageError>,
+    {
+        self.pool.run_here(Access::Read, job)
+    }
+
+    /// As [`Store::write`], for callers outside any tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::write`].
+    pub fn write_blocking<T, E>(
+        &self,
+        job: impl FnOnce(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+    {
+        let Some(writer) = &self.writer else {
+            return self.pool.run_here(Access::Write, job);
+        };
+        let (job, answer) = self::job(job);
+        writer.enqueue(job)?;
+        answer.blocking_recv().unwrap_or_else(|_| Err(StorageError::Closed.into()))
+    }
+
+    /// What was written since the store was opened.
+    pub fn writer_stats(&self) -> WriterStats {
+        self.counters.read()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Register, UKPRN, block_on};
+
+    #[test]
+    fn the_queries_of_a_read_see_one_snapshot() {
+        let register = Register::new();
+        let store = register.store.clone();
+        let (before, after) = register
+            .read(|session| {
+                let before = session.list_providers()?.len();
+                store.write_blocking(|session| session.add_provider(UKPRN, "A provider"))?;
+                Ok((before, session.list_providers()?.len()))
+            })
+            .unwrap();
+        assert_eq!((before, after), (0, 0));
+        assert_eq!(register.read(|session| session.list_providers()).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_read_cannot_write() {
+        let register = Register::new();
+        let refused = register.read(|session| session.add_provider(UKPRN, "A provider"));
+        assert!(matches!(refused, Err(StorageError::Query(_))), "{refused:?}");
+        register.write(|session| session.add_provider(UKPRN, "A provider")).unwrap();
+    }
+
+    #[test]
+    fn a_panicking_read_is_told_so_and_the_pool_goes_on() {
+        let register = Register::new();
+        for _ in 0..3 {
+            let answer: Result<(), _> = register.read(|_| panic!("as the test wants"));
+            assert!(matches!(answer, Err(StorageError::JobPanicked)));
+        }
+        assert!(register.read(|session| session.list_providers()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_read_leaves_the_event_loop() {
+        let register = Register::new();
+        let caller = std::thread::current().id();
+        let reader = block_on(register.store.read(|_| Ok::<_, StorageError>(std::thread::current().id()))).unwrap();
+        assert_ne!(reader, caller);
+    }
+
+    #[test]
+    fn migrating_again_changes_nothing() {
+        let register = Register::new();
+        assert_eq!(register.store.migrate().unwrap(), 0);
+    }
+
+    #[test]
+    fn servers_that_start_together_migrate_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("register.db").display());
+        let servers: Vec<_> = (0..4)
+            .map(|_| {
+                let url = url.clone();
+                std::thread::spawn(move || Store::open(&url, StoreOptions::default()).and_then(|store| store.migrate()))
+            })
+            .collect();
+        let mut applied: Vec<_> = servers.into_iter().map(|server| server.join().unwrap().unwrap()).collect();
+        applied.sort_unstable();
+        assert_eq!(applied.split_last().unwrap().1, [0, 0, 0]);
+        assert!(applied.last().is_some_and(|all| *all > 0));
+    }
+}

@@ -1,0 +1,127 @@
+//! Runs jobs side by side, each on a connection of the pool and in a transaction of its own.
+//!
+//! Knows nothing of the writer's thread: it takes the writing jobs that it is given.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use r2d2::Pool;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+
+use crate::clock::{Clock, WriteClock};
+use crate::connection::{Access, Connections, DatabaseConnection};
+use crate::error::StorageError;
+use crate::session::Session;
+use crate::store::StoreOptions;
+use crate::writer::WriteCounters;
+
+/// How long a job waits for a connection before it is told that none is available.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub(super) struct JobPool {
+    connections: Pool<Connections>,
+    read_clock: Clock,
+    write_clock: Arc<WriteClock>,
+    counters: Arc<WriteCounters>,
+    /// One permit for each job that runs, so that no thread is spent on waiting for a connection.
+    places: Arc<Semaphore>,
+    /// One permit for each job that runs or waits to.
+    admitted: Semaphore,
+}
+
+impl JobPool {
+    pub(super) fn open(
+        connections: &Connections,
+        options: &StoreOptions,
+        write_clock: Arc<WriteClock>,
+        counters: Arc<WriteCounters>,
+    ) -> Result<Self, StorageError> {
+        let size = options.readers.max(1);
+        let pool = Pool::builder()
+            .max_size(size)
+            .min_idle(Some(1))
+            .connection_timeout(CONNECTION_TIMEOUT)
+            .build(connections.clone())
+            .map_err(StorageError::Unavailable)?;
+        let places = usize::try_from(size).unwrap_or(Semaphore::MAX_PERMITS);
+        Ok(Self {
+            connections: pool,
+            read_clock: options.clock.clone(),
+            write_clock,
+            counters,
+            places: Arc::new(Semaphore::new(places)),
+            admitted: Semaphore::new(places.saturating_add(options.queue).min(Semaphore::MAX_PERMITS)),
+        })
+    }
+
+    /// Runs a job on a thread where it may block, when one of the places is free.
+    pub(super) async fn run<T, E>(
+        self: Arc<Self>,
+        access: Access,
+        job: impl FnOnce(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StorageError> + Send + 'static,
+    {
+        let _admitted = self.admitted.try_acquire().map_err(|_| StorageError::QueueFull)?;
+        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| StorageError::Closed)?;
+        let pool = Arc::clone(&self);
+        let running = spawn_blocking(move || {
+            // The place goes into the thread, which runs on when its caller stops waiting.
+            let _place = place;
+            pool.run_here(access, job)
+        });
+        running.await.unwrap_or_else(|_| Err(StorageError::Closed.into()))
+    }
+
+    /// Runs a job on this thread.
+    pub(super) fn run_here<T, E>(
+        &self,
+        access: Access,
+        job: impl FnOnce(&mut Session<'_>) -> Result<T, E>,
+    ) -> Result<T, E>
+    where
+        E: From<StorageError>,
+    {
+        let mut connection = self.connections.get().map_err(StorageError::Unavailable)?;
+        let answer = catch_unwind(AssertUnwindSafe(|| self.run_in_transaction(&mut connection, access, job)));
+        // The pool drops a connection that comes back with an open transaction, as it does after a panic.
+        answer.unwrap_or_else(|_| Err(StorageError::JobPanicked.into()))
+    }
+
+    fn run_in_transaction<T, E>(
+        &self,
+        connection: &mut DatabaseConnection,
+        access: Access,
+        job: impl FnOnce(&mut Session<'_>) -> Result<T, E>,
+    ) -> Result<T, E>
+    where
+        E: From<StorageError>,
+    {
+        connection.begin(access).map_err(StorageError::from)?;
+        let now = match access {
+            Access::Read => self.read_clock.now(),
+            Access::Write => self.write_clock.next(),
+        };
+        match job(&mut Session::new(connection, now)) {
+            Ok(answer) => {
+                connection.require_depth(1)?;
+                connection.commit().map_err(StorageError::of_lost_transaction)?;
+                connection.require_depth(0)?;
+                if let Access::Write = access {
+                    self.counters.committed(1);
+                }
+                Ok(answer)
+            }
+            Err(refusal) => {
+                // What cannot be rolled back is never committed either: the pool drops the connection.
+                let _ = connection.roll_back();
+                Err(refusal)
+            }
+        }
+    }
+}

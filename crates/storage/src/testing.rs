@@ -1,0 +1,139 @@
+//! A fresh register for one test, on a SQLite file.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::task::{Context, Poll, Waker};
+
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use diesel::{Connection as _, SqliteConnection};
+use tempfile::TempDir;
+
+use crate::clock::Clock;
+use crate::error::StorageError;
+use crate::session::Session;
+use crate::store::{Store, StoreOptions};
+use crate::tokens::{Environment, NewToken, Token, TokenDigest, TokenRecord};
+
+pub(crate) const UKPRN: &str = "10000001";
+
+/// A request for a token of the provider [`UKPRN`] that is granted.
+pub(crate) const NEW_TOKEN: NewToken<'static> = NewToken {
+    provider_ukprn: UKPRN,
+    environment: Environment::Sandbox,
+    name: "Student records system",
+    created_by: "operator",
+    expires_on: None,
+};
+
+pub(crate) struct Register {
+    pub(crate) store: Store,
+    pub(crate) clock: SetClock,
+    folder: TempDir,
+}
+
+/// A clock that stands where the test sets it.
+#[derive(Clone)]
+pub(crate) struct SetClock(Arc<AtomicI64>);
+
+impl SetClock {
+    pub(crate) fn set(&self, date: &str) {
+        let date: NaiveDate = date.parse().unwrap();
+        let noon = date.and_hms_opt(12, 0, 0).unwrap().and_utc();
+        self.0.store(noon.timestamp_millis(), Ordering::SeqCst);
+    }
+
+    pub(crate) fn advance(&self, by: TimeDelta) {
+        self.0.fetch_add(by.num_milliseconds(), Ordering::SeqCst);
+    }
+
+    fn clock(&self) -> Clock {
+        let millis = Arc::clone(&self.0);
+        Clock::from_fn(move || DateTime::<Utc>::from_timestamp_millis(millis.load(Ordering::SeqCst)).unwrap())
+    }
+}
+
+impl Register {
+    /// An empty register on 2 March 2026.
+    pub(crate) fn new() -> Self {
+        Self::with_queue(256)
+    }
+
+    pub(crate) fn with_queue(queue: usize) -> Self {
+        let clock = SetClock(Arc::new(AtomicI64::new(0)));
+        clock.set("2026-03-02");
+        let folder = tempfile::tempdir().unwrap();
+        let options = StoreOptions { readers: 2, queue, clock: clock.clock() };
+        let store = Store::open(&url(&folder), options).unwrap();
+        store.migrate().unwrap();
+        Self { store, clock, folder }
+    }
+
+    /// A register that holds the provider [`UKPRN`].
+    pub(crate) fn with_provider() -> Self {
+        let register = Self::new();
+        register.write(|session| session.add_provider(UKPRN, "Ashdown University")).unwrap();
+        register
+    }
+
+    pub(crate) fn issue_token(&self, request: NewToken<'static>) -> Result<(Token, TokenRecord), StorageError> {
+        self.write(move |session| session.issue_token(&request))
+    }
+
+    pub(crate) fn accepts(&self, token: &Token) -> bool {
+        let digest = TokenDigest::of(token.reveal());
+        self.read(|session| Ok(session.authenticate(&digest)?.is_some())).unwrap()
+    }
+
+    pub(crate) fn url(&self) -> String {
+        url(&self.folder)
+    }
+
+    /// A connection that the store knows nothing of.
+    pub(crate) fn second_connection(&self) -> SqliteConnection {
+        SqliteConnection::establish(&self.folder.path().join("register.db").to_string_lossy()).unwrap()
+    }
+
+    pub(crate) fn write<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Session<'_>) -> Result<T, StorageError> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        self.store.write_blocking(job)
+    }
+
+    pub(crate) fn read<T>(
+        &self,
+        job: impl FnOnce(&mut Session<'_>) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        self.store.read_blocking(job)
+    }
+}
+
+/// A write that stands in the queue and whose answer is awaited later.
+pub(crate) struct Queued<T>(Pin<Box<dyn Future<Output = T>>>);
+
+impl<T> Queued<T> {
+    /// Sends the write; it must not be answered at once.
+    pub(crate) fn new(write: impl Future<Output = T> + 'static) -> Self {
+        let mut write = Box::pin(write);
+        assert!(write.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        Self(write)
+    }
+
+    pub(crate) fn is_answered(&mut self) -> bool {
+        matches!(self.0.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(_))
+    }
+
+    pub(crate) fn answer(self) -> T {
+        block_on(self.0)
+    }
+}
+
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+fn url(folder: &TempDir) -> String {
+    format!("sqlite://{}", folder.path().join("register.db").display())
+}

@@ -1,0 +1,140 @@
+//! The secrets by which a provider's software is known: how they are made, digested and told apart.
+//!
+//! Only the digest of a token is ever stored. A token has 256 random bits, so the digest needs no salt.
+
+mod management;
+
+use std::fmt;
+use std::str::FromStr;
+
+use sha2::{Digest, Sha256};
+
+pub use self::management::{NewToken, Revocation, TokenRecord, TokenStatus};
+use crate::error::{Refusal, StorageError};
+
+/// Random bytes in a token.
+const SECRET_BYTES: usize = 32;
+
+/// The kind of installation for which a token was made. It is the first word of the token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Environment {
+    /// For trying the API out, with invented records.
+    Sandbox,
+    /// For real records.
+    Production,
+}
+
+impl Environment {
+    /// The environment that a token's text names, whether or not the token exists.
+    pub fn of_token(text: &str) -> Option<Self> {
+        text.split_once('_').and_then(|(name, _)| name.parse().ok())
+    }
+}
+
+impl FromStr for Environment {
+    type Err = Refusal;
+
+    fn from_str(name: &str) -> Result<Self, Refusal> {
+        match name {
+            "sandbox" => Ok(Self::Sandbox),
+            "production" => Ok(Self::Production),
+            _ => Err(Refusal::UnknownEnvironment),
+        }
+    }
+}
+
+impl fmt::Display for Environment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Sandbox => "sandbox",
+            Self::Production => "production",
+        })
+    }
+}
+
+/// A new token: the environment, an underscore, and 64 lower-case hexadecimal digits.
+pub struct Token(String);
+
+impl Token {
+    /// Makes a token.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::NoRandomness`].
+    pub fn generate(environment: Environment) -> Result<Self, StorageError> {
+        let mut secret = [0; SECRET_BYTES];
+        getrandom::fill(&mut secret).map_err(StorageError::NoRandomness)?;
+        Ok(Self(format!("{environment}_{}", hex(&secret))))
+    }
+
+    /// The token itself, to be shown once to the person for whom it was made.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Token(hidden)")
+    }
+}
+
+/// What the register keeps of a token: the SHA-256 of its whole text.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TokenDigest(String);
+
+impl TokenDigest {
+    /// The digest of a token's text, as it stands in the `Authorization` header.
+    pub fn of(text: &str) -> Self {
+        Self(hex(&Sha256::digest(text.as_bytes())))
+    }
+
+    pub(crate) fn as_hex(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for TokenDigest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("TokenDigest(hidden)")
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_its_environment_and_64_hexadecimal_digits() {
+        let token = Token::generate(Environment::Sandbox).unwrap();
+        let digits = token.reveal().strip_prefix("sandbox_").unwrap();
+        assert_eq!(digits.len(), 64);
+        assert!(digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')));
+        assert_ne!(token.reveal(), Token::generate(Environment::Sandbox).unwrap().reveal());
+    }
+
+    #[test]
+    fn a_token_and_its_digest_are_not_shown_by_accident() {
+        let token = Token::generate(Environment::Production).unwrap();
+        let digest = TokenDigest::of(token.reveal());
+        assert_eq!(format!("{token:?} {digest:?}"), "Token(hidden) TokenDigest(hidden)");
+    }
+
+    #[test]
+    fn the_digest_is_the_sha_256_of_the_whole_text() {
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(TokenDigest::of("abc").as_hex(), expected);
+    }
+
+    #[test]
+    fn a_token_text_names_its_environment() {
+        assert_eq!(Environment::of_token("sandbox_00"), Some(Environment::Sandbox));
+        assert_eq!(Environment::of_token("production_00"), Some(Environment::Production));
+        assert_eq!(Environment::of_token("sandbox"), None);
+        assert_eq!(Environment::of_token("staging_00"), None);
+    }
+}

@@ -1,0 +1,262 @@
+//! Tokens as an operator manages them: issue, list, revoke.
+//!
+//! Nothing here gives a digest or, but for the moment of issue, a token's text.
+
+use chrono::{DateTime, Months, NaiveDate, NaiveDateTime, Utc};
+use diesel::prelude::*;
+
+use super::{Environment, Token, TokenDigest};
+use crate::error::{Refusal, StorageError};
+use crate::schema::{providers, tokens};
+use crate::session::Session;
+
+const MAX_NAME_CHARS: usize = 200;
+const MAX_LIFE: Months = Months::new(6);
+
+/// What an operator asks for.
+#[derive(Debug, Clone, Copy)]
+pub struct NewToken<'a> {
+    /// The provider to which it will belong.
+    pub provider_ukprn: &'a str,
+    /// Where it will be used.
+    pub environment: Environment,
+    /// What it is for, in the operator's words; 1 to 200 characters.
+    pub name: &'a str,
+    /// Who asked for it.
+    pub created_by: &'a str,
+    /// The first day on which it is refused; six months from today when absent.
+    pub expires_on: Option<NaiveDate>,
+}
+
+/// A token as an operator sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenRecord {
+    /// The number by which it is revoked.
+    pub id: i64,
+    /// The UKPRN of its provider.
+    pub provider_ukprn: String,
+    /// The name of its provider.
+    pub provider_name: String,
+    /// What it is for.
+    pub name: String,
+    /// Who asked for it.
+    pub created_by: String,
+    /// When it was issued.
+    pub created_at: DateTime<Utc>,
+    /// The first day on which it is refused.
+    pub expires_on: NaiveDate,
+    /// The last day on which it was used.
+    pub last_used_on: Option<NaiveDate>,
+    /// When and by whom it was revoked.
+    pub revocation: Option<Revocation>,
+    /// What became of it by the day of the listing.
+    pub status: TokenStatus,
+}
+
+/// The end of a token before its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revocation {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// By whom.
+    pub by: String,
+}
+
+/// What became of a token. Only an active one is accepted, and no other becomes active again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenStatus {
+    /// Accepted.
+    Active,
+    /// Its last day has passed.
+    Expired,
+    /// An operator ended it.
+    Revoked,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = tokens)]
+struct TokenRow {
+    id: i64,
+    name: String,
+    created_by: String,
+    created_at: NaiveDateTime,
+    expires_on: NaiveDate,
+    last_used_on: Option<NaiveDate>,
+    revoked_at: Option<NaiveDateTime>,
+    revoked_by: Option<String>,
+}
+
+impl Session<'_> {
+    /// Issues a token. Its text is in the answer and nowhere else.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::InvalidTokenName`], [`Refusal::ExpiryOutOfRange`], [`Refusal::UnknownProvider`] or
+    /// [`Refusal::ProviderClosed`].
+    pub fn issue_token(&mut self, request: &NewToken<'_>) -> Result<(Token, TokenRecord), StorageError> {
+        let name = request.name.trim();
+        if name.is_empty() || name.chars().count() > MAX_NAME_CHARS {
+            return Err(Refusal::InvalidTokenName.into());
+        }
+        let today = self.today();
+        let latest = today.checked_add_months(MAX_LIFE).ok_or(Refusal::ExpiryOutOfRange)?;
+        let expires_on = request.expires_on.unwrap_or(latest);
+        if expires_on <= today || expires_on > latest {
+            return Err(Refusal::ExpiryOutOfRange.into());
+        }
+        let provider = self.provider(request.provider_ukprn)?;
+        if provider.closed_at.is_some() {
+            return Err(Refusal::ProviderClosed.into());
+        }
+        let token = Token::generate(request.environment)?;
+        let id = diesel::insert_into(tokens::table)
+            .values((
+                tokens::provider_id.eq(provider.id),
+                tokens::name.eq(name),
+                tokens::digest.eq(TokenDigest::of(token.reveal()).as_hex()),
+                tokens::created_by.eq(request.created_by),
+                tokens::created_at.eq(self.now().naive_utc()),
+                tokens::expires_on.eq(expires_on),
+            ))
+            .returning(tokens::id)
+            .get_result(self.connection)?;
+        Ok((token, self.token(id)?))
+    }
+
+    /// All tokens of a provider, or of all providers, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownProvider`].
+    pub fn list_tokens(&mut self, provider_ukprn: Option<&str>) -> Result<Vec<TokenRecord>, StorageError> {
+        let today = self.today();
+        let mut query = tokens::table
+            .inner_join(providers::table)
+            .order(tokens::id)
+            .select((TokenRow::as_select(), providers::ukprn, providers::name))
+            .into_boxed();
+        if let Some(ukprn) = provider_ukprn {
+            query = query.filter(tokens::provider_id.eq(self.provider(ukprn)?.id));
+        }
+        let rows = query.load::<(TokenRow, String, String)>(self.connection)?;
+        rows.into_iter().map(|row| record(row, today)).collect()
+    }
+
+    /// Revokes a token, from the next request on. One that is revoked or expired stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownToken`].
+    pub fn revoke_token(&mut self, id: i64, revoked_by: &str) -> Result<TokenRecord, StorageError> {
+        let active =
+            tokens::table.find(id).filter(tokens::revoked_at.is_null()).filter(tokens::expires_on.gt(self.today()));
+        diesel::update(active)
+            .set((tokens::revoked_at.eq(self.now().naive_utc()), tokens::revoked_by.eq(revoked_by)))
+            .execute(self.connection)?;
+        self.token(id)
+    }
+
+    fn token(&mut self, id: i64) -> Result<TokenRecord, StorageError> {
+        let row = tokens::table
+            .inner_join(providers::table)
+            .filter(tokens::id.eq(id))
+            .select((TokenRow::as_select(), providers::ukprn, providers::name))
+            .first::<(TokenRow, String, String)>(self.connection)
+            .optional()?
+            .ok_or(Refusal::UnknownToken)?;
+        record(row, self.today())
+    }
+}
+
+fn record(
+    (row, provider_ukprn, provider_name): (TokenRow, String, String),
+    today: NaiveDate,
+) -> Result<TokenRecord, StorageError> {
+    let revocation = match (row.revoked_at, row.revoked_by) {
+        (Some(at), Some(by)) => Some(Revocation { at: at.and_utc(), by }),
+        (None, None) => None,
+        (Some(_), None) | (None, Some(_)) => return Err(StorageError::CorruptRow { table: "tokens", id: row.id }),
+    };
+    let status = if revocation.is_some() {
+        TokenStatus::Revoked
+    } else if row.expires_on <= today {
+        TokenStatus::Expired
+    } else {
+        TokenStatus::Active
+    };
+    Ok(TokenRecord {
+        id: row.id,
+        provider_ukprn,
+        provider_name,
+        name: row.name,
+        created_by: row.created_by,
+        created_at: row.created_at.and_utc(),
+        expires_on: row.expires_on,
+        last_used_on: row.last_used_on,
+        revocation,
+        status,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{NEW_TOKEN, Register};
+
+    #[test]
+    fn a_revoked_token_is_refused_and_stays_revoked() {
+        let register = Register::with_provider();
+        let (token, record) = register.issue_token(NEW_TOKEN).unwrap();
+        let revoked = register.write(move |session| session.revoke_token(record.id, "operator")).unwrap();
+        assert_eq!(revoked.status, TokenStatus::Revoked);
+        assert!(!register.accepts(&token));
+        let again = register.write(move |session| session.revoke_token(record.id, "somebody else")).unwrap();
+        assert_eq!(again, revoked);
+        let unknown = register.write(|session| session.revoke_token(99, "operator")).unwrap_err();
+        assert!(matches!(unknown, StorageError::Refused(Refusal::UnknownToken)));
+    }
+
+    #[test]
+    fn the_text_of_a_token_is_not_in_the_database() {
+        let register = Register::with_provider();
+        let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
+        let digests: Vec<String> =
+            tokens::table.select(tokens::digest).load(&mut register.second_connection()).unwrap();
+        assert_eq!(digests, [TokenDigest::of(token.reveal()).as_hex()]);
+        let path = register.url().replace("sqlite://", "");
+        for file in [path.clone(), format!("{path}-wal")] {
+            let bytes = std::fs::read(file).unwrap();
+            assert!(!bytes.windows(64).any(|window| window == &token.reveal().as_bytes()[8..]));
+        }
+    }
+
+    #[test]
+    fn a_token_expires_after_today_and_within_six_months() {
+        let register = Register::with_provider();
+        for (date, accepted) in
+            [("2026-03-02", false), ("2026-03-03", true), ("2026-09-02", true), ("2026-09-03", false)]
+        {
+            let expires_on = Some(date.parse().unwrap());
+            let answer = register.issue_token(NewToken { expires_on, ..NEW_TOKEN });
+            match answer {
+                Ok(_) => assert!(accepted, "{date}"),
+                Err(error) => {
+                    assert!(!accepted, "{date}");
+                    assert!(matches!(error, StorageError::Refused(Refusal::ExpiryOutOfRange)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_token_needs_a_name_and_a_known_provider() {
+        let register = Register::with_provider();
+        let long: &'static str = String::leak("é".repeat(201));
+        for name in ["", "  ", long] {
+            let refused = register.issue_token(NewToken { name, ..NEW_TOKEN }).unwrap_err();
+            assert!(matches!(refused, StorageError::Refused(Refusal::InvalidTokenName)));
+        }
+        let refused = register.issue_token(NewToken { provider_ukprn: "10000002", ..NEW_TOKEN }).unwrap_err();
+        assert!(matches!(refused, StorageError::Refused(Refusal::UnknownProvider)));
+    }
+}

@@ -1,0 +1,223 @@
+//! The one thread that writes to SQLite.
+//!
+//! SQLite admits one writer and pays for each commit with a wait for the disk. So the thread takes the jobs that wait
+//! together into one transaction, a savepoint each, and one commit serves them all. Nobody is told anything before that
+//! commit has returned, not even a refusal: it may rest on what a neighbour had not yet committed.
+//!
+//! Knows nothing of what jobs do. It trusts them with nothing: whatever a job does to the transaction, its neighbours are
+//! either kept and told so, or lost and told so.
+
+#[cfg(test)]
+mod tests;
+mod watch;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread;
+
+use chrono::{DateTime, Utc};
+use diesel::connection::{SimpleConnection, TransactionManager};
+
+use crate::clock::WriteClock;
+use crate::connection::{Access, Connections, DatabaseConnection};
+use crate::error::StorageError;
+use crate::job::{Job, Verdict};
+use crate::session::Session;
+use crate::writer::watch::Watch;
+
+/// The most jobs that share a commit. It bounds how long the first of them waits for the last.
+const GROUP_LIMIT: usize = 64;
+
+/// What a store has written since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WriterStats {
+    /// Commits that succeeded. On PostgreSQL each job that is kept has its own.
+    pub groups: u64,
+    /// Jobs that those commits served, the refused ones among them.
+    pub jobs: u64,
+    /// Groups that were lost with all that they did.
+    pub groups_lost: u64,
+}
+
+/// Counts for [`WriterStats`], shared by all that write.
+#[derive(Debug, Default)]
+pub(crate) struct WriteCounters {
+    groups: AtomicU64,
+    jobs: AtomicU64,
+    groups_lost: AtomicU64,
+}
+
+impl WriteCounters {
+    pub(crate) fn committed(&self, jobs: u64) {
+        self.groups.fetch_add(1, Ordering::Relaxed);
+        self.jobs.fetch_add(jobs, Ordering::Relaxed);
+    }
+
+    pub(crate) fn lost(&self) {
+        self.groups_lost.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn read(&self) -> WriterStats {
+        WriterStats {
+            groups: self.groups.load(Ordering::Relaxed),
+            jobs: self.jobs.load(Ordering::Relaxed),
+            groups_lost: self.groups_lost.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// The way to the writer's thread. When the last clone is dropped, the thread finishes what waits and ends.
+#[derive(Debug, Clone)]
+pub(crate) struct Writer {
+    queue: SyncSender<Box<dyn Job>>,
+}
+
+impl Writer {
+    /// Starts the thread over `connection`; `bound` jobs may wait for it.
+    pub(crate) fn start(
+        connections: Connections,
+        connection: DatabaseConnection,
+        clock: Arc<WriteClock>,
+        counters: Arc<WriteCounters>,
+        bound: usize,
+    ) -> Result<Self, StorageError> {
+        let (queue, waiting) = sync_channel(bound);
+        let mut thread = WriterThread { connections, connection: Some(Watched::new(connection)), clock, counters };
+        thread::Builder::new()
+            .name("sqlite-writer".to_owned())
+            .spawn(move || thread.serve(&waiting))
+            .map_err(StorageError::Thread)?;
+        Ok(Self { queue })
+    }
+
+    /// Puts a job into the queue, without waiting.
+    pub(crate) fn enqueue(&self, job: Box<dyn Job>) -> Result<(), StorageError> {
+        self.queue.try_send(job).map_err(|error| match error {
+            TrySendError::Full(_) => StorageError::QueueFull,
+            TrySendError::Disconnected(_) => StorageError::Closed,
+        })
+    }
+}
+
+struct WriterThread {
+    connections: Connections,
+    /// The connection, unless a group was lost on it: then the next group makes a new one.
+    connection: Option<Watched>,
+    clock: Arc<WriteClock>,
+    counters: Arc<WriteCounters>,
+}
+
+/// A connection, and what is known of its transaction's end.
+struct Watched {
+    connection: DatabaseConnection,
+    watch: Watch,
+}
+
+impl Watched {
+    fn new(mut connection: DatabaseConnection) -> Self {
+        let watch = Watch::over(&mut connection);
+        Self { connection, watch }
+    }
+}
+
+impl WriterThread {
+    fn serve(&mut self, waiting: &Receiver<Box<dyn Job>>) {
+        while let Ok(first) = waiting.recv() {
+            let mut group = vec![first];
+            let outcome = catch_unwind(AssertUnwindSafe(|| self.run_group(&mut group, waiting)))
+                .unwrap_or(Err(StorageError::JobPanicked));
+            match outcome {
+                Ok(()) => {
+                    self.counters.committed(group.len() as u64);
+                    for job in group {
+                        answer(job, Ok(()));
+                    }
+                }
+                Err(cause) => {
+                    self.counters.lost();
+                    if matches!(cause, StorageError::Busy | StorageError::Connection(_)) {
+                        // Those who wait have waited as long as this group; to try each in turn would hold the last of
+                        // them up for many times the timeout.
+                        group.extend(waiting.try_iter());
+                    }
+                    let cause = Arc::new(cause);
+                    for job in group {
+                        answer(job, Err(loss(&cause)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs the first job of the group, then what waits, as long as something waits; then commits.
+    ///
+    /// The connection is out of its place meanwhile, so that any failure, a panic too, drops it with its transaction.
+    fn run_group(
+        &mut self,
+        group: &mut Vec<Box<dyn Job>>,
+        waiting: &Receiver<Box<dyn Job>>,
+    ) -> Result<(), StorageError> {
+        let mut watched = match self.connection.take() {
+            Some(watched) => watched,
+            None => Watched::new(self.connections.establish()?),
+        };
+        let connection = &mut watched.connection;
+        connection.begin(Access::Write)?;
+        loop {
+            if let Some(job) = group.last_mut() {
+                run_in_savepoint(connection, &watched.watch, self.clock.next(), &mut **job)?;
+            }
+            if group.len() >= GROUP_LIMIT {
+                break;
+            }
+            match waiting.try_recv() {
+                Ok(job) => group.push(job),
+                Err(_) => break,
+            }
+        }
+        connection.commit().map_err(StorageError::of_lost_transaction)?;
+        connection.require_depth(0)?;
+        self.connection = Some(watched);
+        Ok(())
+    }
+}
+
+/// Runs one job inside the group's transaction and takes back what it did when it is refused.
+///
+/// Two savepoints stand around the job. The inner one is diesel's, so that a job which closes one transaction too many
+/// closes that and not the group's. The outer one is ours: diesel may take a failed roll-back of its own savepoints for
+/// a success, and here every failure must show. When the transaction has ended, the savepoints are gone with it, and
+/// releasing them fails.
+fn run_in_savepoint(
+    connection: &mut DatabaseConnection,
+    watch: &Watch,
+    now: DateTime<Utc>,
+    job: &mut dyn Job,
+) -> Result<(), StorageError> {
+    connection.batch_execute("SAVEPOINT job")?;
+    DatabaseConnection::begin_transaction(connection)?;
+    let verdict = catch_unwind(AssertUnwindSafe(|| job.run(&mut Session::new(connection, now))));
+    watch.require_open()?;
+    let verdict = verdict.map_err(|_| StorageError::JobPanicked)?;
+    connection.require_depth(2)?;
+    connection.commit().map_err(StorageError::of_lost_transaction)?;
+    if verdict == Verdict::Undo {
+        connection.batch_execute("ROLLBACK TO SAVEPOINT job").map_err(StorageError::of_lost_transaction)?;
+    }
+    connection.batch_execute("RELEASE SAVEPOINT job").map_err(StorageError::of_lost_transaction)?;
+    connection.require_depth(1)
+}
+
+/// What each job of a lost group is told.
+fn loss(cause: &Arc<StorageError>) -> StorageError {
+    if matches!(**cause, StorageError::Busy) { StorageError::Busy } else { StorageError::GroupLost(Arc::clone(cause)) }
+}
+
+/// Tells one caller. What callers do when they convert or drop an answer must not reach the next one.
+fn answer(job: Box<dyn Job>, fate: Result<(), StorageError>) {
+    if catch_unwind(AssertUnwindSafe(|| job.answer(fate))).is_err() {
+        log::error!("a panic was met while a job was answered");
+    }
+}

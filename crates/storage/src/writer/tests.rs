@@ -1,0 +1,365 @@
+//! What a group of writes promises: each job is kept and told so, or lost and told so.
+//!
+//! The writer is held by a job that waits for a channel, so that what stands behind it is known to form one group.
+
+use std::sync::mpsc;
+
+use chrono::{DateTime, Utc};
+use diesel::connection::SimpleConnection;
+use diesel::prelude::*;
+
+use super::*;
+use crate::error::Refusal;
+use crate::schema::providers;
+use crate::store::{Store, StoreOptions};
+use crate::testing::{Queued, Register, block_on};
+
+type Answer<T> = Result<T, StorageError>;
+
+/// Stops the writer's thread inside a job until it is released. The job is the first of the next group.
+struct Hold {
+    release: mpsc::Sender<()>,
+    held: Queued<Answer<()>>,
+}
+
+impl Hold {
+    fn of(store: &Store) -> Self {
+        let (started, wait_for_start) = mpsc::channel();
+        let (release, wait_for_release) = mpsc::channel();
+        let held = queue(store, move |_| {
+            started.send(()).unwrap();
+            wait_for_release.recv().unwrap();
+            Ok(())
+        });
+        wait_for_start.recv().unwrap();
+        Self { release, held }
+    }
+
+    fn release(self) -> Answer<()> {
+        self.release.send(()).unwrap();
+        self.held.answer()
+    }
+}
+
+fn queue<T: Send + 'static>(
+    store: &Store,
+    job: impl FnOnce(&mut Session<'_>) -> Answer<T> + Send + 'static,
+) -> Queued<Answer<T>> {
+    let store = store.clone();
+    Queued::new(async move { store.write(job).await })
+}
+
+fn add(number: usize) -> impl FnOnce(&mut Session<'_>) -> Answer<()> + Send + 'static {
+    move |session| session.add_provider(&format!("{:08}", 10_000_000 + number), "A provider").map(drop)
+}
+
+/// The UKPRNs that another connection sees, as numbers of [`add`].
+fn kept(register: &Register) -> Vec<usize> {
+    let ukprns: Vec<String> = providers::table
+        .select(providers::ukprn)
+        .order(providers::ukprn)
+        .load(&mut register.second_connection())
+        .unwrap();
+    ukprns.iter().map(|ukprn| ukprn.parse::<usize>().unwrap() - 10_000_000).collect()
+}
+
+fn is_group_lost(answer: &Answer<()>) -> bool {
+    matches!(answer, Err(StorageError::GroupLost(_)))
+}
+
+/// Runs `culprit` between two neighbours in one group and returns the answers of all four jobs, the holder's first.
+fn run_between_neighbours(
+    register: &Register,
+    culprit: impl FnOnce(&mut Session<'_>) -> Answer<()> + Send + 'static,
+) -> [Answer<()>; 4] {
+    let hold = Hold::of(&register.store);
+    let before = queue(&register.store, add(1));
+    let culprit = queue(&register.store, culprit);
+    let after = queue(&register.store, add(3));
+    [hold.release(), before.answer(), culprit.answer(), after.answer()]
+}
+
+/// A culprit that breaks the group takes those with it that ran before; those behind it are served by the next group,
+/// on a new connection.
+fn assert_that_the_group_is_lost_and_the_store_goes_on(register: &Register, answers: &[Answer<()>; 4]) {
+    let [held, before, culprit, after] = answers;
+    assert!(is_group_lost(held), "{held:?}");
+    assert!(is_group_lost(before), "{before:?}");
+    assert!(culprit.is_err(), "{culprit:?}");
+    assert!(after.is_ok(), "{after:?}");
+    assert_eq!(kept(register), [3]);
+
+    register.write(add(4)).unwrap();
+    assert_eq!(kept(register), [3, 4]);
+    assert_eq!(register.store.writer_stats().groups_lost, 1);
+}
+
+#[test]
+fn waiting_jobs_share_one_commit() {
+    let register = Register::new();
+    let hold = Hold::of(&register.store);
+    let waiting: Vec<_> = (0..40).map(|number| queue(&register.store, add(number))).collect();
+    hold.release().unwrap();
+    for job in waiting {
+        job.answer().unwrap();
+    }
+    assert_eq!(register.store.writer_stats(), WriterStats { groups: 1, jobs: 41, groups_lost: 0 });
+    assert_eq!(kept(&register), (0..40).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_group_has_a_limit() {
+    let register = Register::new();
+    let hold = Hold::of(&register.store);
+    let waiting: Vec<_> = (0..GROUP_LIMIT).map(|number| queue(&register.store, add(number))).collect();
+    hold.release().unwrap();
+    for job in waiting {
+        job.answer().unwrap();
+    }
+    assert_eq!(register.store.writer_stats(), WriterStats { groups: 2, jobs: GROUP_LIMIT as u64 + 1, groups_lost: 0 });
+}
+
+#[test]
+fn every_concurrent_writer_is_acknowledged_and_kept() {
+    let register = Register::new();
+    let threads: Vec<_> = (0..8)
+        .map(|thread| {
+            let store = register.store.clone();
+            std::thread::spawn(move || (0..25).all(|at| block_on(store.write(add(thread * 25 + at))).is_ok()))
+        })
+        .collect();
+    assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
+    assert_eq!(kept(&register), (0..200).collect::<Vec<_>>());
+    assert_eq!(register.store.writer_stats().jobs, 200);
+}
+
+#[test]
+fn nobody_is_answered_before_the_commit() {
+    let register = Register::new();
+    let mut refused = {
+        let first = Hold::of(&register.store);
+        let refused = queue(&register.store, |_| Err::<(), _>(Refusal::UnknownProvider.into()));
+        // The second holder stands behind the refused job in the same group.
+        let (started, wait_for_start) = mpsc::channel();
+        let (release, wait_for_release) = mpsc::channel::<()>();
+        let second = queue(&register.store, move |_| {
+            started.send(()).unwrap();
+            let _ = wait_for_release.recv();
+            Ok(())
+        });
+        first.release.send(()).unwrap();
+        wait_for_start.recv().unwrap();
+        let mut refused = refused;
+        assert!(!refused.is_answered());
+        drop(release);
+        second.answer().unwrap();
+        refused
+    };
+    // The answers of a group come in its order, so the refused job had its own before the second holder.
+    assert!(refused.is_answered());
+}
+
+#[test]
+fn a_refused_job_changes_nothing_while_its_neighbours_are_kept() {
+    let register = Register::new();
+    let [held, before, refused, after] = run_between_neighbours(&register, |session| {
+        add(2)(session)?;
+        Err(Refusal::UnknownProvider.into())
+    });
+    assert!(held.is_ok() && before.is_ok() && after.is_ok());
+    assert!(matches!(refused, Err(StorageError::Refused(Refusal::UnknownProvider))));
+    assert_eq!(kept(&register), [1, 3]);
+    assert_eq!(register.store.writer_stats(), WriterStats { groups: 1, jobs: 4, groups_lost: 0 });
+}
+
+#[test]
+fn a_job_that_meets_a_constraint_leaves_its_neighbours_alone() {
+    let register = Register::new();
+    let [_, before, refused, after] = run_between_neighbours(&register, add(1));
+    assert!(before.is_ok() && after.is_ok());
+    assert!(matches!(refused, Err(StorageError::Refused(Refusal::UkprnTaken))));
+    assert_eq!(kept(&register), [1, 3]);
+}
+
+#[test]
+fn a_panicking_job_fails_its_whole_group() {
+    let register = Register::new();
+    let answers = run_between_neighbours(&register, |session| {
+        add(2)(session)?;
+        panic!("as the test wants");
+    });
+    assert!(matches!(answers[2], Err(StorageError::JobPanicked)));
+    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+}
+
+#[test]
+fn a_job_that_panics_inside_a_nested_transaction_fails_its_whole_group() {
+    let register = Register::new();
+    let answers = run_between_neighbours(&register, |session| {
+        session.connection.transaction(|_| -> Answer<()> { panic!("as the test wants") })
+    });
+    assert!(matches!(answers[2], Err(StorageError::JobPanicked)));
+    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+}
+
+#[test]
+fn a_job_that_swallows_a_panic_inside_a_nested_transaction_fails_its_whole_group() {
+    let register = Register::new();
+    let answers = run_between_neighbours(&register, |session| {
+        let nested = || session.connection.transaction(|_| -> Answer<()> { panic!("as the test wants") });
+        let _ = catch_unwind(AssertUnwindSafe(nested));
+        add(2)(session)
+    });
+    assert!(is_group_lost(&answers[2]));
+    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+}
+
+#[test]
+fn a_job_that_leaves_a_transaction_open_fails_its_whole_group() {
+    let register = Register::new();
+    let answers = run_between_neighbours(&register, |session| {
+        DatabaseConnection::begin_transaction(session.connection)?;
+        add(2)(session)
+    });
+    assert!(is_group_lost(&answers[2]));
+    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+}
+
+#[test]
+fn a_job_that_closes_a_transaction_too_many_fails_its_whole_group() {
+    let register = Register::new();
+    let answers = run_between_neighbours(&register, |session| {
+        add(2)(session)?;
+        Ok(DatabaseConnection::commit_transaction(session.connection)?)
+    });
+    assert!(is_group_lost(&answers[2]));
+    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+}
+
+#[test]
+fn a_job_that_rolls_everything_back_behind_diesel_fails_its_whole_group() {
+    let register = Register::new();
+    let answers = run_between_neighbours(&register, |session| {
+        session.connection.batch_execute("ROLLBACK")?;
+        Ok(())
+    });
+    assert!(is_group_lost(&answers[2]));
+    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+}
+
+/// Lets the database grow no more, and then makes it grow.
+fn fill_the_disk(session: &mut Session<'_>) -> Answer<()> {
+    session.connection.batch_execute("PRAGMA max_page_count = 1")?;
+    session.add_provider("19999999", &"x".repeat(1_000_000)).map(drop)
+}
+
+#[test]
+fn a_full_disk_fails_the_whole_group() {
+    let register = Register::new();
+    let answers = run_between_neighbours(&register, fill_the_disk);
+    let Err(StorageError::GroupLost(cause)) = &answers[2] else { panic!("{answers:?}") };
+    assert!(matches!(**cause, StorageError::TransactionEnded { condition: "database or disk is full" }), "{cause:?}");
+    assert!(answers[2].as_ref().unwrap_err().is_temporary());
+    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+}
+
+#[test]
+fn a_full_disk_inside_a_nested_transaction_fails_the_whole_group() {
+    let register = Register::new();
+    let answers = run_between_neighbours(&register, |session| {
+        let now = session.now();
+        session.connection.transaction(|connection| fill_the_disk(&mut Session::new(connection, now)))
+    });
+    assert!(is_group_lost(&answers[2]), "{answers:?}");
+    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+}
+
+#[test]
+fn a_job_that_passes_over_a_full_disk_writes_nothing_more() {
+    let register = Register::new();
+    let answers = run_between_neighbours(&register, |session| {
+        assert!(matches!(fill_the_disk(session), Err(StorageError::NoSpace(_))));
+        add(2)(session)
+    });
+    assert!(matches!(answers[2], Err(StorageError::JobPanicked)));
+    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+}
+
+#[test]
+fn a_job_that_answers_well_after_a_full_disk_fails_its_whole_group() {
+    let register = Register::new();
+    let answers = run_between_neighbours(&register, |session| {
+        let _ = fill_the_disk(session);
+        Ok(())
+    });
+    assert!(is_group_lost(&answers[2]));
+    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+}
+
+#[test]
+fn a_full_queue_answers_at_once() {
+    let register = Register::with_queue(2);
+    let hold = Hold::of(&register.store);
+    let waiting = [queue(&register.store, add(1)), queue(&register.store, add(2))];
+    let refused = block_on(register.store.write(add(3)));
+    assert!(matches!(refused, Err(StorageError::QueueFull)), "{refused:?}");
+    hold.release().unwrap();
+    for job in waiting {
+        job.answer().unwrap();
+    }
+    assert_eq!(kept(&register), [1, 2]);
+}
+
+#[test]
+fn a_database_held_by_another_process_is_busy() {
+    let register = Register::new();
+    // The writer's own timeout is seconds; a job makes it short.
+    register.write(|session| Ok(session.connection.batch_execute("PRAGMA busy_timeout = 1")?)).unwrap();
+    let mut other = register.second_connection();
+    other.batch_execute("BEGIN IMMEDIATE").unwrap();
+    let refused = register.write(add(1));
+    assert!(matches!(refused, Err(StorageError::Busy)), "{refused:?}");
+    other.batch_execute("ROLLBACK").unwrap();
+    register.write(add(2)).unwrap();
+    assert_eq!(kept(&register), [2]);
+}
+
+#[test]
+fn the_now_of_writes_strictly_increases_although_the_clock_stands_still() {
+    let register = Register::new();
+    let hold = Hold::of(&register.store);
+    let waiting: Vec<_> = (0..10).map(|_| queue(&register.store, |session| Ok(session.now()))).collect();
+    hold.release().unwrap();
+    let times: Vec<DateTime<Utc>> = waiting.into_iter().map(|job| job.answer().unwrap()).collect();
+    assert!(times.is_sorted_by(|earlier, later| earlier < later), "{times:?}");
+}
+
+#[test]
+fn a_dropped_store_finishes_what_waits_and_ends_its_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}", folder.path().join("register.db").display());
+    // The sender lives in the clock, and the clock as long as the thread.
+    let (alive, thread_ended) = mpsc::channel::<()>();
+    let clock = crate::clock::Clock::from_fn(move || {
+        let _ = &alive;
+        Utc::now()
+    });
+    let store = Store::open(&url, StoreOptions { readers: 1, queue: 8, clock }).unwrap();
+    store.migrate().unwrap();
+
+    let hold = Hold::of(&store);
+    let (ran, wait_for_run) = mpsc::channel();
+    drop(queue(&store, move |session| {
+        add(1)(session)?;
+        ran.send(()).unwrap();
+        Ok(())
+    }));
+    let Hold { release, held } = hold;
+    drop((store, held));
+    release.send(()).unwrap();
+
+    assert!(wait_for_run.recv().is_ok());
+    assert!(thread_ended.recv().is_err());
+    let reopened = Store::open(&url, StoreOptions::default()).unwrap();
+    assert_eq!(reopened.read_blocking(|session| session.list_providers()).unwrap().len(), 1);
+}

@@ -1,0 +1,4 @@
+DROP TABLE training_partners;
+DROP TABLE schools;
+DROP TABLE tokens;
+DROP TABLE providers;
