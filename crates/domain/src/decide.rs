@@ -25,14 +25,14 @@ pub struct Decision<R> {
 }
 
 /// Where a record is made, by whom and when.
-#[derive(Debug)]
 pub struct Origin<'a> {
     /// The moment.
     pub now: Moment,
     /// UKPRN of the provider.
     pub ukprn: &'a str,
-    /// Makes the next identifier, which no record has or had.
-    pub next_id: fn() -> String,
+    /// Gives the next identifier, which no record has or had. A request that is only tried out gets
+    /// none.
+    pub next_id: &'a dyn Fn() -> Option<String>,
 }
 
 /// A new trainee with placements and degrees (contract, section 4.8).
@@ -64,7 +64,7 @@ pub fn create(
     }
     let (mut trainee, mut own) = candidate.verdict()?;
     own.append(&mut notices);
-    trainee.trainee_id = Some((origin.next_id)());
+    trainee.trainee_id = (origin.next_id)();
     trainee.ukprn = Some(origin.ukprn.to_owned());
     trainee.state = Some(State::SubmittedForTrn);
     trainee.record_source = Some("api".to_owned());
@@ -122,7 +122,7 @@ pub fn add_placement(
     let mut candidate = Candidate::new((), None, sent, context);
     judge(&mut candidate, rules.placement, context);
     let (mut record, notices) = candidate.verdict()?;
-    record.placement_id = Some((origin.next_id)());
+    record.placement_id = (origin.next_id)();
     record.created_at = Some(origin.now);
     record.updated_at = Some(origin.now);
     Ok(Decision { record, changed: true, notices })
@@ -142,7 +142,7 @@ pub fn add_degree(
     let mut candidate = Candidate::new((), None, sent, context);
     judge(&mut candidate, rules.degree, context);
     let (mut record, notices) = candidate.verdict()?;
-    record.degree_id = Some((origin.next_id)());
+    record.degree_id = (origin.next_id)();
     record.created_at = Some(origin.now);
     record.updated_at = Some(origin.now);
     Ok(Decision { record, changed: true, notices })

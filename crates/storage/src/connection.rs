@@ -12,7 +12,10 @@ use std::time::{Duration, Instant};
 use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
 use diesel::r2d2::R2D2Connection;
 use diesel::result::Error as DieselError;
-use diesel::{Connection as _, PgConnection, SqliteConnection};
+use diesel::sql_types::BigInt;
+use diesel::{Connection as _, PgConnection, RunQueryDsl as _, SqliteConnection};
+use domain::duplicate::Likeness;
+use sha2::{Digest as _, Sha256};
 
 use crate::error::StorageError;
 
@@ -71,6 +74,24 @@ impl DatabaseConnection {
     /// Rolls the innermost transaction or savepoint back that diesel counts.
     pub(crate) fn roll_back(&mut self) -> Result<(), DieselError> {
         Self::rollback_transaction(self)
+    }
+
+    /// Lets no other transaction look for or add a duplicate of the same person until this one ends. On SQLite nothing
+    /// needs to be done: writes come one after the other.
+    pub(crate) fn lock_likeness(&mut self, provider_id: i64, likeness: &Likeness) -> Result<(), StorageError> {
+        let Self::Postgres(inner) = self else { return Ok(()) };
+        let mut hasher = Sha256::new();
+        hasher.update(provider_id.to_be_bytes());
+        hasher.update(likeness.date_of_birth.map(|day| day.to_string()).unwrap_or_default());
+        hasher.update(likeness.training_route.as_deref().unwrap_or_default());
+        hasher.update(likeness.academic_cycle.to_be_bytes());
+        hasher.update(likeness.last_name.as_bytes());
+        let mut key = [0; 8];
+        key.copy_from_slice(hasher.finalize().get(..8).unwrap_or_default());
+        diesel::sql_query("SELECT pg_advisory_xact_lock($1)")
+            .bind::<BigInt, _>(i64::from_be_bytes(key))
+            .execute(inner)?;
+        Ok(())
     }
 
     /// Fails unless exactly `depth` transactions and savepoints are open.

@@ -61,6 +61,11 @@ pub enum StorageError {
     #[error(transparent)]
     Refused(#[from] Refusal),
 
+    // The caller can act.
+    /// The record was changed by another request after it was read.
+    #[error("record was changed meanwhile")]
+    Stale,
+
     // We can act: these are defects.
     /// A stored row is not what the code that wrote it could have written.
     #[error("row {id} of table {table} is corrupt")]
@@ -138,6 +143,7 @@ impl StorageError {
             | Self::Thread(_)
             | Self::NoRandomness(_)
             | Self::Refused(_)
+            | Self::Stale
             | Self::CorruptRow { .. }
             | Self::JobPanicked
             | Self::TransactionDepth

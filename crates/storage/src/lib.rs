@@ -10,6 +10,7 @@
 pub mod clock;
 mod connection;
 pub mod error;
+pub mod identifiers;
 mod job;
 pub mod organisations;
 pub mod providers;
@@ -19,4 +20,5 @@ pub mod store;
 #[cfg(test)]
 mod testing;
 pub mod tokens;
+pub mod trainees;
 mod writer;

@@ -3,76 +3,43 @@
 //! Knows nothing of what it means when one is not found; that is for the rules.
 
 use diesel::prelude::*;
+use domain::organisations::{Organisations, School, TrainingPartner};
 
+use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::schema::{schools, training_partners};
-use crate::session::Session;
-
-/// A school of the register of schools.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct School {
-    /// The register's own key.
-    pub id: i64,
-    /// The unique reference number, six digits.
-    pub urn: String,
-    /// The school's name.
-    pub name: String,
-    /// The school's postcode, where it is known.
-    pub postcode: Option<String>,
-    /// Whether it is open. A closed school is still known.
-    pub open: bool,
-}
-
-/// An organisation that trains together with a provider: a school with a URN, or a university with a UKPRN only.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TrainingPartner {
-    /// The register's own key.
-    pub id: i64,
-    /// The unique reference number of its school, six digits.
-    pub urn: Option<String>,
-    /// The UK provider reference number, eight digits.
-    pub ukprn: Option<String>,
-    /// The partner's name.
-    pub name: String,
-}
+use crate::session::{ProviderSession, Session};
 
 const SANDBOX_SCHOOLS: &str = include_str!("../sandbox/schools.csv");
 const SANDBOX_PARTNERS: &str = include_str!("../sandbox/training_partners.csv");
 
+impl ProviderSession<'_> {
+    /// The schools and training partners that a request mentions, as far as they are known.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn organisations(
+        &mut self,
+        school_urns: &[String],
+        partner_urns: &[String],
+        partner_ukprns: &[String],
+    ) -> Result<Organisations, StorageError> {
+        let schools = schools_by_urn(self.connection, school_urns)?;
+        let training_partners = partners_by(self.connection, partner_urns, partner_ukprns)?;
+        // Whether a register is empty matters only where something was not found in it.
+        let unknown_school = schools.len() < school_urns.len();
+        let unknown_partner = training_partners.len() < partner_urns.len() + partner_ukprns.len();
+        Ok(Organisations {
+            no_schools_loaded: unknown_school && has_no_schools(self.connection)?,
+            no_training_partners_loaded: unknown_partner && has_no_partners(self.connection)?,
+            schools,
+            training_partners,
+        })
+    }
+}
+
 impl Session<'_> {
-    /// The schools with these URNs, in no particular order; those that are not known are left out.
-    ///
-    /// # Errors
-    ///
-    /// When the database does not answer.
-    pub fn schools_by_urn(&mut self, urns: &[&str]) -> Result<Vec<School>, StorageError> {
-        if urns.is_empty() {
-            return Ok(Vec::new());
-        }
-        let rows = schools::table
-            .filter(schools::urn.eq_any(urns))
-            .load::<(i64, String, String, Option<String>, bool)>(self.connection)?;
-        let school = |(id, urn, name, postcode, open)| School { id, urn, name, postcode, open };
-        Ok(rows.into_iter().map(school).collect())
-    }
-
-    /// The training partners that have one of these URNs or one of these UKPRNs, by key. Several may share a UKPRN.
-    ///
-    /// # Errors
-    ///
-    /// When the database does not answer.
-    pub fn partners_by(&mut self, urns: &[&str], ukprns: &[&str]) -> Result<Vec<TrainingPartner>, StorageError> {
-        if urns.is_empty() && ukprns.is_empty() {
-            return Ok(Vec::new());
-        }
-        let rows = training_partners::table
-            .filter(training_partners::urn.eq_any(urns).or(training_partners::ukprn.eq_any(ukprns)))
-            .order(training_partners::id)
-            .load::<(i64, Option<String>, Option<String>, String)>(self.connection)?;
-        let partner = |(id, urn, ukprn, name)| TrainingPartner { id, urn, ukprn, name };
-        Ok(rows.into_iter().map(partner).collect())
-    }
-
     /// Whether the register of schools, and whether that of training partners, is empty. While one is, every
     /// well-formed number counts as known.
     ///
@@ -80,10 +47,7 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn registers_empty(&mut self) -> Result<(bool, bool), StorageError> {
-        let school = schools::table.select(schools::id).first::<i64>(self.connection).optional()?;
-        let partner =
-            training_partners::table.select(training_partners::id).first::<i64>(self.connection).optional()?;
-        Ok((school.is_none(), partner.is_none()))
+        Ok((has_no_schools(self.connection)?, has_no_partners(self.connection)?))
     }
 
     /// Fills the registers that are empty with invented organisations. One that holds anything stays as it is.
@@ -124,6 +88,43 @@ impl Session<'_> {
     }
 }
 
+/// The schools with these URNs, in no particular order; those that are not known are left out.
+fn schools_by_urn(connection: &mut DatabaseConnection, urns: &[String]) -> Result<Vec<School>, StorageError> {
+    if urns.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = schools::table
+        .filter(schools::urn.eq_any(urns))
+        .load::<(i64, String, String, Option<String>, bool)>(connection)?;
+    let school = |(id, urn, name, postcode, open)| School { id, urn, name, postcode, open };
+    Ok(rows.into_iter().map(school).collect())
+}
+
+/// The training partners that have one of these URNs or one of these UKPRNs, by key. Several may share a UKPRN.
+fn partners_by(
+    connection: &mut DatabaseConnection,
+    urns: &[String],
+    ukprns: &[String],
+) -> Result<Vec<TrainingPartner>, StorageError> {
+    if urns.is_empty() && ukprns.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows = training_partners::table
+        .filter(training_partners::urn.eq_any(urns).or(training_partners::ukprn.eq_any(ukprns)))
+        .order(training_partners::id)
+        .load::<(i64, Option<String>, Option<String>, String)>(connection)?;
+    let partner = |(id, urn, ukprn, name)| TrainingPartner { id, urn, ukprn, name };
+    Ok(rows.into_iter().map(partner).collect())
+}
+
+fn has_no_schools(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
+    Ok(schools::table.select(schools::id).first::<i64>(connection).optional()?.is_none())
+}
+
+fn has_no_partners(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
+    Ok(training_partners::table.select(training_partners::id).first::<i64>(connection).optional()?.is_none())
+}
+
 fn present(cell: &str) -> Option<&str> {
     Some(cell).filter(|cell| !cell.is_empty())
 }
@@ -146,19 +147,21 @@ mod tests {
     fn schools_are_found_by_urn() {
         let register = Register::new();
         register.write(|session| session.ensure_sandbox_organisations()).unwrap();
-        let mut found = register.read(|session| session.schools_by_urn(&["990001", "990017", "123456"])).unwrap();
+        let urns = ["990001", "990017", "123456"].map(str::to_owned);
+        let mut found = register.read(|session| schools_by_urn(session.connection, &urns)).unwrap();
         found.sort_by(|one, other| one.urn.cmp(&other.urn));
         let [first, second] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((first.urn.as_str(), first.postcode.as_deref(), first.open), ("990001", Some("ZZ1 1AA"), true));
         assert_eq!((second.urn.as_str(), second.postcode.as_deref()), ("990017", None));
-        assert!(register.read(|session| session.schools_by_urn(&[])).unwrap().is_empty());
+        assert!(register.read(|session| schools_by_urn(session.connection, &[])).unwrap().is_empty());
     }
 
     #[test]
     fn partners_are_found_by_urn_or_ukprn() {
         let register = Register::new();
         register.write(|session| session.ensure_sandbox_organisations()).unwrap();
-        let found = register.read(|session| session.partners_by(&["990004"], &["10090101", "99999999"])).unwrap();
+        let (urns, ukprns) = (["990004".to_owned()], ["10090101", "99999999"].map(str::to_owned));
+        let found = register.read(|session| partners_by(session.connection, &urns, &ukprns)).unwrap();
         let numbers: Vec<_> = found.iter().map(|one| (one.urn.as_deref(), one.ukprn.as_deref())).collect();
         assert_eq!(numbers, [(Some("990004"), Some("10090001")), (None, Some("10090101"))]);
     }
@@ -171,7 +174,6 @@ mod tests {
             .records()
             .filter_map(|line| present(line.unwrap().get(0).unwrap()).map(str::to_owned))
             .collect();
-        let urns: Vec<&str> = urns.iter().map(String::as_str).collect();
-        assert_eq!(register.read(|session| session.schools_by_urn(&urns)).unwrap().len(), 20);
+        assert_eq!(register.read(|session| schools_by_urn(session.connection, &urns)).unwrap().len(), 20);
     }
 }

@@ -46,5 +46,126 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    trainees (id) {
+        id -> BigInt,
+        provider_id -> BigInt,
+        trainee_id -> Text,
+        revision -> BigInt,
+        academic_cycle -> Integer,
+        last_name_folded -> Text,
+        first_names_folded -> Text,
+        email_folded -> Text,
+        provider_trainee_id -> Nullable<Text>,
+        application_id -> Nullable<Text>,
+        agency_id -> Nullable<Text>,
+        first_names -> Nullable<Text>,
+        middle_names -> Nullable<Text>,
+        last_name -> Nullable<Text>,
+        previous_last_name -> Nullable<Text>,
+        date_of_birth -> Nullable<Date>,
+        email -> Nullable<Text>,
+        nationality -> Nullable<Text>,
+        sex -> Nullable<Text>,
+        ni_number -> Nullable<Text>,
+        ethnicity -> Nullable<Text>,
+        training_route -> Nullable<Text>,
+        course_subject_1 -> Nullable<Text>,
+        course_subject_2 -> Nullable<Text>,
+        course_subject_3 -> Nullable<Text>,
+        course_age_range -> Nullable<Text>,
+        course_year -> Nullable<Text>,
+        study_mode -> Nullable<Text>,
+        itt_aim -> Nullable<Text>,
+        itt_qualification_aim -> Nullable<Text>,
+        iqts_country -> Nullable<Text>,
+        itt_start_date -> Nullable<Date>,
+        itt_end_date -> Nullable<Date>,
+        trainee_start_date -> Nullable<Date>,
+        pg_apprenticeship_start_date -> Nullable<Date>,
+        training_initiative -> Nullable<Text>,
+        additional_training_initiative -> Nullable<Text>,
+        fund_code -> Nullable<Text>,
+        funding_method -> Nullable<Text>,
+        employing_school_urn -> Nullable<Text>,
+        training_partner_urn -> Nullable<Text>,
+        training_partner_ukprn -> Nullable<Text>,
+        trn -> Nullable<Text>,
+        state -> Nullable<Text>,
+        defer_date -> Nullable<Date>,
+        defer_reason -> Nullable<Text>,
+        outcome_date -> Nullable<Date>,
+        reinstate_date -> Nullable<Date>,
+        created_at -> Nullable<Timestamp>,
+        updated_at -> Nullable<Timestamp>,
+        submitted_for_trn_at -> Nullable<Timestamp>,
+        recommended_for_award_at -> Nullable<Timestamp>,
+        awarded_at -> Nullable<Timestamp>,
+        discarded_at -> Nullable<Timestamp>,
+        slug_sent_to_registry_at -> Nullable<Timestamp>,
+        record_source -> Nullable<Text>,
+        commencement_status -> Nullable<Text>,
+        imported_facts -> Nullable<Text>,
+    }
+}
+
+diesel::table! {
+    trainee_disabilities (trainee_key, position) {
+        trainee_key -> BigInt,
+        position -> Integer,
+        code -> Text,
+    }
+}
+
+diesel::table! {
+    withdrawals (id) {
+        id -> BigInt,
+        trainee_key -> BigInt,
+        previous_state -> Text,
+        withdrawal_date -> Nullable<Date>,
+        trigger -> Nullable<Text>,
+        future_interest -> Nullable<Text>,
+        reasons -> Text,
+        another_reason -> Nullable<Text>,
+        safeguarding_concern_reasons -> Nullable<Text>,
+        created_at -> Timestamp,
+        undone_at -> Nullable<Timestamp>,
+    }
+}
+
+diesel::table! {
+    placements (id) {
+        id -> BigInt,
+        trainee_key -> BigInt,
+        placement_id -> Text,
+        urn -> Nullable<Text>,
+        name -> Nullable<Text>,
+        postcode -> Nullable<Text>,
+        school_id -> Nullable<BigInt>,
+        created_at -> Nullable<Timestamp>,
+        updated_at -> Nullable<Timestamp>,
+    }
+}
+
+diesel::table! {
+    degrees (id) {
+        id -> BigInt,
+        trainee_key -> BigInt,
+        degree_id -> Text,
+        uk_degree -> Nullable<Text>,
+        non_uk_degree -> Nullable<Text>,
+        subject -> Nullable<Text>,
+        institution -> Nullable<Text>,
+        graduation_year -> Nullable<BigInt>,
+        grade -> Nullable<Text>,
+        other_grade -> Nullable<Text>,
+        country -> Nullable<Text>,
+        created_at -> Nullable<Timestamp>,
+        updated_at -> Nullable<Timestamp>,
+    }
+}
+
+diesel::joinable!(placements -> schools (school_id));
 diesel::joinable!(tokens -> providers (provider_id));
+diesel::allow_tables_to_appear_in_same_query!(placements, schools);
 diesel::allow_tables_to_appear_in_same_query!(providers, tokens);

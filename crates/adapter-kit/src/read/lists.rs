@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use domain::{Kind, Path, Problem, ProblemKind, Sent};
+use domain::{Kind, Path, Problem, ProblemKind, RecordField as _, Sent};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::record::{Nest, One, RECORD_DEPTH};
@@ -67,9 +67,10 @@ impl<'de, R: Nest> Visitor<'de> for Records<'_, R> {
 
 const MISTYPED: ProblemKind = ProblemKind::Mistyped { expected: Kind::Records };
 
-/// Something in a nested list that is no record; its place becomes the place of the problem.
+/// Something in a nested list that is no record: its place becomes the place of the one problem.
 fn no_record<R: Wire>() -> Sent<R> {
-    Sent { problems: vec![Problem::at(Path::Data, ProblemKind::NoData)], ..Sent::default() }
+    let unread = R::Field::ALL.iter().copied().collect();
+    Sent { problems: vec![Problem::at(Path::Data, ProblemKind::NoData)], unread, ..Sent::default() }
 }
 
 /// Reads an array of texts; `None` for null.

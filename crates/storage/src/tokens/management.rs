@@ -2,6 +2,8 @@
 //!
 //! Nothing here gives a digest or, but for the moment of issue, a token's text.
 
+use std::fmt;
+
 use chrono::{DateTime, Months, NaiveDate, NaiveDateTime, Utc};
 use diesel::prelude::*;
 
@@ -71,6 +73,16 @@ pub enum TokenStatus {
     Expired,
     /// An operator ended it.
     Revoked,
+}
+
+impl fmt::Display for TokenStatus {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Active => "active",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+        })
+    }
 }
 
 #[derive(Queryable, Selectable)]

@@ -1,0 +1,169 @@
+//! A request, taken apart: everything that an operation needs, owned, so that it can leave the event loop.
+
+use actix_web::HttpRequest;
+use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap};
+use actix_web::web::{Bytes, BytesMut, Payload};
+use adapter_kit::read::{Nest, Reader, UnknownNames};
+use adapter_kit::{ApiVersion, Served};
+use domain::{Lists, Sent};
+use futures_util::StreamExt as _;
+use storage::tokens::{Environment, TokenDigest};
+
+use crate::failure::Failure;
+
+/// The largest body, in bytes.
+pub const MAX_BODY_BYTES: usize = 1_048_576;
+/// How much of a larger body is read and thrown away, in bytes, so that its sender gets to see the reply.
+const MAX_DISCARDED_BYTES: usize = 8 * MAX_BODY_BYTES;
+
+/// A request for an endpoint of a version.
+#[derive(Debug)]
+pub struct Call {
+    /// The version among the others.
+    pub served: &'static Served,
+    /// The code lists.
+    pub lists: &'static Lists,
+    /// Who asks.
+    pub token: TokenDigest,
+    trainee_id: String,
+    body: Result<Bytes, Failure>,
+    unknown: UnknownNames,
+}
+
+impl Call {
+    /// Takes a request apart. A body that cannot be used is kept as a failure, because whoever has no valid token must
+    /// not learn of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unauthorized`] when there is nothing that could be a token of this environment.
+    pub async fn take(
+        request: &HttpRequest,
+        payload: Payload,
+        served: &'static Served,
+        lists: &'static Lists,
+        environment: Environment,
+    ) -> Result<Self, Failure> {
+        let token = token(request.headers(), environment)?;
+        let strict = prefers(request.headers(), "handling=strict");
+        Ok(Self {
+            served,
+            lists,
+            token,
+            trainee_id: request.match_info().get("trainee_id").unwrap_or_default().to_owned(),
+            body: body(request.headers(), payload).await,
+            unknown: if strict { UnknownNames::Refuse } else { UnknownNames::Tell },
+        })
+    }
+
+    /// The version.
+    #[must_use]
+    pub fn version(&self) -> &'static ApiVersion {
+        self.served.version
+    }
+
+    /// The identifier of the trainee in the path.
+    #[must_use]
+    pub fn trainee_id(&self) -> &str {
+        &self.trainee_id
+    }
+
+    /// Reads the body.
+    ///
+    /// # Errors
+    ///
+    /// Why the body cannot be used at all. What is wrong with its content is in the result.
+    pub fn read<R: Nest>(&mut self) -> Result<Sent<R>, Failure> {
+        let body = std::mem::replace(&mut self.body, Ok(Bytes::new()))?;
+        Reader { served: self.served, unknown: self.unknown }.read(&body).map_err(Failure::Malformed)
+    }
+}
+
+/// The token of the request, as its digest.
+fn token(headers: &HeaderMap, environment: Environment) -> Result<TokenDigest, Failure> {
+    let header = headers.get(AUTHORIZATION).and_then(|header| header.to_str().ok()).ok_or(Failure::Unauthorized)?;
+    let (scheme, token) = header.trim().split_once(' ').ok_or(Failure::Unauthorized)?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(Failure::Unauthorized);
+    }
+    let token = token.trim();
+    if Environment::of_token(token) != Some(environment) {
+        log::info!("a token was refused that is not of the environment {environment}");
+        return Err(Failure::Unauthorized);
+    }
+    Ok(TokenDigest::of(token))
+}
+
+/// Whether the client asks for a way of handling (RFC 7240).
+fn prefers(headers: &HeaderMap, preference: &str) -> bool {
+    headers
+        .get_all("prefer")
+        .filter_map(|header| header.to_str().ok())
+        .flat_map(|header| header.split([',', ';']))
+        .any(|part| part.trim().eq_ignore_ascii_case(preference))
+}
+
+/// Receives the body. One of the wrong type is received too, so that its sender gets to see the reply.
+async fn body(headers: &HeaderMap, mut payload: Payload) -> Result<Bytes, Failure> {
+    let mut received = 0;
+    let mut bytes = BytesMut::new();
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk.map_err(|_| Failure::BodyCutOff)?;
+        received += chunk.len();
+        if received <= MAX_BODY_BYTES {
+            bytes.extend_from_slice(&chunk);
+        } else if received > MAX_DISCARDED_BYTES {
+            break;
+        }
+    }
+    if received > MAX_BODY_BYTES {
+        return Err(Failure::BodyTooLarge { max: MAX_BODY_BYTES });
+    }
+    if !is_json(headers) {
+        return Err(Failure::UnsupportedMediaType);
+    }
+    Ok(bytes.freeze())
+}
+
+/// Whether the body is said to be JSON; one that is said to be nothing is taken for JSON.
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(header) = headers.get(CONTENT_TYPE) else { return true };
+    let Ok(header) = header.to_str() else { return false };
+    let essence = header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match essence.strip_prefix("application/") {
+        Some(subtype) => subtype == "json" || subtype.strip_suffix("+json").is_some_and(|name| !name.is_empty()),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn headers(name: &'static str, value: &'static str) -> HeaderMap {
+        [(HeaderName::from_static(name), HeaderValue::from_static(value))].into_iter().collect()
+    }
+
+    #[test]
+    fn json_by_any_of_its_names_is_json() {
+        for value in ["application/json", "Application/JSON; charset=utf-8", "application/vnd.register+json"] {
+            assert!(is_json(&headers("content-type", value)), "{value}");
+        }
+        assert!(is_json(&HeaderMap::new()));
+        for value in
+            ["text/json", "application/x-www-form-urlencoded", "application/jsonp", "application/+json", "json", ""]
+        {
+            assert!(!is_json(&headers("content-type", value)), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_preference_is_found_among_others_in_any_case() {
+        for value in ["handling=strict", "respond-async, Handling=Strict", "wait=10; handling=strict"] {
+            assert!(prefers(&headers("prefer", value), "handling=strict"), "{value}");
+        }
+        assert!(!prefers(&headers("prefer", "handling=lenient"), "handling=strict"));
+    }
+}

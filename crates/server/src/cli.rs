@@ -1,0 +1,163 @@
+//! The command line: what an operator can ask of the register.
+//!
+//! Each option can also be given as an environment variable; the option wins. What a command is asked for goes to
+//! standard output, everything else to standard error.
+
+use std::fmt;
+
+use chrono::NaiveDate;
+use clap::{Args, Parser, Subcommand};
+use storage::error::StorageError;
+use storage::store::{Store, StoreOptions};
+use storage::tokens::Environment;
+
+mod listing;
+mod providers;
+mod serving;
+mod tokens;
+
+/// A register of trainee teachers, which their providers keep up to date through a versioned JSON API.
+#[derive(Debug, Parser)]
+#[command(name = "trainee-register", version, about, max_term_width = 100)]
+pub struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve the API, in every version side by side
+    Serve(serving::Serve),
+    /// Bring the database schema up to date, and do nothing else
+    Migrate(Database),
+    /// Add and list the providers that register trainees
+    #[command(subcommand)]
+    Provider(providers::ProviderCommand),
+    /// Issue, list and revoke the tokens with which providers use the API
+    #[command(subcommand)]
+    Token(tokens::TokenCommand),
+}
+
+/// Which database to use.
+#[derive(Debug, Clone, Args)]
+struct Database {
+    /// Database to use: sqlite://PATH (the file is made when it is absent) or postgres://USER@HOST/NAME
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "REGISTER_DATABASE_URL",
+        default_value = "sqlite://var/register.db",
+        hide_env_values = true
+    )]
+    database_url: String,
+}
+
+impl Database {
+    /// Opens the database and brings its schema up to date.
+    fn open(&self) -> Result<Store, CommandError> {
+        let store = Store::open(&self.database_url, StoreOptions::default())?;
+        store.migrate()?;
+        Ok(store)
+    }
+}
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// The store failed, or refused.
+    #[error("{}", Causes(.0))]
+    Storage(#[from] StorageError),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The server could not be run.
+    #[error("the server stopped: {0}")]
+    Server(#[source] std::io::Error),
+    /// The demo belongs to the sandbox.
+    #[error("--demo works in the sandbox environment only")]
+    DemoOutsideSandbox,
+    /// The demo's first request could not be made.
+    #[error("the demo cannot be written: {0}")]
+    Demo(#[from] crate::failure::Failure),
+    /// A version that is not served.
+    #[error("no version is called {0}")]
+    UnknownVersion(String),
+}
+
+/// An error with everything that caused it, on one line.
+struct Causes<'a>(&'a StorageError);
+
+impl fmt::Display for Causes<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.0)?;
+        let mut cause = std::error::Error::source(self.0);
+        while let Some(error) = cause {
+            write!(formatter, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+impl CommandLine {
+    /// Does what was asked.
+    ///
+    /// # Errors
+    ///
+    /// Why it could not be done.
+    pub fn run(self) -> Result<(), CommandError> {
+        match self.command {
+            Command::Serve(serve) => serve.run(),
+            Command::Migrate(database) => {
+                let applied = Store::open(&database.database_url, StoreOptions::default())?.migrate()?;
+                eprintln!("migrations applied: {applied}");
+                Ok(())
+            }
+            Command::Provider(command) => command.run(),
+            Command::Token(command) => command.run(),
+        }
+    }
+}
+
+/// Reads the name of an environment.
+fn environment(text: &str) -> Result<Environment, String> {
+    text.parse().map_err(|error: storage::error::Refusal| error.to_string())
+}
+
+/// Reads a date.
+fn date(text: &str) -> Result<NaiveDate, String> {
+    text.parse().map_err(|_| "a date has the form YYYY-MM-DD".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn every_option_has_an_environment_variable_of_its_name() {
+        fn check(command: &clap::Command) {
+            for option in command.get_arguments().filter(|option| option.get_long().is_some()) {
+                let name = option.get_id().as_str();
+                if ["help", "version"].contains(&name) {
+                    continue;
+                }
+                let expected = format!("REGISTER_{}", name.to_uppercase());
+                assert_eq!(option.get_env().and_then(|env| env.to_str()), Some(expected.as_str()), "{name}");
+            }
+            command.get_subcommands().for_each(check);
+        }
+        check(&CommandLine::command());
+    }
+}

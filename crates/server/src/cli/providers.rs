@@ -1,0 +1,45 @@
+//! Commands about providers.
+
+use clap::Subcommand;
+
+use super::{CommandError, Database, listing};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ProviderCommand {
+    /// Add a provider; it then needs a token
+    Add {
+        #[command(flatten)]
+        database: Database,
+        /// UK provider reference number of the provider, 8 digits
+        #[arg(long, env = "REGISTER_UKPRN")]
+        ukprn: String,
+        /// Name of the provider
+        #[arg(long, env = "REGISTER_NAME")]
+        name: String,
+    },
+    /// List all providers
+    List(Database),
+}
+
+impl ProviderCommand {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        match self {
+            Self::Add { database, ukprn, name } => {
+                let provider = database.open()?.write_blocking(move |session| session.add_provider(&ukprn, &name))?;
+                eprintln!("added provider {} ({})", provider.ukprn, provider.name);
+            }
+            Self::List(database) => {
+                let providers = database.open()?.read_blocking(|session| session.list_providers())?;
+                let rows: Vec<_> = providers
+                    .into_iter()
+                    .map(|provider| {
+                        let closed = provider.closed_at.map(|at| at.date_naive().to_string()).unwrap_or_default();
+                        [provider.ukprn, provider.name, provider.created_at.date_naive().to_string(), closed]
+                    })
+                    .collect();
+                listing::print(["ukprn", "name", "added", "closed"], &rows);
+            }
+        }
+        Ok(())
+    }
+}

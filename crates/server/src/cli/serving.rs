@@ -1,0 +1,60 @@
+//! The command that serves the API.
+
+use std::net::TcpListener;
+
+use clap::Args;
+use domain::Lists;
+use storage::error::StorageError;
+use storage::tokens::Environment;
+
+use super::{CommandError, Database, environment};
+use crate::register::Register;
+use crate::{demo, serve, versions};
+
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    #[command(flatten)]
+    database: Database,
+    /// Address and port to listen on
+    #[arg(long, value_name = "ADDR", env = "REGISTER_LISTEN", default_value = "127.0.0.1:8080")]
+    listen: String,
+    /// Environment whose tokens are valid: sandbox, with invented schools and training partners, or production
+    #[arg(long, env = "REGISTER_ENVIRONMENT", default_value = "sandbox", value_parser = environment)]
+    environment: Environment,
+    /// Versions to serve, separated by commas [default: all]
+    #[arg(long, value_name = "LABELS", env = "REGISTER_VERSIONS", value_delimiter = ',')]
+    versions: Vec<String>,
+    /// Make a demo provider and a fresh token for it, and print a first request (sandbox only)
+    #[arg(long, env = "REGISTER_DEMO")]
+    demo: bool,
+}
+
+impl Serve {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        if self.demo && self.environment != Environment::Sandbox {
+            return Err(CommandError::DemoOutsideSandbox);
+        }
+        let versions = versions::chosen(&self.versions).map_err(CommandError::UnknownVersion)?;
+        let store = self.database.open()?;
+        if self.environment == Environment::Sandbox {
+            store.write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
+        }
+        let (no_schools, no_partners) = store.read_blocking(|session| session.registers_empty())?;
+        for (empty, what) in [(no_schools, "school"), (no_partners, "training partner")] {
+            if empty {
+                log::warn!("no {what} has been loaded: every well-formed number counts as that of a known {what}");
+            }
+        }
+        let failed = |source| CommandError::Listen { address: self.listen.clone(), source };
+        let listener = TcpListener::bind(&self.listen).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let register = Register { store, versions, lists: Lists::embedded(), environment: self.environment };
+        if self.demo {
+            println!("{}", demo::prepare(&register, address)?);
+        }
+        log::info!("listening on http://{address}");
+        actix_web::rt::System::new().block_on(async move {
+            serve::server(register, listener).map_err(CommandError::Server)?.await.map_err(CommandError::Server)
+        })
+    }
+}

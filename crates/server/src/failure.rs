@@ -1,0 +1,172 @@
+//! The only place where an error meets HTTP: the status from one match, the body in one envelope.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{ALLOW, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
+use adapter_kit::problems::Errors;
+use adapter_kit::read::Malformed;
+use adapter_kit::{ApiVersion, Label};
+use domain::{Lists, Problem};
+use serde_json::json;
+use storage::error::StorageError;
+
+use crate::reply::Reply;
+
+/// When a client may try again after a passing failure, in seconds.
+const RETRY_AFTER_SECONDS: u32 = 1;
+
+/// What a client looked for and did not find.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// A trainee, or one of another provider.
+    Trainee,
+    /// The path, or the version.
+    Path,
+}
+
+/// Why a request was not answered as asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    // The client can act.
+    /// There is no valid token.
+    #[error("no valid token")]
+    Unauthorized,
+    /// What was looked for is not there.
+    #[error("not found")]
+    NotFound(Missing),
+    /// The version is no longer served.
+    #[error("version is gone")]
+    Gone {
+        /// The version that was asked for.
+        label: Label,
+        /// The versions that are served, oldest first.
+        served: Vec<Label>,
+    },
+    /// The path has no such method.
+    #[error("method not allowed")]
+    MethodNotAllowed {
+        /// The methods that it has, as in an `Allow` header.
+        allow: String,
+    },
+    /// The body is larger than a body may be.
+    #[error("body is too large")]
+    BodyTooLarge {
+        /// The largest body, in bytes.
+        max: usize,
+    },
+    /// The body is said to be something else than JSON.
+    #[error("body is not said to be json")]
+    UnsupportedMediaType,
+    /// The body could not be received whole.
+    #[error("body was cut off")]
+    BodyCutOff,
+    /// The body is not JSON.
+    #[error("body is not json")]
+    Malformed(#[source] Malformed),
+    /// The content is wrong, or the state of the record refuses it.
+    #[error("content is invalid")]
+    Invalid(Vec<Problem>),
+    /// The trainee is there already.
+    #[error("trainee is there already")]
+    Duplicate {
+        /// The body of the reply, with the existing records.
+        body: Vec<u8>,
+    },
+
+    // The operator can act, or we.
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// A reply could not be written.
+    #[error("reply cannot be written")]
+    Unwritable(#[source] serde_json::Error),
+}
+
+impl Failure {
+    /// The reply to the client of a version. What is ours or the operator's is logged here, once, without personal
+    /// data.
+    #[must_use]
+    pub fn reply(self, version: &ApiVersion, lists: &Lists) -> Reply {
+        if let Self::Invalid(problems) = &self {
+            return errors(StatusCode::UNPROCESSABLE_ENTITY, &Errors::of(version, lists, problems));
+        }
+        self.reply_to_anyone()
+    }
+
+    /// The reply to a client of no version in particular.
+    #[must_use]
+    pub fn reply_to_anyone(self) -> Reply {
+        match self {
+            Self::Unauthorized => Reply {
+                status: StatusCode::UNAUTHORIZED,
+                headers: vec![(WWW_AUTHENTICATE.as_str(), "Bearer".to_owned())],
+                body: json!({ "error": "Unauthorized" }).to_string().into_bytes(),
+            },
+            Self::NotFound(missing) => one(StatusCode::NOT_FOUND, "NotFound", missing.message()),
+            Self::Gone { label, served } => {
+                let newest = served.last().map_or_else(String::new, |newest| format!("/api/{newest}"));
+                let labels: Vec<String> = served.iter().map(ToString::to_string).collect();
+                let message = format!("version {label} is no longer served; use {}", labels.join(", "));
+                one(StatusCode::GONE, "Gone", message)
+                    .with(LINK.as_str(), format!("<{newest}>; rel=\"successor-version\""))
+            }
+            Self::MethodNotAllowed { allow } => {
+                let message = format!("this path answers {allow}");
+                one(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).with(ALLOW.as_str(), allow)
+            }
+            Self::BodyTooLarge { max } => {
+                one(StatusCode::PAYLOAD_TOO_LARGE, "PayloadTooLarge", format!("the body can have {max} bytes at most"))
+            }
+            Self::UnsupportedMediaType => one(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "UnsupportedMediaType",
+                "send the body as JSON, with the header Content-Type: application/json",
+            ),
+            Self::BodyCutOff => one(StatusCode::BAD_REQUEST, "BadRequest", "the body could not be received whole"),
+            Self::Malformed(error) => {
+                one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
+            }
+            Self::Duplicate { body } => Reply { status: StatusCode::CONFLICT, headers: Vec::new(), body },
+            Self::Storage(StorageError::Stale) => one(
+                StatusCode::CONFLICT,
+                "Conflict",
+                "the record was changed by another request at the same time; send this one again",
+            ),
+            Self::Storage(error) if error.is_temporary() => {
+                log::warn!("storage is unavailable: {}", causes(&error));
+                one(
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "ServiceUnavailable",
+                    "the service is busy; send the request again",
+                )
+                .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string())
+            }
+            error @ (Self::Storage(_) | Self::Unwritable(_) | Self::Invalid(_)) => {
+                log::error!("unexpected failure: {}", causes(&error));
+                one(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "an unexpected error occurred")
+            }
+        }
+    }
+}
+
+impl Missing {
+    const fn message(self) -> &'static str {
+        match self {
+            Self::Trainee => "trainee not found",
+            Self::Path => "not found",
+        }
+    }
+}
+
+fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> Reply {
+    errors(status, &Errors::one(error, message))
+}
+
+/// An error's text consists of strings, which are always JSON.
+fn errors(status: StatusCode, errors: &Errors) -> Reply {
+    Reply { status, headers: Vec::new(), body: serde_json::to_vec(errors).unwrap_or_default() }
+}
+
+/// The error with everything that caused it, on one line.
+fn causes(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

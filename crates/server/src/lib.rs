@@ -1,0 +1,19 @@
+//! The Trainee Register as an HTTP server, and its command line.
+//!
+//! A request goes one way: [`mount`] finds its endpoint, [`call`] takes it apart, one hop leads to the store, and the
+//! operation there ([`operations`]) authenticates, reads, decides, saves and writes the reply. [`failure`] is the only
+//! place where an error meets HTTP.
+//!
+//! The server knows no field of a record, and no version but through the list of them ([`versions`]).
+
+pub mod access_log;
+pub mod call;
+pub mod cli;
+pub mod demo;
+pub mod failure;
+pub mod mount;
+pub mod operations;
+pub mod register;
+pub mod reply;
+pub mod serve;
+pub mod versions;

@@ -1,0 +1,120 @@
+//! Mounts one scope for each version, with the routes that follow from its endpoints.
+
+use std::collections::BTreeMap;
+
+use actix_web::http::Method as HttpMethod;
+use actix_web::http::header::ALLOW;
+use actix_web::web::{self, Payload, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
+use adapter_kit::{Endpoint, Method, Served};
+
+use crate::call::Call;
+use crate::failure::{Failure, Missing};
+use crate::operations::{self, Operation};
+use crate::register::Register;
+use crate::reply::Reply;
+use crate::versions::REMOVED;
+
+/// Mounts everything that the register answers.
+pub fn mount(config: &mut ServiceConfig, register: &Register) {
+    for served in register.versions.iter() {
+        let scope = web::scope(&format!("/api/{}", served.version.label));
+        config.service(
+            paths(served)
+                .into_iter()
+                .fold(scope, |scope, (path, endpoints)| scope.service(resource(register, served, path, &endpoints))),
+        );
+    }
+    for label in REMOVED {
+        let labels: Vec<_> = register.versions.iter().map(|served| served.version.label).collect();
+        let gone = move || {
+            let failure = Failure::Gone { label: *label, served: labels.clone() };
+            std::future::ready(HttpResponse::from(failure.reply_to_anyone()))
+        };
+        let scope = web::scope(&format!("/api/{label}")).default_service(web::to(gone));
+        config.service(scope);
+    }
+    config.default_service(web::to(|| std::future::ready(not_found())));
+}
+
+/// The paths of a version, each with what it is asked.
+fn paths(served: &Served) -> BTreeMap<&'static str, Vec<(Endpoint, Operation)>> {
+    let mut paths: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for endpoint in served.version.endpoints.all() {
+        if let Some(operation) = operations::of(endpoint) {
+            paths.entry(endpoint.path()).or_default().push((endpoint, operation));
+        }
+    }
+    paths
+}
+
+/// The routes of one path. What it is not asked is answered with what it can be asked.
+fn resource(
+    register: &Register,
+    served: &'static Served,
+    path: &str,
+    endpoints: &[(Endpoint, Operation)],
+) -> actix_web::Resource {
+    let mut resource = web::resource(path);
+    let mut allowed = Vec::new();
+    for (endpoint, operation) in endpoints {
+        for method in methods(endpoint.method()) {
+            let (register, operation) = (register.clone(), *operation);
+            let handler = move |request: HttpRequest, payload: Payload| {
+                answer(register.clone(), served, operation, request, payload)
+            };
+            resource = resource.route(web::method(method.clone()).to(handler));
+            allowed.push(method.to_string());
+        }
+    }
+    allowed.push(HttpMethod::OPTIONS.to_string());
+    let allow = allowed.join(", ");
+    let options = allow.clone();
+    resource
+        .route(
+            web::method(HttpMethod::OPTIONS).to(move || {
+                std::future::ready(HttpResponse::NoContent().insert_header((ALLOW, options.clone())).finish())
+            }),
+        )
+        .default_service(web::to(move || {
+            let failure = Failure::MethodNotAllowed { allow: allow.clone() };
+            std::future::ready(HttpResponse::from(failure.reply_to_anyone()))
+        }))
+}
+
+fn methods(method: Method) -> Vec<HttpMethod> {
+    match method {
+        Method::Get => vec![HttpMethod::GET, HttpMethod::HEAD],
+        Method::Post => vec![HttpMethod::POST],
+        Method::PutOrPatch => vec![HttpMethod::PUT, HttpMethod::PATCH],
+        Method::Delete => vec![HttpMethod::DELETE],
+    }
+}
+
+/// Answers one request: takes it apart, makes the one hop to the store, and sends what comes back.
+async fn answer(
+    register: Register,
+    served: &'static Served,
+    operation: Operation,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
+    let lists = register.lists;
+    let reply = match Call::take(&request, payload, served, lists, register.environment).await {
+        Ok(call) => hop(&register, operation, call).await,
+        Err(failure) => Err(failure),
+    };
+    reply.unwrap_or_else(|failure| failure.reply(served.version, lists)).into()
+}
+
+async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Reply, Failure> {
+    let job = move |session: &mut storage::session::Session<'_>| {
+        let mut session = session.authenticate(&call.token)?.ok_or(Failure::Unauthorized)?;
+        (operation.run)(&mut session, call)
+    };
+    if operation.writes { register.store.write(job).await } else { register.store.read(job).await }
+}
+
+fn not_found() -> HttpResponse {
+    Failure::NotFound(Missing::Path).reply_to_anyone().into()
+}

@@ -1,0 +1,96 @@
+//! Reading, registering and changing a trainee (contract, sections 4.3, 4.8 and 4.14).
+
+use actix_web::http::StatusCode;
+use adapter_kit::compose::Data;
+use adapter_kit::problems::{Conflict, Errors};
+use adapter_kit::read::lacks_data;
+use adapter_kit::view::View;
+use domain::decide::{self, Origin};
+use domain::organisations::Organisations;
+use domain::{Action, Context, PlacementField, Record, Sent, Trainee, TraineeField};
+use storage::identifiers::Identifiers;
+use storage::session::ProviderSession;
+use storage::trainees::StoredTrainee;
+
+use crate::call::Call;
+use crate::failure::{Failure, Missing};
+use crate::reply::Reply;
+
+/// `GET /trainees/{trainee_id}`
+pub(super) fn show(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
+    let stored = find(session, &call)?;
+    Reply::data(StatusCode::OK, View::trainee(call.version(), &stored.record, call.lists))
+}
+
+/// `POST /trainees`
+pub(super) fn create(session: &mut ProviderSession<'_>, mut call: Call) -> Result<Reply, Failure> {
+    let sent = with_data(call.read::<Trainee>()?)?;
+    let organisations = mentioned(session, &sent)?;
+    let identifiers = Identifiers::draw(1 + sent.changes.placements.len() + sent.changes.degrees.len())?;
+    let origin =
+        Origin { now: session.now(), ukprn: &session.provider().ukprn.clone(), next_id: &|| identifiers.next() };
+    let version = call.version();
+    let decision = decide::create(sent, &version.rules, &context(session, &call, &organisations), &origin)
+        .map_err(Failure::Invalid)?;
+    let existing = session.duplicates_of(&decision.record)?;
+    if !existing.is_empty() {
+        return Err(duplicate(&call, &existing)?);
+    }
+    session.insert_trainee(&decision.record)?;
+    let reply = Reply::data(StatusCode::CREATED, View::trainee(version, &decision.record, call.lists))?;
+    Ok(reply.with_notices(version, &decision.notices))
+}
+
+/// `PUT` and `PATCH /trainees/{trainee_id}`
+pub(super) fn update(session: &mut ProviderSession<'_>, mut call: Call) -> Result<Reply, Failure> {
+    let sent = call.read::<Trainee>()?;
+    let stored = find(session, &call)?;
+    let version = call.version();
+    decide::pass_gates(&stored.record, Action::Update, &version.rules).map_err(Failure::Invalid)?;
+    let sent = with_data(sent)?;
+    let organisations = mentioned(session, &sent)?;
+    let context = context(session, &call, &organisations);
+    let decision =
+        decide::update(&stored.record, sent, &version.rules, &context, session.now()).map_err(Failure::Invalid)?;
+    if decision.changed {
+        session.update_trainee(&stored, &decision.record)?;
+    }
+    let reply = Reply::data(StatusCode::OK, View::trainee(version, &decision.record, call.lists))?;
+    Ok(reply.with_notices(version, &decision.notices))
+}
+
+/// The trainee of the path.
+pub(super) fn find(session: &mut ProviderSession<'_>, call: &Call) -> Result<StoredTrainee, Failure> {
+    session.find_trainee(call.trainee_id())?.ok_or(Failure::NotFound(Missing::Trainee))
+}
+
+/// What was sent, unless there was no `data`: then that is the only answer.
+pub(super) fn with_data<R: Record>(mut sent: Sent<R>) -> Result<Sent<R>, Failure> {
+    if lacks_data(&sent) {
+        sent.problems.truncate(1);
+        return Err(Failure::Invalid(sent.problems));
+    }
+    Ok(sent)
+}
+
+/// What the rules may know besides the record.
+pub(super) fn context<'a>(session: &ProviderSession<'_>, call: &Call, organisations: &'a Organisations) -> Context<'a> {
+    Context { today: session.today(), lists: call.lists, terms: &call.served.version.terms, organisations }
+}
+
+/// The schools and training partners that the request mentions.
+fn mentioned(session: &mut ProviderSession<'_>, sent: &Sent<Trainee>) -> Result<Organisations, Failure> {
+    let mut schools: Vec<String> = sent.text(TraineeField::employing_school_urn).into_iter().collect();
+    schools.extend(sent.changes.placements.iter().filter_map(|placement| placement.text(PlacementField::urn)));
+    let partner_urns: Vec<String> = sent.text(TraineeField::training_partner_urn).into_iter().collect();
+    let partner_ukprns: Vec<String> = sent.text(TraineeField::training_partner_ukprn).into_iter().collect();
+    Ok(session.organisations(&schools, &partner_urns, &partner_ukprns)?)
+}
+
+fn duplicate(call: &Call, existing: &[StoredTrainee]) -> Result<Failure, Failure> {
+    let data: Vec<_> =
+        existing.iter().map(|stored| View::trainee(call.version(), &stored.record, call.lists)).collect();
+    let errors = Errors::one("Conflict", "this trainee is already present");
+    let body = serde_json::to_vec(&Conflict { errors, existing: Data { data } }).map_err(Failure::Unwritable)?;
+    Ok(Failure::Duplicate { body })
+}

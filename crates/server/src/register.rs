@@ -1,0 +1,27 @@
+//! What every request works with: the records, the versions and the code lists.
+
+use std::fmt;
+
+use adapter_kit::Versions;
+use domain::Lists;
+use storage::store::Store;
+use storage::tokens::Environment;
+
+/// A register that can be served.
+#[derive(Clone)]
+pub struct Register {
+    /// Where the records are.
+    pub store: Store,
+    /// The versions that are served.
+    pub versions: &'static Versions,
+    /// The code lists.
+    pub lists: &'static Lists,
+    /// Whose tokens are valid here.
+    pub environment: Environment,
+}
+
+impl fmt::Debug for Register {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Register").field("environment", &self.environment).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,74 @@
+//! A finished reply: status, headers and bytes, ready to be sent or stored.
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{CONTENT_TYPE, WARNING};
+use adapter_kit::ApiVersion;
+use adapter_kit::compose::Data;
+use adapter_kit::problems::warning;
+use domain::Notice;
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// The media type of every reply.
+pub const JSON: &str = "application/json; charset=utf-8";
+/// The most warnings in one reply.
+const MAX_WARNINGS: usize = 10;
+
+/// A finished reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// The status.
+    pub status: StatusCode,
+    /// Headers beside the content type, by name.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body, which is JSON.
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    /// A reply with a body.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unwritable`] when a value cannot be JSON.
+    pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Self, Failure> {
+        let body = serde_json::to_vec(body).map_err(Failure::Unwritable)?;
+        Ok(Self { status, headers: Vec::new(), body })
+    }
+
+    /// A reply with `{"data": ...}`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unwritable`] when a value cannot be JSON.
+    pub fn data(status: StatusCode, data: impl Serialize) -> Result<Self, Failure> {
+        Self::json(status, &Data { data })
+    }
+
+    /// The same reply with a header.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// The same reply with what the client should know.
+    #[must_use]
+    pub fn with_notices(self, version: &ApiVersion, notices: &[Notice]) -> Self {
+        let warnings = notices.iter().filter_map(|notice| warning(version, notice)).take(MAX_WARNINGS);
+        warnings.fold(self, |reply, text| reply.with(WARNING.as_str(), format!("299 - \"{text}\"")))
+    }
+}
+
+impl From<Reply> for HttpResponse {
+    fn from(reply: Reply) -> Self {
+        let mut response = Self::build(reply.status);
+        response.insert_header((CONTENT_TYPE, JSON));
+        for header in reply.headers {
+            response.append_header(header);
+        }
+        response.body(reply.body)
+    }
+}

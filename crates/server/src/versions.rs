@@ -1,0 +1,62 @@
+//! The one list of versions. To add one, add its crate and a line here; to delete one, go the way back.
+
+use std::sync::LazyLock;
+
+use adapter_kit::{ApiVersion, Label, Stage, Versions};
+
+/// The versions that can be served.
+pub const SERVED: &[&ApiVersion] = &[&api_v2025_0::V2025_0, &api_v2026_0::V2026_0, &api_v2026_1::V2026_1];
+
+/// Versions that were served once.
+pub const REMOVED: &[Label] = &[
+    Label { year: 0, major: 1, stage: Stage::Release },
+    Label { year: 1, major: 0, stage: Stage::PreRelease },
+    Label { year: 2025, major: 0, stage: Stage::Candidate },
+];
+
+static ALL: LazyLock<Versions> = LazyLock::new(|| Versions::new(SERVED));
+
+/// The versions that can be served, side by side.
+#[must_use]
+pub fn all() -> &'static Versions {
+    &ALL
+}
+
+/// The versions with these labels, or all of them when there are none.
+///
+/// # Errors
+///
+/// The text that is no label of a version that can be served.
+pub fn chosen(labels: &[String]) -> Result<&'static Versions, String> {
+    if labels.is_empty() {
+        return Ok(all());
+    }
+    let find = |text: &String| {
+        let label = text.trim().parse().map_err(|_| text.clone())?;
+        all().find(label).map(|served| served.version).ok_or_else(|| text.clone())
+    };
+    let list = labels.iter().map(find).collect::<Result<Vec<_>, String>>()?;
+    // Made once, at start, and used as long as the program runs.
+    Ok(Box::leak(Box::new(Versions::new(&list))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_version_is_listed_once_and_none_of_them_is_removed() {
+        let labels: Vec<Label> = all().iter().map(|served| served.version.label).collect();
+        let mut distinct = labels.clone();
+        distinct.dedup();
+        assert_eq!(labels, distinct);
+        assert!(labels.iter().all(|label| !REMOVED.contains(label)));
+    }
+
+    #[test]
+    fn versions_are_chosen_by_their_labels() {
+        let newest = all().newest().unwrap().version.label.to_string();
+        assert_eq!(chosen(&[newest]).unwrap().iter().count(), 1);
+        assert_eq!(chosen(&["v1999.0".to_owned()]).unwrap_err(), "v1999.0");
+    }
+}

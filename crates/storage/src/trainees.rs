@@ -1,0 +1,160 @@
+//! Trainees of one provider: finding, adding and changing them.
+//!
+//! A trainee is one row of columns named like the fields, and rows of its own for disabilities, withdrawals, placements
+//! and degrees. Whether a change is allowed is not asked here.
+
+use diesel::prelude::*;
+use domain::Trainee;
+use domain::duplicate::Likeness;
+
+use crate::error::StorageError;
+use crate::schema::trainees;
+use crate::session::ProviderSession;
+
+mod columns;
+mod imported;
+mod load;
+mod nested;
+
+use columns::Columns;
+use load::{Nested, Row, load};
+
+/// A trainee as it is stored.
+#[derive(Debug, Clone)]
+pub struct StoredTrainee {
+    /// The record.
+    pub record: Trainee,
+    pub(crate) key: i64,
+    revision: i64,
+}
+
+/// The trainees that a provider can see: its own, neither drafts nor discarded ones.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn visible(provider_id: i64) -> _ {
+    trainees::table
+        .filter(trainees::provider_id.eq(provider_id))
+        .filter(trainees::discarded_at.is_null())
+        .filter(trainees::state.ne("draft"))
+}
+
+impl ProviderSession<'_> {
+    /// The trainee with the identifier, compared exactly, with all that belongs to it.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or a row is corrupt.
+    pub fn find_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
+        let rows = visible(self.provider().id)
+            .filter(trainees::trainee_id.eq(trainee_id))
+            .select((
+                trainees::id,
+                trainees::revision,
+                trainees::trainee_id,
+                trainees::imported_facts,
+                Columns::as_select(),
+            ))
+            .load::<Row>(self.connection)?;
+        Ok(self.whole(rows, Nested::With)?.pop())
+    }
+
+    /// The trainees that a new one would be a duplicate of, oldest first (contract, section 4.8).
+    ///
+    /// In a write job this is safe against another request for the same person: writes come one after the other on
+    /// SQLite, and on PostgreSQL the coarse part of the rule is locked until the commit.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or a row is corrupt.
+    pub fn duplicates_of(&mut self, trainee: &Trainee) -> Result<Vec<StoredTrainee>, StorageError> {
+        let likeness = Likeness::of(trainee, self.today());
+        self.connection.lock_likeness(self.provider().id, &likeness)?;
+        let same_names =
+            trainees::first_names_folded.ne("").and(trainees::first_names_folded.eq(likeness.first_names.as_str()));
+        let same_email = trainees::email_folded.ne("").and(trainees::email_folded.eq(likeness.email.as_str()));
+        let rows = visible(self.provider().id)
+            .filter(trainees::date_of_birth.eq(likeness.date_of_birth))
+            .filter(trainees::training_route.eq(likeness.training_route.as_deref()))
+            .filter(trainees::academic_cycle.eq(likeness.academic_cycle))
+            .filter(trainees::last_name_folded.eq(likeness.last_name.as_str()))
+            .filter(same_names.or(same_email))
+            .order(trainees::id)
+            .select((
+                trainees::id,
+                trainees::revision,
+                trainees::trainee_id,
+                trainees::imported_facts,
+                Columns::as_select(),
+            ))
+            .load::<Row>(self.connection)?;
+        self.whole(rows, Nested::With)
+    }
+
+    /// Adds a trainee with placements and degrees.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn insert_trainee(&mut self, trainee: &Trainee) -> Result<(), StorageError> {
+        let likeness = Likeness::of(trainee, self.today());
+        let key = diesel::insert_into(trainees::table)
+            .values((
+                trainees::provider_id.eq(self.provider().id),
+                trainees::trainee_id.eq(trainee.trainee_id.as_deref().unwrap_or_default()),
+                trainees::revision.eq(1_i64),
+                trainees::academic_cycle.eq(likeness.academic_cycle),
+                trainees::last_name_folded.eq(likeness.last_name),
+                trainees::first_names_folded.eq(likeness.first_names),
+                trainees::email_folded.eq(likeness.email),
+                trainees::imported_facts.eq(imported::facts(trainee)),
+                Columns::of(trainee),
+            ))
+            .returning(trainees::id)
+            .get_result::<i64>(self.connection)?;
+        nested::insert_disabilities(self.connection, key, trainee)?;
+        for placement in &trainee.placements {
+            nested::insert_placement(self.connection, key, placement)?;
+        }
+        for degree in &trainee.degrees {
+            nested::insert_degree(self.connection, key, degree)?;
+        }
+        Ok(())
+    }
+
+    /// Changes a trainee to what it is to be, its disabilities and its withdrawal included. Placements and degrees are
+    /// left alone.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Stale`] when the trainee has changed since it was found; otherwise when the database does not
+    /// answer.
+    pub fn update_trainee(&mut self, stored: &StoredTrainee, changed: &Trainee) -> Result<(), StorageError> {
+        let likeness = Likeness::of(changed, self.today());
+        let updated = diesel::update(trainees::table)
+            .filter(trainees::id.eq(stored.key))
+            .filter(trainees::provider_id.eq(self.provider().id))
+            .filter(trainees::revision.eq(stored.revision))
+            .set((
+                trainees::revision.eq(stored.revision + 1),
+                trainees::academic_cycle.eq(likeness.academic_cycle),
+                trainees::last_name_folded.eq(likeness.last_name),
+                trainees::first_names_folded.eq(likeness.first_names),
+                trainees::email_folded.eq(likeness.email),
+                trainees::imported_facts.eq(imported::facts(changed)),
+                Columns::of(changed),
+            ))
+            .execute(self.connection)?;
+        if updated != 1 {
+            return Err(StorageError::Stale);
+        }
+        if stored.record.disabilities() != changed.disabilities() {
+            nested::delete_disabilities(self.connection, stored.key)?;
+            nested::insert_disabilities(self.connection, stored.key, changed)?;
+        }
+        nested::record_withdrawal(self.connection, stored.key, &stored.record, changed, self.now())
+    }
+
+    fn whole(&mut self, rows: Vec<Row>, nested: Nested) -> Result<Vec<StoredTrainee>, StorageError> {
+        let ukprn = self.provider().ukprn.clone();
+        load(self.connection, rows, &ukprn, nested)
+    }
+}

@@ -1,0 +1,201 @@
+//! Rows to whole trainees: one query for each kind of row, however many trainees there are.
+
+use std::collections::HashMap;
+
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+use domain::value::Year;
+use domain::{Degree, Placement, Trainee};
+
+use super::columns::Columns;
+use super::{StoredTrainee, imported};
+use crate::connection::DatabaseConnection;
+use crate::error::StorageError;
+use crate::schema::{degrees, placements, schools, trainee_disabilities, withdrawals};
+
+/// Key, revision, identifier, imported facts and columns of one trainee.
+pub(super) type Row = (i64, i64, String, Option<String>, Columns);
+
+/// Whether placements and degrees are loaded too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nested {
+    With,
+}
+
+/// The trainees of the rows, in their order.
+pub(super) fn load(
+    connection: &mut DatabaseConnection,
+    rows: Vec<Row>,
+    ukprn: &str,
+    nested: Nested,
+) -> Result<Vec<StoredTrainee>, StorageError> {
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut places = HashMap::with_capacity(rows.len());
+    let mut trainees = Vec::with_capacity(rows.len());
+    for (place, (key, revision, trainee_id, facts, columns)) in rows.into_iter().enumerate() {
+        let mut record = columns.into_trainee().ok_or(StorageError::CorruptRow { table: "trainees", id: key })?;
+        record.trainee_id = Some(trainee_id);
+        record.ukprn = Some(ukprn.to_owned());
+        if let Some(facts) = facts {
+            imported::restore(&mut record, &facts, key)?;
+        }
+        places.insert(key, place);
+        trainees.push(StoredTrainee { record, key, revision });
+    }
+    let mut of = Owners { trainees: &mut trainees, places: &places };
+    let keys: Vec<i64> = places.keys().copied().collect();
+    disabilities(connection, &keys, &mut of)?;
+    withdrawals(connection, &keys, &mut of)?;
+    match nested {
+        Nested::With => {
+            placements(connection, &keys, &mut of)?;
+            degrees(connection, &keys, &mut of)?;
+        }
+    }
+    Ok(trainees)
+}
+
+/// The trainees by key.
+struct Owners<'a> {
+    trainees: &'a mut [StoredTrainee],
+    places: &'a HashMap<i64, usize>,
+}
+
+impl Owners<'_> {
+    fn owner(&mut self, key: i64) -> Option<&mut Trainee> {
+        let place = *self.places.get(&key)?;
+        self.trainees.get_mut(place).map(|trainee| &mut trainee.record)
+    }
+}
+
+fn disabilities(connection: &mut DatabaseConnection, keys: &[i64], of: &mut Owners<'_>) -> Result<(), StorageError> {
+    let rows = trainee_disabilities::table
+        .filter(trainee_disabilities::trainee_key.eq_any(keys))
+        .load::<(i64, i32, String)>(connection)?;
+    for (key, position, code) in rows {
+        let corrupt = StorageError::CorruptRow { table: "trainee_disabilities", id: key };
+        let Some(owner) = of.owner(key) else { continue };
+        let place = usize::try_from(position - 1).ok().and_then(|at| owner.disabilities_mut().into_iter().nth(at));
+        *place.ok_or(corrupt)? = Some(code);
+    }
+    Ok(())
+}
+
+/// The latest withdrawal that was not undone.
+fn withdrawals(connection: &mut DatabaseConnection, keys: &[i64], of: &mut Owners<'_>) -> Result<(), StorageError> {
+    let rows = withdrawals::table
+        .filter(withdrawals::trainee_key.eq_any(keys))
+        .filter(withdrawals::undone_at.is_null())
+        .order(withdrawals::id)
+        .select((
+            withdrawals::trainee_key,
+            withdrawals::withdrawal_date,
+            withdrawals::trigger,
+            withdrawals::future_interest,
+            withdrawals::reasons,
+            withdrawals::another_reason,
+            withdrawals::safeguarding_concern_reasons,
+        ))
+        .load(connection)?;
+    for (key, date, trigger, future_interest, reasons, another_reason, safeguarding) in rows {
+        let reasons: String = reasons;
+        let Some(owner) = of.owner(key) else { continue };
+        owner.withdrawal_date = date;
+        owner.withdrawal_trigger = trigger;
+        owner.withdrawal_future_interest = future_interest;
+        owner.withdrawal_reasons = Some(reasons.split_whitespace().map(str::to_owned).collect());
+        owner.withdrawal_another_reason = another_reason;
+        owner.withdrawal_safeguarding_concern_reasons = safeguarding;
+    }
+    Ok(())
+}
+
+/// A placement in a known school has the school's name and postcode, also when they have changed since.
+fn placements(connection: &mut DatabaseConnection, keys: &[i64], of: &mut Owners<'_>) -> Result<(), StorageError> {
+    type School = Option<(i64, String, Option<String>)>;
+    type Found = (
+        i64,
+        String,
+        Option<String>,
+        Option<String>,
+        Option<String>,
+        Option<NaiveDateTime>,
+        Option<NaiveDateTime>,
+        School,
+    );
+    let rows = placements::table
+        .left_join(schools::table)
+        .filter(placements::trainee_key.eq_any(keys))
+        .order((placements::created_at, placements::id))
+        .select((
+            placements::trainee_key,
+            placements::placement_id,
+            placements::urn,
+            placements::name,
+            placements::postcode,
+            placements::created_at,
+            placements::updated_at,
+            (schools::id, schools::name, schools::postcode).nullable(),
+        ))
+        .load::<Found>(connection)?;
+    for (key, placement_id, urn, name, postcode, created_at, updated_at, school) in rows {
+        let Some(owner) = of.owner(key) else { continue };
+        let (school_id, name, postcode) = match school {
+            Some((id, name, postcode)) => (Some(id), Some(name), postcode),
+            None => (None, name, postcode),
+        };
+        owner.placements.push(Placement {
+            placement_id: Some(placement_id),
+            urn,
+            name,
+            postcode,
+            school_id,
+            created_at: created_at.map(|moment| moment.and_utc()),
+            updated_at: updated_at.map(|moment| moment.and_utc()),
+        });
+    }
+    Ok(())
+}
+
+fn degrees(connection: &mut DatabaseConnection, keys: &[i64], of: &mut Owners<'_>) -> Result<(), StorageError> {
+    type Found = (
+        i64,
+        String,
+        (Option<String>, Option<String>, Option<String>, Option<String>),
+        Option<i64>,
+        (Option<String>, Option<String>, Option<String>),
+        (Option<NaiveDateTime>, Option<NaiveDateTime>),
+    );
+    let rows = degrees::table
+        .filter(degrees::trainee_key.eq_any(keys))
+        .order((degrees::graduation_year, degrees::created_at, degrees::id))
+        .select((
+            degrees::trainee_key,
+            degrees::degree_id,
+            (degrees::uk_degree, degrees::non_uk_degree, degrees::subject, degrees::institution),
+            degrees::graduation_year,
+            (degrees::grade, degrees::other_grade, degrees::country),
+            (degrees::created_at, degrees::updated_at),
+        ))
+        .load::<Found>(connection)?;
+    for (key, degree_id, (uk_degree, non_uk_degree, subject, institution), year, words, times) in rows {
+        let Some(owner) = of.owner(key) else { continue };
+        let (grade, other_grade, country) = words;
+        owner.degrees.push(Degree {
+            degree_id: Some(degree_id),
+            uk_degree,
+            non_uk_degree,
+            subject,
+            institution,
+            graduation_year: year.map(Year),
+            grade,
+            other_grade,
+            country,
+            created_at: times.0.map(|moment| moment.and_utc()),
+            updated_at: times.1.map(|moment| moment.and_utc()),
+        });
+    }
+    Ok(())
+}
