@@ -1,0 +1,35 @@
+# The two commands of a newcomer are `make run` and `make test`.
+
+PROGRAM := target/release/trainee-register
+
+.PHONY: help
+help: ## Say what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 16
+
+.PHONY: run
+run: ## Build, start on an embedded database in the sandbox, and print a first request
+	cargo build --release --locked
+	exec $(PROGRAM) serve --demo
+
+.PHONY: test
+test: check ## Check formatting, lints and structure, and run all tests
+	INSTA_UPDATE=no cargo test --workspace --locked
+
+.PHONY: check
+check: format-check lint structure ## Check formatting, lints and structure
+
+.PHONY: format-check
+format-check:
+	cargo fmt --all --check
+
+.PHONY: lint
+lint:
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+.PHONY: structure
+structure: ## Check which crate may know which, and that no file grows too long
+	scripts/check-structure
+
+.PHONY: snapshots
+snapshots: ## Accept what the tests now say; read the difference as a change of the contract
+	INSTA_UPDATE=always cargo test --workspace
