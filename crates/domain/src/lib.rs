@@ -17,6 +17,7 @@ pub mod dictionary;
 pub mod duplicate;
 pub mod field_set;
 pub mod lifecycle;
+pub mod listing;
 pub mod lists;
 pub mod organisations;
 pub mod placement;

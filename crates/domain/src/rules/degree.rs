@@ -76,7 +76,7 @@ pub const UK_DEGREE: Rule<Degree> = Rule {
     name: "uk_degree_required",
     demands: "must be there on a degree of the United Kingdom",
     section: "2.3",
-    reads: &[DegreeField::uk_degree, DegreeField::country, DegreeField::institution],
+    reads: &[DegreeField::uk_degree, DegreeField::country],
     run: Run::Check(uk_degree),
 };
 
@@ -85,7 +85,7 @@ pub const NON_UK_DEGREE: Rule<Degree> = Rule {
     name: "non_uk_degree_required",
     demands: "must be there on a degree of another country",
     section: "2.3",
-    reads: &[DegreeField::non_uk_degree, DegreeField::country, DegreeField::institution],
+    reads: &[DegreeField::non_uk_degree, DegreeField::country],
     run: Run::Check(non_uk_degree),
 };
 
@@ -94,7 +94,7 @@ pub const GRADE: Rule<Degree> = Rule {
     name: "degree_grade_required",
     demands: "must be there on a degree of the United Kingdom",
     section: "2.3",
-    reads: &[DegreeField::grade, DegreeField::country, DegreeField::institution],
+    reads: &[DegreeField::grade, DegreeField::country],
     run: Run::Check(grade),
 };
 
@@ -114,8 +114,8 @@ fn kind(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     // No grade of the list means "other", so nothing can be kept here.
     degree.other_grade = None;
     // The kind decides what else must be there.
-    for field in [DegreeField::country, DegreeField::institution] {
-        candidate.touch(field);
+    if candidate.stored().is_some_and(|stored| stored.is_uk() != is_uk) {
+        candidate.touch(DegreeField::country);
     }
 }
 
