@@ -15,6 +15,7 @@ pub mod laws;
 pub mod names;
 pub mod problems;
 pub mod read;
+pub mod reference;
 pub mod shape;
 pub mod version;
 pub mod versions;

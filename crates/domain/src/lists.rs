@@ -32,6 +32,12 @@ macro_rules! lists {
                 match self { $(Self::$list => $name),+ }
             }
 
+            /// What the list holds, in a few words.
+            #[must_use]
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$list => concat!($($doc),+).trim_ascii()),+ }
+            }
+
             const fn embedded(self) -> &'static str {
                 match self { $(Self::$list => include_str!(concat!("../reference-data/", $name, ".csv"))),+ }
             }

@@ -26,6 +26,9 @@ pub struct Call {
     /// Who asks.
     pub token: TokenDigest,
     trainee_id: String,
+    placement_id: String,
+    degree_id: String,
+    query: String,
     body: Result<Bytes, Failure>,
     unknown: UnknownNames,
 }
@@ -46,11 +49,15 @@ impl Call {
     ) -> Result<Self, Failure> {
         let token = token(request.headers(), environment)?;
         let strict = prefers(request.headers(), "handling=strict");
+        let segment = |name| request.match_info().get(name).unwrap_or_default().to_owned();
         Ok(Self {
             served,
             lists,
             token,
-            trainee_id: request.match_info().get("trainee_id").unwrap_or_default().to_owned(),
+            trainee_id: segment("trainee_id"),
+            placement_id: segment("placement_id"),
+            degree_id: segment("degree_id"),
+            query: request.query_string().to_owned(),
             body: body(request.headers(), payload).await,
             unknown: if strict { UnknownNames::Refuse } else { UnknownNames::Tell },
         })
@@ -66,6 +73,24 @@ impl Call {
     #[must_use]
     pub fn trainee_id(&self) -> &str {
         &self.trainee_id
+    }
+
+    /// The identifier of the placement in the path.
+    #[must_use]
+    pub fn placement_id(&self) -> &str {
+        &self.placement_id
+    }
+
+    /// The identifier of the degree in the path.
+    #[must_use]
+    pub fn degree_id(&self) -> &str {
+        &self.degree_id
+    }
+
+    /// The query, as it was sent.
+    #[must_use]
+    pub fn query(&self) -> &str {
+        &self.query
     }
 
     /// Reads the body.

@@ -9,16 +9,25 @@ use domain::{Lists, Problem};
 use serde_json::json;
 use storage::error::StorageError;
 
+use crate::query::FilterErrors;
 use crate::reply::Reply;
 
 /// When a client may try again after a passing failure, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 1;
 
 /// What a client looked for and did not find.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Missing {
     /// A trainee, or one of another provider.
     Trainee,
+    /// Any trainee on a page of a list.
+    Trainees,
+    /// A placement of the trainee.
+    Placement,
+    /// A degree of the trainee.
+    Degree,
+    /// A code list of that name.
+    List(String),
     /// The path, or the version.
     Path,
 }
@@ -65,8 +74,11 @@ pub enum Failure {
     /// The content is wrong, or the state of the record refuses it.
     #[error("content is invalid")]
     Invalid(Vec<Problem>),
-    /// The trainee is there already.
-    #[error("trainee is there already")]
+    /// Filters of a list are wrong.
+    #[error("filters are invalid")]
+    Filters(FilterErrors),
+    /// The record is there already.
+    #[error("record is there already")]
     Duplicate {
         /// The body of the reply, with the existing records.
         body: Vec<u8>,
@@ -125,6 +137,11 @@ impl Failure {
             Self::Malformed(error) => {
                 one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
             }
+            Self::Filters(errors) => Reply {
+                status: StatusCode::UNPROCESSABLE_ENTITY,
+                headers: Vec::new(),
+                body: serde_json::to_vec(&errors).unwrap_or_default(),
+            },
             Self::Duplicate { body } => Reply { status: StatusCode::CONFLICT, headers: Vec::new(), body },
             Self::Storage(StorageError::Stale) => one(
                 StatusCode::CONFLICT,
@@ -149,10 +166,14 @@ impl Failure {
 }
 
 impl Missing {
-    const fn message(self) -> &'static str {
+    fn message(self) -> String {
         match self {
-            Self::Trainee => "trainee not found",
-            Self::Path => "not found",
+            Self::Trainee => "trainee not found".to_owned(),
+            Self::Trainees => "no trainees found".to_owned(),
+            Self::Placement => "placement not found".to_owned(),
+            Self::Degree => "degree not found".to_owned(),
+            Self::List(name) => format!("no list found for the field {name}"),
+            Self::Path => "not found".to_owned(),
         }
     }
 }

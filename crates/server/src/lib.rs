@@ -13,6 +13,7 @@ pub mod demo;
 pub mod failure;
 pub mod mount;
 pub mod operations;
+pub mod query;
 pub mod register;
 pub mod reply;
 pub mod serve;

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use actix_web::http::Method as HttpMethod;
-use actix_web::http::header::ALLOW;
+use actix_web::http::header::{ALLOW, LINK};
 use actix_web::web::{self, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
-use adapter_kit::{Endpoint, Method, Served};
+use adapter_kit::{Deprecation, Endpoint, Method, Served};
+use chrono::NaiveTime;
 
 use crate::call::Call;
 use crate::failure::{Failure, Missing};
@@ -41,9 +42,7 @@ pub fn mount(config: &mut ServiceConfig, register: &Register) {
 fn paths(served: &Served) -> BTreeMap<&'static str, Vec<(Endpoint, Operation)>> {
     let mut paths: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for endpoint in served.version.endpoints.all() {
-        if let Some(operation) = operations::of(endpoint) {
-            paths.entry(endpoint.path()).or_default().push((endpoint, operation));
-        }
+        paths.entry(endpoint.path()).or_default().push((endpoint, operations::of(endpoint)));
     }
     paths
 }
@@ -59,9 +58,9 @@ fn resource(
     let mut allowed = Vec::new();
     for (endpoint, operation) in endpoints {
         for method in methods(endpoint.method()) {
-            let (register, operation) = (register.clone(), *operation);
+            let (register, endpoint, operation) = (register.clone(), *endpoint, *operation);
             let handler = move |request: HttpRequest, payload: Payload| {
-                answer(register.clone(), served, operation, request, payload)
+                answer(register.clone(), served, endpoint, operation, request, payload)
             };
             resource = resource.route(web::method(method.clone()).to(handler));
             allowed.push(method.to_string());
@@ -95,6 +94,7 @@ fn methods(method: Method) -> Vec<HttpMethod> {
 async fn answer(
     register: Register,
     served: &'static Served,
+    endpoint: Endpoint,
     operation: Operation,
     request: HttpRequest,
     payload: Payload,
@@ -104,7 +104,23 @@ async fn answer(
         Ok(call) => hop(&register, operation, call).await,
         Err(failure) => Err(failure),
     };
-    reply.unwrap_or_else(|failure| failure.reply(served.version, lists)).into()
+    let reply = reply.unwrap_or_else(|failure| failure.reply(served.version, lists));
+    match served.version.endpoints.deprecation(endpoint) {
+        Some(deprecation) => deprecated(reply, deprecation, request.path()).into(),
+        None => reply.into(),
+    }
+}
+
+/// Says since when the endpoint should no longer be used (RFC 9745), and what to use instead.
+fn deprecated(reply: Reply, deprecation: &Deprecation, path: &str) -> Reply {
+    let since = deprecation.since.and_time(NaiveTime::MIN).and_utc().timestamp();
+    let last = |path: &str| path.rsplit_once('/').map(|(parent, last)| (parent.to_owned(), last.to_owned()));
+    let successor = last(path).zip(last(deprecation.replaced_by.path())).map(|((parent, _), (_, new))| (parent, new));
+    let reply = reply.with("deprecation", format!("@{since}"));
+    match successor {
+        Some((parent, new)) => reply.with(LINK.as_str(), format!("<{parent}/{new}>; rel=\"successor-version\"")),
+        None => reply,
+    }
 }
 
 async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Reply, Failure> {

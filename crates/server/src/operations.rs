@@ -10,7 +10,11 @@ use crate::call::Call;
 use crate::failure::Failure;
 use crate::reply::Reply;
 
+mod degrees;
 mod info;
+mod listing;
+mod placements;
+mod reference_data;
 mod trainees;
 mod transitions;
 
@@ -25,29 +29,28 @@ pub struct Operation {
 
 /// The operation of an endpoint.
 #[must_use]
-pub fn of(endpoint: Endpoint) -> Option<Operation> {
-    let reading = |run| Some(Operation { writes: false, run });
-    let writing = |run| Some(Operation { writes: true, run });
+pub fn of(endpoint: Endpoint) -> Operation {
+    let reading = |run| Operation { writes: false, run };
+    let writing = |run| Operation { writes: true, run };
     match endpoint {
         Endpoint::Info => reading(info::show),
-        Endpoint::ShowTrainee => reading(trainees::show),
+        Endpoint::ListTrainees => reading(listing::list),
         Endpoint::CreateTrainee => writing(trainees::create),
+        Endpoint::ShowTrainee => reading(trainees::show),
         Endpoint::UpdateTrainee => writing(trainees::update),
+        Endpoint::ListPlacements => reading(placements::list),
+        Endpoint::CreatePlacement => writing(placements::create),
+        Endpoint::ShowPlacement => reading(placements::show),
+        Endpoint::UpdatePlacement => writing(placements::update),
+        Endpoint::DeletePlacement => writing(placements::delete),
+        Endpoint::ListDegrees => reading(degrees::list),
+        Endpoint::CreateDegree => writing(degrees::create),
+        Endpoint::ShowDegree => reading(degrees::show),
+        Endpoint::UpdateDegree => writing(degrees::update),
+        Endpoint::DeleteDegree => writing(degrees::delete),
+        Endpoint::Defer => writing(transitions::defer),
         Endpoint::Withdraw => writing(transitions::withdraw),
-        Endpoint::ListTrainees
-        | Endpoint::ListPlacements
-        | Endpoint::CreatePlacement
-        | Endpoint::ShowPlacement
-        | Endpoint::UpdatePlacement
-        | Endpoint::DeletePlacement
-        | Endpoint::ListDegrees
-        | Endpoint::CreateDegree
-        | Endpoint::ShowDegree
-        | Endpoint::UpdateDegree
-        | Endpoint::DeleteDegree
-        | Endpoint::Defer
-        | Endpoint::RecommendForQts
-        | Endpoint::UpdateQtsOrEytsStatus
-        | Endpoint::ReferenceData => None,
+        Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => writing(transitions::recommend),
+        Endpoint::ReferenceData => reading(reference_data::show),
     }
 }

@@ -34,6 +34,9 @@ pub(crate) enum DatabaseConnection {
     Sqlite(SqliteConnection),
 }
 
+/// What diesel knows of both databases together.
+pub(crate) type Backend = <DatabaseConnection as diesel::Connection>::Backend;
+
 /// What a transaction may do.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Access {

@@ -7,16 +7,20 @@ use diesel::prelude::*;
 use domain::Trainee;
 use domain::duplicate::Likeness;
 
+use crate::connection::Backend;
 use crate::error::StorageError;
 use crate::schema::trainees;
 use crate::session::ProviderSession;
 
 mod columns;
 mod imported;
+mod listing;
 mod load;
 mod nested;
+mod parts;
 
 use columns::Columns;
+pub use listing::Page;
 use load::{Nested, Row, load};
 
 /// A trainee as it is stored.
@@ -31,10 +35,14 @@ pub struct StoredTrainee {
 /// The trainees that a provider can see: its own, neither drafts nor discarded ones.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn visible(provider_id: i64) -> _ {
-    trainees::table
-        .filter(trainees::provider_id.eq(provider_id))
-        .filter(trainees::discarded_at.is_null())
-        .filter(trainees::state.ne("draft"))
+    trainees::provider_id.eq(provider_id).and(trainees::discarded_at.is_null()).and(trainees::state.ne("draft"))
+}
+
+/// What is selected of a trainee.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn row() -> _ {
+    let columns: diesel::dsl::AsSelect<Columns, Backend> = Columns::as_select();
+    (trainees::id, trainees::revision, trainees::trainee_id, trainees::imported_facts, columns)
 }
 
 impl ProviderSession<'_> {
@@ -44,15 +52,10 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn find_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
-        let rows = visible(self.provider().id)
+        let rows = trainees::table
+            .filter(visible(self.provider().id))
             .filter(trainees::trainee_id.eq(trainee_id))
-            .select((
-                trainees::id,
-                trainees::revision,
-                trainees::trainee_id,
-                trainees::imported_facts,
-                Columns::as_select(),
-            ))
+            .select(row())
             .load::<Row>(self.connection)?;
         Ok(self.whole(rows, Nested::With)?.pop())
     }
@@ -71,20 +74,15 @@ impl ProviderSession<'_> {
         let same_names =
             trainees::first_names_folded.ne("").and(trainees::first_names_folded.eq(likeness.first_names.as_str()));
         let same_email = trainees::email_folded.ne("").and(trainees::email_folded.eq(likeness.email.as_str()));
-        let rows = visible(self.provider().id)
+        let rows = trainees::table
+            .filter(visible(self.provider().id))
             .filter(trainees::date_of_birth.eq(likeness.date_of_birth))
             .filter(trainees::training_route.eq(likeness.training_route.as_deref()))
             .filter(trainees::academic_cycle.eq(likeness.academic_cycle))
             .filter(trainees::last_name_folded.eq(likeness.last_name.as_str()))
             .filter(same_names.or(same_email))
             .order(trainees::id)
-            .select((
-                trainees::id,
-                trainees::revision,
-                trainees::trainee_id,
-                trainees::imported_facts,
-                Columns::as_select(),
-            ))
+            .select(row())
             .load::<Row>(self.connection)?;
         self.whole(rows, Nested::With)
     }

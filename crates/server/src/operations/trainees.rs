@@ -19,7 +19,7 @@ use crate::reply::Reply;
 /// `GET /trainees/{trainee_id}`
 pub(super) fn show(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
     let stored = find(session, &call)?;
-    Reply::data(StatusCode::OK, View::trainee(call.version(), &stored.record, call.lists))
+    show_trainee(StatusCode::OK, &call, &stored.record)
 }
 
 /// `POST /trainees`
@@ -37,16 +37,14 @@ pub(super) fn create(session: &mut ProviderSession<'_>, mut call: Call) -> Resul
         return Err(duplicate(&call, &existing)?);
     }
     session.insert_trainee(&decision.record)?;
-    let reply = Reply::data(StatusCode::CREATED, View::trainee(version, &decision.record, call.lists))?;
-    Ok(reply.with_notices(version, &decision.notices))
+    Ok(show_trainee(StatusCode::CREATED, &call, &decision.record)?.with_notices(version, &decision.notices))
 }
 
 /// `PUT` and `PATCH /trainees/{trainee_id}`
 pub(super) fn update(session: &mut ProviderSession<'_>, mut call: Call) -> Result<Reply, Failure> {
     let sent = call.read::<Trainee>()?;
-    let stored = find(session, &call)?;
+    let stored = find_to_change(session, &call)?;
     let version = call.version();
-    decide::pass_gates(&stored.record, Action::Update, &version.rules).map_err(Failure::Invalid)?;
     let sent = with_data(sent)?;
     let organisations = mentioned(session, &sent)?;
     let context = context(session, &call, &organisations);
@@ -55,13 +53,28 @@ pub(super) fn update(session: &mut ProviderSession<'_>, mut call: Call) -> Resul
     if decision.changed {
         session.update_trainee(&stored, &decision.record)?;
     }
-    let reply = Reply::data(StatusCode::OK, View::trainee(version, &decision.record, call.lists))?;
-    Ok(reply.with_notices(version, &decision.notices))
+    Ok(show_trainee(StatusCode::OK, &call, &decision.record)?.with_notices(version, &decision.notices))
 }
 
 /// The trainee of the path.
 pub(super) fn find(session: &mut ProviderSession<'_>, call: &Call) -> Result<StoredTrainee, Failure> {
     session.find_trainee(call.trainee_id())?.ok_or(Failure::NotFound(Missing::Trainee))
+}
+
+/// The trainee of the path, to be changed.
+pub(super) fn find_to_change(session: &mut ProviderSession<'_>, call: &Call) -> Result<StoredTrainee, Failure> {
+    to_change(find(session, call)?, call)
+}
+
+/// The same trainee, unless the version refuses to change it.
+pub(super) fn to_change(stored: StoredTrainee, call: &Call) -> Result<StoredTrainee, Failure> {
+    decide::pass_gates(&stored.record, Action::Update, &call.version().rules).map_err(Failure::Invalid)?;
+    Ok(stored)
+}
+
+/// A reply with a trainee and its nested records.
+pub(super) fn show_trainee(status: StatusCode, call: &Call, trainee: &Trainee) -> Result<Reply, Failure> {
+    Reply::data(status, View::trainee(call.version(), trainee, call.lists))
 }
 
 /// What was sent, unless there was no `data`: then that is the only answer.

@@ -1,27 +1,50 @@
-//! Moving a trainee from one state to another (contract, section 4.13).
+//! Moving a trainee from one state to another (contract, sections 4.11 to 4.13).
 
 use actix_web::http::StatusCode;
-use adapter_kit::view::View;
+use adapter_kit::read::Nest;
+use domain::decide::{self, Decision};
 use domain::organisations::Organisations;
-use domain::{Withdrawal, decide};
+use domain::rules::Rules;
+use domain::value::Moment;
+use domain::{Context, Problem, Sent, Trainee};
 use storage::session::ProviderSession;
 
-use super::trainees::{context, find, with_data};
+use super::trainees::{context, find, show_trainee, with_data};
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::reply::Reply;
 
+/// `POST /trainees/{trainee_id}/defer`
+pub(super) fn defer(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
+    transition(session, call, StatusCode::OK, decide::defer)
+}
+
+/// `POST /trainees/{trainee_id}/recommend-for-qts` and `.../update-qts-or-eyts-status`
+pub(super) fn recommend(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
+    transition(session, call, StatusCode::ACCEPTED, decide::recommend)
+}
+
 /// `POST /trainees/{trainee_id}/withdraw`
-pub(super) fn withdraw(session: &mut ProviderSession<'_>, mut call: Call) -> Result<Reply, Failure> {
-    let sent = call.read::<Withdrawal>()?;
+pub(super) fn withdraw(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
+    transition(session, call, StatusCode::OK, decide::withdraw)
+}
+
+/// How the domain decides on a transition.
+type Decide<R> = fn(&Trainee, Sent<R>, &Rules, &Context<'_>, Moment) -> Result<Decision<Trainee>, Vec<Problem>>;
+
+fn transition<R: Nest>(
+    session: &mut ProviderSession<'_>,
+    mut call: Call,
+    status: StatusCode,
+    decide: Decide<R>,
+) -> Result<Reply, Failure> {
+    let sent = call.read::<R>()?;
     let stored = find(session, &call)?;
     let sent = with_data(sent)?;
-    let version = call.version();
     let organisations = Organisations::default();
     let context = context(session, &call, &organisations);
     let decision =
-        decide::withdraw(&stored.record, sent, &version.rules, &context, session.now()).map_err(Failure::Invalid)?;
+        decide(&stored.record, sent, &call.version().rules, &context, session.now()).map_err(Failure::Invalid)?;
     session.update_trainee(&stored, &decision.record)?;
-    let reply = Reply::data(StatusCode::OK, View::trainee(version, &decision.record, call.lists))?;
-    Ok(reply.with_notices(version, &decision.notices))
+    Ok(show_trainee(status, &call, &decision.record)?.with_notices(call.version(), &decision.notices))
 }

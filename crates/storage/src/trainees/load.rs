@@ -20,6 +20,7 @@ pub(super) type Row = (i64, i64, String, Option<String>, Columns);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Nested {
     With,
+    Without,
 }
 
 /// The trainees of the rows, in their order.
@@ -48,11 +49,9 @@ pub(super) fn load(
     let keys: Vec<i64> = places.keys().copied().collect();
     disabilities(connection, &keys, &mut of)?;
     withdrawals(connection, &keys, &mut of)?;
-    match nested {
-        Nested::With => {
-            placements(connection, &keys, &mut of)?;
-            degrees(connection, &keys, &mut of)?;
-        }
+    if nested == Nested::With {
+        placements(connection, &keys, &mut of)?;
+        degrees(connection, &keys, &mut of)?;
     }
     Ok(trainees)
 }

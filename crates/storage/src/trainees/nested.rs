@@ -1,6 +1,6 @@
 //! The rows that belong to a trainee: disabilities, withdrawals, placements and degrees.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
 use domain::{Degree, Placement, State, Trainee};
 
@@ -59,6 +59,29 @@ pub(super) fn record_withdrawal(
     Ok(())
 }
 
+/// The columns of a placement that a request can change.
+#[derive(Insertable, AsChangeset)]
+#[diesel(table_name = placements, treat_none_as_null = true)]
+pub(super) struct PlacementColumns<'a> {
+    urn: Option<&'a str>,
+    name: Option<&'a str>,
+    postcode: Option<&'a str>,
+    school_id: Option<i64>,
+    updated_at: Option<NaiveDateTime>,
+}
+
+impl<'a> PlacementColumns<'a> {
+    pub(super) fn of(placement: &'a Placement) -> Self {
+        Self {
+            urn: placement.urn.as_deref(),
+            name: placement.name.as_deref(),
+            postcode: placement.postcode.as_deref(),
+            school_id: placement.school_id,
+            updated_at: placement.updated_at.map(|moment| moment.naive_utc()),
+        }
+    }
+}
+
 pub(super) fn insert_placement(
     connection: &mut DatabaseConnection,
     key: i64,
@@ -68,15 +91,42 @@ pub(super) fn insert_placement(
         .values((
             placements::trainee_key.eq(key),
             placements::placement_id.eq(placement.placement_id.as_deref().unwrap_or_default()),
-            placements::urn.eq(placement.urn.as_deref()),
-            placements::name.eq(placement.name.as_deref()),
-            placements::postcode.eq(placement.postcode.as_deref()),
-            placements::school_id.eq(placement.school_id),
             placements::created_at.eq(placement.created_at.map(|moment| moment.naive_utc())),
-            placements::updated_at.eq(placement.updated_at.map(|moment| moment.naive_utc())),
+            PlacementColumns::of(placement),
         ))
         .execute(connection)?;
     Ok(())
+}
+
+/// The columns of a degree that a request can change.
+#[derive(Insertable, AsChangeset)]
+#[diesel(table_name = degrees, treat_none_as_null = true)]
+pub(super) struct DegreeColumns<'a> {
+    uk_degree: Option<&'a str>,
+    non_uk_degree: Option<&'a str>,
+    subject: Option<&'a str>,
+    institution: Option<&'a str>,
+    graduation_year: Option<i64>,
+    grade: Option<&'a str>,
+    other_grade: Option<&'a str>,
+    country: Option<&'a str>,
+    updated_at: Option<NaiveDateTime>,
+}
+
+impl<'a> DegreeColumns<'a> {
+    pub(super) fn of(degree: &'a Degree) -> Self {
+        Self {
+            uk_degree: degree.uk_degree.as_deref(),
+            non_uk_degree: degree.non_uk_degree.as_deref(),
+            subject: degree.subject.as_deref(),
+            institution: degree.institution.as_deref(),
+            graduation_year: degree.graduation_year.map(|year| year.0),
+            grade: degree.grade.as_deref(),
+            other_grade: degree.other_grade.as_deref(),
+            country: degree.country.as_deref(),
+            updated_at: degree.updated_at.map(|moment| moment.naive_utc()),
+        }
+    }
 }
 
 pub(super) fn insert_degree(
@@ -88,16 +138,8 @@ pub(super) fn insert_degree(
         .values((
             degrees::trainee_key.eq(key),
             degrees::degree_id.eq(degree.degree_id.as_deref().unwrap_or_default()),
-            degrees::uk_degree.eq(degree.uk_degree.as_deref()),
-            degrees::non_uk_degree.eq(degree.non_uk_degree.as_deref()),
-            degrees::subject.eq(degree.subject.as_deref()),
-            degrees::institution.eq(degree.institution.as_deref()),
-            degrees::graduation_year.eq(degree.graduation_year.map(|year| year.0)),
-            degrees::grade.eq(degree.grade.as_deref()),
-            degrees::other_grade.eq(degree.other_grade.as_deref()),
-            degrees::country.eq(degree.country.as_deref()),
             degrees::created_at.eq(degree.created_at.map(|moment| moment.naive_utc())),
-            degrees::updated_at.eq(degree.updated_at.map(|moment| moment.naive_utc())),
+            DegreeColumns::of(degree),
         ))
         .execute(connection)?;
     Ok(())

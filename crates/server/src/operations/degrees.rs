@@ -1,0 +1,110 @@
+//! The degrees of a trainee (contract, sections 4.6, 4.7, 4.10, 4.16 and 4.18).
+
+use actix_web::http::StatusCode;
+use adapter_kit::compose::Data;
+use adapter_kit::problems::{Conflict, Errors};
+use adapter_kit::view::View;
+use domain::Degree;
+use domain::decide::{self, Origin};
+use domain::organisations::Organisations;
+use storage::identifiers::Identifiers;
+use storage::session::ProviderSession;
+use storage::trainees::StoredTrainee;
+
+use super::trainees::{context, find, find_to_change, show_trainee, to_change, with_data};
+use crate::call::Call;
+use crate::failure::{Failure, Missing};
+use crate::reply::Reply;
+
+/// `GET /trainees/{trainee_id}/degrees`
+pub(super) fn list(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
+    let trainee = find(session, &call)?;
+    if trainee.record.degrees.is_empty() {
+        return Err(Failure::NotFound(Missing::Degree));
+    }
+    let views: Vec<_> = trainee.record.degrees.iter().map(|degree| view(&call, degree)).collect();
+    Reply::data(StatusCode::OK, views)
+}
+
+/// `GET /trainees/{trainee_id}/degrees/{degree_id}`
+pub(super) fn show(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
+    let trainee = find(session, &call)?;
+    Reply::data(StatusCode::OK, view(&call, one(&trainee, &call)?))
+}
+
+/// `POST /trainees/{trainee_id}/degrees`
+pub(super) fn create(session: &mut ProviderSession<'_>, mut call: Call) -> Result<Reply, Failure> {
+    let sent = call.read::<Degree>()?;
+    let trainee = find_to_change(session, &call)?;
+    let sent = with_data(sent)?;
+    let identifiers = Identifiers::draw(1)?;
+    let origin =
+        Origin { now: session.now(), ukprn: &session.provider().ukprn.clone(), next_id: &|| identifiers.next() };
+    let organisations = Organisations::default();
+    let context = context(session, &call, &organisations);
+    let decision = decide::add_degree(sent, &call.version().rules, &context, &origin).map_err(Failure::Invalid)?;
+    require_distinct(&call, &trainee, &decision.record)?;
+    session.insert_degree(&trainee, &decision.record)?;
+    // The contract shows a list of one.
+    let reply = Reply::data(StatusCode::CREATED, [view(&call, &decision.record)])?;
+    Ok(reply.with_notices(call.version(), &decision.notices))
+}
+
+/// `PUT` and `PATCH /trainees/{trainee_id}/degrees/{degree_id}`
+pub(super) fn update(session: &mut ProviderSession<'_>, mut call: Call) -> Result<Reply, Failure> {
+    let sent = call.read::<Degree>()?;
+    let trainee = find(session, &call)?;
+    let stored = one(&trainee, &call)?.clone();
+    let trainee = to_change(trainee, &call)?;
+    let sent = with_data(sent)?;
+    let organisations = Organisations::default();
+    let context = context(session, &call, &organisations);
+    let decision = decide::update_degree(&stored, sent, &call.version().rules, &context, session.now())
+        .map_err(Failure::Invalid)?;
+    if decision.changed {
+        require_distinct(&call, &trainee, &decision.record)?;
+        session.update_degree(&trainee, &decision.record)?;
+    }
+    let reply = Reply::data(StatusCode::OK, view(&call, &decision.record))?;
+    Ok(reply.with_notices(call.version(), &decision.notices))
+}
+
+/// `DELETE /trainees/{trainee_id}/degrees/{degree_id}`
+pub(super) fn delete(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
+    let trainee = find(session, &call)?;
+    one(&trainee, &call)?;
+    let mut trainee = to_change(trainee, &call)?;
+    session.delete_degree(&trainee, call.degree_id())?;
+    trainee.record.degrees.retain(|degree| degree.degree_id.as_deref() != Some(call.degree_id()));
+    trainee.record.updated_at = Some(session.now());
+    show_trainee(StatusCode::OK, &call, &trainee.record)
+}
+
+/// The degree of the path.
+fn one<'a>(trainee: &'a StoredTrainee, call: &Call) -> Result<&'a Degree, Failure> {
+    let mut degrees = trainee.record.degrees.iter();
+    degrees
+        .find(|degree| degree.degree_id.as_deref() == Some(call.degree_id()))
+        .ok_or(Failure::NotFound(Missing::Degree))
+}
+
+/// Refuses a degree that the trainee has already.
+fn require_distinct(call: &Call, trainee: &StoredTrainee, degree: &Degree) -> Result<(), Failure> {
+    let existing: Vec<_> = trainee
+        .record
+        .degrees
+        .iter()
+        .filter(|other| other.degree_id != degree.degree_id && degree.duplicates(other))
+        .map(|other| view(call, other))
+        .collect();
+    if existing.is_empty() {
+        return Ok(());
+    }
+    let errors = Errors::one("Conflict", "this degree is a duplicate");
+    let conflict = Conflict { errors, existing: Data { data: existing } };
+    Err(Failure::Duplicate { body: serde_json::to_vec(&conflict).map_err(Failure::Unwritable)? })
+}
+
+fn view<'a>(call: &Call, degree: &'a Degree) -> View<'a, Degree> {
+    View::degree(call.version(), degree, call.lists)
+}

@@ -1,0 +1,205 @@
+//! Reads the query of a list: every parameter that is wrong is named, all at once (contract, section 4.2).
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SubsecRound as _, Utc};
+use domain::academic_year;
+use domain::listing::{Listing, Order, Status, known_cycles};
+use serde::Serialize;
+
+/// Records on a page when the client does not say.
+const DEFAULT_PER_PAGE: i64 = 50;
+/// The most records on a page.
+pub const MAX_PER_PAGE: i64 = 500;
+
+/// The filters that are wrong: `{message, errors: {parameter: [text]}}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FilterErrors {
+    message: String,
+    errors: BTreeMap<&'static str, Vec<String>>,
+}
+
+/// A list as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The list.
+    pub listing: Listing,
+    /// Whether more records on a page were asked for than there can be.
+    pub per_page_cut: bool,
+}
+
+/// Reads the query of a list on that day. Blank counts as absent; what is no filter is passed over.
+///
+/// # Errors
+///
+/// The parameters that are wrong.
+pub fn listing(query: &str, today: NaiveDate) -> Result<Asked, FilterErrors> {
+    let mut read = Reading { values: BTreeMap::new(), errors: BTreeMap::new() };
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        read.values.entry(name.into_owned()).or_default().push(value.into_owned());
+    }
+    let cycles = known_cycles(today);
+    let cycle = read.filter("academic_cycle", |text| {
+        let year = Some(text).filter(|text| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()));
+        year.and_then(|year| year.parse().ok())
+            .filter(|year| cycles.contains(year))
+            .ok_or_else(|| format!("{} is not a year from {} to {}", quoted(text), cycles.start(), cycles.end()))
+    });
+    let status = read.filter("status", |text| {
+        let names: Vec<_> = Status::ALL.iter().map(|status| status.name()).collect();
+        text.parse().map_err(|_| format!("{} is not a status; it can be {}", quoted(text), names.join(", ")))
+    });
+    let since = read.filter("since", |text| {
+        moment(text).ok_or_else(|| format!("{} is not an ISO 8601 date or date and time", quoted(text)))
+    });
+    let has_trn = read.filter("has_trn", |text| match text.to_ascii_lowercase().as_str() {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err(format!("{} is neither true nor false", quoted(text))),
+    });
+    let order = read.filter("sort_order", |text| match text {
+        "asc" => Ok(Order::OldestFirst),
+        "desc" => Ok(Order::NewestFirst),
+        _ => Err(format!("{} is neither asc nor desc", quoted(text))),
+    });
+    let page = read.count("page").unwrap_or(1);
+    let per_page = read.count("per_page").unwrap_or(DEFAULT_PER_PAGE);
+    read.verdict()?;
+    Ok(Asked {
+        listing: Listing {
+            cycle: cycle.unwrap_or_else(|| academic_year::of(today)),
+            status,
+            since,
+            has_trn,
+            order: order.unwrap_or(Order::NewestFirst),
+            page,
+            per_page: per_page.min(MAX_PER_PAGE),
+        },
+        per_page_cut: per_page > MAX_PER_PAGE,
+    })
+}
+
+struct Reading {
+    values: BTreeMap<String, Vec<String>>,
+    errors: BTreeMap<&'static str, Vec<String>>,
+}
+
+impl Reading {
+    /// The value of a filter, or `None` when it is absent, blank or wrong.
+    fn filter<T>(&mut self, name: &'static str, read: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+        let values = self.values.get(name)?;
+        let result = match values.as_slice() {
+            [value] if value.trim().is_empty() => return None,
+            [value] => read(value),
+            _ => Err("is sent more than once".to_owned()),
+        };
+        result.map_err(|error| self.errors.entry(name).or_default().push(format!("{name} {error}"))).ok()
+    }
+
+    /// A number from 1, or `None` where anything else was sent: it falls back.
+    fn count(&self, name: &str) -> Option<i64> {
+        self.values.get(name)?.last()?.trim().parse().ok().filter(|count| *count >= 1)
+    }
+
+    fn verdict(self) -> Result<(), FilterErrors> {
+        if self.errors.is_empty() {
+            return Ok(());
+        }
+        let count: usize = self.errors.values().map(Vec::len).sum();
+        let message = format!("{count} {} not valid", if count == 1 { "filter is" } else { "filters are" });
+        Err(FilterErrors { message, errors: self.errors })
+    }
+}
+
+/// An ISO 8601 date, which means its beginning, or date-time, which without an offset is one in UTC.
+fn moment(text: &str) -> Option<DateTime<Utc>> {
+    // A plus sign that was not percent-encoded arrives as a space.
+    let text = text.trim().replace(' ', "+");
+    let moment = DateTime::parse_from_rfc3339(&text)
+        .map(|moment| moment.with_timezone(&Utc))
+        .or_else(|_| text.parse::<NaiveDateTime>().map(|moment| moment.and_utc()))
+        .or_else(|_| NaiveDateTime::parse_from_str(&text, "%Y-%m-%dT%H:%M").map(|moment| moment.and_utc()))
+        .or_else(|_| text.parse::<NaiveDate>().map(|day| day.and_time(NaiveTime::MIN).and_utc()))
+        .ok()?;
+    // The databases keep four digits of a year.
+    (0..=9999).contains(&chrono::Datelike::year(&moment)).then(|| moment.trunc_subsecs(3))
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", adapter_kit::names::shown(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn today() -> NaiveDate {
+        NaiveDate::from_ymd_opt(2026, 7, 31).unwrap()
+    }
+
+    fn asked(query: &str) -> Listing {
+        listing(query, today()).unwrap().listing
+    }
+
+    #[test]
+    fn without_a_query_the_current_cycle_is_listed_newest_change_first() {
+        let expected = Listing {
+            cycle: 2025,
+            status: None,
+            since: None,
+            has_trn: None,
+            order: Order::NewestFirst,
+            page: 1,
+            per_page: 50,
+        };
+        assert_eq!(asked(""), expected);
+        assert_eq!(asked("academic_cycle=&status=&since=+&has_trn=&sort_order=&page=&per_page="), expected);
+        assert_eq!(asked("page=0&per_page=-1&other=1"), expected);
+        assert_eq!(asked("page=x&per_page=0"), expected);
+    }
+
+    #[test]
+    fn every_wrong_filter_is_named() {
+        let query = "academic_cycle=2025/26&status=gone&since=yesterday&has_trn=maybe&sort_order=ASC";
+        let errors = listing(query, today()).unwrap_err();
+        let names: Vec<_> = errors.errors.keys().copied().collect();
+        assert_eq!(names, ["academic_cycle", "has_trn", "since", "sort_order", "status"]);
+        assert_eq!(errors.message, "5 filters are not valid");
+        assert!(errors.errors["status"][0].contains("gone"));
+    }
+
+    #[test]
+    fn cycles_reach_from_the_first_to_five_years_ahead() {
+        for (cycle, known) in [("2008", false), ("2009", true), ("2031", true), ("2032", false), ("02025", false)] {
+            assert_eq!(listing(&format!("academic_cycle={cycle}"), today()).is_ok(), known, "{cycle}");
+        }
+    }
+
+    #[test]
+    fn a_filter_that_is_sent_twice_is_refused() {
+        assert!(listing("status=deferred&status=awarded", today()).is_err());
+    }
+
+    #[test]
+    fn a_moment_is_read_with_and_without_an_offset() {
+        let expected = "2026-03-01T09:30:00.123Z".parse().ok();
+        for text in [
+            "2026-03-01T09:30:00.123Z",
+            "2026-03-01T10:30:00.1239+01:00",
+            "2026-03-01T10%3A30%3A00.123%2B01:00",
+            "2026-03-01T09:30:00.123",
+        ] {
+            assert_eq!(asked(&format!("since={text}")).since, expected, "{text}");
+        }
+        assert_eq!(asked("since=2026-03-01").since, "2026-03-01T00:00:00Z".parse().ok());
+    }
+
+    #[test]
+    fn a_page_holds_five_hundred_records_at_most() {
+        let cut = listing("per_page=501", today()).unwrap();
+        assert_eq!((cut.listing.per_page, cut.per_page_cut), (500, true));
+        let whole = listing("per_page=500&page=9223372036854775807", today()).unwrap();
+        assert_eq!((whole.listing.per_page, whole.per_page_cut), (500, false));
+        assert_eq!(whole.listing.skipped(), i64::MAX);
+    }
+}
