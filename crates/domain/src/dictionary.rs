@@ -136,6 +136,9 @@ pub trait Record: Clone + Default + PartialEq + fmt::Debug + Send + Sync + 'stat
     /// The field's value as it is shown, computed where it is not held.
     fn value<'a>(&'a self, field: Self::Field, lists: &'a Lists) -> Value<'a>;
 
+    /// The field's value as it is held; null where nothing is held, or where the value is computed.
+    fn held(&self, field: Self::Field) -> Value<'_>;
+
     /// The record with the changes merged into it; `stored` is `None` when it is new. A value equal
     /// to the one that the stored record shows counts as not sent; one that the field cannot hold
     /// is reported and left out.
@@ -277,6 +280,16 @@ macro_rules! record {
                     $( $fields::$i => record!(@show self, lists, $i: $i_ty $(= $i_show)?), )*
                     $( $fields::$s => record!(@show self, lists, $s: $s_ty $(= $s_show)?), )*
                     $( $fields::$d => $d_show(self, lists), )*
+                    $( $fields::$n => $n_show(self), )*
+                }
+            }
+
+            fn held(&self, field: $fields) -> $crate::value::Value<'_> {
+                use $crate::value::{Typed, Value};
+                match field {
+                    $( $fields::$i => self.$i.as_ref().map_or(Value::Null, Typed::view), )*
+                    $( $fields::$s => self.$s.as_ref().map_or(Value::Null, Typed::view), )*
+                    $( $fields::$d => Value::Null, )*
                     $( $fields::$n => $n_show(self), )*
                 }
             }

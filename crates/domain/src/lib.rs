@@ -23,7 +23,7 @@ pub mod organisations;
 pub mod placement;
 pub mod problem;
 pub mod rules;
-
+pub mod specimen;
 pub mod trainee;
 pub mod transition;
 pub mod value;

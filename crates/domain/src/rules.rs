@@ -29,7 +29,7 @@ pub mod required;
 pub mod withdrawal;
 
 /// One rule about one kind of record.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Rule<R: Record> {
     /// The rule's name, in the words of its subject.
     pub name: &'static str,
@@ -38,14 +38,14 @@ pub struct Rule<R: Record> {
     /// The section of the contract that it comes from.
     pub section: &'static str,
     /// The fields that it reads. An update that changes none of them does not run it, and a problem
-    /// in one of them skips it.
+    /// in one of them skips it. An adjustment changes no other field that a request can set.
     pub reads: &'static [R::Field],
     /// What it does.
     pub run: Run<R>,
 }
 
 /// What a rule does, by stage: adjustments come first.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub enum Run<R: Record> {
     /// Changes the candidate, and may find that it cannot.
     Adjust(fn(&mut Candidate<R>, &Context<'_>)),
@@ -54,6 +54,20 @@ pub enum Run<R: Record> {
     /// Demands a value in the one field that the rule reads.
     Present,
 }
+
+// Written out, because a derive would ask the same of `R`.
+impl<R: Record> Clone for Rule<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R: Record> Copy for Rule<R> {}
+impl<R: Record> Clone for Run<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R: Record> Copy for Run<R> {}
 
 /// The problems that a check found.
 pub type Findings = Vec<Problem>;

@@ -13,6 +13,7 @@ use storage::tokens::Environment;
 
 mod listing;
 mod providers;
+mod sandbox;
 mod serving;
 mod tokens;
 
@@ -36,6 +37,9 @@ enum Command {
     /// Issue, list and revoke the tokens with which providers use the API
     #[command(subcommand)]
     Token(tokens::TokenCommand),
+    /// Fill a register in which things are tried out
+    #[command(subcommand)]
+    Sandbox(sandbox::SandboxCommand),
 }
 
 /// Which database to use.
@@ -81,9 +85,9 @@ pub enum CommandError {
     /// The demo belongs to the sandbox.
     #[error("--demo works in the sandbox environment only")]
     DemoOutsideSandbox,
-    /// The demo's first request could not be made.
-    #[error("the demo cannot be written: {0}")]
-    Demo(#[from] crate::failure::Failure),
+    /// The sandbox could not be filled.
+    #[error("{0}")]
+    Seed(#[from] crate::seed::SeedError),
     /// A version that is not served.
     #[error("no version is called {0}")]
     UnknownVersion(String),
@@ -120,6 +124,7 @@ impl CommandLine {
             }
             Command::Provider(command) => command.run(),
             Command::Token(command) => command.run(),
+            Command::Sandbox(command) => command.run(),
         }
     }
 }

@@ -16,5 +16,6 @@ pub mod operations;
 pub mod query;
 pub mod register;
 pub mod reply;
+pub mod seed;
 pub mod serve;
 pub mod versions;

@@ -125,6 +125,11 @@ pub enum Refusal {
 }
 
 impl StorageError {
+    /// Whether the job would have stored twice what can be there only once.
+    pub fn is_repetition(&self) -> bool {
+        matches!(self, Self::Query(DieselError::DatabaseError(DatabaseErrorKind::UniqueViolation, _)))
+    }
+
     /// Whether the same job may well succeed when it is tried again.
     pub fn is_temporary(&self) -> bool {
         match self {

@@ -40,6 +40,23 @@ impl ProviderSession<'_> {
 }
 
 impl Session<'_> {
+    /// The first schools and training partners of the registers, as many of each as asked for.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn first_organisations(&mut self, count: i64) -> Result<Organisations, StorageError> {
+        let schools = schools::table.order(schools::id).limit(count).load::<SchoolRow>(self.connection)?;
+        let partners =
+            training_partners::table.order(training_partners::id).limit(count).load::<PartnerRow>(self.connection)?;
+        Ok(Organisations {
+            no_schools_loaded: schools.is_empty(),
+            no_training_partners_loaded: partners.is_empty(),
+            schools: schools.into_iter().map(school).collect(),
+            training_partners: partners.into_iter().map(partner).collect(),
+        })
+    }
+
     /// Whether the register of schools, and whether that of training partners, is empty. While one is, every
     /// well-formed number counts as known.
     ///
@@ -93,10 +110,7 @@ fn schools_by_urn(connection: &mut DatabaseConnection, urns: &[String]) -> Resul
     if urns.is_empty() {
         return Ok(Vec::new());
     }
-    let rows = schools::table
-        .filter(schools::urn.eq_any(urns))
-        .load::<(i64, String, String, Option<String>, bool)>(connection)?;
-    let school = |(id, urn, name, postcode, open)| School { id, urn, name, postcode, open };
+    let rows = schools::table.filter(schools::urn.eq_any(urns)).load::<SchoolRow>(connection)?;
     Ok(rows.into_iter().map(school).collect())
 }
 
@@ -112,9 +126,19 @@ fn partners_by(
     let rows = training_partners::table
         .filter(training_partners::urn.eq_any(urns).or(training_partners::ukprn.eq_any(ukprns)))
         .order(training_partners::id)
-        .load::<(i64, Option<String>, Option<String>, String)>(connection)?;
-    let partner = |(id, urn, ukprn, name)| TrainingPartner { id, urn, ukprn, name };
+        .load::<PartnerRow>(connection)?;
     Ok(rows.into_iter().map(partner).collect())
+}
+
+type SchoolRow = (i64, String, String, Option<String>, bool);
+type PartnerRow = (i64, Option<String>, Option<String>, String);
+
+fn school((id, urn, name, postcode, open): SchoolRow) -> School {
+    School { id, urn, name, postcode, open }
+}
+
+fn partner((id, urn, ukprn, name): PartnerRow) -> TrainingPartner {
+    TrainingPartner { id, urn, ukprn, name }
 }
 
 fn has_no_schools(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {

@@ -22,8 +22,14 @@ pub struct ProviderSession<'a> {
     pub(crate) connection: &'a mut DatabaseConnection,
     now: DateTime<Utc>,
     provider: Provider,
-    token_id: i64,
-    token_last_used_on: Option<NaiveDate>,
+    /// The token that opened the records, unless an operator did.
+    token: Option<UsedToken>,
+}
+
+/// A token, and when it was last used.
+struct UsedToken {
+    id: i64,
+    last_used_on: Option<NaiveDate>,
 }
 
 /// The provider for which a job runs.
@@ -67,12 +73,32 @@ impl<'a> Session<'a> {
             .select((providers::id, providers::ukprn, providers::name, tokens::id, tokens::last_used_on))
             .first::<(i64, String, String, i64, Option<NaiveDate>)>(self.connection)
             .optional()?;
-        Ok(found.map(|(id, ukprn, name, token_id, token_last_used_on)| ProviderSession {
+        Ok(found.map(|(id, ukprn, name, token_id, last_used_on)| ProviderSession {
             connection: &mut *self.connection,
             now: self.now,
             provider: Provider { id, ukprn, name },
-            token_id,
-            token_last_used_on,
+            token: Some(UsedToken { id: token_id, last_used_on }),
+        }))
+    }
+}
+
+impl Session<'_> {
+    /// Opens the records of a provider to an operator; `None` when no provider has this UKPRN.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn open_provider(&mut self, ukprn: &str) -> Result<Option<ProviderSession<'_>>, StorageError> {
+        let found = providers::table
+            .filter(providers::ukprn.eq(ukprn))
+            .select((providers::id, providers::ukprn, providers::name))
+            .first::<(i64, String, String)>(self.connection)
+            .optional()?;
+        Ok(found.map(|(id, ukprn, name)| ProviderSession {
+            connection: &mut *self.connection,
+            now: self.now,
+            provider: Provider { id, ukprn, name },
+            token: None,
         }))
     }
 }
@@ -96,7 +122,7 @@ impl ProviderSession<'_> {
     /// Whether it is already on record that the token was used today. A job that only reads asks this, to know whether
     /// a write is due.
     pub fn token_use_is_recorded(&self) -> bool {
-        self.token_last_used_on.is_some_and(|day| day >= self.today())
+        self.token.as_ref().is_none_or(|token| token.last_used_on.is_some_and(|day| day >= self.today()))
     }
 
     /// Records that the token was used today; costs nothing when that is on record.
@@ -105,13 +131,12 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer.
     pub fn record_token_use(&mut self) -> Result<(), StorageError> {
-        if !self.token_use_is_recorded() {
-            let today = self.today();
-            diesel::update(tokens::table.find(self.token_id))
-                .set(tokens::last_used_on.eq(today))
-                .execute(self.connection)?;
-            self.token_last_used_on = Some(today);
-        }
+        let today = self.today();
+        let Some(token) = self.token.as_mut().filter(|token| token.last_used_on.is_none_or(|day| day < today)) else {
+            return Ok(());
+        };
+        diesel::update(tokens::table.find(token.id)).set(tokens::last_used_on.eq(today)).execute(self.connection)?;
+        token.last_used_on = Some(today);
         Ok(())
     }
 }

@@ -4,8 +4,8 @@
 //! and degrees. Whether a change is allowed is not asked here.
 
 use diesel::prelude::*;
-use domain::Trainee;
 use domain::duplicate::Likeness;
+use domain::{State, Trainee};
 
 use crate::connection::Backend;
 use crate::error::StorageError;
@@ -87,6 +87,17 @@ impl ProviderSession<'_> {
         self.whole(rows, Nested::With)
     }
 
+    /// Whether the provider has any trainee.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn has_trainees(&mut self) -> Result<bool, StorageError> {
+        let first =
+            trainees::table.filter(visible(self.provider().id)).select(trainees::id).first::<i64>(self.connection);
+        Ok(first.optional()?.is_some())
+    }
+
     /// Adds a trainee with placements and degrees.
     ///
     /// # Errors
@@ -109,6 +120,10 @@ impl ProviderSession<'_> {
             .returning(trainees::id)
             .get_result::<i64>(self.connection)?;
         nested::insert_disabilities(self.connection, key, trainee)?;
+        // A record that comes in withdrawn was in training before.
+        let in_training = if trainee.trn.is_some() { State::TrnReceived } else { State::SubmittedForTrn };
+        let before = Trainee { state: Some(in_training), ..Trainee::default() };
+        nested::record_withdrawal(self.connection, key, &before, trainee, self.now())?;
         for placement in &trainee.placements {
             nested::insert_placement(self.connection, key, placement)?;
         }

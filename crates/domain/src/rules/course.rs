@@ -133,7 +133,7 @@ pub const IQTS_COUNTRY_LEAVES: Rule<Trainee> = Rule {
     name: "iqts_country_leaves_with_route",
     demands: "is cleared when an update takes the trainee off the iQTS route",
     section: "2.4",
-    reads: &[TraineeField::training_route],
+    reads: &[TraineeField::training_route, TraineeField::iqts_country],
     run: Run::Adjust(iqts_country_leaves),
 };
 

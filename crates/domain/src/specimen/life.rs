@@ -1,0 +1,204 @@
+//! What becomes of an invented trainee: the way from the registration to the present state.
+
+use chrono::{Days, NaiveDate, NaiveTime, TimeDelta};
+
+use super::asked;
+use super::course::Course;
+use super::random::Random;
+use crate::candidate::Sent;
+use crate::decide;
+use crate::dictionary::Change;
+use crate::lifecycle::{Action, State, next};
+use crate::problem::{Problem, ProblemKind};
+use crate::rules::{Context, Rules};
+use crate::trainee::{Trainee, TraineeField};
+use crate::transition::{DeferralChanges, FUTURE_INTERESTS, RecommendationChanges, TRIGGERS, WithdrawalChanges};
+use crate::value::Moment;
+
+const DEFERRAL_REASONS: [&str; 5] =
+    ["Parental leave", "Ill health", "Caring for a relative", "Visa delayed", "Awaiting a placement"];
+const WITHDRAWAL_WORDS: [&str; 3] =
+    ["Moved abroad with the family", "Took up another post", "Could not combine it with other duties"];
+/// Digits of a teacher reference number.
+const TRN_DIGITS: usize = 7;
+
+/// The state in which a trainee is to be, among those that the course allows.
+pub(super) fn fate(random: &Random, context: &Context<'_>, course: &Course<'_>) -> State {
+    let started = course.start < context.today;
+    let ended = course.end < context.today;
+    let awardable = course.school.is_some() || !course.facts.employing_school_required_for_award;
+    let state = match (started, ended) {
+        (false, _) => {
+            random.one_of([State::SubmittedForTrn, State::SubmittedForTrn, State::TrnReceived, State::Deferred])
+        }
+        (true, false) => random.one_of([
+            State::SubmittedForTrn,
+            State::TrnReceived,
+            State::TrnReceived,
+            State::TrnReceived,
+            State::TrnReceived,
+            State::Deferred,
+            State::Withdrawn,
+            State::RecommendedForAward,
+        ]),
+        (true, true) => random.one_of([
+            State::Awarded,
+            State::Awarded,
+            State::Awarded,
+            State::Awarded,
+            State::RecommendedForAward,
+            State::TrnReceived,
+            State::Deferred,
+            State::Withdrawn,
+        ]),
+    };
+    if needs_award(state) && !awardable { State::TrnReceived } else { state }
+}
+
+/// Whether the state asks for what the award needs.
+pub(super) fn needs_award(fate: State) -> bool {
+    matches!(fate, State::RecommendedForAward | State::Awarded)
+}
+
+/// The way of one trainee through the states.
+pub(super) struct Life<'a> {
+    pub(super) random: &'a Random,
+    pub(super) rules: &'a Rules,
+    pub(super) context: &'a Context<'a>,
+    pub(super) course: &'a Course<'a>,
+}
+
+impl Life<'_> {
+    /// When the trainee was registered: about the start, and not later than yesterday.
+    pub(super) fn registered_at(&self) -> Moment {
+        let today = self.context.today;
+        let day = if self.course.start < today {
+            let about = Days::new(30);
+            let start = self.course.start;
+            self.random
+                .day(start.checked_sub_days(about).unwrap_or(start), start.checked_add_days(about).unwrap_or(start))
+        } else {
+            self.random.day(today.checked_sub_days(Days::new(120)).unwrap_or(today), today)
+        };
+        self.moment_on(day)
+    }
+
+    /// Brings a registered trainee to the state.
+    pub(super) fn lead(&self, mut trainee: Trainee, fate: State) -> Result<Trainee, Vec<Problem>> {
+        let numbered = match fate {
+            State::Draft | State::SubmittedForTrn => false,
+            State::TrnReceived | State::RecommendedForAward | State::Awarded => true,
+            State::Deferred | State::Withdrawn => self.random.chance(80),
+        };
+        if numbered {
+            trainee.trn =
+                Some(format!("{}{}", self.random.one_of(["1", "2", "3"]), self.random.digits(TRN_DIGITS - 1)));
+            let issued_at = self.after(&trainee, self.course.start);
+            trainee.slug_sent_to_registry_at = Some(issued_at);
+            event(&mut trainee, Action::IssueTrn, issued_at)?;
+        }
+        let paused = fate == State::Deferred || (self.course.start < self.context.today && self.random.chance(10));
+        if paused {
+            trainee = self.defer(&trainee)?;
+        }
+        if paused && fate != State::Deferred && !(fate == State::Withdrawn && self.random.chance(50)) {
+            let day = self.day_after(trainee.defer_date);
+            trainee.reinstate_date = Some(day);
+            let back_at = self.after(&trainee, day);
+            event(&mut trainee, Action::Reinstate, back_at)?;
+        }
+        match fate {
+            State::Draft | State::SubmittedForTrn | State::TrnReceived | State::Deferred => {}
+            State::Withdrawn => trainee = self.withdraw(&trainee)?,
+            State::RecommendedForAward => trainee = self.recommend(&trainee)?,
+            State::Awarded => {
+                trainee = self.recommend(&trainee)?;
+                let awarded_at = self.after(&trainee, self.day_after(trainee.outcome_date));
+                trainee.awarded_at = Some(awarded_at);
+                event(&mut trainee, Action::Award, awarded_at)?;
+            }
+        }
+        Ok(trainee)
+    }
+
+    fn defer(&self, trainee: &Trainee) -> Result<Trainee, Vec<Problem>> {
+        let day = self.day_of_training();
+        let changes = DeferralChanges {
+            defer_date: Change::Set(day),
+            defer_reason: asked(self.random.chance(80).then(|| self.random.one_of(DEFERRAL_REASONS).to_owned())),
+        };
+        let now = self.after(trainee, day);
+        decide::defer(trainee, Sent::of(changes), self.rules, self.context, now).map(|decision| decision.record)
+    }
+
+    fn withdraw(&self, trainee: &Trainee) -> Result<Trainee, Vec<Problem>> {
+        let day = self.day_after(trainee.defer_date.or(trainee.itt_start_date));
+        let trigger = self.random.pick(TRIGGERS).copied().unwrap_or_default();
+        let mut listed: Vec<_> =
+            self.context.lists.withdrawal_reasons().iter().filter(|reason| reason.trigger == trigger).collect();
+        let mut reasons = Vec::new();
+        for _ in 0..1 + self.random.below(2) {
+            reasons.push(listed.swap_remove(self.random.below(listed.len())));
+        }
+        let words = || self.random.one_of(WITHDRAWAL_WORDS).to_owned();
+        let changes = WithdrawalChanges {
+            withdrawal_date: Change::Set(day),
+            trigger: Change::Set(trigger.to_owned()),
+            future_interest: asked(self.random.pick(FUTURE_INTERESTS).map(|word| (*word).to_owned())),
+            another_reason: asked(reasons.iter().any(|reason| reason.requires_another_reason).then(words)),
+            safeguarding_concern_reasons: asked(
+                reasons.iter().any(|reason| reason.requires_safeguarding_concern_reasons).then(words),
+            ),
+            reasons: Change::Set(reasons.into_iter().map(|reason| reason.code.clone()).collect()),
+        };
+        let now = self.after(trainee, day);
+        decide::withdraw(trainee, Sent::of(changes), self.rules, self.context, now).map(|decision| decision.record)
+    }
+
+    fn recommend(&self, trainee: &Trainee) -> Result<Trainee, Vec<Problem>> {
+        let day = self.day_after(trainee.reinstate_date.or(trainee.itt_start_date));
+        let changes = RecommendationChanges { qts_standards_met_date: Change::Set(day) };
+        let now = self.after(trainee, day);
+        decide::recommend(trainee, Sent::of(changes), self.rules, self.context, now).map(|decision| decision.record)
+    }
+
+    /// A day of the training that has come; before it starts, its first day.
+    fn day_of_training(&self) -> NaiveDate {
+        self.day_after(Some(self.course.start))
+    }
+
+    /// A day from the given one to the end of the training or to today.
+    fn day_after(&self, day: Option<NaiveDate>) -> NaiveDate {
+        let last = self.course.end.min(self.context.today);
+        self.random.day(day.unwrap_or(self.course.start), last)
+    }
+
+    /// A moment on the day, if that is past and the trainee's last change before it; else a little
+    /// later than that change.
+    fn after(&self, trainee: &Trainee, day: NaiveDate) -> Moment {
+        let moment = self.moment_on(day);
+        match trainee.updated_at {
+            Some(last) if moment <= last => last + TimeDelta::milliseconds(1 + self.random.below(600_000) as i64),
+            Some(_) | None => moment,
+        }
+    }
+
+    /// A moment within office hours of the day, or of yesterday where the day has not passed.
+    fn moment_on(&self, day: NaiveDate) -> Moment {
+        let yesterday = self.context.today.pred_opt().unwrap_or(self.context.today);
+        let below = |bound| u32::try_from(self.random.below(bound)).unwrap_or_default();
+        let time = NaiveTime::from_hms_milli_opt(8 + below(10), below(60), below(60), below(1000));
+        day.min(yesterday).and_time(time.unwrap_or_default()).and_utc()
+    }
+}
+
+/// What the registry or an operator does.
+fn event(trainee: &mut Trainee, action: Action, at: Moment) -> Result<(), Vec<Problem>> {
+    let state = trainee.state.unwrap_or(State::Draft);
+    let after = next(state, action, trainee.trn.is_some()).map_err(|error| {
+        vec![Problem::at(TraineeField::state, ProblemKind::Transition { action, state: error.state })]
+    })?;
+    trainee.state = Some(after);
+    trainee.updated_at = Some(at);
+    Ok(())
+}

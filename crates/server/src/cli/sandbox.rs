@@ -1,0 +1,42 @@
+//! Commands for a register in which things are tried out.
+
+use clap::Subcommand;
+use indicatif::{ProgressBar, ProgressStyle};
+use storage::error::StorageError;
+
+use super::{CommandError, Database};
+use crate::seed::sow;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum SandboxCommand {
+    /// Add invented trainees to a provider, on all routes, in several academic cycles and in all states
+    Seed {
+        #[command(flatten)]
+        database: Database,
+        /// UKPRN of the provider
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_PROVIDER")]
+        provider: String,
+        /// How many trainees to add
+        #[arg(long, value_name = "N", env = "REGISTER_TRAINEES")]
+        trainees: usize,
+        /// The same seed gives the same trainees on the same day; one that was used here before is refused
+        #[arg(long, value_name = "S", env = "REGISTER_SEED", default_value_t = 1)]
+        seed: u64,
+    },
+}
+
+impl SandboxCommand {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let Self::Seed { database, provider, trainees, seed } = self;
+        let store = database.open()?;
+        store.write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
+        let bar = ProgressBar::new(trainees as u64);
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left") {
+            bar.set_style(style);
+        }
+        sow(&store, &provider, trainees, seed, |written| bar.set_position(written as u64))?;
+        bar.finish_and_clear();
+        eprintln!("added {trainees} invented trainees to provider {provider}");
+        Ok(())
+    }
+}
