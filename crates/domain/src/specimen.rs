@@ -2,14 +2,14 @@
 //!
 //! They serve the proofs of what holds for every record, and registers that are filled for trying
 //! things out. A specimen is made as a real record is: a request for it goes through
-//! [`decide::create`](crate::decide::create), under rules and terms that the caller gives, and then
-//! through the transitions to its state; only what the registry and the operators do is written down
-//! directly. It satisfies the rules of every version by its making, and takes whatever routes and
-//! age ranges the terms accept: under terms that accept a route which no version takes any more, there are
-//! records on it too.
+//! [`decide::create`], under rules and terms that the caller gives, and then through the
+//! transitions to its state; only what the registry and the operators do is written down directly.
+//! It satisfies the rules of every version by its making, and takes whatever routes and age ranges
+//! the terms accept: terms that accept all codes give records on routes too that no request takes
+//! any more.
 //!
-//! Nobody in it exists: names come from short lists, addresses are those kept for examples. It knows
-//! neither clock nor chance: the same seed on the same day gives the same records.
+//! Nobody in it exists: names come from short lists, addresses are those kept for examples. It
+//! knows neither clock nor chance: the same seed on the same day gives the same records.
 
 use crate::candidate::Sent;
 use crate::decide::{self, Origin};
@@ -63,20 +63,15 @@ impl<'a> Specimens<'a> {
         };
         let fate = life::fate(random, context, &course);
         let mut changes = TraineeChanges::default();
-        person::describe(
-            &mut changes,
-            random,
-            context.lists,
-            course.is_undergraduate(),
-            course.start.min(context.today),
-            self.made,
-        );
+        let known_from = course.start.min(context.today);
+        let birth = person::birth(random, course.is_undergraduate(), known_from);
+        person::describe(&mut changes, random, context.lists, birth, known_from, self.made);
         course.describe(&mut changes, random, context);
         money::describe(&mut changes, random, context, &course);
         let least = if life::needs_award(fate) { course.facts.min_placements as usize } else { 0 };
         changes.placements = experience::placements(random, context, least);
         let least = usize::from(life::needs_award(fate) && course.facts.degree_required);
-        changes.degrees = experience::degrees(random, context, &course, least);
+        changes.degrees = experience::degrees(random, context, &course, birth, least);
 
         let life = Life { random, rules: self.rules, context, course: &course };
         let next_id = || Some(random.identifier());

@@ -1,6 +1,6 @@
 //! What an invented trainee has behind them: degrees, and placements in schools.
 
-use chrono::Datelike as _;
+use chrono::{Datelike as _, NaiveDate};
 
 use super::course::{Course, abroad};
 use super::random::Random;
@@ -16,6 +16,10 @@ use crate::value::Year;
 
 /// The most placements and the most degrees of one trainee.
 const MOST: usize = 3;
+/// The age at which people graduate at the earliest, in years.
+const YOUNGEST_GRADUATE_YEARS: i32 = 20;
+/// How long before the training the last degree was awarded at most, in years.
+const MOST_YEARS_BACK: usize = 8;
 
 /// Placements, at least so many.
 pub(super) fn placements(random: &Random, context: &Context<'_>, least: usize) -> Vec<Sent<Placement>> {
@@ -43,12 +47,21 @@ fn placement(random: &Random, context: &Context<'_>) -> PlacementChanges {
 }
 
 /// Degrees, at least so many; no two are of the same year, so none repeats another.
-pub(super) fn degrees(random: &Random, context: &Context<'_>, course: &Course<'_>, least: usize) -> Vec<Sent<Degree>> {
+pub(super) fn degrees(
+    random: &Random,
+    context: &Context<'_>,
+    course: &Course<'_>,
+    birth: NaiveDate,
+    least: usize,
+) -> Vec<Sent<Degree>> {
     let usual = if course.is_undergraduate() { usize::from(random.chance(10)) } else { 1 + random.below(MOST) };
     let count = if random.chance(10) { least } else { usual.max(least) };
-    let mut year = i64::from(course.start.year()) - random.below(8) as i64;
+    let earliest = birth.year() + YOUNGEST_GRADUATE_YEARS;
+    let latest = course.start.year();
+    let back = usize::try_from(latest - earliest).unwrap_or_default().min(MOST_YEARS_BACK);
+    let mut year = i64::from(latest) - random.below(back + 1) as i64;
     let mut degrees = Vec::with_capacity(count);
-    for _ in 0..count {
+    while degrees.len() < count && (degrees.len() < least || year >= i64::from(earliest)) {
         degrees.push(Sent::of(degree(random, context, Year(year))));
         year -= 1 + random.below(3) as i64;
     }

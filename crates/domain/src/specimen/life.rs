@@ -19,6 +19,8 @@ const DEFERRAL_REASONS: [&str; 5] =
     ["Parental leave", "Ill health", "Caring for a relative", "Visa delayed", "Awaiting a placement"];
 const WITHDRAWAL_WORDS: [&str; 3] =
     ["Moved abroad with the family", "Took up another post", "Could not combine it with other duties"];
+/// The days before the end of a training in which trainees meet the standards.
+const LAST_DAYS: u64 = 90;
 /// Digits of a teacher reference number.
 const TRN_DIGITS: usize = 7;
 
@@ -26,6 +28,7 @@ const TRN_DIGITS: usize = 7;
 pub(super) fn fate(random: &Random, context: &Context<'_>, course: &Course<'_>) -> State {
     let started = course.start < context.today;
     let ended = course.end < context.today;
+    let nearly = near_end(course) <= context.today;
     let awardable = course.school.is_some() || !course.facts.employing_school_required_for_award;
     let state = match (started, ended) {
         (false, _) => {
@@ -52,7 +55,12 @@ pub(super) fn fate(random: &Random, context: &Context<'_>, course: &Course<'_>) 
             State::Withdrawn,
         ]),
     };
-    if needs_award(state) && !awardable { State::TrnReceived } else { state }
+    if needs_award(state) && !(awardable && nearly) { State::TrnReceived } else { state }
+}
+
+/// The day from which the standards can be met.
+fn near_end(course: &Course<'_>) -> NaiveDate {
+    course.end.checked_sub_days(Days::new(LAST_DAYS)).unwrap_or(course.end).max(course.start)
 }
 
 /// Whether the state asks for what the award needs.
@@ -156,7 +164,7 @@ impl Life<'_> {
     }
 
     fn recommend(&self, trainee: &Trainee) -> Result<Trainee, Vec<Problem>> {
-        let day = self.day_after(trainee.reinstate_date.or(trainee.itt_start_date));
+        let day = self.day_after(trainee.reinstate_date.max(Some(near_end(self.course))));
         let changes = RecommendationChanges { qts_standards_met_date: Change::Set(day) };
         let now = self.after(trainee, day);
         decide::recommend(trainee, Sent::of(changes), self.rules, self.context, now).map(|decision| decision.record)

@@ -63,9 +63,14 @@ pub(super) fn email(random: &Random, given: &str, family: &str, number: u64) -> 
     format!("{name}.{number}@{host}")
 }
 
-/// The unmarked Latin letters of a name, in lower case.
+/// The Latin letters of a name without their marks, in lower case.
 fn ascii(name: &str) -> String {
-    name.nfkd().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+    let unmarked = name.nfkd().map(|letter| match letter {
+        'Ł' | 'ł' => 'l',
+        'Ø' | 'ø' => 'o',
+        other => other.to_ascii_lowercase(),
+    });
+    unmarked.filter(char::is_ascii_alphanumeric).collect()
 }
 
 #[cfg(test)]
@@ -76,6 +81,7 @@ mod tests {
     fn an_address_is_made_of_any_name() {
         let random = Random::new(1);
         assert!(email(&random, "Zoë", "O'Neill", 7).starts_with("zoe.oneill.7@example."));
+        assert!(email(&random, "Łukasz", "Wójcik", 7).starts_with("lukasz.wojcik.7@example."));
         assert!(email(&random, "Νίκος", "Smith-Jones", 8).starts_with("smithjones.8@example."));
         assert!(email(&random, "Νίκος", "李", 9).starts_with("trainee.9@example."));
     }

@@ -13,7 +13,7 @@ pub(super) fn describe(
     changes: &mut TraineeChanges,
     random: &Random,
     lists: &Lists,
-    undergraduate: bool,
+    birth: NaiveDate,
     start: NaiveDate,
     number: u64,
 ) {
@@ -23,7 +23,7 @@ pub(super) fn describe(
     changes.last_name = Change::Set(family.to_owned());
     changes.previous_last_name = asked(random.chance(10).then(|| names::family(random).to_owned()));
     changes.email = Change::Set(names::email(random, given, family, number));
-    changes.date_of_birth = Change::Set(birth(random, undergraduate, start));
+    changes.date_of_birth = Change::Set(birth);
     changes.sex = Change::Set(random.one_of(["10", "10", "10", "11", "11", "12", "96", "99"]).to_owned());
     let nationality = if random.chance(75) { Some("GB") } else { code(random, lists, List::Nationality) };
     changes.nationality = asked(random.chance(90).then_some(nationality).flatten().map(str::to_owned));
@@ -38,7 +38,7 @@ pub(super) fn describe(
 }
 
 /// A day on which the person was born: they come of age before the training starts.
-fn birth(random: &Random, undergraduate: bool, start: NaiveDate) -> NaiveDate {
+pub(super) fn birth(random: &Random, undergraduate: bool, start: NaiveDate) -> NaiveDate {
     let (youngest, oldest) = match (undergraduate, random.chance(80)) {
         (true, true) => (18, 22),
         (true, false) => (22, 45),

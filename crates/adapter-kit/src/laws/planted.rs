@@ -1,0 +1,82 @@
+//! A small sound version, and versions that differ from it in one fault each, on which the laws are
+//! tried themselves.
+
+use domain::rules::{Rule, Rules, course, dates, required};
+use domain::{
+    Deferral, DeferralField, Degree, DegreeField, Placement, PlacementField, Recommendation, RecommendationField,
+    Terms, Trainee, TraineeField, Withdrawal, WithdrawalField,
+};
+
+use super::sample::ADJUSTMENTS;
+use super::{Broken, Sample};
+use crate::version::{AllInputs, ApiVersion, Endpoints, Publication, Shapes, Status, Words, date};
+use crate::{Inputs, Label, Shape, Versions, inputs, shape};
+
+/// A version that can see a few fields, and calls some of them otherwise.
+pub(super) const SOUND: ApiVersion = ApiVersion {
+    label: Label::release(2001, 0),
+    publication: Publication {
+        since: date(2001, 1, 1),
+        status: Status::Released,
+        deprecated_on: None,
+        sunset_on: None,
+    },
+    shapes: Shapes {
+        trainee: TRAINEE,
+        placement: shape! { Placement, PlacementField: placement_id, urn, name, postcode, school_id },
+        placement_nested: shape! { Placement, PlacementField: urn, name, postcode },
+        degree: DEGREE,
+    },
+    inputs: AllInputs {
+        trainee: TRAINEE_INPUTS,
+        placement: inputs! { Placement, PlacementField: urn, name, postcode },
+        degree: inputs! { Degree, DegreeField:
+            uk_degree, non_uk_degree, topic = subject, institution, graduation_year, grade, other_grade, country,
+        },
+        withdrawal: inputs! { Withdrawal, WithdrawalField:
+            left_on = withdrawal_date, trigger, future_interest, reasons, another_reason,
+            safeguarding_concern_reasons,
+        },
+        deferral: inputs! { Deferral, DeferralField: defer_date, defer_reason },
+        recommendation: inputs! { Recommendation, RecommendationField: qts_standards_met_date },
+    },
+    rules: Rules { trainee: SOUND_RULES, ..ADJUSTMENTS },
+    terms: Terms { accepted: &[], exception_years: &[] },
+    endpoints: Endpoints { available: &[], deprecated: &[] },
+    words: Words { training_partner: "partner" },
+    notes: &[],
+};
+
+const TRAINEE: Shape<Trainee> = shape! { Trainee, TraineeField:
+    trainee_id, given_names = first_names, last_name, email, date_of_birth, disability1, disability2, disability3 when_set,
+    training_route, course_subject_1, course_age_range, itt_start_date, itt_end_date, trainee_start_date,
+    course_education_phase, state, withdrawn_on = withdrawal_date, created_at, placements, degrees,
+};
+
+const TRAINEE_INPUTS: Inputs<Trainee> = inputs! { Trainee, TraineeField:
+    given_names = first_names, last_name, email, date_of_birth, disability1, disability2, disability3, training_route,
+    course_subject_1, course_age_range, itt_start_date, itt_end_date, trainee_start_date,
+    schools = placements, awards = degrees,
+};
+
+const DEGREE: Shape<Degree> = shape! { Degree, DegreeField:
+    degree_id, uk_degree, non_uk_degree, topic = subject, institution, graduation_year, grade, other_grade, country,
+};
+
+const SOUND_RULES: &[Rule<Trainee>] =
+    &[dates::START_AS_PLANNED, course::IQTS_COUNTRY_LEAVES, dates::END_AFTER_START, required::FIRST_NAMES];
+
+/// The day on which everything happens.
+pub(super) const TODAY: chrono::NaiveDate = date(2026, 3, 25);
+
+/// The law's verdict on a version, beside a sound one.
+pub(super) fn try_on(law: fn(&Versions, &Sample) -> Result<(), Broken>, version: ApiVersion) -> Result<(), Broken> {
+    let other = ApiVersion { label: Label::release(2002, 0), ..SOUND };
+    let versions = Versions::new(&[Box::leak(Box::new(version)), Box::leak(Box::new(other))]);
+    law(&versions, &Sample::new(5, 80, TODAY).unwrap())
+}
+
+/// A sound version with other rules on trainees.
+pub(super) const fn with_rules(rules: &'static [Rule<Trainee>]) -> ApiVersion {
+    ApiVersion { rules: Rules { trainee: rules, ..ADJUSTMENTS }, ..SOUND }
+}
