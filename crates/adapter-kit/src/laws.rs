@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 use crate::compose::{Data, Request};
 use crate::label::Label;
-use crate::read::{Nest, Reader, UnknownNames};
+use crate::read::{Nest, NestedLists, Reader, UnknownNames};
 use crate::version::{ApiVersion, Wire};
 use crate::versions::{Served, Versions};
 
@@ -133,7 +133,7 @@ impl<'a> Case<'a> {
     fn read<R: Nest>(self, data: &impl Serialize, unknown: UnknownNames) -> Result<Sent<R>, Broken> {
         let written = serde_json::to_vec(&Data { data });
         let body = written.or_else(|error| self.broken(R::NAME, format!("cannot be written: {error}")))?;
-        let reader = Reader { served: self.served, unknown };
+        let reader = Reader { served: self.served, unknown, nested: NestedLists::Read };
         reader.read(&body).or_else(|error| self.broken(R::NAME, format!("cannot be read: {error}")))
     }
 

@@ -71,6 +71,7 @@ pub fn words(version: &ApiVersion, lists: &Lists, kind: &ProblemKind) -> String 
     let name = |other: &Field| field(version, *other);
     let route = |code: &str| lists.entry(domain::List::TrainingRoute, code).map_or(code.to_owned(), |r| r.name.clone());
     match kind {
+        ProblemKind::UseEndpoint => "is not changed here; use the endpoints of its records".to_owned(),
         ProblemKind::Blank => "cannot be blank".to_owned(),
         ProblemKind::NoData => "must be an object with at least one field".to_owned(),
         ProblemKind::Mistyped { expected } => format!("is invalid: it must be {}", expected_words(*expected)),
@@ -140,7 +141,9 @@ pub fn words(version: &ApiVersion, lists: &Lists, kind: &ProblemKind) -> String 
             academic(*year)
         ),
         ProblemKind::InitiativeNotInYear { initiative, year } => {
-            format!("{initiative} is not available in {}", academic(*year))
+            let entry = lists.entry(domain::List::TrainingInitiative, initiative);
+            let name = entry.map_or(String::new(), |entry| format!(" ({})", entry.name));
+            format!("{initiative}{name} is not available in {}", academic(*year))
         }
         ProblemKind::RepeatsPosition { position } => format!("repeats item {}", position + 1),
         ProblemKind::WrongReasons { reasons, accepted } => {
@@ -187,7 +190,7 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
                 None => format!("unknown field {at}"),
             }
         }
-        NoticeKind::UseEndpoint => format!("{at} is ignored on update; use the endpoints of its records"),
+        NoticeKind::UseEndpoint => format!("{at} is not changed here; use the endpoints of its records"),
         NoticeKind::NoMatch => format!("{at} is ignored: group and background match no ethnicity"),
         NoticeKind::HeldBySchool => format!("{at} is ignored: it is that of the school with the URN"),
         NoticeKind::FellAway { code } => format!("{at} {code} is left out: another subject had to come first"),

@@ -35,6 +35,16 @@ pub enum UnknownNames {
     Refuse,
 }
 
+/// What becomes of nested lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NestedLists {
+    /// They are read: their records are made together with the one that holds them.
+    #[default]
+    Read,
+    /// They are names that mean nothing here: their records have endpoints of their own.
+    PassOver,
+}
+
 /// A body that is not JSON, or nested too deeply. Its text says where, and nothing of the content.
 #[derive(Debug)]
 pub struct Malformed(serde_json::Error);
@@ -58,6 +68,8 @@ pub struct Reader<'a> {
     pub served: &'a Served,
     /// What becomes of names that nobody knows.
     pub unknown: UnknownNames,
+    /// What becomes of nested lists.
+    pub nested: NestedLists,
 }
 
 impl Reader<'_> {

@@ -22,21 +22,24 @@ pub(crate) const PRIMARY_SUBJECT_FIRST: Rule<Trainee> = Rule {
 };
 
 fn primary_subject_first(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
+    let sent = SUBJECTS.map(|field| candidate.touches(&[field]));
     let trainee = &mut candidate.record;
-    if !has_primary_ages(trainee, context.lists) || is_early_years(trainee, context.lists) {
+    let primary = has_primary_ages(trainee, context.lists) && !is_early_years(trainee, context.lists);
+    // A course without a first subject is for the rule that demands one.
+    if !primary || trainee.course_subject_1.is_none() {
         return;
     }
-    // A course without a first subject is for the rule that demands one.
-    let Some(first) = trainee.course_subject_1.take() else { return };
-    let sent = [Some(first), trainee.course_subject_2.take(), trainee.course_subject_3.take()];
-    let mut others = sent.into_iter().flatten().filter(|subject| subject != PRIMARY_SUBJECT_CODE);
-    trainee.course_subject_1 = Some(PRIMARY_SUBJECT_CODE.to_owned());
-    trainee.course_subject_2 = others.next();
-    trainee.course_subject_3 = others.next();
-    let left_out = others.next();
-    for field in SUBJECTS {
-        candidate.touch(field);
+    let held = [&mut trainee.course_subject_1, &mut trainee.course_subject_2, &mut trainee.course_subject_3];
+    let mut subjects = Vec::new();
+    for (subject, sent) in held.map(Option::take).into_iter().zip(sent) {
+        // One that was held already may have been moved there before, and does not come again.
+        subjects.extend(subject.filter(|subject| sent || !subjects.contains(subject)));
     }
+    let mut others = subjects.into_iter().filter(|subject| subject != PRIMARY_SUBJECT_CODE);
+    trainee.course_subject_1 = Some(PRIMARY_SUBJECT_CODE.to_owned());
+    (trainee.course_subject_2, trainee.course_subject_3) = (others.next(), others.next());
+    let left_out = others.next();
+    SUBJECTS.map(|field| candidate.touch(field));
     if let Some(code) = left_out {
         candidate.notice(TraineeField::course_subject_3, NoticeKind::FellAway { code });
     }

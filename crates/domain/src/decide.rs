@@ -6,7 +6,7 @@
 use crate::candidate::{Candidate, Sent};
 use crate::dictionary::Record;
 use crate::lifecycle::{Action, State};
-use crate::problem::{Notice, NoticeKind, Path, Problem, ProblemKind};
+use crate::problem::{Notice, Problem, ProblemKind};
 use crate::rules::{Context, Rule, Rules, judge};
 use crate::trainee::{Trainee, TraineeField};
 use crate::value::Moment;
@@ -83,27 +83,18 @@ pub fn create(
     Ok(Decision { record: trainee, changed: true, notices: own })
 }
 
-/// A trainee with the changes merged into it (contract, section 4.14). Nested lists have endpoints
-/// of their own and are left alone.
+/// A trainee with the changes merged into it (contract, section 4.14). Nested records are left alone.
 ///
 /// # Errors
 ///
 /// All problems of the merged record that a field of the request has a part in.
 pub fn update(
     stored: &Trainee,
-    mut sent: Sent<Trainee>,
+    sent: Sent<Trainee>,
     rules: &Rules,
     context: &Context<'_>,
     now: Moment,
 ) -> Result<Decision<Trainee>, Vec<Problem>> {
-    for (list, given) in [
-        (TraineeField::placements, !std::mem::take(&mut sent.changes.placements).is_empty()),
-        (TraineeField::degrees, !std::mem::take(&mut sent.changes.degrees).is_empty()),
-    ] {
-        if given {
-            sent.notices.push(Notice { at: Path::List(list), kind: NoticeKind::UseEndpoint });
-        }
-    }
     let mut decision = judged((), Some(stored), sent, rules.trainee, context)?;
     if decision.changed {
         decision.record.updated_at = Some(now);

@@ -130,6 +130,8 @@ impl Problem {
 /// The ways in which a request can be wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProblemKind {
+    /// The nested list is not read here, and the client asked for such names to be refused.
+    UseEndpoint,
     /// A value must be there and is not.
     Blank,
     /// `data` is missing, or not an object with at least one key.
@@ -303,7 +305,7 @@ pub enum ProblemKind {
     },
     /// The initiative was not available in the year.
     InitiativeNotInYear {
-        /// The initiative.
+        /// The code of the initiative.
         initiative: String,
         /// The academic year, by its first calendar year.
         year: i32,

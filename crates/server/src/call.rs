@@ -3,7 +3,7 @@
 use actix_web::HttpRequest;
 use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap};
 use actix_web::web::{Bytes, BytesMut, Payload};
-use adapter_kit::read::{Nest, Reader, UnknownNames};
+use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames};
 use adapter_kit::{ApiVersion, Served};
 use domain::{Lists, Sent};
 use futures_util::StreamExt as _;
@@ -93,14 +93,27 @@ impl Call {
         &self.query
     }
 
-    /// Reads the body.
+    /// Reads the body of a request that makes or moves a record, nested lists included.
     ///
     /// # Errors
     ///
     /// Why the body cannot be used at all. What is wrong with its content is in the result.
     pub fn read<R: Nest>(&mut self) -> Result<Sent<R>, Failure> {
+        self.read_with(NestedLists::Read)
+    }
+
+    /// Reads the body of a request that changes a record, whose nested records have endpoints of their own.
+    ///
+    /// # Errors
+    ///
+    /// As [`Call::read`].
+    pub fn read_changes<R: Nest>(&mut self) -> Result<Sent<R>, Failure> {
+        self.read_with(NestedLists::PassOver)
+    }
+
+    fn read_with<R: Nest>(&mut self, nested: NestedLists) -> Result<Sent<R>, Failure> {
         let body = std::mem::replace(&mut self.body, Ok(Bytes::new()))?;
-        Reader { served: self.served, unknown: self.unknown }.read(&body).map_err(Failure::Malformed)
+        Reader { served: self.served, unknown: self.unknown, nested }.read(&body).map_err(Failure::Malformed)
     }
 }
 

@@ -26,7 +26,7 @@ pub(super) const ADJUSTMENTS: Rules = Rules {
         organisation::EMPLOYING_SCHOOL,
     ],
     placement: &[placement::SCHOOL],
-    degree: &[degree::KIND],
+    degree: &[degree::KIND, degree::GRADE_RECORDED],
     withdrawal: &[withdrawal::REASONS_ONCE],
     deferral: &[],
     recommendation: &[],

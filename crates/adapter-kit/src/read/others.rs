@@ -19,6 +19,7 @@ pub(super) struct Others {
     seen: HashSet<String>,
     repeated: Vec<String>,
     unknown: Vec<(String, Option<&'static str>)>,
+    lists: Vec<String>,
 }
 
 impl Others {
@@ -37,17 +38,25 @@ impl Others {
         }
     }
 
+    /// Remembers a nested list that means nothing here.
+    pub(super) fn keep_list(&mut self, key: &str) {
+        self.lists.push(key.to_owned());
+    }
+
     pub(super) fn report<R: Wire>(self, sent: &mut Sent<R>, unknown: UnknownNames) {
         for key in self.repeated {
             sent.problems.push(Problem::at(Path::Key(key), ProblemKind::RepeatedKey));
         }
-        for (key, nearest) in self.unknown {
+        let lists = self.lists.into_iter().map(|key| (key, NoticeKind::UseEndpoint, ProblemKind::UseEndpoint));
+        let unknown_names = self
+            .unknown
+            .into_iter()
+            .map(|(key, nearest)| (key, NoticeKind::UnknownName { nearest }, ProblemKind::UnknownName { nearest }));
+        for (key, notice, problem) in lists.chain(unknown_names) {
             let at = Path::Key(key);
             match unknown {
-                UnknownNames::Tell => sent.notices.push(Notice { at, kind: NoticeKind::UnknownName { nearest } }),
-                UnknownNames::Refuse => {
-                    sent.problems.push(Problem { at, kind: ProblemKind::UnknownName { nearest } });
-                }
+                UnknownNames::Tell => sent.notices.push(Notice { at, kind: notice }),
+                UnknownNames::Refuse => sent.problems.push(Problem { at, kind: problem }),
             }
         }
     }

@@ -13,7 +13,7 @@ use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use super::lists::{Records, Words};
 use super::others::{Others, nearest};
 use super::token::{Key, Token, TokenAt, ask, refuse, single_values_are};
-use super::{Reader, without_data};
+use super::{NestedLists, Reader, without_data};
 use crate::version::Wire;
 
 /// Depth of the value of `data`, of a nested list, and of a record in it.
@@ -170,11 +170,14 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
             empty = false;
             let other_name = || foreign_names.iter().find(|(name, _)| *name == key).map(|(_, field)| *field);
             if let Some(field) = inputs.field(&key) {
-                if seen.insert(field) {
-                    read_field(&mut sent, field, &mut object, self.reader)?;
-                } else {
+                if !seen.insert(field) {
                     object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
                     refuse(&mut sent, field, ProblemKind::RepeatedKey);
+                } else if field.info().kind == Kind::Records && self.reader.nested == NestedLists::PassOver {
+                    object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
+                    others.keep_list(&key);
+                } else {
+                    read_field(&mut sent, field, &mut object, self.reader)?;
                 }
             } else if let Some(field) = other_name() {
                 let token = object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;

@@ -24,15 +24,17 @@ pub const KIND: Rule<Degree> = Rule {
     demands: "an institution, a UK degree type or a UK country makes the degree one of the United Kingdom, which has no \
               country; another country or degree type makes it one of that country, which has no institution",
     section: "2.3",
-    reads: &[
-        DegreeField::institution,
-        DegreeField::country,
-        DegreeField::uk_degree,
-        DegreeField::non_uk_degree,
-        DegreeField::grade,
-        DegreeField::other_grade,
-    ],
+    reads: &[DegreeField::institution, DegreeField::country, DegreeField::uk_degree, DegreeField::non_uk_degree],
     run: Run::Adjust(kind),
+};
+
+/// Some grades are recorded as others.
+pub const GRADE_RECORDED: Rule<Degree> = Rule {
+    name: "degree_grade_recorded",
+    demands: "09 is recorded as 14, and another grade in words only where the grade says that it is another, which none does",
+    section: "2.3",
+    reads: &[DegreeField::grade, DegreeField::other_grade],
+    run: Run::Adjust(grade_recorded),
 };
 
 /// A degree has a subject.
@@ -110,13 +112,16 @@ fn kind(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
         degree.institution = None;
         degree.uk_degree = None;
     }
-    degree.grade = degree.grade.take().map(|code| recorded_as(code, GRADE_RECORDED_AS));
-    // No grade of the list means "other", so nothing can be kept here.
-    degree.other_grade = None;
     // The kind decides what else must be there.
     if candidate.stored().is_some_and(|stored| stored.is_uk() != is_uk) {
         candidate.touch(DegreeField::country);
     }
+}
+
+fn grade_recorded(candidate: &mut Candidate<Degree>, _: &Context<'_>) {
+    let degree = &mut candidate.record;
+    degree.grade = degree.grade.take().map(|code| recorded_as(code, GRADE_RECORDED_AS));
+    degree.other_grade = None;
 }
 
 /// What is sent decides, the institution first; what is not sent leaves a degree what it was.
@@ -153,7 +158,7 @@ fn graduation_year_bounds(candidate: &Candidate<Degree>, context: &Context<'_>) 
 
 fn country(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
     match &candidate.record.country {
-        Some(code) if !context.lists.contains(List::Country, code) => found(
+        Some(code) if !is_uk(candidate, context) && !context.lists.contains(List::Country, code) => found(
             DegreeField::country,
             ProblemKind::UnknownCode {
                 value: code.clone(),
@@ -164,17 +169,17 @@ fn country(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
     }
 }
 
-fn uk_degree(candidate: &Candidate<Degree>, _: &Context<'_>) -> Findings {
-    let missing = candidate.record.is_uk() && candidate.record.uk_degree.is_none();
+fn uk_degree(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
+    let missing = is_uk(candidate, context) && candidate.record.uk_degree.is_none();
     found_if(missing, DegreeField::uk_degree, || ProblemKind::Blank)
 }
 
-fn non_uk_degree(candidate: &Candidate<Degree>, _: &Context<'_>) -> Findings {
-    let missing = !candidate.record.is_uk() && candidate.record.non_uk_degree.is_none();
+fn non_uk_degree(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
+    let missing = !is_uk(candidate, context) && candidate.record.non_uk_degree.is_none();
     found_if(missing, DegreeField::non_uk_degree, || ProblemKind::Blank)
 }
 
-fn grade(candidate: &Candidate<Degree>, _: &Context<'_>) -> Findings {
-    let missing = candidate.record.is_uk() && candidate.record.grade.is_none();
+fn grade(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
+    let missing = is_uk(candidate, context) && candidate.record.grade.is_none();
     found_if(missing, DegreeField::grade, || ProblemKind::Blank)
 }

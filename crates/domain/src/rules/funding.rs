@@ -136,7 +136,7 @@ fn in_year(candidate: &Candidate<Trainee>, context: &Context<'_>, code: Option<&
     };
     let year = year_of(&candidate.record, context);
     if entry.start_year.is_some_and(|first| year < first) || entry.end_year.is_some_and(|last| year > last) {
-        return found(field, ProblemKind::InitiativeNotInYear { initiative: entry.name.clone(), year });
+        return found(field, ProblemKind::InitiativeNotInYear { initiative: entry.code.clone(), year });
     }
     Findings::new()
 }

@@ -19,7 +19,8 @@ pub const URN: Rule<Placement> = Rule {
 /// A known school gives the placement its name and postcode.
 pub const SCHOOL: Rule<Placement> = Rule {
     name: "placement_school",
-    demands: "takes its name and postcode from the school, when its URN is that of a known one",
+    demands: "takes its name and postcode from the school, when its URN is that of a known one, and leaves them behind when \
+              it leaves the school",
     section: "2.2",
     reads: &[PlacementField::urn, PlacementField::name, PlacementField::postcode],
     run: Run::Adjust(school),
@@ -51,7 +52,15 @@ fn urn_form(candidate: &Candidate<Placement>, _: &Context<'_>) -> Findings {
 fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
     let known = candidate.record.urn.as_deref().and_then(|urn| context.organisations.school(urn));
     let Some(school) = known else {
-        candidate.record.school_id = None;
+        // What the placement showed was the school's, and goes with it.
+        if candidate.record.school_id.take().is_some() {
+            if !candidate.present(PlacementField::name) {
+                candidate.record.name = None;
+            }
+            if !candidate.present(PlacementField::postcode) {
+                candidate.record.postcode = None;
+            }
+        }
         return;
     };
     let differs = |sent: &Option<String>, held: Option<&str>| sent.as_deref().is_some_and(|sent| Some(sent) != held);

@@ -42,7 +42,7 @@ pub(super) fn create(session: &mut ProviderSession<'_>, mut call: Call) -> Resul
 
 /// `PUT` and `PATCH /trainees/{trainee_id}`
 pub(super) fn update(session: &mut ProviderSession<'_>, mut call: Call) -> Result<Reply, Failure> {
-    let sent = call.read::<Trainee>()?;
+    let sent = call.read_changes::<Trainee>()?;
     let stored = find_to_change(session, &call)?;
     let version = call.version();
     let sent = with_data(sent)?;
