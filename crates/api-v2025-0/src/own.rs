@@ -39,7 +39,9 @@ fn primary_subject_first(candidate: &mut Candidate<Trainee>, context: &Context<'
     trainee.course_subject_1 = Some(PRIMARY_SUBJECT_CODE.to_owned());
     (trainee.course_subject_2, trainee.course_subject_3) = (others.next(), others.next());
     let left_out = others.next();
-    SUBJECTS.map(|field| candidate.touch(field));
+    for field in SUBJECTS {
+        candidate.touch(field);
+    }
     if let Some(code) = left_out {
         candidate.notice(TraineeField::course_subject_3, NoticeKind::FellAway { code });
     }
