@@ -1,0 +1,18 @@
+//! The register as its clients meet it: over HTTP, through a real listener, with a database and a clock of its own.
+//!
+//! What must hold in every version is stated once and run for each ([`api::every_version`]); what one version writes
+//! and another reads is in [`api::across_versions`]. The tests know the versions through their list, and their names
+//! through their values; only a test that is about one version names it.
+
+#[cfg(test)]
+mod api {
+    mod across_versions;
+    mod courses;
+    mod duplicates;
+    mod every_version;
+    mod names;
+    mod snapshots;
+    mod sources;
+    mod support;
+    mod ten_mistakes;
+}

@@ -1,0 +1,139 @@
+//! The first subject of a primary course, in its three variants.
+
+use domain::TraineeField as F;
+use serde_json::{Value, json};
+
+use super::{early_years, subjects_in, subjects_of, three, with_subjects};
+use crate::api::support::{Body, Register, version};
+
+/// Five to eleven, and three to seven.
+const PRIMARY_RANGES: [&str; 2] = ["13914", "13909"];
+/// Seven to fourteen.
+const MIDDLE_RANGE: &str = "13916";
+
+#[test]
+fn v2025_0_puts_primary_teaching_first_and_keeps_the_order_of_the_others() {
+    let register = Register::start();
+    let api = register.api(version("v2025.0"));
+    for (number, (sent, shown)) in [
+        (vec!["100403"], [json!("100511"), json!("100403"), Value::Null]),
+        (vec!["100511"], [json!("100511"), Value::Null, Value::Null]),
+        (vec!["100403", "100425"], three("100511", "100403", Some("100425"))),
+        (vec!["100403", "100511"], three("100511", "100403", None)),
+        (vec!["100403", "100425", "100511"], three("100511", "100403", Some("100425"))),
+        (vec!["100511", "100403", "100425"], three("100511", "100403", Some("100425"))),
+        (vec!["100403", "100425", "100417"], three("100511", "100403", Some("100425"))),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for range in PRIMARY_RANGES {
+            let body = with_subjects(&api, range, &sent).with(F::last_name, format!("Person {number} of {range}"));
+            let created = api.create(body);
+            assert_eq!(subjects_of(&created), shown, "{sent:?}");
+            created.has(&[(F::course_education_phase, json!("primary"))]);
+        }
+    }
+    let secondary = api.create(with_subjects(&api, MIDDLE_RANGE, &["100403", "100425"]));
+    assert_eq!(subjects_of(&secondary), three("100403", "100425", None));
+}
+
+#[test]
+fn v2025_0_tells_which_subject_falls_away_when_an_update_makes_the_course_primary() {
+    let register = Register::start();
+    let api = register.api(version("v2025.0"));
+    let created = api.create(with_subjects(&api, "13918", &["100403", "100425", "100417"]));
+    let body = Body::new(api.version).with(F::course_age_range, "13914");
+    let reply = api.send("PATCH", &created.path(), body).is(200);
+    let warnings = reply.warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].starts_with("299 - \"") && warnings[0].contains("100417"), "{warnings:?}");
+    let updated = api.shown(&reply);
+    assert_eq!(subjects_of(&updated), three("100511", "100403", Some("100425")));
+    updated.has(&[(F::course_education_phase, json!("primary"))]);
+}
+
+#[test]
+fn v2025_0_orders_the_subjects_of_an_update_and_leaves_them_alone_in_others() {
+    let register = Register::start();
+    let api = register.api(version("v2025.0"));
+    let created = api.create(with_subjects(&api, "13914", &["100511", "100403"]));
+
+    let unrelated = api.update(created.id(), Body::new(api.version).with(F::middle_names, "Maria"));
+    assert_eq!(subjects_of(&unrelated), three("100511", "100403", None));
+
+    let reply = api.send("PUT", &created.path(), subjects_in(Body::new(api.version), &["100425"])).is(200);
+    assert_eq!(reply.warnings(), Vec::<&str>::new());
+    assert_eq!(subjects_of(&api.shown(&reply)), three("100511", "100425", Some("100403")));
+
+    let reply = api.send("PUT", &created.path(), subjects_in(Body::new(api.version), &["100417"])).is(200);
+    assert_eq!(reply.warnings().len(), 1);
+    assert_eq!(subjects_of(&api.shown(&reply)), three("100511", "100417", Some("100425")));
+}
+
+#[test]
+fn v2025_0_still_needs_a_first_subject_on_a_primary_course() {
+    let register = Register::start();
+    let api = register.api(version("v2025.0"));
+    let body = api.example().with(F::course_age_range, "13914").without(F::course_subject_1);
+    api.send("POST", "/trainees", body).problems(&["course_subject_one"]);
+}
+
+#[test]
+fn v2025_0_leaves_the_subjects_of_an_early_years_course_alone() {
+    let register = Register::start();
+    let newest = register.api(version("v2026.1"));
+    let created = newest.create(early_years(&newest, "19"));
+    let api = register.api(version("v2025.0"));
+    let updated = api.update(created.id(), Body::new(api.version).with(F::course_subject_2, "100403"));
+    assert_eq!(subjects_of(&updated), three("100510", "100403", None));
+}
+
+#[test]
+fn v2026_x_refuses_a_primary_course_that_begins_with_another_subject() {
+    for label in ["v2026.0", "v2026.1"] {
+        let register = Register::start();
+        let api = register.api(version(label));
+        for range in PRIMARY_RANGES {
+            for subjects in [vec!["100403"], vec!["100403", "100511"], vec!["100403", "100425", "100511"]] {
+                let reply = api.send("POST", "/trainees", with_subjects(&api, range, &subjects));
+                let message = reply.problems(&["course_subject_1"])[0];
+                assert!(message.contains("100511"), "{message}");
+            }
+        }
+        let created = api.create(with_subjects(&api, "13914", &["100511", "100425", "100403"]));
+        assert_eq!(subjects_of(&created), three("100511", "100425", Some("100403")));
+        let secondary = api.create(with_subjects(&api, MIDDLE_RANGE, &["100403"]).with(F::last_name, "Secondary"));
+
+        let body = Body::new(api.version).with(F::course_age_range, "13914");
+        api.send("PATCH", &secondary.path(), body).problems(&["course_subject_1"]);
+        let body = Body::new(api.version).with(F::course_subject_1, "100417");
+        api.send("PATCH", &created.path(), body).problems(&["course_subject_1"]);
+    }
+}
+
+#[test]
+fn v2026_1_does_not_ask_early_years_courses_for_primary_teaching() {
+    let register = Register::start();
+    let api = register.api(version("v2026.1"));
+    for route in ["17", "18", "19", "20"] {
+        let body = early_years(&api, route).with(F::last_name, format!("Route {route}"));
+        api.create(body).has(&[(F::course_education_phase, json!("early_years"))]);
+    }
+}
+
+#[test]
+fn a_subject_cannot_stand_twice() {
+    crate::api::support::every_version(|api| {
+        let name = |field| api.version.inputs.trainee.name_of(field).unwrap();
+        for (subjects, field) in [
+            (vec!["100403", "100403"], F::course_subject_2),
+            (vec!["100403", "100425", "100403"], F::course_subject_3),
+            (vec!["100403", "100425", "100425"], F::course_subject_3),
+        ] {
+            api.send("POST", "/trainees", with_subjects(api, "13918", &subjects)).problems(&[name(field)]);
+        }
+        let gap = api.example().with(F::course_subject_3, "100425");
+        assert_eq!(subjects_of(&api.create(gap)), [json!("100403"), Value::Null, json!("100425")]);
+    });
+}

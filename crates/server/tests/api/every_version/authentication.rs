@@ -1,0 +1,123 @@
+//! Who may ask: every endpoint needs a token, and every way of not having one looks the same.
+
+use serde_json::json;
+use storage::tokens::Environment;
+
+use crate::api::support::register::{OTHER_UKPRN, UKPRN};
+use crate::api::support::{Api, Request, Response, every_version};
+
+#[track_caller]
+fn is_unauthorized(reply: &Response) {
+    assert_eq!(reply.status, 401, "{:#}", reply.body);
+    assert_eq!(reply.body, json!({ "error": "Unauthorized" }));
+    assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
+}
+
+fn info_with<'a>(api: &Api<'a>, authorization: &str) -> Request<'a> {
+    api.request("GET", "/info").header("Authorization", authorization)
+}
+
+#[test]
+fn every_endpoint_needs_a_token() {
+    every_version(|api| {
+        for endpoint in api.version.endpoints.all() {
+            let path = endpoint.path().replace(['{', '}'], "");
+            let methods: &[&str] = match endpoint.method() {
+                adapter_kit::Method::Get => &["GET"],
+                adapter_kit::Method::Post => &["POST"],
+                adapter_kit::Method::PutOrPatch => &["PUT", "PATCH"],
+                adapter_kit::Method::Delete => &["DELETE"],
+            };
+            for method in methods {
+                is_unauthorized(&api.request(method, &path).without("Authorization").send());
+            }
+        }
+    });
+}
+
+#[test]
+fn a_token_is_accepted_with_its_scheme_in_any_case_and_nothing_else() {
+    every_version(|api| {
+        let token = &api.token;
+        for header in [format!("Bearer {token}"), format!("bearer {token}"), format!("BEARER   {token} ")] {
+            info_with(api, &header).send().is(200);
+        }
+        let digits = token.split_once('_').unwrap().1;
+        for header in [
+            token.clone(),
+            format!("Basic {token}"),
+            format!("Token {token}"),
+            format!("Bearer{token}"),
+            format!("Bearer {digits}"),
+            format!("Bearer {}", token.to_uppercase()),
+            format!("Bearer {token}0"),
+            "Bearer".to_owned(),
+            "Bearer ".to_owned(),
+            String::new(),
+        ] {
+            is_unauthorized(&info_with(api, &header).send());
+        }
+    });
+}
+
+#[test]
+fn an_unknown_token_is_refused() {
+    every_version(|api| is_unauthorized(&info_with(api, &format!("Bearer sandbox_{}", "0".repeat(64))).send()));
+}
+
+#[test]
+fn a_token_of_another_environment_is_refused() {
+    every_version(|api| {
+        let production = api.register.issue_token(UKPRN, Environment::Production, None);
+        is_unauthorized(&info_with(api, &format!("Bearer {production}")).send());
+        let digits = api.token.split_once('_').unwrap().1;
+        is_unauthorized(&info_with(api, &format!("Bearer production_{digits}")).send());
+    });
+}
+
+#[test]
+fn a_revoked_token_is_refused_from_the_next_request_on() {
+    every_version(|api| {
+        info_with(api, &format!("Bearer {}", api.token)).send().is(200);
+        api.register.operate(|session| {
+            let token = session.list_tokens(Some(UKPRN))?.pop().unwrap();
+            session.revoke_token(token.id, "operator")
+        });
+        is_unauthorized(&info_with(api, &format!("Bearer {}", api.token)).send());
+        let another = api.register.issue_token(UKPRN, Environment::Sandbox, None);
+        info_with(api, &format!("Bearer {another}")).send().is(200);
+    });
+}
+
+#[test]
+fn a_token_is_dead_from_the_start_of_the_day_on_which_it_expires() {
+    every_version(|api| {
+        let expires_on = "2026-10-07".parse().ok();
+        let token = api.register.issue_token(UKPRN, Environment::Sandbox, expires_on);
+        let header = format!("Bearer {token}");
+        api.register.clock.set("2026-10-06T23:59:59.999Z");
+        info_with(api, &header).send().is(200);
+        api.register.clock.set("2026-10-07T00:00:00.000Z");
+        is_unauthorized(&info_with(api, &header).send());
+    });
+}
+
+#[test]
+fn the_tokens_of_a_closed_provider_are_refused() {
+    every_version(|api| {
+        let other = api.register.other_provider(api.version);
+        other.get("/info").is(200);
+        api.register.operate(|session| session.close_provider(OTHER_UKPRN));
+        is_unauthorized(&other.get("/info"));
+        api.get("/info").is(200);
+    });
+}
+
+#[test]
+fn a_request_to_write_without_a_token_writes_nothing() {
+    every_version(|api| {
+        is_unauthorized(&api.request("POST", "/trainees").json(api.example()).without("Authorization").send());
+        // The same person can still be registered, so nothing was stored.
+        api.create(api.example());
+    });
+}

@@ -1,0 +1,266 @@
+//! The heartbeat, registering a trainee, and reading the record back.
+
+use domain::{Degree, DegreeField as D, Placement, PlacementField as P, TraineeField as F};
+use serde_json::{Value, json};
+
+use crate::api::support::register::{OTHER_UKPRN, UKPRN};
+use crate::api::support::{Body, every_version, record};
+
+#[test]
+fn the_heartbeat_says_ok_and_nothing_else() {
+    every_version(|api| assert_eq!(api.get("/info").is(200).body, json!({ "status": "ok" })));
+}
+
+#[test]
+fn a_created_trainee_is_submitted_for_a_trn_at_the_moment_of_the_request() {
+    every_version(|api| {
+        api.register.clock.set("2026-10-05T09:30:00.007Z");
+        let moment = json!("2026-10-05T09:30:00.007Z");
+        let created = api.create(api.example());
+        created.has(&[
+            (F::state, json!("submitted_for_trn")),
+            (F::trn, Value::Null),
+            (F::created_at, moment.clone()),
+            (F::updated_at, moment.clone()),
+            (F::submitted_for_trn_at, moment.clone()),
+            (F::ukprn, json!(UKPRN)),
+            (F::record_source, json!("api")),
+            (F::submission_ready, json!(true)),
+        ]);
+        for nested in [F::placements, F::degrees] {
+            let records = created.value(nested).as_array().unwrap();
+            assert_eq!(records.len(), 1);
+            assert_eq!(records[0]["created_at"], moment);
+            assert_eq!(records[0]["updated_at"], moment);
+        }
+    });
+}
+
+#[test]
+fn a_created_trainee_has_every_field_of_the_version_in_order() {
+    every_version(|api| {
+        let shape = &api.version.shapes.trainee;
+        let expected: Vec<&str> =
+            shape.entries.iter().filter(|entry| !entry.when_set).map(|entry| entry.name).collect();
+        assert_eq!(api.create(api.example()).keys(), expected);
+    });
+}
+
+#[test]
+fn a_created_trainee_shows_what_was_sent_and_what_follows_from_it() {
+    every_version(|api| {
+        api.create(api.example()).has(&[
+            (F::first_names, json!("Trainee")),
+            (F::middle_names, Value::Null),
+            (F::date_of_birth, json!("1999-04-12")),
+            (F::nationality, json!("GB")),
+            (F::itt_aim, json!("202")),
+            (F::course_year, json!("1")),
+            (F::ethnicity, json!("120")),
+            (F::ethnic_group, json!("black_ethnic_group")),
+            (F::ethnic_background, json!("African")),
+            (F::additional_ethnic_background, Value::Null),
+            (F::disability1, json!("58")),
+            (F::disability2, Value::Null),
+            (F::diversity_disclosure, json!("diversity_disclosed")),
+            (F::disability_disclosure, json!("disabled")),
+            (F::course_subject_1, json!("100403")),
+            (F::course_subject_2, Value::Null),
+            (F::course_min_age, json!(11)),
+            (F::course_max_age, json!(16)),
+            (F::course_education_phase, json!("secondary")),
+            (F::course_qualification, json!("QTS")),
+            (F::course_level, json!("undergrad")),
+            (F::course_itt_start_date, json!("2026-09-01")),
+            (F::trainee_start_date, json!("2026-09-01")),
+            (F::fund_code, json!("2")),
+            (F::funding_method, json!("6")),
+            (F::applying_for_bursary, json!(false)),
+            (F::applying_for_scholarship, json!(false)),
+            (F::applying_for_grant, json!(false)),
+            (F::bursary_tier, Value::Null),
+            (F::training_partner_urn, Value::Null),
+            (F::training_partner_not_applicable, json!(true)),
+            (F::employing_school_not_applicable, json!(true)),
+            (F::withdrawal_date, Value::Null),
+            (F::withdrawal_reasons, json!([])),
+            (F::ebacc, json!(false)),
+            (F::additional_legacy_data, Value::Null),
+        ]);
+    });
+}
+
+#[test]
+fn nested_records_are_created_with_the_trainee() {
+    every_version(|api| {
+        let placements = json!([
+            record::<Placement>(api.version, &[(P::urn, "990001")]),
+            record::<Placement>(api.version, &[(P::name, "A school abroad"), (P::postcode, "SW1A 1AA")]),
+        ]);
+        let degree = |year| {
+            record::<Degree>(
+                api.version,
+                &[(D::uk_degree, "083"), (D::subject, "100485"), (D::grade, "02"), (D::graduation_year, year)],
+            )
+        };
+        let body = api
+            .example()
+            .with(F::placements, placements)
+            .with(F::degrees, json!([degree("2021"), degree("2019-07-01")]));
+        let created = api.create(body);
+
+        let placements = created.value(F::placements);
+        assert_eq!(placements[0]["name"], "Barley Mow Junior School");
+        assert_eq!(placements[0]["address"], "URN 990001, ZZ1 1AA");
+        assert_eq!(placements[1]["address"], "SW1A 1AA");
+        assert_eq!(placements[1]["urn"], Value::Null);
+        let degrees = created.value(F::degrees);
+        assert_eq!(degrees[0]["graduation_year"], 2019, "degrees stand in the order of graduation");
+        assert_eq!(degrees[1]["graduation_year"], 2021);
+        assert_eq!(degrees[0]["institution"], Value::Null);
+        assert!(degrees[0]["institution_uuid"].is_string());
+    });
+}
+
+#[test]
+fn a_trainee_needs_no_nested_records() {
+    every_version(|api| {
+        let created = api.create(api.example().without(F::placements).without(F::degrees));
+        created.has(&[(F::placements, json!([])), (F::degrees, json!([]))]);
+    });
+}
+
+#[test]
+fn identifiers_have_24_characters_and_are_never_the_same() {
+    every_version(|api| {
+        let first = api.create(api.example());
+        let second = api.create(api.example().with(F::date_of_birth, "1998-04-12"));
+        let mut identifiers = Vec::new();
+        for shown in [&first, &second] {
+            identifiers.push(shown.id().to_owned());
+            identifiers.push(shown.value(F::placements)[0]["placement_id"].as_str().unwrap().to_owned());
+            identifiers.push(shown.value(F::degrees)[0]["degree_id"].as_str().unwrap().to_owned());
+        }
+        let base_58 = |c: char| c.is_ascii_alphanumeric() && !matches!(c, '0' | 'O' | 'I' | 'l');
+        assert!(identifiers.iter().all(|id| id.len() == 24 && id.chars().all(base_58)), "{identifiers:?}");
+        identifiers.sort();
+        identifiers.dedup();
+        assert_eq!(identifiers.len(), 6);
+    });
+}
+
+#[test]
+fn a_trainee_is_read_back_as_the_create_reply_showed_it() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        assert_eq!(api.read(created.id()).data, created.data);
+    });
+}
+
+#[test]
+fn text_is_tidied_where_the_contract_says_so_and_kept_elsewhere() {
+    every_version(|api| {
+        let body = api
+            .example()
+            .with(F::first_names, "  Zoë \t  Ann ")
+            .with(F::email, " Trainee@Example.COM ")
+            .with(F::agency_id, " 0310261553101 ")
+            .with(F::previous_last_name, " Two  spaces ")
+            .with(F::application_id, 1_234_567)
+            .with(F::course_year, 2);
+        api.create(body).has(&[
+            (F::first_names, json!("Zoë Ann")),
+            (F::email, json!("Trainee@Example.COM")),
+            (F::agency_id, json!("0310261553101")),
+            (F::previous_last_name, json!(" Two  spaces ")),
+            (F::application_id, json!("1234567")),
+            (F::course_year, json!("2")),
+        ]);
+    });
+}
+
+#[test]
+fn a_date_and_time_is_cut_to_its_date() {
+    every_version(|api| {
+        let body = api.example().with(F::date_of_birth, "1999-04-12T23:59:59.999Z");
+        api.create(body).has(&[(F::date_of_birth, json!("1999-04-12"))]);
+    });
+}
+
+#[test]
+fn organisations_are_linked_or_not_applicable() {
+    every_version(|api| {
+        let linked = api.example().with(F::training_partner_ukprn, "10090001").with(F::employing_school_urn, "990001");
+        api.create(linked).has(&[
+            (F::training_partner_urn, json!("990004")),
+            (F::training_partner_ukprn, json!("10090001")),
+            (F::training_partner_not_applicable, json!(false)),
+            (F::employing_school_urn, json!("990001")),
+            (F::employing_school_not_applicable, json!(false)),
+        ]);
+        let none = api
+            .example()
+            .with(F::date_of_birth, "1998-04-12")
+            .with(F::training_partner_urn, "900020")
+            .with(F::employing_school_urn, "900000");
+        api.create(none).has(&[
+            (F::training_partner_urn, Value::Null),
+            (F::training_partner_not_applicable, json!(true)),
+            (F::employing_school_urn, Value::Null),
+            (F::employing_school_not_applicable, json!(true)),
+        ]);
+        let unknown = api
+            .example()
+            .with(F::date_of_birth, "1997-04-12")
+            .with(F::training_partner_urn, "123456")
+            .with(F::employing_school_urn, "654321");
+        let name = |field| api.version.shapes.trainee.name_of(field).unwrap();
+        let places = [name(F::training_partner_urn), name(F::employing_school_urn)];
+        let refused = api.send("POST", "/trainees", unknown);
+        let messages = refused.problems(&places);
+        assert!(messages[0].contains("123456") && messages[0].contains(api.version.words.training_partner));
+        assert!(messages[1].contains("654321"));
+    });
+}
+
+#[test]
+fn a_body_without_any_field_of_a_trainee_lacks_everything_that_is_required() {
+    every_version(|api| {
+        let name = |field| api.version.inputs.trainee.name_of(field).unwrap();
+        let required = [
+            F::first_names,
+            F::last_name,
+            F::date_of_birth,
+            F::sex,
+            F::email,
+            F::agency_id,
+            F::training_route,
+            F::itt_start_date,
+            F::itt_end_date,
+            F::course_subject_1,
+            F::course_age_range,
+            F::course_year,
+            F::study_mode,
+            F::itt_aim,
+            F::itt_qualification_aim,
+            F::fund_code,
+            F::funding_method,
+        ];
+        for body in
+            [Body::new(api.version).with_key("colour", "red"), Body::new(api.version).with_key("trn", "1234567")]
+        {
+            api.send("POST", "/trainees", body).problems(&required.map(name));
+        }
+    });
+}
+
+#[test]
+fn providers_do_not_see_each_others_trainees() {
+    every_version(|api| {
+        let theirs = api.register.other_provider(api.version).create(api.example());
+        theirs.has(&[(F::ukprn, json!(OTHER_UKPRN))]);
+        assert_eq!(api.get(&theirs.path()).error(404, "NotFound"), "trainee not found");
+        let ours = api.create(api.example());
+        assert_ne!(ours.id(), theirs.id());
+    });
+}

@@ -1,0 +1,155 @@
+//! Placements and degrees that are created with a trainee.
+
+use domain::{Degree, DegreeField as D, Placement, PlacementField as P, TraineeField as F};
+use serde_json::{Value, json};
+
+use crate::api::support::bodies::input;
+use crate::api::support::{Api, Shown, every_version, record};
+
+fn degrees(api: &Api<'_>, degrees: &[&[(D, &str)]]) -> crate::api::support::Body {
+    let records: Value = degrees.iter().map(|fields| record::<Degree>(api.version, fields)).collect();
+    api.example().with(F::degrees, records)
+}
+
+/// What the first degree shows in a field.
+fn of_degree(api: &Api<'_>, shown: &Shown, field: D) -> Value {
+    shown.value(F::degrees)[0][api.version.shapes.degree.name_of(field).unwrap()].clone()
+}
+
+fn place(api: &Api<'_>, list: F, position: usize, field: &str) -> String {
+    format!("{} {position} {field}", input::<domain::Trainee>(api.version, list))
+}
+
+const HOME: [(D, &str); 4] =
+    [(D::uk_degree, "083"), (D::subject, "100485"), (D::grade, "02"), (D::graduation_year, "2021")];
+const ABROAD: [(D, &str); 4] =
+    [(D::non_uk_degree, "083"), (D::subject, "100485"), (D::country, "FR"), (D::graduation_year, "2021")];
+
+#[test]
+fn a_degree_is_of_the_united_kingdom_or_of_another_country() {
+    every_version(|api| {
+        for (number, country) in ["GB", "XF", "XG", "XH", "XI", "XK"].into_iter().enumerate() {
+            let fields = [HOME.as_slice(), &[(D::country, country)]].concat();
+            let created = api.create(degrees(api, &[&fields]).with(F::last_name, format!("Person {number}")));
+            assert_eq!(of_degree(api, &created, D::country), Value::Null, "{country}");
+            assert!(of_degree(api, &created, D::institution_uuid).is_string());
+        }
+        let created = api.create(degrees(api, &[&ABROAD]));
+        for (field, value) in [
+            (D::country, json!("FR")),
+            (D::non_uk_degree, json!("083")),
+            (D::uk_degree, Value::Null),
+            (D::uk_degree_uuid, Value::Null),
+            (D::institution, Value::Null),
+            (D::institution_uuid, Value::Null),
+            (D::grade, Value::Null),
+        ] {
+            assert_eq!(of_degree(api, &created, field), value, "{field:?}");
+        }
+    });
+}
+
+#[test]
+fn some_codes_of_a_degree_are_replaced() {
+    every_version(|api| {
+        let mut fields = HOME;
+        fields[2] = (D::grade, "09");
+        let fields = [fields.as_slice(), &[(D::institution, "0133")]].concat();
+        let created = api.create(degrees(api, &[&fields]));
+        assert_eq!(of_degree(api, &created, D::grade), json!("14"));
+        assert_eq!(of_degree(api, &created, D::institution), json!("0149"));
+    });
+}
+
+#[test]
+fn each_problem_of_a_degree_is_reported_at_its_position() {
+    every_version(|api| {
+        let name = |field| input::<Degree>(api.version, field);
+        let first: &[(D, &str)] = &[(D::grade, "77"), (D::graduation_year, "1966")];
+        let second: &[(D, &str)] = &[(D::country, "Atlantis"), (D::non_uk_degree, "083"), (D::subject, "100485")];
+        let reply = api.send("POST", "/trainees", degrees(api, &[first, &HOME, second]));
+        let places = [
+            place(api, F::degrees, 1, name(D::subject)),
+            place(api, F::degrees, 1, name(D::uk_degree)),
+            place(api, F::degrees, 1, name(D::grade)),
+            place(api, F::degrees, 1, name(D::graduation_year)),
+            place(api, F::degrees, 3, name(D::country)),
+            place(api, F::degrees, 3, name(D::graduation_year)),
+        ];
+        reply.problems(&places.each_ref().map(String::as_str));
+    });
+}
+
+#[test]
+fn a_year_of_graduation_is_within_sixty_years_of_the_next_one() {
+    every_version(|api| {
+        let place = place(api, F::degrees, 1, input::<Degree>(api.version, D::graduation_year));
+        for (number, (year, accepted)) in [
+            ("1967", true),
+            ("2027", true),
+            ("2019-07-31", true),
+            ("1966", false),
+            ("2028", false),
+            ("soon", false),
+            ("20", false),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let mut fields = HOME;
+            fields[3] = (D::graduation_year, year);
+            let body = degrees(api, &[&fields]).with(F::last_name, format!("Person {number}"));
+            let reply = api.send("POST", "/trainees", body);
+            if accepted {
+                reply.is(201);
+            } else {
+                assert_eq!(reply.status, 422, "{year}");
+                reply.problems(&[place.as_str()]);
+            }
+        }
+    });
+}
+
+#[test]
+fn the_same_degree_twice_is_refused_as_invalid() {
+    every_version(|api| {
+        let with_institution = [HOME.as_slice(), &[(D::institution, "0117")]].concat();
+        let reply = api.send("POST", "/trainees", degrees(api, &[&HOME, &ABROAD, &with_institution]));
+        reply.problems(&[format!("{} 3", input::<domain::Trainee>(api.version, F::degrees)).as_str()]);
+    });
+}
+
+#[test]
+fn a_placement_needs_a_name_unless_its_school_is_known() {
+    every_version(|api| {
+        let name = input::<Placement>(api.version, P::name);
+        let with = |fields: &[(P, &str)]| {
+            api.send(
+                "POST",
+                "/trainees",
+                api.example().with(F::placements, json!([record::<Placement>(api.version, fields)])),
+            )
+        };
+        let place = |field| place(api, F::placements, 1, input::<Placement>(api.version, field));
+        with(&[(P::urn, "123456")]).problems(&[&place(P::name)]);
+        with(&[(P::urn, "900010")]).problems(&[&place(P::name)]);
+        with(&[(P::urn, "990001"), (P::name, "")]).problems(&[&place(P::name)]);
+        with(&[(P::postcode, "SW1A 1AA")]).problems(&[&place(P::name)]);
+        with(&[(P::urn, "12345"), (P::name, "A school")]).problems(&[&place(P::urn)]);
+        with(&[(P::name, "A school"), (P::postcode, "nowhere")]).problems(&[&place(P::postcode)]);
+        with(&[(P::name, "x".repeat(256).as_str())]).problems(&[&place(P::name)]);
+        let unknown = api.shown(&with(&[(P::urn, "123456"), (P::name, "A school")]).is(201));
+        assert_eq!(unknown.value(F::placements)[0][name], "A school");
+    });
+}
+
+#[test]
+fn a_known_school_keeps_its_name_and_the_client_is_told() {
+    every_version(|api| {
+        let name = input::<Placement>(api.version, P::name);
+        let placement = record::<Placement>(api.version, &[(P::urn, "990001"), (P::name, "Another name")]);
+        let reply = api.send("POST", "/trainees", api.example().with(F::placements, json!([placement]))).is(201);
+        assert_eq!(api.shown(&reply).value(F::placements)[0][name], "Barley Mow Junior School");
+        assert!(reply.warnings().len() == 1 && reply.warnings()[0].contains(name), "{:?}", reply.warnings());
+    });
+}

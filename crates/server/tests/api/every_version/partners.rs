@@ -1,0 +1,93 @@
+//! The link to a training partner, by either of its numbers.
+
+use domain::TraineeField as F;
+use serde_json::{Value, json};
+
+use crate::api::support::{Api, Body, Shown, every_version};
+
+/// A school that trains, with both numbers.
+const SCHOOL: (&str, &str) = ("990004", "10090001");
+const OTHER_SCHOOL: (&str, &str) = ("990014", "10090002");
+/// A university that trains, which has no URN.
+const UNIVERSITY: &str = "10090101";
+
+#[track_caller]
+fn links(shown: &Shown, urn: impl Into<Value>, ukprn: impl Into<Value>) {
+    let (urn, ukprn) = (urn.into(), ukprn.into());
+    let none = urn.is_null() && ukprn.is_null();
+    shown.has(&[
+        (F::training_partner_urn, urn),
+        (F::training_partner_ukprn, ukprn),
+        (F::training_partner_not_applicable, json!(none)),
+    ]);
+}
+
+fn keys(api: &Api<'_>, urn: impl Into<Value>, ukprn: impl Into<Value>) -> Body {
+    Body::new(api.version).with(F::training_partner_urn, urn).with(F::training_partner_ukprn, ukprn)
+}
+
+#[test]
+fn a_urn_decides_before_a_ukprn_and_blank_keys_do_not_count_beside_others() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        let update = |body| api.update(created.id(), body);
+        links(&update(keys(api, SCHOOL.0, OTHER_SCHOOL.1)), SCHOOL.0, SCHOOL.1);
+        links(&update(keys(api, "", OTHER_SCHOOL.1)), OTHER_SCHOOL.0, OTHER_SCHOOL.1);
+        links(&update(keys(api, SCHOOL.0, Value::Null)), SCHOOL.0, SCHOOL.1);
+        links(&update(Body::new(api.version).with(F::training_partner_ukprn, UNIVERSITY)), Value::Null, UNIVERSITY);
+        links(&update(Body::new(api.version).with(F::email, "new@example.com")), Value::Null, UNIVERSITY);
+        links(&update(keys(api, Value::Null, "")), Value::Null, Value::Null);
+    });
+}
+
+#[test]
+fn one_blank_key_alone_removes_the_link() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        for field in [F::training_partner_urn, F::training_partner_ukprn] {
+            links(
+                &api.update(created.id(), Body::new(api.version).with(F::training_partner_urn, SCHOOL.0)),
+                SCHOOL.0,
+                SCHOOL.1,
+            );
+            let removed = api.update(created.id(), Body::new(api.version).with(field, Value::Null));
+            links(&removed, Value::Null, Value::Null);
+        }
+        for number in ["900000", "900010", "900020", "900030"] {
+            api.update(created.id(), Body::new(api.version).with(F::training_partner_urn, SCHOOL.0));
+            let removed = api.update(created.id(), Body::new(api.version).with(F::training_partner_urn, number));
+            links(&removed, Value::Null, Value::Null);
+        }
+    });
+}
+
+#[test]
+fn a_record_with_a_partner_of_either_sort_is_sent_back_whole() {
+    every_version(|api| {
+        for (number, ukprn) in [SCHOOL.1, UNIVERSITY].into_iter().enumerate() {
+            let body = api.example().with(F::training_partner_ukprn, ukprn);
+            let created = api.create(body.with(F::last_name, format!("Person {number}")));
+            let reply = api.send("PUT", &created.path(), created.body()).is(200);
+            assert_eq!(*reply.data(), created.data);
+            let moved = created.body().with(F::training_partner_urn, OTHER_SCHOOL.0);
+            links(&api.shown(&api.send("PUT", &created.path(), moved).is(200)), OTHER_SCHOOL.0, OTHER_SCHOOL.1);
+        }
+    });
+}
+
+#[test]
+fn an_unknown_number_is_refused_and_the_link_stays() {
+    every_version(|api| {
+        let created = api.create(api.example().with(F::training_partner_urn, SCHOOL.0));
+        let name = |field| api.version.inputs.trainee.name_of(field).unwrap();
+        for (field, values) in
+            [(F::training_partner_urn, ["990001", "99000"]), (F::training_partner_ukprn, ["99999999", "1009000"])]
+        {
+            for value in values {
+                let reply = api.send("PATCH", &created.path(), Body::new(api.version).with(field, value));
+                reply.problems(&[name(field)]);
+            }
+        }
+        links(&api.read(created.id()), SCHOOL.0, SCHOOL.1);
+    });
+}

@@ -1,0 +1,228 @@
+//! Changing a trainee. PUT and PATCH mean the same.
+
+use std::collections::BTreeSet;
+
+use domain::{Placement, PlacementField as P, TraineeField as F};
+use serde_json::{Value, json};
+
+use crate::api::support::{Body, every_version, record};
+
+const METHODS: [&str; 2] = ["PUT", "PATCH"];
+
+#[test]
+fn a_changed_field_is_stored_and_nothing_else_moves_but_updated_at() {
+    every_version(|api| {
+        let mut before = api.create(api.example());
+        for (method, email, moment) in [
+            ("PUT", "put@example.com", "2026-10-06T10:00:00.123Z"),
+            ("PATCH", "patch@example.com", "2026-10-07T10:00:00.000Z"),
+        ] {
+            api.register.clock.set(moment);
+            let reply = api.send(method, &before.path(), Body::new(api.version).with(F::email, email)).is(200);
+            let after = api.shown(&reply);
+            after.has(&[(F::email, json!(email)), (F::updated_at, json!(moment))]);
+            assert_eq!(before.differences(&after), BTreeSet::from([F::email, F::updated_at]));
+            assert_eq!(api.read(after.id()).data, after.data);
+            before = after;
+        }
+    });
+}
+
+#[test]
+fn an_update_that_changes_nothing_leaves_the_record_as_it_was() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        api.register.clock.set("2026-10-08T08:00:00Z");
+        for method in METHODS {
+            let same = Body::new(api.version).with(F::email, "trainee@example.com").with(F::course_year, 1);
+            let reply = api.send(method, &created.path(), same).is(200);
+            assert_eq!(*reply.data(), created.data);
+            let unknown_only = Body::new(api.version).with_key("colour", "red");
+            let reply = api.send(method, &created.path(), unknown_only).is(200);
+            assert_eq!(reply.warnings().len(), 1);
+            assert_eq!(*reply.data(), created.data);
+        }
+    });
+}
+
+#[test]
+fn a_trainee_who_is_not_there_cannot_be_changed() {
+    every_version(|api| {
+        for method in METHODS {
+            let body = Body::new(api.version).with(F::email, "new@example.com");
+            let reply = api.send(method, "/trainees/3xampleTra1neeWh01sNotTh", body);
+            assert!(reply.error(404, "NotFound").contains("trainee"));
+        }
+    });
+}
+
+#[test]
+fn null_and_blank_text_clear_an_optional_field() {
+    let optional: [(F, Value); 14] = [
+        (F::middle_names, json!("Maria")),
+        (F::previous_last_name, json!("Former")),
+        (F::nationality, json!("GB")),
+        (F::ni_number, json!("QQ 12 34 56 C")),
+        (F::provider_trainee_id, json!("P-0001")),
+        (F::application_id, json!("1234567")),
+        (F::disability1, json!("58")),
+        (F::course_subject_2, json!("100425")),
+        (F::course_subject_3, json!("100417")),
+        (F::pg_apprenticeship_start_date, json!("2026-09-07")),
+        (F::training_initiative, json!("011")),
+        (F::additional_training_initiative, json!("026")),
+        (F::training_partner_urn, json!("990004")),
+        (F::employing_school_urn, json!("990001")),
+    ];
+    every_version(|api| {
+        for (method, blank) in [("PUT", Value::Null), ("PATCH", json!("")), ("PATCH", json!(" \t "))] {
+            let filled = optional.iter().fold(api.example(), |body, (field, value)| body.with(*field, value.clone()));
+            let created = api.create(filled.with(F::agency_id, "0310261553102").with(F::last_name, blank_name(&blank)));
+            created.has(&optional);
+            for (field, _) in &optional {
+                let reply =
+                    api.send(method, &created.path(), Body::new(api.version).with(*field, blank.clone())).is(200);
+                api.shown(&reply).has(&[(*field, Value::Null)]);
+            }
+            api.read(created.id()).has(&[
+                (F::training_partner_not_applicable, json!(true)),
+                (F::employing_school_not_applicable, json!(true)),
+                (F::disability_disclosure, json!("disability_not_provided")),
+            ]);
+        }
+    });
+}
+
+/// A name for each sort of blank, so that the trainees are different people.
+fn blank_name(blank: &Value) -> String {
+    format!("Person {}", blank.to_string().len())
+}
+
+#[test]
+fn some_fields_fall_back_to_a_value_when_they_are_cleared() {
+    every_version(|api| {
+        let created = api.create(api.example().with(F::trainee_start_date, "2026-09-14"));
+        created.has(&[(F::trainee_start_date, json!("2026-09-14")), (F::ethnicity, json!("120"))]);
+        let body = Body::new(api.version).with(F::trainee_start_date, Value::Null).with(F::ethnicity, Value::Null);
+        api.update(created.id(), body).has(&[
+            (F::trainee_start_date, json!("2026-09-01")),
+            (F::ethnicity, json!("997")),
+            (F::ethnic_group, json!("not_provided_ethnic_group")),
+            (F::ethnic_background, json!("Not provided")),
+        ]);
+    });
+}
+
+#[test]
+fn null_and_blank_text_are_refused_in_a_required_field() {
+    let required = [
+        F::first_names,
+        F::last_name,
+        F::date_of_birth,
+        F::sex,
+        F::email,
+        F::agency_id,
+        F::training_route,
+        F::itt_start_date,
+        F::itt_end_date,
+        F::course_subject_1,
+        F::course_age_range,
+        F::course_year,
+        F::study_mode,
+        F::itt_aim,
+        F::itt_qualification_aim,
+        F::fund_code,
+        F::funding_method,
+    ];
+    every_version(|api| {
+        let created = api.create(api.example());
+        for field in required {
+            for (method, blank) in [("PUT", Value::Null), ("PATCH", json!("  "))] {
+                let reply = api.send(method, &created.path(), Body::new(api.version).with(field, blank));
+                let messages = reply.problems(&[api.version.inputs.trainee.name_of(field).unwrap()]);
+                assert!(messages[0].contains("blank"), "{messages:?}");
+            }
+        }
+        assert_eq!(api.read(created.id()).data, created.data);
+    });
+}
+
+#[test]
+fn all_problems_of_an_update_are_reported_and_nothing_is_stored() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        let subject = api.version.inputs.trainee.name_of(F::course_subject_2).unwrap();
+        let body = Body::new(api.version)
+            .with(F::first_names, "x".repeat(61))
+            .with(F::course_subject_2, "100403")
+            .with(F::itt_end_date, "2026-09-01")
+            .with(F::middle_names, "Accepted");
+        for method in METHODS {
+            let reply = api.send(method, &created.path(), body.clone());
+            reply.problems(&["first_names", subject, "itt_end_date"]);
+        }
+        assert_eq!(api.read(created.id()).data, created.data);
+    });
+}
+
+#[test]
+fn first_names_can_have_60_characters_of_any_script() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        let longest = "é李".repeat(30);
+        let body = Body::new(api.version).with(F::first_names, longest.clone());
+        api.update(created.id(), body).has(&[(F::first_names, json!(longest))]);
+        let body = Body::new(api.version).with(F::first_names, format!("{longest}x"));
+        let reply = api.send("PUT", &created.path(), body);
+        assert!(reply.problems(&["first_names"])[0].contains("60"));
+    });
+}
+
+#[test]
+fn nested_lists_are_not_applied_and_the_client_is_told() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        let placement = record::<Placement>(api.version, &[(P::urn, "990001")]);
+        for method in METHODS {
+            let body = Body::new(api.version).with(F::placements, json!([placement])).with(F::degrees, json!([{}]));
+            let reply = api.send(method, &created.path(), body).is(200);
+            assert_eq!(*reply.data(), created.data);
+            let warnings = reply.warnings().join("\n");
+            for list in [F::placements, F::degrees] {
+                assert!(warnings.contains(api.version.inputs.trainee.name_of(list).unwrap()), "{warnings}");
+            }
+        }
+    });
+}
+
+#[test]
+fn what_follows_from_the_record_follows_its_changes() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        let body = Body::new(api.version).with(F::disability1, "95").with(F::itt_start_date, "2026-09-15");
+        let updated = api.update(created.id(), body);
+        updated.has(&[
+            (F::disability_disclosure, json!("no_disability")),
+            (F::diversity_disclosure, json!("diversity_disclosed")),
+            (F::course_itt_start_date, json!("2026-09-15")),
+            (F::trainee_start_date, json!("2026-09-15")),
+        ]);
+        let body = Body::new(api.version).with(F::disability1, "98").with(F::ethnicity, "999");
+        api.update(created.id(), body).has(&[
+            (F::ethnicity, json!("999")),
+            (F::disability_disclosure, json!("disability_not_provided")),
+            (F::diversity_disclosure, json!("diversity_not_disclosed")),
+        ]);
+    });
+}
+
+#[test]
+fn two_disabilities_of_one_meaning_are_refused_on_the_second() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        let body = Body::new(api.version).with(F::disability3, "58");
+        api.send("PATCH", &created.path(), body).problems(&["disability3"]);
+        let body = Body::new(api.version).with(F::disability1, "98").with(F::disability2, "99");
+        api.update(created.id(), body).has(&[(F::disability2, json!("99"))]);
+    });
+}

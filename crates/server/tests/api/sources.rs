@@ -1,0 +1,110 @@
+//! What the sources outside the adapters may not say: the label of a version, and a name that only an older version has.
+
+mod scan;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use adapter_kit::{ApiVersion, Wire};
+use domain::{Deferral, Degree, Placement, Recommendation, Record, RecordField as _, Trainee, Withdrawal};
+use server::versions::{REMOVED, SERVED};
+
+use scan::{code, words_in};
+
+/// The folder of all crates.
+const CRATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+/// Adapter crates have names that begin like this.
+const ADAPTER: &str = "api-";
+/// The list of versions, which may name them.
+const LIST_OF_VERSIONS: &str = "server/src/versions.rs";
+
+/// The names of a record on the wire of a version.
+fn wire_names<R: Wire>(version: &'static ApiVersion) -> impl Iterator<Item = &'static str> {
+    let shown = R::shape(version).map_or([].as_slice(), |shape| shape.entries);
+    R::inputs(version).entries.iter().map(|input| input.name).chain(shown.iter().map(|entry| entry.name))
+}
+
+fn names(version: &'static ApiVersion) -> BTreeSet<&'static str> {
+    wire_names::<Trainee>(version)
+        .chain(wire_names::<Placement>(version))
+        .chain(version.shapes.placement_nested.entries.iter().map(|entry| entry.name))
+        .chain(wire_names::<Degree>(version))
+        .chain(wire_names::<Withdrawal>(version))
+        .chain(wire_names::<Deferral>(version))
+        .chain(wire_names::<Recommendation>(version))
+        .collect()
+}
+
+fn canonical_names() -> BTreeSet<&'static str> {
+    fn of<R: Record>() -> impl Iterator<Item = &'static str> {
+        R::Field::ALL.iter().map(|field| field.info().name)
+    }
+    of::<Trainee>()
+        .chain(of::<Placement>())
+        .chain(of::<Degree>())
+        .chain(of::<Withdrawal>())
+        .chain(of::<Deferral>())
+        .chain(of::<Recommendation>())
+        .collect()
+}
+
+/// The labels of versions, and the names that neither the dictionary nor the newest version has.
+fn forbidden() -> BTreeSet<String> {
+    let newest = SERVED.iter().max_by_key(|version| version.label).unwrap();
+    let allowed: BTreeSet<&str> = canonical_names().union(&names(newest)).copied().collect();
+    let old = SERVED.iter().flat_map(|version| names(version)).filter(|name| !allowed.contains(name));
+    let labels = SERVED.iter().map(|version| version.label).chain(REMOVED.iter().copied());
+    old.map(str::to_owned).chain(labels.map(|label| label.to_string())).collect()
+}
+
+/// The sources of all crates but the adapters, without folders of tests.
+fn sources() -> Vec<PathBuf> {
+    let crates = fs::read_dir(CRATES).unwrap().map(|entry| entry.unwrap());
+    let others = crates.filter(|entry| !entry.file_name().to_string_lossy().starts_with(ADAPTER));
+    let mut found = Vec::new();
+    for entry in others {
+        collect(&entry.path().join("src"), &mut found);
+    }
+    found
+}
+
+fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn only_the_adapters_and_the_list_know_a_version_or_an_old_name() {
+    let forbidden = forbidden();
+    let sources = sources();
+    assert!(sources.len() > 50, "{sources:?}");
+    assert!(sources.iter().any(|path| path.ends_with(LIST_OF_VERSIONS)));
+    let breaches: Vec<String> = sources
+        .iter()
+        .filter(|path| !path.ends_with(LIST_OF_VERSIONS))
+        .flat_map(|path| {
+            let text = fs::read_to_string(path).unwrap();
+            let found = words_in(&code(&text), &forbidden);
+            found.into_iter().map(|word| format!("{} says {word}", path.display())).collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(breaches, Vec::<String>::new());
+}
+
+#[test]
+fn the_forbidden_words_are_the_labels_and_the_old_names() {
+    let forbidden = forbidden();
+    for word in ["v2025.0", "v2026.1", "v0.1", "v1.0-pre", "lead_partner_urn", "course_subject_one", "bursary_level"] {
+        assert!(forbidden.contains(word), "{word} in {forbidden:?}");
+    }
+    for word in ["training_partner_urn", "email", "placements_attributes", "withdrawal_date"] {
+        assert!(!forbidden.contains(word), "{word} in {forbidden:?}");
+    }
+}

@@ -1,0 +1,11 @@
+//! What the tests work with: a register that is served, clients of it, and bodies to send.
+
+pub(crate) mod bodies;
+pub(crate) mod client;
+pub(crate) mod register;
+pub(crate) mod shown;
+
+pub(crate) use bodies::{Body, record};
+pub(crate) use client::{Request, Response};
+pub(crate) use register::{Api, Register, every_version, version};
+pub(crate) use shown::Shown;

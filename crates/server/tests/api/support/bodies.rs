@@ -1,0 +1,76 @@
+//! Bodies to send. Fields are given by their canonical name and spelt as the version spells them.
+
+use adapter_kit::{ApiVersion, Wire};
+use domain::{TraineeField, Withdrawal, WithdrawalField};
+use serde_json::{Map, Value, json};
+
+/// The body of a request, in the names of a version.
+#[derive(Clone)]
+pub(crate) struct Body {
+    version: &'static ApiVersion,
+    data: Map<String, Value>,
+}
+
+impl Body {
+    /// A body that asks for nothing yet.
+    pub(crate) fn new(version: &'static ApiVersion) -> Self {
+        Self { version, data: Map::new() }
+    }
+
+    /// A trainee whom the version accepts, with a placement and a degree.
+    pub(crate) fn example(version: &'static ApiVersion) -> Self {
+        let body: Value = serde_json::from_str(&server::demo::example(version)).unwrap();
+        Self { version, data: body["data"].as_object().unwrap().clone() }
+    }
+
+    /// A withdrawal that the version accepts.
+    pub(crate) fn withdrawal(version: &'static ApiVersion) -> Self {
+        Self::new(version)
+            .with_withdrawal(WithdrawalField::withdrawal_date, "2026-10-01")
+            .with_withdrawal(WithdrawalField::trigger, "trainee")
+            .with_withdrawal(WithdrawalField::future_interest, "no")
+            .with_withdrawal(WithdrawalField::reasons, json!(["trainee_workload_issues"]))
+    }
+
+    /// The same body with a field of a trainee.
+    pub(crate) fn with(self, field: TraineeField, value: impl Into<Value>) -> Self {
+        let name = input::<domain::Trainee>(self.version, field);
+        self.with_key(name, value)
+    }
+
+    /// The same body without a field of a trainee.
+    pub(crate) fn without(mut self, field: TraineeField) -> Self {
+        let removed = self.data.shift_remove(input::<domain::Trainee>(self.version, field));
+        assert!(removed.is_some(), "{field:?} was not there");
+        self
+    }
+
+    /// The same body with a field of a withdrawal.
+    pub(crate) fn with_withdrawal(self, field: WithdrawalField, value: impl Into<Value>) -> Self {
+        let name = input::<Withdrawal>(self.version, field);
+        self.with_key(name, value)
+    }
+
+    /// The same body with a key as it stands.
+    pub(crate) fn with_key(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.data.insert(key.to_owned(), value.into());
+        self
+    }
+}
+
+impl From<Body> for Value {
+    fn from(body: Body) -> Self {
+        json!({ "data": body.data })
+    }
+}
+
+/// What a request of the version calls a field.
+#[track_caller]
+pub(crate) fn input<R: Wire>(version: &ApiVersion, field: R::Field) -> &'static str {
+    R::inputs(version).name_of(field).unwrap_or_else(|| panic!("{} cannot set {field:?}", version.label))
+}
+
+/// A record in a nested list, in the names of a version.
+pub(crate) fn record<R: Wire>(version: &ApiVersion, fields: &[(R::Field, &str)]) -> Value {
+    fields.iter().map(|(field, value)| (input::<R>(version, *field).to_owned(), Value::from(*value))).collect()
+}

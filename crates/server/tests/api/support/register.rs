@@ -1,0 +1,270 @@
+//! A register under test: the real server on a port of its own, over a fresh database, with a clock that the test sets.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+
+use actix_web::dev::ServerHandle;
+use adapter_kit::{ApiVersion, Served};
+use chrono::{DateTime, NaiveDate, Utc};
+use domain::Lists;
+use server::versions::{self, SERVED};
+use storage::clock::Clock;
+use storage::error::StorageError;
+use storage::session::Session;
+use storage::store::{Store, StoreOptions};
+use storage::tokens::{Environment, NewToken};
+use tempfile::TempDir;
+
+use super::client::{Client, Request, Response};
+use super::{Body, Shown};
+
+/// When every test begins: a Monday, five weeks into the academic year.
+pub(crate) const BEGINNING: &str = "2026-10-05T09:00:00Z";
+/// The provider that a test speaks for.
+pub(crate) const UKPRN: &str = "10012345";
+/// A provider of other trainees.
+pub(crate) const OTHER_UKPRN: &str = "10067890";
+
+/// Where the records of a register are kept; they go with it.
+struct Database {
+    url: String,
+    _folder: TempDir,
+}
+
+impl Database {
+    fn fresh() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { url: format!("sqlite://{}", folder.path().join("register.db").display()), _folder: folder }
+    }
+}
+
+/// A clock that stands still where the test sets it.
+#[derive(Clone)]
+pub(crate) struct SetClock(Arc<AtomicI64>);
+
+impl SetClock {
+    fn new() -> Self {
+        let clock = Self(Arc::new(AtomicI64::new(0)));
+        clock.set(BEGINNING);
+        clock
+    }
+
+    /// Sets the clock to a moment such as `2026-10-05T09:00:00.250Z`.
+    pub(crate) fn set(&self, moment: &str) {
+        let moment: DateTime<Utc> = moment.parse().unwrap();
+        self.0.store(moment.timestamp_millis(), Ordering::SeqCst);
+    }
+
+    fn clock(&self) -> Clock {
+        let millis = Arc::clone(&self.0);
+        Clock::from_fn(move || DateTime::from_timestamp_millis(millis.load(Ordering::SeqCst)).unwrap())
+    }
+}
+
+/// A register that is being served. It stops when it is dropped.
+pub(crate) struct Register {
+    pub(crate) clock: SetClock,
+    store: Store,
+    address: SocketAddr,
+    client: Client,
+    token: String,
+    handle: ServerHandle,
+    serving: Option<JoinHandle<()>>,
+    _database: Database,
+}
+
+impl Register {
+    /// Starts a sandbox with its invented schools, and the two providers.
+    pub(crate) fn start() -> Self {
+        let database = Database::fresh();
+        let clock = SetClock::new();
+        let store =
+            Store::open(&database.url, StoreOptions { clock: clock.clock(), ..StoreOptions::default() }).unwrap();
+        store.migrate().unwrap();
+        let register = server::register::Register {
+            store: store.clone(),
+            versions: versions::all(),
+            lists: Lists::embedded(),
+            environment: Environment::Sandbox,
+        };
+        // Whoever connects from now on waits until the server takes the connection.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (started, handle) = mpsc::channel();
+        let serving = thread::spawn(move || {
+            actix_web::rt::System::new().block_on(async move {
+                let server = server::serve::server(register, listener).unwrap();
+                started.send(server.handle()).unwrap();
+                server.await.unwrap();
+            });
+        });
+        let token = write(&store, |session| {
+            session.ensure_sandbox_organisations()?;
+            session.add_provider(UKPRN, "Ashdown University")?;
+            session.add_provider(OTHER_UKPRN, "Brackwater College")?;
+            issue(session, UKPRN, Environment::Sandbox, None)
+        });
+        Self {
+            clock,
+            store,
+            address,
+            client: Client::new(),
+            token,
+            handle: handle.recv().unwrap(),
+            serving: Some(serving),
+            _database: database,
+        }
+    }
+
+    /// The API of a version, for the provider of the test.
+    pub(crate) fn api(&self, version: &'static ApiVersion) -> Api<'_> {
+        self.api_with_token(version, self.token.clone())
+    }
+
+    /// The API of a version, for the other provider.
+    pub(crate) fn other_provider(&self, version: &'static ApiVersion) -> Api<'_> {
+        self.api_with_token(version, self.issue_token(OTHER_UKPRN, Environment::Sandbox, None))
+    }
+
+    /// The API of a version, for whoever the token belongs to.
+    pub(crate) fn api_with_token(&self, version: &'static ApiVersion, token: String) -> Api<'_> {
+        Api { register: self, version, token }
+    }
+
+    /// A request for any path of the server, without a token.
+    pub(crate) fn request(&self, method: &str, path: &str) -> Request<'_> {
+        Request::new(&self.client, method, format!("http://{}{path}", self.address))
+    }
+
+    /// Issues a token and gives its text.
+    pub(crate) fn issue_token(
+        &self,
+        ukprn: &'static str,
+        environment: Environment,
+        expires_on: Option<NaiveDate>,
+    ) -> String {
+        write(&self.store, move |session| issue(session, ukprn, environment, expires_on))
+    }
+
+    /// Does what an operator does, on the store itself.
+    pub(crate) fn operate<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Session<'_>) -> Result<T, StorageError> + Send + 'static,
+    ) -> T {
+        write(&self.store, job)
+    }
+}
+
+impl Drop for Register {
+    fn drop(&mut self) {
+        // The command to stop is sent at once; its answer comes when the thread has ended anyway.
+        drop(self.handle.stop(false));
+        let ended = self.serving.take().map(JoinHandle::join);
+        if !thread::panicking() {
+            ended.unwrap().unwrap();
+        }
+    }
+}
+
+fn write<T: Send + 'static>(
+    store: &Store,
+    job: impl FnOnce(&mut Session<'_>) -> Result<T, StorageError> + Send + 'static,
+) -> T {
+    store.write_blocking(job).unwrap()
+}
+
+fn issue(
+    session: &mut Session<'_>,
+    provider_ukprn: &str,
+    environment: Environment,
+    expires_on: Option<NaiveDate>,
+) -> Result<String, StorageError> {
+    let request =
+        NewToken { provider_ukprn, environment, name: "Student records system", created_by: "operator", expires_on };
+    Ok(session.issue_token(&request)?.0.reveal().to_owned())
+}
+
+/// A version of the API, as the client of one provider uses it.
+pub(crate) struct Api<'a> {
+    pub(crate) register: &'a Register,
+    pub(crate) version: &'static ApiVersion,
+    pub(crate) token: String,
+}
+
+impl<'a> Api<'a> {
+    /// The same client with another version.
+    pub(crate) fn in_version(&self, version: &'static ApiVersion) -> Self {
+        self.register.api_with_token(version, self.token.clone())
+    }
+
+    /// The version among the others.
+    pub(crate) fn served(&self) -> &'static Served {
+        versions::all().find(self.version.label).unwrap()
+    }
+
+    /// A request for a path below that of the version, with the client's token.
+    pub(crate) fn request(&self, method: &str, path: &str) -> Request<'a> {
+        let path = format!("/api/{}{path}", self.version.label);
+        self.register.request(method, &path).header("Authorization", &format!("Bearer {}", self.token))
+    }
+
+    /// Reads a path.
+    pub(crate) fn get(&self, path: &str) -> Response {
+        self.request("GET", path).send()
+    }
+
+    /// Sends a body to a path.
+    pub(crate) fn send(&self, method: &str, path: &str, body: impl Into<serde_json::Value>) -> Response {
+        self.request(method, path).json(body).send()
+    }
+
+    /// A trainee whom the version accepts.
+    pub(crate) fn example(&self) -> Body {
+        Body::example(self.version)
+    }
+
+    /// Registers a trainee, which must succeed.
+    #[track_caller]
+    pub(crate) fn create(&self, body: Body) -> Shown {
+        self.shown(&self.send("POST", "/trainees", body).is(201))
+    }
+
+    /// Reads a trainee, who must be there.
+    #[track_caller]
+    pub(crate) fn read(&self, id: &str) -> Shown {
+        self.shown(&self.get(&format!("/trainees/{id}")).is(200))
+    }
+
+    /// Changes a trainee, which must succeed.
+    #[track_caller]
+    pub(crate) fn update(&self, id: &str, body: Body) -> Shown {
+        self.shown(&self.send("PATCH", &format!("/trainees/{id}"), body).is(200))
+    }
+
+    /// Withdraws a trainee, which must succeed.
+    #[track_caller]
+    pub(crate) fn withdraw(&self, id: &str) -> Shown {
+        self.shown(&self.send("POST", &format!("/trainees/{id}/withdraw"), Body::withdrawal(self.version)).is(200))
+    }
+
+    /// The trainee of a reply.
+    pub(crate) fn shown(&self, response: &Response) -> Shown {
+        Shown::new(self.version, response.data().clone())
+    }
+}
+
+/// Runs a scenario for each version, on a register of its own.
+pub(crate) fn every_version(scenario: impl Fn(&Api<'_>)) {
+    for version in SERVED {
+        eprintln!("in version {}", version.label);
+        scenario(&Register::start().api(version));
+    }
+}
+
+/// The version with this label, for a scenario that is about it.
+pub(crate) fn version(label: &str) -> &'static ApiVersion {
+    SERVED.iter().copied().find(|version| version.label.to_string() == label).unwrap()
+}
