@@ -31,6 +31,47 @@ mod inhabited;
 mod loose;
 mod mutation;
 mod normal;
+/// Makes the tests of an adapter: every law, over generated records, for its version alone.
+///
+/// The version's crate needs nothing else in its `tests/laws.rs`.
+#[macro_export]
+macro_rules! laws_hold_for {
+    ($version:expr) => {
+        fn check(
+            law: fn(&$crate::Versions, &$crate::laws::Sample) -> Result<(), $crate::laws::Broken>,
+        ) -> Result<(), String> {
+            let sample = $crate::laws::Sample::new(2_025, 200, $crate::date(2026, 3, 25))
+                .map_err(|problems| format!("{problems:?}"))?;
+            law(&$crate::Versions::new(&[&$version]), &sample).map_err(|broken| broken.to_string())
+        }
+
+        #[test]
+        fn every_record_can_be_written() -> Result<(), String> {
+            check($crate::laws::total)
+        }
+
+        #[test]
+        fn what_is_written_is_read_again() -> Result<(), String> {
+            check($crate::laws::faithful)
+        }
+
+        #[test]
+        fn what_cannot_be_seen_is_not_changed() -> Result<(), String> {
+            check($crate::laws::blind)
+        }
+
+        #[test]
+        fn problems_speak_of_the_names_of_this_version() -> Result<(), String> {
+            check($crate::laws::closed)
+        }
+
+        #[test]
+        fn a_register_can_be_filled_under_the_rules_of_this_version() -> Result<(), String> {
+            check($crate::laws::inhabited)
+        }
+    };
+}
+
 #[cfg(test)]
 mod planted;
 mod sample;

@@ -1,5 +1,7 @@
 //! What binds this version alone: one adjustment, and four fields that left with the next version.
 
+use std::collections::BTreeSet;
+
 use adapter_kit::OwnField;
 use domain::derivation::{has_primary_ages, is_early_years};
 use domain::problem::NoticeKind;
@@ -29,11 +31,15 @@ fn primary_subject_first(candidate: &mut Candidate<Trainee>, context: &Context<'
     if !primary || trainee.course_subject_1.is_none() {
         return;
     }
-    let held = [&mut trainee.course_subject_1, &mut trainee.course_subject_2, &mut trainee.course_subject_3];
+    let held = [&trainee.course_subject_1, &trainee.course_subject_2, &trainee.course_subject_3];
     let mut subjects = Vec::new();
-    for (subject, sent) in held.map(Option::take).into_iter().zip(sent) {
+    for (subject, sent) in held.into_iter().zip(sent) {
         // One that was held already may have been moved there before, and does not come again.
-        subjects.extend(subject.filter(|subject| sent || !subjects.contains(subject)));
+        subjects.extend(subject.clone().filter(|subject| sent || !subjects.contains(subject)));
+    }
+    // Subjects that repeat one another are for the rules that demand distinct ones, where they were sent.
+    if BTreeSet::from_iter(&subjects).len() < subjects.len() {
+        return;
     }
     let mut others = subjects.into_iter().filter(|subject| subject != PRIMARY_SUBJECT_CODE);
     trainee.course_subject_1 = Some(PRIMARY_SUBJECT_CODE.to_owned());

@@ -22,13 +22,10 @@ pub static V2026_0: ApiVersion = ApiVersion {
     shapes: names::SHAPES,
     inputs: names::INPUTS,
     rules: rules::RULES,
-    terms: Terms {
-        accepted: &[
-            (List::TrainingRoute, &["03", "09", "10", "11", "12", "14"]),
-            (List::CourseAgeRange, &["13909", "13911", "13912", "13913", "13914", "13915", "13916", "13917", "13918", "13919"]),
-        ],
-        exception_years: &[2025, 2026],
-    },
+    terms: Terms { exception_years: &[2025, 2026], accepted: &[
+        (List::TrainingRoute, &["03", "09", "10", "11", "12", "14"]),
+        (List::CourseAgeRange, &["13909", "13911", "13912", "13913", "13914", "13915", "13916", "13917", "13918", "13919"]),
+    ] },
     endpoints: Endpoints {
         available: &[
             Endpoint::Info, Endpoint::ListTrainees, Endpoint::CreateTrainee, Endpoint::ShowTrainee, Endpoint::UpdateTrainee,

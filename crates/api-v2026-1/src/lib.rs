@@ -23,12 +23,9 @@ pub static V2026_1: ApiVersion = ApiVersion {
     shapes: names::SHAPES,
     inputs: names::INPUTS,
     rules: rules::RULES,
-    terms: Terms {
-        accepted: &[
-            (List::TrainingRoute, &["03", "09", "10", "11", "12", "14", "15", "16", "17", "18", "19", "20", "21"]),
-        ],
-        exception_years: &[2025, 2026],
-    },
+    terms: Terms { exception_years: &[2025, 2026], accepted: &[
+        (List::TrainingRoute, &["03", "09", "10", "11", "12", "14", "15", "16", "17", "18", "19", "20", "21"]),
+    ] },
     endpoints: Endpoints {
         available: &[
             Endpoint::Info, Endpoint::ListTrainees, Endpoint::CreateTrainee, Endpoint::ShowTrainee, Endpoint::UpdateTrainee,

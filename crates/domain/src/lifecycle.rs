@@ -138,6 +138,18 @@ pub enum Undone {
     Deferred,
 }
 
+impl Undone {
+    /// The state.
+    #[must_use]
+    pub const fn state(self) -> State {
+        match self {
+            Self::SubmittedForTrn => State::SubmittedForTrn,
+            Self::TrnReceived => State::TrnReceived,
+            Self::Deferred => State::Deferred,
+        }
+    }
+}
+
 impl Action {
     /// All actions.
     pub const ALL: [Self; 12] = [
@@ -243,7 +255,7 @@ pub fn table() -> String {
     for action in Action::ALL {
         for has_trn in [false, true] {
             let name = match action {
-                Action::UndoWithdrawal { previous } => format!("undo a withdrawal from {previous:?}"),
+                Action::UndoWithdrawal { previous } => format!("{} (from {})", action.verb(), previous.state()),
                 Action::Update
                 | Action::Defer
                 | Action::Recommend

@@ -107,6 +107,12 @@ mod tests {
     use crate::versions;
 
     #[test]
+    fn the_readme_shows_the_example_as_the_oldest_version_spells_it() {
+        let body = example(versions::all().iter().next().unwrap().version);
+        assert!(include_str!("../../../README.md").contains(&format!("-d '{body}'")), "{body}");
+    }
+
+    #[test]
     fn the_example_is_spelt_as_each_version_spells_it() {
         for served in versions::all().iter() {
             let body: Value = serde_json::from_str(&example(served.version)).unwrap();

@@ -7,10 +7,16 @@
 #[cfg(test)]
 mod api {
     mod across_versions;
+    mod bad_input;
     mod courses;
     mod duplicates;
     mod every_version;
+    mod laws;
+    mod life;
+    mod lists;
     mod names;
+    mod parts;
+    mod seeded;
     mod snapshots;
     mod sources;
     mod support;

@@ -31,9 +31,16 @@ pub const EMPLOYING_SCHOOL: Rule<Trainee> = Rule {
     run: Run::Adjust(employing_school),
 };
 
+/// A key whose value is the stored one counts as not sent, so it decides nothing; but it keeps the link beside a key that
+/// is sent blank.
 fn training_partner(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
-    let urn = asked(&candidate.asked().training_partner_urn);
-    let ukprn = asked(&candidate.asked().training_partner_ukprn);
+    let asked = |change: &Change<Text>| if let Change::Set(text) = change { Some(text.clone()) } else { None };
+    let (urn, ukprn) =
+        (asked(&candidate.asked().training_partner_urn), asked(&candidate.asked().training_partner_ukprn));
+    let kept = |sent: bool, asked: Option<Text>| asked.filter(|_| sent);
+    let sent_urn = kept(candidate.touches(&[TraineeField::training_partner_urn]), urn.clone());
+    let sent_ukprn = kept(candidate.touches(&[TraineeField::training_partner_ukprn]), ukprn.clone());
+    let (urn, ukprn) = if sent_urn.is_some() || sent_ukprn.is_some() { (sent_urn, sent_ukprn) } else { (urn, ukprn) };
     let organisations = context.organisations;
     let linked = match (urn, ukprn) {
         (Some(urn), _) if URNS_WITHOUT_SCHOOL.contains(&urn.as_str()) => Ok((None, None)),
@@ -74,8 +81,4 @@ fn employing_school(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     } else if context.organisations.school(&urn).is_none() && !context.organisations.no_schools_loaded {
         candidate.object(field, ProblemKind::NoSuchSchool { urn });
     }
-}
-
-fn asked(change: &Change<Text>) -> Option<Text> {
-    if let Change::Set(text) = change { Some(text.clone()) } else { None }
 }

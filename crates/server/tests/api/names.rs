@@ -254,3 +254,21 @@ fn ethnic_group_and_background_set_the_ethnicity_that_they_match() {
         api.update(created.id(), both).has(&[(F::ethnicity, json!("120")), (F::ethnic_background, json!("African"))]);
     });
 }
+
+#[test]
+fn nested_lists_on_an_update_are_told_of_and_refused_to_a_strict_client() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        for list in [F::placements, F::degrees] {
+            for value in [json!([{ "name": "x" }]), json!([]), json!("x"), json!({})] {
+                let body = Body::new(api.version).with(list, value).with(F::middle_names, "Changed");
+                let request = || api.request("PATCH", &created.path()).json(body.clone());
+                let told = request().send().is(200);
+                assert_eq!(told.warnings().len(), 1, "{:?}", told.warnings());
+                let refused = request().header("Prefer", "handling=strict").send().is(422);
+                assert_eq!(refused.errors().len(), 1, "{:?}", refused.errors());
+            }
+        }
+        assert_eq!(api.read(created.id()).value(F::placements), created.value(F::placements));
+    });
+}

@@ -85,6 +85,51 @@ fn the_fields_of_a_trainee_are_those_of_the_contract() {
 }
 
 #[test]
+fn every_reply_has_the_fields_of_the_contract() {
+    every_version(|api| {
+        let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join("\n");
+        let trainee = api.create(api.example());
+        let path = trainee.path();
+        let placement = json!({ "data": { "urn": "990001" } });
+        let degree = json!({ "data": { "subject": "100485", "country": "FR", "non_uk_degree": "083", "graduation_year": "2019" } });
+        let placement = api.send("POST", &format!("{path}/placements"), placement).is(201);
+        let degree = api.send("POST", &format!("{path}/degrees"), degree).is(201);
+        let text = format!(
+            "of a placement by itself\n{}\n\nof a degree by itself\n{}\n\nof a list\n{}\n",
+            keys(placement.data()),
+            keys(&degree.data()[0]),
+            keys(&api.get("/trainees").is(200).body)
+        );
+        version_matches(api.version, "parts", &text);
+
+        let one_placement = format!("{path}/placements/{}", placement.data()["placement_id"].as_str().unwrap());
+        let one_degree = format!("{path}/degrees/{}", degree.data()[0]["degree_id"].as_str().unwrap());
+        for reply in
+            [api.send("PATCH", &one_placement, json!({ "data": { "urn": "990002" } })), api.get(&one_placement)]
+        {
+            assert_eq!(keys(reply.is(200).data()), keys(placement.data()));
+        }
+        for reply in
+            [api.send("PUT", &one_degree, json!({ "data": { "graduation_year": 2018 } })), api.get(&one_degree)]
+        {
+            assert_eq!(keys(reply.is(200).data()), keys(&degree.data()[0]));
+        }
+        assert_eq!(keys(&api.get(&format!("{path}/placements")).is(200).data()[1]), keys(placement.data()));
+        assert_eq!(keys(&api.get(&format!("{path}/degrees")).is(200).data()[0]), keys(&degree.data()[0]));
+        for reply in [
+            api.request("DELETE", &one_placement).send(),
+            api.request("DELETE", &one_degree).send(),
+            api.send("POST", &format!("{path}/defer"), json!({ "data": { "defer_date": "2026-10-01" } })),
+            api.send("POST", &format!("{path}/withdraw"), Body::withdrawal(api.version)),
+        ] {
+            assert_eq!(keys(reply.is(200).data()), trainee.keys().join("\n"));
+        }
+        let conflict = api.send("POST", "/trainees", api.example()).is(409);
+        assert_eq!(keys(&conflict.data()[0]), trainee.keys().join("\n"));
+    });
+}
+
+#[test]
 fn a_trainee_has_as_many_fields_as_the_contract_says() {
     for (label, count) in [("v2025.0", 92), ("v2026.0", 88), ("v2026.1", 89)] {
         let register = Register::start();

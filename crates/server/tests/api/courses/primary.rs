@@ -39,6 +39,35 @@ fn v2025_0_puts_primary_teaching_first_and_keeps_the_order_of_the_others() {
 }
 
 #[test]
+fn v2025_0_leaves_a_primary_course_as_it_is_when_its_subjects_are_sent_again() {
+    let register = Register::start();
+    let api = register.api(version("v2025.0"));
+    for (number, (sent, shown)) in [
+        (vec!["100403"], three("100511", "100403", None)),
+        (vec!["100403", "100425"], three("100511", "100403", Some("100425"))),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let body = with_subjects(&api, "13914", &sent).with(F::last_name, format!("Person {number}"));
+        let created = api.create(body.clone());
+        let reply = api.send("PUT", &created.path(), body.without(F::placements).without(F::degrees)).is(200);
+        assert_eq!(reply.warnings(), Vec::<&str>::new());
+        assert_eq!(subjects_of(&api.shown(&reply)), shown);
+        assert_eq!(*reply.data(), created.data);
+    }
+}
+
+#[test]
+fn v2025_0_names_the_subject_that_repeats_another_as_it_was_sent() {
+    let register = Register::start();
+    let api = register.api(version("v2025.0"));
+    let reply = api.send("POST", "/trainees", with_subjects(&api, "13914", &["100403", "100403"])).is(422);
+    assert_eq!(reply.errors().len(), 1);
+    assert!(reply.errors()[0].1.starts_with("course_subject_two "), "{:?}", reply.errors());
+}
+
+#[test]
 fn v2025_0_tells_which_subject_falls_away_when_an_update_makes_the_course_primary() {
     let register = Register::start();
     let api = register.api(version("v2025.0"));

@@ -41,6 +41,19 @@ fn a_urn_decides_before_a_ukprn_and_blank_keys_do_not_count_beside_others() {
 }
 
 #[test]
+fn a_record_that_is_sent_back_whole_with_one_number_changed_links_the_partner_of_that_number() {
+    every_version(|api| {
+        let created = api.create(api.example().with(F::training_partner_urn, SCHOOL.0));
+        let changed = api.update(created.id(), created.body().with(F::training_partner_ukprn, OTHER_SCHOOL.1));
+        links(&changed, OTHER_SCHOOL.0, OTHER_SCHOOL.1);
+        let changed = api.update(created.id(), changed.body().with(F::training_partner_urn, SCHOOL.0));
+        links(&changed, SCHOOL.0, SCHOOL.1);
+        let kept = api.update(created.id(), changed.body().with(F::training_partner_urn, Value::Null));
+        links(&kept, SCHOOL.0, SCHOOL.1);
+    });
+}
+
+#[test]
 fn one_blank_key_alone_removes_the_link() {
     every_version(|api| {
         let created = api.create(api.example());

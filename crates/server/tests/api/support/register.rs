@@ -149,6 +149,11 @@ impl Register {
         write(&self.store, move |session| issue(session, ukprn, environment, expires_on))
     }
 
+    /// Gives the provider of the test so many invented trainees.
+    pub(crate) fn sow(&self, count: usize) {
+        server::seed::sow(&self.store, UKPRN, count, 2_026, |_| {}).unwrap();
+    }
+
     /// Does what an operator does, on the store itself.
     pub(crate) fn operate<T: Send + 'static>(
         &self,
