@@ -8,6 +8,10 @@ use actix_web::web::{self, Payload, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::{Deprecation, Endpoint, Method, Served};
 use chrono::NaiveTime;
+use storage::error::StorageError;
+use storage::session::Session;
+use storage::store::Store;
+use storage::tokens::TokenDigest;
 
 use crate::call::Call;
 use crate::failure::{Failure, Missing};
@@ -124,11 +128,33 @@ fn deprecated(reply: Reply, deprecation: &Deprecation, path: &str) -> Reply {
 }
 
 async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Reply, Failure> {
-    let job = move |session: &mut storage::session::Session<'_>| {
+    let token = call.token.clone();
+    let job = move |session: &mut Session<'_>| {
         let mut session = session.authenticate(&call.token)?.ok_or(Failure::Unauthorized)?;
-        (operation.run)(&mut session, call)
+        if operation.writes {
+            session.record_token_use()?;
+        }
+        let use_is_due = !session.token_use_is_recorded();
+        Ok::<_, Failure>(((operation.run)(&mut session, call)?, use_is_due))
     };
-    if operation.writes { register.store.write(job).await } else { register.store.read(job).await }
+    let (reply, use_is_due) =
+        if operation.writes { register.store.write(job).await? } else { register.store.read(job).await? };
+    if use_is_due {
+        actix_web::rt::spawn(record_token_use(register.store.clone(), token));
+    }
+    Ok(reply)
+}
+
+/// Records that a token was used today; once a day, after a request that only reads. The client does not wait for it.
+async fn record_token_use(store: Store, token: TokenDigest) {
+    let recorded = store.write(move |session| match session.authenticate(&token)? {
+        Some(mut session) => session.record_token_use(),
+        None => Ok(()),
+    });
+    if let Err(error) = recorded.await {
+        let error: StorageError = error;
+        log::warn!("the use of a token was not recorded: {error}");
+    }
 }
 
 fn not_found() -> HttpResponse {

@@ -2,9 +2,12 @@
 //!
 //! The sweep is a table: what is wrong with a value, and what is wrong with a whole body.
 
-use adapter_kit::{Endpoint, Method, Wire};
+use std::collections::BTreeSet;
+
+use adapter_kit::{ApiVersion, Endpoint, Method, Wire};
 use domain::{Deferral, Degree, Placement, Recommendation, TraineeField as F, Withdrawal};
 use serde_json::{Map, Value, json};
+use server::versions::SERVED;
 
 use crate::api::support::{Api, Body, Response, Shown, every_version};
 
@@ -89,10 +92,20 @@ const RUBBISH: &[&str] = &[
     "\u{7f}",
 ];
 
+/// Every name that a version has in requests and replies.
+fn names(version: &ApiVersion) -> BTreeSet<&'static str> {
+    let inputs = version.inputs.trainee.entries.iter().map(|input| input.name);
+    let shown = version.shapes.trainee.entries.iter().map(|entry| entry.name);
+    let withdrawal = version.inputs.withdrawal.entries.iter().map(|input| input.name);
+    inputs.chain(shown).chain(withdrawal).collect()
+}
+
 /// A client that counts, and looks at every reply.
 struct Sweep<'a> {
     api: &'a Api<'a>,
     trainee: String,
+    /// Names that only other versions have.
+    foreign: BTreeSet<&'static str>,
     /// The trainee after the last request.
     last: Value,
     requests: usize,
@@ -100,7 +113,9 @@ struct Sweep<'a> {
 
 impl<'a> Sweep<'a> {
     fn over(api: &'a Api<'a>, trainee: &Shown) -> Self {
-        Self { api, trainee: trainee.id().to_owned(), last: api.read(trainee.id()).data, requests: 0 }
+        let own = names(api.version);
+        let foreign = SERVED.iter().flat_map(|version| names(version)).filter(|name| !own.contains(name)).collect();
+        Self { api, trainee: trainee.id().to_owned(), foreign, last: api.read(trainee.id()).data, requests: 0 }
     }
 }
 
@@ -112,6 +127,10 @@ impl Sweep<'_> {
         let reply = if body.is_empty() { request.send() } else { request.bytes(body).send() };
         let told = || format!("{method} {path} with {}", String::from_utf8_lossy(&body[..body.len().min(200)]));
         assert!(reply.status < 500, "{}: {:#}", told(), reply.body);
+        let text = reply.body.to_string();
+        let words = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
+        let foreign = text.split(words).find(|word| self.foreign.contains(word));
+        assert_eq!(foreign, None, "{}: {text}", told());
         if reply.status >= 400 && reply.body.get("message").is_none() {
             assert!(!reply.errors().is_empty(), "{}: {:#}", told(), reply.body);
         }

@@ -121,3 +121,21 @@ fn a_request_to_write_without_a_token_writes_nothing() {
         api.create(api.example());
     });
 }
+
+#[test]
+fn the_use_of_a_token_is_recorded_also_by_requests_that_only_read() {
+    every_version(|api| {
+        let last_used = || {
+            let tokens = api.register.operate(|session| session.list_tokens(Some(UKPRN)));
+            tokens.into_iter().next().unwrap().last_used_on.map(|day| day.to_string())
+        };
+        assert_eq!(last_used(), None);
+        api.create(api.example());
+        assert_eq!(last_used().as_deref(), Some("2026-10-05"));
+        api.register.clock.set("2026-10-06T09:00:00Z");
+        api.get("/info").is(200);
+        // It is recorded behind the client's back; a write after it stands behind it in the queue.
+        let recorded = (0..1_000).any(|_| last_used().as_deref() == Some("2026-10-06"));
+        assert!(recorded);
+    });
+}
