@@ -73,7 +73,7 @@ curl -i -w '\n' http://{address}/api/{old}/trainees \
 
 # 3. Send the same body again: a 409 that shows the trainee who is already there.
 #    This time, keep the identifier.
-TRAINEE_ID=$(curl -s http://{address}/api/{old}/trainees \
+TRAINEE_ID=$(curl -s -w '\nstatus %{{http_code}}\n' http://{address}/api/{old}/trainees \
   -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
   -d '{body}' \
   | tee /dev/stderr | sed -n 's/.*"trainee_id":"\([^"]*\)".*/\1/p')
