@@ -1,12 +1,13 @@
 //! A request, taken apart: everything that an operation needs, owned, so that it can leave the event loop.
 
 use actix_web::HttpRequest;
-use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap};
+use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, IF_NONE_MATCH};
 use actix_web::web::{Bytes, BytesMut, Payload};
 use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames};
 use adapter_kit::{ApiVersion, Served};
 use domain::{Lists, Sent};
 use futures_util::StreamExt as _;
+use storage::identifiers::Identifiers;
 use storage::tokens::{Environment, TokenDigest};
 
 use crate::failure::Failure;
@@ -15,6 +16,9 @@ use crate::failure::Failure;
 pub const MAX_BODY_BYTES: usize = 1_048_576;
 /// How much of a larger body is read and thrown away, in bytes, so that its sender gets to see the reply.
 const MAX_DISCARDED_BYTES: usize = 8 * MAX_BODY_BYTES;
+
+/// The preference of a client that only wants to know what would be answered (RFC 7240).
+pub const VALIDATE_ONLY: &str = "validate-only";
 
 /// A request for an endpoint of a version.
 #[derive(Debug)]
@@ -29,6 +33,8 @@ pub struct Call {
     placement_id: String,
     degree_id: String,
     query: String,
+    if_none_match: Option<String>,
+    validate_only: bool,
     body: Result<Bytes, Failure>,
     unknown: UnknownNames,
 }
@@ -58,6 +64,8 @@ impl Call {
             placement_id: segment("placement_id"),
             degree_id: segment("degree_id"),
             query: request.query_string().to_owned(),
+            if_none_match: request.headers().get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).map(str::to_owned),
+            validate_only: prefers(request.headers(), VALIDATE_ONLY),
             body: body(request.headers(), payload).await,
             unknown: if strict { UnknownNames::Refuse } else { UnknownNames::Tell },
         })
@@ -91,6 +99,28 @@ impl Call {
     #[must_use]
     pub fn query(&self) -> &str {
         &self.query
+    }
+
+    /// Whether the client wants to know what would be answered, and nothing else to happen.
+    #[must_use]
+    pub fn validates_only(&self) -> bool {
+        self.validate_only
+    }
+
+    /// Draws identifiers for so many new records; none for a request that is only tried out.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no random bytes.
+    pub fn identifiers(&self, count: usize) -> Result<Identifiers, Failure> {
+        Ok(Identifiers::draw(if self.validate_only { 0 } else { count })?)
+    }
+
+    /// Whether the client has the representation with this entity tag already.
+    #[must_use]
+    pub fn has(&self, entity_tag: &str) -> bool {
+        let tags = self.if_none_match.as_deref().unwrap_or_default().split(',');
+        tags.map(|tag| tag.trim().trim_start_matches("W/")).any(|tag| tag == "*" || tag == entity_tag)
     }
 
     /// Reads the body of a request that makes or moves a record, nested lists included.

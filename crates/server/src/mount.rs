@@ -13,7 +13,7 @@ use storage::session::Session;
 use storage::store::Store;
 use storage::tokens::TokenDigest;
 
-use crate::call::Call;
+use crate::call::{Call, VALIDATE_ONLY};
 use crate::failure::{Failure, Missing};
 use crate::operations::{self, Operation};
 use crate::register::Register;
@@ -104,11 +104,16 @@ async fn answer(
     payload: Payload,
 ) -> HttpResponse {
     let lists = register.lists;
+    let mut validates_only = false;
     let reply = match Call::take(&request, payload, served, lists, register.environment).await {
-        Ok(call) => hop(&register, operation, call).await,
+        Ok(call) => {
+            validates_only = operation.writes && call.validates_only();
+            hop(&register, operation, call).await
+        }
         Err(failure) => Err(failure),
     };
     let reply = reply.unwrap_or_else(|failure| failure.reply(served.version, lists));
+    let reply = if validates_only { reply.with("preference-applied", VALIDATE_ONLY) } else { reply };
     match served.version.endpoints.deprecation(endpoint) {
         Some(deprecation) => deprecated(reply, deprecation, request.path()).into(),
         None => reply.into(),
@@ -129,16 +134,17 @@ fn deprecated(reply: Reply, deprecation: &Deprecation, path: &str) -> Reply {
 
 async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Reply, Failure> {
     let token = call.token.clone();
+    // What is only tried out must not write, and runs where nothing can.
+    let writes = operation.writes && !call.validates_only();
     let job = move |session: &mut Session<'_>| {
         let mut session = session.authenticate(&call.token)?.ok_or(Failure::Unauthorized)?;
-        if operation.writes {
+        if writes {
             session.record_token_use()?;
         }
         let use_is_due = !session.token_use_is_recorded();
         Ok::<_, Failure>(((operation.run)(&mut session, call)?, use_is_due))
     };
-    let (reply, use_is_due) =
-        if operation.writes { register.store.write(job).await? } else { register.store.read(job).await? };
+    let (reply, use_is_due) = if writes { register.store.write(job).await? } else { register.store.read(job).await? };
     if use_is_due {
         actix_web::rt::spawn(record_token_use(register.store.clone(), token));
     }

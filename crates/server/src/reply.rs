@@ -47,6 +47,12 @@ impl Reply {
         Self::json(status, &Data { data })
     }
 
+    /// The reply to a client that has the representation already: it has no body.
+    #[must_use]
+    pub fn not_modified() -> Self {
+        Self { status: StatusCode::NOT_MODIFIED, headers: Vec::new(), body: Vec::new() }
+    }
+
     /// The same reply with a header.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -65,7 +71,9 @@ impl Reply {
 impl From<Reply> for HttpResponse {
     fn from(reply: Reply) -> Self {
         let mut response = Self::build(reply.status);
-        response.insert_header((CONTENT_TYPE, JSON));
+        if reply.status != StatusCode::NOT_MODIFIED {
+            response.insert_header((CONTENT_TYPE, JSON));
+        }
         for header in reply.headers {
             response.append_header(header);
         }

@@ -9,6 +9,7 @@ mod api {
     mod across_versions;
     mod bad_input;
     mod courses;
+    mod dry_run;
     mod duplicates;
     mod every_version;
     mod laws;

@@ -7,7 +7,6 @@ use adapter_kit::view::View;
 use domain::Degree;
 use domain::decide::{self, Origin};
 use domain::organisations::Organisations;
-use storage::identifiers::Identifiers;
 use storage::session::ProviderSession;
 use storage::trainees::StoredTrainee;
 
@@ -37,14 +36,16 @@ pub(super) fn create(session: &mut ProviderSession<'_>, mut call: Call) -> Resul
     let sent = call.read::<Degree>()?;
     let trainee = find_to_change(session, &call)?;
     let sent = with_data(sent)?;
-    let identifiers = Identifiers::draw(1)?;
+    let identifiers = call.identifiers(1)?;
     let origin =
         Origin { now: session.now(), ukprn: &session.provider().ukprn.clone(), next_id: &|| identifiers.next() };
     let organisations = Organisations::default();
     let context = context(session, &call, &organisations);
     let decision = decide::add_degree(sent, &call.version().rules, &context, &origin).map_err(Failure::Invalid)?;
     require_distinct(&call, &trainee, &decision.record)?;
-    session.insert_degree(&trainee, &decision.record)?;
+    if !call.validates_only() {
+        session.insert_degree(&trainee, &decision.record)?;
+    }
     // The contract shows a list of one.
     let reply = Reply::data(StatusCode::CREATED, [view(&call, &decision.record)])?;
     Ok(reply.with_notices(call.version(), &decision.notices))
@@ -63,7 +64,9 @@ pub(super) fn update(session: &mut ProviderSession<'_>, mut call: Call) -> Resul
         .map_err(Failure::Invalid)?;
     if decision.changed {
         require_distinct(&call, &trainee, &decision.record)?;
-        session.update_degree(&trainee, &decision.record)?;
+        if !call.validates_only() {
+            session.update_degree(&trainee, &decision.record)?;
+        }
     }
     let reply = Reply::data(StatusCode::OK, view(&call, &decision.record))?;
     Ok(reply.with_notices(call.version(), &decision.notices))
@@ -74,7 +77,9 @@ pub(super) fn delete(session: &mut ProviderSession<'_>, call: Call) -> Result<Re
     let trainee = find(session, &call)?;
     one(&trainee, &call)?;
     let mut trainee = to_change(trainee, &call)?;
-    session.delete_degree(&trainee, call.degree_id())?;
+    if !call.validates_only() {
+        session.delete_degree(&trainee, call.degree_id())?;
+    }
     trainee.record.degrees.retain(|degree| degree.degree_id.as_deref() != Some(call.degree_id()));
     trainee.record.updated_at = Some(session.now());
     show_trainee(StatusCode::OK, &call, &trainee.record)

@@ -5,7 +5,6 @@ use adapter_kit::view::View;
 use domain::decide::{self, Origin};
 use domain::organisations::Organisations;
 use domain::{Placement, PlacementField, Sent};
-use storage::identifiers::Identifiers;
 use storage::session::ProviderSession;
 use storage::trainees::StoredTrainee;
 
@@ -33,12 +32,14 @@ pub(super) fn create(session: &mut ProviderSession<'_>, mut call: Call) -> Resul
     let trainee = find_to_change(session, &call)?;
     let sent = with_data(sent)?;
     let schools = schools(session, &sent, None)?;
-    let identifiers = Identifiers::draw(1)?;
+    let identifiers = call.identifiers(1)?;
     let origin =
         Origin { now: session.now(), ukprn: &session.provider().ukprn.clone(), next_id: &|| identifiers.next() };
     let decision = decide::add_placement(sent, &call.version().rules, &context(session, &call, &schools), &origin)
         .map_err(Failure::Invalid)?;
-    session.insert_placement(&trainee, &decision.record)?;
+    if !call.validates_only() {
+        session.insert_placement(&trainee, &decision.record)?;
+    }
     let reply = Reply::data(StatusCode::CREATED, view(&call, &decision.record))?;
     Ok(reply.with_notices(call.version(), &decision.notices))
 }
@@ -54,7 +55,7 @@ pub(super) fn update(session: &mut ProviderSession<'_>, mut call: Call) -> Resul
     let context = context(session, &call, &schools);
     let decision = decide::update_placement(&stored, sent, &call.version().rules, &context, session.now())
         .map_err(Failure::Invalid)?;
-    if decision.changed {
+    if decision.changed && !call.validates_only() {
         session.update_placement(&trainee, &decision.record)?;
     }
     let reply = Reply::data(StatusCode::OK, view(&call, &decision.record))?;
@@ -66,7 +67,9 @@ pub(super) fn delete(session: &mut ProviderSession<'_>, call: Call) -> Result<Re
     let trainee = find(session, &call)?;
     one(&trainee, &call)?;
     let mut trainee = to_change(trainee, &call)?;
-    session.delete_placement(&trainee, call.placement_id())?;
+    if !call.validates_only() {
+        session.delete_placement(&trainee, call.placement_id())?;
+    }
     trainee.record.placements.retain(|placement| placement.placement_id.as_deref() != Some(call.placement_id()));
     trainee.record.updated_at = Some(session.now());
     show_trainee(StatusCode::OK, &call, &trainee.record)

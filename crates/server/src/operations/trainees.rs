@@ -8,7 +8,6 @@ use adapter_kit::view::View;
 use domain::decide::{self, Origin};
 use domain::organisations::Organisations;
 use domain::{Action, Context, PlacementField, Record, Sent, Trainee, TraineeField};
-use storage::identifiers::Identifiers;
 use storage::session::ProviderSession;
 use storage::trainees::StoredTrainee;
 
@@ -26,7 +25,7 @@ pub(super) fn show(session: &mut ProviderSession<'_>, call: Call) -> Result<Repl
 pub(super) fn create(session: &mut ProviderSession<'_>, mut call: Call) -> Result<Reply, Failure> {
     let sent = with_data(call.read::<Trainee>()?)?;
     let organisations = mentioned(session, &sent)?;
-    let identifiers = Identifiers::draw(1 + sent.changes.placements.len() + sent.changes.degrees.len())?;
+    let identifiers = call.identifiers(1 + sent.changes.placements.len() + sent.changes.degrees.len())?;
     let origin =
         Origin { now: session.now(), ukprn: &session.provider().ukprn.clone(), next_id: &|| identifiers.next() };
     let version = call.version();
@@ -36,7 +35,9 @@ pub(super) fn create(session: &mut ProviderSession<'_>, mut call: Call) -> Resul
     if !existing.is_empty() {
         return Err(duplicate(&call, &existing)?);
     }
-    session.insert_trainee(&decision.record)?;
+    if !call.validates_only() {
+        session.insert_trainee(&decision.record)?;
+    }
     Ok(show_trainee(StatusCode::CREATED, &call, &decision.record)?.with_notices(version, &decision.notices))
 }
 
@@ -50,7 +51,7 @@ pub(super) fn update(session: &mut ProviderSession<'_>, mut call: Call) -> Resul
     let context = context(session, &call, &organisations);
     let decision =
         decide::update(&stored.record, sent, &version.rules, &context, session.now()).map_err(Failure::Invalid)?;
-    if decision.changed {
+    if decision.changed && !call.validates_only() {
         session.update_trainee(&stored, &decision.record)?;
     }
     Ok(show_trainee(StatusCode::OK, &call, &decision.record)?.with_notices(version, &decision.notices))

@@ -45,6 +45,8 @@ fn transition<R: Nest>(
     let context = context(session, &call, &organisations);
     let decision =
         decide(&stored.record, sent, &call.version().rules, &context, session.now()).map_err(Failure::Invalid)?;
-    session.update_trainee(&stored, &decision.record)?;
+    if !call.validates_only() {
+        session.update_trainee(&stored, &decision.record)?;
+    }
     Ok(show_trainee(status, &call, &decision.record)?.with_notices(call.version(), &decision.notices))
 }

@@ -168,5 +168,14 @@ fn the_code_lists_are_published_where_the_version_has_them() {
         let unknown = api.get("/reference-data?field=shoe_size").is(404);
         assert!(unknown.errors()[0].1.contains("shoe_size"));
         api.register.request("GET", &format!("/api/{}/reference-data", api.version.label)).send().is(401);
+
+        let tag = all.header("etag").unwrap().to_owned();
+        assert_eq!(all.header("cache-control"), Some("private, max-age=3600"));
+        let with = |tags: &str| api.request("GET", "/reference-data").header("If-None-Match", tags).send();
+        for tags in [tag.clone(), format!("\"other\", W/{tag}"), "*".to_owned()] {
+            let reply = with(&tags).is(304);
+            assert_eq!(reply.header("etag"), Some(tag.as_str()));
+        }
+        with("\"other\"").is(200);
     });
 }
