@@ -8,6 +8,7 @@
 mod api {
     mod across_versions;
     mod bad_input;
+    mod clauses;
     mod courses;
     mod dry_run;
     mod duplicates;
