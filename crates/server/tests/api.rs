@@ -18,6 +18,7 @@ mod api {
     mod lists;
     mod names;
     mod parts;
+    mod properties;
     mod seeded;
     mod snapshots;
     mod sources;
