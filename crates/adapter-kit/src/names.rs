@@ -49,6 +49,19 @@ pub fn place(version: &ApiVersion, path: &Path) -> String {
     }
 }
 
+/// The place, as a program finds it in what it sent: positions count from 0.
+#[must_use]
+pub fn path(version: &ApiVersion, path: &Path) -> String {
+    match path {
+        Path::Data | Path::Field(_) | Path::List(_) | Path::Key(_) => place(version, path),
+        Path::Nested { list: at, position, field: inner } => {
+            format!("{}[{position}].{}", list(version, *at), field(version, *inner))
+        }
+        Path::Position { list: at, position } => format!("{}[{position}]", list(version, *at)),
+        Path::NestedKey { list: at, position, key } => format!("{}[{position}].{}", list(version, *at), shown(key)),
+    }
+}
+
 fn name<R: Wire>(version: &ApiVersion, field: R::Field) -> &'static str {
     R::inputs(version)
         .name_of(field)

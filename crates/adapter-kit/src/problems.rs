@@ -8,7 +8,7 @@ use domain::{Field, Kind, Lists, Notice, Path, Problem, ProblemKind, TraineeFiel
 use serde::Serialize;
 
 use crate::compose::Data;
-use crate::names::{field, place, shown};
+use crate::names::{field, path, place, shown};
 use crate::version::ApiVersion;
 
 /// How many accepted codes a message lists when there are more.
@@ -26,9 +26,21 @@ pub struct ErrorEntry {
     pub error: &'static str,
     /// What is wrong, in words.
     pub message: String,
+    /// What a program needs to know, where a request was read and found wrong.
+    #[serde(flatten)]
+    pub located: Option<Located>,
 }
 
-/// The body of an error reply: `{errors: [{error, message}]}`.
+/// A problem, as a program sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Located {
+    /// The code of the problem, which is the same in all versions.
+    pub code: &'static str,
+    /// The place, as a path in the names of the version.
+    pub field: String,
+}
+
+/// The body of an error reply: `{errors: [{error, message}]}`; each problem of a request has its code and field besides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Errors {
     /// What is wrong.
@@ -39,7 +51,7 @@ impl Errors {
     /// A single error.
     #[must_use]
     pub fn one(error: &'static str, message: impl Into<String>) -> Self {
-        Self { errors: vec![ErrorEntry { error, message: message.into() }] }
+        Self { errors: vec![ErrorEntry { error, message: message.into(), located: None }] }
     }
 
     /// All problems, one entry each.
@@ -62,7 +74,9 @@ pub struct Conflict<T> {
 
 fn entry(version: &ApiVersion, lists: &Lists, problem: &Problem) -> ErrorEntry {
     let error = if problem.kind.is_transition() { TRANSITION } else { UNPROCESSABLE };
-    ErrorEntry { error, message: format!("{} {}", place(version, &problem.at), words(version, lists, &problem.kind)) }
+    let message = format!("{} {}", place(version, &problem.at), words(version, lists, &problem.kind));
+    let located = Located { code: problem.kind.code().name(), field: path(version, &problem.at) };
+    ErrorEntry { error, message, located: Some(located) }
 }
 
 /// What is wrong, in words, without the place.

@@ -35,7 +35,7 @@ pub use field_set::FieldSet;
 pub use lifecycle::{Action, State};
 pub use lists::{List, Lists};
 pub use placement::{Placement, PlacementField};
-pub use problem::{Field, Notice, Path, Problem, ProblemKind};
+pub use problem::{Code, Field, Notice, Path, Problem, ProblemKind};
 pub use rules::{Context, Rule, Rules, Terms};
 pub use trainee::{Trainee, TraineeField};
 pub use transition::{Deferral, DeferralField, Recommendation, RecommendationField, Withdrawal, WithdrawalField};

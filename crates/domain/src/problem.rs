@@ -12,6 +12,10 @@ use crate::trainee::TraineeField;
 use crate::transition::{DeferralField, RecommendationField, WithdrawalField};
 use crate::value::Kind;
 
+mod code;
+
+pub use code::Code;
+
 /// A field of any record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Field {

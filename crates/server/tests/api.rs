@@ -12,6 +12,7 @@ mod api {
     mod courses;
     mod dry_run;
     mod duplicates;
+    mod error_entries;
     mod every_version;
     mod laws;
     mod life;
