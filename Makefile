@@ -33,3 +33,7 @@ structure: ## Check which crate may know which, and that no file grows too long
 .PHONY: snapshots
 snapshots: ## Accept what the tests now say; read the difference as a change of the contract
 	INSTA_UPDATE=always cargo test --workspace
+
+.PHONY: docs
+docs: ## Write the documents that follow from the code
+	cargo run --locked --quiet --package server -- docs docs

@@ -9,6 +9,7 @@
 //! The kit deliberately knows no HTTP, no database, and no particular version.
 
 pub mod compose;
+pub mod documents;
 pub mod endpoint;
 pub mod label;
 pub mod laws;

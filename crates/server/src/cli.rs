@@ -11,6 +11,7 @@ use storage::error::StorageError;
 use storage::store::{Store, StoreOptions};
 use storage::tokens::Environment;
 
+mod documents;
 mod listing;
 mod providers;
 mod sandbox;
@@ -40,6 +41,8 @@ enum Command {
     /// Fill a register in which things are tried out
     #[command(subcommand)]
     Sandbox(sandbox::SandboxCommand),
+    /// Write the documents that follow from the code: the codes of problems, and the rules
+    Docs(documents::Docs),
 }
 
 /// Which database to use.
@@ -88,6 +91,14 @@ pub enum CommandError {
     /// The sandbox could not be filled.
     #[error("{0}")]
     Seed(#[from] crate::seed::SeedError),
+    /// A generated document could not be written.
+    #[error("cannot write {path}: {source}")]
+    Document {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
     /// A version that is not served.
     #[error("no version is called {0}")]
     UnknownVersion(String),
@@ -125,6 +136,7 @@ impl CommandLine {
             Command::Provider(command) => command.run(),
             Command::Token(command) => command.run(),
             Command::Sandbox(command) => command.run(),
+            Command::Docs(docs) => docs.run(),
         }
     }
 }

@@ -11,6 +11,7 @@ mod api {
     mod clauses;
     mod courses;
     mod dry_run;
+    mod documents;
     mod duplicates;
     mod error_entries;
     mod every_version;

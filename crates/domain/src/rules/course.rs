@@ -104,7 +104,7 @@ pub const STUDY_MODE_BY_ROUTE: Rule<Trainee> = Rule {
 /// An aim with an academic award says which.
 pub const QUALIFICATION_AIM: Rule<Trainee> = Rule {
     name: "itt_qualification_aim_required",
-    demands: "must be there when the aim is 202",
+    demands: "must be there when the aim is 202, or is not there",
     section: "2.1",
     reads: &[TraineeField::itt_qualification_aim, TraineeField::itt_aim],
     run: Run::Check(qualification_aim),

@@ -1,0 +1,26 @@
+//! Writing the documents that follow from the code.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::CommandError;
+use crate::{documents, versions};
+
+#[derive(Debug, Args)]
+pub(super) struct Docs {
+    /// Folder to write into
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+impl Docs {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        for document in documents::all(versions::all()) {
+            let path = self.folder.join(document.file);
+            std::fs::write(&path, document.text)
+                .map_err(|source| CommandError::Document { path: path.display().to_string(), source })?;
+        }
+        Ok(())
+    }
+}
