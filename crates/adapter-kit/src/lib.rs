@@ -25,5 +25,7 @@ pub mod view;
 pub use endpoint::{Endpoint, Method};
 pub use label::{Label, Stage};
 pub use shape::{Entry, InputName, Inputs, OwnField, Shape, Source};
-pub use version::{AllInputs, ApiVersion, Deprecation, Endpoints, Publication, Shapes, Status, Wire, Words, date};
+pub use version::{
+    AllInputs, ApiVersion, Deprecation, Endpoints, NestedErrors, Publication, Shapes, Status, Wire, Words, date,
+};
 pub use versions::{Served, Versions};

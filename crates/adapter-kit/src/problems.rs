@@ -11,6 +11,10 @@ use crate::compose::Data;
 use crate::names::{field, path, place, shown};
 use crate::version::ApiVersion;
 
+mod by_field;
+
+pub use by_field::{ErrorsByField, Found};
+
 /// How many accepted codes a message lists when there are more.
 const CODES_LISTED: usize = 10;
 

@@ -26,6 +26,8 @@ pub struct ApiVersion {
     pub terms: Terms,
     /// The endpoints that it has.
     pub endpoints: Endpoints,
+    /// How it tells problems in nested items, when a client asks for problems by field.
+    pub nested_errors: NestedErrors,
     /// Its words for things that have had several.
     pub words: Words,
     /// What a client should know, one sentence each.
@@ -118,6 +120,15 @@ impl Endpoints {
     pub fn deprecation(&self, endpoint: Endpoint) -> Option<&'static Deprecation> {
         self.deprecated.iter().find(|gone| gone.endpoint == endpoint)
     }
+}
+
+/// How problems in the items of a nested array are told by field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NestedErrors {
+    /// Each under its path, like those of any other field.
+    Flat,
+    /// In an object under the name of the array.
+    Nested,
 }
 
 /// The words of a version, where they have changed.

@@ -7,10 +7,11 @@
 //!   `agency_disabilities` and `withdraw_reasons_dfe_details`.
 //! - Takes any text as the year of a course, and any end date after the start.
 //! - Changes finished records: a trainee who is recommended, withdrawn or awarded can be updated.
+//! - Tells problems by field, where they are asked for like that, in a flat object.
 //! - Knows no iQTS, assessment only, early years or HPITT route as input; records on such a route
 //!   are read, listed, deferred, withdrawn and recommended all the same.
 
-use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, Publication, Status, Words, date};
+use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Words, date};
 use domain::{List, Terms};
 
 mod names;
@@ -38,6 +39,7 @@ pub static V2025_0: ApiVersion = ApiVersion {
         ],
         deprecated: &[],
     },
+    nested_errors: NestedErrors::Flat,
     words: Words { training_partner: "lead partner" },
     notes: &[
         "A primary course gets 100511 as its first subject by itself.",

@@ -5,10 +5,11 @@
 //! - Refuses a primary course whose first subject is not 100511, instead of putting it first.
 //! - Bounds the end of a course, asks for a whole number as its year, and checks the second
 //!   initiative against the year of the start.
+//! - Nests problems of placements and degrees, where problems are asked for by field.
 //! - Refuses route 02 as input.
 //! - Funds some subjects without student finance for starts in 2026, too.
 
-use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, Publication, Status, Words, date};
+use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Words, date};
 use domain::{List, Terms};
 
 mod names;
@@ -35,6 +36,7 @@ pub static V2026_0: ApiVersion = ApiVersion {
         ],
         deprecated: &[],
     },
+    nested_errors: NestedErrors::Nested,
     words: Words { training_partner: "training partner" },
     notes: &[
         "A primary course needs 100511 as its first subject.",

@@ -8,7 +8,9 @@
 //! - Adds `update-qts-or-eyts-status`, and deprecates `recommend-for-qts`.
 //! - Publishes the code lists as `reference-data`.
 
-use adapter_kit::{ApiVersion, Deprecation, Endpoint, Endpoints, Label, Publication, Status, Words, date};
+use adapter_kit::{
+    ApiVersion, Deprecation, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Words, date,
+};
 use domain::{List, Terms};
 
 mod names;
@@ -41,6 +43,7 @@ pub static V2026_1: ApiVersion = ApiVersion {
             removed_in: Label::release(2027, 0),
         }],
     },
+    nested_errors: NestedErrors::Nested,
     words: Words { training_partner: "training partner" },
     notes: &[
         "A trainee who is recommended, withdrawn or awarded cannot be changed.",

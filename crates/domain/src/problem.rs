@@ -129,6 +129,12 @@ impl Problem {
     pub fn nested(self, list: TraineeField, position: usize) -> Self {
         Self { at: self.at.nested(list, position), ..self }
     }
+
+    /// Whether a value is wrong, rather than there being no data at all or the state refusing the request.
+    #[must_use]
+    pub fn is_of_a_value(&self) -> bool {
+        self.at != Path::Data && !self.kind.is_transition()
+    }
 }
 
 /// The ways in which a request can be wrong.

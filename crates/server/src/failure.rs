@@ -1,11 +1,12 @@
 //! The only place where an error meets HTTP: the status from one match, the body in one envelope.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{ALLOW, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
-use adapter_kit::problems::Errors;
+use actix_web::http::header::{ALLOW, HeaderMap, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
+use adapter_kit::problems::{Errors, ErrorsByField};
 use adapter_kit::read::Malformed;
-use adapter_kit::{ApiVersion, Label};
+use adapter_kit::{ApiVersion, Endpoint, Label};
 use domain::{Lists, Problem};
+use serde::Serialize;
 use serde_json::json;
 use storage::error::StorageError;
 
@@ -14,6 +15,32 @@ use crate::reply::Reply;
 
 /// When a client may try again after a passing failure, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 1;
+
+/// The header by which a client asks for problems by field, and the one value that does.
+const ENHANCED_ERRORS: (&str, &str) = ("enhanced-errors", "true");
+
+/// The form in which a client is told what is wrong with the values that it sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorForm {
+    /// A list, one entry for each problem.
+    List,
+    /// An object, by field.
+    ByField,
+}
+
+impl ErrorForm {
+    /// The form that a request asks for: by field only where a trainee is registered or changed.
+    #[must_use]
+    pub fn asked_for(headers: &HeaderMap, endpoint: Endpoint) -> Self {
+        let (name, value) = ENHANCED_ERRORS;
+        let asked = headers.get(name).is_some_and(|sent| sent.as_bytes() == value.as_bytes());
+        if asked && [Endpoint::CreateTrainee, Endpoint::UpdateTrainee].contains(&endpoint) {
+            Self::ByField
+        } else {
+            Self::List
+        }
+    }
+}
 
 /// What a client looked for and did not find.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,11 +124,14 @@ impl Failure {
     /// The reply to the client of a version. What is ours or the operator's is logged here, once, without personal
     /// data.
     #[must_use]
-    pub fn reply(self, version: &ApiVersion, lists: &Lists) -> Reply {
-        if let Self::Invalid(problems) = &self {
-            return errors(StatusCode::UNPROCESSABLE_ENTITY, &Errors::of(version, lists, problems));
+    pub fn reply(self, version: &ApiVersion, lists: &Lists, form: ErrorForm) -> Reply {
+        let Self::Invalid(problems) = &self else { return self.reply_to_anyone() };
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        if form == ErrorForm::ByField && problems.iter().all(Problem::is_of_a_value) {
+            told(status, &ErrorsByField::of(version, lists, problems))
+        } else {
+            told(status, &Errors::of(version, lists, problems))
         }
-        self.reply_to_anyone()
     }
 
     /// The reply to a client of no version in particular.
@@ -179,11 +209,11 @@ impl Missing {
 }
 
 fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> Reply {
-    errors(status, &Errors::one(error, message))
+    told(status, &Errors::one(error, message))
 }
 
 /// An error's text consists of strings, which are always JSON.
-fn errors(status: StatusCode, errors: &Errors) -> Reply {
+fn told(status: StatusCode, errors: &impl Serialize) -> Reply {
     Reply { status, headers: Vec::new(), body: serde_json::to_vec(errors).unwrap_or_default() }
 }
 

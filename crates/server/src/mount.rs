@@ -14,7 +14,7 @@ use storage::store::Store;
 use storage::tokens::TokenDigest;
 
 use crate::call::{Call, VALIDATE_ONLY};
-use crate::failure::{Failure, Missing};
+use crate::failure::{ErrorForm, Failure, Missing};
 use crate::operations::{self, Operation};
 use crate::register::Register;
 use crate::reply::Reply;
@@ -105,6 +105,7 @@ async fn answer(
 ) -> HttpResponse {
     let lists = register.lists;
     let mut validates_only = false;
+    let form = ErrorForm::asked_for(request.headers(), endpoint);
     let reply = match Call::take(&request, payload, served, lists, register.environment).await {
         Ok(call) => {
             validates_only = operation.writes && call.validates_only();
@@ -112,7 +113,7 @@ async fn answer(
         }
         Err(failure) => Err(failure),
     };
-    let reply = reply.unwrap_or_else(|failure| failure.reply(served.version, lists));
+    let reply = reply.unwrap_or_else(|failure| failure.reply(served.version, lists, form));
     let reply = if validates_only { reply.with("preference-applied", VALIDATE_ONLY) } else { reply };
     match served.version.endpoints.deprecation(endpoint) {
         Some(deprecation) => deprecated(reply, deprecation, request.path()).into(),

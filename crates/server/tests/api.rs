@@ -10,9 +10,10 @@ mod api {
     mod bad_input;
     mod clauses;
     mod courses;
-    mod dry_run;
     mod documents;
+    mod dry_run;
     mod duplicates;
+    mod enhanced_errors;
     mod error_entries;
     mod every_version;
     mod laws;

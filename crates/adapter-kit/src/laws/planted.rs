@@ -9,7 +9,7 @@ use domain::{
 
 use super::sample::ADJUSTMENTS;
 use super::{Broken, Sample};
-use crate::version::{AllInputs, ApiVersion, Endpoints, Publication, Shapes, Status, Words, date};
+use crate::version::{AllInputs, ApiVersion, Endpoints, NestedErrors, Publication, Shapes, Status, Words, date};
 use crate::{Inputs, Label, Shape, Versions, inputs, shape};
 
 /// A version that can see a few fields, and calls some of them otherwise.
@@ -43,6 +43,7 @@ pub(super) const SOUND: ApiVersion = ApiVersion {
     rules: Rules { trainee: SOUND_RULES, ..ADJUSTMENTS },
     terms: Terms { accepted: &[], exception_years: &[] },
     endpoints: Endpoints { available: &[], deprecated: &[] },
+    nested_errors: NestedErrors::Nested,
     words: Words { training_partner: "partner" },
     notes: &[],
 };

@@ -1,0 +1,89 @@
+//! Problems by field, for clients that ask for them in that form: `{message, errors: {field: [...]}}`.
+
+use std::collections::BTreeMap;
+
+use domain::{Lists, Path, Problem};
+use serde::Serialize;
+
+use super::words;
+use crate::names::{field, list, path, shown};
+use crate::version::{ApiVersion, NestedErrors};
+
+/// Where the problems of a nested array as a whole stand when there are others in its items.
+const AS_A_WHOLE: &str = "base";
+
+/// The body of an error reply, by field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ErrorsByField {
+    /// How many problems there are.
+    pub message: String,
+    /// The problems, by the place that they are about.
+    pub errors: BTreeMap<String, Found>,
+}
+
+/// What is wrong at a place, each in words without the name of the field.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Found {
+    /// At the place itself.
+    Here(Vec<String>),
+    /// In the items of a nested array, by their fields.
+    Inside(BTreeMap<String, Vec<String>>),
+}
+
+impl ErrorsByField {
+    /// All problems; how those in nested items are told is a property of the version.
+    #[must_use]
+    pub fn of(version: &ApiVersion, lists: &Lists, problems: &[Problem]) -> Self {
+        let mut here = BTreeMap::<String, Vec<String>>::new();
+        let mut inside = BTreeMap::<String, BTreeMap<String, Vec<String>>>::new();
+        for problem in problems {
+            let text = words(version, lists, &problem.kind);
+            match inner(version, &problem.at) {
+                Some((array, item, Some(field))) => {
+                    let fields = inside.entry(array).or_default();
+                    fields.entry(field).or_default().push(of_item(item, &text));
+                }
+                Some((array, item, None)) => here.entry(array).or_default().push(of_item(item, &text)),
+                None => here.entry(path(version, &problem.at)).or_default().push(text),
+            }
+        }
+        for (array, fields) in &mut inside {
+            if let Some(texts) = here.remove(array) {
+                fields.entry(AS_A_WHOLE.to_owned()).or_default().extend(texts);
+            }
+        }
+        let here = here.into_iter().map(|(place, texts)| (place, Found::Here(texts)));
+        let inside = inside.into_iter().map(|(array, fields)| (array, Found::Inside(fields)));
+        Self { message: counted(problems.len()), errors: here.chain(inside).collect() }
+    }
+}
+
+/// The array, the number of the item from 1, and its field, of a place in a nested array; `None` for other places, and
+/// where the version tells nested problems like all others.
+fn inner(version: &ApiVersion, at: &Path) -> Option<(String, usize, Option<String>)> {
+    if version.nested_errors == NestedErrors::Flat {
+        return None;
+    }
+    let (array, position, field) = match at {
+        Path::Nested { list: array, position, field: inner } => {
+            (array, position, Some(field(version, *inner).to_owned()))
+        }
+        Path::NestedKey { list: array, position, key } => (array, position, Some(shown(key))),
+        Path::Position { list: array, position } => (array, position, None),
+        Path::Data | Path::Field(_) | Path::List(_) | Path::Key(_) => return None,
+    };
+    Some((list(version, *array).to_owned(), position + 1, field))
+}
+
+/// Several items can have a problem in the same field, so each says which item it is of.
+fn of_item(number: usize, text: &str) -> String {
+    format!("item {number}: {text}")
+}
+
+fn counted(problems: usize) -> String {
+    match problems {
+        1 => "the request has 1 problem".to_owned(),
+        several => format!("the request has {several} problems"),
+    }
+}
