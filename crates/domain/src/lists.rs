@@ -1,6 +1,7 @@
 //! The code lists of the sector: which codes exist and what follows from each.
 //!
-//! The tables stand as CSV beside the code (`reference-data/`), are embedded and parsed once. Which
+//! The tables stand as CSV beside the code (`reference-data/`), are embedded and parsed once; others
+//! can be put in their place ([`Lists::replaced`]), and nothing here knows where those come from. Which
 //! codes a version of the API accepts is said by that version alone ([`crate::Terms`]).
 
 use std::collections::{HashMap, HashSet};
@@ -8,8 +9,10 @@ use std::sync::LazyLock;
 
 use uuid::Uuid;
 
-use crate::lists::table::{ListError, Row, rows};
+use crate::lists::parse::{entries, facts, flagged, reasons, route};
+use crate::lists::table::{ListError, rows};
 
+mod parse;
 mod table;
 
 pub use table::{ListError as MalformedList, ListErrorKind as MalformedListKind};
@@ -181,17 +184,46 @@ pub struct Lists {
     other_uk_institution: Uuid,
 }
 
+/// The table of the funding that exists.
+const FUNDING_RULE: Table = Table { name: "funding_rule", text: include_str!("../reference-data/funding_rule.csv") };
+/// The table of the reasons of withdrawals.
+const WITHDRAWAL_REASON: Table =
+    Table { name: "withdrawal_reason", text: include_str!("../reference-data/withdrawal_reason.csv") };
+
+/// A table of reference data that is part of the program: a list, or one of the two tables that are no list of codes.
+#[derive(Debug, Clone, Copy)]
+pub struct Table {
+    /// The table's name, which is that of its file.
+    pub name: &'static str,
+    /// The table as comma-separated values.
+    pub text: &'static str,
+}
+
 static EMBEDDED: LazyLock<Lists> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "the text is part of the program, and a test parses it")]
-    Lists::parse(
-        List::embedded,
-        include_str!("../reference-data/funding_rule.csv"),
-        include_str!("../reference-data/withdrawal_reason.csv"),
-    )
-    .expect("the embedded lists are well formed")
+    Lists::replaced(|_| None).expect("the embedded lists are well formed")
 });
 
 impl Lists {
+    /// All tables that are part of the program.
+    pub fn tables() -> impl Iterator<Item = Table> {
+        let lists = List::ALL.iter().map(|list| Table { name: list.name(), text: list.embedded() });
+        lists.chain([FUNDING_RULE, WITHDRAWAL_REASON])
+    }
+
+    /// The lists that are part of the program, but for the tables for whose name there is another text.
+    ///
+    /// # Errors
+    ///
+    /// Where and how a text is malformed.
+    pub fn replaced<'t>(text: impl Fn(&str) -> Option<&'t str>) -> Result<Self, ListError> {
+        Self::parse(
+            |list| text(list.name()).unwrap_or(list.embedded()),
+            text(FUNDING_RULE.name).unwrap_or(FUNDING_RULE.text),
+            text(WITHDRAWAL_REASON.name).unwrap_or(WITHDRAWAL_REASON.text),
+        )
+    }
+
     /// The lists that are part of the program.
     #[must_use]
     pub fn embedded() -> &'static Self {
@@ -312,8 +344,8 @@ impl Lists {
     }
 
     /// Parses the lists.
-    fn parse(
-        text: impl Fn(List) -> &'static str,
+    fn parse<'t>(
+        text: impl Fn(List) -> &'t str,
         funding_rules: &str,
         withdrawal_reasons: &str,
     ) -> Result<Self, ListError> {
@@ -322,7 +354,7 @@ impl Lists {
             .iter()
             .map(|list| entries(*list, text(*list), &namespace))
             .collect::<Result<Vec<_>, ListError>>()?;
-        let rules: HashSet<_> = rows("funding_rule", funding_rules)?
+        let rules: HashSet<_> = rows(FUNDING_RULE.name, funding_rules)?
             .iter()
             .map(|row| {
                 let (kind, route, subject) =
@@ -353,66 +385,10 @@ impl Lists {
             aims_with_qualification: flagged(List::IttAim, &text, "requires_qualification_aim")?,
             funded_routes: rules.iter().map(|(year, _, route, _)| (*year, route.clone())).collect(),
             funding_rules: rules,
-            withdrawal_reasons: rows("withdrawal_reason", withdrawal_reasons)?
-                .iter()
-                .map(|row| {
-                    Ok(WithdrawalReason {
-                        code: row.text("code")?.to_owned(),
-                        name: row.text("name")?.to_owned(),
-                        trigger: row.text("trigger")?.to_owned(),
-                        requires_another_reason: row.flag("requires_another_reason")?,
-                        requires_safeguarding_concern_reasons: row.flag("requires_safeguarding_concern_reasons")?,
-                    })
-                })
-                .collect::<Result<_, ListError>>()?,
+            withdrawal_reasons: reasons(withdrawal_reasons)?,
             other_uk_institution: Uuid::new_v5(&namespace, b"institution:other_uk_institution"),
         })
     }
-}
-
-fn entries(list: List, text: &str, namespace: &Uuid) -> Result<Vec<Entry>, ListError> {
-    let mut entries = rows(list.name(), text)?
-        .iter()
-        .map(|row| {
-            let code = row.text("code")?;
-            Ok(Entry {
-                uuid: Uuid::new_v5(namespace, format!("{}:{code}", list.name()).as_bytes()),
-                code: code.to_owned(),
-                name: row.text("name")?.to_owned(),
-                start_year: row.year("start_year")?,
-                end_year: row.year("end_year")?,
-            })
-        })
-        .collect::<Result<Vec<_>, ListError>>()?;
-    entries.sort_by(|one, other| one.code.cmp(&other.code));
-    Ok(entries)
-}
-
-fn facts<T>(
-    list: List,
-    text: impl Fn(List) -> &'static str,
-    read: impl Fn(&Row<'_>) -> Result<T, ListError>,
-) -> Result<HashMap<String, T>, ListError> {
-    rows(list.name(), text(list))?.iter().map(|row| Ok((row.text("code")?.to_owned(), read(row)?))).collect()
-}
-
-fn flagged(list: List, text: impl Fn(List) -> &'static str, column: &str) -> Result<HashSet<String>, ListError> {
-    let flags = facts(list, text, |row| row.flag(column))?;
-    Ok(flags.into_iter().filter_map(|(code, flag)| flag.then_some(code)).collect())
-}
-
-fn route(row: &Row<'_>) -> Result<Route, ListError> {
-    Ok(Route {
-        key: row.text("key")?.to_owned(),
-        level: row.one_of("level", crate::derivation::LEVELS)?,
-        qualification: row.one_of("qualification", crate::derivation::QUALIFICATIONS)?,
-        early_years: row.flag("early_years")?,
-        min_placements: row.number("min_placements")?,
-        degree_required: row.flag("degree_required")?,
-        study_mode_required: row.flag("study_mode_required")?,
-        iqts_country_required: row.flag("iqts_country_required")?,
-        employing_school_required_for_award: row.flag("employing_school_required_for_award")?,
-    })
 }
 
 #[cfg(test)]

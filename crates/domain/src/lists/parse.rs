@@ -1,0 +1,80 @@
+//! Reads the codes of a list, and what follows from each, from the rows of its table.
+
+use std::collections::{HashMap, HashSet};
+
+use uuid::Uuid;
+
+use super::table::{ListError, ListErrorKind, Row, rows};
+use super::{Entry, List, Route, WITHDRAWAL_REASON, WithdrawalReason};
+use crate::transition::TRIGGERS;
+
+pub(super) fn entries(list: List, text: &str, namespace: &Uuid) -> Result<Vec<Entry>, ListError> {
+    let mut seen = HashSet::new();
+    let mut entries = rows(list.name(), text)?
+        .iter()
+        .map(|row| {
+            let code = row.text("code")?;
+            if !seen.insert(code.to_owned()) {
+                return Err(row.error(ListErrorKind::Repeated(code.to_owned())));
+            }
+            Ok(Entry {
+                uuid: Uuid::new_v5(namespace, format!("{}:{code}", list.name()).as_bytes()),
+                code: code.to_owned(),
+                name: row.text("name")?.to_owned(),
+                start_year: row.year("start_year")?,
+                end_year: row.year("end_year")?,
+            })
+        })
+        .collect::<Result<Vec<_>, ListError>>()?;
+    entries.sort_by(|one, other| one.code.cmp(&other.code));
+    Ok(entries)
+}
+
+pub(super) fn reasons(text: &str) -> Result<Vec<WithdrawalReason>, ListError> {
+    let mut seen = HashSet::new();
+    let reason = |row: &Row<'_>| {
+        let (code, trigger) = (row.text("code")?, row.one_of("trigger", TRIGGERS)?);
+        if !seen.insert((code.to_owned(), trigger)) {
+            return Err(row.error(ListErrorKind::Repeated(code.to_owned())));
+        }
+        Ok(WithdrawalReason {
+            code: code.to_owned(),
+            name: row.text("name")?.to_owned(),
+            trigger: trigger.to_owned(),
+            requires_another_reason: row.flag("requires_another_reason")?,
+            requires_safeguarding_concern_reasons: row.flag("requires_safeguarding_concern_reasons")?,
+        })
+    };
+    rows(WITHDRAWAL_REASON.name, text)?.iter().map(reason).collect()
+}
+
+pub(super) fn facts<'t, T>(
+    list: List,
+    text: impl Fn(List) -> &'t str,
+    read: impl Fn(&Row<'_>) -> Result<T, ListError>,
+) -> Result<HashMap<String, T>, ListError> {
+    rows(list.name(), text(list))?.iter().map(|row| Ok((row.text("code")?.to_owned(), read(row)?))).collect()
+}
+
+pub(super) fn flagged<'t>(
+    list: List,
+    text: impl Fn(List) -> &'t str,
+    column: &str,
+) -> Result<HashSet<String>, ListError> {
+    let flags = facts(list, text, |row| row.flag(column))?;
+    Ok(flags.into_iter().filter_map(|(code, flag)| flag.then_some(code)).collect())
+}
+
+pub(super) fn route(row: &Row<'_>) -> Result<Route, ListError> {
+    Ok(Route {
+        key: row.text("key")?.to_owned(),
+        level: row.one_of("level", crate::derivation::LEVELS)?,
+        qualification: row.one_of("qualification", crate::derivation::QUALIFICATIONS)?,
+        early_years: row.flag("early_years")?,
+        min_placements: row.number("min_placements")?,
+        degree_required: row.flag("degree_required")?,
+        study_mode_required: row.flag("study_mode_required")?,
+        iqts_country_required: row.flag("iqts_country_required")?,
+        employing_school_required_for_award: row.flag("employing_school_required_for_award")?,
+    })
+}
