@@ -10,6 +10,8 @@ use crate::error::StorageError;
 use crate::schema::{schools, training_partners};
 use crate::session::{ProviderSession, Session};
 
+pub mod merge;
+
 const SANDBOX_SCHOOLS: &str = include_str!("../sandbox/schools.csv");
 const SANDBOX_PARTNERS: &str = include_str!("../sandbox/training_partners.csv");
 

@@ -1,0 +1,308 @@
+//! Brings a register of organisations in step with a list of them, beside a server that goes on.
+//!
+//! What is stored is read once. What differs is written in short transactions, and between two of them the database is
+//! left to others. Nothing is ever removed. Knows nothing of files.
+
+use std::collections::HashMap;
+use std::thread;
+use std::time::Instant;
+
+use diesel::prelude::*;
+
+use crate::error::StorageError;
+use crate::organisations::{PartnerRow, SchoolRow};
+use crate::schema::{schools, training_partners};
+use crate::session::Session;
+use crate::store::Store;
+
+/// Organisations that are written in one transaction.
+const BATCH: usize = 500;
+/// How often a batch is tried that found the database busy.
+const ATTEMPTS: usize = 5;
+
+/// What is held of a school, but for its number in this service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SchoolDetails {
+    /// Unique reference number, 6 digits.
+    pub urn: String,
+    /// Name.
+    pub name: String,
+    /// Postcode, when it is known.
+    pub postcode: Option<String>,
+    /// Whether the school is open.
+    pub open: bool,
+}
+
+/// What is held of a training partner, but for its number in this service. It has a URN, a UKPRN or both.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartnerDetails {
+    /// URN, when the partner is a school.
+    pub urn: Option<String>,
+    /// UK provider reference number, 8 digits, when the partner has one.
+    pub ukprn: Option<String>,
+    /// Name.
+    pub name: String,
+}
+
+/// An organisation of which there is a register.
+pub trait Organisation: Clone + PartialEq + Send + 'static {
+    /// By what an organisation that comes is known to be one that is stored.
+    fn key(&self) -> &str;
+
+    /// All that are stored, oldest first, each with its number in this service.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    fn stored(session: &mut Session<'_>) -> Result<Vec<(i64, Self)>, StorageError>;
+
+    /// Stores one that was not there.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or another process was faster.
+    fn add(&self, session: &mut Session<'_>) -> Result<(), StorageError>;
+
+    /// Changes the one that has this number.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or another process was faster.
+    fn replace(&self, id: i64, session: &mut Session<'_>) -> Result<(), StorageError>;
+}
+
+impl Organisation for SchoolDetails {
+    fn key(&self) -> &str {
+        &self.urn
+    }
+
+    fn stored(session: &mut Session<'_>) -> Result<Vec<(i64, Self)>, StorageError> {
+        let rows = schools::table.order(schools::id).load::<SchoolRow>(session.connection)?;
+        let school = |(id, urn, name, postcode, open)| (id, Self { urn, name, postcode, open });
+        Ok(rows.into_iter().map(school).collect())
+    }
+
+    fn add(&self, session: &mut Session<'_>) -> Result<(), StorageError> {
+        diesel::insert_into(schools::table)
+            .values((
+                schools::urn.eq(&self.urn),
+                schools::name.eq(&self.name),
+                schools::postcode.eq(&self.postcode),
+                schools::open.eq(self.open),
+            ))
+            .execute(session.connection)?;
+        Ok(())
+    }
+
+    fn replace(&self, id: i64, session: &mut Session<'_>) -> Result<(), StorageError> {
+        diesel::update(schools::table.find(id))
+            .set((schools::name.eq(&self.name), schools::postcode.eq(&self.postcode), schools::open.eq(self.open)))
+            .execute(session.connection)?;
+        Ok(())
+    }
+}
+
+impl Organisation for PartnerDetails {
+    /// The URN, and the UKPRN of a partner that has none. One has 6 digits and the other 8, so they cannot be confused.
+    fn key(&self) -> &str {
+        self.urn.as_deref().or(self.ukprn.as_deref()).unwrap_or_default()
+    }
+
+    fn stored(session: &mut Session<'_>) -> Result<Vec<(i64, Self)>, StorageError> {
+        let rows = training_partners::table.order(training_partners::id).load::<PartnerRow>(session.connection)?;
+        Ok(rows.into_iter().map(|(id, urn, ukprn, name)| (id, Self { urn, ukprn, name })).collect())
+    }
+
+    fn add(&self, session: &mut Session<'_>) -> Result<(), StorageError> {
+        diesel::insert_into(training_partners::table)
+            .values((
+                training_partners::urn.eq(&self.urn),
+                training_partners::ukprn.eq(&self.ukprn),
+                training_partners::name.eq(&self.name),
+            ))
+            .execute(session.connection)?;
+        Ok(())
+    }
+
+    fn replace(&self, id: i64, session: &mut Session<'_>) -> Result<(), StorageError> {
+        diesel::update(training_partners::table.find(id))
+            .set((training_partners::ukprn.eq(&self.ukprn), training_partners::name.eq(&self.name)))
+            .execute(session.connection)?;
+        Ok(())
+    }
+}
+
+/// What a merge came to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// Organisations that were not stored before.
+    pub added: usize,
+    /// Organisations that were stored otherwise.
+    pub changed: usize,
+    /// Organisations that were stored just so.
+    pub unchanged: usize,
+}
+
+/// A merge on its way. Each organisation may be given to it once.
+pub struct Merge<'a, O> {
+    store: &'a Store,
+    stored: HashMap<String, (i64, O)>,
+    /// What is to be written next; what is stored already comes with its number.
+    waiting: Vec<(Option<i64>, O)>,
+    merged: Merged,
+}
+
+impl<'a, O: Organisation> Merge<'a, O> {
+    /// Reads what is stored. Blocks, as the other methods do.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn begin(store: &'a Store) -> Result<Self, StorageError> {
+        let mut stored = HashMap::new();
+        for (id, organisation) in store.read_blocking(O::stored)? {
+            // Of several with one key the oldest counts, as it does where one is looked for.
+            stored.entry(organisation.key().to_owned()).or_insert((id, organisation));
+        }
+        Ok(Self { store, stored, waiting: Vec::with_capacity(BATCH), merged: Merged::default() })
+    }
+
+    /// Takes one organisation, and now and then writes those that wait.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer. What was written before stays.
+    pub fn take(&mut self, organisation: O) -> Result<(), StorageError> {
+        let id = match self.stored.get(organisation.key()) {
+            Some((_, stored)) if *stored == organisation => {
+                self.merged.unchanged += 1;
+                return Ok(());
+            }
+            Some((id, _)) => Some(*id),
+            None => None,
+        };
+        *if id.is_some() { &mut self.merged.changed } else { &mut self.merged.added } += 1;
+        self.waiting.push((id, organisation));
+        if self.waiting.len() < BATCH {
+            return Ok(());
+        }
+        let began = Instant::now();
+        self.write()?;
+        // The database is left alone for as long as it was taken, so that a server beside this is not held up.
+        thread::sleep(began.elapsed());
+        Ok(())
+    }
+
+    /// Writes the rest.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer. What was written before stays.
+    pub fn finish(mut self) -> Result<Merged, StorageError> {
+        self.write()?;
+        Ok(self.merged)
+    }
+
+    fn write(&mut self) -> Result<(), StorageError> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        for attempt in 1.. {
+            let batch = self.waiting.clone();
+            let written = self.store.write_blocking(move |session| {
+                batch.iter().try_for_each(|(id, organisation)| match id {
+                    Some(id) => organisation.replace(*id, session),
+                    None => organisation.add(session),
+                })
+            });
+            match written {
+                // Nothing was kept, and the server that was at work may well be done the next time.
+                Err(StorageError::Busy) if attempt < ATTEMPTS => {}
+                other => {
+                    self.waiting.clear();
+                    return other;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Register;
+
+    fn school(number: usize, name: &str) -> SchoolDetails {
+        SchoolDetails { urn: format!("{number:06}"), name: name.to_owned(), postcode: None, open: true }
+    }
+
+    fn partner(urn: Option<&str>, ukprn: Option<&str>, name: &str) -> PartnerDetails {
+        PartnerDetails { urn: urn.map(str::to_owned), ukprn: ukprn.map(str::to_owned), name: name.to_owned() }
+    }
+
+    fn merge<O: Organisation>(register: &Register, organisations: &[O]) -> Merged {
+        let mut merge = Merge::begin(&register.store).unwrap();
+        organisations.iter().for_each(|organisation| merge.take(organisation.clone()).unwrap());
+        merge.finish().unwrap()
+    }
+
+    fn stored<O: Organisation>(register: &Register) -> Vec<(i64, O)> {
+        register.read(O::stored).unwrap()
+    }
+
+    #[test]
+    fn a_merge_writes_what_differs_and_removes_nothing() {
+        let register = Register::new();
+        let first = [school(1, "Ash"), school(2, "Beech"), school(3, "Cedar")];
+        assert_eq!(merge(&register, &first), Merged { added: 3, changed: 0, unchanged: 0 });
+        let closed = SchoolDetails { open: false, postcode: Some("ZZ1 1AA".to_owned()), ..school(2, "Beech") };
+        let second = [school(4, "Damson"), closed.clone(), school(1, "Ash")];
+        assert_eq!(merge(&register, &second), Merged { added: 1, changed: 1, unchanged: 1 });
+        let expected = [(1, school(1, "Ash")), (2, closed), (3, school(3, "Cedar")), (4, school(4, "Damson"))];
+        assert_eq!(stored::<SchoolDetails>(&register), expected);
+    }
+
+    #[test]
+    fn a_merge_takes_several_transactions_and_its_repetition_none() {
+        let register = Register::new();
+        let count = 2 * BATCH + 1;
+        let schools: Vec<_> = (0..count).map(|number| school(number, "Ash")).collect();
+        let before = register.store.writer_stats().groups;
+        assert_eq!(merge(&register, &schools), Merged { added: count, ..Merged::default() });
+        assert_eq!(register.store.writer_stats().groups - before, 3);
+        let before = register.store.writer_stats();
+        assert_eq!(merge(&register, &schools), Merged { unchanged: count, ..Merged::default() });
+        assert_eq!(register.store.writer_stats(), before);
+    }
+
+    #[test]
+    fn a_partner_is_known_by_its_urn_or_else_by_its_ukprn() {
+        let register = Register::new();
+        let first = [
+            partner(Some("100001"), Some("10000001"), "Ash"),
+            partner(None, Some("10000001"), "Beech"),
+            partner(None, Some("10000002"), "Cedar"),
+        ];
+        assert_eq!(merge(&register, &first), Merged { added: 3, changed: 0, unchanged: 0 });
+        let second = [
+            partner(Some("100001"), Some("10000009"), "Ash"),
+            partner(None, Some("10000001"), "Beech Trust"),
+            partner(None, Some("10000002"), "Cedar"),
+        ];
+        assert_eq!(merge(&register, &second), Merged { added: 0, changed: 2, unchanged: 1 });
+        let now: Vec<_> = stored::<PartnerDetails>(&register).into_iter().map(|(_, partner)| partner).collect();
+        assert_eq!(now, second);
+    }
+
+    #[test]
+    fn what_a_failed_batch_held_is_lost_as_a_whole_and_what_came_before_stays() {
+        let register = Register::new();
+        let mut merge = Merge::begin(&register.store).unwrap();
+        (0..BATCH).for_each(|number| merge.take(school(number, "Ash")).unwrap());
+        // Given twice, against the rule.
+        [school(900, "Beech"), school(900, "Beech")].into_iter().for_each(|school| merge.take(school).unwrap());
+        assert!(merge.finish().unwrap_err().is_repetition());
+        assert_eq!(stored::<SchoolDetails>(&register).len(), BATCH);
+    }
+}
