@@ -4,6 +4,7 @@
 //! standard output, everything else to standard error.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use chrono::NaiveDate;
 use clap::{Args, Parser, Subcommand};
@@ -12,8 +13,13 @@ use storage::store::{Store, StoreOptions};
 use storage::tokens::Environment;
 
 mod documents;
+use crate::import::ImportError;
+use crate::reference_data::ReferenceDataError;
+
 mod listing;
+mod organisations;
 mod providers;
+mod reference_data;
 mod sandbox;
 mod serving;
 mod tokens;
@@ -38,6 +44,15 @@ enum Command {
     /// Issue, list and revoke the tokens with which providers use the API
     #[command(subcommand)]
     Token(tokens::TokenCommand),
+    /// Keep the register of schools up to date
+    #[command(subcommand)]
+    School(organisations::SchoolCommand),
+    /// Keep the register of training partners up to date
+    #[command(subcommand)]
+    Partner(organisations::PartnerCommand),
+    /// Write out the code lists that are part of the program
+    #[command(subcommand)]
+    ReferenceData(reference_data::ReferenceDataCommand),
     /// Fill a register in which things are tried out
     #[command(subcommand)]
     Sandbox(sandbox::SandboxCommand),
@@ -99,18 +114,32 @@ pub enum CommandError {
         /// Why.
         source: std::io::Error,
     },
+    /// A file was not imported.
+    #[error("{}: {}", .file.display(), Causes(.error))]
+    Import {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        error: ImportError,
+    },
+    /// Rows of a file were refused; the others were imported.
+    #[error("{0} rows were refused; all others were imported")]
+    RowsRefused(usize),
+    /// Reference data cannot be used or written.
+    #[error(transparent)]
+    ReferenceData(#[from] ReferenceDataError),
     /// A version that is not served.
     #[error("no version is called {0}")]
     UnknownVersion(String),
 }
 
 /// An error with everything that caused it, on one line.
-struct Causes<'a>(&'a StorageError);
+struct Causes<'a>(&'a dyn std::error::Error);
 
 impl fmt::Display for Causes<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.0)?;
-        let mut cause = std::error::Error::source(self.0);
+        let mut cause = self.0.source();
         while let Some(error) = cause {
             write!(formatter, ": {error}")?;
             cause = error.source();
@@ -135,6 +164,9 @@ impl CommandLine {
             }
             Command::Provider(command) => command.run(),
             Command::Token(command) => command.run(),
+            Command::School(command) => command.run(),
+            Command::Partner(command) => command.run(),
+            Command::ReferenceData(command) => command.run(),
             Command::Sandbox(command) => command.run(),
             Command::Docs(docs) => docs.run(),
         }

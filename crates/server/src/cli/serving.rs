@@ -1,6 +1,7 @@
 //! The command that serves the API.
 
 use std::net::TcpListener;
+use std::path::PathBuf;
 
 use clap::Args;
 use domain::Lists;
@@ -9,7 +10,7 @@ use storage::tokens::Environment;
 
 use super::{CommandError, Database, environment};
 use crate::register::Register;
-use crate::{demo, serve, versions};
+use crate::{demo, reference_data, serve, versions};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
@@ -24,6 +25,10 @@ pub(super) struct Serve {
     /// Versions to serve, separated by commas [default: all]
     #[arg(long, value_name = "LABELS", env = "REGISTER_VERSIONS", value_delimiter = ',')]
     versions: Vec<String>,
+    /// Folder with files that take the place of the code lists in the program, as `reference-data export` writes them; a
+    /// list without a file there stays as it is
+    #[arg(long, value_name = "DIR", env = "REGISTER_REFERENCE_DATA")]
+    reference_data: Option<PathBuf>,
     /// Make a demo provider and a fresh token for it, and print a first request (sandbox only)
     #[arg(long, env = "REGISTER_DEMO")]
     demo: bool,
@@ -35,6 +40,10 @@ impl Serve {
             return Err(CommandError::DemoOutsideSandbox);
         }
         let versions = versions::chosen(&self.versions).map_err(CommandError::UnknownVersion)?;
+        let lists = match &self.reference_data {
+            Some(folder) => reference_data::with_files_of(folder)?,
+            None => Lists::embedded(),
+        };
         let store = self.database.open()?;
         if self.environment == Environment::Sandbox {
             store.write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
@@ -48,7 +57,7 @@ impl Serve {
         let failed = |source| CommandError::Listen { address: self.listen.clone(), source };
         let listener = TcpListener::bind(&self.listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let register = Register { store, versions, lists: Lists::embedded(), environment: self.environment };
+        let register = Register { store, versions, lists, environment: self.environment };
         if self.demo {
             println!("{}", demo::prepare(&register, address)?);
         }

@@ -1,0 +1,89 @@
+//! Commands about schools and training partners.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+use storage::organisations::merge::{PartnerDetails, SchoolDetails};
+
+use super::{CommandError, Database};
+use crate::import::{ImportError, Importable, import};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum SchoolCommand {
+    /// Add and change schools as a file says; a running server goes on meanwhile
+    ///
+    /// The file holds comma-separated values with a header row, in UTF-8 or Windows-1252, such as the national extract of
+    /// schools. The columns `URN` (6 digits), `EstablishmentName`, `Postcode` and `EstablishmentStatus (name)` are read,
+    /// in any order; others are ignored. A school is open when its status begins with `Open`.
+    ///
+    /// Schools are told apart by their URN. A school that is not in the file stays as it is, and nothing is removed. A
+    /// row that cannot be used is reported with its line and the others are imported; the exit status is then 1. The same
+    /// file can be imported again at any time.
+    Import(Import),
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum PartnerCommand {
+    /// Add and change training partners as a file says; a running server goes on meanwhile
+    ///
+    /// The file holds comma-separated values with a header row, in UTF-8 or Windows-1252. The columns `URN` (6 digits),
+    /// `UKPRN` (8 digits) and `Name` are read, in any order; others are ignored. Each row has a URN, a UKPRN or both.
+    ///
+    /// Training partners are told apart by their URN, and those without one by their UKPRN. A partner that is not in the
+    /// file stays as it is, and nothing is removed. A row that cannot be used is reported with its line and the others
+    /// are imported; the exit status is then 1. The same file can be imported again at any time.
+    Import(Import),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Import {
+    #[command(flatten)]
+    database: Database,
+    /// File to import
+    file: PathBuf,
+}
+
+impl SchoolCommand {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let Self::Import(import) = self;
+        import.run::<SchoolDetails>()
+    }
+}
+
+impl PartnerCommand {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let Self::Import(import) = self;
+        import.run::<PartnerDetails>()
+    }
+}
+
+impl Import {
+    fn run<O: Importable>(self) -> Result<(), CommandError> {
+        let failed = |error| CommandError::Import { file: self.file.clone(), error };
+        let (file, length) = open(&self.file).map_err(failed)?;
+        let store = self.database.open()?;
+        let bar = ProgressBar::new(length);
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% of the file, {eta} left") {
+            bar.set_style(style);
+        }
+        let report = import::<O>(&store, bar.wrap_read(file));
+        bar.finish_and_clear();
+        let report = report.map_err(failed)?;
+        println!("added      {}", report.merged.added);
+        println!("changed    {}", report.merged.changed);
+        println!("unchanged  {}", report.merged.unchanged);
+        println!("refused    {}", report.refused.len());
+        for refused in &report.refused {
+            println!("line {}: {}", refused.line, refused.problem);
+        }
+        if report.refused.is_empty() { Ok(()) } else { Err(CommandError::RowsRefused(report.refused.len())) }
+    }
+}
+
+fn open(path: &Path) -> Result<(File, u64), ImportError> {
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    Ok((file, length))
+}

@@ -1,0 +1,87 @@
+//! What the rows of schools and training partners say.
+
+use std::borrow::Cow;
+
+use domain::RecordField as _;
+use domain::organisations::{is_ukprn, is_urn};
+use domain::placement::PlacementField;
+use storage::organisations::merge::{PartnerDetails, SchoolDetails};
+
+use super::{Importable, RowProblem};
+
+const URN: &str = "URN";
+const UKPRN: &str = "UKPRN";
+const SCHOOL_NAME: &str = "EstablishmentName";
+const POSTCODE: &str = "Postcode";
+const STATUS: &str = "EstablishmentStatus (name)";
+const PARTNER_NAME: &str = "Name";
+/// How the status of a school that is open begins: `Open`, or `Open, but proposed to close`.
+const OPEN: &str = "Open";
+
+/// The cells of one row.
+#[derive(Debug)]
+pub struct Row<'a> {
+    columns: &'static [&'static str],
+    cells: &'a [Cow<'a, str>],
+}
+
+impl<'a> Row<'a> {
+    /// A row of cells that stand in the order of the columns.
+    pub(super) fn new(columns: &'static [&'static str], cells: &'a [Cow<'a, str>]) -> Self {
+        Self { columns, cells }
+    }
+
+    /// The text of a column, in which each run of white space and control characters is one space; `None` when nothing
+    /// else is there.
+    fn text(&self, column: &str) -> Option<String> {
+        let cell = self.columns.iter().position(|name| *name == column).and_then(|at| self.cells.get(at))?;
+        let words = cell.split(|letter: char| letter.is_whitespace() || letter.is_control());
+        let text = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        Some(text).filter(|text| !text.is_empty())
+    }
+
+    /// The text of a column that is copied into a field of placements, and no longer than that.
+    fn text_for(&self, column: &'static str, field: PlacementField) -> Result<Option<String>, RowProblem> {
+        let text = self.text(column);
+        let max = field.info().max.unwrap_or(usize::MAX);
+        if text.as_ref().is_some_and(|text| text.chars().count() > max) {
+            return Err(RowProblem::TooLong { column, max });
+        }
+        Ok(text)
+    }
+
+    fn name(&self, column: &'static str) -> Result<String, RowProblem> {
+        self.text_for(column, PlacementField::name)?.ok_or(RowProblem::Blank(column))
+    }
+}
+
+impl Importable for SchoolDetails {
+    const COLUMNS: &'static [&'static str] = &[URN, SCHOOL_NAME, POSTCODE, STATUS];
+
+    fn from_row(row: &Row<'_>) -> Result<Self, RowProblem> {
+        Ok(Self {
+            urn: row.text(URN).filter(|urn| is_urn(urn)).ok_or(RowProblem::BadUrn)?,
+            name: row.name(SCHOOL_NAME)?,
+            postcode: row.text_for(POSTCODE, PlacementField::postcode)?,
+            open: row.text(STATUS).is_some_and(|status| status.starts_with(OPEN)),
+        })
+    }
+}
+
+impl Importable for PartnerDetails {
+    const COLUMNS: &'static [&'static str] = &[URN, UKPRN, PARTNER_NAME];
+
+    fn from_row(row: &Row<'_>) -> Result<Self, RowProblem> {
+        let (urn, ukprn) = (row.text(URN), row.text(UKPRN));
+        if urn.is_none() && ukprn.is_none() {
+            return Err(RowProblem::NoNumber);
+        }
+        if urn.as_deref().is_some_and(|urn| !is_urn(urn)) {
+            return Err(RowProblem::BadUrn);
+        }
+        if ukprn.as_deref().is_some_and(|ukprn| !is_ukprn(ukprn)) {
+            return Err(RowProblem::BadUkprn);
+        }
+        Ok(Self { urn, ukprn, name: row.name(PARTNER_NAME)? })
+    }
+}

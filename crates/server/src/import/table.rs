@@ -1,0 +1,99 @@
+//! Reads the rows of a file of comma-separated values with a header row, one at a time.
+//!
+//! Knows nothing of what the columns mean.
+
+use std::borrow::Cow;
+use std::io::{self, Chain, Read};
+
+use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
+use encoding_rs::WINDOWS_1252;
+
+use super::{ImportError, RowProblem};
+
+/// A file whose header row was read.
+pub(super) struct Table<R> {
+    rows: Rows<R>,
+    record: ByteRecord,
+    /// Where the columns that are asked for stand in a row.
+    places: Vec<usize>,
+    width: usize,
+}
+
+/// The rows as they stand in the file.
+///
+/// Rows end at a line feed alone, and each has one: so the line on which a row ends is certain, however many blank lines
+/// come before it. A carriage return in front of the line feed is left on the last cell.
+struct Rows<R>(Reader<Chain<R, &'static [u8]>>);
+
+impl<R: Read> Rows<R> {
+    fn new(file: R) -> Self {
+        let rows = ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .terminator(Terminator::Any(b'\n'))
+            .from_reader(file.chain(b"\n".as_slice()));
+        Self(rows)
+    }
+
+    /// Reads a row and gives the line on which it begins; `None` at the end.
+    fn next(&mut self, record: &mut ByteRecord) -> Result<Option<u64>, ImportError> {
+        loop {
+            if !self.0.read_byte_record(record).map_err(io::Error::from)? {
+                return Ok(None);
+            }
+            let is_blank = record.len() == 1 && matches!(record.get(0), Some(b"" | b"\r"));
+            if !is_blank {
+                let inside: usize = record.iter().map(|cell| cell.iter().filter(|byte| **byte == b'\n').count()).sum();
+                return Ok(Some(self.0.position().line().saturating_sub(1 + inside as u64)));
+            }
+        }
+    }
+}
+
+impl<R: Read> Table<R> {
+    /// Reads the header row, which must name all the columns.
+    pub(super) fn open(file: R, columns: &'static [&'static str]) -> Result<Self, ImportError> {
+        let (mut rows, mut record) = (Rows::new(file), ByteRecord::new());
+        rows.next(&mut record)?;
+        let header: Vec<_> = cells(&record).map(|cell| cell.trim().to_owned()).collect();
+        let mut places = Vec::new();
+        let mut missing = Vec::new();
+        for &column in columns {
+            let mut at = header.iter().enumerate().filter(|(_, name)| *name == column).map(|(at, _)| at);
+            match (at.next(), at.next()) {
+                (Some(place), None) => places.push(place),
+                (Some(_), Some(_)) => return Err(ImportError::ColumnTwice(column)),
+                (None, _) => missing.push(column),
+            }
+        }
+        if missing.is_empty() {
+            Ok(Self { rows, width: header.len(), record, places })
+        } else {
+            Err(ImportError::MissingColumns { needed: columns, missing })
+        }
+    }
+
+    /// The next row: the line on which it begins, and its cells in the order of the columns that were asked for.
+    #[expect(clippy::type_complexity, reason = "a row borrows from the table, so this is no iterator")]
+    pub(super) fn next(&mut self) -> Result<Option<(u64, Result<Vec<Cow<'_, str>>, RowProblem>)>, ImportError> {
+        let Some(line) = self.rows.next(&mut self.record)? else { return Ok(None) };
+        if self.record.len() != self.width {
+            let problem = RowProblem::Ragged { found: self.record.len(), expected: self.width };
+            return Ok(Some((line, Err(problem))));
+        }
+        let cell = |at: &usize| decoded(self.record.get(*at).unwrap_or_default());
+        Ok(Some((line, Ok(self.places.iter().map(cell).collect()))))
+    }
+}
+
+fn cells(record: &ByteRecord) -> impl Iterator<Item = Cow<'_, str>> {
+    record.iter().map(decoded)
+}
+
+/// The text of a cell, which is UTF-8, or else Windows-1252: what is meant as the one is hardly ever valid as the other.
+fn decoded(cell: &[u8]) -> Cow<'_, str> {
+    match str::from_utf8(cell) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => WINDOWS_1252.decode_without_bom_handling(cell).0,
+    }
+}

@@ -1,0 +1,8 @@
+//! The program as its operators meet it: run as a process, with files and exit statuses.
+
+#[cfg(test)]
+mod program {
+    mod importing;
+    mod reference_data;
+    mod support;
+}

@@ -1,0 +1,89 @@
+//! Schools and training partners from files.
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use serde_json::Value;
+use server::{demo, versions};
+
+use super::support::{Workplace, agent};
+
+const HEADER: &str = "URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n";
+
+/// Schools of the import beside a server.
+const SCHOOLS: usize = 5_000;
+/// Clients that write meanwhile.
+const CLIENTS: usize = 4;
+
+#[test]
+fn three_bad_rows_are_named_by_their_lines_and_the_others_are_imported() {
+    let place = Workplace::new();
+    let file = place.write(
+        "schools.csv",
+        format!("{HEADER}100000,Ash,ZZ1 1AA,Open\n10000,Beech,,Open\n100001,,,Open\n100002,Cedar,,Closed\n100000,Ash,,Open\n"),
+    );
+    let first = place.run(&["school", "import"], Some(&file));
+    assert_eq!(first.status(), 1, "{}", first.stderr());
+    let refused =
+        "line 3: URN must be 6 digits\nline 4: EstablishmentName is blank\nline 6: 100000 is on line 2 already\n";
+    assert_eq!(first.stdout(), format!("added      2\nchanged    0\nunchanged  0\nrefused    3\n{refused}"));
+    let second = place.run(&["school", "import"], Some(&file));
+    assert_eq!(second.stdout(), format!("added      0\nchanged    0\nunchanged  2\nrefused    3\n{refused}"));
+}
+
+#[test]
+fn training_partners_are_imported_and_a_file_of_another_kind_is_refused_as_a_whole() {
+    let place = Workplace::new();
+    let file = place.write("partners.csv", b"URN,UKPRN,Name\r\n100000,,St Zo\xeb\r\n,10000001,Ash\r\n");
+    let imported = place.run(&["partner", "import"], Some(&file));
+    assert_eq!((imported.status(), imported.stdout()), (0, "added      2\nchanged    0\nunchanged  0\nrefused    0\n"));
+    let refused = place.run(&["school", "import"], Some(&file));
+    assert_eq!((refused.status(), refused.stdout()), (1, ""));
+    assert!(refused.stderr().contains("does not name \"EstablishmentName\""), "{}", refused.stderr());
+    let absent = place.run(&["school", "import"], Some(&place.path("absent.csv")));
+    assert!(absent.status() == 1 && absent.stderr().contains("absent.csv"), "{}", absent.stderr());
+}
+
+#[test]
+fn a_server_that_is_written_to_loses_no_request_to_an_import() {
+    let place = Workplace::new();
+    let server = place.serve(&[], None);
+    let version = versions::all().newest().unwrap().version;
+    let mut text = HEADER.to_owned();
+    (0..SCHOOLS).for_each(|number| writeln!(text, "{},School {number},ZZ1 1AA,Open", 100_000 + number).unwrap());
+    let file = place.write("schools.csv", text);
+    let imported = AtomicBool::new(false);
+    let write = |client: usize| {
+        let agent = agent();
+        let path = format!("/api/{}/trainees", version.label);
+        let mut body: Value = serde_json::from_str(&demo::example(version)).unwrap();
+        let mut written = 0;
+        // One more after the import, so that each client has written beside it and behind it.
+        loop {
+            let last = imported.load(Ordering::SeqCst);
+            let letters = |number: usize| format!("{number:04}").bytes().map(|digit| char::from(digit + 49)).collect();
+            let name: String = letters(written);
+            body["data"]["last_name"] = format!("Example{name}").into();
+            body["data"]["first_names"] = format!("Client {}", ["Ann", "Bea", "Cleo", "Dora"][client]).into();
+            body["data"]["email"] = format!("trainee.{client}.{written}@example.com").into();
+            body["data"]["provider_trainee_id"] = format!("P-{client}-{written}").into();
+            let (status, reply) = server.send(&agent, "POST", &path, Some(&body));
+            assert_eq!(status, 201, "{reply}");
+            written += 1;
+            if last {
+                return written;
+            }
+        }
+    };
+    let written: usize = thread::scope(|scope| {
+        let clients: Vec<_> = (0..CLIENTS).map(|client| scope.spawn(move || write(client))).collect();
+        let report = place.run(&["school", "import"], Some(&file));
+        imported.store(true, Ordering::SeqCst);
+        assert_eq!(report.status(), 0, "{}", report.stderr());
+        assert!(report.stdout().starts_with(&format!("added      {SCHOOLS}\n")), "{}", report.stdout());
+        clients.into_iter().map(|client| client.join().unwrap()).sum()
+    });
+    assert!(written > CLIENTS, "{written}");
+    eprintln!("{written} trainees were registered meanwhile");
+}

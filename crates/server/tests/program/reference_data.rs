@@ -1,0 +1,51 @@
+//! Code lists from files.
+
+use adapter_kit::reference::AllLists;
+use domain::Lists;
+use server::versions;
+
+use super::support::{Workplace, agent};
+
+#[test]
+fn what_is_exported_and_served_again_is_the_same_reference_data() {
+    let place = Workplace::new();
+    let folder = place.path("lists");
+    let exported = place.run(&["reference-data", "export"], Some(&folder));
+    assert_eq!(exported.status(), 0, "{}", exported.stderr());
+    let again = place.run(&["reference-data", "export"], Some(&folder));
+    assert!(again.status() == 1 && again.stderr().contains(".csv: "), "{}", again.stderr());
+
+    let path = format!("/api/{}/reference-data", versions::all().newest().unwrap().version.label);
+    let server = place.serve(&["--reference-data"], Some(&folder));
+    let (status, lists) = server.send(&agent(), "GET", &path, None);
+    assert_eq!(status, 200);
+    assert_eq!(lists, serde_json::to_value(AllLists(Lists::embedded())).unwrap());
+    drop(server);
+
+    // A code of the operator's own, in one file beside nothing else.
+    let folder = place.path("own");
+    std::fs::create_dir(&folder).unwrap();
+    place.write("own/training_initiative.csv", "code,name\n777,Teach on the Moon\n");
+    let server = place.serve(&["--reference-data"], Some(&folder));
+    let (_, list) = server.send(&agent(), "GET", &format!("{path}?field=training_initiative"), None);
+    assert_eq!(list["entries"][0]["display_name"], "Teach on the Moon");
+    assert_eq!(list["entries"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_malformed_list_is_refused_at_start_with_its_file_and_line() {
+    let place = Workplace::new();
+    let folder = place.path("lists");
+    std::fs::create_dir(&folder).unwrap();
+    for (name, text, expected) in [
+        ("sex.csv", "code,name\n10,Female\n10,Male\n", "sex.csv, line 3: code 10 is there already"),
+        ("sex.csv", "code\n10\n", "sex.csv, line 1: column name is missing"),
+        ("sects.csv", "code,name\n10,Female\n", "sects.csv: no list has this name"),
+    ] {
+        let path = place.write(&format!("lists/{name}"), text);
+        let ended = place.run(&["serve", "--listen", "127.0.0.1:0", "--reference-data"], Some(&folder));
+        assert_eq!(ended.status(), 1);
+        assert!(ended.stderr().contains(expected), "{}", ended.stderr());
+        std::fs::remove_file(path).unwrap();
+    }
+}

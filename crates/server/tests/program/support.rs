@@ -1,0 +1,113 @@
+//! Runs the program, to its end or as a server.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use ureq::Agent;
+
+/// A folder for the database and the files of one test.
+pub(crate) struct Workplace(TempDir);
+
+impl Workplace {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Writes a file and gives its path.
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn command(&self, arguments: &[&str], path: Option<&Path>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trainee-register"));
+        command.args(arguments).args(path);
+        command.env("RUST_LOG", "warn");
+        command.env("REGISTER_DATABASE_URL", format!("sqlite://{}", self.path("register.db").display()));
+        command
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn run(&self, arguments: &[&str], path: Option<&Path>) -> Ended {
+        Ended(self.command(arguments, path).output().unwrap())
+    }
+
+    /// Serves a demo on a port of its own.
+    pub(crate) fn serve(&self, arguments: &[&str], path: Option<&Path>) -> Server {
+        let mut command = self.command(&["serve", "--demo", "--listen", "127.0.0.1:0"], None);
+        let mut process = command.args(arguments).args(path).stdout(Stdio::piped()).spawn().unwrap();
+        let (mut address, mut token) = (None, None);
+        let mut stdout = BufReader::new(process.stdout.take().unwrap());
+        while token.is_none() || address.is_none() {
+            let mut line = String::new();
+            assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "the server has ended");
+            token = token.or_else(|| line.strip_prefix("TOKEN=").map(|token| token.trim_end().to_owned()));
+            let host = line.split_once("http://").and_then(|(_, rest)| rest.split_once("/api/")).map(|(host, _)| host);
+            address = address.or_else(|| host.map(str::to_owned));
+        }
+        Server { process, _stdout: stdout, address: address.unwrap(), token: token.unwrap() }
+    }
+}
+
+/// A command that has ended.
+pub(crate) struct Ended(Output);
+
+impl Ended {
+    pub(crate) fn status(&self) -> i32 {
+        self.0.status.code().unwrap()
+    }
+
+    pub(crate) fn stdout(&self) -> &str {
+        str::from_utf8(&self.0.stdout).unwrap()
+    }
+
+    pub(crate) fn stderr(&self) -> &str {
+        str::from_utf8(&self.0.stderr).unwrap()
+    }
+}
+
+/// A server, which is stopped when this is dropped.
+pub(crate) struct Server {
+    process: Child,
+    /// Kept open: a server that cannot print ends.
+    _stdout: BufReader<ChildStdout>,
+    address: String,
+    token: String,
+}
+
+impl Server {
+    /// A request with the token of the demo: the status and the body of the reply.
+    pub(crate) fn send(&self, agent: &Agent, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("http://{}{path}", self.address))
+            .header("Authorization", format!("Bearer {}", self.token))
+            .header("Content-Type", "application/json");
+        let response = match body {
+            Some(body) => agent.run(request.body(body.to_string()).unwrap()),
+            None => agent.run(request.body(()).unwrap()),
+        };
+        let (head, mut body) = response.unwrap().into_parts();
+        (head.status.as_u16(), serde_json::from_slice(&body.read_to_vec().unwrap()).unwrap())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A client that says what was answered, whatever the status is.
+pub(crate) fn agent() -> Agent {
+    Agent::config_builder().http_status_as_error(false).build().into()
+}
