@@ -12,10 +12,10 @@ use storage::error::StorageError;
 use storage::store::{Store, StoreOptions};
 use storage::tokens::Environment;
 
-mod documents;
 use crate::import::ImportError;
 use crate::reference_data::ReferenceDataError;
 
+mod documents;
 mod listing;
 mod organisations;
 mod providers;
