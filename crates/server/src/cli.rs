@@ -123,7 +123,7 @@ pub enum CommandError {
         error: ImportError,
     },
     /// Rows of a file were refused; the others were imported.
-    #[error("{0} rows were refused; all others were imported")]
+    #[error("rows refused: {0}; all others were imported")]
     RowsRefused(usize),
     /// Reference data cannot be used or written.
     #[error(transparent)]
