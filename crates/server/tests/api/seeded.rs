@@ -17,8 +17,8 @@ fn every_invented_trainee_sent_back_whole_is_accepted_and_changes_nothing_in_eve
         let api = register.api(version);
         let cycles = 2020..=2028;
         let mut sent = 0;
-        for cycle in cycles {
-            let list = api.get(&format!("/trainees?academic_cycle={cycle}&per_page=500"));
+        for (cycle, page) in cycles.flat_map(|cycle| (1..=TRAINEES / 500 + 1).map(move |page| (cycle, page))) {
+            let list = api.get(&format!("/trainees?academic_cycle={cycle}&per_page=500&page={page}&sort_order=asc"));
             if list.status == 404 {
                 continue;
             }
