@@ -149,7 +149,7 @@ const fn precedes(one: &str, other: &str) -> bool {
 
 /// Lists the fields of a record in a version's responses.
 ///
-/// A changed name stands beside the canonical one; `when_set` shows a field only with a value; a
+/// A changed name stands beside the canonical one, and a field can be shown under a second name, as a copy; `when_set` shows a field only with a value; a
 /// field of this version alone names its [`OwnField`].
 ///
 /// ```

@@ -6,7 +6,7 @@ use domain::{
     Trainee, TraineeField, Withdrawal, WithdrawalField,
 };
 
-use crate::own::{AGENCY_DISABILITIES, BURSARY_LEVEL, EXPECTED_END_DATE, WITHDRAW_REASONS_DFE_DETAILS};
+use crate::own::{AGENCY_DISABILITIES, WITHDRAW_REASONS_DFE_DETAILS};
 
 /// What its responses look like.
 pub(crate) const SHAPES: Shapes = Shapes {
@@ -33,7 +33,7 @@ pub(crate) const SHAPES: Shapes = Shapes {
         withdraw_reasons = withdrawal_reasons, withdrawal_another_reason, withdrawal_safeguarding_concern_reasons,
         submission_ready, commencement_status, record_source, created_from_legacy, created_from_agency,
         additional_legacy_data, agency_editable, placement_detail,
-        expected_end_date => EXPECTED_END_DATE, bursary_level => BURSARY_LEVEL,
+        expected_end_date = itt_end_date, bursary_level = funding_method,
         agency_disabilities => AGENCY_DISABILITIES, withdraw_reasons_dfe_details => WITHDRAW_REASONS_DFE_DETAILS,
         placements, degrees,
     },

@@ -1,17 +1,13 @@
-//! What binds this version alone: one adjustment, and four fields that left with the next version.
+//! What binds this version alone: one adjustment, and two fields that left with the next version.
 
 use std::collections::BTreeSet;
 
 use adapter_kit::OwnField;
-use domain::derivation::{has_primary_ages, is_early_years};
+use domain::derivation::is_primary_course;
 use domain::problem::NoticeKind;
 use domain::rules::{Context, Rule, Run, course::PRIMARY_SUBJECT_CODE};
-use domain::trainee::DISABILITIES;
-use domain::{Candidate, Kind, Lists, Record as _, RecordField as _, Trainee, TraineeField, Value};
-
-/// The three subjects of a course.
-const SUBJECTS: [TraineeField; 3] =
-    [TraineeField::course_subject_1, TraineeField::course_subject_2, TraineeField::course_subject_3];
+use domain::trainee::{DISABILITIES, SUBJECTS};
+use domain::{Candidate, Kind, Lists, RecordField as _, Trainee, TraineeField, Value};
 
 /// A primary course gets primary teaching as its first subject; the others follow in order, and a
 /// fourth falls away (contract, section 9.2: an error from the next version on).
@@ -26,16 +22,14 @@ pub(crate) const PRIMARY_SUBJECT_FIRST: Rule<Trainee> = Rule {
 fn primary_subject_first(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     let sent = SUBJECTS.map(|field| candidate.touches(&[field]));
     let trainee = &mut candidate.record;
-    let primary = has_primary_ages(trainee, context.lists) && !is_early_years(trainee, context.lists);
     // A course without a first subject is for the rule that demands one.
-    if !primary || trainee.course_subject_1.is_none() {
+    if !is_primary_course(trainee, context.lists) || trainee.course_subject_1.is_none() {
         return;
     }
-    let held = [&trainee.course_subject_1, &trainee.course_subject_2, &trainee.course_subject_3];
     let mut subjects = Vec::new();
-    for (subject, sent) in held.into_iter().zip(sent) {
+    for (subject, sent) in trainee.subjects().into_iter().zip(sent) {
         // One that was held already may have been moved there before, and does not come again.
-        subjects.extend(subject.clone().filter(|subject| sent || !subjects.contains(subject)));
+        subjects.extend(subject.map(str::to_owned).filter(|subject| sent || !subjects.contains(subject)));
     }
     // Subjects that repeat one another are for the rules that demand distinct ones, where they were sent.
     if BTreeSet::from_iter(&subjects).len() < subjects.len() {
@@ -44,26 +38,13 @@ fn primary_subject_first(candidate: &mut Candidate<Trainee>, context: &Context<'
     let mut others = subjects.into_iter().filter(|subject| subject != PRIMARY_SUBJECT_CODE);
     trainee.course_subject_1 = Some(PRIMARY_SUBJECT_CODE.to_owned());
     (trainee.course_subject_2, trainee.course_subject_3) = (others.next(), others.next());
-    let left_out = others.next();
     for field in SUBJECTS {
         candidate.touch(field);
     }
-    if let Some(code) = left_out {
+    if let Some(code) = others.next() {
         candidate.notice(TraineeField::course_subject_3, NoticeKind::FellAway { code });
     }
 }
-
-/// A copy of the planned last day.
-pub(crate) const EXPECTED_END_DATE: OwnField<Trainee> =
-    OwnField::new("Last day of the training as planned, a copy of itt_end_date.", Kind::Date, |trainee, lists| {
-        trainee.value(TraineeField::itt_end_date, lists)
-    });
-
-/// A copy of the funding method.
-pub(crate) const BURSARY_LEVEL: OwnField<Trainee> =
-    OwnField::new("Bursary, scholarship or grant, a copy of funding_method.", Kind::Text, |trainee, lists| {
-        trainee.value(TraineeField::funding_method, lists)
-    });
 
 /// The disabilities once more.
 pub(crate) const AGENCY_DISABILITIES: OwnField<Trainee> =

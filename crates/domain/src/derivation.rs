@@ -121,9 +121,15 @@ pub fn is_early_years(trainee: &Trainee, lists: &Lists) -> bool {
 }
 
 /// Whether the ages alone are those of the primary phase; 0 to 5 is no part of it.
-#[must_use]
-pub fn has_primary_ages(trainee: &Trainee, lists: &Lists) -> bool {
+fn has_primary_ages(trainee: &Trainee, lists: &Lists) -> bool {
     age_range(trainee, lists).is_some_and(|range| range.max_age <= PRIMARY_MAX_AGE && range.min_age > 0)
+}
+
+/// Whether the course is one of the primary phase, to which its first subject is tied: by its ages, but not on early years
+/// routes (contract, section 2.1.5).
+#[must_use]
+pub fn is_primary_course(trainee: &Trainee, lists: &Lists) -> bool {
+    has_primary_ages(trainee, lists) && !is_early_years(trainee, lists)
 }
 
 /// The oldest age that the course prepares for, in years.

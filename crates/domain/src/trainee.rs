@@ -221,6 +221,10 @@ record! {
     }
 }
 
+/// The three subjects of a course, in order.
+pub const SUBJECTS: [TraineeField; 3] =
+    [TraineeField::course_subject_1, TraineeField::course_subject_2, TraineeField::course_subject_3];
+
 /// The nine disabilities, in order.
 pub const DISABILITIES: [TraineeField; 9] = [
     TraineeField::disability1,
@@ -235,6 +239,12 @@ pub const DISABILITIES: [TraineeField; 9] = [
 ];
 
 impl Trainee {
+    /// The three subjects of the course, in order.
+    #[must_use]
+    pub fn subjects(&self) -> [Option<&str>; 3] {
+        [&self.course_subject_1, &self.course_subject_2, &self.course_subject_3].map(Option::as_deref)
+    }
+
     /// The nine disabilities, in order.
     #[must_use]
     pub fn disabilities(&self) -> [Option<&str>; 9] {

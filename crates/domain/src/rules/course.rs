@@ -2,7 +2,7 @@
 
 use crate::academic_year;
 use crate::candidate::Candidate;
-use crate::derivation::{has_primary_ages, is_early_years, route};
+use crate::derivation::{is_early_years, is_primary_course, route};
 use crate::lists::List;
 use crate::problem::ProblemKind;
 use crate::rules::{Context, Findings, Rule, Run, found, found_if};
@@ -151,8 +151,7 @@ fn route_in_year(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findi
 
 fn primary_subject(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
-    let wrong = has_primary_ages(trainee, context.lists)
-        && !is_early_years(trainee, context.lists)
+    let wrong = is_primary_course(trainee, context.lists)
         && trainee.course_subject_1.as_deref().is_some_and(|subject| subject != PRIMARY_SUBJECT_CODE);
     found_if(wrong, TraineeField::course_subject_1, || ProblemKind::SubjectForPhase {
         phase: "primary",
