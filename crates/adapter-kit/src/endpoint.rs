@@ -1,5 +1,9 @@
 //! The endpoints that a version can have (contract, section 4).
 
+use std::fmt;
+
+use serde::ser::{Serialize, Serializer};
+
 /// What is asked of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
@@ -11,6 +15,17 @@ pub enum Method {
     PutOrPatch,
     /// Removes.
     Delete,
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Get => "GET",
+            Self::Post => "POST",
+            Self::PutOrPatch => "PUT or PATCH",
+            Self::Delete => "DELETE",
+        })
+    }
 }
 
 macro_rules! endpoints {
@@ -36,9 +51,27 @@ macro_rules! endpoints {
             pub const fn method(self) -> Method {
                 match self { $(Self::$endpoint => Method::$method),+ }
             }
+
+            /// What it does, in one sentence.
+            #[must_use]
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$endpoint => concat!($($doc),+).trim_ascii()),+ }
+            }
+        }
+
+        impl fmt::Display for Endpoint {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(formatter, "{} {}", self.method(), self.path())
+            }
         }
     };
 }
+impl Serialize for Endpoint {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 endpoints! {
     /// Tells that the service is alive.
     Info = Get "/info",

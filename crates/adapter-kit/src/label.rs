@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
+use serde::ser::{Serialize, Serializer};
+
 /// How far a version has come. A pre-release comes before a release candidate, and that before the
 /// release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,6 +57,12 @@ impl fmt::Display for Label {
             Stage::Release => "",
         };
         write!(formatter, "v{}.{}{suffix}", self.year, self.major)
+    }
+}
+
+impl Serialize for Label {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

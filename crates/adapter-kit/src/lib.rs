@@ -3,12 +3,13 @@
 //! A version is a value: one constant [`ApiVersion`] in an adapter crate of its own. It says what
 //! the fields are called, which rules bind, which codes are accepted and which endpoints exist.
 //! Reading a body ([`read`]), writing a response ([`view`]) and a request ([`compose`]), naming a
-//! field in an error ([`problems`]) and the laws that hold for every version ([`laws`]) are
-//! computed from that value.
+//! field in an error ([`problems`]), telling two versions apart ([`difference`]) and the laws that
+//! hold for every version ([`laws`]) are computed from that value.
 //!
 //! The kit deliberately knows no HTTP, no database, and no particular version.
 
 pub mod compose;
+pub mod difference;
 pub mod documents;
 pub mod endpoint;
 pub mod label;
@@ -22,10 +23,11 @@ pub mod version;
 pub mod versions;
 pub mod view;
 
+pub use difference::Difference;
 pub use endpoint::{Endpoint, Method};
 pub use label::{Label, Stage};
 pub use shape::{Entry, InputName, Inputs, OwnField, Shape, Source};
 pub use version::{
     AllInputs, ApiVersion, Deprecation, Endpoints, NestedErrors, Publication, Shapes, Status, Wire, Words, date,
 };
-pub use versions::{Served, Versions};
+pub use versions::{Served, UnknownVersion, Versions};

@@ -2,9 +2,12 @@
 //!
 //! No version names another. That a field has another name elsewhere follows from the list.
 
+use std::fmt;
+
 use domain::{DeferralField, DegreeField, PlacementField, RecommendationField, TraineeField, WithdrawalField};
 
 use crate::label::Label;
+use crate::names::shown;
 use crate::version::{ApiVersion, Wire};
 
 /// What other versions call the inputs of this one, by record.
@@ -67,12 +70,43 @@ impl Versions {
         self.served.iter().find(|served| served.version.label == label)
     }
 
+    /// The version whose label the text is.
+    ///
+    /// # Errors
+    ///
+    /// When no version of the list has that label.
+    pub fn named(&self, text: &str) -> Result<&Served, UnknownVersion> {
+        let label = text.trim().parse().ok();
+        label.and_then(|label| self.find(label)).ok_or_else(|| UnknownVersion {
+            asked: shown(text),
+            known: self.served.iter().map(|served| served.version.label).collect(),
+        })
+    }
+
     /// The newest version.
     #[must_use]
     pub fn newest(&self) -> Option<&Served> {
         self.served.last()
     }
 }
+
+/// A text that is no label of a version in the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownVersion {
+    /// The text, as much of it as is repeated.
+    pub asked: String,
+    /// The versions that there are, oldest first.
+    pub known: Vec<Label>,
+}
+
+impl fmt::Display for UnknownVersion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known: Vec<String> = self.known.iter().map(ToString::to_string).collect();
+        write!(formatter, "no version is called {}; there are {}", self.asked, known.join(", "))
+    }
+}
+
+impl std::error::Error for UnknownVersion {}
 
 /// Names that another version has for an input of this one, and that mean nothing else here.
 fn foreign_names<R: Wire>(version: &ApiVersion, list: &[&'static ApiVersion]) -> Vec<(&'static str, R::Field)> {

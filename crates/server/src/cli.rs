@@ -6,6 +6,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use adapter_kit::UnknownVersion;
 use chrono::NaiveDate;
 use clap::{Args, Parser, Subcommand};
 use storage::error::StorageError;
@@ -23,6 +24,7 @@ mod reference_data;
 mod sandbox;
 mod serving;
 mod tokens;
+mod version;
 
 /// A register of trainee teachers, which their providers keep up to date through a versioned JSON API.
 #[derive(Debug, Parser)]
@@ -53,10 +55,14 @@ enum Command {
     /// Write out the code lists that are part of the program
     #[command(subcommand)]
     ReferenceData(reference_data::ReferenceDataCommand),
+    /// Compare versions of the API
+    #[command(subcommand)]
+    Version(version::VersionCommand),
     /// Fill a register in which things are tried out
     #[command(subcommand)]
     Sandbox(sandbox::SandboxCommand),
-    /// Write the documents that follow from the code: the codes of problems, and the rules
+    /// Write the documents that follow from the code: the codes of problems, the rules, and what changed in
+    /// each version
     Docs(documents::Docs),
 }
 
@@ -129,8 +135,11 @@ pub enum CommandError {
     #[error(transparent)]
     ReferenceData(#[from] ReferenceDataError),
     /// A version that is not served.
-    #[error("no version is called {0}")]
-    UnknownVersion(String),
+    #[error(transparent)]
+    UnknownVersion(#[from] UnknownVersion),
+    /// An answer could not be written.
+    #[error("cannot write the answer: {0}")]
+    Unwritable(#[source] serde_json::Error),
 }
 
 /// An error with everything that caused it, on one line.
@@ -167,6 +176,7 @@ impl CommandLine {
             Command::School(command) => command.run(),
             Command::Partner(command) => command.run(),
             Command::ReferenceData(command) => command.run(),
+            Command::Version(command) => command.run(),
             Command::Sandbox(command) => command.run(),
             Command::Docs(docs) => docs.run(),
         }

@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, HeaderMap, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
 use adapter_kit::problems::{Errors, ErrorsByField};
 use adapter_kit::read::Malformed;
-use adapter_kit::{ApiVersion, Endpoint, Label};
+use adapter_kit::{ApiVersion, Endpoint, Label, UnknownVersion};
 use domain::{Lists, Problem};
 use serde::Serialize;
 use serde_json::json;
@@ -55,6 +55,8 @@ pub enum Missing {
     Degree,
     /// A code list of that name.
     List(String),
+    /// A version, where one is asked for by name.
+    Version(UnknownVersion),
     /// The path, or the version.
     Path,
 }
@@ -202,6 +204,7 @@ impl Missing {
             Self::Trainees => "no trainees found".to_owned(),
             Self::Placement => "placement not found".to_owned(),
             Self::Degree => "degree not found".to_owned(),
+            Self::Version(unknown) => unknown.to_string(),
             Self::List(name) => format!("no list found for the field {name}"),
             Self::Path => "not found".to_owned(),
         }

@@ -10,6 +10,7 @@ pub mod access_log;
 pub mod call;
 pub mod cli;
 pub mod demo;
+pub mod docs;
 pub mod documents;
 pub mod failure;
 pub mod import;

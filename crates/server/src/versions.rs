@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use adapter_kit::{ApiVersion, Label, Stage, Versions};
+use adapter_kit::{ApiVersion, Label, Stage, UnknownVersion, Versions};
 
 /// The versions that can be served.
 pub const SERVED: &[&ApiVersion] = &[&api_v2025_0::V2025_0, &api_v2026_0::V2026_0, &api_v2026_1::V2026_1];
@@ -26,16 +26,13 @@ pub fn all() -> &'static Versions {
 ///
 /// # Errors
 ///
-/// The text that is no label of a version that can be served.
-pub fn chosen(labels: &[String]) -> Result<&'static Versions, String> {
+/// The first text that is no label of a version that can be served.
+pub fn chosen(labels: &[String]) -> Result<&'static Versions, UnknownVersion> {
     if labels.is_empty() {
         return Ok(all());
     }
-    let find = |text: &String| {
-        let label = text.trim().parse().map_err(|_| text.clone())?;
-        all().find(label).map(|served| served.version).ok_or_else(|| text.clone())
-    };
-    let list = labels.iter().map(find).collect::<Result<Vec<_>, String>>()?;
+    let named = |text: &String| all().named(text).map(|served| served.version);
+    let list = labels.iter().map(named).collect::<Result<Vec<_>, UnknownVersion>>()?;
     // Made once, at start, and used as long as the program runs.
     Ok(Box::leak(Box::new(Versions::new(&list))))
 }
@@ -57,6 +54,6 @@ mod tests {
     fn versions_are_chosen_by_their_labels() {
         let newest = all().newest().unwrap().version.label.to_string();
         assert_eq!(chosen(&[newest]).unwrap().iter().count(), 1);
-        assert_eq!(chosen(&["v1999.0".to_owned()]).unwrap_err(), "v1999.0");
+        assert_eq!(chosen(&["v1999.0".to_owned()]).unwrap_err().asked, "v1999.0");
     }
 }
