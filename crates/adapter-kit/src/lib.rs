@@ -14,6 +14,7 @@ pub mod endpoint;
 pub mod label;
 pub mod laws;
 pub mod names;
+pub mod openapi;
 pub mod problems;
 pub mod read;
 pub mod reference;

@@ -11,6 +11,7 @@ use storage::identifiers::Identifiers;
 use storage::tokens::{Environment, TokenDigest};
 
 use crate::failure::Failure;
+use crate::reply::is_among;
 
 /// The largest body, in bytes.
 pub const MAX_BODY_BYTES: usize = 1_048_576;
@@ -119,8 +120,7 @@ impl Call {
     /// Whether the client has the representation with this entity tag already.
     #[must_use]
     pub fn has(&self, entity_tag: &str) -> bool {
-        let tags = self.if_none_match.as_deref().unwrap_or_default().split(',');
-        tags.map(|tag| tag.trim().trim_start_matches("W/")).any(|tag| tag == "*" || tag == entity_tag)
+        is_among(self.if_none_match.as_deref().unwrap_or_default(), entity_tag)
     }
 
     /// Reads the body of a request that makes or moves a record, nested lists included.

@@ -23,6 +23,7 @@ mod reference_data;
 mod sandbox;
 mod serving;
 mod tokens;
+mod version;
 
 /// A register of trainee teachers, which their providers keep up to date through a versioned JSON API.
 #[derive(Debug, Parser)]
@@ -56,6 +57,9 @@ enum Command {
     /// Fill a register in which things are tried out
     #[command(subcommand)]
     Sandbox(sandbox::SandboxCommand),
+    /// Look at the versions of the API: what they are, and how they differ
+    #[command(subcommand)]
+    Version(version::VersionCommand),
     /// Write the documents that follow from the code: the codes of problems, and the rules
     Docs(documents::Docs),
 }
@@ -168,6 +172,7 @@ impl CommandLine {
             Command::Partner(command) => command.run(),
             Command::ReferenceData(command) => command.run(),
             Command::Sandbox(command) => command.run(),
+            Command::Version(command) => command.run(),
             Command::Docs(docs) => docs.run(),
         }
     }

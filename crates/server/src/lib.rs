@@ -14,6 +14,7 @@ pub mod documents;
 pub mod failure;
 pub mod import;
 pub mod mount;
+pub mod openapi;
 pub mod operations;
 pub mod query;
 pub mod reference_data;

@@ -15,6 +15,7 @@ use storage::tokens::TokenDigest;
 
 use crate::call::{Call, VALIDATE_ONLY};
 use crate::failure::{ErrorForm, Failure, Missing};
+use crate::openapi::Document;
 use crate::operations::{self, Operation};
 use crate::register::Register;
 use crate::reply::Reply;
@@ -24,6 +25,7 @@ use crate::versions::REMOVED;
 pub fn mount(config: &mut ServiceConfig, register: &Register) {
     for served in register.versions.iter() {
         let scope = web::scope(&format!("/api/{}", served.version.label));
+        let scope = scope.service(Document::new(served, register.lists).resource());
         config.service(
             paths(served)
                 .into_iter()

@@ -1,0 +1,29 @@
+//! Commands about versions of the API.
+
+use adapter_kit::Served;
+use clap::Subcommand;
+
+use super::CommandError;
+use crate::versions;
+
+mod openapi;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum VersionCommand {
+    /// Print the OpenAPI document of a version
+    Openapi(openapi::OpenApi),
+}
+
+impl VersionCommand {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        match self {
+            Self::Openapi(openapi) => openapi.run(),
+        }
+    }
+}
+
+/// The version with that label.
+fn served(text: &str) -> Result<&'static Served, CommandError> {
+    let label = text.parse().ok();
+    label.and_then(|label| versions::all().find(label)).ok_or_else(|| CommandError::UnknownVersion(text.to_owned()))
+}
