@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 
 use adapter_kit::openapi::examples;
 use adapter_kit::{ApiVersion, Endpoint, Versions};
-use domain::Lists;
 use storage::error::StorageError;
 use storage::tokens::{Environment, NewToken};
 
@@ -86,7 +85,7 @@ curl -i -w '\n' http://{address}/api/{new}/trainees/$TRAINEE_ID -H "Authorizatio
 /// The body that registers the example in a version.
 #[must_use]
 pub fn example(version: &ApiVersion) -> String {
-    let body = examples::request(version, Lists::embedded(), Endpoint::CreateTrainee);
+    let body = examples::request(version, Endpoint::CreateTrainee);
     body.map(|body| body.to_string()).unwrap_or_default()
 }
 

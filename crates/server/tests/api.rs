@@ -20,6 +20,7 @@ mod api {
     mod life;
     mod lists;
     mod names;
+    mod openapi;
     mod parts;
     mod properties;
     mod seeded;

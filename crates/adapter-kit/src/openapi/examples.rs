@@ -12,24 +12,26 @@ use crate::view::View;
 
 /// The body of a request to an endpoint that reads one.
 #[must_use]
-pub fn request(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Option<Value> {
-    let writer = Writer { version, lists };
+pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
     match endpoint {
-        Endpoint::CreateTrainee => writer.body(&example::trainee()),
-        Endpoint::UpdateTrainee => writer.body(&Trainee {
-            email: Some("t.example@example.com".to_owned()),
-            course_year: Some("2".to_owned()),
-            ..Trainee::default()
-        }),
-        Endpoint::CreatePlacement => writer.body(&example::placement()),
+        Endpoint::CreateTrainee => body(version, &example::trainee()),
+        Endpoint::UpdateTrainee => body(
+            version,
+            &Trainee {
+                email: Some("t.example@example.com".to_owned()),
+                course_year: Some("2".to_owned()),
+                ..Trainee::default()
+            },
+        ),
+        Endpoint::CreatePlacement => body(version, &example::placement()),
         Endpoint::UpdatePlacement => {
-            writer.body(&Placement { name: Some("Elmfield Academy".to_owned()), ..Placement::default() })
+            body(version, &Placement { name: Some("Elmfield Academy".to_owned()), ..Placement::default() })
         }
-        Endpoint::CreateDegree => writer.body(&example::another_degree()),
-        Endpoint::UpdateDegree => writer.body(&Degree { grade: Some("01".to_owned()), ..Degree::default() }),
-        Endpoint::Defer => writer.body(&example::deferral()),
-        Endpoint::Withdraw => writer.body(&example::withdrawal()),
-        Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => writer.body(&example::recommendation()),
+        Endpoint::CreateDegree => body(version, &example::another_degree()),
+        Endpoint::UpdateDegree => body(version, &Degree { grade: Some("01".to_owned()), ..Degree::default() }),
+        Endpoint::Defer => body(version, &example::deferral()),
+        Endpoint::Withdraw => body(version, &example::withdrawal()),
+        Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => body(version, &example::recommendation()),
         Endpoint::Info
         | Endpoint::ListTrainees
         | Endpoint::ShowTrainee
@@ -43,17 +45,9 @@ pub fn request(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Optio
     }
 }
 
-struct Writer<'a> {
-    version: &'a ApiVersion,
-    lists: &'a Lists,
-}
-
-impl Writer<'_> {
-    /// A record as a request, without what it does not say.
-    fn body<R: Wire>(&self, record: &R) -> Option<Value> {
-        let request = Request { version: self.version, record, lists: self.lists };
-        serde_json::to_value(Data { data: request }).ok()
-    }
+/// A record as a request, without what it does not say.
+fn body<R: Wire>(version: &ApiVersion, record: &R) -> Option<Value> {
+    serde_json::to_value(Data { data: Request { version, record } }).ok()
 }
 
 /// A trainee as the version shows it.

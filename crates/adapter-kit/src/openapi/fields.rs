@@ -5,7 +5,9 @@ use domain::rules::Terms;
 use domain::{Kind, Lists};
 use serde_json::{Value, json};
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ArrayBuilder, Object, ObjectBuilder, Ref, Schema, SchemaFormat, SchemaType, Type};
+use utoipa::openapi::schema::{
+    AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Ref, Schema, SchemaFormat, SchemaType, Type,
+};
 
 use crate::read::MAX_RECORDS;
 
@@ -18,6 +20,7 @@ const DATE_OR_BLANK: &str = r"^(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ]
 /// A year, or a day of it.
 const YEAR: &str = r"^\d{4}(-\d{2}-\d{2}([T ].+)?)?$";
 const YEAR_OR_BLANK: &str = r"^(\d{4}(-\d{2}-\d{2}([T ].+)?)?|\s*)$";
+const BLANK: &str = r"^\s*$";
 const NOT_BLANK: &str = r"\S";
 /// A moment in UTC with milliseconds.
 const MOMENT: &str = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$";
@@ -90,7 +93,12 @@ pub(super) fn sent(info: &FieldInfo, need: Need, lists: &Lists, terms: &Terms, n
                 .items(Object::with_type(Type::String));
             array.min_items((need == Need::Value).then_some(1)).into()
         }
-        Kind::Records => records(info, nested).max_items(Some(MAX_RECORDS)).into(),
+        // Null and blank text stand for an empty list.
+        Kind::Records => AnyOfBuilder::new()
+            .description(Some(info.meaning))
+            .item(records(info, nested).max_items(Some(MAX_RECORDS)))
+            .item(ObjectBuilder::new().schema_type(types(vec![Type::String])).pattern(Some(BLANK)))
+            .into(),
         // No request sets these.
         Kind::Integer | Kind::Flag | Kind::Moment | Kind::Document | Kind::Uuid => object.into(),
     }

@@ -51,12 +51,12 @@ fn operation(version: &ApiVersion, lists: &Lists, endpoint: Endpoint, name: Stri
         .description(description)
         .deprecated(deprecation.map(|_| Deprecated::True))
         .parameters(Some(parameters::of(endpoint)))
-        .request_body(body(version, lists, endpoint))
+        .request_body(body(version, endpoint))
         .responses(replies::of(version, lists, endpoint))
         .build()
 }
 
-fn body(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Option<RequestBody> {
+fn body(version: &ApiVersion, endpoint: Endpoint) -> Option<RequestBody> {
     let schema = match endpoint {
         Endpoint::CreateTrainee => schemas::NEW_TRAINEE,
         Endpoint::UpdateTrainee => schemas::TRAINEE_CHANGES,
@@ -80,7 +80,7 @@ fn body(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Option<Reque
     };
     let content = ContentBuilder::new()
         .schema(Some(schemas::in_data(schemas::named(schema))))
-        .example(examples::request(version, lists, endpoint))
+        .example(examples::request(version, endpoint))
         .build();
     Some(RequestBodyBuilder::new().required(Some(Required::True)).content("application/json", content).build())
 }

@@ -18,7 +18,7 @@ const fn day(year: i32, month: u32, day: u32) -> Date {
 /// The day on which the example is registered.
 pub const REGISTERED_ON: Date = day(2026, 9, 14);
 /// A day on which everything that the example does has happened.
-pub const AFTERWARDS: Date = day(2027, 7, 1);
+pub const AFTERWARDS: Date = day(2027, 3, 1);
 
 fn registered_at() -> Option<Moment> {
     Some(REGISTERED_ON.and_time(NaiveTime::MIN).and_utc())
@@ -130,5 +130,5 @@ pub fn deferral() -> Deferral {
 /// The trainee is recommended for the award.
 #[must_use]
 pub fn recommendation() -> Recommendation {
-    Recommendation { qts_standards_met_date: Some(day(2027, 6, 30)) }
+    Recommendation { qts_standards_met_date: Some(day(2027, 2, 26)) }
 }

@@ -6,6 +6,8 @@ use serde_json::Value;
 use ureq::Agent;
 use ureq::http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::contract;
+
 /// How long a reply may take before the test fails.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -59,6 +61,7 @@ impl<'a> Request<'a> {
     pub(crate) fn send(self) -> Response {
         let Self { client: Client(agent), request } = self;
         let no_body = request.method() == "HEAD";
+        let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
         // Only a body that is there is sent: an empty one makes a difference to GET.
         let sent = if request.body().is_empty() { agent.run(request.map(|_| ())) } else { agent.run(request) };
         let (head, mut body) = sent.unwrap().into_parts();
@@ -73,6 +76,7 @@ impl<'a> Request<'a> {
         if !bodiless {
             assert_eq!(response.header("content-type"), Some("application/json; charset=utf-8"), "{response:?}");
         }
+        contract::check(&method, &path, &response);
         response
     }
 }

@@ -262,7 +262,7 @@ impl<'a> Api<'a> {
 }
 
 /// Runs a scenario for each version, on a register of its own.
-pub(crate) fn every_version(scenario: impl Fn(&Api<'_>)) {
+pub(crate) fn every_version(mut scenario: impl FnMut(&Api<'_>)) {
     for version in SERVED {
         eprintln!("in version {}", version.label);
         scenario(&Register::start().api(version));
