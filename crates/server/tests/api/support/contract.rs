@@ -13,6 +13,9 @@ use super::client::Response;
 /// The records of replies: a field that the document does not name must not be there.
 const RECORDS: [&str; 6] = ["Trainee", "TraineeInList", "Placement", "PlacementOfTrainee", "Degree", "Page"];
 
+/// The error of a path that does not exist.
+static NOT_FOUND: LazyLock<Value> = LazyLock::new(|| json!({ "error": "NotFound", "message": "not found" }));
+
 /// The document of a version, with the validators that were needed so far.
 pub(crate) struct Contract {
     document: Value,
@@ -79,8 +82,10 @@ pub(crate) fn check(method: &str, path: &str, response: &Response) {
     let Some(contract) = Contract::of(label) else { return };
     let Some(template) = contract.template(&format!("/{path}")) else { return };
     let place = format!("/paths/{}/{}", template.replace('/', "~1"), method.to_ascii_lowercase());
-    // What a path is not asked, and what every path is asked, is not described for each.
-    if contract.document.pointer(&place).is_none() {
+    // What a path is not asked, and what every path is asked, is not described for each; neither is a version that is
+    // not served.
+    let nowhere = response.status == 404 && response.body == json!({ "errors": [NOT_FOUND.clone()] });
+    if nowhere || contract.document.pointer(&place).is_none() {
         return;
     }
     let reply = format!("{place}/responses/{}", response.status);
