@@ -8,6 +8,7 @@
 //!
 //! The kit deliberately knows no HTTP, no database, and no particular version.
 
+pub mod compatibility;
 pub mod compose;
 pub mod documents;
 pub mod endpoint;
