@@ -28,6 +28,9 @@ pub mod recommendation;
 pub mod required;
 pub mod withdrawal;
 
+#[cfg(test)]
+mod trial;
+
 /// One rule about one kind of record.
 #[derive(Debug)]
 pub struct Rule<R: Record> {
