@@ -30,6 +30,8 @@ pub mod withdrawal;
 
 #[cfg(test)]
 mod trial;
+#[cfg(test)]
+mod updates;
 
 /// One rule about one kind of record.
 #[derive(Debug)]
