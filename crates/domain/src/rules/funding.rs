@@ -175,5 +175,7 @@ mod tests {
         assert_eq!(places(&refused), [TraineeField::fund_code.into()]);
         let coded = TraineeChanges { course_age_range: Change::Set("13918".to_owned()), ..eligible() };
         assert_eq!(places(&judged((), Some(&imported), coded, &[STUDENT_FINANCE])), []);
+        let listed = Trainee { course_age_range: Some("13918".to_owned()), ..imported };
+        assert_eq!(places(&judged((), Some(&listed), eligible(), &[STUDENT_FINANCE])), []);
     }
 }
