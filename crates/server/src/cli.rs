@@ -132,6 +132,17 @@ pub enum CommandError {
     /// Reference data cannot be used or written.
     #[error(transparent)]
     ReferenceData(#[from] ReferenceDataError),
+    /// Contracts cannot be compared.
+    #[error(transparent)]
+    Contract(#[from] crate::contracts::ContractError),
+    /// What is served does not keep what was promised.
+    #[error("promises broken: {broken}; additions that the change log does not mention: {unmentioned}")]
+    ContractBroken {
+        /// How many changes break a client.
+        broken: usize,
+        /// How many additions are mentioned nowhere.
+        unmentioned: usize,
+    },
     /// A version that is not served.
     #[error("no version is called {0}")]
     UnknownVersion(String),

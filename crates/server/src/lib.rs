@@ -10,6 +10,7 @@ pub mod access_log;
 pub mod addresses;
 pub mod call;
 pub mod cli;
+pub mod contracts;
 pub mod demo;
 pub mod documents;
 pub mod failure;

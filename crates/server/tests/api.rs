@@ -9,6 +9,7 @@ mod api {
     mod across_versions;
     mod bad_input;
     mod clauses;
+    mod contracts;
     mod courses;
     mod documents;
     mod dry_run;

@@ -91,7 +91,7 @@ impl Comparison<'_, '_> {
             (Some(name), Direction::Reply) => &format!("{name} in replies"),
             (None, _) => place,
         };
-        if depth > MAX_DEPTH || before == now {
+        if depth > MAX_DEPTH {
             return;
         }
         self.compare_types(place, subject, before, now);

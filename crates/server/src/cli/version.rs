@@ -6,10 +6,13 @@ use clap::Subcommand;
 use super::CommandError;
 use crate::versions;
 
+mod check;
 mod openapi;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum VersionCommand {
+    /// Compare what is served with what was promised, and name every change that breaks a client
+    Check(check::Check),
     /// Print the OpenAPI document of a version
     Openapi(openapi::OpenApi),
 }
@@ -17,6 +20,7 @@ pub(super) enum VersionCommand {
 impl VersionCommand {
     pub(super) fn run(self) -> Result<(), CommandError> {
         match self {
+            Self::Check(check) => check.run(),
             Self::Openapi(openapi) => openapi.run(),
         }
     }
