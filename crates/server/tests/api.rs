@@ -22,6 +22,7 @@ mod api {
     mod lifecycle;
     mod lists;
     mod names;
+    mod newcomers;
     mod openapi;
     mod parts;
     mod properties;

@@ -23,7 +23,8 @@ fn changes(edit: &edits::Edit) -> Vec<Change> {
     let promised = newest();
     let mut now = promised.clone();
     (edit.make)(&mut now);
-    assert_ne!(promised, now, "{}: the edit changes nothing", edit.name);
+    let texts = |contract: &Contract| (contract.openapi.to_string(), contract.shape.to_string());
+    assert!(texts(&promised) != texts(&now), "{}: the edit changes nothing", edit.name);
     promised.changes_to(&now)
 }
 
