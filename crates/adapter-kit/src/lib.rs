@@ -13,6 +13,7 @@ pub mod documents;
 pub mod endpoint;
 pub mod label;
 pub mod laws;
+pub mod lifecycle;
 pub mod names;
 pub mod problems;
 pub mod read;

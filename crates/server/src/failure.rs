@@ -12,6 +12,7 @@ use storage::error::StorageError;
 
 use crate::query::FilterErrors;
 use crate::reply::Reply;
+use crate::{addresses, lifecycle};
 
 /// When a client may try again after a passing failure, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 1;
@@ -145,11 +146,16 @@ impl Failure {
             },
             Self::NotFound(missing) => one(StatusCode::NOT_FOUND, "NotFound", missing.message()),
             Self::Gone { label, served } => {
-                let newest = served.last().map_or_else(String::new, |newest| format!("/api/{newest}"));
                 let labels: Vec<String> = served.iter().map(ToString::to_string).collect();
                 let message = format!("version {label} is no longer served; use {}", labels.join(", "));
-                one(StatusCode::GONE, "Gone", message)
-                    .with(LINK.as_str(), format!("<{newest}>; rel=\"successor-version\""))
+                let gone = one(StatusCode::GONE, "Gone", message);
+                match served.last() {
+                    Some(newest) => {
+                        let successor = lifecycle::successor(&addresses::base(*newest));
+                        gone.with(LINK.as_str(), format!("{successor}, {}", lifecycle::guide(label, *newest)))
+                    }
+                    None => gone,
+                }
             }
             Self::MethodNotAllowed { allow } => {
                 let message = format!("this path answers {allow}");

@@ -7,12 +7,14 @@
 //! The server knows no field of a record, and no version but through the list of them ([`versions`]).
 
 pub mod access_log;
+pub mod addresses;
 pub mod call;
 pub mod cli;
 pub mod demo;
 pub mod documents;
 pub mod failure;
 pub mod import;
+pub mod lifecycle;
 pub mod mount;
 pub mod operations;
 pub mod query;
@@ -21,4 +23,5 @@ pub mod register;
 pub mod reply;
 pub mod seed;
 pub mod serve;
+pub mod version_list;
 pub mod versions;

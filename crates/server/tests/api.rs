@@ -18,6 +18,7 @@ mod api {
     mod every_version;
     mod laws;
     mod life;
+    mod lifecycle;
     mod lists;
     mod names;
     mod parts;

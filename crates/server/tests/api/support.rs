@@ -4,6 +4,7 @@ pub(crate) mod bodies;
 pub(crate) mod client;
 pub(crate) mod register;
 pub(crate) mod shown;
+pub(crate) mod versions;
 
 pub(crate) use bodies::{Body, record};
 pub(crate) use client::{Request, Response};

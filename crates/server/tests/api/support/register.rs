@@ -7,7 +7,7 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
 use actix_web::dev::ServerHandle;
-use adapter_kit::{ApiVersion, Served};
+use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
 use domain::Lists;
 use server::versions::{self, SERVED};
@@ -79,6 +79,11 @@ pub(crate) struct Register {
 impl Register {
     /// Starts a sandbox with its invented schools, and the two providers.
     pub(crate) fn start() -> Self {
+        Self::serving(versions::all())
+    }
+
+    /// Starts a sandbox as [`Register::start`] does, with these versions.
+    pub(crate) fn serving(versions: &'static Versions) -> Self {
         let database = Database::fresh();
         let clock = SetClock::new();
         let store =
@@ -86,7 +91,7 @@ impl Register {
         store.migrate().unwrap();
         let register = server::register::Register {
             store: store.clone(),
-            versions: versions::all(),
+            versions,
             lists: Lists::embedded(),
             environment: Environment::Sandbox,
         };
