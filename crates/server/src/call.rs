@@ -119,8 +119,7 @@ impl Call {
     /// Whether the client has the representation with this entity tag already.
     #[must_use]
     pub fn has(&self, entity_tag: &str) -> bool {
-        let tags = self.if_none_match.as_deref().unwrap_or_default().split(',');
-        tags.map(|tag| tag.trim().trim_start_matches("W/")).any(|tag| tag == "*" || tag == entity_tag)
+        matches_entity(self.if_none_match.as_deref().unwrap_or_default(), entity_tag)
     }
 
     /// Reads the body of a request that makes or moves a record, nested lists included.
@@ -145,6 +144,13 @@ impl Call {
         let body = std::mem::replace(&mut self.body, Ok(Bytes::new()))?;
         Reader { served: self.served, unknown: self.unknown, nested }.read(&body).map_err(Failure::Malformed)
     }
+}
+
+/// Whether an `If-None-Match` header names the representation with this entity tag.
+#[must_use]
+pub fn matches_entity(if_none_match: &str, entity_tag: &str) -> bool {
+    let tags = if_none_match.split(',').map(|tag| tag.trim().trim_start_matches("W/"));
+    tags.into_iter().any(|tag| tag == "*" || tag == entity_tag)
 }
 
 /// The token of the request, as its digest.

@@ -11,6 +11,7 @@ pub mod addresses;
 pub mod call;
 pub mod cli;
 pub mod demo;
+pub mod docs;
 pub mod documents;
 pub mod failure;
 pub mod import;

@@ -8,6 +8,7 @@ use adapter_kit::compose::Data;
 use adapter_kit::problems::warning;
 use domain::Notice;
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 use crate::failure::Failure;
 
@@ -66,6 +67,14 @@ impl Reply {
         let warnings = notices.iter().filter_map(|notice| warning(version, notice)).take(MAX_WARNINGS);
         warnings.fold(self, |reply, text| reply.with(WARNING.as_str(), format!("299 - \"{text}\"")))
     }
+}
+
+/// A strong entity tag: a digest of the body.
+#[must_use]
+pub fn entity_tag(body: &[u8]) -> String {
+    let digest = Sha256::digest(body);
+    let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    format!("\"{hex}\"")
 }
 
 impl From<Reply> for HttpResponse {
