@@ -14,6 +14,7 @@ use storage::store::Store;
 use storage::tokens::TokenDigest;
 
 use crate::call::{Call, VALIDATE_ONLY};
+use crate::docs;
 use crate::failure::{ErrorForm, Failure, Missing};
 use crate::operations::{self, Operation};
 use crate::register::Register;
@@ -39,6 +40,7 @@ pub fn mount(config: &mut ServiceConfig, register: &Register) {
         let scope = web::scope(&format!("/api/{label}")).default_service(web::to(gone));
         config.service(scope);
     }
+    docs::mount(config, register);
     config.default_service(web::to(|| std::future::ready(not_found())));
 }
 
