@@ -23,6 +23,7 @@ mod reference_data;
 mod sandbox;
 mod serving;
 mod tokens;
+mod version;
 
 /// A register of trainee teachers, which their providers keep up to date through a versioned JSON API.
 #[derive(Debug, Parser)]
@@ -56,6 +57,9 @@ enum Command {
     /// Fill a register in which things are tried out
     #[command(subcommand)]
     Sandbox(sandbox::SandboxCommand),
+    /// Ask what the versions of the API are to each other
+    #[command(subcommand)]
+    Version(version::VersionCommand),
     /// Write the documents that follow from the code: the codes of problems, and the rules
     Docs(documents::Docs),
 }
@@ -128,6 +132,33 @@ pub enum CommandError {
     /// Reference data cannot be used or written.
     #[error(transparent)]
     ReferenceData(#[from] ReferenceDataError),
+    /// A file of bodies could not be read.
+    #[error("cannot read {file}: {source}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A body is no JSON.
+    #[error("{place}: the body is not valid JSON: {source}")]
+    Malformed {
+        /// The file, and the line where each body has one.
+        place: String,
+        /// Why.
+        source: adapter_kit::read::Malformed,
+    },
+    /// What was asked for could not be printed.
+    #[error("cannot print: {0}")]
+    Print(#[source] std::io::Error),
+    /// Bodies were translated, and another version does not take them as they are.
+    #[error("values lost: {lost}; problems: {problems}")]
+    NotClean {
+        /// The number of values that were lost.
+        lost: usize,
+        /// The number of problems.
+        problems: usize,
+    },
     /// A version that is not served.
     #[error("no version is called {0}")]
     UnknownVersion(String),
@@ -168,6 +199,7 @@ impl CommandLine {
             Command::Partner(command) => command.run(),
             Command::ReferenceData(command) => command.run(),
             Command::Sandbox(command) => command.run(),
+            Command::Version(command) => command.run(),
             Command::Docs(docs) => docs.run(),
         }
     }

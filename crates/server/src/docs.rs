@@ -13,6 +13,7 @@ mod compare;
 mod index;
 mod page;
 mod style;
+mod translate;
 
 /// Mounts the scope `/docs`.
 pub fn mount(config: &mut ServiceConfig, register: &Register) {
@@ -20,6 +21,7 @@ pub fn mount(config: &mut ServiceConfig, register: &Register) {
         .service(index::resource(register))
         .service(style::resource())
         .service(compare::resource(register))
+        .service(translate::resource(register))
         .default_service(web::to(|| {
             std::future::ready(HttpResponse::from(Failure::NotFound(Missing::Path).reply_to_anyone()))
         }));

@@ -26,3 +26,4 @@ pub mod seed;
 pub mod serve;
 pub mod version_list;
 pub mod versions;
+pub mod visitors;
