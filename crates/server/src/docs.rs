@@ -11,6 +11,7 @@ use crate::register::Register;
 
 mod compare;
 mod index;
+mod migrate;
 mod page;
 mod style;
 mod translate;
@@ -21,6 +22,7 @@ pub fn mount(config: &mut ServiceConfig, register: &Register) {
         .service(index::resource(register))
         .service(style::resource())
         .service(compare::resource(register))
+        .service(migrate::resource(register))
         .service(translate::resource(register))
         .default_service(web::to(|| {
             std::future::ready(HttpResponse::from(Failure::NotFound(Missing::Path).reply_to_anyone()))

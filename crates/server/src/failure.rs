@@ -131,6 +131,9 @@ pub enum Failure {
     /// A reply could not be written.
     #[error("reply cannot be written")]
     Unwritable(#[source] serde_json::Error),
+    /// A page could not be written.
+    #[error("page cannot be written")]
+    UnwritablePage(#[source] askama::Error),
 }
 
 impl Failure {
@@ -211,7 +214,11 @@ impl Failure {
                 )
                 .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string())
             }
-            error @ (Self::Storage(_) | Self::Unwritable(_) | Self::Invalid(_) | Self::Interrupted) => {
+            error @ (Self::Storage(_)
+            | Self::Unwritable(_)
+            | Self::UnwritablePage(_)
+            | Self::Invalid(_)
+            | Self::Interrupted) => {
                 log::error!("unexpected failure: {}", causes(&error));
                 one(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "an unexpected error occurred")
             }

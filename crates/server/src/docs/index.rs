@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::{ApiVersion, Label, Status, Versions};
 use askama::Template;
 
-use super::page::{Keep, Place, day, page};
+use super::page::{Keep, Place, day, html, page};
 use crate::addresses;
 use crate::mount::read_only;
 use crate::register::Register;
@@ -65,7 +65,7 @@ fn answer(request: &HttpRequest, versions: &Versions) -> HttpResponse {
         newest,
         origin: format!("{}://{}", connection.scheme(), connection.host()),
     };
-    page(StatusCode::OK, Keep::Fresh, &index)
+    page(StatusCode::OK, Keep::Fresh, html(&index))
 }
 
 fn listed(version: &ApiVersion, newest: Label) -> Listed {

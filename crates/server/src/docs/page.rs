@@ -8,6 +8,8 @@ use actix_web::http::header::{
 use askama::Template;
 use chrono::NaiveDate;
 
+use crate::failure::Failure;
+
 /// Nothing is loaded but the style, from here; nothing is run; no other page frames this one.
 const POLICY: &str =
     "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -30,14 +32,16 @@ pub(super) enum Keep {
     Never,
 }
 
-/// The page as a reply.
-pub(super) fn page(status: StatusCode, keep: Keep, template: &impl Template) -> HttpResponse {
-    let html = match template.render() {
+/// The text of a page.
+pub(super) fn html(template: &impl Template) -> Result<String, askama::Error> {
+    template.render()
+}
+
+/// The page as a reply. One that could not be written is told like any failure of ours.
+pub(super) fn page(status: StatusCode, keep: Keep, html: Result<String, askama::Error>) -> HttpResponse {
+    let html = match html {
         Ok(html) => html,
-        Err(error) => {
-            log::error!("a page cannot be written: {error}");
-            return HttpResponse::InternalServerError().finish();
-        }
+        Err(error) => return Failure::UnwritablePage(error).reply_to_anyone().into(),
     };
     let caching = match keep {
         Keep::Fresh => "no-cache",
