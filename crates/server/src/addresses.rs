@@ -10,8 +10,6 @@ pub const VERSIONS: &str = "/api/versions";
 pub const DOCS: &str = "/docs";
 /// The page that rewrites a body for another version.
 pub const MIGRATE: &str = "/docs/migrate";
-/// What the pages look like.
-pub const STYLE: &str = "/docs/style.css";
 
 /// The API of a version.
 #[must_use]
@@ -41,4 +39,10 @@ pub fn release_notes(label: Label) -> String {
 #[must_use]
 pub fn migration_guide(from: Label, to: Label) -> String {
     format!("{MIGRATE}?from={from}&to={to}")
+}
+
+/// All that differs between two versions.
+#[must_use]
+pub fn differences(from: Label, to: Label) -> String {
+    format!("{DOCS}/differences/{from}..{to}")
 }

@@ -143,6 +143,33 @@ pub enum CommandError {
         /// How many additions are mentioned nowhere.
         unmentioned: usize,
     },
+    /// A file of bodies could not be read.
+    #[error("cannot read {file}: {source}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A body is no JSON.
+    #[error("{place}: the body is not valid JSON: {source}")]
+    Malformed {
+        /// The file, and the line where each body has one.
+        place: String,
+        /// Why.
+        source: adapter_kit::read::Malformed,
+    },
+    /// What was asked for could not be printed.
+    #[error("cannot print: {0}")]
+    Print(#[source] std::io::Error),
+    /// Bodies were translated, and another version does not take them as they are.
+    #[error("values lost: {lost}; problems: {problems}")]
+    NotClean {
+        /// The number of values that were lost.
+        lost: usize,
+        /// The number of problems.
+        problems: usize,
+    },
     /// A version that is not served.
     #[error("no version is called {0}")]
     UnknownVersion(String),

@@ -7,7 +7,7 @@ use actix_web::http::Method as HttpMethod;
 use actix_web::http::header::ALLOW;
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, Payload, ServiceConfig};
-use actix_web::{HttpRequest, HttpResponse, Resource};
+use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder};
 use adapter_kit::{Endpoint, Label, Method, Served, Versions};
 use storage::error::StorageError;
 use storage::session::Session;
@@ -16,6 +16,7 @@ use storage::tokens::TokenDigest;
 
 use crate::addresses;
 use crate::call::{Call, VALIDATE_ONLY};
+use crate::docs;
 use crate::failure::{ErrorForm, Failure, Missing};
 use crate::lifecycle::{Life, methods};
 use crate::openapi::Document;
@@ -37,7 +38,8 @@ pub fn mount(config: &mut ServiceConfig, register: &Register) {
             life.write(reply.headers_mut(), None, request.path());
             std::future::ready(reply)
         }));
-        let document = closed(Document::new(served, register.lists).resource(), &methods(Method::Get));
+        let document = Document::new(served, register.lists);
+        let document = read_only("/openapi.json", move |request| std::future::ready(document.answer(&request)));
         let scope = scope.service(document.wrap(from_fn(move |request, next| life.tell(Vec::new(), request, next))));
         config.service(
             paths(served)
@@ -54,6 +56,7 @@ pub fn mount(config: &mut ServiceConfig, register: &Register) {
         };
         config.service(web::scope(&addresses::base(removed.label)).default_service(web::to(gone)));
     }
+    docs::mount(config, register);
     config.default_service(web::to(|| std::future::ready(not_found())));
 }
 
@@ -63,11 +66,19 @@ fn version_list(versions: &'static Versions) -> Resource {
         let reply = version_list::list(versions).unwrap_or_else(Failure::reply_to_anyone);
         std::future::ready(HttpResponse::from(reply))
     };
+    read_only(addresses::VERSIONS, list)
+}
+
+/// A resource that is read and nothing else.
+pub(crate) fn read_only<F, A>(path: &str, handler: F) -> Resource
+where
+    F: Handler<A>,
+    A: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
     let reading = methods(Method::Get);
-    let resource = reading.iter().fold(web::resource(addresses::VERSIONS), |resource, method| {
-        resource.route(web::method(method.clone()).to(list))
-    });
-    closed(resource, reading)
+    let routes = reading.iter().map(|method| web::method(method.clone()).to(handler.clone()));
+    closed(routes.fold(web::resource(path), Resource::route), reading)
 }
 
 /// The paths of a version, each with what it is asked.
@@ -104,7 +115,7 @@ fn resource(
 }
 
 /// The same resource, which answers what it is not asked with what it can be asked.
-fn closed(resource: Resource, allowed: &[HttpMethod]) -> Resource {
+pub(crate) fn closed(resource: Resource, allowed: &[HttpMethod]) -> Resource {
     let allowed = allowed.iter().chain([&HttpMethod::OPTIONS]).map(ToString::to_string);
     let allow = allowed.collect::<Vec<_>>().join(", ");
     let options = allow.clone();

@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
-use actix_web::web::{self, Bytes};
-use actix_web::{HttpRequest, HttpResponse, Resource};
+use actix_web::web::Bytes;
+use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::{Served, openapi};
 use domain::Lists;
 
@@ -25,15 +25,9 @@ impl Document {
         Self { served, lists, written: Arc::default() }
     }
 
-    /// The resource that gives the document to everyone, with or without a token.
-    pub fn resource(&self) -> Resource {
-        let (get, head) = (self.clone(), self.clone());
-        web::resource("/openapi.json")
-            .route(web::get().to(move |request| std::future::ready(get.answer(&request))))
-            .route(web::head().to(move |request| std::future::ready(head.answer(&request))))
-    }
-
-    fn answer(&self, request: &HttpRequest) -> HttpResponse {
+    /// Answers whoever asks for the document, with or without a token.
+    #[must_use]
+    pub fn answer(&self, request: &HttpRequest) -> HttpResponse {
         let (body, tag) = self.written.get_or_init(|| {
             let body = written(self.served, self.lists);
             let tag = entity_tag(body.as_bytes());

@@ -31,4 +31,5 @@ mod api {
     mod sources;
     mod support;
     mod ten_mistakes;
+    mod translating;
 }

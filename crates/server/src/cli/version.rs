@@ -8,6 +8,7 @@ use crate::versions;
 
 mod check;
 mod openapi;
+mod translate;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum VersionCommand {
@@ -15,6 +16,8 @@ pub(super) enum VersionCommand {
     Check(check::Check),
     /// Print the OpenAPI document of a version
     Openapi(openapi::OpenApi),
+    /// Spell bodies of one version as another version does, and say what becomes of them there
+    Translate(translate::Translate),
 }
 
 impl VersionCommand {
@@ -22,6 +25,7 @@ impl VersionCommand {
         match self {
             Self::Check(check) => check.run(),
             Self::Openapi(openapi) => openapi.run(),
+            Self::Translate(translate) => translate.run(),
         }
     }
 }

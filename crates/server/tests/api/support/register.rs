@@ -11,6 +11,7 @@ use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
 use domain::Lists;
 use server::versions::{self, SERVED};
+use server::visitors::Visitors;
 use storage::clock::Clock;
 use storage::error::StorageError;
 use storage::session::Session;
@@ -94,6 +95,7 @@ impl Register {
             versions,
             lists: Lists::embedded(),
             environment: Environment::Sandbox,
+            visitors: Visitors::default(),
         };
         // Whoever connects from now on waits until the server takes the connection.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

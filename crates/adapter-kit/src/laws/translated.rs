@@ -1,0 +1,243 @@
+//! Translation there and back is the identity, but for the losses that it declares.
+
+use domain::{Deferral, Lists, Recommendation, Trainee, Withdrawal};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{Broken, Case, Sample, loose};
+use crate::translate::{About, Direction, Loss, RecordKind, Translation, respell};
+use crate::version::{ApiVersion, Wire};
+use crate::versions::{Served, Versions};
+use crate::view::View;
+
+mod gained;
+
+use gained::{Gained, Name};
+
+const LAW: &str = "translated";
+
+/// A name that no version has.
+const STRAY: &str = "no such name";
+
+/// How a body is translated.
+type Respell = fn(&Value, &Served, &Served, &About) -> Translation;
+
+/// For every ordered pair of versions, a record that is written as one version writes it, as a request or
+/// as a reply, is translated
+///
+/// 1. into what the other version writes of the same record, but for what that version alone has: its own
+///    fields, its copies of fields, and fields that the first version cannot set or does not show. So
+///    nothing that has a place there is lost. A field without a value may be null or left out;
+/// 2. and back into what there was, in the same order, but for the values that were declared lost on the
+///    way there, with their paths, and for nulls without a place. On the way back nothing is lost.
+///
+/// A version translated into itself gives the body as it was, and declares nothing. A key that nobody
+/// knows stays.
+///
+/// # Errors
+///
+/// The first case in which this does not hold.
+pub fn translated(versions: &Versions, sample: &Sample) -> Result<(), Broken> {
+    translated_by(respell, versions, sample)
+}
+
+fn translated_by(respell: Respell, versions: &Versions, sample: &Sample) -> Result<(), Broken> {
+    for from in versions.iter() {
+        for to in versions.iter() {
+            let case = Case::of(LAW, from, sample);
+            let (asked, shown) = (Gained::asked(from.version, to.version), Gained::shown(from.version, to.version));
+            let pair = |case| Pair { case, to, respell, asked: &asked, shown: &shown };
+            let random = sample.random();
+            for (case, trainee) in case.each(&sample.stored) {
+                let pair = pair(case);
+                pair.request(trainee, RecordKind::Trainee)?;
+                pair.replies(trainee)?;
+                pair.transitions(trainee)?;
+            }
+            for (case, trainee) in case.each(&sample.untidy) {
+                let pair = pair(case);
+                let mut body = case.request(trainee)?;
+                loose::loosen(&mut body, case.version(), &random);
+                body.insert(STRAY.to_owned(), Value::from(vec![1, 2]));
+                pair.there_and_back(&data(body), about(RecordKind::Trainee, Direction::Request))?;
+                pair.replies(trainee)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A case, and the version into which it is translated.
+#[derive(Clone, Copy)]
+struct Pair<'a> {
+    case: Case<'a>,
+    to: &'a Served,
+    respell: Respell,
+    /// What the other version's requests have besides.
+    asked: &'a Gained,
+    /// What the other version's replies have besides.
+    shown: &'a Gained,
+}
+
+impl Pair<'_> {
+    /// A request for the record.
+    fn request<R: Wire>(self, record: &R, kind: RecordKind) -> Result<(), Broken> {
+        let body = data(self.case.request(record)?);
+        let there = self.there_and_back(&body, about(kind, Direction::Request))?;
+        let own = data(Case { served: self.to, ..self.case }.request(record)?);
+        self.agrees(&there, &own, self.asked.of(kind))
+    }
+
+    /// The replies that show the trainee and what is nested in it.
+    fn replies(self, trainee: &Trainee) -> Result<(), Broken> {
+        let lists = Lists::embedded();
+        self.reply(RecordKind::Trainee, |version| data(View::trainee(version, trainee, lists)))?;
+        for placement in &trainee.placements {
+            self.reply(RecordKind::Placement, |version| data(View::placement(version, placement, lists)))?;
+        }
+        for degree in &trainee.degrees {
+            self.reply(RecordKind::Degree, |version| data(View::degree(version, degree, lists)))?;
+        }
+        Ok(())
+    }
+
+    fn reply(self, kind: RecordKind, write: impl Fn(&ApiVersion) -> Value) -> Result<(), Broken> {
+        let there = self.there_and_back(&write(self.case.version()), about(kind, Direction::Reply))?;
+        self.agrees(&there, &write(self.to.version), self.shown.of(kind))
+    }
+
+    /// The requests that brought the trainee to its state.
+    fn transitions(self, trainee: &Trainee) -> Result<(), Broken> {
+        if trainee.withdrawal_date.is_some() {
+            let withdrawal = Withdrawal {
+                withdrawal_date: trainee.withdrawal_date,
+                trigger: trainee.withdrawal_trigger.clone(),
+                future_interest: trainee.withdrawal_future_interest.clone(),
+                reasons: trainee.withdrawal_reasons.clone(),
+                another_reason: trainee.withdrawal_another_reason.clone(),
+                safeguarding_concern_reasons: trainee.withdrawal_safeguarding_concern_reasons.clone(),
+            };
+            self.request(&withdrawal, RecordKind::Withdrawal)?;
+        }
+        if trainee.defer_date.is_some() {
+            let deferral = Deferral { defer_date: trainee.defer_date, defer_reason: trainee.defer_reason.clone() };
+            self.request(&deferral, RecordKind::Deferral)?;
+        }
+        if trainee.outcome_date.is_some() {
+            let recommendation = Recommendation { qts_standards_met_date: trainee.outcome_date };
+            self.request(&recommendation, RecordKind::Recommendation)?;
+        }
+        Ok(())
+    }
+
+    /// Translates a body and back, and gives what it was on the way.
+    fn there_and_back(self, body: &Value, about: About) -> Result<Value, Broken> {
+        let Self { case, to, respell, .. } = self;
+        let there = respell(body, case.served, to, &about);
+        let back = respell(&there.data, to, case.served, &about);
+        if let Some(lost) = back.lost.first() {
+            return case.broken(lost.path.as_str(), format!("is lost on the way back from {}", to.version.label));
+        }
+        let label = case.version().label;
+        if to.version.label == label && (there.data != *body || !there.lost.is_empty() || !there.renames.is_empty()) {
+            return case.broken(about.record.map_or("a body", RecordKind::word), "is not itself in its own version");
+        }
+        let mut explained = 0;
+        self.same("", &body["data"], &back.data["data"], &there.lost, &mut explained)?;
+        match there.lost.get(explained) {
+            Some(_) => case.broken("a value", format!("is declared lost in {} and is still there", to.version.label)),
+            None => Ok(there.data),
+        }
+    }
+
+    /// The second is the first without what was lost, and without nulls.
+    fn same(self, at: &str, before: &Value, after: &Value, lost: &[Loss], explained: &mut usize) -> Result<(), Broken> {
+        match (before, after) {
+            (Value::Object(before), Value::Object(after)) => {
+                let mut rest = after.iter().peekable();
+                for (key, value) in before {
+                    let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+                    if lost.iter().any(|loss| loss.path == path && loss.value == *value) {
+                        *explained += 1;
+                    } else if let Some((_, after)) = rest.next_if(|(name, _)| *name == key) {
+                        self.same(&path, value, after, lost, explained)?;
+                    } else if !value.is_null() {
+                        let fault = format!("is gone or moved after the way to {} and back", self.to.version.label);
+                        return self.case.broken(path, fault);
+                    }
+                }
+                match rest.next() {
+                    Some((key, _)) => self.case.broken(key, "comes from nowhere"),
+                    None => Ok(()),
+                }
+            }
+            (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
+                let pairs = before.iter().zip(after).enumerate();
+                pairs.into_iter().try_for_each(|(position, (before, after))| {
+                    self.same(&format!("{at}[{position}]"), before, after, lost, explained)
+                })
+            }
+            (before, after) if before == after => Ok(()),
+            (before, after) => self.case.broken(at, format!("was {before} and comes back as {after}")),
+        }
+    }
+
+    /// The translation is what the version writes itself, but for what only that version has.
+    fn agrees(self, there: &Value, own: &Value, gained: &[Name]) -> Result<(), Broken> {
+        let (Some(there), Some(own)) = (there["data"].as_object(), own["data"].as_object()) else {
+            return self.case.broken("data", "is no record");
+        };
+        self.alike("", there, own, gained)
+    }
+
+    fn alike(
+        self,
+        at: &str,
+        there: &Map<String, Value>,
+        own: &Map<String, Value>,
+        gained: &[Name],
+    ) -> Result<(), Broken> {
+        let label = self.to.version.label;
+        for (key, value) in own {
+            let translated = there.get(key).unwrap_or(&Value::Null);
+            match (value, translated) {
+                (Value::Array(own), Value::Array(there)) if own.len() == there.len() => {
+                    for (own, there) in own.iter().zip(there) {
+                        match (own, there) {
+                            (Value::Object(own), Value::Object(there)) => self.alike(key, there, own, gained)?,
+                            (own, there) if own == there => {}
+                            (own, there) => {
+                                return self.case.broken(key, format!("has {there} in {label}, which writes {own}"));
+                            }
+                        }
+                    }
+                }
+                (own, there) if own == there => {}
+                (_, Value::Null) if is_among(gained, at, key) => {}
+                (own, there) => {
+                    return self.case.broken(key, format!("becomes {there} in {label}, which writes {own}"));
+                }
+            }
+        }
+        match there.iter().find(|(key, value)| !value.is_null() && !own.contains_key(*key)) {
+            Some((key, _)) => self.case.broken(key, format!("is not what {label} writes")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a name is gained, by itself or as that of a record in a nested list.
+fn is_among(gained: &[Name], at: &str, key: &str) -> bool {
+    gained.iter().any(|gained| gained.list.unwrap_or_default() == at && gained.name == key)
+}
+
+fn about(record: RecordKind, direction: Direction) -> About {
+    About { record: Some(record), direction: Some(direction), purpose: None }
+}
+
+fn data(record: impl Serialize) -> Value {
+    serde_json::json!({ "data": record })
+}
+
+#[cfg(test)]
+mod tests;
