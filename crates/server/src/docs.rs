@@ -10,6 +10,7 @@ use crate::failure::{Failure, Missing};
 use crate::register::Register;
 
 mod compare;
+mod explorer;
 mod index;
 mod migrate;
 mod page;
@@ -27,5 +28,6 @@ pub fn mount(config: &mut ServiceConfig, register: &Register) {
         .default_service(web::to(|| {
             std::future::ready(HttpResponse::from(Failure::NotFound(Missing::Path).reply_to_anyone()))
         }));
-    config.service(scope);
+    let labels = register.versions.iter().map(|served| served.version.label);
+    config.service(labels.flat_map(explorer::resources).fold(scope, actix_web::Scope::service));
 }
