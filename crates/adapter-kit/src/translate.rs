@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use crate::versions::Served;
 
 mod about;
+mod fate;
 mod findings;
 mod guess;
 mod judge;
@@ -120,9 +121,12 @@ impl<'a> Pass<'a> {
                 data.clone()
             }
         };
-        let mut whole = object.clone();
-        whole.insert("data".to_owned(), data);
-        Value::Object(whole)
+        let mut data = Some(data);
+        let whole = object.iter().map(|(key, value)| {
+            let spelt = if key == "data" { data.take() } else { None };
+            (key.clone(), spelt.unwrap_or_else(|| value.clone()))
+        });
+        Value::Object(whole.collect())
     }
 
     /// One record, and what would be answered to it.

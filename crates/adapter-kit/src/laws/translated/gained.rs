@@ -4,7 +4,7 @@
 use domain::{Trainee, TraineeField};
 
 use crate::shape::{Entry, Shape, Source};
-use crate::translate::RecordKind;
+use crate::translate::{Direction, RecordKind};
 use crate::version::{ApiVersion, Wire};
 
 /// A name that only the second version writes.
@@ -16,20 +16,30 @@ pub(super) struct Name {
     pub(super) name: &'static str,
 }
 
-/// The names that only the second of two versions writes, by record.
+/// The names that only the second of two versions writes, by record and direction.
 #[derive(Debug)]
 pub(super) struct Gained {
-    by_kind: Vec<(RecordKind, Vec<Name>)>,
+    requests: Vec<(RecordKind, Vec<Name>)>,
+    replies: Vec<(RecordKind, Vec<Name>)>,
 }
 
 impl Gained {
+    /// What only the second version writes.
+    pub(super) fn of(from: &ApiVersion, to: &ApiVersion) -> Self {
+        Self { requests: Self::asked(from, to), replies: Self::shown(from, to) }
+    }
+
     /// The names of the record.
-    pub(super) fn of(&self, kind: RecordKind) -> &[Name] {
-        self.by_kind.iter().find(|(of, _)| *of == kind).map_or(&[], |(_, names)| names)
+    pub(super) fn names(&self, kind: RecordKind, direction: Direction) -> &[Name] {
+        let by_kind = match direction {
+            Direction::Request => &self.requests,
+            Direction::Reply => &self.replies,
+        };
+        by_kind.iter().find(|(of, _)| *of == kind).map_or(&[], |(_, names)| names)
     }
 
     /// In requests: what only the second version can set.
-    pub(super) fn asked(from: &ApiVersion, to: &ApiVersion) -> Self {
+    fn asked(from: &ApiVersion, to: &ApiVersion) -> Vec<(RecordKind, Vec<Name>)> {
         let placements = Trainee::inputs(to).name_of(TraineeField::placements);
         let degrees = Trainee::inputs(to).name_of(TraineeField::degrees);
         let placement: Vec<Name> = asked::<domain::Placement>(from, to);
@@ -37,20 +47,18 @@ impl Gained {
         let mut trainee = asked::<Trainee>(from, to);
         trainee.extend(placement.iter().map(|name| Name { list: placements, ..*name }));
         trainee.extend(degree.iter().map(|name| Name { list: degrees, ..*name }));
-        Self {
-            by_kind: vec![
-                (RecordKind::Trainee, trainee),
-                (RecordKind::Placement, placement),
-                (RecordKind::Degree, degree),
-                (RecordKind::Withdrawal, asked::<domain::Withdrawal>(from, to)),
-                (RecordKind::Deferral, asked::<domain::Deferral>(from, to)),
-                (RecordKind::Recommendation, asked::<domain::Recommendation>(from, to)),
-            ],
-        }
+        vec![
+            (RecordKind::Trainee, trainee),
+            (RecordKind::Placement, placement),
+            (RecordKind::Degree, degree),
+            (RecordKind::Withdrawal, asked::<domain::Withdrawal>(from, to)),
+            (RecordKind::Deferral, asked::<domain::Deferral>(from, to)),
+            (RecordKind::Recommendation, asked::<domain::Recommendation>(from, to)),
+        ]
     }
 
     /// In replies: fields that only the second version shows, its own fields, and its copies.
-    pub(super) fn shown(from: &ApiVersion, to: &ApiVersion) -> Self {
+    fn shown(from: &ApiVersion, to: &ApiVersion) -> Vec<(RecordKind, Vec<Name>)> {
         let (one, other) = (&from.shapes, &to.shapes);
         let placements = other.trainee.name_of(TraineeField::placements);
         let degrees = other.trainee.name_of(TraineeField::degrees);
@@ -59,13 +67,11 @@ impl Gained {
         let mut trainee = shown(&one.trainee, &other.trainee);
         trainee.extend(nested.iter().map(|name| Name { list: placements, ..*name }));
         trainee.extend(degree.iter().map(|name| Name { list: degrees, ..*name }));
-        Self {
-            by_kind: vec![
-                (RecordKind::Trainee, trainee),
-                (RecordKind::Placement, shown(&one.placement, &other.placement)),
-                (RecordKind::Degree, degree),
-            ],
-        }
+        vec![
+            (RecordKind::Trainee, trainee),
+            (RecordKind::Placement, shown(&one.placement, &other.placement)),
+            (RecordKind::Degree, degree),
+        ]
     }
 }
 

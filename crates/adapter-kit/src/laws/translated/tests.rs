@@ -5,7 +5,7 @@ use domain::TraineeField;
 use super::super::planted::{SOUND, TODAY, try_on};
 use super::*;
 use crate::shape::{InputName, Inputs, Shape};
-use crate::version::{AllInputs, Shapes};
+use crate::version::{AllInputs, ApiVersion, Shapes};
 use crate::{Label, inputs, shape};
 
 #[test]
