@@ -22,6 +22,7 @@ mod api {
     mod lists;
     mod names;
     mod parts;
+    mod portal;
     mod properties;
     mod seeded;
     mod snapshots;
