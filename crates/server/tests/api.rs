@@ -25,6 +25,7 @@ mod api {
     mod newcomers;
     mod openapi;
     mod parts;
+    mod portal;
     mod properties;
     mod seeded;
     mod snapshots;

@@ -110,26 +110,13 @@ fn failures(version: &ApiVersion, endpoint: Endpoint) -> Vec<(&'static str, Resp
         Some(json!({ "error": "Unauthorized" })),
     );
     failures.push(("401", unauthorized.header("WWW-Authenticate", header("`Bearer`"))));
-    let found_by = parameters::identifiers(endpoint.path()).last();
-    let missing = match endpoint {
-        Endpoint::ListTrainees => Some("There are no such trainees.".to_owned()),
-        Endpoint::ReferenceData => Some("There is no such list.".to_owned()),
-        Endpoint::ListDegrees => Some("There is no such trainee, or the trainee has no degrees.".to_owned()),
-        _ => found_by.map(|name| match name.trim_end_matches("_id") {
-            "trainee" => "There is no such trainee.".to_owned(),
-            record => format!("There is no such trainee, or the trainee has no such {record}."),
-        }),
-    };
-    failures.extend(missing.map(|missing| ("404", errors(&missing))));
-    match endpoint {
-        Endpoint::CreateTrainee => {
-            failures.push(("409", conflict("The trainee is there already.", schemas::TRAINEE)));
-        }
-        Endpoint::CreateDegree | Endpoint::UpdateDegree => {
-            failures.push(("409", conflict("The degree is there already.", schemas::DEGREE)));
-        }
-        _ if writes => failures.push(("409", errors("The record was changed by another request at the same time."))),
-        _ => {}
+    failures.extend(missing(endpoint).map(|missing| ("404", errors(&missing))));
+    if endpoint == Endpoint::CreateTrainee {
+        failures.push(("409", conflict("The trainee is there already.", schemas::TRAINEE)));
+    } else if [Endpoint::CreateDegree, Endpoint::UpdateDegree].contains(&endpoint) {
+        failures.push(("409", conflict("The degree is there already.", schemas::DEGREE)));
+    } else if writes {
+        failures.push(("409", errors("The record was changed by another request at the same time.")));
     }
     if has_body {
         failures.push(("413", errors("The body is too large.")));
@@ -142,25 +129,44 @@ fn failures(version: &ApiVersion, endpoint: Endpoint) -> Vec<(&'static str, Resp
     failures
 }
 
+/// What an endpoint may not find.
+fn missing(endpoint: Endpoint) -> Option<String> {
+    if endpoint == Endpoint::ListTrainees {
+        return Some("There are no such trainees.".to_owned());
+    }
+    if endpoint == Endpoint::ReferenceData {
+        return Some("There is no such list.".to_owned());
+    }
+    if endpoint == Endpoint::ListDegrees {
+        return Some("There is no such trainee, or the trainee has no degrees.".to_owned());
+    }
+    let record = parameters::identifiers(endpoint.path()).last()?.trim_end_matches("_id");
+    Some(match record {
+        "trainee" => "There is no such trainee.".to_owned(),
+        nested => format!("There is no such trainee, or the trainee has no such {nested}."),
+    })
+}
+
 /// What is answered to a request whose content is wrong, or which the state of the record refuses.
 fn invalid(version: &ApiVersion, endpoint: Endpoint) -> Option<ResponseBuilder> {
-    let reply = match endpoint {
-        Endpoint::ListTrainees => json_of("Filters are wrong.", schemas::named(schemas::FILTER_ERRORS), None),
-        Endpoint::CreateTrainee | Endpoint::UpdateTrainee => {
-            let either = AnyOfBuilder::new()
-                .item(schemas::named(schemas::ERRORS))
-                .item(schemas::named(schemas::ERRORS_BY_FIELD));
-            json_of("The content is wrong, or the state of the record refuses it.", either, None)
-        }
-        _ if endpoint.method() == Method::Get => return None,
-        _ if endpoint.method() == Method::Delete && version.rules.gates.is_empty() => return None,
-        _ => errors("The content is wrong, or the state of the record refuses it."),
+    if endpoint == Endpoint::ListTrainees {
+        return Some(json_of("Filters are wrong.", schemas::named(schemas::FILTER_ERRORS), None));
+    }
+    let refuses = match endpoint.method() {
+        Method::Get => false,
+        Method::Delete => !version.rules.gates.is_empty(),
+        Method::Post | Method::PutOrPatch => true,
     };
-    Some(if endpoint.method() == Method::Get {
-        reply
+    let description = "The content is wrong, or the state of the record refuses it.";
+    let reply = if [Endpoint::CreateTrainee, Endpoint::UpdateTrainee].contains(&endpoint) {
+        let list = schemas::named(schemas::ERRORS);
+        let either = AnyOfBuilder::new().item(list).item(schemas::named(schemas::ERRORS_BY_FIELD));
+        json_of(description, either, None)
     } else {
-        reply.header("Preference-Applied", header("`validate-only`: the request was only tried out."))
-    })
+        errors(description)
+    };
+    let tried_out = header("`validate-only`: the request was only tried out.");
+    refuses.then(|| reply.header("Preference-Applied", tried_out))
 }
 
 fn errors(description: &str) -> ResponseBuilder {
@@ -200,13 +206,21 @@ fn deprecation(version: &ApiVersion, endpoint: Endpoint, reply: ResponseBuilder)
         .header("Link", header("What to use instead, and how to move there."))
 }
 
-/// What can be done next with the record of a reply.
-fn links(version: &ApiVersion, endpoint: Endpoint) -> Vec<(String, Link)> {
-    let (id, pointer, followers): (_, _, &[Endpoint]) = match endpoint {
-        Endpoint::CreateTrainee => (
-            "trainee_id",
-            "/data/trainee_id",
-            &[
+/// What can be done next with a record that an endpoint has made, or with the trainee that it has changed.
+struct Next {
+    /// The identifier that the reply tells, and where.
+    id: &'static str,
+    pointer: &'static str,
+    endpoints: &'static [Endpoint],
+}
+
+const AFTER: [(Endpoint, Next); 5] = [
+    (
+        Endpoint::CreateTrainee,
+        Next {
+            id: "trainee_id",
+            pointer: "/data/trainee_id",
+            endpoints: &[
                 Endpoint::ShowTrainee,
                 Endpoint::UpdateTrainee,
                 Endpoint::ListPlacements,
@@ -214,27 +228,46 @@ fn links(version: &ApiVersion, endpoint: Endpoint) -> Vec<(String, Link)> {
                 Endpoint::CreateDegree,
                 Endpoint::Defer,
             ],
-        ),
-        Endpoint::CreatePlacement => (
-            "placement_id",
-            "/data/placement_id",
-            &[Endpoint::ShowPlacement, Endpoint::UpdatePlacement, Endpoint::DeletePlacement],
-        ),
-        Endpoint::CreateDegree => {
-            ("degree_id", "/data/0/degree_id", &[Endpoint::ShowDegree, Endpoint::UpdateDegree, Endpoint::DeleteDegree])
-        }
-        Endpoint::DeletePlacement | Endpoint::DeleteDegree => {
-            ("trainee_id", "/data/trainee_id", &[Endpoint::ShowTrainee])
-        }
-        _ => return Vec::new(),
-    };
-    let known = followers.iter().filter(|follower| version.endpoints.all().any(|known| known == **follower));
-    known
-        .map(|follower| {
-            let operation = super::operations::name(*follower);
-            let link = LinkBuilder::new().operation_id(&operation).parameter(id, format!("$response.body#{pointer}"));
-            let link = if id == "trainee_id" { link } else { link.parameter("trainee_id", "$request.path.trainee_id") };
-            (operation, link.build())
-        })
-        .collect()
+        },
+    ),
+    (
+        Endpoint::CreatePlacement,
+        Next {
+            id: "placement_id",
+            pointer: "/data/placement_id",
+            endpoints: &[Endpoint::ShowPlacement, Endpoint::UpdatePlacement, Endpoint::DeletePlacement],
+        },
+    ),
+    (
+        Endpoint::CreateDegree,
+        Next {
+            id: "degree_id",
+            pointer: "/data/0/degree_id",
+            endpoints: &[Endpoint::ShowDegree, Endpoint::UpdateDegree, Endpoint::DeleteDegree],
+        },
+    ),
+    (Endpoint::DeletePlacement, AFTER_A_REMOVAL),
+    (Endpoint::DeleteDegree, AFTER_A_REMOVAL),
+];
+
+const AFTER_A_REMOVAL: Next =
+    Next { id: "trainee_id", pointer: "/data/trainee_id", endpoints: &[Endpoint::ShowTrainee] };
+
+/// Links from a reply to what can be done next.
+fn links(version: &ApiVersion, endpoint: Endpoint) -> Vec<(String, Link)> {
+    let next = AFTER.iter().filter(|(before, _)| *before == endpoint).flat_map(|(_, next)| {
+        next.endpoints
+            .iter()
+            .filter(|after| version.endpoints.all().any(|known| known == **after))
+            .map(move |after| (next, *after))
+    });
+    next.map(|(next, after)| {
+        let operation = super::operations::name(after);
+        let value = format!("$response.body#{}", next.pointer);
+        let link = LinkBuilder::new().operation_id(&operation).parameter(next.id, value);
+        let of_trainee = next.id == "trainee_id";
+        let link = if of_trainee { link } else { link.parameter("trainee_id", "$request.path.trainee_id") };
+        (operation, link.build())
+    })
+    .collect()
 }

@@ -43,15 +43,15 @@ pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, Ref
         (PLACEMENT, reply("A placement.", &shapes.placement, lists, |_| true)),
         (PLACEMENT_NESTED, reply("A placement, where a trainee is shown.", &shapes.placement_nested, lists, |_| true)),
         (DEGREE, reply("A degree.", &shapes.degree, lists, |_| true)),
-        (NEW_TRAINEE, request.new("A trainee to register.", rules.trainee)),
+        (NEW_TRAINEE, request.whole("A trainee to register.", rules.trainee)),
         (TRAINEE_CHANGES, request.changes("What is to change on a trainee.", rules.trainee)),
-        (NEW_PLACEMENT, request.new("A placement to add.", rules.placement)),
+        (NEW_PLACEMENT, request.whole("A placement to add.", rules.placement)),
         (PLACEMENT_CHANGES, request.changes("What is to change on a placement.", rules.placement)),
-        (NEW_DEGREE, request.new("A degree to add.", rules.degree)),
+        (NEW_DEGREE, request.whole("A degree to add.", rules.degree)),
         (DEGREE_CHANGES, request.changes("What is to change on a degree.", rules.degree)),
-        (WITHDRAWAL, request.new("A trainee leaves the training.", rules.withdrawal)),
-        (DEFERRAL, request.new("A trainee pauses the training.", rules.deferral)),
-        (RECOMMENDATION, request.new("A trainee is recommended for the award.", rules.recommendation)),
+        (WITHDRAWAL, request.whole("A trainee leaves the training.", rules.withdrawal)),
+        (DEFERRAL, request.whole("A trainee pauses the training.", rules.deferral)),
+        (RECOMMENDATION, request.whole("A trainee is recommended for the award.", rules.recommendation)),
         (ERRORS, errors()),
         (ERRORS_BY_FIELD, errors_by_field()),
         (FILTER_ERRORS, filter_errors()),
@@ -123,7 +123,7 @@ struct Request<'a> {
 
 impl Request<'_> {
     /// A request that makes a record or asks for a transition: it must have what the rules demand.
-    fn new<R: Wire>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
+    fn whole<R: Wire>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
         let object = self.inputs(description, rules, |_| true);
         let required = R::inputs(self.version).entries.iter().filter(|input| is_demanded(rules, input.field));
         required.fold(object, |object, input| object.required(input.name)).into()

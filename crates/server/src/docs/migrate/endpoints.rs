@@ -45,5 +45,5 @@ fn named(endpoint: Endpoint) -> String {
         Method::PutOrPatch => "PUT or PATCH",
         Method::Delete => "DELETE",
     };
-    format!("{method} {}", endpoint.path())
+    format!("{method}\u{a0}{}", endpoint.path())
 }

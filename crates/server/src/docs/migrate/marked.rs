@@ -55,7 +55,7 @@ pub(super) struct Marked {
 
 /// The body as it was sent, and as it is spelt now.
 pub(super) fn sides(sent: &Value, translation: &Translation) -> (Marked, Marked) {
-    let (to, from) = (translation.to, translation.from);
+    let to = translation.to;
     let mut old = Notes::default();
     for rename in &translation.renames {
         old.add(&rename.path, Mark::Renamed, format!("renamed to {}", rename.to));
@@ -66,7 +66,7 @@ pub(super) fn sides(sent: &Value, translation: &Translation) -> (Marked, Marked)
     let mut new = Notes::default();
     let names = translation.renames.iter().map(|rename| (rename.path.as_str(), rename)).collect();
     for (path, was) in renamed_places(sent, &names) {
-        new.add(&path, Mark::Renamed, format!("was {was} in {from}"));
+        new.add(&path, Mark::Renamed, format!("was {was}"));
     }
     for problem in translation.problems.iter().filter_map(|problem| problem.located.as_ref()) {
         new.add(&problem.field, Mark::Problem, "problem, see below".to_owned());
@@ -287,10 +287,7 @@ mod tests {
                 "\"width\": 9 <- renamed to size"
             ]
         );
-        assert_eq!(
-            told(&new),
-            ["\"hat\": \"x\", <- was cap in v1998.0", "\"size\": 9 <- was width in v1998.0; problem, see below"]
-        );
+        assert_eq!(told(&new), ["\"hat\": \"x\", <- was cap", "\"size\": 9 <- was width; problem, see below"]);
     }
 
     #[test]

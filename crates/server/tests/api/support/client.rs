@@ -16,7 +16,14 @@ pub(crate) struct Client(Agent);
 
 impl Client {
     pub(crate) fn new() -> Self {
-        Self(Agent::config_builder().http_status_as_error(false).timeout_global(Some(TIMEOUT)).build().into())
+        Self(
+            Agent::config_builder()
+                .http_status_as_error(false)
+                .max_redirects(0)
+                .timeout_global(Some(TIMEOUT))
+                .build()
+                .into(),
+        )
     }
 }
 
@@ -56,6 +63,14 @@ impl<'a> Request<'a> {
         self
     }
 
+    /// Sends the request and receives a text that people, or their browsers, read.
+    pub(crate) fn page(self) -> Page {
+        let Self { client: Client(agent), request } = self;
+        let sent = if request.body().is_empty() { agent.run(request.map(|_| ())) } else { agent.run(request) };
+        let (head, mut body) = sent.unwrap().into_parts();
+        Page { status: head.status.as_u16(), headers: head.headers, text: body.read_to_string().unwrap() }
+    }
+
     /// Sends the request and receives the reply, which must be JSON unless it has no body at all.
     #[track_caller]
     pub(crate) fn send(self) -> Response {
@@ -78,6 +93,28 @@ impl<'a> Request<'a> {
         }
         contract::check(&method, &path, &response);
         response
+    }
+}
+
+/// A page, or what belongs to one.
+#[derive(Debug, Clone)]
+pub(crate) struct Page {
+    pub(crate) status: u16,
+    headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Page {
+    /// The same page, which must have this status.
+    #[track_caller]
+    pub(crate) fn is(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}", self.text);
+        self
+    }
+
+    /// A header.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 }
 
