@@ -4,7 +4,7 @@ PROGRAM := target/release/trainee-register
 
 .PHONY: help
 help: ## Say what can be made
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 20
 
 .PHONY: run
 run: ## Build, start on an embedded database in the sandbox, and print a first request
@@ -37,3 +37,7 @@ snapshots: ## Accept what the tests now say; read the difference as a change of 
 .PHONY: docs
 docs: ## Write the documents that follow from the code
 	cargo run --locked --quiet --package server -- docs docs
+
+.PHONY: fuzz-api
+fuzz-api: ## Try every version with requests drawn from its OpenAPI document (needs Python)
+	scripts/fuzz-api

@@ -46,17 +46,18 @@ macro_rules! endpoints {
                 match self { $(Self::$endpoint => $path),+ }
             }
 
+            /// What the endpoint does, in one sentence.
+            #[must_use]
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$endpoint => concat!($($doc),+).trim_ascii()),+ }
+            }
+
             /// What is asked of the path.
             #[must_use]
             pub const fn method(self) -> Method {
                 match self { $(Self::$endpoint => Method::$method),+ }
             }
 
-            /// What it does, in one sentence.
-            #[must_use]
-            pub const fn meaning(self) -> &'static str {
-                match self { $(Self::$endpoint => concat!($($doc),+).trim_ascii()),+ }
-            }
         }
 
         impl fmt::Display for Endpoint {

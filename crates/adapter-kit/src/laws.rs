@@ -7,7 +7,9 @@
 //! 3. [`blind`]: an update changes nothing that its version cannot see, and a record that was read
 //!    can be sent back whole.
 //! 4. [`closed`]: a problem names a field of its version, or a key that the client sent.
-//! 5. [`inhabited`]: a register can be filled under the version's own rules.
+//! 5. [`translated`]: what is translated into another version is what that version writes itself, and the
+//!    way back gives what there was, but for the losses that were declared.
+//! 6. [`inhabited`]: a register can be filled under the version's own rules.
 //!
 //! The laws know no version and no version's names. An adapter's tests run them for its own version;
 //! over all versions together they say more, since one version's names are foreign to the others.
@@ -31,18 +33,19 @@ mod inhabited;
 mod loose;
 mod mutation;
 mod normal;
+mod run;
+
 /// Makes the tests of an adapter: every law, over generated records, for its version alone.
 ///
 /// The version's crate needs nothing else in its `tests/laws.rs`.
 #[macro_export]
 macro_rules! laws_hold_for {
     ($version:expr) => {
-        fn check(
-            law: fn(&$crate::Versions, &$crate::laws::Sample) -> Result<(), $crate::laws::Broken>,
-        ) -> Result<(), String> {
-            let sample = $crate::laws::Sample::new(2_025, 200, $crate::date(2026, 3, 25))
-                .map_err(|problems| format!("{problems:?}"))?;
-            law(&$crate::Versions::new(&[&$version]), &sample).map_err(|broken| broken.to_string())
+        fn check(law: $crate::laws::Law) -> Result<(), String> {
+            let records = $crate::laws::records_asked_for(std::env::var("LAW_RECORDS").ok(), 200)?;
+            let versions = $crate::Versions::new(&[&$version]);
+            $crate::laws::over(law, &versions, 2_025, records, $crate::date(2026, 3, 25))
+                .map_err(|broken| broken.to_string())
         }
 
         #[test]
@@ -66,6 +69,11 @@ macro_rules! laws_hold_for {
         }
 
         #[test]
+        fn what_is_translated_into_this_version_itself_stays_as_it_is() -> Result<(), String> {
+            check($crate::laws::translated)
+        }
+
+        #[test]
         fn a_register_can_be_filled_under_the_rules_of_this_version() -> Result<(), String> {
             check($crate::laws::inhabited)
         }
@@ -73,16 +81,19 @@ macro_rules! laws_hold_for {
 }
 
 #[cfg(test)]
-mod planted;
+pub(crate) mod planted;
 mod sample;
 mod total;
+mod translated;
 
 pub use blind::blind;
 pub use closed::closed;
 pub use faithful::faithful;
 pub use inhabited::inhabited;
+pub use run::{Law, Unshown, over, records_asked_for};
 pub use sample::Sample;
 pub use total::total;
+pub use translated::translated;
 
 /// Checks all laws.
 ///
@@ -94,6 +105,7 @@ pub fn hold(versions: &Versions, sample: &Sample) -> Result<(), Broken> {
     faithful(versions, sample)?;
     blind(versions, sample)?;
     closed(versions, sample)?;
+    translated(versions, sample)?;
     inhabited(versions, sample)
 }
 
@@ -162,7 +174,7 @@ impl<'a> Case<'a> {
 
     /// The record as a request in the version's names.
     fn request<R: Wire>(self, record: &R) -> Result<Map<String, Value>, Broken> {
-        let request = Request { version: self.version(), record, lists: Lists::embedded() };
+        let request = Request { version: self.version(), record };
         match serde_json::to_value(request) {
             Ok(Value::Object(object)) => Ok(object),
             Ok(other) => self.broken(R::NAME, format!("is written as {other}")),

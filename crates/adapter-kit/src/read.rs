@@ -7,6 +7,7 @@
 
 use domain::{Path, Problem, ProblemKind, Sent};
 use serde::de::DeserializeSeed as _;
+use serde_json::Value;
 
 use crate::versions::Served;
 
@@ -15,6 +16,7 @@ mod others;
 mod record;
 mod token;
 
+pub(crate) use others::nearest;
 use record::Data;
 pub use record::Nest;
 
@@ -61,6 +63,30 @@ impl std::error::Error for Malformed {
     }
 }
 
+/// Reads a body as a tree, whatever stands in it. It can be nested as deeply as any body.
+///
+/// # Errors
+///
+/// [`Malformed`] when the body is not JSON, or nested too deeply.
+pub fn tree(body: &[u8]) -> Result<Value, Malformed> {
+    let value: Value = serde_json::from_slice(body).map_err(Malformed)?;
+    if depth(&value) > MAX_DEPTH {
+        let error = format_args!("nested deeper than {MAX_DEPTH} levels");
+        return Err(Malformed(serde::de::Error::custom(error)));
+    }
+    Ok(value)
+}
+
+/// How many arrays and objects stand in one another; the parser has bounded it already.
+fn depth(value: &Value) -> usize {
+    let below = |inner: Option<usize>| 1 + inner.unwrap_or_default();
+    match value {
+        Value::Array(values) => below(values.iter().map(depth).max()),
+        Value::Object(object) => below(object.values().map(depth).max()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
 /// How bodies of one version are read.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
@@ -97,4 +123,19 @@ pub fn lacks_data<R: domain::Record>(sent: &Sent<R>) -> bool {
 
 fn without_data<R: domain::Record>() -> Sent<R> {
     Sent { problems: vec![Problem::at(Path::Data, ProblemKind::NoData)], ..Sent::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_can_be_nested_32_levels_deep_and_no_deeper() {
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        assert!(tree(nested(MAX_DEPTH).as_bytes()).is_ok());
+        for levels in [MAX_DEPTH + 1, 127, 128, 100_000] {
+            assert!(tree(nested(levels).as_bytes()).is_err(), "{levels}");
+        }
+        assert!(tree(b"{\"data\":").is_err());
+    }
 }

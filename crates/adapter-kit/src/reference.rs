@@ -34,6 +34,11 @@ impl<'a> OneList<'a> {
     }
 }
 
+/// The names of all lists.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    List::ALL.iter().map(|list| list.name()).chain([WITHDRAWAL_REASONS])
+}
+
 impl Serialize for AllLists<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;

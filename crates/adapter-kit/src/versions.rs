@@ -83,6 +83,12 @@ impl Versions {
         })
     }
 
+    /// The version that comes after the one with this label, which need not be served itself.
+    #[must_use]
+    pub fn successor(&self, label: Label) -> Option<Label> {
+        self.served.iter().map(|served| served.version.label).find(|other| *other > label)
+    }
+
     /// The newest version.
     #[must_use]
     pub fn newest(&self) -> Option<&Served> {

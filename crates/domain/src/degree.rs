@@ -26,12 +26,12 @@ record! {
             country: Text;
         }
         service {
-            /// Identifier of the degree, made by the service.
+            /// Identifier of the degree, made by the service; null while a request is only tried out.
             degree_id: Text;
             /// When the degree was recorded.
-            created_at: Moment;
+            created_at: Moment, always;
             /// When the degree changed last.
-            updated_at: Moment;
+            updated_at: Moment, always;
         }
         derived {
             /// Reference entry of the institution.

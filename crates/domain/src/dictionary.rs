@@ -57,11 +57,16 @@ pub struct FieldInfo {
     pub tidied: bool,
     /// Whether only an import from an older system fills it.
     pub imported: bool,
+    /// Whether every record has a value in it.
+    pub always: bool,
 }
 
 impl FieldInfo {
     pub(crate) const fn new(name: &'static str, meaning: &'static str, kind: Kind, input: bool) -> Self {
-        Self { name, meaning: trimmed(meaning), kind, max: None, codes: None, input, tidied: false, imported: false }
+        // These kinds have a way to say that there is nothing, which is not null.
+        let always = matches!(kind, Kind::Flag | Kind::Texts | Kind::Records);
+        let meaning = trimmed(meaning);
+        Self { name, meaning, kind, max: None, codes: None, input, tidied: false, imported: false, always }
     }
 
     pub(crate) const fn max(self, characters: usize) -> Self {
@@ -82,6 +87,10 @@ impl FieldInfo {
 
     pub(crate) const fn imported(self) -> Self {
         Self { imported: true, ..self }
+    }
+
+    pub(crate) const fn always(self) -> Self {
+        Self { always: true, ..self }
     }
 }
 

@@ -18,14 +18,14 @@ record! {
             postcode: Text, max 8;
         }
         service {
-            /// Identifier of the placement, made by the service.
+            /// Identifier of the placement, made by the service; null while a request is only tried out.
             placement_id: Text;
             /// Number of the school in the register of schools; null when the school is not known.
             school_id: Integer;
             /// When the placement was made.
-            created_at: Moment;
+            created_at: Moment, always;
             /// When the placement changed last.
-            updated_at: Moment;
+            updated_at: Moment, always;
         }
         derived {
             /// URN and postcode on one line.

@@ -28,6 +28,11 @@ pub mod recommendation;
 pub mod required;
 pub mod withdrawal;
 
+#[cfg(test)]
+mod trial;
+#[cfg(test)]
+mod updates;
+
 /// One rule about one kind of record.
 #[derive(Debug)]
 pub struct Rule<R: Record> {

@@ -19,6 +19,7 @@ use crate::rules::{Context, Rules};
 use crate::trainee::{Trainee, TraineeChanges};
 
 mod course;
+pub mod example;
 mod experience;
 mod life;
 mod money;

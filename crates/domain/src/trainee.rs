@@ -44,11 +44,11 @@ record! {
             /// National Insurance number, stored as sent.
             ni_number: Text;
             /// Ethnicity; 997 stands for not provided.
-            ethnicity: Text = derive::ethnicity, code_of List::Ethnicity;
+            ethnicity: Text = derive::ethnicity, code_of List::Ethnicity, always;
             /// Ethnic group that the ethnicity belongs to.
-            ethnic_group: Text = derive::ethnic_group;
+            ethnic_group: Text = derive::ethnic_group, always;
             /// Ethnic background that the ethnicity stands for.
-            ethnic_background: Text = derive::ethnic_background;
+            ethnic_background: Text = derive::ethnic_background, always;
             /// First disability.
             disability1: Text, code_of List::Disability;
             /// Second disability.
@@ -111,14 +111,14 @@ record! {
             training_partner_ukprn: Text;
         }
         service {
-            /// Identifier of the record, made by the service.
+            /// Identifier of the record, made by the service; null while a request is only tried out.
             trainee_id: Text;
             /// Teacher reference number, 7 digits; null until it is issued.
             trn: Text;
             /// UKPRN of the provider that registered the trainee.
-            ukprn: Text;
+            ukprn: Text, always;
             /// Where the record stands between registration and award.
-            state: State, one_of State::NAMES;
+            state: State, one_of State::NAMES, always;
             /// Day of the last deferral.
             defer_date: Date;
             /// Reason of the last deferral.
@@ -140,9 +140,9 @@ record! {
             /// Day on which a deferred trainee came back.
             reinstate_date: Date;
             /// When the record was made.
-            created_at: Moment;
+            created_at: Moment, always;
             /// When the record, a placement, a degree or a withdrawal of it changed last.
-            updated_at: Moment;
+            updated_at: Moment, always;
             /// When the record was submitted for a teacher reference number.
             submitted_for_trn_at: Moment;
             /// When the trainee was recommended for the award.
@@ -154,7 +154,7 @@ record! {
             /// When the registry acknowledged the trainee's identifier.
             slug_sent_to_registry_at: Moment;
             /// Where the record came from.
-            record_source: Text, one_of RECORD_SOURCES;
+            record_source: Text, one_of RECORD_SOURCES, always;
             /// How far the start of the training has come.
             commencement_status: Text, one_of COMMENCEMENT_STATUSES;
             /// Ethnic background in the trainee's words.
@@ -186,15 +186,15 @@ record! {
         }
         derived {
             /// Whether ethnicity or disability was disclosed.
-            diversity_disclosure: Text = derive::diversity_disclosure, one_of derive::DIVERSITY_DISCLOSURES;
+            diversity_disclosure: Text = derive::diversity_disclosure, one_of derive::DIVERSITY_DISCLOSURES, always;
             /// Whether a disability was disclosed.
-            disability_disclosure: Text = derive::disability_disclosure, one_of derive::DISABILITY_DISCLOSURES;
+            disability_disclosure: Text = derive::disability_disclosure, one_of derive::DISABILITY_DISCLOSURES, always;
             /// Phase of education that the course prepares for.
-            course_education_phase: Text = derive::course_education_phase, one_of derive::PHASES;
+            course_education_phase: Text = derive::course_education_phase, one_of derive::PHASES, always;
             /// Professional status that the course leads to.
-            course_qualification: Text = derive::course_qualification, one_of derive::QUALIFICATIONS;
+            course_qualification: Text = derive::course_qualification, one_of derive::QUALIFICATIONS, always;
             /// Level of the course.
-            course_level: Text = derive::course_level, one_of derive::LEVELS;
+            course_level: Text = derive::course_level, one_of derive::LEVELS, always;
             /// First day of the course, a copy of the planned first day of the training.
             course_itt_start_date: Date = derive::course_itt_start_date;
             /// Whether the trainee applies for a bursary.

@@ -11,6 +11,7 @@ use storage::identifiers::Identifiers;
 use storage::tokens::{Environment, TokenDigest};
 
 use crate::failure::Failure;
+use crate::reply::is_among;
 
 /// The largest body, in bytes.
 pub const MAX_BODY_BYTES: usize = 1_048_576;
@@ -66,7 +67,7 @@ impl Call {
             query: request.query_string().to_owned(),
             if_none_match: request.headers().get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).map(str::to_owned),
             validate_only: prefers(request.headers(), VALIDATE_ONLY),
-            body: body(request.headers(), payload).await,
+            body: receive_json(request.headers(), payload, MAX_BODY_BYTES).await,
             unknown: if strict { UnknownNames::Refuse } else { UnknownNames::Tell },
         })
     }
@@ -119,8 +120,7 @@ impl Call {
     /// Whether the client has the representation with this entity tag already.
     #[must_use]
     pub fn has(&self, entity_tag: &str) -> bool {
-        let tags = self.if_none_match.as_deref().unwrap_or_default().split(',');
-        tags.map(|tag| tag.trim().trim_start_matches("W/")).any(|tag| tag == "*" || tag == entity_tag)
+        is_among(self.if_none_match.as_deref().unwrap_or_default(), entity_tag)
     }
 
     /// Reads the body of a request that makes or moves a record, nested lists included.
@@ -171,24 +171,36 @@ fn prefers(headers: &HeaderMap, preference: &str) -> bool {
         .any(|part| part.trim().eq_ignore_ascii_case(preference))
 }
 
-/// Receives the body. One of the wrong type is received too, so that its sender gets to see the reply.
-async fn body(headers: &HeaderMap, mut payload: Payload) -> Result<Bytes, Failure> {
+/// Receives a JSON body of so many bytes at most. One of the wrong type is received too, so that its sender gets to see
+/// the reply.
+///
+/// # Errors
+///
+/// Why the body cannot be used.
+pub async fn receive_json(headers: &HeaderMap, payload: Payload, max: usize) -> Result<Bytes, Failure> {
+    let body = receive(payload, max).await?;
+    if is_json(headers) { Ok(body) } else { Err(Failure::UnsupportedMediaType) }
+}
+
+/// Receives a body of so many bytes at most, whatever it is.
+///
+/// # Errors
+///
+/// When it is larger, or does not arrive whole.
+pub async fn receive(mut payload: Payload, max: usize) -> Result<Bytes, Failure> {
     let mut received = 0;
     let mut bytes = BytesMut::new();
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|_| Failure::BodyCutOff)?;
         received += chunk.len();
-        if received <= MAX_BODY_BYTES {
+        if received <= max {
             bytes.extend_from_slice(&chunk);
         } else if received > MAX_DISCARDED_BYTES {
             break;
         }
     }
-    if received > MAX_BODY_BYTES {
-        return Err(Failure::BodyTooLarge { max: MAX_BODY_BYTES });
-    }
-    if !is_json(headers) {
-        return Err(Failure::UnsupportedMediaType);
+    if received > max {
+        return Err(Failure::BodyTooLarge { max });
     }
     Ok(bytes.freeze())
 }

@@ -55,12 +55,12 @@ enum Command {
     /// Write out the code lists that are part of the program
     #[command(subcommand)]
     ReferenceData(reference_data::ReferenceDataCommand),
-    /// Compare versions of the API
-    #[command(subcommand)]
-    Version(version::VersionCommand),
     /// Fill a register in which things are tried out
     #[command(subcommand)]
     Sandbox(sandbox::SandboxCommand),
+    /// Look at the versions of the API: what they are, and how they differ
+    #[command(subcommand)]
+    Version(version::VersionCommand),
     /// Write the documents that follow from the code: the codes of problems, the rules, and what changed in
     /// each version
     Docs(documents::Docs),
@@ -134,6 +134,44 @@ pub enum CommandError {
     /// Reference data cannot be used or written.
     #[error(transparent)]
     ReferenceData(#[from] ReferenceDataError),
+    /// Contracts cannot be compared.
+    #[error(transparent)]
+    Contract(#[from] crate::contracts::ContractError),
+    /// What is served does not keep what was promised.
+    #[error("promises broken: {broken}; additions that the change log does not mention: {unmentioned}")]
+    ContractBroken {
+        /// How many changes break a client.
+        broken: usize,
+        /// How many additions are mentioned nowhere.
+        unmentioned: usize,
+    },
+    /// A file of bodies could not be read.
+    #[error("cannot read {file}: {source}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A body is no JSON.
+    #[error("{place}: the body is not valid JSON: {source}")]
+    Malformed {
+        /// The file, and the line where each body has one.
+        place: String,
+        /// Why.
+        source: adapter_kit::read::Malformed,
+    },
+    /// What was asked for could not be printed.
+    #[error("cannot print: {0}")]
+    Print(#[source] std::io::Error),
+    /// Bodies were translated, and another version does not take them as they are.
+    #[error("values lost: {lost}; problems: {problems}")]
+    NotClean {
+        /// The number of values that were lost.
+        lost: usize,
+        /// The number of problems.
+        problems: usize,
+    },
     /// A version that is not served.
     #[error(transparent)]
     UnknownVersion(#[from] UnknownVersion),
@@ -176,8 +214,8 @@ impl CommandLine {
             Command::School(command) => command.run(),
             Command::Partner(command) => command.run(),
             Command::ReferenceData(command) => command.run(),
-            Command::Version(command) => command.run(),
             Command::Sandbox(command) => command.run(),
+            Command::Version(command) => command.run(),
             Command::Docs(docs) => docs.run(),
         }
     }

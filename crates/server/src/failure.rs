@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, HeaderMap, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
-use adapter_kit::problems::{Errors, ErrorsByField};
+use adapter_kit::problems::{ErrorEntry, Errors, ErrorsByField};
 use adapter_kit::read::Malformed;
 use adapter_kit::{ApiVersion, Endpoint, Label, UnknownVersion};
 use domain::{Lists, Problem};
@@ -12,6 +12,7 @@ use storage::error::StorageError;
 
 use crate::query::FilterErrors;
 use crate::reply::Reply;
+use crate::{addresses, lifecycle};
 
 /// When a client may try again after a passing failure, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 1;
@@ -103,6 +104,15 @@ pub enum Failure {
     /// The content is wrong, or the state of the record refuses it.
     #[error("content is invalid")]
     Invalid(Vec<Problem>),
+    /// A question about the API itself is not put as it must be.
+    #[error("question is invalid")]
+    Question(Vec<ErrorEntry>),
+    /// The client has asked too often.
+    #[error("too many requests")]
+    TooManyRequests {
+        /// When it may ask again, in seconds.
+        retry_after: u64,
+    },
     /// Filters of a list are wrong.
     #[error("filters are invalid")]
     Filters(FilterErrors),
@@ -117,9 +127,15 @@ pub enum Failure {
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// The work on a reply came to no end.
+    #[error("work was interrupted")]
+    Interrupted,
     /// A reply could not be written.
     #[error("reply cannot be written")]
     Unwritable(#[source] serde_json::Error),
+    /// A page could not be written.
+    #[error("page cannot be written")]
+    UnwritablePage(#[source] askama::Error),
 }
 
 impl Failure {
@@ -147,11 +163,16 @@ impl Failure {
             },
             Self::NotFound(missing) => one(StatusCode::NOT_FOUND, "NotFound", missing.message()),
             Self::Gone { label, served } => {
-                let newest = served.last().map_or_else(String::new, |newest| format!("/api/{newest}"));
                 let labels: Vec<String> = served.iter().map(ToString::to_string).collect();
                 let message = format!("version {label} is no longer served; use {}", labels.join(", "));
-                one(StatusCode::GONE, "Gone", message)
-                    .with(LINK.as_str(), format!("<{newest}>; rel=\"successor-version\""))
+                let gone = one(StatusCode::GONE, "Gone", message);
+                match served.last() {
+                    Some(newest) => {
+                        let successor = lifecycle::successor(&addresses::base(*newest));
+                        gone.with(LINK.as_str(), format!("{successor}, {}", lifecycle::guide(label, *newest)))
+                    }
+                    None => gone,
+                }
             }
             Self::MethodNotAllowed { allow } => {
                 let message = format!("this path answers {allow}");
@@ -168,6 +189,12 @@ impl Failure {
             Self::BodyCutOff => one(StatusCode::BAD_REQUEST, "BadRequest", "the body could not be received whole"),
             Self::Malformed(error) => {
                 one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
+            }
+            Self::Question(errors) => told(StatusCode::UNPROCESSABLE_ENTITY, &Errors { errors }),
+            Self::TooManyRequests { retry_after } => {
+                let message = format!("too many requests from this address; send this one again in {retry_after} s");
+                one(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
+                    .with(RETRY_AFTER.as_str(), retry_after.to_string())
             }
             Self::Filters(errors) => Reply {
                 status: StatusCode::UNPROCESSABLE_ENTITY,
@@ -189,7 +216,11 @@ impl Failure {
                 )
                 .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string())
             }
-            error @ (Self::Storage(_) | Self::Unwritable(_) | Self::Invalid(_)) => {
+            error @ (Self::Storage(_)
+            | Self::Unwritable(_)
+            | Self::UnwritablePage(_)
+            | Self::Invalid(_)
+            | Self::Interrupted) => {
                 log::error!("unexpected failure: {}", causes(&error));
                 one(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "an unexpected error occurred")
             }

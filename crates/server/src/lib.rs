@@ -7,14 +7,18 @@
 //! The server knows no field of a record, and no version but through the list of them ([`versions`]).
 
 pub mod access_log;
+pub mod addresses;
 pub mod call;
 pub mod cli;
+pub mod contracts;
 pub mod demo;
 pub mod docs;
 pub mod documents;
 pub mod failure;
 pub mod import;
+pub mod lifecycle;
 pub mod mount;
+pub mod openapi;
 pub mod operations;
 pub mod query;
 pub mod reference_data;
@@ -22,4 +26,6 @@ pub mod register;
 pub mod reply;
 pub mod seed;
 pub mod serve;
+pub mod version_list;
 pub mod versions;
+pub mod visitors;

@@ -2,46 +2,83 @@
 
 use std::collections::BTreeMap;
 
+use actix_web::dev::HttpServiceFactory;
 use actix_web::http::Method as HttpMethod;
-use actix_web::http::header::{ALLOW, LINK};
+use actix_web::http::header::ALLOW;
+use actix_web::middleware::from_fn;
 use actix_web::web::{self, Payload, ServiceConfig};
-use actix_web::{HttpRequest, HttpResponse};
-use adapter_kit::{Deprecation, Endpoint, Method, Served};
-use chrono::NaiveTime;
+use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder};
+use adapter_kit::{Endpoint, Label, Method, Served, Versions};
 use storage::error::StorageError;
 use storage::session::Session;
 use storage::store::Store;
 use storage::tokens::TokenDigest;
 
+use crate::addresses;
 use crate::call::{Call, VALIDATE_ONLY};
 use crate::docs;
 use crate::failure::{ErrorForm, Failure, Missing};
+use crate::lifecycle::{Life, methods};
+use crate::openapi::Document;
 use crate::operations::{self, Operation};
 use crate::register::Register;
 use crate::reply::Reply;
+use crate::version_list;
 use crate::versions::REMOVED;
 
 /// Mounts everything that the register answers.
 pub fn mount(config: &mut ServiceConfig, register: &Register) {
-    for served in register.versions.iter() {
-        let scope = web::scope(&format!("/api/{}", served.version.label));
+    let versions = register.versions;
+    config.service(version_list(versions));
+    for served in versions.iter() {
+        let life = Life { version: served.version, versions };
+        let scope = web::scope(&addresses::base(served.version.label));
+        let scope = scope.default_service(web::to(move |request: HttpRequest| {
+            let mut reply = not_found();
+            life.write(reply.headers_mut(), None, request.path());
+            std::future::ready(reply)
+        }));
+        let document = Document::new(served, register.lists);
+        let document = read_only("/openapi.json", move |request| std::future::ready(document.answer(&request)));
+        let scope = scope.service(document.wrap(from_fn(move |request, next| life.tell(Vec::new(), request, next))));
         config.service(
             paths(served)
                 .into_iter()
-                .fold(scope, |scope, (path, endpoints)| scope.service(resource(register, served, path, &endpoints))),
+                .fold(scope, |scope, (path, endpoints)| scope.service(resource(register, served, path, endpoints))),
         );
     }
-    for label in REMOVED {
-        let labels: Vec<_> = register.versions.iter().map(|served| served.version.label).collect();
+    let labels: Vec<Label> = versions.iter().map(|served| served.version.label).collect();
+    for removed in REMOVED {
+        let labels = labels.clone();
         let gone = move || {
-            let failure = Failure::Gone { label: *label, served: labels.clone() };
+            let failure = Failure::Gone { label: removed.label, served: labels.clone() };
             std::future::ready(HttpResponse::from(failure.reply_to_anyone()))
         };
-        let scope = web::scope(&format!("/api/{label}")).default_service(web::to(gone));
-        config.service(scope);
+        config.service(web::scope(&addresses::base(removed.label)).default_service(web::to(gone)));
     }
     docs::mount(config, register);
     config.default_service(web::to(|| std::future::ready(not_found())));
+}
+
+/// The list of versions.
+fn version_list(versions: &'static Versions) -> Resource {
+    let list = move || {
+        let reply = version_list::list(versions).unwrap_or_else(Failure::reply_to_anyone);
+        std::future::ready(HttpResponse::from(reply))
+    };
+    read_only(addresses::VERSIONS, list)
+}
+
+/// A resource that is read and nothing else.
+pub(crate) fn read_only<F, A>(path: &str, handler: F) -> Resource
+where
+    F: Handler<A>,
+    A: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    let reading = methods(Method::Get);
+    let routes = reading.iter().map(|method| web::method(method.clone()).to(handler.clone()));
+    closed(routes.fold(web::resource(path), Resource::route), reading)
 }
 
 /// The paths of a version, each with what it is asked.
@@ -53,27 +90,34 @@ fn paths(served: &Served) -> BTreeMap<&'static str, Vec<(Endpoint, Operation)>> 
     paths
 }
 
-/// The routes of one path. What it is not asked is answered with what it can be asked.
+/// The routes of one path, which say on every reply what ends.
 fn resource(
     register: &Register,
     served: &'static Served,
     path: &str,
-    endpoints: &[(Endpoint, Operation)],
-) -> actix_web::Resource {
+    endpoints: Vec<(Endpoint, Operation)>,
+) -> impl HttpServiceFactory + 'static {
     let mut resource = web::resource(path);
     let mut allowed = Vec::new();
-    for (endpoint, operation) in endpoints {
+    for (endpoint, operation) in endpoints.iter().copied() {
         for method in methods(endpoint.method()) {
-            let (register, endpoint, operation) = (register.clone(), *endpoint, *operation);
+            let register = register.clone();
             let handler = move |request: HttpRequest, payload: Payload| {
                 answer(register.clone(), served, endpoint, operation, request, payload)
             };
             resource = resource.route(web::method(method.clone()).to(handler));
-            allowed.push(method.to_string());
+            allowed.push(method.clone());
         }
     }
-    allowed.push(HttpMethod::OPTIONS.to_string());
-    let allow = allowed.join(", ");
+    let life = Life { version: served.version, versions: register.versions };
+    let endpoints: Vec<Endpoint> = endpoints.into_iter().map(|(endpoint, _)| endpoint).collect();
+    closed(resource, &allowed).wrap(from_fn(move |request, next| life.tell(endpoints.clone(), request, next)))
+}
+
+/// The same resource, which answers what it is not asked with what it can be asked.
+pub(crate) fn closed(resource: Resource, allowed: &[HttpMethod]) -> Resource {
+    let allowed = allowed.iter().chain([&HttpMethod::OPTIONS]).map(ToString::to_string);
+    let allow = allowed.collect::<Vec<_>>().join(", ");
     let options = allow.clone();
     resource
         .route(
@@ -85,15 +129,6 @@ fn resource(
             let failure = Failure::MethodNotAllowed { allow: allow.clone() };
             std::future::ready(HttpResponse::from(failure.reply_to_anyone()))
         }))
-}
-
-fn methods(method: Method) -> Vec<HttpMethod> {
-    match method {
-        Method::Get => vec![HttpMethod::GET, HttpMethod::HEAD],
-        Method::Post => vec![HttpMethod::POST],
-        Method::PutOrPatch => vec![HttpMethod::PUT, HttpMethod::PATCH],
-        Method::Delete => vec![HttpMethod::DELETE],
-    }
 }
 
 /// Answers one request: takes it apart, makes the one hop to the store, and sends what comes back.
@@ -116,23 +151,7 @@ async fn answer(
         Err(failure) => Err(failure),
     };
     let reply = reply.unwrap_or_else(|failure| failure.reply(served.version, lists, form));
-    let reply = if validates_only { reply.with("preference-applied", VALIDATE_ONLY) } else { reply };
-    match served.version.endpoints.deprecation(endpoint) {
-        Some(deprecation) => deprecated(reply, deprecation, request.path()).into(),
-        None => reply.into(),
-    }
-}
-
-/// Says since when the endpoint should no longer be used (RFC 9745), and what to use instead.
-fn deprecated(reply: Reply, deprecation: &Deprecation, path: &str) -> Reply {
-    let since = deprecation.since.and_time(NaiveTime::MIN).and_utc().timestamp();
-    let last = |path: &str| path.rsplit_once('/').map(|(parent, last)| (parent.to_owned(), last.to_owned()));
-    let successor = last(path).zip(last(deprecation.replaced_by.path())).map(|((parent, _), (_, new))| (parent, new));
-    let reply = reply.with("deprecation", format!("@{since}"));
-    match successor {
-        Some((parent, new)) => reply.with(LINK.as_str(), format!("<{parent}/{new}>; rel=\"successor-version\"")),
-        None => reply,
-    }
+    if validates_only { reply.with("preference-applied", VALIDATE_ONLY).into() } else { reply.into() }
 }
 
 async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Reply, Failure> {

@@ -7,6 +7,8 @@ use domain::Lists;
 use storage::store::Store;
 use storage::tokens::Environment;
 
+use crate::visitors::Visitors;
+
 /// A register that can be served.
 #[derive(Clone)]
 pub struct Register {
@@ -18,6 +20,8 @@ pub struct Register {
     pub lists: &'static Lists,
     /// Whose tokens are valid here.
     pub environment: Environment,
+    /// How often those who need no token have asked.
+    pub visitors: Visitors,
 }
 
 impl fmt::Debug for Register {

@@ -8,6 +8,7 @@ use adapter_kit::compose::Data;
 use adapter_kit::problems::warning;
 use domain::Notice;
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 use crate::failure::Failure;
 
@@ -79,4 +80,18 @@ impl From<Reply> for HttpResponse {
         }
         response.body(reply.body)
     }
+}
+
+/// A strong entity tag: a digest of the body.
+#[must_use]
+pub fn entity_tag(body: &[u8]) -> String {
+    let digest = Sha256::digest(body);
+    let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    format!("\"{hex}\"")
+}
+
+/// Whether an entity tag is among those of a header such as `If-None-Match`.
+#[must_use]
+pub fn is_among(tags: &str, entity_tag: &str) -> bool {
+    tags.split(',').map(|tag| tag.trim().trim_start_matches("W/")).any(|tag| tag == "*" || tag == entity_tag)
 }

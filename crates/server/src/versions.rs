@@ -2,16 +2,17 @@
 
 use std::sync::LazyLock;
 
-use adapter_kit::{ApiVersion, Label, Stage, UnknownVersion, Versions};
+use adapter_kit::lifecycle::Removed;
+use adapter_kit::{ApiVersion, Label, Stage, UnknownVersion, Versions, date};
 
 /// The versions that can be served.
 pub const SERVED: &[&ApiVersion] = &[&api_v2025_0::V2025_0, &api_v2026_0::V2026_0, &api_v2026_1::V2026_1];
 
-/// Versions that were served once.
-pub const REMOVED: &[Label] = &[
-    Label { year: 0, major: 1, stage: Stage::Release },
-    Label { year: 1, major: 0, stage: Stage::PreRelease },
-    Label { year: 2025, major: 0, stage: Stage::Candidate },
+/// Versions that were served once, oldest first.
+pub const REMOVED: &[Removed] = &[
+    Removed { label: Label { year: 0, major: 1, stage: Stage::Release }, since: date(2024, 4, 22) },
+    Removed { label: Label { year: 1, major: 0, stage: Stage::PreRelease }, since: date(2024, 8, 12) },
+    Removed { label: Label { year: 2025, major: 0, stage: Stage::Candidate }, since: date(2025, 5, 13) },
 ];
 
 static ALL: LazyLock<Versions> = LazyLock::new(|| Versions::new(SERVED));
@@ -47,7 +48,7 @@ mod tests {
         let mut distinct = labels.clone();
         distinct.dedup();
         assert_eq!(labels, distinct);
-        assert!(labels.iter().all(|label| !REMOVED.contains(label)));
+        assert!(labels.iter().all(|label| REMOVED.iter().all(|removed| removed.label != *label)));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod api {
     mod across_versions;
     mod bad_input;
     mod clauses;
+    mod contracts;
     mod courses;
     mod documents;
     mod dry_run;
@@ -18,13 +19,18 @@ mod api {
     mod every_version;
     mod laws;
     mod life;
+    mod lifecycle;
     mod lists;
     mod names;
+    mod newcomers;
+    mod openapi;
     mod parts;
+    mod portal;
     mod properties;
     mod seeded;
     mod snapshots;
     mod sources;
     mod support;
     mod ten_mistakes;
+    mod translating;
 }

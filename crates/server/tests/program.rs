@@ -5,4 +5,5 @@ mod program {
     mod importing;
     mod reference_data;
     mod support;
+    mod translating;
 }

@@ -8,6 +8,8 @@ mod pool;
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+
 use crate::clock::{Clock, WriteClock};
 use crate::connection::{Access, Connections};
 use crate::error::StorageError;
@@ -43,6 +45,7 @@ pub struct Store {
     /// Where all writes go on SQLite; on PostgreSQL they run on the pool.
     writer: Option<Writer>,
     counters: Arc<WriteCounters>,
+    clock: Clock,
 }
 
 impl Store {
@@ -67,7 +70,7 @@ impl Store {
         } else {
             None
         };
-        Ok(Self { connections, pool: Arc::new(pool), writer, counters })
+        Ok(Self { connections, pool: Arc::new(pool), writer, counters, clock: options.clock })
     }
 
     /// Brings the schema up to date and returns how many migrations were applied. Blocks.
@@ -80,6 +83,12 @@ impl Store {
     /// [`StorageError::Busy`].
     pub fn migrate(&self) -> Result<usize, StorageError> {
         migrations::run_pending(&mut self.connections.establish()?)
+    }
+
+    /// The time where no record is concerned; jobs have a time of their own.
+    #[must_use]
+    pub fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
     }
 
     /// Runs a job that only reads. All its queries see the same snapshot.

@@ -13,7 +13,7 @@ use crate::version::{AllInputs, ApiVersion, Endpoints, NestedErrors, Publication
 use crate::{Inputs, Label, Shape, Versions, inputs, shape};
 
 /// A version that can see a few fields, and calls some of them otherwise.
-pub(super) const SOUND: ApiVersion = ApiVersion {
+pub(crate) const SOUND: ApiVersion = ApiVersion {
     label: Label::release(2001, 0),
     publication: Publication {
         since: date(2001, 1, 1),
@@ -68,7 +68,7 @@ const SOUND_RULES: &[Rule<Trainee>] =
     &[dates::START_AS_PLANNED, course::IQTS_COUNTRY_LEAVES, dates::END_AFTER_START, required::FIRST_NAMES];
 
 /// The day on which everything happens.
-pub(super) const TODAY: chrono::NaiveDate = date(2026, 3, 25);
+pub(crate) const TODAY: chrono::NaiveDate = date(2026, 3, 25);
 
 /// The law's verdict on a version, beside a sound one.
 pub(super) fn try_on(law: fn(&Versions, &Sample) -> Result<(), Broken>, version: ApiVersion) -> Result<(), Broken> {

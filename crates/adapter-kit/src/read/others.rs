@@ -63,7 +63,7 @@ impl Others {
 }
 
 /// The known name that an unknown one is most likely a slip of.
-pub(super) fn nearest(key: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+pub(crate) fn nearest(key: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
     if key.len() > SLIP_LENGTH {
         return None;
     }

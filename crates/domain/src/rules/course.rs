@@ -259,3 +259,28 @@ fn iqts_country_leaves(candidate: &mut Candidate<Trainee>, context: &Context<'_>
 fn needs_iqts_country(trainee: &Trainee, context: &Context<'_>) -> bool {
     route(trainee, context.lists).is_some_and(|route| route.iqts_country_required)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dictionary::Change;
+    use crate::rules::trial::judged;
+    use crate::trainee::TraineeChanges;
+
+    /// An import may hold a country on any route.
+    #[test]
+    fn a_country_leaves_with_the_iqts_route_and_stays_when_the_trainee_comes_to_it() {
+        let on = |route: &str| Trainee {
+            training_route: Some(route.to_owned()),
+            iqts_country: Some("FR".to_owned()),
+            ..Trainee::default()
+        };
+        let to =
+            |route: &str| TraineeChanges { training_route: Change::Set(route.to_owned()), ..TraineeChanges::default() };
+        let moved = |from: &str, route: &str| {
+            judged((), Some(&on(from)), to(route), &[IQTS_COUNTRY_LEAVES]).record.iqts_country
+        };
+        assert_eq!(moved("15", "11"), None);
+        assert_eq!(moved("11", "15"), Some("FR".to_owned()));
+    }
+}

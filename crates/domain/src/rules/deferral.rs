@@ -30,3 +30,21 @@ fn state(candidate: &Candidate<Deferral>, _: &Context<'_>) -> Findings {
     let refused = next(trainee.state.unwrap_or(State::Draft), Action::Defer, trainee.trn.is_some()).is_err();
     found_if(refused, TraineeField::state, || ProblemKind::WrongState { action: Action::Defer })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Trainee;
+    use crate::rules::trial::{judged, places};
+    use crate::transition::DeferralChanges;
+
+    #[test]
+    fn a_record_without_a_state_is_a_draft_which_has_no_deferral() {
+        let refused = |state| {
+            let trainee = Trainee { state, ..Trainee::default() };
+            places(&judged(trainee, None, DeferralChanges::default(), &[STATE]))
+        };
+        assert_eq!(refused(None), [TraineeField::state.into()]);
+        assert_eq!(refused(Some(State::SubmittedForTrn)), []);
+    }
+}

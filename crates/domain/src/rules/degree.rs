@@ -183,3 +183,118 @@ fn grade(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
     let missing = is_uk(candidate, context) && candidate.record.grade.is_none();
     found_if(missing, DegreeField::grade, || ProblemKind::Blank)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::degree::DegreeChanges;
+    use crate::rules::trial::{judged, places};
+
+    const RULES: &[Rule<Degree>] = &[KIND, COUNTRY, UK_DEGREE, NON_UK_DEGREE, GRADE];
+
+    fn text(text: &str) -> Option<Text> {
+        Some(text.to_owned())
+    }
+
+    fn set(text: &str) -> Change<Text> {
+        Change::Set(text.to_owned())
+    }
+
+    fn uk() -> Degree {
+        Degree { uk_degree: text("083"), grade: text("02"), institution: text("0117"), ..Degree::default() }
+    }
+
+    fn foreign() -> Degree {
+        Degree { country: text("FR"), non_uk_degree: text("083"), ..Degree::default() }
+    }
+
+    #[test]
+    fn a_degree_that_moves_abroad_leaves_its_institution_and_uk_type_behind() {
+        let moves = DegreeChanges { country: set("FR"), non_uk_degree: set("083"), ..DegreeChanges::default() };
+        let moved = judged((), Some(&uk()), moves, RULES).verdict().unwrap().0;
+        assert_eq!(moved, Degree { grade: text("02"), ..foreign() });
+    }
+
+    /// As when a whole record is sent back.
+    #[test]
+    fn an_institution_that_is_sent_unchanged_does_not_decide_against_a_new_country() {
+        let whole = DegreeChanges {
+            institution: set("0117"),
+            uk_degree: set("083"),
+            grade: set("02"),
+            country: set("FR"),
+            non_uk_degree: set("083"),
+            ..DegreeChanges::default()
+        };
+        let moved = judged((), Some(&uk()), whole, RULES).verdict().unwrap().0;
+        assert_eq!(moved, Degree { grade: text("02"), ..foreign() });
+    }
+
+    #[test]
+    fn a_type_that_is_sent_decides_where_no_place_is_sent() {
+        let home = DegreeChanges { uk_degree: set("083"), grade: set("02"), ..DegreeChanges::default() };
+        let moved = judged((), Some(&foreign()), home, RULES).verdict().unwrap().0;
+        assert_eq!(moved, Degree { institution: None, ..uk() });
+        let abroad = DegreeChanges { non_uk_degree: set("083"), ..DegreeChanges::default() };
+        let unplaced = Degree { institution: None, ..uk() };
+        let moved = judged((), Some(&unplaced), abroad, RULES).verdict().unwrap().0;
+        assert_eq!((moved.uk_degree, moved.non_uk_degree), (None, text("083")));
+    }
+
+    /// An import may lack what the rules demand.
+    #[test]
+    fn what_is_missing_is_demanded_only_when_the_kind_changes() {
+        let bare = Degree { grade: None, ..uk() };
+        let elsewhere = DegreeChanges { institution: set("0149"), ..DegreeChanges::default() };
+        assert_eq!(places(&judged((), Some(&bare), elsewhere, RULES)), []);
+        let abroad = DegreeChanges { country: set("FR"), ..DegreeChanges::default() };
+        assert_eq!(places(&judged((), Some(&uk()), abroad, RULES)), [DegreeField::non_uk_degree.into()]);
+        let home = DegreeChanges { institution: set("0149"), ..DegreeChanges::default() };
+        let missing = [DegreeField::uk_degree.into(), DegreeField::grade.into()];
+        assert_eq!(places(&judged((), Some(&foreign()), home, RULES)), missing);
+    }
+
+    #[test]
+    fn a_wrong_type_of_a_degree_from_the_united_kingdom_is_one_problem() {
+        let wrong = DegreeChanges {
+            country: set(UNITED_KINGDOM),
+            uk_degree: set("zz"),
+            grade: set("02"),
+            ..DegreeChanges::default()
+        };
+        assert_eq!(places(&judged((), None, wrong, RULES)), [DegreeField::uk_degree.into()]);
+    }
+
+    /// An import may hold what belongs to the other kind.
+    #[test]
+    fn a_country_alone_can_decide_the_kind() {
+        let mixed = Degree { uk_degree: text("083"), grade: text("02"), ..foreign() };
+        let home = DegreeChanges { country: set(UNITED_KINGDOM), ..DegreeChanges::default() };
+        let moved = judged((), Some(&mixed), home, RULES).verdict().unwrap().0;
+        assert_eq!(moved, Degree { institution: None, ..uk() });
+    }
+
+    #[test]
+    fn a_degree_whose_kind_is_not_touched_needs_what_its_kind_needs() {
+        let no_grade = || DegreeChanges { grade: Change::Clear, ..DegreeChanges::default() };
+        assert_eq!(places(&judged((), Some(&uk()), no_grade(), RULES)), [DegreeField::grade.into()]);
+        let graded = Degree { grade: text("02"), ..foreign() };
+        assert_eq!(places(&judged((), Some(&graded), no_grade(), RULES)), []);
+    }
+
+    #[test]
+    fn what_an_update_changes_must_be_right() {
+        let update =
+            |stored: Degree, changes| judged((), Some(&stored), changes, &[KIND, GRADUATION_YEAR_BOUNDS, COUNTRY]);
+        let year = DegreeChanges { graduation_year: Change::Set(Year(1900)), ..DegreeChanges::default() };
+        assert_eq!(places(&update(uk(), year)), [DegreeField::graduation_year.into()]);
+        let country = DegreeChanges { country: set("QQ"), ..DegreeChanges::default() };
+        assert_eq!(places(&update(foreign(), country)), [DegreeField::country.into()]);
+    }
+
+    #[test]
+    fn a_grade_in_words_is_not_recorded_even_by_itself() {
+        let words = DegreeChanges { other_grade: set("Very good"), ..DegreeChanges::default() };
+        assert!(!judged((), Some(&uk()), words, &[GRADE_RECORDED]).changed());
+    }
+}

@@ -83,7 +83,9 @@ fn student_finance(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Fin
     let trainee = &candidate.record;
     let Some(route) = trainee.training_route.as_deref() else { return Findings::new() };
     let year = year_of(trainee, context);
-    let open = trainee.course_age_range.is_some() && context.lists.is_funded(year, route);
+    // Where the request leaves it out, that is the one mistake.
+    let has_ages = trainee.course_age_range.is_some() || candidate.touches(&[TraineeField::course_age_range]);
+    let open = has_ages && context.lists.is_funded(year, route);
     found_if(trainee.fund_code.as_deref() == Some(ELIGIBLE) && !open, TraineeField::fund_code, || {
         ProblemKind::NoStudentFinance { year }
     })
@@ -148,4 +150,32 @@ fn year_of(trainee: &Trainee, context: &Context<'_>) -> i32 {
 
 fn funding_subjects<'a>(trainee: &Trainee, context: &Context<'a>) -> &'a [String] {
     trainee.course_subject_1.as_deref().map_or(&[], |subject| context.lists.funding_subjects(subject))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dictionary::Change;
+    use crate::rules::trial::{judged, places};
+    use crate::trainee::TraineeChanges;
+
+    /// An import may hold ages that no code stands for.
+    #[test]
+    fn student_finance_is_not_open_to_ages_without_a_code() {
+        let imported = Trainee {
+            training_route: Some("11".to_owned()),
+            course_min_age: Some(11),
+            course_max_age: Some(18),
+            fund_code: Some("2".to_owned()),
+            itt_start_date: "2026-09-01".parse().ok(),
+            ..Trainee::default()
+        };
+        let eligible = || TraineeChanges { fund_code: Change::Set(ELIGIBLE.to_owned()), ..TraineeChanges::default() };
+        let refused = judged((), Some(&imported), eligible(), &[STUDENT_FINANCE]);
+        assert_eq!(places(&refused), [TraineeField::fund_code.into()]);
+        let coded = TraineeChanges { course_age_range: Change::Set("13918".to_owned()), ..eligible() };
+        assert_eq!(places(&judged((), Some(&imported), coded, &[STUDENT_FINANCE])), []);
+        let listed = Trainee { course_age_range: Some("13918".to_owned()), ..imported };
+        assert_eq!(places(&judged((), Some(&listed), eligible(), &[STUDENT_FINANCE])), []);
+    }
 }

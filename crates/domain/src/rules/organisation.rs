@@ -82,3 +82,71 @@ fn employing_school(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
         candidate.object(field, ProblemKind::NoSuchSchool { urn });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::organisations::Organisations;
+    use crate::rules::trial::{judged, judged_among, places};
+    use crate::trainee::TraineeChanges;
+
+    fn with(urn: Option<&str>, ukprn: Option<&str>, school: Option<&str>) -> TraineeChanges {
+        let asked = |value: Option<&str>| value.map_or(Change::Keep, |value| Change::Set(value.to_owned()));
+        TraineeChanges {
+            training_partner_urn: asked(urn),
+            training_partner_ukprn: asked(ukprn),
+            employing_school_urn: asked(school),
+            ..TraineeChanges::default()
+        }
+    }
+
+    const BOTH: &[Rule<Trainee>] = &[TRAINING_PARTNER, EMPLOYING_SCHOOL];
+
+    #[test]
+    fn every_well_formed_number_is_known_while_nothing_is_loaded() {
+        let none =
+            Organisations { no_schools_loaded: true, no_training_partners_loaded: true, ..Organisations::default() };
+        let linked = |changes| {
+            let record = judged_among(&none, (), None, changes, BOTH).verdict().unwrap().0;
+            (record.training_partner_urn, record.training_partner_ukprn, record.employing_school_urn)
+        };
+        let number = |text: &str| Some(text.to_owned());
+        assert_eq!(linked(with(Some("123456"), None, None)), (number("123456"), None, None));
+        assert_eq!(linked(with(None, Some("12345678"), None)), (None, number("12345678"), None));
+        assert_eq!(linked(with(None, None, Some("123456"))), (None, None, number("123456")));
+        for changes in [with(Some("12345"), None, None), with(None, Some("1234567"), None), with(None, None, Some("1"))]
+        {
+            assert_eq!(judged_among(&none, (), None, changes, BOTH).problems().len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_malformed_number_is_told_from_an_unknown_one() {
+        let kind = |changes| judged((), None, changes, BOTH).problems().first().unwrap().kind.clone();
+        let digits = |digits| ProblemKind::NotExactDigits { digits };
+        assert_eq!(kind(with(Some("12345"), None, None)), digits(6));
+        assert_eq!(kind(with(None, Some("1234567"), None)), digits(8));
+        assert_eq!(kind(with(None, None, Some("12345"))), digits(6));
+        assert_eq!(kind(with(Some("654321"), None, None)), ProblemKind::NoSuchPartnerUrn { urn: "654321".into() });
+        let ukprn = "87654321".to_owned();
+        assert_eq!(kind(with(None, Some(&ukprn), None)), ProblemKind::NoSuchPartnerUkprn { ukprn });
+        assert_eq!(kind(with(None, None, Some("654321"))), ProblemKind::NoSuchSchool { urn: "654321".into() });
+    }
+
+    #[test]
+    fn a_number_that_an_update_changes_is_looked_up() {
+        let stored = Trainee {
+            training_partner_urn: Some("100001".to_owned()),
+            training_partner_ukprn: Some("10000001".to_owned()),
+            employing_school_urn: Some("100001".to_owned()),
+            ..Trainee::default()
+        };
+        for (changes, field) in [
+            (with(Some("654321"), None, None), TraineeField::training_partner_urn),
+            (with(None, Some("87654321"), None), TraineeField::training_partner_ukprn),
+            (with(None, None, Some("654321")), TraineeField::employing_school_urn),
+        ] {
+            assert_eq!(places(&judged((), Some(&stored), changes, BOTH)), [field.into()]);
+        }
+    }
+}

@@ -134,10 +134,22 @@ fn is_host_part(part: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dictionary::Change;
+    use crate::rules::trial::{TODAY, judged};
+    use crate::trainee::TraineeChanges;
+
+    #[test]
+    fn who_is_born_today_is_too_young_but_not_unborn() {
+        let born = |day| TraineeChanges { date_of_birth: Change::Set(day), ..TraineeChanges::default() };
+        let kind = |day| judged((), None, born(day), &[BORN, OLD_ENOUGH]).problems().first().map(|p| p.kind.clone());
+        assert_eq!(kind(TODAY), Some(ProblemKind::TooYoung { years: MIN_AGE_YEARS }));
+        assert_eq!(kind(TODAY.succ_opt().unwrap()), Some(ProblemKind::InFuture));
+    }
 
     #[test]
     fn addresses_of_the_usual_forms_are_taken() {
         let long = format!("a@{}.{}.uk", "b".repeat(63), "c".repeat(63));
+        let host = format!("a@{}bcd", "b.".repeat(125));
         for email in [
             "trainee@example.com",
             "o'neil+ite@mail.school.org.uk",
@@ -145,6 +157,7 @@ mod tests {
             "a@xn--bcher-kva.example",
             "a@example.xn--p1ai",
             long.as_str(),
+            host.as_str(),
             ".a@b.uk",
             "a.@b.uk",
         ] {

@@ -113,6 +113,83 @@ fn is_postcode(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dictionary::Change;
+    use crate::placement::PlacementChanges;
+    use crate::problem::Path;
+    use crate::rules::trial::{judged, judged_among, places};
+
+    /// At the school of the trial with a postcode.
+    fn linked() -> Placement {
+        Placement {
+            urn: Some("100001".to_owned()),
+            name: Some("Elmfield School".to_owned()),
+            postcode: Some("AB1 2CD".to_owned()),
+            school_id: Some(1),
+            ..Placement::default()
+        }
+    }
+
+    fn change(urn: Option<&str>, name: Option<&str>, postcode: Option<&str>) -> PlacementChanges {
+        let asked = |value: Option<&str>| value.map_or(Change::Keep, |value| Change::Set(value.to_owned()));
+        PlacementChanges { urn: asked(urn), name: asked(name), postcode: asked(postcode) }
+    }
+
+    /// The name and postcode that a request leaves, and the fields that its notices are about.
+    fn left(stored: Option<&Placement>, changes: PlacementChanges) -> (Option<String>, Option<String>, Vec<Path>) {
+        let (record, notices) = judged((), stored, changes, &[SCHOOL]).verdict().unwrap();
+        (record.name, record.postcode, notices.into_iter().map(|notice| notice.at).collect())
+    }
+
+    fn text(text: &str) -> Option<String> {
+        Some(text.to_owned())
+    }
+
+    #[test]
+    fn a_placement_without_a_school_keeps_what_it_has() {
+        let own = Placement { school_id: None, urn: text("123456"), ..linked() };
+        let moved = left(Some(&own), change(Some("654321"), None, None));
+        assert_eq!(moved, (text("Elmfield School"), text("AB1 2CD"), vec![]));
+    }
+
+    #[test]
+    fn a_placement_that_leaves_its_school_keeps_what_is_sent_even_as_the_school_had_it() {
+        let elsewhere = Some("123456");
+        assert_eq!(left(Some(&linked()), change(elsewhere, None, None)), (None, None, vec![]));
+        let named = change(elsewhere, Some("Elmfield School"), None);
+        assert_eq!(left(Some(&linked()), named), (text("Elmfield School"), None, vec![]));
+        let placed = change(elsewhere, None, Some("AB1 2CD"));
+        assert_eq!(left(Some(&linked()), placed), (None, text("AB1 2CD"), vec![]));
+    }
+
+    #[test]
+    fn only_what_differs_from_the_school_is_said_to_be_held_by_it() {
+        let (name, postcode) = (PlacementField::name.into(), PlacementField::postcode.into());
+        let school = || (text("Elmfield School"), text("AB1 2CD"));
+        for (sent_name, sent_postcode, told) in [
+            (None, None, vec![]),
+            (Some("Elmfield School"), Some("AB1 2CD"), vec![]),
+            (Some("Other"), Some("AB1 2CD"), vec![name]),
+            (Some("Elmfield School"), Some("M1 1AA"), vec![postcode]),
+        ] {
+            let (held_name, held_postcode) = school();
+            let changes = change(Some("100001"), sent_name, sent_postcode);
+            assert_eq!(left(None, changes), (held_name, held_postcode, told), "{sent_name:?} {sent_postcode:?}");
+        }
+        let told = vec![PlacementField::postcode.into()];
+        let changes = change(Some("100002"), None, Some("M1 1AA"));
+        assert_eq!(left(None, changes), (text("Ashfield School"), None, told));
+    }
+
+    /// The school has another name and postcode since the placement was written.
+    #[test]
+    fn what_was_not_sent_is_not_said_to_differ_from_the_school() {
+        let outdated = Placement { name: text("Old name"), postcode: text("M1 1AA"), ..linked() };
+        let (name, postcode) = (PlacementField::name.into(), PlacementField::postcode.into());
+        for (changes, told) in [(change(None, Some("New"), None), name), (change(None, None, Some("M2 2AA")), postcode)]
+        {
+            assert_eq!(left(Some(&outdated), changes), (text("Elmfield School"), text("AB1 2CD"), vec![told]));
+        }
+    }
 
     #[test]
     fn full_postcodes_of_every_form_are_taken() {
@@ -123,9 +200,44 @@ mod tests {
 
     #[test]
     fn other_texts_are_no_postcodes() {
-        for text in ["", "M1", "EC1A", "EC1A  1BB", "EC1A 1B", "EC1A 11B", "ÉC1A 1BB", "1AA 1AA", "ABC1 1AA", "M1-1AA"]
-        {
+        for text in [
+            "",
+            "M1",
+            "EC1A",
+            "EC1A  1BB",
+            "EC1A 1B",
+            "EC1A 11B",
+            "ÉC1A 1BB",
+            "1AA 1AA",
+            "ABC1 1AA",
+            "M1-1AA",
+            "M1 AAA",
+            "M١ 1AA",
+        ] {
             assert!(!is_postcode(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_postcode_of_a_school_is_taken_as_it_is() {
+        let mut organisations = crate::rules::trial::organisations();
+        organisations.schools[0].postcode = text("none");
+        let rules = [SCHOOL, POSTCODE];
+        let placed = judged_among(&organisations, (), None, change(Some("100001"), None, None), &rules);
+        assert_eq!((placed.problems(), &placed.record.postcode), (&[][..], &text("none")));
+        let elsewhere = judged_among(&organisations, (), None, change(Some("123456"), None, Some("none")), &rules);
+        assert_eq!(elsewhere.problems().len(), 1);
+    }
+
+    #[test]
+    fn what_an_update_changes_must_have_its_form() {
+        let own = Placement { school_id: None, urn: None, ..linked() };
+        let rules = [URN, SCHOOL, NAME, POSTCODE];
+        for (changes, field) in [
+            (change(Some("12345"), None, None), PlacementField::urn),
+            (change(None, None, Some("M1")), PlacementField::postcode),
+        ] {
+            assert_eq!(places(&judged((), Some(&own), changes, &rules)), [field.into()]);
         }
     }
 }

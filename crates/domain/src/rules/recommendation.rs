@@ -115,3 +115,38 @@ fn state(candidate: &Candidate<Recommendation>, _: &Context<'_>) -> Findings {
     let refused = next(trainee.state.unwrap_or(State::Draft), Action::Recommend, trainee.trn.is_some()).is_err();
     found_if(refused, TraineeField::state, || ProblemKind::WrongState { action: Action::Recommend })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Trainee;
+    use crate::dictionary::Change;
+    use crate::rules::trial::{judged, places};
+    use crate::transition::RecommendationChanges;
+
+    #[test]
+    fn a_record_without_a_state_is_a_draft_which_has_no_recommendation() {
+        let refused = |state| {
+            let trainee = Trainee { state, ..Trainee::default() };
+            places(&judged(trainee, None, RecommendationChanges::default(), &[STATE]))
+        };
+        assert_eq!(refused(None), [TraineeField::state.into()]);
+        assert_eq!(refused(Some(State::SubmittedForTrn)), []);
+    }
+
+    #[test]
+    fn the_standards_are_met_from_the_planned_start_on() {
+        let day = |text: &str| text.parse::<chrono::NaiveDate>().unwrap();
+        let trainee = Trainee {
+            itt_start_date: Some(day("2026-09-01")),
+            trainee_start_date: Some(day("2026-09-14")),
+            ..Trainee::default()
+        };
+        let refused = |met| {
+            let changes = RecommendationChanges { qts_standards_met_date: Change::Set(day(met)) };
+            places(&judged(trainee.clone(), None, changes, &[DATE_AFTER_START]))
+        };
+        assert_eq!(refused("2026-09-01"), []);
+        assert_eq!(refused("2026-08-31"), [RecommendationField::qts_standards_met_date.into()]);
+    }
+}

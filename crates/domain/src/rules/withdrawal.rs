@@ -177,3 +177,60 @@ fn reason_with(
 fn added_in_error(candidate: &Candidate<Withdrawal>) -> bool {
     candidate.record.reasons.iter().flatten().any(|reason| reason == ADDED_IN_ERROR)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Trainee;
+    use crate::dictionary::Change;
+    use crate::rules::trial::{TODAY, judged, places};
+    use crate::transition::WithdrawalChanges;
+
+    fn started_on(day: chrono::NaiveDate) -> Trainee {
+        Trainee { itt_start_date: Some(day), ..Trainee::default() }
+    }
+
+    fn because(trigger: Option<&str>, reasons: &[&str]) -> WithdrawalChanges {
+        WithdrawalChanges {
+            trigger: trigger.map_or(Change::Keep, |trigger| Change::Set(trigger.to_owned())),
+            reasons: Change::Set(reasons.iter().map(|reason| (*reason).to_owned()).collect()),
+            ..WithdrawalChanges::default()
+        }
+    }
+
+    #[test]
+    fn a_training_has_started_by_its_plan_unless_it_is_known_not_to_have() {
+        let refused = |trainee| places(&judged(trainee, None, because(None, &[]), &[STARTED]));
+        assert_eq!(refused(started_on(TODAY)), []);
+        let tomorrow = TODAY.succ_opt().unwrap();
+        assert_eq!(refused(started_on(tomorrow)), [TraineeField::itt_start_date.into()]);
+        assert_eq!(refused(Trainee { trainee_start_date: Some(tomorrow), ..started_on(TODAY) }), []);
+        let is = |status: &str| Trainee { commencement_status: Some(status.to_owned()), ..started_on(TODAY) };
+        assert_eq!(refused(is("itt_started_later")), []);
+        assert_eq!(refused(is(NOT_YET_STARTED)), [TraineeField::commencement_status.into()]);
+        let error = because(Some("provider"), &[ADDED_IN_ERROR]);
+        assert_eq!(places(&judged(is(NOT_YET_STARTED), None, error, &[STARTED])), []);
+    }
+
+    /// The reasons of both triggers count then, each of them listed once.
+    #[test]
+    fn reasons_without_a_trigger_are_those_of_either() {
+        let problems =
+            |reasons: &[&str]| judged(started_on(TODAY), None, because(None, reasons), &[REASONS]).problems().to_vec();
+        assert_eq!(problems(&["mandatory_reasons", "trainee_workload_issues"]), []);
+        let found = problems(&["nothing"]);
+        let Some(ProblemKind::WrongReasons { reasons, accepted }) = found.first().map(|problem| &problem.kind) else {
+            panic!("{found:?}")
+        };
+        assert_eq!(*reasons, ["nothing"]);
+        let distinct: std::collections::BTreeSet<_> = accepted.iter().collect();
+        assert_eq!((accepted.len(), distinct.len()), (15, 15));
+    }
+
+    #[test]
+    fn a_record_without_a_state_is_a_draft_which_nobody_can_leave() {
+        let refused = judged(started_on(TODAY), None, because(None, &[]), &[STATE]);
+        let state = ProblemKind::Transition { action: Action::Withdraw, state: State::Draft };
+        assert_eq!(refused.problems(), [Problem::at(TraineeField::state, state)]);
+    }
+}

@@ -10,6 +10,7 @@ use storage::tokens::Environment;
 
 use super::{CommandError, Database, environment};
 use crate::register::Register;
+use crate::visitors::Visitors;
 use crate::{demo, reference_data, serve, versions};
 
 #[derive(Debug, Args)]
@@ -57,7 +58,8 @@ impl Serve {
         let failed = |source| CommandError::Listen { address: self.listen.clone(), source };
         let listener = TcpListener::bind(&self.listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let register = Register { store, versions, lists, environment: self.environment };
+        let register =
+            Register { store, versions, lists, environment: self.environment, visitors: Visitors::default() };
         if self.demo {
             println!("{}", demo::prepare(&register, address)?);
         }

@@ -3,40 +3,26 @@
 //! It is Markdown, unless the client asks for JSON with `?format=json` or prefers that in `Accept`.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{ALLOW, Accept, CONTENT_TYPE, Header as _, VARY};
-use actix_web::web::{self, Path, ServiceConfig};
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::http::header::{Accept, CONTENT_TYPE, Header as _, VARY};
+use actix_web::web::Path;
+use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::Difference;
 
 use crate::failure::{Failure, Missing};
+use crate::mount::read_only;
 use crate::register::Register;
 use crate::reply::Reply;
 
 /// The media type of a difference that people read.
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
-/// What the path answers.
-const ALLOWED: &str = "GET, HEAD, OPTIONS";
 
-pub(super) fn mount(config: &mut ServiceConfig, register: &Register) {
+/// The resource.
+pub(super) fn resource(register: &Register) -> Resource {
     let register = register.clone();
-    let answer = move |request: HttpRequest, pair: Path<String>| {
+    read_only("/differences/{pair}", move |request: HttpRequest, pair: Path<String>| {
         let response = answer(&register, &request, &pair).unwrap_or_else(|failure| failure.reply_to_anyone().into());
         std::future::ready(response)
-    };
-    config.service(
-        web::resource("/differences/{pair}")
-            .route(web::get().to(answer.clone()))
-            .route(web::head().to(answer))
-            .route(
-                web::route()
-                    .method(actix_web::http::Method::OPTIONS)
-                    .to(|| std::future::ready(HttpResponse::NoContent().insert_header((ALLOW, ALLOWED)).finish())),
-            )
-            .default_service(web::to(|| {
-                let failure = Failure::MethodNotAllowed { allow: ALLOWED.to_owned() };
-                std::future::ready(HttpResponse::from(failure.reply_to_anyone()))
-            })),
-    );
+    })
 }
 
 fn answer(register: &Register, request: &HttpRequest, pair: &str) -> Result<HttpResponse, Failure> {

@@ -3,12 +3,11 @@
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, ETAG};
 use adapter_kit::reference::{AllLists, OneList};
-use sha2::{Digest as _, Sha256};
 use storage::session::ProviderSession;
 
 use crate::call::Call;
 use crate::failure::{Failure, Missing};
-use crate::reply::Reply;
+use crate::reply::{Reply, entity_tag};
 
 /// `GET /reference-data`
 pub(super) fn show(_: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
@@ -24,11 +23,4 @@ pub(super) fn show(_: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Fai
     let entity_tag = entity_tag(&reply.body);
     let reply = if call.has(&entity_tag) { Reply::not_modified() } else { reply };
     Ok(reply.with(CACHE_CONTROL.as_str(), "private, max-age=3600").with(ETAG.as_str(), entity_tag))
-}
-
-/// A strong entity tag: a digest of the body.
-fn entity_tag(body: &[u8]) -> String {
-    let digest = Sha256::digest(body);
-    let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    format!("\"{hex}\"")
 }

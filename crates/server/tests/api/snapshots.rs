@@ -13,7 +13,7 @@ use super::ten_mistakes;
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots");
 
 /// Compares a text with the snapshot of this name in a folder below that of all snapshots.
-fn matches(folder: &str, name: &str, text: &str) {
+pub(crate) fn matches(folder: &str, name: &str, text: &str) {
     insta::with_settings!({
         snapshot_path => format!("{FOLDER}/{folder}"),
         prepend_module_to_snapshot => false,
@@ -29,7 +29,7 @@ fn version_matches(version: &ApiVersion, name: &str, text: &str) {
 }
 
 /// A reply as a snapshot holds it: status, content type and body, without what differs from run to run.
-fn told(response: &Response) -> String {
+pub(crate) fn told(response: &Response) -> String {
     let content_type = response.header("content-type").unwrap_or("no content type");
     format!("{} {content_type}\n{:#}\n", response.status, redacted(response.body.clone()))
 }
@@ -209,8 +209,8 @@ fn every_error_is_worded_as_committed() {
 #[test]
 fn a_removed_version_is_answered_as_committed() {
     let register = Register::start();
-    let replies = server::versions::REMOVED.iter().map(|label| {
-        let reply = register.request("GET", &format!("/api/{label}/info")).send().is(410);
+    let replies = server::versions::REMOVED.iter().map(|removed| {
+        let reply = register.request("GET", &format!("/api/{}/info", removed.label)).send().is(410);
         format!("{}link: {}\n", told(&reply), reply.header("link").unwrap())
     });
     matches("", "gone", &replies.collect::<Vec<_>>().join("\n"));

@@ -54,7 +54,7 @@ fn forbidden() -> BTreeSet<String> {
     let newest = SERVED.iter().max_by_key(|version| version.label).unwrap();
     let allowed: BTreeSet<&str> = canonical_names().union(&names(newest)).copied().collect();
     let old = SERVED.iter().flat_map(|version| names(version)).filter(|name| !allowed.contains(name));
-    let labels = SERVED.iter().map(|version| version.label).chain(REMOVED.iter().copied());
+    let labels = SERVED.iter().map(|version| version.label).chain(REMOVED.iter().map(|removed| removed.label));
     old.map(str::to_owned).chain(labels.map(|label| label.to_string())).collect()
 }
 

@@ -2,10 +2,12 @@
 
 pub(crate) mod bodies;
 pub(crate) mod client;
+pub(crate) mod contract;
 pub(crate) mod register;
 pub(crate) mod shown;
+pub(crate) mod versions;
 
 pub(crate) use bodies::{Body, record};
-pub(crate) use client::{Request, Response};
+pub(crate) use client::{Page, Request, Response};
 pub(crate) use register::{Api, Register, every_version, version};
 pub(crate) use shown::Shown;

@@ -77,6 +77,7 @@ fn a_primary_course_begins_with_primary_teaching() {
     let mut cases = Vec::new();
     for range in ["13909", "13911", "13912", "13913", "13914", "13915"] {
         cases.push(Case("another subject", course(range, "100425"), NamedFrom("v2026.0", F::course_subject_1)));
+        cases.push(Case("early years teaching", course(range, "100510"), NamedFrom("v2026.0", F::course_subject_1)));
         cases.push(Case("primary teaching", course(range, "100511"), Accepted));
     }
     for range in ["13916", "13917", "13918", "13919"] {

@@ -10,6 +10,7 @@ const ENGLISH: &str = "100320";
 const MATHEMATICS: &str = "100403";
 const PHYSICS: &str = "100425";
 const FRENCH: &str = "100321";
+const LATIN: &str = "101420";
 
 /// A route, a subject, the day of the start, and the two codes of the funding.
 fn funded(route: &str, subject: &str, start: &str, fund_code: &str, method: &str) -> Vec<(F, Value)> {
@@ -43,6 +44,7 @@ fn funding_goes_with_student_finance_but_for_some_subjects_in_exception_years() 
         Case("without, in 2025", funded("12", BIOLOGY, "2025-09-01", "2", "D"), Named(F::funding_method)),
         Case("an exception in 2025", funded("12", PHYSICS, "2025-09-01", "2", "D"), Accepted),
         Case("an exception in 2025", funded("12", FRENCH, "2025-09-01", "2", "4"), Accepted),
+        Case("an exception in 2025", funded("12", LATIN, "2025-09-01", "2", "D"), Accepted),
         Case(
             "an exception in 2026",
             funded("12", PHYSICS, "2026-09-01", "2", "D"),
@@ -55,6 +57,11 @@ fn funding_goes_with_student_finance_but_for_some_subjects_in_exception_years() 
 
 #[test]
 fn funding_exists_for_a_year_a_route_and_a_subject() {
+    let started = |planned: &str, day: &str| {
+        let mut changes = funded("12", MATHEMATICS, planned, "7", "4");
+        changes.push((F::trainee_start_date, json!(day)));
+        changes
+    };
     try_all(&[
         Case("a bursary", funded("11", MATHEMATICS, "2026-09-01", "7", "B"), Accepted),
         Case("a tier", funded("11", MATHEMATICS, "2026-09-01", "7", "9"), Accepted),
@@ -69,7 +76,21 @@ fn funding_exists_for_a_year_a_route_and_a_subject() {
         Case("a bursary on a route of grants", funded("03", BIOLOGY, "2026-09-01", "7", "D"), Named(F::funding_method)),
         Case("the last day of a year", funded("12", MATHEMATICS, "2026-07-31", "7", "4"), Accepted),
         Case("the first day of the next", funded("12", MATHEMATICS, "2026-08-01", "7", "4"), Named(F::funding_method)),
+        Case("started in the year before the plan", started("2026-08-01", "2026-07-31"), Accepted),
+        Case("started in the year after the plan", started("2026-07-31", "2026-08-01"), Named(F::funding_method)),
     ]);
+}
+
+/// What is not there is missed, and no rule about funding says so a second time.
+#[test]
+fn a_required_field_of_a_funded_trainee_is_missed_once() {
+    let cases = domain::rules::required::FIELDS.iter().map(|field| {
+        let mut changes = funded("12", PHYSICS, "2026-09-01", "7", "D");
+        changes.retain(|(changed, _)| changed != field);
+        changes.push((*field, Value::Null));
+        Case("missing", changes, Named(*field))
+    });
+    try_all(&cases.collect::<Vec<_>>());
 }
 
 #[test]

@@ -45,7 +45,17 @@ fn every_clause_about_withdrawals() {
                     .with_withdrawal(W::another_reason, "Moved"),
                 None,
             ),
+            (
+                reasons("provider", json!(["had_to_withdraw_trainee_another_reason"]))
+                    .with_withdrawal(W::another_reason, json!(["Moved"])),
+                Some(W::another_reason),
+            ),
             (reasons("trainee", json!(["safeguarding_concerns"])), Some(W::safeguarding_concern_reasons)),
+            (
+                reasons("provider", json!(["safeguarding_concerns"]))
+                    .with_withdrawal(W::safeguarding_concern_reasons, json!(["Some"])),
+                Some(W::safeguarding_concern_reasons),
+            ),
             (
                 reasons("provider", json!(["safeguarding_concerns"]))
                     .with_withdrawal(W::safeguarding_concern_reasons, "Some"),

@@ -37,7 +37,7 @@ fn a_version_that_never_was_is_not_found() {
 #[test]
 fn a_version_that_was_removed_is_gone_and_says_which_are_served() {
     let register = Register::start();
-    for label in REMOVED {
+    for label in REMOVED.iter().map(|removed| removed.label) {
         for (method, path) in [("GET", ""), ("GET", "/info"), ("POST", "/trainees"), ("DELETE", "/anything/at/all")] {
             let reply = register.request(method, &format!("/api/{label}{path}")).send();
             let message = reply.error(410, "Gone");

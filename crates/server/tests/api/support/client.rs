@@ -6,6 +6,8 @@ use serde_json::Value;
 use ureq::Agent;
 use ureq::http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::contract;
+
 /// How long a reply may take before the test fails.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -14,7 +16,14 @@ pub(crate) struct Client(Agent);
 
 impl Client {
     pub(crate) fn new() -> Self {
-        Self(Agent::config_builder().http_status_as_error(false).timeout_global(Some(TIMEOUT)).build().into())
+        Self(
+            Agent::config_builder()
+                .http_status_as_error(false)
+                .max_redirects(0)
+                .timeout_global(Some(TIMEOUT))
+                .build()
+                .into(),
+        )
     }
 }
 
@@ -54,11 +63,20 @@ impl<'a> Request<'a> {
         self
     }
 
+    /// Sends the request and receives a text that people, or their browsers, read.
+    pub(crate) fn page(self) -> Page {
+        let Self { client: Client(agent), request } = self;
+        let sent = if request.body().is_empty() { agent.run(request.map(|_| ())) } else { agent.run(request) };
+        let (head, mut body) = sent.unwrap().into_parts();
+        Page { status: head.status.as_u16(), headers: head.headers, text: body.read_to_string().unwrap() }
+    }
+
     /// Sends the request and receives the reply, which must be JSON unless it has no body at all.
     #[track_caller]
     pub(crate) fn send(self) -> Response {
         let Self { client: Client(agent), request } = self;
         let no_body = request.method() == "HEAD";
+        let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
         // Only a body that is there is sent: an empty one makes a difference to GET.
         let sent = if request.body().is_empty() { agent.run(request.map(|_| ())) } else { agent.run(request) };
         let (head, mut body) = sent.unwrap().into_parts();
@@ -73,7 +91,30 @@ impl<'a> Request<'a> {
         if !bodiless {
             assert_eq!(response.header("content-type"), Some("application/json; charset=utf-8"), "{response:?}");
         }
+        contract::check(&method, &path, &response);
         response
+    }
+}
+
+/// A page, or what belongs to one.
+#[derive(Debug, Clone)]
+pub(crate) struct Page {
+    pub(crate) status: u16,
+    headers: HeaderMap,
+    pub(crate) text: String,
+}
+
+impl Page {
+    /// The same page, which must have this status.
+    #[track_caller]
+    pub(crate) fn is(self, status: u16) -> Self {
+        assert_eq!(self.status, status, "{}", self.text);
+        self
+    }
+
+    /// A header.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 }
 

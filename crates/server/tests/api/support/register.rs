@@ -7,10 +7,11 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
 use actix_web::dev::ServerHandle;
-use adapter_kit::{ApiVersion, Served};
+use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
 use domain::Lists;
 use server::versions::{self, SERVED};
+use server::visitors::Visitors;
 use storage::clock::Clock;
 use storage::error::StorageError;
 use storage::session::Session;
@@ -79,6 +80,11 @@ pub(crate) struct Register {
 impl Register {
     /// Starts a sandbox with its invented schools, and the two providers.
     pub(crate) fn start() -> Self {
+        Self::serving(versions::all())
+    }
+
+    /// Starts a sandbox as [`Register::start`] does, with these versions.
+    pub(crate) fn serving(versions: &'static Versions) -> Self {
         let database = Database::fresh();
         let clock = SetClock::new();
         let store =
@@ -86,9 +92,10 @@ impl Register {
         store.migrate().unwrap();
         let register = server::register::Register {
             store: store.clone(),
-            versions: versions::all(),
+            versions,
             lists: Lists::embedded(),
             environment: Environment::Sandbox,
+            visitors: Visitors::default(),
         };
         // Whoever connects from now on waits until the server takes the connection.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -262,7 +269,7 @@ impl<'a> Api<'a> {
 }
 
 /// Runs a scenario for each version, on a register of its own.
-pub(crate) fn every_version(scenario: impl Fn(&Api<'_>)) {
+pub(crate) fn every_version(mut scenario: impl FnMut(&Api<'_>)) {
     for version in SERVED {
         eprintln!("in version {}", version.label);
         scenario(&Register::start().api(version));

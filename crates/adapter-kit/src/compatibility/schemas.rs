@@ -1,0 +1,247 @@
+//! Two schemas: what a request may have must stay allowed, and what a reply had must stay there.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::Changes;
+
+/// How deep schemas are compared; none of a contract is deeper, but one of a file could refer to itself.
+const MAX_DEPTH: usize = 24;
+
+/// Which way something goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// From the client.
+    Request,
+    /// To the client.
+    Reply,
+}
+
+/// The documents that hold the schemas.
+pub(super) struct Schemas<'a> {
+    pub(super) before: &'a Value,
+    pub(super) now: &'a Value,
+}
+
+/// One comparison on its way down.
+struct Comparison<'a, 'c> {
+    schemas: &'a Schemas<'a>,
+    direction: Direction,
+    changes: &'c mut Changes,
+}
+
+/// A bound of a schema: tighter when it grows, or when it shrinks.
+const LOWER_BOUNDS: [&str; 4] = ["minLength", "minItems", "minimum", "minProperties"];
+const UPPER_BOUNDS: [&str; 3] = ["maxLength", "maxItems", "maximum"];
+
+impl Schemas<'_> {
+    /// Compares two schemas of the same thing.
+    pub(super) fn compare(
+        &self,
+        place: &str,
+        subject: &str,
+        before: &Value,
+        now: &Value,
+        direction: Direction,
+        changes: &mut Changes,
+    ) {
+        Comparison { schemas: self, direction, changes }.compare(place, subject, before, now, 0);
+    }
+}
+
+/// The schema, or the one that it refers to with the name of that one.
+fn resolved<'a>(document: &'a Value, schema: &'a Value) -> (&'a Value, Option<&'a str>) {
+    match schema.get("$ref").and_then(Value::as_str) {
+        Some(reference) => {
+            let target = document.pointer(reference.trim_start_matches('#'));
+            (target.unwrap_or(schema), reference.rsplit('/').next())
+        }
+        None => (schema, None),
+    }
+}
+
+fn types(schema: &Value) -> Option<BTreeSet<&str>> {
+    match schema.get("type")? {
+        Value::String(one) => Some(BTreeSet::from([one.as_str()])),
+        Value::Array(several) => Some(several.iter().filter_map(Value::as_str).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
+fn properties(schema: &Value) -> Option<&Map<String, Value>> {
+    schema.get("properties").and_then(Value::as_object)
+}
+
+fn requires(schema: &Value, name: &str) -> bool {
+    let required = schema.get("required").and_then(Value::as_array);
+    required.is_some_and(|required| required.iter().any(|other| other == name))
+}
+
+fn listed(values: &[&Value]) -> String {
+    values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl Comparison<'_, '_> {
+    fn compare(&mut self, place: &str, subject: &str, before: &Value, now: &Value, depth: usize) {
+        let ((before, name), (now, _)) = (resolved(self.schemas.before, before), resolved(self.schemas.now, now));
+        // A named schema is one thing, wherever it stands.
+        let place = match (name, self.direction) {
+            (Some(name), Direction::Request) => &format!("{name} in requests"),
+            (Some(name), Direction::Reply) => &format!("{name} in replies"),
+            (None, _) => place,
+        };
+        if depth > MAX_DEPTH {
+            return;
+        }
+        self.compare_types(place, subject, before, now);
+        self.compare_codes(place, subject, before, now);
+        self.compare_forms(place, subject, before, now);
+        if self.direction == Direction::Request {
+            self.compare_bounds(place, subject, before, now);
+        }
+        self.compare_properties(place, before, now, depth);
+        match (before.get("items"), now.get("items")) {
+            (Some(old), Some(new)) => self.compare(place, subject, old, new, depth + 1),
+            (None, Some(_)) if self.direction == Direction::Request => {
+                self.changes.breaking(place, subject, "has entries of one form only");
+            }
+            (Some(_), None) if self.direction == Direction::Reply => {
+                self.changes.breaking(place, subject, "has entries of any form");
+            }
+            (Some(_) | None, None) | (None, Some(_)) => {}
+        }
+        for key in ["anyOf", "allOf", "oneOf"] {
+            self.compare_parts(place, subject, (key, before, now), depth);
+        }
+    }
+
+    /// The parts of a schema that is made of several.
+    fn compare_parts(&mut self, place: &str, subject: &str, (key, before, now): (&str, &Value, &Value), depth: usize) {
+        let parts = |schema: &Value| schema.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+        let (old, new) = (parts(before), parts(now));
+        for (old, new) in old.iter().zip(&new) {
+            self.compare(place, subject, old, new, depth + 1);
+        }
+        // More forms are more for a client to expect in a reply, and less to be held to in a request.
+        let loosens = key != "allOf";
+        let breaks = match new.len().cmp(&old.len()) {
+            std::cmp::Ordering::Equal => return,
+            std::cmp::Ordering::Greater => loosens == (self.direction == Direction::Reply),
+            std::cmp::Ordering::Less => loosens == (self.direction == Direction::Request),
+        };
+        if breaks {
+            self.changes.breaking(place, subject, "has other forms");
+        } else {
+            self.changes.additive(place, subject, "has other forms");
+        }
+    }
+
+    fn compare_types(&mut self, place: &str, subject: &str, before: &Value, now: &Value) {
+        let (old, new) = (types(before), types(now));
+        let (Some(old), Some(new)) = (&old, &new) else {
+            if old != new {
+                self.changes.breaking(place, subject, "is of another type");
+            }
+            return;
+        };
+        let gone: Vec<&str> = old.difference(new).copied().collect();
+        let came: Vec<&str> = new.difference(old).copied().collect();
+        match self.direction {
+            Direction::Request if !gone.is_empty() => {
+                self.changes.breaking(place, subject, format!("cannot be {} any more", gone.join(", ")));
+            }
+            Direction::Reply if !came.is_empty() => {
+                self.changes.breaking(place, subject, format!("can be {}", came.join(", ")));
+            }
+            Direction::Request if !came.is_empty() => {
+                self.changes.additive(place, subject, format!("can also be {}", came.join(", ")));
+            }
+            Direction::Reply if !gone.is_empty() => {
+                self.changes.additive(place, subject, format!("is never {}", gone.join(", ")));
+            }
+            Direction::Request | Direction::Reply => {}
+        }
+    }
+
+    /// Codes that a request may have must stay; new ones may come in both directions (contract, section 9.1).
+    fn compare_codes(&mut self, place: &str, subject: &str, before: &Value, now: &Value) {
+        let codes = |schema: &Value| schema.get("enum").and_then(Value::as_array).cloned();
+        match (codes(before), codes(now)) {
+            (Some(old), Some(new)) => {
+                let gone: Vec<&Value> = old.iter().filter(|code| !new.contains(code)).collect();
+                let came: Vec<&Value> = new.iter().filter(|code| !old.contains(code)).collect();
+                if !gone.is_empty() && self.direction == Direction::Request {
+                    self.changes.breaking(place, subject, format!("cannot be {} any more", listed(&gone)));
+                }
+                for code in came {
+                    self.changes.additive(place, subject, format!("can be {code}"));
+                }
+            }
+            (None, Some(_)) if self.direction == Direction::Request => {
+                self.changes.breaking(place, subject, "must be one of a few codes");
+            }
+            (Some(_), None) if self.direction == Direction::Request => {
+                self.changes.additive(place, subject, "can be any text");
+            }
+            (Some(_), None) => self.changes.breaking(place, subject, "is not one of a few codes any more"),
+            (None, Some(_) | None) => {}
+        }
+    }
+
+    fn compare_forms(&mut self, place: &str, subject: &str, before: &Value, now: &Value) {
+        for key in ["format", "pattern"] {
+            let (old, new) = (before.get(key), now.get(key));
+            if old == new {
+                continue;
+            }
+            let loosened = (self.direction == Direction::Request && new.is_none())
+                || (self.direction == Direction::Reply && old.is_none());
+            if loosened {
+                self.changes.additive(place, subject, format!("has another {key}"));
+            } else {
+                self.changes.breaking(place, subject, format!("has another {key}"));
+            }
+        }
+    }
+
+    fn compare_bounds(&mut self, place: &str, subject: &str, before: &Value, now: &Value) {
+        let bound = |schema: &Value, key: &str| schema.get(key).and_then(Value::as_f64);
+        for (key, sign) in LOWER_BOUNDS.map(|key| (key, 1.0)).into_iter().chain(UPPER_BOUNDS.map(|key| (key, -1.0))) {
+            let (old, new) = (bound(before, key), bound(now, key));
+            let tightness = |bound: Option<f64>| bound.map_or(f64::NEG_INFINITY, |bound| bound * sign);
+            if tightness(new) > tightness(old) {
+                self.changes.breaking(place, subject, format!("has a narrower limit ({key})"));
+            } else if tightness(new) < tightness(old) {
+                self.changes.additive(place, subject, format!("has a wider limit ({key})"));
+            }
+        }
+    }
+
+    fn compare_properties(&mut self, place: &str, before: &Value, now: &Value, depth: usize) {
+        let none = Map::new();
+        let (old, new) = (properties(before).unwrap_or(&none), properties(now).unwrap_or(&none));
+        for (name, schema) in old {
+            let Some(other) = new.get(name) else {
+                self.changes.breaking(place, name, "is gone, or has another name");
+                continue;
+            };
+            match (self.direction, requires(before, name), requires(now, name)) {
+                (Direction::Request, false, true) => self.changes.breaking(place, name, "is demanded"),
+                (Direction::Reply, true, false) => self.changes.breaking(place, name, "is not always there"),
+                (Direction::Request, true, false) => self.changes.additive(place, name, "can be left out"),
+                (Direction::Reply, false, true) => self.changes.additive(place, name, "is always there"),
+                (Direction::Request | Direction::Reply, true, true)
+                | (Direction::Request | Direction::Reply, false, false) => {}
+            }
+            self.compare(place, name, schema, other, depth + 1);
+        }
+        for name in new.keys().filter(|name| !old.contains_key(*name)) {
+            if self.direction == Direction::Request && requires(now, name) {
+                self.changes.breaking(place, name, "is new and demanded");
+            } else {
+                self.changes.additive(place, name, "is new");
+            }
+        }
+    }
+}

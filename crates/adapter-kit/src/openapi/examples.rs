@@ -1,0 +1,83 @@
+//! The example of each request and reply, written by the same code that reads and writes real ones.
+
+use domain::specimen::example;
+use domain::{Degree, Lists, Placement, Trainee};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::compose::{Data, Request};
+use crate::endpoint::Endpoint;
+use crate::version::{ApiVersion, Wire};
+use crate::view::View;
+
+/// The body of a request to an endpoint that reads one.
+#[must_use]
+pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
+    match endpoint {
+        Endpoint::CreateTrainee => body(version, &example::trainee()),
+        Endpoint::UpdateTrainee => body(
+            version,
+            &Trainee {
+                email: Some("t.example@example.com".to_owned()),
+                course_year: Some("2".to_owned()),
+                ..Trainee::default()
+            },
+        ),
+        Endpoint::CreatePlacement => body(version, &example::placement()),
+        Endpoint::UpdatePlacement => {
+            body(version, &Placement { name: Some("Elmfield Academy".to_owned()), ..Placement::default() })
+        }
+        Endpoint::CreateDegree => body(version, &example::another_degree()),
+        Endpoint::UpdateDegree => body(version, &Degree { grade: Some("01".to_owned()), ..Degree::default() }),
+        Endpoint::Defer => body(version, &example::deferral()),
+        Endpoint::Withdraw => body(version, &example::withdrawal()),
+        Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => body(version, &example::recommendation()),
+        Endpoint::Info
+        | Endpoint::ListTrainees
+        | Endpoint::ShowTrainee
+        | Endpoint::ListPlacements
+        | Endpoint::ShowPlacement
+        | Endpoint::DeletePlacement
+        | Endpoint::ListDegrees
+        | Endpoint::ShowDegree
+        | Endpoint::DeleteDegree
+        | Endpoint::ReferenceData => None,
+    }
+}
+
+/// A record as a request, without what it does not say.
+fn body<R: Wire>(version: &ApiVersion, record: &R) -> Option<Value> {
+    serde_json::to_value(Data { data: Request { version, record } }).ok()
+}
+
+/// A trainee as the version shows it.
+pub(super) fn trainee(version: &ApiVersion, lists: &Lists) -> Option<Value> {
+    shown(View::trainee(version, &example::trainee(), lists))
+}
+
+/// A page of a list of trainees.
+pub(super) fn page(version: &ApiVersion, lists: &Lists) -> Option<Value> {
+    let trainee = serde_json::to_value(View::in_list(version, &example::trainee(), lists)).ok()?;
+    let page = json!({ "current_page": 1, "total_pages": 1, "total_count": 1, "per_page": 50 });
+    Some(json!({ "data": [trainee], "meta": page }))
+}
+
+/// A placement as the version shows it.
+pub(super) fn placement(version: &ApiVersion, lists: &Lists) -> Option<Value> {
+    shown(View::placement(version, &example::placement(), lists))
+}
+
+/// A degree as the version shows it.
+pub(super) fn degree(version: &ApiVersion, lists: &Lists) -> Option<Value> {
+    shown(View::degree(version, &example::degree(), lists))
+}
+
+fn shown(view: impl Serialize) -> Option<Value> {
+    serde_json::to_value(Data { data: view }).ok()
+}
+
+/// What stands in `data`, as the only one of a list.
+pub(super) fn listed(example: Option<Value>) -> Option<Value> {
+    let data = example?.get("data")?.clone();
+    Some(json!({ "data": [data] }))
+}

@@ -1,0 +1,129 @@
+//! What a request can carry beside its body: identifiers in the path, filters in the query, and
+//! headers.
+
+use domain::listing::Status;
+use serde_json::{Value, json};
+use utoipa::openapi::Required;
+use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+
+use crate::endpoint::{Endpoint, Method};
+use crate::reference;
+
+/// Identifiers are 24 characters of the base-58 alphabet.
+const IDENTIFIER: &str = "^[1-9A-HJ-NP-Za-km-z]{24}$";
+
+/// The parameters of an endpoint.
+pub(super) fn of(endpoint: Endpoint) -> Vec<Parameter> {
+    let mut parameters: Vec<Parameter> = identifiers(endpoint.path()).map(identifier).collect();
+    match endpoint {
+        Endpoint::ListTrainees => parameters.extend(filters()),
+        Endpoint::ReferenceData => parameters.extend([
+            query("field", "The one list to give; all of them without.", names_of_lists()),
+            header("If-None-Match", "The entity tag of what the client has already."),
+        ]),
+        Endpoint::CreateTrainee | Endpoint::UpdateTrainee => {
+            parameters.push(header("Enhanced-Errors", "`true` asks for the problems of a 422 by field."))
+        }
+        Endpoint::Info
+        | Endpoint::ShowTrainee
+        | Endpoint::ListPlacements
+        | Endpoint::CreatePlacement
+        | Endpoint::ShowPlacement
+        | Endpoint::UpdatePlacement
+        | Endpoint::DeletePlacement
+        | Endpoint::ListDegrees
+        | Endpoint::CreateDegree
+        | Endpoint::ShowDegree
+        | Endpoint::UpdateDegree
+        | Endpoint::DeleteDegree
+        | Endpoint::Defer
+        | Endpoint::Withdraw
+        | Endpoint::RecommendForQts
+        | Endpoint::UpdateQtsOrEytsStatus => {}
+    }
+    if endpoint.method() != Method::Get {
+        parameters.push(header(
+            "Prefer",
+            "`validate-only` tries the request out and changes nothing; `handling=strict` refuses unknown names.",
+        ));
+    }
+    parameters
+}
+
+/// The identifiers that a path names.
+pub(super) fn identifiers(path: &'static str) -> impl Iterator<Item = &'static str> {
+    path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
+}
+
+fn identifier(name: &'static str) -> Parameter {
+    let record = name.trim_end_matches("_id");
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Path)
+        .required(Required::True)
+        .description(Some(format!("Identifier of the {record}.")))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String).pattern(Some(IDENTIFIER))))
+        .build()
+}
+
+/// The filters of a list (contract, section 4.2). Blank counts as absent in each.
+fn filters() -> [Parameter; 7] {
+    let text = || ObjectBuilder::new().schema_type(Type::String);
+    let number = || ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1));
+    let words = |words: &[&str]| {
+        let words: Vec<Value> = words.iter().map(|word| json!(word)).chain([json!("")]).collect();
+        text().enum_values(Some(words))
+    };
+    let statuses: Vec<&str> = Status::ALL.iter().map(|status| status.name()).collect();
+    [
+        query(
+            "academic_cycle",
+            "The year in which the academic cycle begins; the current cycle without.",
+            text().pattern(Some(r"^(20\d\d|\s*)$")),
+        ),
+        query("status", "Only trainees of that status.", words(&statuses)),
+        query(
+            "since",
+            "Only trainees changed at or after that moment: an ISO 8601 date, or date and time.",
+            text().pattern(Some(r"^(\d{4}-\d{2}-\d{2}([T ].+)?|\s*)$")),
+        ),
+        query(
+            "has_trn",
+            "Only trainees with (`true`) or without (`false`) a TRN.",
+            text().pattern(Some(r"^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|0|1|\s*)$")),
+        ),
+        query("page", "The page, from 1.", number()),
+        query("per_page", "Records on a page; 50 without, 500 at most.", number()),
+        query(
+            "sort_order",
+            "By the time of the last change: `desc`, the newest first, or `asc`.",
+            words(&["asc", "desc"]),
+        ),
+    ]
+}
+
+fn names_of_lists() -> ObjectBuilder {
+    let names: Vec<Value> = reference::names().map(|name| json!(name)).chain([json!("")]).collect();
+    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names))
+}
+
+fn query(name: &str, description: &str, schema: ObjectBuilder) -> Parameter {
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Query)
+        .required(Required::False)
+        .description(Some(description))
+        .schema(Some(schema))
+        .build()
+}
+
+fn header(name: &str, description: &str) -> Parameter {
+    ParameterBuilder::new()
+        .name(name)
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(description))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+        .build()
+}

@@ -1,0 +1,48 @@
+//! Where things are: the paths that links in headers, lists and pages lead to.
+//!
+//! A label has no character that must be escaped in a path or in a query. What is behind a path is not known here.
+
+use adapter_kit::Label;
+
+/// The list of versions, for programs.
+pub const VERSIONS: &str = "/api/versions";
+/// The pages for people.
+pub const DOCS: &str = "/docs";
+/// The page that rewrites a body for another version.
+pub const MIGRATE: &str = "/docs/migrate";
+
+/// The API of a version.
+#[must_use]
+pub fn base(label: Label) -> String {
+    format!("/api/{label}")
+}
+
+/// The contract of a version, for people.
+#[must_use]
+pub fn documentation(label: Label) -> String {
+    format!("{DOCS}/{label}")
+}
+
+/// The contract of a version, for programs.
+#[must_use]
+pub fn openapi(label: Label) -> String {
+    format!("/api/{label}/openapi.json")
+}
+
+/// What is new in a version.
+#[must_use]
+pub fn release_notes(label: Label) -> String {
+    format!("{DOCS}/versions/{label}")
+}
+
+/// How to get from one version to another.
+#[must_use]
+pub fn migration_guide(from: Label, to: Label) -> String {
+    format!("{MIGRATE}?from={from}&to={to}")
+}
+
+/// All that differs between two versions.
+#[must_use]
+pub fn differences(from: Label, to: Label) -> String {
+    format!("{DOCS}/differences/{from}..{to}")
+}

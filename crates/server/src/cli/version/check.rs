@@ -1,0 +1,69 @@
+//! Whether the versions that are served keep what was promised of them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use adapter_kit::compatibility::{Effect, Outcome};
+use adapter_kit::lifecycle::Removed;
+use clap::Args;
+use domain::Lists;
+
+use super::CommandError;
+use crate::contracts::{self, ContractError, Report};
+use crate::versions::{self, REMOVED};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Check {
+    /// Folder with the contracts that were promised: one folder for each version, as under `snapshots/`
+    #[arg(long, value_name = "DIR", env = "REGISTER_AGAINST")]
+    against: PathBuf,
+    /// Change log that must mention whatever was added
+    #[arg(long, value_name = "FILE", env = "REGISTER_CHANGE_LOG")]
+    change_log: Option<PathBuf>,
+}
+
+impl Check {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let removed: Vec<_> = REMOVED.iter().map(|Removed { label, .. }| *label).collect();
+        let report = contracts::check(&self.against, versions::all(), &removed, Lists::embedded())?;
+        print(&report);
+        let unmentioned = match &self.change_log {
+            Some(path) => {
+                let unreadable = |source| ContractError::Unreadable { path: path.clone(), source };
+                report.unmentioned(&fs::read_to_string(path).map_err(unreadable)?)
+            }
+            None => Vec::new(),
+        };
+        for (label, subject) in &unmentioned {
+            println!("{label} wants a line in the change log about {subject}");
+        }
+        match (report.broken(), unmentioned.len()) {
+            (0, 0) => Ok(()),
+            (broken, unmentioned) => Err(CommandError::ContractBroken { broken, unmentioned }),
+        }
+    }
+}
+
+fn print(report: &Report) {
+    for (label, outcome) in &report.outcomes {
+        match outcome {
+            Outcome::Served(changes) if changes.is_empty() => println!("{label} is as promised"),
+            Outcome::Served(changes) => {
+                for change in changes {
+                    let effect = match change.effect {
+                        Effect::Breaking => "BREAKS",
+                        Effect::Additive => "adds",
+                    };
+                    println!("{label} {effect} {change}");
+                }
+            }
+            Outcome::Removed => println!("{label} is removed, and says so"),
+            Outcome::Lost => {
+                println!("{label} BREAKS everything: it is not served, and not among the removed versions")
+            }
+        }
+    }
+    for label in &report.new {
+        println!("{label} is new: nothing was promised of it");
+    }
+}

@@ -1,0 +1,20 @@
+//! Printing the OpenAPI document of a version.
+
+use clap::Args;
+use domain::Lists;
+
+use super::{CommandError, served};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct OpenApi {
+    /// The version, such as the newest one that `serve` names
+    #[arg(value_name = "VERSION")]
+    version: String,
+}
+
+impl OpenApi {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        print!("{}", crate::openapi::written(served(&self.version)?, Lists::embedded()));
+        Ok(())
+    }
+}

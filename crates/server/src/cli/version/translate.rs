@@ -1,0 +1,173 @@
+//! The command that spells bodies of one version as another version does.
+
+use std::io::{Read as _, Write};
+use std::{fs, io};
+
+use adapter_kit::translate::{About, Direction, Purpose, RecordKind, Setting, Translation, translate};
+use adapter_kit::{Label, Served, read};
+use chrono::{NaiveDate, Utc};
+use clap::{Args, ValueEnum};
+use domain::Lists;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::super::{CommandError, date};
+use crate::versions;
+
+/// Spell bodies of one version as another version does, and say what becomes of them there
+///
+/// The file holds one body, an array of bodies, or one body a line. A body is that of a request or of a reply, with or
+/// without `data` around it. The bodies go to standard output in the names of the other version; what was renamed, what
+/// has no place there and what that version would refuse goes to standard error. No register is asked: schools and
+/// training partners with a well-formed number count as known.
+///
+/// The exit status is 0 when every value has a place and nothing would be refused, and 1 otherwise; the bodies are printed
+/// all the same.
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Translate {
+    /// Version of the bodies
+    #[arg(long, value_name = "LABEL", env = "REGISTER_FROM", value_parser = served)]
+    from: &'static Served,
+    /// Version in whose names they are wanted
+    #[arg(long, value_name = "LABEL", env = "REGISTER_TO", value_parser = served)]
+    to: &'static Served,
+    /// What to print
+    #[arg(long, env = "REGISTER_FORMAT", value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Record that the bodies are about: trainee, placement, degree, withdrawal, deferral or recommendation [default: as
+    /// their keys say]
+    #[arg(long, env = "REGISTER_RECORD", value_parser = word::<RecordKind>)]
+    record: Option<RecordKind>,
+    /// Whether the bodies are those of requests or of replies: request or reply [default: as their keys say]
+    #[arg(long, env = "REGISTER_DIRECTION", value_parser = word::<Direction>)]
+    direction: Option<Direction>,
+    /// What requests are for: create or update [default: update where less than half of what is required is there]
+    #[arg(long, env = "REGISTER_PURPOSE", value_parser = word::<Purpose>)]
+    purpose: Option<Purpose>,
+    /// Day on which the bodies are judged [default: today]
+    #[arg(long, value_name = "DATE", env = "REGISTER_TODAY", value_parser = date)]
+    today: Option<NaiveDate>,
+    /// File with the bodies, or - for standard input
+    #[arg(value_name = "FILE")]
+    file: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// The bodies, and the rest in words on standard error
+    Text,
+    /// The whole translation as JSON
+    Json,
+}
+
+fn served(text: &str) -> Result<&'static Served, String> {
+    let found = text.parse::<Label>().ok().and_then(|label| versions::all().find(label));
+    found.ok_or_else(|| {
+        let labels: Vec<String> = versions::all().iter().map(|served| served.version.label.to_string()).collect();
+        format!("no version is called so; there are {}", labels.join(", "))
+    })
+}
+
+fn word<T: std::str::FromStr<Err = adapter_kit::translate::UnknownWord>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|unknown: T::Err| unknown.to_string())
+}
+
+impl Translate {
+    pub(crate) fn run(self) -> Result<(), CommandError> {
+        let text = self.text().map_err(|source| CommandError::Unreadable { file: self.file.clone(), source })?;
+        let bodies = bodies(&text).map_err(|(line, source)| {
+            let place = line.map_or_else(|| self.file.clone(), |line| format!("{}, line {line}", self.file));
+            CommandError::Malformed { place, source }
+        })?;
+        let about = About { record: self.record, direction: self.direction, purpose: self.purpose };
+        let today = self.today.unwrap_or_else(|| Utc::now().date_naive());
+        let setting = Setting { today, lists: Lists::embedded() };
+        let (mut lost, mut problems) = (0, 0);
+        for (line, body) in bodies {
+            let translation = translate(&body, self.from, self.to, &about, setting);
+            lost += translation.lost.len();
+            problems += translation.problems.len();
+            match self.format {
+                Format::Text => {
+                    print(&translation.data, line.is_some()).map_err(CommandError::Print)?;
+                    let place = line.map_or_else(String::new, |line| format!("line {line}: "));
+                    told(&translation).iter().for_each(|told| eprintln!("{place}{told}"));
+                }
+                Format::Json => print(&translation, line.is_some()).map_err(CommandError::Print)?,
+            }
+        }
+        if lost + problems > 0 { Err(CommandError::NotClean { lost, problems }) } else { Ok(()) }
+    }
+
+    fn text(&self) -> io::Result<Vec<u8>> {
+        if self.file != "-" {
+            return fs::read(&self.file);
+        }
+        let mut text = Vec::new();
+        io::stdin().read_to_end(&mut text)?;
+        Ok(text)
+    }
+}
+
+/// A body, with its line where each has one.
+type Placed<T> = (Option<usize>, T);
+
+/// One body, or one for each line.
+fn bodies(text: &[u8]) -> Result<Vec<Placed<Value>>, Placed<read::Malformed>> {
+    let whole = match read::tree(text) {
+        Ok(body) => return Ok(vec![(None, body)]),
+        Err(malformed) => malformed,
+    };
+    let lines = text.split(|byte| *byte == b'\n').enumerate();
+    let filled: Vec<_> = lines.filter(|(_, line)| !line.trim_ascii().is_empty()).collect();
+    // A body that is spread over lines is wrong as a whole.
+    if filled.first().is_none_or(|(_, first)| read::tree(first).is_err()) {
+        return Err((None, whole));
+    }
+    let read = |(at, line)| match read::tree(line) {
+        Ok(body) => Ok((Some(at + 1), body)),
+        Err(malformed) => Err((Some(at + 1), malformed)),
+    };
+    filled.into_iter().map(read).collect()
+}
+
+fn print(value: &impl Serialize, on_a_line: bool) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if on_a_line {
+        serde_json::to_writer(&mut out, value)?;
+    } else {
+        serde_json::to_writer_pretty(&mut out, value)?;
+    }
+    writeln!(out)
+}
+
+/// What was done, in lines.
+fn told(translation: &Translation) -> Vec<String> {
+    let renamed = translation.renames.iter().map(|rename| format!("renamed: {} is now {}", rename.path, rename.to));
+    let lost = translation.lost.iter().map(|loss| format!("lost: {} {}: {}", loss.path, loss.value, loss.message));
+    let problems = translation.problems.iter().map(|problem| match &problem.located {
+        Some(located) => format!("problem: {} ({} at {})", problem.message, located.code, located.field),
+        None => format!("problem: {}", problem.message),
+    });
+    let notices = translation.notices.iter().map(|notice| format!("notice: {}: {}", notice.path, notice.message));
+    renamed.chain(lost).chain(problems).chain(notices).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_file_holds_one_body_an_array_or_a_body_a_line() {
+        let read = |text: &str| bodies(text.as_bytes());
+        assert_eq!(read(" {\n\"data\": 1}\n").unwrap(), [(None, json!({"data": 1}))]);
+        assert_eq!(read("[{}, {}]").unwrap(), [(None, json!([{}, {}]))]);
+        assert_eq!(read("{}\n\r\n{\"a\": 1}\n").unwrap(), [(Some(1), json!({})), (Some(3), json!({"a": 1}))]);
+        assert_eq!(read("{}\n\n{\n").unwrap_err().0, Some(3));
+        assert_eq!(read("{\n\"data\": \n").unwrap_err().0, None);
+        assert_eq!(read("").unwrap_err().0, None);
+    }
+}

@@ -1,0 +1,97 @@
+//! Holds every reply against the OpenAPI document of its version.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
+
+use domain::Lists;
+use jsonschema::Validator;
+use serde_json::{Value, json};
+use server::versions;
+
+use super::client::Response;
+
+/// The records of replies: a field that the document does not name must not be there.
+const RECORDS: [&str; 6] = ["Trainee", "TraineeInList", "Placement", "PlacementOfTrainee", "Degree", "Page"];
+
+/// The error of a path that does not exist.
+static NOT_FOUND: LazyLock<Value> = LazyLock::new(|| json!({ "error": "NotFound", "message": "not found" }));
+
+/// The document of a version, with the validators that were needed so far.
+pub(crate) struct Contract {
+    document: Value,
+    validators: Mutex<HashMap<String, Arc<Validator>>>,
+}
+
+static CONTRACTS: LazyLock<HashMap<String, Contract>> = LazyLock::new(|| {
+    versions::all()
+        .iter()
+        .map(|served| {
+            let document = serde_json::from_str(&server::openapi::written(served, Lists::embedded())).unwrap();
+            (served.version.label.to_string(), Contract { document, validators: Mutex::default() })
+        })
+        .collect()
+});
+
+impl Contract {
+    /// The contract of a version.
+    pub(crate) fn of(label: &str) -> Option<&'static Self> {
+        CONTRACTS.get(label)
+    }
+
+    /// The document.
+    pub(crate) fn document(&self) -> &Value {
+        &self.document
+    }
+
+    /// What is wrong with a value by the schema at a place of the document.
+    pub(crate) fn faults(&self, pointer: &str, value: &Value) -> Vec<String> {
+        let validator = self.validator(pointer);
+        validator.iter_errors(value).map(|fault| format!("{} {fault}", fault.instance_path())).collect()
+    }
+
+    fn validator(&self, pointer: &str) -> Arc<Validator> {
+        let mut validators = self.validators.lock().unwrap();
+        let validator = validators.entry(pointer.to_owned()).or_insert_with(|| {
+            let mut components = self.document["components"].clone();
+            for record in RECORDS {
+                components["schemas"][record]["additionalProperties"] = json!(false);
+            }
+            let mut schema = self.document.pointer(pointer).unwrap_or_else(|| panic!("no {pointer}")).clone();
+            schema["components"] = components;
+            Arc::new(jsonschema::draft202012::options().should_validate_formats(true).build(&schema).unwrap())
+        });
+        Arc::clone(validator)
+    }
+
+    /// The path of the document that a path of a request stands for.
+    fn template(&self, path: &str) -> Option<&str> {
+        let segments: Vec<&str> = path.split('/').collect();
+        let fits = |template: &&String| {
+            let named: Vec<&str> = template.split('/').collect();
+            named.len() == segments.len()
+                && named.iter().zip(&segments).all(|(name, segment)| name == segment || name.starts_with('{'))
+        };
+        self.document["paths"].as_object().unwrap().keys().find(fits).map(String::as_str)
+    }
+}
+
+/// Checks that a reply is one that the document of its version describes.
+#[track_caller]
+pub(crate) fn check(method: &str, path: &str, response: &Response) {
+    let Some((label, path)) = path.strip_prefix("/api/").and_then(|rest| rest.split_once('/')) else { return };
+    let Some(contract) = Contract::of(label) else { return };
+    let Some(template) = contract.template(&format!("/{path}")) else { return };
+    let place = format!("/paths/{}/{}", template.replace('/', "~1"), method.to_ascii_lowercase());
+    // What a path is not asked, and what every path is asked, is not described for each; neither is a version that is
+    // not served.
+    let nowhere = response.status == 404 && response.body == json!({ "errors": [NOT_FOUND.clone()] });
+    if nowhere || contract.document.pointer(&place).is_none() {
+        return;
+    }
+    let reply = format!("{place}/responses/{}", response.status);
+    let described = contract.document.pointer(&reply).unwrap_or_else(|| panic!("not described: {reply} {response:?}"));
+    if described.get("content").is_some() {
+        let faults = contract.faults(&format!("{reply}/content/application~1json/schema"), &response.body);
+        assert!(faults.is_empty(), "{reply}: {faults:#?}\n{:#}", response.body);
+    }
+}

@@ -1,0 +1,163 @@
+//! A browser without a window, driven as the W3C recommends (WebDriver), over HTTP.
+
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use ureq::Agent;
+
+/// The programs that are needed, each with the Debian package that has it.
+const PROGRAMS: [(&str, &str); 2] = [("chromium", "chromium"), ("chromedriver", "chromium-driver")];
+/// How long anything in the browser may take.
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// By what name a reply calls an element.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// Keys, as the recommendation writes them.
+pub(crate) const TAB: &str = "\u{E004}";
+pub(crate) const ENTER: &str = "\u{E007}";
+pub(crate) const DOWN: &str = "\u{E015}";
+
+/// Whether the pages may run scripts. The driver can in either case.
+#[derive(Clone, Copy)]
+pub(crate) enum Scripts {
+    Run,
+    Blocked,
+}
+
+/// A browser with one page, which is closed when this is dropped.
+pub(crate) struct Browser {
+    agent: Agent,
+    driver: Child,
+    session: String,
+}
+
+impl Browser {
+    /// Starts a browser; nothing where there is none, but in continuous integration.
+    pub(crate) fn start(scripts: Scripts) -> Option<Self> {
+        let missing: Vec<_> = PROGRAMS.iter().filter(|(program, _)| !answers(program)).map(|(_, of)| *of).collect();
+        if !missing.is_empty() {
+            let line = format!("NO BROWSER: the pages were NOT tested. Install {}.", missing.join(" and "));
+            let frame = "#".repeat(line.len() + 4);
+            eprintln!("\n{frame}\n# {line} #\n{frame}\n");
+            assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{line}");
+            return None;
+        }
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let driver = Command::new("chromedriver").arg(format!("--port={port}")).stdout(Stdio::null()).spawn().unwrap();
+        let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(TIMEOUT)).build().into();
+        let mut browser = Self { agent, driver, session: format!("http://127.0.0.1:{port}") };
+        browser.wait_for_driver();
+        let preferences = match scripts {
+            Scripts::Run => json!({}),
+            Scripts::Blocked => json!({ "profile.managed_default_content_settings.javascript": 2 }),
+        };
+        // Only root needs to do without the sandbox, and only trusted pages are shown.
+        let arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
+        let options = json!({ "args": arguments, "prefs": preferences });
+        let wanted = json!({ "browserName": "chrome", "goog:chromeOptions": options });
+        let session = browser.post("/session", &json!({ "capabilities": { "alwaysMatch": wanted } }));
+        let id = session["sessionId"].as_str().unwrap().to_owned();
+        browser.session = format!("{}/session/{id}", browser.session);
+        Some(browser)
+    }
+
+    fn wait_for_driver(&self) {
+        let begun = Instant::now();
+        while self.agent.get(format!("{}/status", self.session)).call().is_err() {
+            assert!(begun.elapsed() < TIMEOUT, "the driver does not answer");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn value(&self, request: ureq::http::Request<String>) -> Value {
+        let asked = format!("{} {}", request.method(), request.uri());
+        let (head, mut body) = self.agent.run(request).unwrap().into_parts();
+        let mut reply: Value = serde_json::from_str(&body.read_to_string().unwrap()).unwrap();
+        assert!(head.status.is_success(), "{asked}: {reply:#}");
+        reply["value"].take()
+    }
+
+    fn post(&self, path: &str, body: &Value) -> Value {
+        let request = ureq::http::Request::post(format!("{}{path}", self.session));
+        self.value(request.header("Content-Type", "application/json").body(body.to_string()).unwrap())
+    }
+
+    /// Opens a page.
+    pub(crate) fn open(&self, address: &str) {
+        self.post("/url", &json!({ "url": address }));
+    }
+
+    /// Evaluates an expression in the page.
+    pub(crate) fn see(&self, expression: &str) -> Value {
+        self.post("/execute/sync", &json!({ "script": format!("return {expression};"), "args": [] }))
+    }
+
+    /// Evaluates an expression that is a text.
+    pub(crate) fn read(&self, expression: &str) -> String {
+        self.see(expression).as_str().unwrap_or_else(|| panic!("{expression} is no text")).to_owned()
+    }
+
+    /// The visible text of the first element that a selector finds.
+    pub(crate) fn text(&self, selector: &str) -> String {
+        let found = self.post("/element", &json!({ "using": "css selector", "value": selector }));
+        let element = found[ELEMENT].as_str().unwrap();
+        let request = ureq::http::Request::get(format!("{}/element/{element}/text", self.session));
+        self.value(request.body(String::new()).unwrap()).as_str().unwrap().to_owned()
+    }
+
+    /// Presses keys, one after the other, wherever the focus is.
+    pub(crate) fn press(&self, keys: &str) {
+        let press = |key: char| [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })];
+        let actions: Vec<Value> = keys.chars().flat_map(press).collect();
+        self.post("/actions", &json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": actions }] }));
+    }
+
+    /// Presses the tabulator until the element with this id has the focus, and says where the focus has been.
+    pub(crate) fn tab_to(&self, id: &str) -> Vec<String> {
+        let mut been = Vec::new();
+        while been.last().is_none_or(|last| last != id) {
+            assert!(been.len() < 60, "the tabulator does not lead to {id}: {been:?}");
+            self.press(TAB);
+            been.push(self.focus());
+        }
+        been
+    }
+
+    /// What has the focus: its id, or the text of a link or a button.
+    pub(crate) fn focus(&self) -> String {
+        self.read("document.activeElement.id || document.activeElement.textContent.trim()")
+    }
+
+    /// Waits until an expression holds in the page, which may be on its way.
+    #[track_caller]
+    pub(crate) fn wait_until(&self, expression: &str) {
+        let begun = Instant::now();
+        while self.see(expression) != Value::Bool(true) {
+            assert!(begun.elapsed() < TIMEOUT, "{expression} does not come");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Makes the page as wide as on a screen of so many pixels.
+    pub(crate) fn set_width(&self, pixels: u32) {
+        let metrics = json!({ "width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": pixels < 600 });
+        let command = json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": metrics });
+        self.post("/goog/cdp/execute", &command);
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // Ends the browser too, which the driver has started.
+        let _ = self.agent.delete(&self.session).call();
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}
+
+fn answers(program: &str) -> bool {
+    let command = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    command.is_ok_and(|status| status.success())
+}
