@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use domain::{Kind, RecordField as _, Value};
+use domain::{Kind, Lists, RecordField as _, Value};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use crate::version::{ApiVersion, Wire};
 use crate::view::Milliseconds;
 
-/// A record as a request that would make it. Fields that hold nothing, and fields that this version
+/// A record as a request that would make it. Fields without a value, and fields that this version
 /// cannot set, are left out.
 #[derive(Debug)]
 pub struct Request<'a, R> {
@@ -16,6 +16,8 @@ pub struct Request<'a, R> {
     pub version: &'a ApiVersion,
     /// The record.
     pub record: &'a R,
+    /// The code lists.
+    pub lists: &'a Lists,
 }
 
 /// The body `{"data": ...}` around something.
@@ -36,7 +38,7 @@ impl<R: Wire> Request<'_, R> {
     }
 
     fn nested<'b, N>(&'b self, records: &'b [N]) -> Vec<Request<'b, N>> {
-        records.iter().map(|record| Request { version: self.version, record }).collect()
+        records.iter().map(|record| Request { version: self.version, record, lists: self.lists }).collect()
     }
 }
 
@@ -44,8 +46,7 @@ impl<R: Wire> Serialize for Request<'_, R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
         for input in R::inputs(self.version).entries {
-            let text = match self.record.held(input.field) {
-                Value::Placements([]) | Value::Degrees([]) => continue,
+            let text = match self.record.value(input.field, self.lists) {
                 Value::Placements(records) => {
                     object.serialize_entry(input.name, &self.nested(records))?;
                     continue;

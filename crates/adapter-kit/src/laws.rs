@@ -174,7 +174,7 @@ impl<'a> Case<'a> {
 
     /// The record as a request in the version's names.
     fn request<R: Wire>(self, record: &R) -> Result<Map<String, Value>, Broken> {
-        let request = Request { version: self.version(), record };
+        let request = Request { version: self.version(), record, lists: Lists::embedded() };
         match serde_json::to_value(request) {
             Ok(Value::Object(object)) => Ok(object),
             Ok(other) => self.broken(R::NAME, format!("is written as {other}")),

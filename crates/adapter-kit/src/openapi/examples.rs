@@ -1,7 +1,7 @@
 //! The example of each request and reply, written by the same code that reads and writes real ones.
 
 use domain::specimen::example;
-use domain::{Degree, Lists, Placement, Trainee};
+use domain::{Degree, Lists, Placement, Trainee, Value as Held};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -45,9 +45,17 @@ pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
     }
 }
 
-/// A record as a request, without what it does not say.
+/// A record as a request, without what only follows from the rest of it.
 fn body<R: Wire>(version: &ApiVersion, record: &R) -> Option<Value> {
-    serde_json::to_value(Data { data: Request { version, record } }).ok()
+    let request = Request { version, record, lists: Lists::embedded() };
+    let mut body = serde_json::to_value(Data { data: request }).ok()?;
+    let data = body.get_mut("data")?.as_object_mut()?;
+    for input in R::inputs(version).entries {
+        if matches!(record.held(input.field), Held::Null | Held::Placements([]) | Held::Degrees([])) {
+            data.shift_remove(input.name);
+        }
+    }
+    Some(body)
 }
 
 /// A trainee as the version shows it.

@@ -47,7 +47,7 @@ fn body(version: &ApiVersion, register: &Register, seed: u64) -> Map<String, Val
     let lists = Lists::embedded();
     let context = Context { today, lists, terms: &version.terms, organisations: &organisations };
     let trainee: Trainee = Specimens::new(seed, &version.rules, context).trainee(UKPRN).unwrap();
-    let request = serde_json::to_value(Request { version, record: &trainee }).unwrap();
+    let request = serde_json::to_value(Request { version, record: &trainee, lists }).unwrap();
     request.as_object().unwrap().clone()
 }
 
