@@ -17,6 +17,7 @@ mod migrate;
 mod page;
 mod style;
 mod translate;
+mod written;
 
 /// Mounts the scope `/docs`.
 pub fn mount(config: &mut ServiceConfig, register: &Register) {
@@ -25,6 +26,7 @@ pub fn mount(config: &mut ServiceConfig, register: &Register) {
         .service(style::resource())
         .service(compare::resource(register))
         .service(differences::resource(register))
+        .service(written::resource(register))
         .service(migrate::resource(register))
         .service(translate::resource(register))
         .default_service(web::to(|| {

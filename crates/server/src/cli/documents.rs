@@ -18,7 +18,9 @@ impl Docs {
     pub(super) fn run(self) -> Result<(), CommandError> {
         for document in documents::all(versions::all()) {
             let path = self.folder.join(document.file);
-            std::fs::write(&path, document.text)
+            let folder = path.parent().unwrap_or(&self.folder);
+            std::fs::create_dir_all(folder)
+                .and_then(|()| std::fs::write(&path, document.text))
                 .map_err(|source| CommandError::Document { path: path.display().to_string(), source })?;
         }
         Ok(())

@@ -1,13 +1,15 @@
 //! The difference between two versions that are served: `GET /docs/differences/FROM..TO`.
 //!
-//! It is Markdown, unless the client asks for JSON with `?format=json` or prefers that in `Accept`.
+//! It is Markdown, unless the client asks for another form: JSON for programs, a page for people, with `?format=` or in
+//! `Accept`.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{Accept, CONTENT_TYPE, Header as _, VARY};
+use actix_web::http::header::{Accept, CONTENT_TYPE, Header as _, HeaderValue, VARY};
 use actix_web::web::Path;
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::Difference;
 
+use super::written::shown;
 use crate::failure::{Failure, Missing};
 use crate::mount::read_only;
 use crate::register::Register;
@@ -29,23 +31,35 @@ fn answer(register: &Register, request: &HttpRequest, pair: &str) -> Result<Http
     let (from, to) = pair.split_once("..").ok_or(Failure::NotFound(Missing::Path))?;
     let named = |text| register.versions.named(text).map_err(|unknown| Failure::NotFound(Missing::Version(unknown)));
     let difference = Difference::between(named(from)?, named(to)?, register.lists);
-    if asks_for_json(request) {
-        return Ok(Reply::json(StatusCode::OK, &difference)?.with(VARY.as_str(), "Accept").into());
-    }
-    let mut response = HttpResponse::Ok();
-    response.insert_header((CONTENT_TYPE, MARKDOWN)).insert_header((VARY, "Accept"));
-    Ok(response.body(difference.markdown()))
+    let mut response = match form(request) {
+        Form::Json => Reply::json(StatusCode::OK, &difference)?.into(),
+        Form::Markdown => HttpResponse::Ok().insert_header((CONTENT_TYPE, MARKDOWN)).body(difference.markdown()),
+        Form::Page => shown(&difference.markdown()),
+    };
+    response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+    Ok(response)
 }
 
-/// Whether the client asks for JSON: by the query, else by the first of the two types that it accepts.
-fn asks_for_json(request: &HttpRequest) -> bool {
-    let format = form_urlencoded::parse(request.query_string().as_bytes()).find(|(name, _)| name == "format");
-    if let Some((_, format)) = format {
-        return format == "json";
+/// The form of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Markdown,
+    Json,
+    Page,
+}
+
+/// The form that the client asks for: by the query, else by the first known type that it accepts.
+fn form(request: &HttpRequest) -> Form {
+    let named = |name: &str| match name {
+        "json" | "application/json" => Some(Form::Json),
+        "html" | "text/html" => Some(Form::Page),
+        "markdown" | "text/markdown" => Some(Form::Markdown),
+        _ => None,
+    };
+    let mut query = form_urlencoded::parse(request.query_string().as_bytes());
+    if let Some((_, format)) = query.find(|(name, _)| name == "format") {
+        return named(&format).unwrap_or(Form::Markdown);
     }
     let accepted = Accept::parse(request).map(|accept| accept.ranked()).unwrap_or_default();
-    let offered = |media: &&actix_web::http::header::Mime| {
-        ["application/json", "text/markdown", "text/*", "*/*"].contains(&media.essence_str())
-    };
-    accepted.iter().find(offered).is_some_and(|media| media.essence_str() == "application/json")
+    accepted.iter().find_map(|media| named(media.essence_str())).unwrap_or(Form::Markdown)
 }

@@ -1,0 +1,55 @@
+//! `GET /docs/versions/<name>`: what is written about a version, as a page. The text is that of the generated documents.
+
+use actix_web::http::StatusCode;
+use actix_web::web::Path;
+use actix_web::{HttpResponse, Resource};
+use askama::Template;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use super::page::{Keep, Place, html, page};
+use crate::documents;
+use crate::failure::{Failure, Missing};
+use crate::mount::read_only;
+use crate::register::Register;
+
+#[derive(Template)]
+#[template(path = "docs/written.html")]
+struct Written {
+    place: Place,
+    title: String,
+    /// Made of a text of ours, which holds nothing that a client sent.
+    body: String,
+}
+
+/// The resource.
+pub(super) fn resource(register: &Register) -> Resource {
+    let register = register.clone();
+    read_only("/versions/{name}", move |name: Path<String>| std::future::ready(answer(&register, &name)))
+}
+
+fn answer(register: &Register, name: &str) -> HttpResponse {
+    let file = documents::file_about(name);
+    let written = documents::about_versions(register.versions, register.lists);
+    match written.into_iter().find(|document| document.file == file) {
+        Some(document) => shown(&document.text),
+        None => Failure::NotFound(Missing::Path).reply_to_anyone().into(),
+    }
+}
+
+/// A text in Markdown as a page. Its line about where it comes from is for those who read the file.
+pub(super) fn shown(markdown: &str) -> HttpResponse {
+    let markdown = markdown.replacen(adapter_kit::documents::GENERATED, "", 1);
+    let title = markdown.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or_default().to_owned();
+    let mut body = String::new();
+    // A wide table scrolls by itself, and the page does not.
+    let events = Parser::new_ext(&markdown, Options::ENABLE_TABLES).flat_map(|event| match event {
+        Event::Start(Tag::Table(_)) => {
+            let frame = r#"<div class="scrolls" tabindex="0" role="region" aria-label="Table">"#;
+            vec![Event::Html(frame.into()), event]
+        }
+        Event::End(TagEnd::Table) => vec![event, Event::Html("</div>".into())],
+        event => vec![event],
+    });
+    pulldown_cmark::html::push_html(&mut body, events);
+    page(StatusCode::OK, Keep::Fresh, html(&Written { place: Place::Index, title, body }))
+}
