@@ -94,6 +94,7 @@ fn the_committed_documents_are_what_is_served() {
         let file = format!("{FOLDER}/{}/openapi.json", served.version.label);
         let text = server::openapi::written(served, Lists::embedded());
         if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+            fs::create_dir_all(format!("{FOLDER}/{}", served.version.label)).unwrap();
             fs::write(&file, &text).unwrap();
         }
         let committed = fs::read_to_string(&file).unwrap_or_default();
