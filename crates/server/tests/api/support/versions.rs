@@ -1,6 +1,6 @@
-//! Copies of versions that live and end on other days.
+//! Copies of versions that live and end on other days, and what differs between them in name only.
 
-use adapter_kit::{AllInputs, ApiVersion, Deprecation, Endpoints, Inputs, Publication, Shape, Shapes};
+use adapter_kit::{AllInputs, ApiVersion, Deprecation, Endpoint, Endpoints, Inputs, Publication, Shape, Shapes};
 use domain::Record;
 
 /// A copy of a version with another publication, made once and kept as long as the tests run.
@@ -13,6 +13,13 @@ pub(crate) fn with_one_ending(version: &'static ApiVersion, ends: Deprecation) -
     let others = version.endpoints.all().filter(|endpoint| *endpoint != ends.endpoint);
     let endpoints = Endpoints { available: others.collect::<Vec<_>>().leak(), deprecated: vec![ends].leak() };
     Box::leak(Box::new(ApiVersion { endpoints, ..copied(version) }))
+}
+
+/// The last part of the path by which a version recommends a trainee, the older name where it has both.
+pub(crate) fn recommendation(version: &ApiVersion) -> &'static str {
+    let names = [Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus];
+    let served = names.into_iter().find(|name| version.endpoints.all().any(|endpoint| endpoint == *name));
+    served.unwrap().path().rsplit('/').next().unwrap()
 }
 
 fn copied(version: &'static ApiVersion) -> ApiVersion {
