@@ -12,8 +12,9 @@ run: ## Build, start on an embedded database in the sandbox, and print a first r
 	exec $(PROGRAM) serve --demo
 
 .PHONY: test
-test: check ## Check formatting, lints and structure, and run all tests
+test: check ## Check formatting, lints and structure, run all tests, and try a new version out
 	INSTA_UPDATE=no cargo test --workspace --locked
+	scripts/check-new-version
 
 .PHONY: check
 check: format-check lint structure ## Check formatting, lints and structure
@@ -33,6 +34,18 @@ structure: ## Check which crate may know which, and that no file grows too long
 .PHONY: snapshots
 snapshots: ## Accept what the tests now say; read the difference as a change of the contract
 	INSTA_UPDATE=always cargo test --workspace
+
+.PHONY: new-version
+new-version: ## Begin a version: make new-version VERSION=v2027.0 FROM=v2026.1 (docs/adding-a-version.md)
+	@scripts/new-version $(VERSION) $(FROM)
+
+.PHONY: remove-version
+remove-version: ## Remove a version and all that belongs to it: make remove-version VERSION=v2027.0
+	@scripts/remove-version $(VERSION)
+
+.PHONY: check-new-version
+check-new-version: ## Add a version to a copy of the sources, and remove it again
+	scripts/check-new-version
 
 .PHONY: docs
 docs: ## Write the documents that follow from the code

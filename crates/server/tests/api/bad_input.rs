@@ -5,10 +5,11 @@
 use std::collections::BTreeSet;
 
 use adapter_kit::{ApiVersion, Endpoint, Method, Wire};
-use domain::{Deferral, Degree, Placement, Recommendation, TraineeField as F, Withdrawal};
+use domain::{Deferral, Degree, List, Placement, Recommendation, TraineeField as F, Withdrawal};
 use serde_json::{Map, Value, json};
 use server::versions::SERVED;
 
+use crate::api::support::versions::recommendation;
 use crate::api::support::{Api, Body, Response, Shown, every_version};
 
 /// Values that hardly any field can hold.
@@ -104,7 +105,7 @@ fn names(version: &ApiVersion) -> BTreeSet<&'static str> {
 struct Sweep<'a> {
     api: &'a Api<'a>,
     trainee: String,
-    /// Names that only other versions have.
+    /// Names that only other versions have, but those that a code list has too.
     foreign: BTreeSet<&'static str>,
     /// The trainee after the last request.
     last: Value,
@@ -113,7 +114,8 @@ struct Sweep<'a> {
 
 impl<'a> Sweep<'a> {
     fn over(api: &'a Api<'a>, trainee: &Shown) -> Self {
-        let own = names(api.version);
+        let mut own = names(api.version);
+        own.extend(List::ALL.iter().map(|list| list.name()));
         let foreign = SERVED.iter().flat_map(|version| names(version)).filter(|name| !own.contains(name)).collect();
         Self { api, trainee: trainee.id().to_owned(), foreign, last: api.read(trainee.id()).data, requests: 0 }
     }
@@ -225,7 +227,7 @@ fn no_value_of_any_input_gets_more_than_a_refusal() {
         let withdrawal = data(Body::withdrawal(api.version).with_key("trigger", "nobody"));
         sweep.values::<Withdrawal>("POST", &format!("{path}/withdraw"), &withdrawal);
         sweep.values::<Deferral>("POST", &format!("{path}/defer"), &Map::new());
-        sweep.values::<Recommendation>("POST", &format!("{path}/recommend-for-qts"), &Map::new());
+        sweep.values::<Recommendation>("POST", &format!("{path}/{}", recommendation(api.version)), &Map::new());
         eprintln!("{} requests with bad values in {}", sweep.requests, api.version.label);
     });
 }

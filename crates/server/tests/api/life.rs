@@ -3,6 +3,7 @@
 use domain::{Action, State, TraineeField as F, lifecycle};
 use serde_json::{Value, json};
 
+use crate::api::support::versions::recommendation;
 use crate::api::support::{Api, Body, Response, Shown, every_version};
 
 /// A request for a transition that a version accepts, and the status that it gets.
@@ -10,7 +11,7 @@ fn transition(api: &Api<'_>, action: Action) -> (&'static str, Value, u16) {
     if action == Action::Defer {
         ("defer", json!({ "data": { "defer_date": "2026-10-02", "defer_reason": "Illness" } }), 200)
     } else if action == Action::Recommend {
-        ("recommend-for-qts", json!({ "data": { "qts_standards_met_date": "2026-10-01" } }), 202)
+        (recommendation(api.version), json!({ "data": { "qts_standards_met_date": "2026-10-01" } }), 202)
     } else {
         assert_eq!(action, Action::Withdraw);
         ("withdraw", Body::withdrawal(api.version).into(), 200)
@@ -96,7 +97,7 @@ fn everything_that_stands_against_a_recommendation_is_said_at_once() {
         // A postgraduate route needs a degree and two placements.
         let body = api.example().with(F::training_route, "12").without(F::placements).without(F::degrees);
         let created = api.create(body);
-        let path = format!("{}/recommend-for-qts", created.path());
+        let path = format!("{}/{}", created.path(), recommendation(api.version));
         for (date, fields) in [
             (json!(null), &["qts_standards_met_date", "degrees", "placements"][..]),
             (json!("2026-10-06"), &["qts_standards_met_date", "degrees", "placements"]),

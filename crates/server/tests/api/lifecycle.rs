@@ -1,18 +1,22 @@
 //! What a version and an endpoint say of their end, and the list of versions.
 //!
-//! No version ends yet, so the tests serve copies of versions that do.
+//! No version ends yet, and which endpoints end is for each version to say, so the tests serve copies that end.
 
-use adapter_kit::{ApiVersion, Endpoint, Publication, Versions, date};
+use adapter_kit::{ApiVersion, Deprecation, Endpoint, Publication, Versions, date};
 use serde_json::{Value, json};
 use server::versions::{REMOVED, SERVED};
 
 use super::snapshots;
-use super::support::versions::republished;
+use super::support::versions::{republished, with_one_ending};
 use super::support::{Api, Register, Response, every_version};
 
-/// How the one endpoint that ends today is recognised in a version.
-fn ending_endpoint(version: &ApiVersion) -> Option<Endpoint> {
-    version.endpoints.deprecated.first().map(|gone| gone.endpoint)
+/// The newest version, with an endpoint that ends: a withdrawal, for the sake of the test in favour of a deferral.
+fn with_an_ending_endpoint() -> (&'static ApiVersion, Deprecation) {
+    let newest = SERVED.last().unwrap();
+    let (endpoint, replaced_by) = (Endpoint::Withdraw, Endpoint::Defer);
+    let removed_in = adapter_kit::Label::release(newest.label.year + 1, 0);
+    let ends = Deprecation { endpoint, since: date(2026, 3, 20), replaced_by, removed_in };
+    (with_one_ending(newest, ends), ends)
 }
 
 /// Replies of all sorts to requests for a path that answers POST only.
@@ -44,8 +48,13 @@ fn among_the_others(
     let day = |(year, month, day)| date(year, month, day);
     let publication = Publication { deprecated_on: since.map(day), sunset_on: until.map(day), ..version.publication };
     let ending = republished(version, publication);
-    let list: Vec<_> = SERVED.iter().map(|other| if other.label == ending.label { ending } else { *other }).collect();
-    (ending, Box::leak(Box::new(Versions::new(&list))))
+    (ending, in_place(ending))
+}
+
+/// The versions as they are, with this one in place of the one with its label.
+fn in_place(version: &'static ApiVersion) -> &'static Versions {
+    let list: Vec<_> = SERVED.iter().map(|other| if other.label == version.label { version } else { *other }).collect();
+    Box::leak(Box::new(Versions::new(&list)))
 }
 
 /// The header, its values joined as HTTP allows.
@@ -69,14 +78,12 @@ fn a_version_without_an_end_says_nothing_of_one() {
 
 #[test]
 fn an_endpoint_that_ends_says_so_on_every_reply() {
-    let newest = SERVED.last().unwrap();
-    let endpoint = ending_endpoint(newest).unwrap();
-    let replacement = newest.endpoints.deprecation(endpoint).unwrap().replaced_by;
-    let register = Register::start();
+    let (newest, ends) = with_an_ending_endpoint();
+    let register = Register::serving(in_place(newest));
     let api = register.api(newest);
-    for reply in replies(&api, endpoint.path()) {
+    for reply in replies(&api, ends.endpoint.path()) {
         let label = newest.label;
-        let successor = replacement.path().replace("{trainee_id}", "x");
+        let successor = ends.replaced_by.path().replace("{trainee_id}", "x");
         let link = format!(
             "</api/{label}{successor}>; rel=\"successor-version\", \
              </docs/migrate?from={label}&to={label}>; rel=\"deprecation\"; type=\"text/html\""
@@ -84,9 +91,20 @@ fn an_endpoint_that_ends_says_so_on_every_reply() {
         assert_eq!(told(&reply), [Some("@1773964800"), None, Some(link.as_str())], "{reply:?}");
     }
     let created = api.create(api.example());
-    let path = endpoint.path().replace("{trainee_id}", created.id());
+    let path = ends.endpoint.path().replace("{trainee_id}", created.id());
     let reply = api.send("POST", &path, json!({ "data": {} })).is(422);
     assert!(reply.header("link").unwrap().starts_with(&format!("</api/{}{}/", newest.label, created.path())));
+}
+
+#[test]
+fn the_endpoints_that_end_in_a_version_say_so() {
+    every_version(|api| {
+        for endpoint in api.version.endpoints.all() {
+            let reply = api.get(&endpoint.path().replace("{trainee_id}", "x"));
+            let ends = api.version.endpoints.deprecation(endpoint).is_some();
+            assert_eq!(reply.header("deprecation").is_some(), ends, "{endpoint:?}");
+        }
+    });
 }
 
 #[test]
@@ -135,8 +153,8 @@ fn an_end_that_lies_ahead_is_told_and_so_is_one_without_a_deprecation() {
 
 #[test]
 fn the_earlier_of_two_deprecations_counts() {
-    let newest = SERVED.last().unwrap();
-    let path = ending_endpoint(newest).unwrap().path().replace("{trainee_id}", "x");
+    let (newest, ends) = with_an_ending_endpoint();
+    let path = ends.endpoint.path().replace("{trainee_id}", "x");
     for (since, told_since) in [((2026, 1, 1), "@1767225600"), ((2026, 9, 1), "@1773964800")] {
         let (version, versions) = among_the_others(newest, Some(since), Some((2027, 1, 1)));
         let register = Register::serving(versions);

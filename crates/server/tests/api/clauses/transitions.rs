@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::tried;
 use crate::api::support::bodies::input;
+use crate::api::support::versions::recommendation;
 use crate::api::support::{Api, Body, every_version};
 
 #[track_caller]
@@ -105,7 +106,7 @@ fn every_clause_about_recommendations() {
             let body =
                 api.example().with(F::last_name, name).with(F::training_route, route).with(F::placements, schools);
             let body = if with_degree { body } else { body.without(F::degrees) };
-            format!("{}/recommend-for-qts", api.create(body).path())
+            format!("{}/{}", api.create(body).path(), recommendation(api.version))
         };
         let path = create("Ready", "12", 2, true);
         for (day, field) in [
@@ -179,7 +180,7 @@ fn every_clause_about_recommendations_on_the_newer_routes() {
             ("HPITT", api.example().with(F::training_route, "21"), Some("placements")),
         ] {
             let created = api.create(body.with(F::last_name, name));
-            check(api, &format!("{}/recommend-for-qts", created.path()), met(), field);
+            check(api, &format!("{}/{}", created.path(), recommendation(api.version)), met(), field);
         }
     });
 }

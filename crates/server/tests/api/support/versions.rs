@@ -1,19 +1,37 @@
-//! Copies of versions that live and end on other days.
+//! Copies of versions that live and end on other days, and what differs between them in name only.
 
-use adapter_kit::{AllInputs, ApiVersion, Inputs, Publication, Shape, Shapes};
+use adapter_kit::{AllInputs, ApiVersion, Deprecation, Endpoint, Endpoints, Inputs, Publication, Shape, Shapes};
 use domain::Record;
 
 /// A copy of a version with another publication, made once and kept as long as the tests run.
 pub(crate) fn republished(version: &'static ApiVersion, publication: Publication) -> &'static ApiVersion {
+    Box::leak(Box::new(ApiVersion { publication, ..copied(version) }))
+}
+
+/// A copy of a version in which one endpoint, and no other, should no longer be used.
+pub(crate) fn with_one_ending(version: &'static ApiVersion, ends: Deprecation) -> &'static ApiVersion {
+    let others = version.endpoints.all().filter(|endpoint| *endpoint != ends.endpoint);
+    let endpoints = Endpoints { available: others.collect::<Vec<_>>().leak(), deprecated: vec![ends].leak() };
+    Box::leak(Box::new(ApiVersion { endpoints, ..copied(version) }))
+}
+
+/// The last part of the path by which a version recommends a trainee, the older name where it has both.
+pub(crate) fn recommendation(version: &ApiVersion) -> &'static str {
+    let names = [Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus];
+    let served = names.into_iter().find(|name| version.endpoints.all().any(|endpoint| endpoint == *name));
+    served.unwrap().path().rsplit('/').next().unwrap()
+}
+
+fn copied(version: &'static ApiVersion) -> ApiVersion {
     fn shape<R: Record>(shape: &Shape<R>) -> Shape<R> {
         Shape { entries: shape.entries, names: shape.names }
     }
     fn inputs<R: Record>(inputs: &Inputs<R>) -> Inputs<R> {
         Inputs { entries: inputs.entries, by_name: inputs.by_name }
     }
-    Box::leak(Box::new(ApiVersion {
+    ApiVersion {
         label: version.label,
-        publication,
+        publication: version.publication,
         shapes: Shapes {
             trainee: shape(&version.shapes.trainee),
             placement: shape(&version.shapes.placement),
@@ -34,5 +52,5 @@ pub(crate) fn republished(version: &'static ApiVersion, publication: Publication
         nested_errors: version.nested_errors,
         words: version.words,
         notes: version.notes,
-    }))
+    }
 }
