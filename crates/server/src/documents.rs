@@ -1,9 +1,14 @@
 //! The documents that are generated from the versions and committed beside the written ones.
 
+use std::path::{Path, PathBuf};
+
 use adapter_kit::Versions;
 use adapter_kit::documents::versions::{migration_guide, release_notes};
 use adapter_kit::documents::{errors::errors, rules::rules};
 use domain::Lists;
+
+/// The folder of what is written about versions.
+const ABOUT_VERSIONS: &str = "versions";
 
 /// A generated document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,5 +46,13 @@ pub fn about_versions(versions: &Versions, lists: &Lists) -> Vec<Document> {
 /// The file of what is written about a version, by its name.
 #[must_use]
 pub fn file_about(name: &str) -> String {
-    format!("versions/{name}.md")
+    format!("{ABOUT_VERSIONS}/{name}.md")
+}
+
+/// Files about versions that are not served any more. All files in their folder are generated.
+#[must_use]
+pub fn outdated(folder: &Path, versions: &Versions) -> Vec<PathBuf> {
+    let current: Vec<PathBuf> = all(versions).into_iter().map(|document| folder.join(document.file)).collect();
+    let files = std::fs::read_dir(folder.join(ABOUT_VERSIONS)).into_iter().flatten();
+    files.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| !current.contains(path)).collect()
 }

@@ -1,5 +1,5 @@
 //! `GET /api/versions`: which versions there are, how long they last, and where to read about them (contract, section
-//! 9.4). Needs no token.
+//! 9.5). Needs no token.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::CACHE_CONTROL;

@@ -11,6 +11,7 @@ mod api {
     mod clauses;
     mod contracts;
     mod courses;
+    mod differences;
     mod documents;
     mod dry_run;
     mod duplicates;

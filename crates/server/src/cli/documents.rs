@@ -23,6 +23,10 @@ impl Docs {
                 .and_then(|()| std::fs::write(&path, document.text))
                 .map_err(|source| CommandError::Document { path: path.display().to_string(), source })?;
         }
+        for path in documents::outdated(&self.folder, versions::all()) {
+            std::fs::remove_file(&path)
+                .map_err(|source| CommandError::Document { path: path.display().to_string(), source })?;
+        }
         Ok(())
     }
 }

@@ -142,8 +142,16 @@ fn every_clause_about_recommendations_on_the_newer_routes() {
         let met = || Body::new(api.version).with_key("qts_standards_met_date", "2026-10-01");
         let early = |body: Body| body.with(F::course_subject_1, "100510").with(F::course_age_range, "13920");
         let none = json!([]);
+        let one = json!([{ "urn": "900020", "name": "Placement" }]);
         for (name, body, field) in [
-            ("iQTS", api.example().with(F::training_route, "15").with(F::iqts_country, "FR"), None),
+            (
+                "iQTS",
+                api.example()
+                    .with(F::training_route, "15")
+                    .with(F::iqts_country, "FR")
+                    .with(F::placements, one.clone()),
+                None,
+            ),
             (
                 "iQTS without",
                 api.example()
@@ -177,7 +185,8 @@ fn every_clause_about_recommendations_on_the_newer_routes() {
                 early(api.example()).with(F::training_route, "19").without(F::degrees),
                 Some("degrees"),
             ),
-            ("HPITT", api.example().with(F::training_route, "21"), Some("placements")),
+            ("HPITT", api.example().with(F::training_route, "21").with(F::placements, one.clone()), Some("placements")),
+            ("HPITT with two", api.example().with(F::training_route, "21"), None),
         ] {
             let created = api.create(body.with(F::last_name, name));
             check(api, &format!("{}/{}", created.path(), recommendation(api.version)), met(), field);
