@@ -42,13 +42,15 @@ pub(super) fn shown(markdown: &str) -> HttpResponse {
     let title = markdown.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or_default().to_owned();
     let mut body = String::new();
     // A wide table scrolls by itself, and the page does not.
-    let events = Parser::new_ext(&markdown, Options::ENABLE_TABLES).flat_map(|event| match event {
-        Event::Start(Tag::Table(_)) => {
+    let events = Parser::new_ext(&markdown, Options::ENABLE_TABLES).flat_map(|event| {
+        let (mut before, mut after) = (None, None);
+        if matches!(event, Event::Start(Tag::Table(_))) {
             let frame = r#"<div class="scrolls" tabindex="0" role="region" aria-label="Table">"#;
-            vec![Event::Html(frame.into()), event]
+            before = Some(Event::Html(frame.into()));
+        } else if event == Event::End(TagEnd::Table) {
+            after = Some(Event::Html("</div>".into()));
         }
-        Event::End(TagEnd::Table) => vec![event, Event::Html("</div>".into())],
-        event => vec![event],
+        before.into_iter().chain([event]).chain(after)
     });
     pulldown_cmark::html::push_html(&mut body, events);
     page(StatusCode::OK, Keep::Fresh, html(&Written { place: Place::Index, title, body }))
