@@ -66,7 +66,7 @@ fn of(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     {
         turns.push(EndpointTurn::Deprecated { since: *since, replaced_by: *replaced_by, removed_in: *removed_in });
     }
-    turns.into_iter().map(|turn| told(EndpointChange { endpoint, turn }, to.label)).collect()
+    turns.into_iter().map(|turn| told(EndpointChange { endpoint, turn }, to)).collect()
 }
 
 /// What does in a version what an endpoint of the other does: its successor there, or what it succeeds.
@@ -77,13 +77,17 @@ fn instead(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Option<End
     candidates.into_iter().flatten().find(|other| to.endpoints.all().any(|there| there == *other))
 }
 
-fn told(change: EndpointChange, to: Label) -> Change {
+fn told(change: EndpointChange, to: &ApiVersion) -> Change {
     let endpoint = change.endpoint;
+    let succeeded = to.endpoints.deprecated.iter().find(|gone| gone.replaced_by == endpoint);
     let (effect, summary, advice) = match change.turn {
         EndpointTurn::Added => (
             Effect::NewlyPossible,
             format!("There is `{endpoint}`. {}", endpoint.meaning()),
-            format!("Use `{endpoint}` if you need it."),
+            match succeeded {
+                Some(gone) => format!("Use it instead of `{}`, which is deprecated.", gone.endpoint),
+                None => "Use it if you need it.".to_owned(),
+            },
         ),
         EndpointTurn::Removed { replaced_by: Some(other) } => {
             (Effect::Refused, format!("There is no `{endpoint}`."), format!("Use `{other}` instead of `{endpoint}`."))
@@ -91,7 +95,7 @@ fn told(change: EndpointChange, to: Label) -> Change {
         EndpointTurn::Removed { replaced_by: None } => (
             Effect::Refused,
             format!("There is no `{endpoint}`. {}", endpoint.meaning()),
-            format!("Do without `{endpoint}`: nothing in {to} takes its place."),
+            format!("Do without `{endpoint}`: nothing in {} takes its place.", to.label),
         ),
         EndpointTurn::Deprecated { since, replaced_by, removed_in } => (
             Effect::WorthKnowing,

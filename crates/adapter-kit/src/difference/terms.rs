@@ -72,18 +72,17 @@ fn codes(list: List, change: CodesTurn, from: &ApiVersion, to: &ApiVersion, list
     }
     let fields = fields_with(list, to);
     let told: Vec<String> = codes.iter().map(|code| format!("`{}` ({})", code.code, code.name)).collect();
+    let these = if codes.len() == 1 { "this code" } else { "these codes" };
     let (told, named) = (told.join(", "), listed(fields.iter().copied()));
     let (effect, summary, advice) = match change {
         CodesTurn::Refused => (
             Effect::Refused,
             format!("No longer accepted in {named}: {told}."),
-            "Do not send these codes. A record that has one already is shown with it.".to_owned(),
+            format!("Do not send {these}. A record that has such a code already is shown with it."),
         ),
-        CodesTurn::Accepted => (
-            Effect::NewlyPossible,
-            format!("Accepted in {named}: {told}."),
-            "Send these codes where they apply.".to_owned(),
-        ),
+        CodesTurn::Accepted => {
+            (Effect::NewlyPossible, format!("Accepted in {named}: {told}."), format!("Send {these} where you need to."))
+        }
     };
     let of = format!("list {}", list.name());
     Some(Change::new(

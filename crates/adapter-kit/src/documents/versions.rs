@@ -24,7 +24,12 @@ pub fn release_notes(version: &Served, versions: &Versions, lists: &Lists) -> St
         }
         None => "It is the oldest version that is served.\n".to_owned(),
     };
-    format!("# {label}\n\n{GENERATED}\n\n{}\n\n{}\n{changes}", state(version.version), notes(version.version))
+    let newest = versions.newest().map(|newest| newest.version.label).filter(|newest| *newest != label);
+    let onward = newest.map_or_else(String::new, |newest| {
+        format!("\n## Moving on\n\nThe way to {newest} is in [migrating-from-{label}](migrating-from-{label}.md).\n")
+    });
+    let (state, notes) = (state(version.version), notes(version.version));
+    format!("# {label}\n\n{GENERATED}\n\n{state}\n\n{notes}\n{changes}{onward}")
 }
 
 /// The guide from a version to the newest one; `None` for the newest one itself.
@@ -36,19 +41,42 @@ pub fn migration_guide(version: &Served, versions: &Versions, lists: &Lists) -> 
     Some(format!(
         "# From {from} to {to}\n\n{GENERATED}\n\n\
          For a client of {from} that moves to {to}. The records are the same ones: what was written in one version is read in\n\
-         the other, so both can be used side by side until the last request has moved. {}\n\n\
-         Move in this order: first change the requests that would be refused, then those that would do something else,\n\
-         then how replies are read. The rest needs nothing.\n\n\
+         the other, so both can be used side by side until the last request has moved.{}\n\n\
+         {}\n\n\
+         The tables stand in the order in which to move: what would be refused comes first, and what breaks nothing can wait.\n\
+         Sections are those of the contract, `docs/api.md`.\n\n\
          {}\n\
          ## How to check\n\n\
          - `POST /docs/translate`, `trainee-register version translate --from {from} --to {to} FILE` and the page\n\
          \x20\x20`/docs/migrate?from={from}&to={to}` spell a body of {from} as {to} does, and name every value that has no place there\n\
          \x20\x20and every rule that it would break.\n\
          - `Prefer: validate-only` on a request to `/api/{to}` tells what would be answered, and changes nothing.\n\
-         - `Prefer: handling=strict` turns names that nobody knows into problems, so that no value is left out unseen.\n",
+         - `Prefer: handling=strict` turns names that nobody knows into problems, so that no value is left out unseen.\n{}",
+        where_usable(newest.version),
         difference.counted(),
         difference.tables("##"),
+        steps(version, versions),
     ))
+}
+
+/// What a client must know before it moves all that it does.
+fn where_usable(version: &ApiVersion) -> String {
+    match version.publication.status {
+        Status::Released => String::new(),
+        Status::SandboxOnly => {
+            format!("\nSo far {} can be used in the sandbox only: move there first.", version.label)
+        }
+    }
+}
+
+/// The same way one version at a time, where there are versions between.
+fn steps(version: &Served, versions: &Versions) -> String {
+    let newer = versions.iter().filter(|served| served.version.label > version.version.label);
+    let links: Vec<String> = newer.map(|served| format!("[{0}]({0}.md)", served.version.label)).collect();
+    if links.len() < 2 {
+        return String::new();
+    }
+    format!("\n## In steps\n\nWhat came with each version on the way is in its release notes: {}.\n", links.join(", "))
 }
 
 fn state(version: &ApiVersion) -> String {

@@ -28,7 +28,8 @@ pub(super) fn resource(register: &Register) -> Resource {
 }
 
 fn answer(register: &Register, name: &str) -> HttpResponse {
-    let file = documents::file_about(name);
+    // The texts refer to one another as files.
+    let file = documents::file_about(name.strip_suffix(".md").unwrap_or(name));
     let written = documents::about_versions(register.versions, register.lists);
     match written.into_iter().find(|document| document.file == file) {
         Some(document) => shown(&document.text),

@@ -6,7 +6,7 @@ use crate::documents::listed;
 use crate::label::Label;
 
 /// Words by which a demand goes on after the name of its field.
-const PREDICATES: [&str; 4] = ["is", "has", "must", "differs"];
+const PREDICATES: [&str; 5] = ["is", "was", "has", "must", "differs"];
 /// How a demand goes on that is weaker than the one before it.
 const EXCEPTIONS: [&str; 2] = [", but ", " unless "];
 
@@ -24,9 +24,7 @@ pub(super) fn told(change: RuleChange, from: Label, to: Label) -> Change {
 fn added(rule: &RuleText, to: Label) -> (Effect, String, String) {
     let (title, demand) = (title(rule), demand(rule));
     match rule.stage {
-        RuleStage::Check => {
-            (Effect::Refused, format!("New rule {title}: {demand}."), format!("{} {}", check(rule), depends(rule)))
-        }
+        RuleStage::Check => (Effect::Refused, format!("New rule {title}: {demand}."), check(rule)),
         RuleStage::Adjust => (
             Effect::RecordedOtherwise,
             format!("New adjustment {title}: {demand}."),
@@ -68,12 +66,9 @@ fn replaced(before: &RuleText, after: &RuleText, from: Label, to: Label) -> (Eff
         return (Effect::NewlyPossible, summary, "You can leave out what is no longer demanded.".to_owned());
     }
     match (before.stage, after.stage) {
-        (RuleStage::Check, RuleStage::Check) => {
-            (Effect::Refused, summary, format!("{} {}", check(after), depends(after)))
-        }
+        (RuleStage::Check, RuleStage::Check) => (Effect::Refused, summary, check(after)),
         (RuleStage::Adjust, RuleStage::Check) => {
-            let advice = format!("{} {to} does not put it right by itself. {}", check(after), depends(after));
-            (Effect::Refused, summary, advice)
+            (Effect::Refused, summary, format!("{} {to} does not put it right by itself.", check(after)))
         }
         (RuleStage::Check | RuleStage::Adjust, RuleStage::Adjust) => {
             (Effect::RecordedOtherwise, summary, "Compare what the reply shows with what you sent.".to_owned())
@@ -93,15 +88,12 @@ fn eases(before: &RuleText, after: &RuleText) -> bool {
     checks && exception.is_some_and(|rest| EXCEPTIONS.iter().any(|word| rest.starts_with(word)))
 }
 
+/// What to look at before sending, with the other fields that the rule reads.
 fn check(rule: &RuleText) -> String {
-    format!("Check what you send: {}. Anything else is refused.", demand(rule))
-}
-
-/// What the rule looks at besides the field that it is about.
-fn depends(rule: &RuleText) -> String {
+    let checked = format!("Check what you send: {}. Anything else is refused.", demand(rule));
     match rule.reads.get(1..) {
-        Some(others) if !others.is_empty() => format!("It depends on {}.", listed(others.iter().copied())),
-        Some(_) | None => String::new(),
+        Some(others) if !others.is_empty() => format!("{checked} It depends on {}.", listed(others.iter().copied())),
+        Some(_) | None => checked,
     }
 }
 
