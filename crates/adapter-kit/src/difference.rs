@@ -164,3 +164,6 @@ impl Difference {
             .filter_map(|change| if let About::Codes(codes) = &change.about { Some(codes) } else { None })
     }
 }
+
+#[cfg(test)]
+mod tests;
