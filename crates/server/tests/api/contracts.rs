@@ -46,7 +46,7 @@ fn the_committed_contracts_are_what_is_served() {
 }
 
 #[test]
-fn what_is_served_keeps_the_committed_contracts() {
+fn what_is_served_keeps_what_was_promised() {
     let report = check(Path::new(FOLDER), versions::all(), &[], Lists::embedded()).unwrap();
     for (label, outcome) in &report.outcomes {
         assert_eq!(outcome, &Outcome::Served(Vec::new()), "{label}");
