@@ -66,6 +66,14 @@ pub struct Shape<R: Record> {
     pub names: &'static [InputName<()>],
 }
 
+// Written out, because a derive would ask the same of `R`.
+impl<R: Record> Clone for Shape<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R: Record> Copy for Shape<R> {}
+
 impl<R: Record> Shape<R> {
     /// Whether a response has a field of that name.
     #[must_use]
@@ -98,6 +106,14 @@ pub struct Inputs<R: Record> {
     /// The same, sorted by name.
     pub by_name: &'static [InputName<R::Field>],
 }
+
+// As for a shape.
+impl<R: Record> Clone for Inputs<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R: Record> Copy for Inputs<R> {}
 
 impl<R: Record> Inputs<R> {
     /// The field that a name stands for.

@@ -10,7 +10,7 @@ use crate::shape::{Inputs, Shape};
 use crate::versions::Foreign;
 
 /// Everything that a version of the API is.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct ApiVersion {
     /// Its label, which is part of its path.
     pub label: Label,
@@ -58,7 +58,7 @@ pub enum Status {
 }
 
 /// What the responses of a version look like. A trainee in a list has no nested records.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Shapes {
     /// A trainee.
     pub trainee: Shape<Trainee>,
@@ -71,7 +71,7 @@ pub struct Shapes {
 }
 
 /// What the requests of a version can set.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct AllInputs {
     /// On a trainee.
     pub trainee: Inputs<Trainee>,

@@ -59,3 +59,57 @@ fn agency_disabilities<'a>(trainee: &'a Trainee, _: &'a Lists) -> Value<'a> {
     let codes: Vec<_> = sent.filter_map(|(field, code)| Some((field.info().name, code?))).collect();
     if codes.is_empty() { Value::Null } else { Value::Codes(codes) }
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::Sent;
+    use domain::decide::update;
+    use domain::dictionary::Changes as _;
+    use domain::organisations::Organisations;
+    use domain::specimen::example;
+    use domain::trainee::TraineeChanges;
+    use domain::value::Input;
+
+    use super::*;
+
+    /// A trainee from an older system, whose primary course does not begin with primary teaching.
+    fn imported() -> Trainee {
+        Trainee { course_age_range: Some("13914".to_owned()), ..example::trainee() }
+    }
+
+    fn updated(stored: &Trainee, field: TraineeField, code: &str) -> [Option<String>; 3] {
+        let mut changes = TraineeChanges::default();
+        assert!(changes.set(field, Input::Text(code.into())));
+        let version = &crate::V2025_0;
+        let context = Context {
+            today: example::AFTERWARDS,
+            lists: Lists::embedded(),
+            terms: &version.terms,
+            organisations: &Organisations::default(),
+        };
+        let now = stored.updated_at.unwrap();
+        let decision = update(stored, Sent::of(changes), &version.rules, &context, now).unwrap();
+        decision.record.subjects().map(|subject| subject.map(str::to_owned))
+    }
+
+    #[test]
+    fn a_change_of_any_field_of_the_course_puts_the_subjects_in_order() {
+        let subjects = |codes: [&str; 2]| {
+            [Some(PRIMARY_SUBJECT_CODE.to_owned()), Some(codes[0].to_owned()), Some(codes[1].to_owned())]
+        };
+        let held = "100403";
+        assert_eq!(imported().course_subject_1.as_deref(), Some(held));
+        assert_eq!(updated(&imported(), TraineeField::course_subject_2, "100425"), subjects([held, "100425"]));
+        assert_eq!(updated(&imported(), TraineeField::course_subject_3, "100425"), subjects([held, "100425"]));
+        for (field, code) in [(TraineeField::training_route, "09"), (TraineeField::course_age_range, "13913")] {
+            let [first, second, _] = updated(&imported(), field, code);
+            assert_eq!((first.as_deref(), second.as_deref()), (Some(PRIMARY_SUBJECT_CODE), Some(held)), "{field:?}");
+        }
+    }
+
+    #[test]
+    fn a_change_of_another_field_leaves_the_subjects_as_they_are() {
+        let [first, second, _] = updated(&imported(), TraineeField::middle_names, "Ola");
+        assert_eq!((first.as_deref(), second), (Some("100403"), None));
+    }
+}

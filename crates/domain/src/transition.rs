@@ -62,3 +62,34 @@ record! {
         nested {}
     }
 }
+
+impl Withdrawal {
+    /// The request that withdrew the trainee, as far as the record tells; `None` when there was none.
+    #[must_use]
+    pub fn of(trainee: &Trainee) -> Option<Self> {
+        trainee.withdrawal_date.map(|date| Self {
+            withdrawal_date: Some(date),
+            trigger: trainee.withdrawal_trigger.clone(),
+            future_interest: trainee.withdrawal_future_interest.clone(),
+            reasons: trainee.withdrawal_reasons.clone(),
+            another_reason: trainee.withdrawal_another_reason.clone(),
+            safeguarding_concern_reasons: trainee.withdrawal_safeguarding_concern_reasons.clone(),
+        })
+    }
+}
+
+impl Deferral {
+    /// The request that deferred the trainee last; `None` when there was none.
+    #[must_use]
+    pub fn of(trainee: &Trainee) -> Option<Self> {
+        trainee.defer_date.map(|date| Self { defer_date: Some(date), defer_reason: trainee.defer_reason.clone() })
+    }
+}
+
+impl Recommendation {
+    /// The request that recommended the trainee; `None` when there was none.
+    #[must_use]
+    pub fn of(trainee: &Trainee) -> Option<Self> {
+        trainee.outcome_date.map(|date| Self { qts_standards_met_date: Some(date) })
+    }
+}

@@ -11,7 +11,7 @@ use std::hint::black_box;
 use adapter_kit::compose::Request;
 use adapter_kit::read::{NestedLists, Reader, UnknownNames};
 use adapter_kit::view::{Milliseconds, View};
-use adapter_kit::{AllInputs, ApiVersion, Inputs, Label, Served, Shape, Shapes, Versions};
+use adapter_kit::{ApiVersion, Label, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
 use criterion::{Criterion, criterion_group, criterion_main};
 use domain::specimen::example;
@@ -177,47 +177,15 @@ fn writing(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn shape<R: Record>(shape: &Shape<R>) -> Shape<R> {
-    Shape { entries: shape.entries, names: shape.names }
-}
-
-fn inputs<R: Record>(inputs: &Inputs<R>) -> Inputs<R> {
-    Inputs { entries: inputs.entries, by_name: inputs.by_name }
-}
-
-/// A version with another label, for the length of the program.
-fn relabelled(version: &ApiVersion, label: Label) -> &'static ApiVersion {
-    Box::leak(Box::new(ApiVersion {
-        label,
-        publication: version.publication,
-        shapes: Shapes {
-            trainee: shape(&version.shapes.trainee),
-            placement: shape(&version.shapes.placement),
-            placement_nested: shape(&version.shapes.placement_nested),
-            degree: shape(&version.shapes.degree),
-        },
-        inputs: AllInputs {
-            trainee: inputs(&version.inputs.trainee),
-            placement: inputs(&version.inputs.placement),
-            degree: inputs(&version.inputs.degree),
-            withdrawal: inputs(&version.inputs.withdrawal),
-            deferral: inputs(&version.inputs.deferral),
-            recommendation: inputs(&version.inputs.recommendation),
-        },
-        rules: version.rules,
-        terms: version.terms,
-        endpoints: version.endpoints,
-        nested_errors: version.nested_errors,
-        words: version.words,
-        notes: version.notes,
-    }))
-}
-
 /// So many versions side by side, the newest of them the same as ever.
 fn side_by_side(count: u16) -> &'static Versions {
     let real: Vec<&ApiVersion> = versions::all().iter().map(|served| served.version).collect();
     let years = 1_990..1_990 + count;
-    let more = real.into_iter().cycle().zip(years).map(|(version, year)| relabelled(version, Label::release(year, 0)));
+    let more = real.into_iter().cycle().zip(years).map(|(version, year)| {
+        // For the length of the program, as the real ones.
+        let relabelled = ApiVersion { label: Label::release(year, 0), ..*version };
+        &*Box::leak(Box::new(relabelled))
+    });
     let list: Vec<&'static ApiVersion> = more.collect();
     Box::leak(Box::new(Versions::new(&list)))
 }

@@ -161,23 +161,13 @@ fn agrees<R: Wire>(
 
 /// The same for the requests that brought the trainee to its state.
 fn transitions(case: Case<'_>, trainee: &Trainee) -> Result<(), Broken> {
-    if trainee.withdrawal_date.is_some() {
-        let withdrawal = Withdrawal {
-            withdrawal_date: trainee.withdrawal_date,
-            trigger: trainee.withdrawal_trigger.clone(),
-            future_interest: trainee.withdrawal_future_interest.clone(),
-            reasons: trainee.withdrawal_reasons.clone(),
-            another_reason: trainee.withdrawal_another_reason.clone(),
-            safeguarding_concern_reasons: trainee.withdrawal_safeguarding_concern_reasons.clone(),
-        };
+    if let Some(withdrawal) = Withdrawal::of(trainee) {
         asks_for(case, &read_back(case, &withdrawal)?, &withdrawal)?;
     }
-    if trainee.defer_date.is_some() {
-        let deferral = Deferral { defer_date: trainee.defer_date, defer_reason: trainee.defer_reason.clone() };
+    if let Some(deferral) = Deferral::of(trainee) {
         asks_for(case, &read_back(case, &deferral)?, &deferral)?;
     }
-    if trainee.outcome_date.is_some() {
-        let recommendation = Recommendation { qts_standards_met_date: trainee.outcome_date };
+    if let Some(recommendation) = Recommendation::of(trainee) {
         asks_for(case, &read_back(case, &recommendation)?, &recommendation)?;
     }
     Ok(())

@@ -91,23 +91,13 @@ fn bodies(case: Case<'_>, trainee: &Trainee, loosely: Option<&Random>) -> Result
     bodies.extend(placements.map(|view| reply(RecordKind::Placement, data(view))));
     let degrees = trainee.degrees.iter().map(|degree| View::degree(version, degree, lists));
     bodies.extend(degrees.map(|view| reply(RecordKind::Degree, data(view))));
-    if trainee.withdrawal_date.is_some() {
-        let withdrawal = Withdrawal {
-            withdrawal_date: trainee.withdrawal_date,
-            trigger: trainee.withdrawal_trigger.clone(),
-            future_interest: trainee.withdrawal_future_interest.clone(),
-            reasons: trainee.withdrawal_reasons.clone(),
-            another_reason: trainee.withdrawal_another_reason.clone(),
-            safeguarding_concern_reasons: trainee.withdrawal_safeguarding_concern_reasons.clone(),
-        };
+    if let Some(withdrawal) = Withdrawal::of(trainee) {
         bodies.push(request(RecordKind::Withdrawal, data(case.request(&withdrawal)?)));
     }
-    if trainee.defer_date.is_some() {
-        let deferral = Deferral { defer_date: trainee.defer_date, defer_reason: trainee.defer_reason.clone() };
+    if let Some(deferral) = Deferral::of(trainee) {
         bodies.push(request(RecordKind::Deferral, data(case.request(&deferral)?)));
     }
-    if trainee.outcome_date.is_some() {
-        let recommendation = Recommendation { qts_standards_met_date: trainee.outcome_date };
+    if let Some(recommendation) = Recommendation::of(trainee) {
         bodies.push(request(RecordKind::Recommendation, data(case.request(&recommendation)?)));
     }
     Ok(bodies)

@@ -5,6 +5,7 @@ use domain::{Degree, Lists, Placement, Trainee, Value as Held};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::schemas;
 use crate::compose::{Data, Request};
 use crate::endpoint::Endpoint;
 use crate::version::{ApiVersion, Wire};
@@ -13,25 +14,36 @@ use crate::view::View;
 /// The body of a request to an endpoint that reads one.
 #[must_use]
 pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
-    match endpoint {
-        Endpoint::CreateTrainee => body(version, &example::trainee()),
-        Endpoint::UpdateTrainee => body(
-            version,
-            &Trainee {
+    described(version, endpoint).map(|(_, example)| example)
+}
+
+/// The schema of what an endpoint reads, by its name, and an example of the whole body.
+pub(super) fn described(version: &ApiVersion, endpoint: Endpoint) -> Option<(&'static str, Value)> {
+    let (schema, example) = match endpoint {
+        Endpoint::CreateTrainee => (schemas::NEW_TRAINEE, body(version, &example::trainee())),
+        Endpoint::UpdateTrainee => {
+            let changed = Trainee {
                 email: Some("t.example@example.com".to_owned()),
                 course_year: Some("2".to_owned()),
                 ..Trainee::default()
-            },
-        ),
-        Endpoint::CreatePlacement => body(version, &example::placement()),
-        Endpoint::UpdatePlacement => {
-            body(version, &Placement { name: Some("Elmfield Academy".to_owned()), ..Placement::default() })
+            };
+            (schemas::TRAINEE_CHANGES, body(version, &changed))
         }
-        Endpoint::CreateDegree => body(version, &example::another_degree()),
-        Endpoint::UpdateDegree => body(version, &Degree { grade: Some("01".to_owned()), ..Degree::default() }),
-        Endpoint::Defer => body(version, &example::deferral()),
-        Endpoint::Withdraw => body(version, &example::withdrawal()),
-        Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => body(version, &example::recommendation()),
+        Endpoint::CreatePlacement => (schemas::NEW_PLACEMENT, body(version, &example::placement())),
+        Endpoint::UpdatePlacement => {
+            let changed = Placement { name: Some("Elmfield Academy".to_owned()), ..Placement::default() };
+            (schemas::PLACEMENT_CHANGES, body(version, &changed))
+        }
+        Endpoint::CreateDegree => (schemas::NEW_DEGREE, body(version, &example::another_degree())),
+        Endpoint::UpdateDegree => {
+            let changed = Degree { grade: Some("01".to_owned()), ..Degree::default() };
+            (schemas::DEGREE_CHANGES, body(version, &changed))
+        }
+        Endpoint::Defer => (schemas::DEFERRAL, body(version, &example::deferral())),
+        Endpoint::Withdraw => (schemas::WITHDRAWAL, body(version, &example::withdrawal())),
+        Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => {
+            (schemas::RECOMMENDATION, body(version, &example::recommendation()))
+        }
         Endpoint::Info
         | Endpoint::ListTrainees
         | Endpoint::ShowTrainee
@@ -41,8 +53,9 @@ pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
         | Endpoint::ListDegrees
         | Endpoint::ShowDegree
         | Endpoint::DeleteDegree
-        | Endpoint::ReferenceData => None,
-    }
+        | Endpoint::ReferenceData => return None,
+    };
+    Some((schema, example?))
 }
 
 /// A record as a request, without what only follows from the rest of it.

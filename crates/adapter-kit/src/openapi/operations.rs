@@ -57,30 +57,8 @@ fn operation(version: &ApiVersion, lists: &Lists, endpoint: Endpoint, name: Stri
 }
 
 fn body(version: &ApiVersion, endpoint: Endpoint) -> Option<RequestBody> {
-    let schema = match endpoint {
-        Endpoint::CreateTrainee => schemas::NEW_TRAINEE,
-        Endpoint::UpdateTrainee => schemas::TRAINEE_CHANGES,
-        Endpoint::CreatePlacement => schemas::NEW_PLACEMENT,
-        Endpoint::UpdatePlacement => schemas::PLACEMENT_CHANGES,
-        Endpoint::CreateDegree => schemas::NEW_DEGREE,
-        Endpoint::UpdateDegree => schemas::DEGREE_CHANGES,
-        Endpoint::Defer => schemas::DEFERRAL,
-        Endpoint::Withdraw => schemas::WITHDRAWAL,
-        Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => schemas::RECOMMENDATION,
-        Endpoint::Info
-        | Endpoint::ListTrainees
-        | Endpoint::ShowTrainee
-        | Endpoint::ListPlacements
-        | Endpoint::ShowPlacement
-        | Endpoint::DeletePlacement
-        | Endpoint::ListDegrees
-        | Endpoint::ShowDegree
-        | Endpoint::DeleteDegree
-        | Endpoint::ReferenceData => return None,
-    };
-    let content = ContentBuilder::new()
-        .schema(Some(schemas::in_data(schemas::named(schema))))
-        .example(examples::request(version, endpoint))
-        .build();
+    let (schema, example) = examples::described(version, endpoint)?;
+    let content =
+        ContentBuilder::new().schema(Some(schemas::in_data(schemas::named(schema)))).example(Some(example)).build();
     Some(RequestBodyBuilder::new().required(Some(Required::True)).content("application/json", content).build())
 }

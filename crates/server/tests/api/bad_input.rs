@@ -9,7 +9,7 @@ use domain::{Deferral, Degree, List, Placement, Recommendation, TraineeField as 
 use serde_json::{Map, Value, json};
 use server::versions::SERVED;
 
-use crate::api::support::versions::recommendation;
+use crate::api::support::versions::{methods, recommendation};
 use crate::api::support::{Api, Body, Response, Shown, every_version};
 
 /// Values that hardly any field can hold.
@@ -194,15 +194,6 @@ fn filled_with(endpoint: Endpoint, shown: &Value, place: &str, rubbish: &str) ->
     identifiers.into_iter().fold(endpoint.path().to_owned(), |path, (name, value)| {
         path.replace(name, if name == place { rubbish } else { value.as_str().unwrap() })
     })
-}
-
-fn methods(endpoint: Endpoint) -> &'static [&'static str] {
-    match endpoint.method() {
-        Method::Get => &["GET"],
-        Method::Post => &["POST"],
-        Method::PutOrPatch => &["PUT", "PATCH"],
-        Method::Delete => &["DELETE"],
-    }
 }
 
 #[test]

@@ -2,10 +2,11 @@
 //!
 //! Every reply that any test of this suite receives is held against it besides ([`super::support::contract`]).
 
+use crate::api::support::versions::methods;
 use std::collections::BTreeSet;
 
+use adapter_kit::Endpoint;
 use adapter_kit::openapi::examples;
-use adapter_kit::{Endpoint, Method};
 use domain::specimen::example::AFTERWARDS;
 use serde_json::{Value, json};
 use server::versions;
@@ -43,15 +44,6 @@ fn known(api: &Api<'_>) -> Known {
         trainee_id: id("/data/trainee_id"),
         placement_id: id("/data/placements/0/placement_id"),
         degree_id: id("/data/degrees/0/degree_id"),
-    }
-}
-
-fn methods(endpoint: Endpoint) -> &'static [&'static str] {
-    match endpoint.method() {
-        Method::Get => &["GET"],
-        Method::Post => &["POST"],
-        Method::PutOrPatch => &["PUT", "PATCH"],
-        Method::Delete => &["DELETE"],
     }
 }
 

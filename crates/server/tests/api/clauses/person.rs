@@ -3,31 +3,13 @@
 use domain::TraineeField as F;
 use serde_json::{Value, json};
 
+use super::super::support::REQUIRED;
 use super::{Accepted, Case, Named, try_all};
 
 #[test]
 fn every_required_field_is_missed() {
-    let fields = [
-        F::first_names,
-        F::last_name,
-        F::date_of_birth,
-        F::sex,
-        F::email,
-        F::agency_id,
-        F::training_route,
-        F::itt_start_date,
-        F::itt_end_date,
-        F::course_subject_1,
-        F::course_age_range,
-        F::course_year,
-        F::itt_aim,
-        F::fund_code,
-        F::funding_method,
-        F::study_mode,
-        F::itt_qualification_aim,
-    ];
-    let missing = fields.iter().map(|field| Case("missing", vec![(*field, Value::Null)], Named(*field)));
-    let blank = fields.iter().map(|field| Case("blank", vec![(*field, json!(" "))], Named(*field)));
+    let missing = REQUIRED.iter().map(|field| Case("missing", vec![(*field, Value::Null)], Named(*field)));
+    let blank = REQUIRED.iter().map(|field| Case("blank", vec![(*field, json!(" "))], Named(*field)));
     try_all(&missing.chain(blank).collect::<Vec<_>>());
 }
 

@@ -4,7 +4,7 @@ use domain::{Degree, DegreeField as D, Placement, PlacementField as P, TraineeFi
 use serde_json::{Value, json};
 
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
-use crate::api::support::{Body, every_version, record};
+use crate::api::support::{Body, REQUIRED, every_version, record};
 
 #[test]
 fn the_heartbeat_says_ok_and_nothing_else() {
@@ -228,29 +228,10 @@ fn organisations_are_linked_or_not_applicable() {
 fn a_body_without_any_field_of_a_trainee_lacks_everything_that_is_required() {
     every_version(|api| {
         let name = |field| api.version.inputs.trainee.name_of(field).unwrap();
-        let required = [
-            F::first_names,
-            F::last_name,
-            F::date_of_birth,
-            F::sex,
-            F::email,
-            F::agency_id,
-            F::training_route,
-            F::itt_start_date,
-            F::itt_end_date,
-            F::course_subject_1,
-            F::course_age_range,
-            F::course_year,
-            F::study_mode,
-            F::itt_aim,
-            F::itt_qualification_aim,
-            F::fund_code,
-            F::funding_method,
-        ];
         for body in
             [Body::new(api.version).with_key("colour", "red"), Body::new(api.version).with_key("trn", "1234567")]
         {
-            api.send("POST", "/trainees", body).problems(&required.map(name));
+            api.send("POST", "/trainees", body).problems(&REQUIRED.map(name));
         }
     });
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use domain::{Placement, PlacementField as P, TraineeField as F};
 use serde_json::{Value, json};
 
-use crate::api::support::{Body, every_version, record};
+use crate::api::support::{Body, REQUIRED, every_version, record};
 
 const METHODS: [&str; 2] = ["PUT", "PATCH"];
 
@@ -115,28 +115,9 @@ fn some_fields_fall_back_to_a_value_when_they_are_cleared() {
 
 #[test]
 fn null_and_blank_text_are_refused_in_a_required_field() {
-    let required = [
-        F::first_names,
-        F::last_name,
-        F::date_of_birth,
-        F::sex,
-        F::email,
-        F::agency_id,
-        F::training_route,
-        F::itt_start_date,
-        F::itt_end_date,
-        F::course_subject_1,
-        F::course_age_range,
-        F::course_year,
-        F::study_mode,
-        F::itt_aim,
-        F::itt_qualification_aim,
-        F::fund_code,
-        F::funding_method,
-    ];
     every_version(|api| {
         let created = api.create(api.example());
-        for field in required {
+        for field in REQUIRED {
             for (method, blank) in [("PUT", Value::Null), ("PATCH", json!("  "))] {
                 let reply = api.send(method, &created.path(), Body::new(api.version).with(field, blank));
                 let messages = reply.problems(&[api.version.inputs.trainee.name_of(field).unwrap()]);

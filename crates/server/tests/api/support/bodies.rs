@@ -4,6 +4,27 @@ use adapter_kit::{ApiVersion, Wire};
 use domain::{TraineeField, Withdrawal, WithdrawalField};
 use serde_json::{Map, Value, json};
 
+/// The fields without which the example is not accepted; two of them are required by its aim and its route.
+pub(crate) const REQUIRED: [TraineeField; 17] = [
+    TraineeField::first_names,
+    TraineeField::last_name,
+    TraineeField::date_of_birth,
+    TraineeField::sex,
+    TraineeField::email,
+    TraineeField::agency_id,
+    TraineeField::training_route,
+    TraineeField::itt_start_date,
+    TraineeField::itt_end_date,
+    TraineeField::course_subject_1,
+    TraineeField::course_age_range,
+    TraineeField::course_year,
+    TraineeField::study_mode,
+    TraineeField::itt_aim,
+    TraineeField::itt_qualification_aim,
+    TraineeField::fund_code,
+    TraineeField::funding_method,
+];
+
 /// The body of a request, in the names of a version.
 #[derive(Clone)]
 pub(crate) struct Body {
