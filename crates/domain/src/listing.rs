@@ -7,6 +7,11 @@ use chrono::NaiveDate;
 use crate::lifecycle::State;
 use crate::value::Moment;
 
+/// Records on a page when the client does not say (contract, section 4.2).
+pub const DEFAULT_PER_PAGE: i64 = 50;
+/// The most records on a page.
+pub const MAX_PER_PAGE: i64 = 500;
+
 /// The first academic cycle that a list can show.
 pub const FIRST_CYCLE: i32 = 2009;
 /// How many calendar years ahead the last academic cycle of a list begins.

@@ -86,6 +86,7 @@ impl Report {
             }
         };
         let mut unmentioned: Vec<_> = self.outcomes.iter().flat_map(added).collect();
+        unmentioned.sort();
         unmentioned.dedup();
         unmentioned
     }

@@ -4,13 +4,8 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SubsecRound as _, Utc};
 use domain::academic_year;
-use domain::listing::{Listing, Order, Status, known_cycles};
+use domain::listing::{DEFAULT_PER_PAGE, Listing, MAX_PER_PAGE, Order, Status, known_cycles};
 use serde::Serialize;
-
-/// Records on a page when the client does not say.
-const DEFAULT_PER_PAGE: i64 = 50;
-/// The most records on a page.
-pub const MAX_PER_PAGE: i64 = 500;
 
 /// The filters that are wrong: `{message, errors: {parameter: [text]}}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

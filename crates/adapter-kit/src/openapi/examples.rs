@@ -1,5 +1,6 @@
 //! The example of each request and reply, written by the same code that reads and writes real ones.
 
+use domain::listing::DEFAULT_PER_PAGE;
 use domain::specimen::example;
 use domain::{Degree, Lists, Placement, Trainee, Value as Held};
 use serde::Serialize;
@@ -79,7 +80,7 @@ pub(super) fn trainee(version: &ApiVersion, lists: &Lists) -> Option<Value> {
 /// A page of a list of trainees.
 pub(super) fn page(version: &ApiVersion, lists: &Lists) -> Option<Value> {
     let trainee = serde_json::to_value(View::in_list(version, &example::trainee(), lists)).ok()?;
-    let page = json!({ "current_page": 1, "total_pages": 1, "total_count": 1, "per_page": 50 });
+    let page = json!({ "current_page": 1, "total_pages": 1, "total_count": 1, "per_page": DEFAULT_PER_PAGE });
     Some(json!({ "data": [trainee], "meta": page }))
 }
 

@@ -1,7 +1,7 @@
 //! What a request can carry beside its body: identifiers in the path, filters in the query, and
 //! headers.
 
-use domain::listing::Status;
+use domain::listing::{DEFAULT_PER_PAGE, MAX_PER_PAGE, Status};
 use serde_json::{Value, json};
 use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
@@ -94,7 +94,7 @@ fn filters() -> [Parameter; 7] {
             text().pattern(Some(r"^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|0|1|\s*)$")),
         ),
         query("page", "The page, from 1.", number()),
-        query("per_page", "Records on a page; 50 without, 500 at most.", number()),
+        query("per_page", &format!("Records on a page; {DEFAULT_PER_PAGE} without, {MAX_PER_PAGE} at most."), number()),
         query(
             "sort_order",
             "By the time of the last change: `desc`, the newest first, or `asc`.",

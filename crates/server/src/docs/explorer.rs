@@ -49,9 +49,6 @@ fn answer(request: &HttpRequest, config: &Arc<Config<'static>>) -> HttpResponse 
             .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
             .body(file.bytes.into_owned()),
         Ok(None) => Failure::NotFound(Missing::Path).reply_to_anyone().into(),
-        Err(error) => {
-            log::error!("the explorer cannot be shown: {error}");
-            HttpResponse::InternalServerError().finish()
-        }
+        Err(error) => Failure::UnwritablePage(askama::Error::Custom(error.to_string().into())).reply_to_anyone().into(),
     }
 }

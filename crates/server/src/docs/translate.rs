@@ -16,9 +16,9 @@ use serde_json::Value;
 use crate::call::receive_json;
 use crate::failure::Failure;
 use crate::mount::closed;
-use crate::query::MAX_PER_PAGE;
 use crate::register::Register;
 use crate::reply::Reply;
+use domain::listing::MAX_PER_PAGE;
 
 /// The largest body, in bytes.
 const MAX_BODY_BYTES: usize = 262_144;

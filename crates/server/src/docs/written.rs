@@ -1,5 +1,7 @@
 //! `GET /docs/versions/<name>`: what is written about a version, as a page. The text is that of the generated documents.
 
+use std::sync::{Arc, OnceLock};
+
 use actix_web::http::StatusCode;
 use actix_web::web::Path;
 use actix_web::{HttpResponse, Resource};
@@ -7,7 +9,7 @@ use askama::Template;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::page::{Keep, Place, html, page};
-use crate::documents;
+use crate::documents::{self, Document};
 use crate::failure::{Failure, Missing};
 use crate::mount::read_only;
 use crate::register::Register;
@@ -24,14 +26,18 @@ struct Written {
 /// The resource.
 pub(super) fn resource(register: &Register) -> Resource {
     let register = register.clone();
-    read_only("/versions/{name}", move |name: Path<String>| std::future::ready(answer(&register, &name)))
+    // Written when the first of them is asked for.
+    let written = Arc::new(OnceLock::new());
+    read_only("/versions/{name}", move |name: Path<String>| {
+        let written = written.get_or_init(|| documents::about_versions(register.versions, register.lists));
+        std::future::ready(answer(written, &name))
+    })
 }
 
-fn answer(register: &Register, name: &str) -> HttpResponse {
+fn answer(written: &[Document], name: &str) -> HttpResponse {
     // The texts refer to one another as files.
     let file = documents::file_about(name.strip_suffix(".md").unwrap_or(name));
-    let written = documents::about_versions(register.versions, register.lists);
-    match written.into_iter().find(|document| document.file == file) {
+    match written.iter().find(|document| document.file == file) {
         Some(document) => shown(&document.text),
         None => Failure::NotFound(Missing::Path).reply_to_anyone().into(),
     }

@@ -4,12 +4,13 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::WARNING;
 use adapter_kit::view::View;
 use domain::Trainee;
+use domain::listing::MAX_PER_PAGE;
 use serde::Serialize;
 use storage::session::ProviderSession;
 
 use crate::call::Call;
 use crate::failure::{Failure, Missing};
-use crate::query::{self, MAX_PER_PAGE};
+use crate::query;
 use crate::reply::Reply;
 
 /// A page: `{data: [...], meta: {...}}`.

@@ -192,3 +192,19 @@ fn what_the_schema_of_a_request_forbids_is_refused() {
     });
     assert!(refused > 1_000, "{refused}");
 }
+
+/// The filters that are described are those that are read: each refuses by its name what its schema forbids.
+#[test]
+fn every_filter_that_is_described_is_read() {
+    every_version(|api| {
+        let filters = in_document(documented(api), "/paths/~1trainees/get/parameters").as_array().unwrap();
+        let names: Vec<&str> = filters.iter().map(|filter| filter["name"].as_str().unwrap()).collect();
+        // A page number that is none falls back.
+        let (falling_back, refused): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.contains("page"));
+        assert_eq!((falling_back.len(), refused.len()), (2, 5));
+        let query: Vec<String> = names.iter().map(|name| format!("{name}=rubbish")).collect();
+        let reply = api.get(&format!("/trainees?{}", query.join("&"))).is(422);
+        let told: BTreeSet<&str> = reply.body["errors"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(told, refused.into_iter().collect());
+    });
+}
