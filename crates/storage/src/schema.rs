@@ -165,6 +165,31 @@ diesel::table! {
     }
 }
 
+diesel::table! {
+    changes (id) {
+        id -> BigInt,
+        trainee_key -> BigInt,
+        changed_at -> Timestamp,
+        token_id -> Nullable<BigInt>,
+        request_id -> Nullable<Text>,
+        version -> Nullable<Text>,
+        operation -> Text,
+        fields -> Text,
+    }
+}
+
+diesel::table! {
+    replies (provider_id, idempotency_key) {
+        provider_id -> BigInt,
+        idempotency_key -> Text,
+        request_digest -> Text,
+        status -> Integer,
+        headers -> Text,
+        body -> Text,
+        created_at -> Timestamp,
+    }
+}
+
 diesel::joinable!(placements -> schools (school_id));
 diesel::joinable!(tokens -> providers (provider_id));
 diesel::allow_tables_to_appear_in_same_query!(placements, schools);

@@ -1,0 +1,2 @@
+DROP TABLE replies;
+DROP TABLE changes;
