@@ -15,6 +15,7 @@ pub mod demo;
 pub mod docs;
 pub mod documents;
 pub mod failure;
+pub mod idempotency;
 pub mod import;
 pub mod lifecycle;
 pub mod mount;
