@@ -27,6 +27,7 @@ pub mod register;
 pub mod reply;
 pub mod seed;
 pub mod serve;
+pub mod upkeep;
 pub mod version_list;
 pub mod versions;
 pub mod visitors;
