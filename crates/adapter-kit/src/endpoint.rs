@@ -67,6 +67,20 @@ macro_rules! endpoints {
         }
     };
 }
+impl Endpoint {
+    /// Whether a reply that reads carries an entity tag.
+    #[must_use]
+    pub fn has_entity_tag(self) -> bool {
+        [Self::ShowTrainee, Self::ShowPlacement, Self::ShowDegree, Self::ReferenceData].contains(&self)
+    }
+
+    /// Whether a request can say for which state of a record it is meant: whatever changes a record that is there.
+    #[must_use]
+    pub fn takes_if_match(self) -> bool {
+        self.method() != Method::Get && self != Self::CreateTrainee
+    }
+}
+
 impl Serialize for Endpoint {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)

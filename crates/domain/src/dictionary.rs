@@ -13,7 +13,7 @@ use crate::field_set::FieldSet;
 use crate::lists::{List, Lists};
 use crate::problem::{Field, ProblemKind};
 use crate::rules::Terms;
-use crate::value::{Input, Kind, Value};
+use crate::value::{Input, Kind, Typed, Value};
 
 /// What a request asks of one field.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -148,6 +148,9 @@ pub trait Record: Clone + Default + PartialEq + fmt::Debug + Send + Sync + 'stat
     /// The field's value as it is held; null where nothing is held, or where the value is computed.
     fn held(&self, field: Self::Field) -> Value<'_>;
 
+    /// Holds a value that [`Record::held`] gave; false when the field holds no such value.
+    fn hold(&mut self, field: Self::Field, value: Value<'_>) -> bool;
+
     /// The record with the changes merged into it; `stored` is `None` when it is new. A value equal
     /// to the one that the stored record shows counts as not sent; one that the field cannot hold
     /// is reported and left out.
@@ -200,6 +203,20 @@ pub fn misfit(info: &FieldInfo, value: &Value<'_>, lists: &Lists, terms: &Terms)
         },
         None => ProblemKind::Blank,
     })
+}
+
+/// Puts a value into a field of its type; false, and nothing else, when it is of another type.
+pub(crate) fn hold<T: Typed>(field: &mut Option<T>, value: Value<'_>) -> bool {
+    if value == Value::Null {
+        *field = None;
+        return true;
+    }
+    let value = T::of_view(value);
+    let fits = value.is_some();
+    if fits {
+        *field = value;
+    }
+    fits
 }
 
 /// Declares a record of the dictionary.
@@ -300,6 +317,15 @@ macro_rules! record {
                     $( $fields::$s => self.$s.as_ref().map_or(Value::Null, Typed::view), )*
                     $( $fields::$d => Value::Null, )*
                     $( $fields::$n => $n_show(self), )*
+                }
+            }
+
+            fn hold(&mut self, field: $fields, value: $crate::value::Value<'_>) -> bool {
+                match field {
+                    $( $fields::$i => $crate::dictionary::hold(&mut self.$i, value), )*
+                    $( $fields::$s => $crate::dictionary::hold(&mut self.$s, value), )*
+                    $( $fields::$d => false, )*
+                    $( $fields::$n => false, )*
                 }
             }
 

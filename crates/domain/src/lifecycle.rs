@@ -97,6 +97,10 @@ impl Typed for State {
     fn view(&self) -> Value<'_> {
         Value::text(self.name())
     }
+
+    fn of_view(value: Value<'_>) -> Option<Self> {
+        value.as_text()?.parse().ok()
+    }
 }
 
 /// Something that is done to a record.

@@ -126,6 +126,9 @@ pub trait Typed: Sized + Clone + PartialEq {
     /// The value as it is shown.
     fn view(&self) -> Value<'_>;
 
+    /// The value of which this is the view, or `None` when it is no view of such a value.
+    fn of_view(value: Value<'_>) -> Option<Self>;
+
     /// The value that a client meant, or `None` when the input does not fit the kind.
     fn read(_: Input<'_>) -> Option<Self> {
         None
@@ -143,6 +146,10 @@ impl Typed for Text {
 
     fn view(&self) -> Value<'_> {
         Value::text(self)
+    }
+
+    fn of_view(value: Value<'_>) -> Option<Self> {
+        if let Value::Text(text) = value { Some(text.into_owned()) } else { None }
     }
 
     fn read(input: Input<'_>) -> Option<Self> {
@@ -171,6 +178,10 @@ impl Typed for Integer {
     fn view(&self) -> Value<'_> {
         Value::Integer(*self)
     }
+
+    fn of_view(value: Value<'_>) -> Option<Self> {
+        if let Value::Integer(number) = value { Some(number) } else { None }
+    }
 }
 
 impl Typed for Flag {
@@ -180,6 +191,10 @@ impl Typed for Flag {
     fn view(&self) -> Value<'_> {
         Value::Flag(*self)
     }
+
+    fn of_view(value: Value<'_>) -> Option<Self> {
+        if let Value::Flag(flag) = value { Some(flag) } else { None }
+    }
 }
 
 impl Typed for Date {
@@ -187,6 +202,10 @@ impl Typed for Date {
 
     fn view(&self) -> Value<'_> {
         Value::Date(*self)
+    }
+
+    fn of_view(value: Value<'_>) -> Option<Self> {
+        if let Value::Date(day) = value { Some(day) } else { None }
     }
 
     fn read(input: Input<'_>) -> Option<Self> {
@@ -200,6 +219,10 @@ impl Typed for Moment {
     fn view(&self) -> Value<'_> {
         Value::Moment(*self)
     }
+
+    fn of_view(value: Value<'_>) -> Option<Self> {
+        if let Value::Moment(moment) = value { Some(moment) } else { None }
+    }
 }
 
 impl Typed for Year {
@@ -207,6 +230,10 @@ impl Typed for Year {
 
     fn view(&self) -> Value<'_> {
         Value::Integer(self.0)
+    }
+
+    fn of_view(value: Value<'_>) -> Option<Self> {
+        if let Value::Integer(year) = value { Some(Self(year)) } else { None }
     }
 
     fn read(input: Input<'_>) -> Option<Self> {
@@ -229,6 +256,10 @@ impl Typed for Texts {
         Value::Texts(self)
     }
 
+    fn of_view(value: Value<'_>) -> Option<Self> {
+        if let Value::Texts(texts) = value { Some(texts.to_vec()) } else { None }
+    }
+
     fn read(input: Input<'_>) -> Option<Self> {
         if let Input::Texts(texts) = input { Some(texts) } else { None }
     }
@@ -240,6 +271,10 @@ impl Typed for Document {
     fn view(&self) -> Value<'_> {
         Value::Document(&self.0)
     }
+
+    fn of_view(value: Value<'_>) -> Option<Self> {
+        if let Value::Document(text) = value { Some(Self(text.to_owned())) } else { None }
+    }
 }
 
 impl Typed for Uuid {
@@ -247,6 +282,10 @@ impl Typed for Uuid {
 
     fn view(&self) -> Value<'_> {
         Value::Uuid(*self)
+    }
+
+    fn of_view(value: Value<'_>) -> Option<Self> {
+        if let Value::Uuid(uuid) = value { Some(uuid) } else { None }
     }
 }
 

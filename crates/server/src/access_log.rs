@@ -3,11 +3,11 @@
 
 use std::time::Instant;
 
-use actix_web::Error;
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage as _, HttpRequest};
 use storage::identifiers::Identifiers;
 
 /// Names the request in logs and in the reply.
@@ -25,7 +25,8 @@ pub async fn log(
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let started = Instant::now();
-    let id = request_id(&request);
+    let id = chosen_id(&request);
+    request.extensions_mut().insert(RequestId(id.clone()));
     let method = request.method().clone();
     let mut response = next.call(request).await?;
     let pattern = response.request().match_pattern();
@@ -42,8 +43,17 @@ pub async fn log(
     Ok(response)
 }
 
+/// The identifier of a request on its way through the server.
+struct RequestId(String);
+
+/// By what the request is known in the log and in the history of records; nothing outside the server.
+#[must_use]
+pub fn request_id(request: &HttpRequest) -> Option<String> {
+    request.extensions().get::<RequestId>().map(|RequestId(id)| id.clone())
+}
+
 /// The client's identifier when it is well formed, else a new one.
-fn request_id(request: &ServiceRequest) -> String {
+fn chosen_id(request: &ServiceRequest) -> String {
     let sent = request.headers().get(REQUEST_ID).and_then(|header| header.to_str().ok()).unwrap_or_default();
     let well_formed = (1..=MAX_REQUEST_ID).contains(&sent.len())
         && sent.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));

@@ -1,17 +1,22 @@
 //! A request, taken apart: everything that an operation needs, owned, so that it can leave the event loop.
+//!
+//! A call can be carried out more than once: the store runs a job again that collided with another one.
 
 use actix_web::HttpRequest;
-use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, IF_NONE_MATCH};
+use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use actix_web::web::{Bytes, BytesMut, Payload};
 use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames};
-use adapter_kit::{ApiVersion, Served};
+use adapter_kit::{ApiVersion, Endpoint, Method, Served};
 use domain::{Lists, Sent};
 use futures_util::StreamExt as _;
+use storage::history::Cause;
 use storage::identifiers::Identifiers;
 use storage::tokens::{Environment, TokenDigest};
 
-use crate::failure::Failure;
-use crate::reply::is_among;
+use crate::access_log;
+use crate::failure::{Failure, Unusable};
+use crate::idempotency::{Key, MalformedKey};
+use crate::reply::{Reply, entity_tag, is_among};
 
 /// The largest body, in bytes.
 pub const MAX_BODY_BYTES: usize = 1_048_576;
@@ -30,13 +35,18 @@ pub struct Call {
     pub lists: &'static Lists,
     /// Who asks.
     pub token: TokenDigest,
+    operation: String,
+    label: String,
+    request_id: Option<String>,
     trainee_id: String,
     placement_id: String,
     degree_id: String,
     query: String,
+    if_match: Option<String>,
     if_none_match: Option<String>,
+    idempotency_key: Result<Option<Key>, MalformedKey>,
     validate_only: bool,
-    body: Result<Bytes, Failure>,
+    body: Result<Bytes, Unusable>,
     unknown: UnknownNames,
 }
 
@@ -51,23 +61,34 @@ impl Call {
         request: &HttpRequest,
         payload: Payload,
         served: &'static Served,
+        endpoint: Endpoint,
         lists: &'static Lists,
         environment: Environment,
     ) -> Result<Self, Failure> {
         let token = token(request.headers(), environment)?;
         let strict = prefers(request.headers(), "handling=strict");
+        let body = receive_json(request.headers(), payload, MAX_BODY_BYTES).await;
+        let idempotency_key = match endpoint.method() {
+            Method::Post => Key::of(request, body.as_ref().map_or(&[], |body| body)),
+            Method::Get | Method::PutOrPatch | Method::Delete => Ok(None),
+        };
         let segment = |name| request.match_info().get(name).unwrap_or_default().to_owned();
         Ok(Self {
             served,
             lists,
             token,
+            operation: endpoint.to_string(),
+            label: served.version.label.to_string(),
+            request_id: access_log::request_id(request),
             trainee_id: segment("trainee_id"),
             placement_id: segment("placement_id"),
             degree_id: segment("degree_id"),
             query: request.query_string().to_owned(),
-            if_none_match: request.headers().get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok()).map(str::to_owned),
+            if_match: tags(request.headers(), IF_MATCH),
+            if_none_match: tags(request.headers(), IF_NONE_MATCH),
+            idempotency_key,
             validate_only: prefers(request.headers(), VALIDATE_ONLY),
-            body: receive_json(request.headers(), payload, MAX_BODY_BYTES).await,
+            body,
             unknown: if strict { UnknownNames::Refuse } else { UnknownNames::Tell },
         })
     }
@@ -117,10 +138,51 @@ impl Call {
         Ok(Identifiers::draw(if self.validate_only { 0 } else { count })?)
     }
 
-    /// Whether the client has the representation with this entity tag already.
+    /// Through what the records are reached, for their history.
     #[must_use]
-    pub fn has(&self, entity_tag: &str) -> bool {
-        is_among(self.if_none_match.as_deref().unwrap_or_default(), entity_tag)
+    pub fn cause(&self) -> Cause<'_> {
+        Cause { operation: &self.operation, version: Some(&self.label), request_id: self.request_id.as_deref() }
+    }
+
+    /// The key under which the reply is kept, if the client sent one.
+    ///
+    /// # Errors
+    ///
+    /// When what was sent is no key.
+    pub fn idempotency_key(&self) -> Result<Option<&Key>, MalformedKey> {
+        self.idempotency_key.as_ref().map(Option::as_ref).map_err(|malformed| *malformed)
+    }
+
+    /// The same reply with the entity tag of the record that it shows; a record that is only tried out has none.
+    #[must_use]
+    pub fn tagged(&self, reply: Reply) -> Reply {
+        if self.validate_only {
+            return reply;
+        }
+        let tag = entity_tag(&reply.body);
+        reply.with(ETAG.as_str(), tag)
+    }
+
+    /// The reply to a request that reads, with its entity tag; without its body when the client has it already.
+    #[must_use]
+    pub fn unless_held(&self, reply: Reply) -> Reply {
+        let tag = entity_tag(&reply.body);
+        let is_held = self.if_none_match.as_deref().is_some_and(|tags| is_among(tags, &tag));
+        if is_held { Reply::not_modified() } else { reply }.with(ETAG.as_str(), tag)
+    }
+
+    /// Goes on only if the record is still what the client takes it for, if it says what that is. `present` shows the
+    /// record as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::PreconditionFailed`], or that of `present`.
+    pub fn require_match(&self, present: impl FnOnce() -> Result<Reply, Failure>) -> Result<(), Failure> {
+        let Some(tags) = self.if_match.as_deref() else { return Ok(()) };
+        // A weak tag does not promise that the record is the same to the byte (RFC 9110, section 13.1.1).
+        let tag = entity_tag(&present()?.body);
+        let is_met = tags.split(',').map(str::trim).any(|known| known == "*" || known == tag);
+        if is_met { Ok(()) } else { Err(Failure::PreconditionFailed) }
     }
 
     /// Reads the body of a request that makes or moves a record, nested lists included.
@@ -128,7 +190,7 @@ impl Call {
     /// # Errors
     ///
     /// Why the body cannot be used at all. What is wrong with its content is in the result.
-    pub fn read<R: Nest>(&mut self) -> Result<Sent<R>, Failure> {
+    pub fn read<R: Nest>(&self) -> Result<Sent<R>, Failure> {
         self.read_with(NestedLists::Read)
     }
 
@@ -137,13 +199,13 @@ impl Call {
     /// # Errors
     ///
     /// As [`Call::read`].
-    pub fn read_changes<R: Nest>(&mut self) -> Result<Sent<R>, Failure> {
+    pub fn read_changes<R: Nest>(&self) -> Result<Sent<R>, Failure> {
         self.read_with(NestedLists::PassOver)
     }
 
-    fn read_with<R: Nest>(&mut self, nested: NestedLists) -> Result<Sent<R>, Failure> {
-        let body = std::mem::replace(&mut self.body, Ok(Bytes::new()))?;
-        Reader { served: self.served, unknown: self.unknown, nested }.read(&body).map_err(Failure::Malformed)
+    fn read_with<R: Nest>(&self, nested: NestedLists) -> Result<Sent<R>, Failure> {
+        let body = self.body.as_ref().map_err(|unusable| *unusable)?;
+        Reader { served: self.served, unknown: self.unknown, nested }.read(body).map_err(Failure::Malformed)
     }
 }
 
@@ -162,6 +224,12 @@ fn token(headers: &HeaderMap, environment: Environment) -> Result<TokenDigest, F
     Ok(TokenDigest::of(token))
 }
 
+/// The entity tags of a header.
+fn tags(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    let lines: Vec<&str> = headers.get_all(name).filter_map(|line| line.to_str().ok()).collect();
+    (!lines.is_empty()).then(|| lines.join(","))
+}
+
 /// Whether the client asks for a way of handling (RFC 7240).
 fn prefers(headers: &HeaderMap, preference: &str) -> bool {
     headers
@@ -177,9 +245,9 @@ fn prefers(headers: &HeaderMap, preference: &str) -> bool {
 /// # Errors
 ///
 /// Why the body cannot be used.
-pub async fn receive_json(headers: &HeaderMap, payload: Payload, max: usize) -> Result<Bytes, Failure> {
+pub async fn receive_json(headers: &HeaderMap, payload: Payload, max: usize) -> Result<Bytes, Unusable> {
     let body = receive(payload, max).await?;
-    if is_json(headers) { Ok(body) } else { Err(Failure::UnsupportedMediaType) }
+    if is_json(headers) { Ok(body) } else { Err(Unusable::NotJson) }
 }
 
 /// Receives a body of so many bytes at most, whatever it is.
@@ -187,11 +255,11 @@ pub async fn receive_json(headers: &HeaderMap, payload: Payload, max: usize) -> 
 /// # Errors
 ///
 /// When it is larger, or does not arrive whole.
-pub async fn receive(mut payload: Payload, max: usize) -> Result<Bytes, Failure> {
+pub async fn receive(mut payload: Payload, max: usize) -> Result<Bytes, Unusable> {
     let mut received = 0;
     let mut bytes = BytesMut::new();
     while let Some(chunk) = payload.next().await {
-        let chunk = chunk.map_err(|_| Failure::BodyCutOff)?;
+        let chunk = chunk.map_err(|_| Unusable::CutOff)?;
         received += chunk.len();
         if received <= max {
             bytes.extend_from_slice(&chunk);
@@ -200,7 +268,7 @@ pub async fn receive(mut payload: Payload, max: usize) -> Result<Bytes, Failure>
         }
     }
     if received > max {
-        return Err(Failure::BodyTooLarge { max });
+        return Err(Unusable::TooLarge { max });
     }
     Ok(bytes.freeze())
 }

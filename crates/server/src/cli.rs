@@ -16,6 +16,7 @@ use storage::tokens::Environment;
 use crate::import::ImportError;
 use crate::reference_data::ReferenceDataError;
 
+mod audit;
 mod documents;
 mod listing;
 mod organisations;
@@ -55,6 +56,8 @@ enum Command {
     /// Write out the code lists that are part of the program
     #[command(subcommand)]
     ReferenceData(reference_data::ReferenceDataCommand),
+    /// Print everything that happened to a trainee, with the old and the new values
+    Audit(audit::Audit),
     /// Fill a register in which things are tried out
     #[command(subcommand)]
     Sandbox(sandbox::SandboxCommand),
@@ -172,6 +175,9 @@ pub enum CommandError {
         /// The number of problems.
         problems: usize,
     },
+    /// No trainee has the identifier.
+    #[error("no trainee has the identifier {0}")]
+    UnknownTrainee(String),
     /// A version that is not served.
     #[error(transparent)]
     UnknownVersion(#[from] UnknownVersion),
@@ -214,6 +220,7 @@ impl CommandLine {
             Command::School(command) => command.run(),
             Command::Partner(command) => command.run(),
             Command::ReferenceData(command) => command.run(),
+            Command::Audit(audit) => audit.run(),
             Command::Sandbox(command) => command.run(),
             Command::Version(command) => command.run(),
             Command::Docs(docs) => docs.run(),

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use adapter_kit::openapi::examples;
 use adapter_kit::{ApiVersion, Endpoint, Versions};
 use storage::error::StorageError;
+use storage::history::Cause;
 use storage::tokens::{Environment, NewToken};
 
 use crate::cli::CommandError;
@@ -26,7 +27,7 @@ const DEMO_SEED: u64 = 2026;
 pub fn prepare(register: &Register, address: SocketAddr) -> Result<String, CommandError> {
     let (token, is_new) = register.store.write_blocking::<_, StorageError>(|session| {
         session.ensure_provider(DEMO_UKPRN, DEMO_NAME)?;
-        let is_new = match session.open_provider(DEMO_UKPRN)? {
+        let is_new = match session.open_provider(DEMO_UKPRN, Cause::of("demo"))? {
             Some(mut provider) => !provider.has_trainees()?,
             None => false,
         };

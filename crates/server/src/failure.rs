@@ -8,11 +8,17 @@ use adapter_kit::{ApiVersion, Endpoint, Label, UnknownVersion};
 use domain::{Lists, Problem};
 use serde::Serialize;
 use serde_json::json;
-use storage::error::StorageError;
+use storage::error::{JobError, StorageError};
 
+use crate::idempotency::{MAX_KEY_CHARS, MalformedKey};
 use crate::query::FilterErrors;
 use crate::reply::Reply;
 use crate::{addresses, lifecycle};
+
+/// The error of a request that was understood and cannot be done.
+const UNPROCESSABLE: &str = "UnprocessableEntity";
+/// The error of a request that something stands against which is there already.
+const CONFLICT: &str = "Conflict";
 
 /// When a client may try again after a passing failure, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 1;
@@ -62,6 +68,23 @@ pub enum Missing {
     Path,
 }
 
+/// Why a body cannot be used, whatever it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    /// It is larger than a body may be.
+    #[error("body is too large")]
+    TooLarge {
+        /// The largest body, in bytes.
+        max: usize,
+    },
+    /// It is said to be something else than JSON.
+    #[error("body is not said to be json")]
+    NotJson,
+    /// It could not be received whole.
+    #[error("body was cut off")]
+    CutOff,
+}
+
 /// Why a request was not answered as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -86,18 +109,21 @@ pub enum Failure {
         /// The methods that it has, as in an `Allow` header.
         allow: String,
     },
-    /// The body is larger than a body may be.
-    #[error("body is too large")]
-    BodyTooLarge {
-        /// The largest body, in bytes.
-        max: usize,
-    },
-    /// The body is said to be something else than JSON.
-    #[error("body is not said to be json")]
-    UnsupportedMediaType,
-    /// The body could not be received whole.
-    #[error("body was cut off")]
-    BodyCutOff,
+    /// The body cannot be used, whatever it says.
+    #[error(transparent)]
+    Body(#[from] Unusable),
+    /// What was sent as an idempotency key is none.
+    #[error(transparent)]
+    MalformedKey(#[from] MalformedKey),
+    /// The idempotency key was used for another request.
+    #[error("idempotency key was used before")]
+    KeyReused,
+    /// Another request with the same idempotency key is not answered yet.
+    #[error("idempotency key is in use")]
+    KeyInUse,
+    /// The record is not what the client takes it for.
+    #[error("precondition failed")]
+    PreconditionFailed,
     /// The body is not JSON.
     #[error("body is not json")]
     Malformed(#[source] Malformed),
@@ -158,7 +184,7 @@ impl Failure {
         match self {
             Self::Unauthorized => Reply {
                 status: StatusCode::UNAUTHORIZED,
-                headers: vec![(WWW_AUTHENTICATE.as_str(), "Bearer".to_owned())],
+                headers: vec![(WWW_AUTHENTICATE.as_str().into(), "Bearer".to_owned())],
                 body: json!({ "error": "Unauthorized" }).to_string().into_bytes(),
             },
             Self::NotFound(missing) => one(StatusCode::NOT_FOUND, "NotFound", missing.message()),
@@ -178,15 +204,28 @@ impl Failure {
                 let message = format!("this path answers {allow}");
                 one(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).with(ALLOW.as_str(), allow)
             }
-            Self::BodyTooLarge { max } => {
-                one(StatusCode::PAYLOAD_TOO_LARGE, "PayloadTooLarge", format!("the body can have {max} bytes at most"))
-            }
-            Self::UnsupportedMediaType => one(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "UnsupportedMediaType",
-                "send the body as JSON, with the header Content-Type: application/json",
+            Self::Body(unusable) => unusable.reply(),
+            Self::MalformedKey(MalformedKey) => one(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                UNPROCESSABLE,
+                format!("Idempotency-Key must be one key of 1 to {MAX_KEY_CHARS} visible ASCII characters"),
             ),
-            Self::BodyCutOff => one(StatusCode::BAD_REQUEST, "BadRequest", "the body could not be received whole"),
+            Self::KeyReused => one(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                UNPROCESSABLE,
+                "Idempotency-Key was used for another request; send each request with a key of its own",
+            ),
+            Self::KeyInUse => one(
+                StatusCode::CONFLICT,
+                CONFLICT,
+                "a request with the same Idempotency-Key is being handled; send this one again later",
+            )
+            .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string()),
+            Self::PreconditionFailed => one(
+                StatusCode::PRECONDITION_FAILED,
+                "PreconditionFailed",
+                "the record has changed since it was read; read it again",
+            ),
             Self::Malformed(error) => {
                 one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
             }
@@ -204,7 +243,7 @@ impl Failure {
             Self::Duplicate { body } => Reply { status: StatusCode::CONFLICT, headers: Vec::new(), body },
             Self::Storage(StorageError::Stale) => one(
                 StatusCode::CONFLICT,
-                "Conflict",
+                CONFLICT,
                 "the record was changed by another request at the same time; send this one again",
             ),
             Self::Storage(error) if error.is_temporary() => {
@@ -224,6 +263,28 @@ impl Failure {
                 log::error!("unexpected failure: {}", causes(&error));
                 one(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "an unexpected error occurred")
             }
+        }
+    }
+}
+
+impl JobError for Failure {
+    fn of_the_store(&self) -> Option<&StorageError> {
+        if let Self::Storage(error) = self { Some(error) } else { None }
+    }
+}
+
+impl Unusable {
+    fn reply(self) -> Reply {
+        match self {
+            Self::TooLarge { max } => {
+                one(StatusCode::PAYLOAD_TOO_LARGE, "PayloadTooLarge", format!("the body can have {max} bytes at most"))
+            }
+            Self::NotJson => one(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "UnsupportedMediaType",
+                "send the body as JSON, with the header Content-Type: application/json",
+            ),
+            Self::CutOff => one(StatusCode::BAD_REQUEST, "BadRequest", "the body could not be received whole"),
         }
     }
 }

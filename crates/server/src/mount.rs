@@ -10,6 +10,7 @@ use actix_web::web::{self, Payload, ServiceConfig};
 use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder};
 use adapter_kit::{Endpoint, Label, Method, Served, Versions};
 use storage::error::StorageError;
+use storage::history::Cause;
 use storage::session::Session;
 use storage::store::Store;
 use storage::tokens::TokenDigest;
@@ -18,6 +19,7 @@ use crate::addresses;
 use crate::call::{Call, VALIDATE_ONLY};
 use crate::docs;
 use crate::failure::{ErrorForm, Failure, Missing};
+use crate::idempotency;
 use crate::lifecycle::{Life, methods};
 use crate::openapi::Document;
 use crate::operations::{self, Operation};
@@ -143,7 +145,7 @@ async fn answer(
     let lists = register.lists;
     let mut validates_only = false;
     let form = ErrorForm::asked_for(request.headers(), endpoint);
-    let reply = match Call::take(&request, payload, served, lists, register.environment).await {
+    let reply = match Call::take(&request, payload, served, endpoint, lists, register.environment).await {
         Ok(call) => {
             validates_only = operation.writes && call.validates_only();
             hop(&register, operation, call).await
@@ -159,12 +161,17 @@ async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Re
     // What is only tried out must not write, and runs where nothing can.
     let writes = operation.writes && !call.validates_only();
     let job = move |session: &mut Session<'_>| {
-        let mut session = session.authenticate(&call.token)?.ok_or(Failure::Unauthorized)?;
+        let mut session = session.authenticate(&call.token, call.cause())?.ok_or(Failure::Unauthorized)?;
         if writes {
             session.record_token_use()?;
         }
         let use_is_due = !session.token_use_is_recorded();
-        Ok::<_, Failure>(((operation.run)(&mut session, call)?, use_is_due))
+        let reply = if writes {
+            idempotency::once(&mut session, &call, operation)
+        } else {
+            (operation.run)(&mut session, &call)
+        };
+        Ok::<_, Failure>((reply?, use_is_due))
     };
     let (reply, use_is_due) = if writes { register.store.write(job).await? } else { register.store.read(job).await? };
     if use_is_due {
@@ -175,7 +182,7 @@ async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Re
 
 /// Records that a token was used today; once a day, after a request that only reads. The client does not wait for it.
 async fn record_token_use(store: Store, token: TokenDigest) {
-    let recorded = store.write(move |session| match session.authenticate(&token)? {
+    let recorded = store.write(move |session| match session.authenticate(&token, Cause::of("token use"))? {
         Some(mut session) => session.record_token_use(),
         None => Ok(()),
     });

@@ -24,7 +24,7 @@ pub struct Operation {
     /// Whether it may write.
     pub writes: bool,
     /// What it does.
-    pub run: fn(&mut ProviderSession<'_>, Call) -> Result<Reply, Failure>,
+    pub run: fn(&mut ProviderSession<'_>, &Call) -> Result<Reply, Failure>,
 }
 
 /// The operation of an endpoint.

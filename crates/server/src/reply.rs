@@ -1,5 +1,7 @@
 //! A finished reply: status, headers and bytes, ready to be sent or stored.
 
+use std::borrow::Cow;
+
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CONTENT_TYPE, WARNING};
@@ -23,7 +25,7 @@ pub struct Reply {
     /// The status.
     pub status: StatusCode,
     /// Headers beside the content type, by name.
-    pub headers: Vec<(&'static str, String)>,
+    pub headers: Vec<(Cow<'static, str>, String)>,
     /// The body, which is JSON.
     pub body: Vec<u8>,
 }
@@ -57,7 +59,7 @@ impl Reply {
     /// The same reply with a header.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
-        self.headers.push((name, value.into()));
+        self.headers.push((name.into(), value.into()));
         self
     }
 
@@ -75,8 +77,8 @@ impl From<Reply> for HttpResponse {
         if reply.status != StatusCode::NOT_MODIFIED {
             response.insert_header((CONTENT_TYPE, JSON));
         }
-        for header in reply.headers {
-            response.append_header(header);
+        for (name, value) in &reply.headers {
+            response.append_header((name.as_ref(), value.as_str()));
         }
         response.body(reply.body)
     }

@@ -3,7 +3,8 @@
 use domain::organisations::Organisations;
 use domain::specimen::Specimens;
 use domain::{Context, Lists, Trainee};
-use storage::error::StorageError;
+use storage::error::{JobError, StorageError};
+use storage::history::Cause;
 use storage::store::Store;
 
 use crate::versions;
@@ -30,6 +31,12 @@ pub enum SeedError {
     Storage(#[from] StorageError),
 }
 
+impl JobError for SeedError {
+    fn of_the_store(&self) -> Option<&StorageError> {
+        if let Self::Storage(error) = self { Some(error) } else { None }
+    }
+}
+
 /// Adds so many invented trainees to a provider; the same seed gives the same trainees on the same day. `written` is
 /// told how many were written, after each batch.
 ///
@@ -51,9 +58,9 @@ pub fn sow(store: &Store, ukprn: &str, count: usize, seed: u64, written: impl Fn
             (0..batch).map(|_| specimens.trainee(ukprn)).collect::<Result<_, _>>().map_err(SeedError::Refused)?;
         let provider = ukprn.to_owned();
         store.write_blocking(move |session| -> Result<(), SeedError> {
-            let mut session = match session.open_provider(&provider)? {
+            let mut session = match session.open_provider(&provider, Cause::of("sandbox seed"))? {
                 Some(session) => session,
-                None => return Err(SeedError::UnknownProvider(provider)),
+                None => return Err(SeedError::UnknownProvider(provider.clone())),
             };
             trainees.iter().try_for_each(|trainee| match session.insert_trainee(trainee) {
                 Err(error) if error.is_repetition() => Err(SeedError::SeedUsed(seed)),

@@ -18,6 +18,7 @@ mod api {
     mod enhanced_errors;
     mod error_entries;
     mod every_version;
+    mod history;
     mod laws;
     mod life;
     mod lifecycle;
@@ -27,7 +28,9 @@ mod api {
     mod openapi;
     mod parts;
     mod portal;
+    mod preconditions;
     mod properties;
+    mod repeated;
     mod seeded;
     mod snapshots;
     mod sources;

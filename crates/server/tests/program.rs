@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod program {
+    mod audit;
     mod differences;
     mod importing;
     mod reference_data;

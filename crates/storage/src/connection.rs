@@ -10,16 +10,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
+use diesel::dsl::sql;
 use diesel::r2d2::R2D2Connection;
 use diesel::result::Error as DieselError;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Bool, Text};
 use diesel::{Connection as _, PgConnection, RunQueryDsl as _, SqliteConnection};
 use domain::duplicate::Likeness;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::StorageError;
 
-/// How long a SQLite connection waits for another process to release the database.
+/// How long a connection waits for another one to release what it needs.
 const BUSY_TIMEOUT_MS: u32 = 5_000;
 
 /// How long a connection waits before it tries again to bring a new file into WAL mode.
@@ -38,7 +39,7 @@ pub(crate) enum DatabaseConnection {
 pub(crate) type Backend = <DatabaseConnection as diesel::Connection>::Backend;
 
 /// What a transaction may do.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Read,
     Write,
@@ -83,18 +84,36 @@ impl DatabaseConnection {
     /// needs to be done: writes come one after the other.
     pub(crate) fn lock_likeness(&mut self, provider_id: i64, likeness: &Likeness) -> Result<(), StorageError> {
         let Self::Postgres(inner) = self else { return Ok(()) };
-        let mut hasher = Sha256::new();
-        hasher.update(provider_id.to_be_bytes());
-        hasher.update(likeness.date_of_birth.map(|day| day.to_string()).unwrap_or_default());
-        hasher.update(likeness.training_route.as_deref().unwrap_or_default());
-        hasher.update(likeness.academic_cycle.to_be_bytes());
-        hasher.update(likeness.last_name.as_bytes());
-        let mut key = [0; 8];
-        key.copy_from_slice(hasher.finalize().get(..8).unwrap_or_default());
-        diesel::sql_query("SELECT pg_advisory_xact_lock($1)")
-            .bind::<BigInt, _>(i64::from_be_bytes(key))
+        let key = lock_key(&[
+            b"likeness",
+            &provider_id.to_be_bytes(),
+            likeness.date_of_birth.map(|day| day.to_string()).unwrap_or_default().as_bytes(),
+            likeness.training_route.as_deref().unwrap_or_default().as_bytes(),
+            &likeness.academic_cycle.to_be_bytes(),
+            likeness.last_name.as_bytes(),
+        ]);
+        diesel::sql_query("SELECT pg_advisory_xact_lock($1)").bind::<BigInt, _>(key).execute(inner)?;
+        Ok(())
+    }
+
+    /// Lets no other transaction change the trainee until this one ends, and waits for those that do. On SQLite nothing
+    /// needs to be done: writes come one after the other.
+    pub(crate) fn lock_trainee(&mut self, provider_id: i64, trainee_id: &str) -> Result<(), StorageError> {
+        let Self::Postgres(inner) = self else { return Ok(()) };
+        diesel::sql_query("SELECT 1 FROM trainees WHERE trainee_id = $1 AND provider_id = $2 FOR NO KEY UPDATE")
+            .bind::<Text, _>(trainee_id)
+            .bind::<BigInt, _>(provider_id)
             .execute(inner)?;
         Ok(())
+    }
+
+    /// Whether no other transaction handles a request with the same key; then none does until this one ends. On SQLite
+    /// this is always so: writes come one after the other.
+    pub(crate) fn try_lock_reply(&mut self, provider_id: i64, idempotency_key: &str) -> Result<bool, StorageError> {
+        let Self::Postgres(inner) = self else { return Ok(true) };
+        let key = lock_key(&[b"reply", &provider_id.to_be_bytes(), idempotency_key.as_bytes()]);
+        Ok(diesel::select(sql::<Bool>("pg_try_advisory_xact_lock(").bind::<BigInt, _>(key).sql(")"))
+            .get_result(inner)?)
     }
 
     /// Fails unless exactly `depth` transactions and savepoints are open.
@@ -104,6 +123,18 @@ impl DatabaseConnection {
             Ok(_) | Err(_) => Err(StorageError::TransactionDepth),
         }
     }
+}
+
+/// The number by which PostgreSQL knows a lock on what the parts say together.
+fn lock_key(parts: &[&[u8]]) -> i64 {
+    let mut hasher = Sha256::new();
+    for part in parts {
+        hasher.update(part.len().to_be_bytes());
+        hasher.update(part);
+    }
+    let mut key = [0; 8];
+    key.copy_from_slice(hasher.finalize().get(..8).unwrap_or_default());
+    i64::from_be_bytes(key)
 }
 
 /// Makes connections to the database that an address names; the manager of the pool.
@@ -149,9 +180,7 @@ impl Connections {
     /// [`StorageError::Connection`] or [`StorageError::Folder`] with the cause.
     pub(crate) fn establish(&self) -> Result<DatabaseConnection, StorageError> {
         match &*self.address {
-            Address::Postgres(url) => {
-                PgConnection::establish(url).map(DatabaseConnection::Postgres).map_err(StorageError::Connection)
-            }
+            Address::Postgres(url) => establish_postgres(url).map(DatabaseConnection::Postgres),
             Address::Sqlite(path) => establish_sqlite(path).map(DatabaseConnection::Sqlite),
         }
     }
@@ -206,6 +235,17 @@ fn with_causes(error: &StorageError) -> String {
         cause = error.source();
     }
     text
+}
+
+/// A connection whose commits are on disk when they return, whatever the server's default is, and which waits for the
+/// locks of others for as long as one to SQLite does.
+fn establish_postgres(url: &str) -> Result<PgConnection, StorageError> {
+    let mut connection = PgConnection::establish(url).map_err(StorageError::Connection)?;
+    connection.batch_execute(&format!(
+        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
+         SET lock_timeout = {BUSY_TIMEOUT_MS}"
+    ))?;
+    Ok(connection)
 }
 
 fn establish_sqlite(path: &Path) -> Result<SqliteConnection, StorageError> {

@@ -28,6 +28,9 @@ pub enum StorageError {
     /// Another process or another transaction held what the job needed for too long.
     #[error("database is busy")]
     Busy,
+    /// Transactions that ran side by side got into each other's way, and this one was undone.
+    #[error("transactions collided")]
+    Collided,
     /// Too many jobs wait already. This one was not begun.
     #[error("queue of waiting jobs is full")]
     QueueFull,
@@ -92,6 +95,18 @@ pub enum StorageError {
     SandboxOrganisations(#[source] csv::Error),
 }
 
+/// The error of a job: its own, or the store's.
+pub trait JobError: From<StorageError> + Send + 'static {
+    /// The store's error, if it is one: by it the store knows whether the job may be run again.
+    fn of_the_store(&self) -> Option<&StorageError>;
+}
+
+impl JobError for StorageError {
+    fn of_the_store(&self) -> Option<&StorageError> {
+        Some(self)
+    }
+}
+
 /// Why a request from the command line was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -137,6 +152,7 @@ impl StorageError {
             | Self::ConnectionLost(_)
             | Self::Unavailable(_)
             | Self::Busy
+            | Self::Collided
             | Self::QueueFull
             | Self::GroupLost(_)
             | Self::NoSpace(_)
@@ -165,16 +181,23 @@ impl StorageError {
     }
 }
 
+/// How the databases say that a lock was waited for in vain.
+const BUSY: [&str; 2] = ["database is locked", "canceling statement due to lock timeout"];
+/// How PostgreSQL says that transactions wait for each other in a circle.
+const DEADLOCK: &str = "deadlock detected";
+
 /// Sorts a refusal by the database into the classes above.
 ///
-/// SQLite's result codes do not reach us through diesel, so its two conditions that matter are known by their texts,
-/// which are constants in SQLite's source (`sqlite3ErrStr`).
+/// Most result codes do not reach us through diesel, so the conditions that matter are known by their texts. Those of
+/// SQLite are constants in its source (`sqlite3ErrStr`); those of PostgreSQL are the English ones.
 impl From<DieselError> for StorageError {
     fn from(error: DieselError) -> Self {
         if let DieselError::DatabaseError(kind, information) = &error {
-            let busy = information.message() == "database is locked" || information.message() == "deadlock detected";
-            if busy || matches!(kind, DatabaseErrorKind::SerializationFailure) {
+            if BUSY.contains(&information.message()) {
                 return Self::Busy;
+            }
+            if information.message() == DEADLOCK || matches!(kind, DatabaseErrorKind::SerializationFailure) {
+                return Self::Collided;
             }
             if information.message() == "database or disk is full" {
                 return Self::NoSpace(error);

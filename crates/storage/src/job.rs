@@ -6,7 +6,7 @@ use std::mem;
 
 use tokio::sync::oneshot;
 
-use crate::error::StorageError;
+use crate::error::{JobError, StorageError};
 use crate::session::Session;
 
 /// Whether what a job did is to be kept.
@@ -29,8 +29,8 @@ pub(crate) trait Job: Send {
 pub(crate) fn job<T, E, F>(function: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
 where
     T: Send + 'static,
-    E: From<StorageError> + Send + 'static,
-    F: FnOnce(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+    E: JobError,
+    F: FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
 {
     let (caller, receiver) = oneshot::channel();
     (Box::new(Pending { progress: Progress::Waiting(function), caller }), receiver)
@@ -51,11 +51,11 @@ enum Progress<T, E, F> {
 impl<T, E, F> Job for Pending<T, E, F>
 where
     T: Send,
-    E: From<StorageError> + Send,
-    F: FnOnce(&mut Session<'_>) -> Result<T, E> + Send,
+    E: JobError,
+    F: FnMut(&mut Session<'_>) -> Result<T, E> + Send,
 {
     fn run(&mut self, session: &mut Session<'_>) -> Verdict {
-        if let Progress::Waiting(function) = mem::replace(&mut self.progress, Progress::Running) {
+        if let Progress::Waiting(mut function) = mem::replace(&mut self.progress, Progress::Running) {
             self.progress = Progress::Answered(function(session));
         }
         match self.progress {

@@ -10,10 +10,12 @@
 pub mod clock;
 mod connection;
 pub mod error;
+pub mod history;
 pub mod identifiers;
 mod job;
 pub mod organisations;
 pub mod providers;
+pub mod replies;
 mod schema;
 pub mod session;
 pub mod store;

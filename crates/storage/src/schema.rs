@@ -202,7 +202,11 @@ diesel::table! {
     }
 }
 
+diesel::joinable!(changes -> tokens (token_id));
 diesel::joinable!(placements -> schools (school_id));
 diesel::joinable!(tokens -> providers (provider_id));
+diesel::joinable!(trainees -> providers (provider_id));
+diesel::allow_tables_to_appear_in_same_query!(changes, tokens);
 diesel::allow_tables_to_appear_in_same_query!(placements, schools);
 diesel::allow_tables_to_appear_in_same_query!(providers, tokens);
+diesel::allow_tables_to_appear_in_same_query!(providers, trainees);

@@ -6,22 +6,26 @@
 use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
 
-use crate::connection::DatabaseConnection;
+use crate::connection::{Access, DatabaseConnection};
 use crate::error::StorageError;
+use crate::history::Cause;
 use crate::schema::{providers, tokens};
 use crate::tokens::TokenDigest;
 
 /// A job's access to the register, before it is known for whom.
 pub struct Session<'a> {
     pub(crate) connection: &'a mut DatabaseConnection,
+    access: Access,
     now: DateTime<Utc>,
 }
 
 /// A job's access to the records of one provider.
 pub struct ProviderSession<'a> {
     pub(crate) connection: &'a mut DatabaseConnection,
+    access: Access,
     now: DateTime<Utc>,
     provider: Provider,
+    cause: Cause<'a>,
     /// The token that opened the records, unless an operator did.
     token: Option<UsedToken>,
 }
@@ -43,8 +47,8 @@ pub struct Provider {
 }
 
 impl<'a> Session<'a> {
-    pub(crate) fn new(connection: &'a mut DatabaseConnection, now: DateTime<Utc>) -> Self {
-        Self { connection, now }
+    pub(crate) fn new(connection: &'a mut DatabaseConnection, access: Access, now: DateTime<Utc>) -> Self {
+        Self { connection, access, now }
     }
 
     /// The time at which the job began, cut to the millisecond. Every time that a job stores is this one.
@@ -60,10 +64,16 @@ impl<'a> Session<'a> {
     /// Opens the records of the provider to which a token belongs; `None` when the token is unknown, revoked or
     /// expired, or its provider is closed. A token is refused from the start of the day on which it expires.
     ///
+    /// The cause stands in the history beside each change that is made through the records.
+    ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn authenticate(&mut self, digest: &TokenDigest) -> Result<Option<ProviderSession<'_>>, StorageError> {
+    pub fn authenticate<'b>(
+        &'b mut self,
+        digest: &TokenDigest,
+        cause: Cause<'b>,
+    ) -> Result<Option<ProviderSession<'b>>, StorageError> {
         let found = tokens::table
             .inner_join(providers::table)
             .filter(tokens::digest.eq(digest.as_hex()))
@@ -75,8 +85,10 @@ impl<'a> Session<'a> {
             .optional()?;
         Ok(found.map(|(id, ukprn, name, token_id, last_used_on)| ProviderSession {
             connection: &mut *self.connection,
+            access: self.access,
             now: self.now,
             provider: Provider { id, ukprn, name },
+            cause,
             token: Some(UsedToken { id: token_id, last_used_on }),
         }))
     }
@@ -88,7 +100,11 @@ impl Session<'_> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn open_provider(&mut self, ukprn: &str) -> Result<Option<ProviderSession<'_>>, StorageError> {
+    pub fn open_provider<'b>(
+        &'b mut self,
+        ukprn: &str,
+        cause: Cause<'b>,
+    ) -> Result<Option<ProviderSession<'b>>, StorageError> {
         let found = providers::table
             .filter(providers::ukprn.eq(ukprn))
             .select((providers::id, providers::ukprn, providers::name))
@@ -96,8 +112,10 @@ impl Session<'_> {
             .optional()?;
         Ok(found.map(|(id, ukprn, name)| ProviderSession {
             connection: &mut *self.connection,
+            access: self.access,
             now: self.now,
             provider: Provider { id, ukprn, name },
+            cause,
             token: None,
         }))
     }
@@ -117,6 +135,21 @@ impl ProviderSession<'_> {
     /// The date of [`ProviderSession::now`] in UTC.
     pub fn today(&self) -> NaiveDate {
         self.now.date_naive()
+    }
+
+    /// Through what the job came about.
+    pub(crate) fn cause(&self) -> Cause<'_> {
+        self.cause
+    }
+
+    /// The token that opened the records, unless an operator did.
+    pub(crate) fn token_id(&self) -> Option<i64> {
+        self.token.as_ref().map(|token| token.id)
+    }
+
+    /// Whether the job may write, and must keep others from what it is about to change.
+    pub(crate) fn writes(&self) -> bool {
+        self.access == Access::Write
     }
 
     /// Whether it is already on record that the token was used today. A job that only reads asks this, to know whether
@@ -157,8 +190,9 @@ mod tests {
         assert_eq!(record.expires_on, NaiveDate::from_ymd_opt(2026, 9, 2).unwrap());
         assert_eq!(record.status, TokenStatus::Active);
         let digest = TokenDigest::of(token.reveal());
-        let name =
-            register.read(|session| Ok(session.authenticate(&digest)?.unwrap().provider().name.clone())).unwrap();
+        let name = register
+            .read(|session| Ok(session.authenticate(&digest, Cause::of("test"))?.unwrap().provider().name.clone()))
+            .unwrap();
         assert_eq!(name, "Ashdown University");
         assert!(!register.accepts(&Token::generate(Environment::Sandbox).unwrap()));
     }
@@ -195,7 +229,7 @@ mod tests {
             let digest = TokenDigest::of(token.reveal());
             register
                 .write(move |session| {
-                    let mut provider = session.authenticate(&digest)?.unwrap();
+                    let mut provider = session.authenticate(&digest, Cause::of("test"))?.unwrap();
                     let known = provider.token_use_is_recorded();
                     provider.record_token_use()?;
                     Ok(known)

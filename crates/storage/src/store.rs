@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 
 use crate::clock::{Clock, WriteClock};
 use crate::connection::{Access, Connections};
-use crate::error::StorageError;
+use crate::error::{JobError, StorageError};
 use crate::job::job;
 use crate::session::Session;
 use crate::store::pool::JobPool;
@@ -96,26 +96,27 @@ impl Store {
     /// # Errors
     ///
     /// What the job returns, or why it could not run. Must be called within a tokio runtime.
-    pub async fn read<T, E>(&self, job: impl FnOnce(&mut Session<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
+    pub async fn read<T, E>(&self, job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
     where
         T: Send + 'static,
-        E: From<StorageError> + Send + 'static,
+        E: JobError,
     {
         Arc::clone(&self.pool).run(Access::Read, job).await
     }
 
     /// Runs a job that may write. It is kept when it returns `Ok`, and then before this returns.
     ///
-    /// The `now` of each such job is later than that of the one before. When the caller stops waiting for the answer,
+    /// On PostgreSQL a job that collided with another one was undone, and is run again from its beginning, a few times at
+    /// most. The `now` of each run is later than that of the one before. When the caller stops waiting for the answer,
     /// the job may yet be done.
     ///
     /// # Errors
     ///
     /// What the job returns, or why it could not run or be kept. Must be called within a tokio runtime.
-    pub async fn write<T, E>(&self, job: impl FnOnce(&mut Session<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
+    pub async fn write<T, E>(&self, job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
     where
         T: Send + 'static,
-        E: From<StorageError> + Send + 'static,
+        E: JobError,
     {
         let Some(writer) = &self.writer else {
             return Arc::clone(&self.pool).run(Access::Write, job).await;
@@ -130,9 +131,9 @@ impl Store {
     /// # Errors
     ///
     /// As [`Store::read`].
-    pub fn read_blocking<T, E>(&self, job: impl FnOnce(&mut Session<'_>) -> Result<T, E>) -> Result<T, E>
+    pub fn read_blocking<T, E>(&self, job: impl FnMut(&mut Session<'_>) -> Result<T, E>) -> Result<T, E>
     where
-        E: From<StorageError>,
+        E: JobError,
     {
         self.pool.run_here(Access::Read, job)
     }
@@ -144,11 +145,11 @@ impl Store {
     /// As [`Store::write`].
     pub fn write_blocking<T, E>(
         &self,
-        job: impl FnOnce(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
-        E: From<StorageError> + Send + 'static,
+        E: JobError,
     {
         let Some(writer) = &self.writer else {
             return self.pool.run_here(Access::Write, job);

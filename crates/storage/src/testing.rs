@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use crate::clock::Clock;
 use crate::error::StorageError;
+use crate::history::Cause;
 use crate::session::Session;
 use crate::store::{Store, StoreOptions};
 use crate::tokens::{Environment, NewToken, Token, TokenDigest, TokenRecord};
@@ -83,7 +84,7 @@ impl Register {
 
     pub(crate) fn accepts(&self, token: &Token) -> bool {
         let digest = TokenDigest::of(token.reveal());
-        self.read(|session| Ok(session.authenticate(&digest)?.is_some())).unwrap()
+        self.read(|session| Ok(session.authenticate(&digest, Cause::of("test"))?.is_some())).unwrap()
     }
 
     pub(crate) fn url(&self) -> String {
@@ -97,14 +98,14 @@ impl Register {
 
     pub(crate) fn write<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&mut Session<'_>) -> Result<T, StorageError> + Send + 'static,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, StorageError> + Send + 'static,
     ) -> Result<T, StorageError> {
         self.store.write_blocking(job)
     }
 
     pub(crate) fn read<T>(
         &self,
-        job: impl FnOnce(&mut Session<'_>) -> Result<T, StorageError>,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
         self.store.read_blocking(job)
     }

@@ -9,6 +9,7 @@ use domain::{State, Trainee};
 
 use crate::connection::Backend;
 use crate::error::StorageError;
+use crate::history::Changed;
 use crate::schema::trainees;
 use crate::session::ProviderSession;
 
@@ -48,10 +49,16 @@ fn row() -> _ {
 impl ProviderSession<'_> {
     /// The trainee with the identifier, compared exactly, with all that belongs to it.
     ///
+    /// In a job that may write, no other job changes the trainee until this one has ended: what it decides rests on the
+    /// trainee as it is found here.
+    ///
     /// # Errors
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn find_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
+        if self.writes() {
+            self.connection.lock_trainee(self.provider().id, trainee_id)?;
+        }
         let rows = trainees::table
             .filter(visible(self.provider().id))
             .filter(trainees::trainee_id.eq(trainee_id))
@@ -70,7 +77,9 @@ impl ProviderSession<'_> {
     /// When the database does not answer, or a row is corrupt.
     pub fn duplicates_of(&mut self, trainee: &Trainee) -> Result<Vec<StoredTrainee>, StorageError> {
         let likeness = Likeness::of(trainee, self.today());
-        self.connection.lock_likeness(self.provider().id, &likeness)?;
+        if self.writes() {
+            self.connection.lock_likeness(self.provider().id, &likeness)?;
+        }
         let same_names =
             trainees::first_names_folded.ne("").and(trainees::first_names_folded.eq(likeness.first_names.as_str()));
         let same_email = trainees::email_folded.ne("").and(trainees::email_folded.eq(likeness.email.as_str()));
@@ -130,7 +139,11 @@ impl ProviderSession<'_> {
         for degree in &trainee.degrees {
             nested::insert_degree(self.connection, key, degree)?;
         }
-        Ok(())
+        let (no_trainee, no_placement, no_degree) = Default::default();
+        let mut changed = Changed::default().trainee(&no_trainee, trainee);
+        changed = trainee.placements.iter().fold(changed, |changed, new| changed.placement(&no_placement, new));
+        changed = trainee.degrees.iter().fold(changed, |changed, new| changed.degree(&no_degree, new));
+        self.remember(key, &changed)
     }
 
     /// Changes a trainee to what it is to be, its disabilities and its withdrawal included. Placements and degrees are
@@ -163,7 +176,8 @@ impl ProviderSession<'_> {
             nested::delete_disabilities(self.connection, stored.key)?;
             nested::insert_disabilities(self.connection, stored.key, changed)?;
         }
-        nested::record_withdrawal(self.connection, stored.key, &stored.record, changed, self.now())
+        nested::record_withdrawal(self.connection, stored.key, &stored.record, changed, self.now())?;
+        self.remember(stored.key, &Changed::default().trainee(&stored.record, changed))
     }
 
     fn whole(&mut self, rows: Vec<Row>, nested: Nested) -> Result<Vec<StoredTrainee>, StorageError> {

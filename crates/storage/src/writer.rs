@@ -39,6 +39,8 @@ pub struct WriterStats {
     pub jobs: u64,
     /// Groups that were lost with all that they did.
     pub groups_lost: u64,
+    /// Jobs that collided with others on PostgreSQL and were run again.
+    pub collisions: u64,
 }
 
 /// Counts for [`WriterStats`], shared by all that write.
@@ -47,6 +49,7 @@ pub(crate) struct WriteCounters {
     groups: AtomicU64,
     jobs: AtomicU64,
     groups_lost: AtomicU64,
+    collisions: AtomicU64,
 }
 
 impl WriteCounters {
@@ -59,11 +62,16 @@ impl WriteCounters {
         self.groups_lost.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn collided(&self) {
+        self.collisions.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn read(&self) -> WriterStats {
         WriterStats {
             groups: self.groups.load(Ordering::Relaxed),
             jobs: self.jobs.load(Ordering::Relaxed),
             groups_lost: self.groups_lost.load(Ordering::Relaxed),
+            collisions: self.collisions.load(Ordering::Relaxed),
         }
     }
 }
@@ -198,7 +206,7 @@ fn run_in_savepoint(
 ) -> Result<(), StorageError> {
     connection.batch_execute("SAVEPOINT job")?;
     DatabaseConnection::begin_transaction(connection)?;
-    let verdict = catch_unwind(AssertUnwindSafe(|| job.run(&mut Session::new(connection, now))));
+    let verdict = catch_unwind(AssertUnwindSafe(|| job.run(&mut Session::new(connection, Access::Write, now))));
     watch.require_open()?;
     let verdict = verdict.map_err(|_| StorageError::JobPanicked)?;
     connection.require_depth(2)?;

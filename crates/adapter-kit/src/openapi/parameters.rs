@@ -18,10 +18,9 @@ pub(super) fn of(endpoint: Endpoint) -> Vec<Parameter> {
     let mut parameters: Vec<Parameter> = identifiers(endpoint.path()).map(identifier).collect();
     match endpoint {
         Endpoint::ListTrainees => parameters.extend(filters()),
-        Endpoint::ReferenceData => parameters.extend([
-            query("field", "The one list to give; all of them without.", names_of_lists()),
-            header("If-None-Match", "The entity tag of what the client has already."),
-        ]),
+        Endpoint::ReferenceData => {
+            parameters.push(query("field", "The one list to give; all of them without.", names_of_lists()));
+        }
         Endpoint::CreateTrainee | Endpoint::UpdateTrainee => {
             parameters.push(header("Enhanced-Errors", "`true` asks for the problems of a 422 by field."))
         }
@@ -41,6 +40,18 @@ pub(super) fn of(endpoint: Endpoint) -> Vec<Parameter> {
         | Endpoint::Withdraw
         | Endpoint::RecommendForQts
         | Endpoint::UpdateQtsOrEytsStatus => {}
+    }
+    if endpoint.has_entity_tag() {
+        parameters.push(header("If-None-Match", "The entity tag of what the client has already."));
+    }
+    if endpoint.takes_if_match() {
+        parameters
+            .push(header("If-Match", "The entity tag of the record as the client knows it; another one is a 412."));
+    }
+    if endpoint.method() == Method::Post {
+        let meaning =
+            "A key of the client's for this request: sent again with it within a day, it gets the same reply.";
+        parameters.push(header("Idempotency-Key", meaning));
     }
     if endpoint.method() != Method::Get {
         parameters.push(header(

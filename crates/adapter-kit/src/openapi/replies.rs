@@ -18,6 +18,11 @@ const JSON: &str = "application/json";
 /// The replies of an endpoint, by status.
 pub(super) fn of(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Responses {
     let (status, success) = success(version, lists, endpoint);
+    let success = if endpoint.method() == Method::Post {
+        success.header("Idempotent-Replayed", header("`true`: the reply to an earlier request with the same key."))
+    } else {
+        success
+    };
     let success = links(version, endpoint).into_iter().fold(success, |success, (name, link)| success.link(name, link));
     let responses = ResponsesBuilder::new().response(status, deprecation(version, endpoint, success).build());
     failures(version, endpoint)
@@ -52,21 +57,21 @@ fn success(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> (&'static
             let warning = header("Told when more records on a page were asked for than there can be.");
             ("200", json_of("A page of trainees.", object, examples::page(version, lists)).header("Warning", warning))
         }
-        Endpoint::CreateTrainee => ("201", tried(trainee("The trainee is registered."))),
-        Endpoint::ShowTrainee => ("200", trainee("The trainee.")),
-        Endpoint::UpdateTrainee => ("200", tried(trainee("The trainee as changed."))),
+        Endpoint::CreateTrainee => ("201", tagged(tried(trainee("The trainee is registered.")))),
+        Endpoint::ShowTrainee => ("200", tagged(trainee("The trainee."))),
+        Endpoint::UpdateTrainee => ("200", tagged(tried(trainee("The trainee as changed.")))),
         Endpoint::ListPlacements => {
             let example = examples::listed(examples::placement(version, lists));
             ("200", list("The placements, oldest first.", schemas::PLACEMENT, example))
         }
-        Endpoint::CreatePlacement => ("201", tried(placement("The placement is added."))),
-        Endpoint::ShowPlacement => ("200", placement("The placement.")),
-        Endpoint::UpdatePlacement => ("200", tried(placement("The placement as changed."))),
+        Endpoint::CreatePlacement => ("201", tagged(tried(placement("The placement is added.")))),
+        Endpoint::ShowPlacement => ("200", tagged(placement("The placement."))),
+        Endpoint::UpdatePlacement => ("200", tagged(tried(placement("The placement as changed.")))),
         Endpoint::DeletePlacement => ("200", tried(trainee("The trainee without the placement."))),
         Endpoint::ListDegrees => ("200", degrees("The degrees, by year of graduation.")),
         Endpoint::CreateDegree => ("201", tried(degrees("The degree is added; it is the only one in the list."))),
-        Endpoint::ShowDegree => ("200", degree("The degree.")),
-        Endpoint::UpdateDegree => ("200", tried(degree("The degree as changed."))),
+        Endpoint::ShowDegree => ("200", tagged(degree("The degree."))),
+        Endpoint::UpdateDegree => ("200", tagged(tried(degree("The degree as changed.")))),
         Endpoint::DeleteDegree => ("200", tried(trainee("The trainee without the degree."))),
         Endpoint::Defer => ("200", tried(trainee("The trainee is deferred."))),
         Endpoint::Withdraw => ("200", tried(trainee("The trainee is withdrawn."))),
@@ -79,12 +84,16 @@ fn success(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> (&'static
                 .schema_type(Type::Object)
                 .additional_properties(Some(AdditionalProperties::RefOr(list.clone())));
             let either = AnyOfBuilder::new().item(list).item(all);
-            let reply = json_of("All code lists by name, or the one that was asked for.", either, None)
-                .header("ETag", header("Tag of what is answered, for `If-None-Match`."))
+            let reply = tagged(json_of("All code lists by name, or the one that was asked for.", either, None))
                 .header("Cache-Control", header("How long the lists can be kept."));
             ("200", reply)
         }
     }
+}
+
+/// The reply shows something that can be asked for again.
+fn tagged(reply: ResponseBuilder) -> ResponseBuilder {
+    reply.header("ETag", header("Tag of what is shown, for `If-None-Match` and `If-Match`."))
 }
 
 /// A request can be tried out, and can say more than it needs to.
@@ -98,8 +107,9 @@ fn failures(version: &ApiVersion, endpoint: Endpoint) -> Vec<(&'static str, Resp
     let mut failures = Vec::new();
     let writes = endpoint.method() != Method::Get;
     let has_body = writes && endpoint.method() != Method::Delete;
-    if endpoint == Endpoint::ReferenceData {
-        failures.push(("304", ResponseBuilder::new().description("The client has the lists already.")));
+    if endpoint.has_entity_tag() {
+        let unchanged = ResponseBuilder::new().description("The client has it already.");
+        failures.push(("304", unchanged.header("ETag", header("Tag of what the client has."))));
     }
     if has_body {
         failures.push(("400", errors("The body is not JSON.")));
@@ -117,6 +127,9 @@ fn failures(version: &ApiVersion, endpoint: Endpoint) -> Vec<(&'static str, Resp
         failures.push(("409", conflict("The degree is there already.", schemas::DEGREE)));
     } else if writes {
         failures.push(("409", errors("The record was changed by another request at the same time.")));
+    }
+    if endpoint.takes_if_match() {
+        failures.push(("412", errors("The record is not what the client takes it for.")));
     }
     if has_body {
         failures.push(("413", errors("The body is too large.")));

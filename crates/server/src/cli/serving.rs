@@ -11,7 +11,7 @@ use storage::tokens::Environment;
 use super::{CommandError, Database, environment};
 use crate::register::Register;
 use crate::visitors::Visitors;
-use crate::{demo, reference_data, serve, versions};
+use crate::{demo, reference_data, serve, upkeep, versions};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
@@ -65,6 +65,7 @@ impl Serve {
         }
         log::info!("listening on http://{address}");
         actix_web::rt::System::new().block_on(async move {
+            upkeep::begin(register.store.clone());
             serve::server(register, listener).map_err(CommandError::Server)?.await.map_err(CommandError::Server)
         })
     }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::page::{Keep, Place, html, page};
 use crate::call::receive;
-use crate::failure::Failure;
+use crate::failure::{Failure, Unusable};
 use crate::lifecycle::methods;
 use crate::mount::closed;
 use crate::register::Register;
@@ -115,7 +115,7 @@ async fn answer(register: Register, request: HttpRequest, payload: Payload) -> H
     let versions = register.versions;
     // What was refused for its number is received too, so that its sender gets to see the reply.
     let received = receive(payload, MAX_FORM_BYTES).await;
-    let encoded = match register.visitors.count(&request).and(received) {
+    let encoded = match register.visitors.count(&request).and(received.map_err(Failure::from)) {
         Ok(encoded) => encoded,
         Err(failure) => return refusal(failure, versions),
     };
@@ -140,7 +140,7 @@ async fn answer(register: Register, request: HttpRequest, payload: Payload) -> H
 fn refusal(failure: Failure, versions: &'static Versions) -> HttpResponse {
     let why = if let Failure::TooManyRequests { retry_after } = &failure {
         format!("There were too many requests from your address: send the form again in {retry_after} s")
-    } else if let Failure::BodyTooLarge { .. } = &failure {
+    } else if let Failure::Body(Unusable::TooLarge { .. }) = &failure {
         form::too_large()
     } else {
         "The form could not be received whole: send it again".to_owned()
@@ -148,7 +148,7 @@ fn refusal(failure: Failure, versions: &'static Versions) -> HttpResponse {
     let reply = failure.reply_to_anyone();
     let form = Form::refused(FormField::Body, why);
     let mut response = page(reply.status, Keep::Never, html(&Migrate::new(form, versions, None)));
-    let wait = reply.headers.iter().find(|(name, _)| RETRY_AFTER == *name);
+    let wait = reply.headers.iter().find(|(name, _)| RETRY_AFTER == **name);
     if let Some(Ok(seconds)) = wait.map(|(_, seconds)| seconds.parse()) {
         response.headers_mut().insert(RETRY_AFTER, seconds);
     }

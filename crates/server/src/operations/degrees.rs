@@ -16,73 +16,75 @@ use crate::failure::{Failure, Missing};
 use crate::reply::Reply;
 
 /// `GET /trainees/{trainee_id}/degrees`
-pub(super) fn list(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
-    let trainee = find(session, &call)?;
+pub(super) fn list(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
+    let trainee = find(session, call)?;
     if trainee.record.degrees.is_empty() {
         return Err(Failure::NotFound(Missing::Degree));
     }
-    let views: Vec<_> = trainee.record.degrees.iter().map(|degree| view(&call, degree)).collect();
+    let views: Vec<_> = trainee.record.degrees.iter().map(|degree| view(call, degree)).collect();
     Reply::data(StatusCode::OK, views)
 }
 
 /// `GET /trainees/{trainee_id}/degrees/{degree_id}`
-pub(super) fn show(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
-    let trainee = find(session, &call)?;
-    Reply::data(StatusCode::OK, view(&call, one(&trainee, &call)?))
+pub(super) fn show(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
+    let trainee = find(session, call)?;
+    Ok(call.unless_held(show_one(StatusCode::OK, call, one(&trainee, call)?)?))
 }
 
 /// `POST /trainees/{trainee_id}/degrees`
-pub(super) fn create(session: &mut ProviderSession<'_>, mut call: Call) -> Result<Reply, Failure> {
+pub(super) fn create(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
     let sent = call.read::<Degree>()?;
-    let trainee = find_to_change(session, &call)?;
+    let trainee = find_to_change(session, call)?;
     let sent = with_data(sent)?;
     let identifiers = call.identifiers(1)?;
     let origin =
         Origin { now: session.now(), ukprn: &session.provider().ukprn.clone(), next_id: &|| identifiers.next() };
     let organisations = Organisations::default();
-    let context = context(session, &call, &organisations);
+    let context = context(session, call, &organisations);
     let decision = decide::add_degree(sent, &call.version().rules, &context, &origin).map_err(Failure::Invalid)?;
-    require_distinct(&call, &trainee, &decision.record)?;
+    require_distinct(call, &trainee, &decision.record)?;
     if !call.validates_only() {
         session.insert_degree(&trainee, &decision.record)?;
     }
     // The contract shows a list of one.
-    let reply = Reply::data(StatusCode::CREATED, [view(&call, &decision.record)])?;
+    let reply = Reply::data(StatusCode::CREATED, [view(call, &decision.record)])?;
     Ok(reply.with_notices(call.version(), &decision.notices))
 }
 
 /// `PUT` and `PATCH /trainees/{trainee_id}/degrees/{degree_id}`
-pub(super) fn update(session: &mut ProviderSession<'_>, mut call: Call) -> Result<Reply, Failure> {
+pub(super) fn update(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
     let sent = call.read::<Degree>()?;
-    let trainee = find(session, &call)?;
-    let stored = one(&trainee, &call)?.clone();
-    let trainee = to_change(trainee, &call)?;
+    let trainee = find(session, call)?;
+    let stored = one(&trainee, call)?.clone();
+    call.require_match(|| show_one(StatusCode::OK, call, &stored))?;
+    let trainee = to_change(trainee, call)?;
     let sent = with_data(sent)?;
     let organisations = Organisations::default();
-    let context = context(session, &call, &organisations);
+    let context = context(session, call, &organisations);
     let decision = decide::update_degree(&stored, sent, &call.version().rules, &context, session.now())
         .map_err(Failure::Invalid)?;
     if decision.changed {
-        require_distinct(&call, &trainee, &decision.record)?;
+        require_distinct(call, &trainee, &decision.record)?;
         if !call.validates_only() {
             session.update_degree(&trainee, &decision.record)?;
         }
     }
-    let reply = Reply::data(StatusCode::OK, view(&call, &decision.record))?;
+    let reply = call.tagged(show_one(StatusCode::OK, call, &decision.record)?);
     Ok(reply.with_notices(call.version(), &decision.notices))
 }
 
 /// `DELETE /trainees/{trainee_id}/degrees/{degree_id}`
-pub(super) fn delete(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
-    let trainee = find(session, &call)?;
-    one(&trainee, &call)?;
-    let mut trainee = to_change(trainee, &call)?;
+pub(super) fn delete(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
+    let trainee = find(session, call)?;
+    let stored = one(&trainee, call)?;
+    call.require_match(|| show_one(StatusCode::OK, call, stored))?;
+    let mut trainee = to_change(trainee, call)?;
     if !call.validates_only() {
         session.delete_degree(&trainee, call.degree_id())?;
     }
     trainee.record.degrees.retain(|degree| degree.degree_id.as_deref() != Some(call.degree_id()));
     trainee.record.updated_at = Some(session.now());
-    show_trainee(StatusCode::OK, &call, &trainee.record)
+    show_trainee(StatusCode::OK, call, &trainee.record)
 }
 
 /// The degree of the path.
@@ -108,6 +110,11 @@ fn require_distinct(call: &Call, trainee: &StoredTrainee, degree: &Degree) -> Re
     let errors = Errors::one("Conflict", "this degree is a duplicate");
     let conflict = Conflict { errors, existing: Data { data: existing } };
     Err(Failure::Duplicate { body: serde_json::to_vec(&conflict).map_err(Failure::Unwritable)? })
+}
+
+/// A reply with one degree.
+fn show_one(status: StatusCode, call: &Call, degree: &Degree) -> Result<Reply, Failure> {
+    Reply::data(status, view(call, degree))
 }
 
 fn view<'a>(call: &Call, degree: &'a Degree) -> View<'a, Degree> {

@@ -9,6 +9,6 @@ use crate::failure::Failure;
 use crate::reply::Reply;
 
 /// `GET /info`
-pub(super) fn show(_: &mut ProviderSession<'_>, _: Call) -> Result<Reply, Failure> {
+pub(super) fn show(_: &mut ProviderSession<'_>, _: &Call) -> Result<Reply, Failure> {
     Reply::json(StatusCode::OK, &json!({ "status": "ok" }))
 }

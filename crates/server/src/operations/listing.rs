@@ -30,7 +30,7 @@ struct Meta {
 }
 
 /// `GET /trainees`
-pub(super) fn list(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
+pub(super) fn list(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
     let asked = query::listing(call.query(), session.today()).map_err(Failure::Filters)?;
     let listing = asked.listing;
     let found = session.list_trainees(&listing)?;

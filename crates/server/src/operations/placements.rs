@@ -14,65 +14,67 @@ use crate::failure::{Failure, Missing};
 use crate::reply::Reply;
 
 /// `GET /trainees/{trainee_id}/placements`
-pub(super) fn list(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
-    let trainee = find(session, &call)?;
-    let views: Vec<_> = trainee.record.placements.iter().map(|placement| view(&call, placement)).collect();
+pub(super) fn list(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
+    let trainee = find(session, call)?;
+    let views: Vec<_> = trainee.record.placements.iter().map(|placement| view(call, placement)).collect();
     Reply::data(StatusCode::OK, views)
 }
 
 /// `GET /trainees/{trainee_id}/placements/{placement_id}`
-pub(super) fn show(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
-    let trainee = find(session, &call)?;
-    Reply::data(StatusCode::OK, view(&call, one(&trainee, &call)?))
+pub(super) fn show(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
+    let trainee = find(session, call)?;
+    Ok(call.unless_held(show_one(StatusCode::OK, call, one(&trainee, call)?)?))
 }
 
 /// `POST /trainees/{trainee_id}/placements`
-pub(super) fn create(session: &mut ProviderSession<'_>, mut call: Call) -> Result<Reply, Failure> {
+pub(super) fn create(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
     let sent = call.read::<Placement>()?;
-    let trainee = find_to_change(session, &call)?;
+    let trainee = find_to_change(session, call)?;
     let sent = with_data(sent)?;
     let schools = schools(session, &sent, None)?;
     let identifiers = call.identifiers(1)?;
     let origin =
         Origin { now: session.now(), ukprn: &session.provider().ukprn.clone(), next_id: &|| identifiers.next() };
-    let decision = decide::add_placement(sent, &call.version().rules, &context(session, &call, &schools), &origin)
+    let decision = decide::add_placement(sent, &call.version().rules, &context(session, call, &schools), &origin)
         .map_err(Failure::Invalid)?;
     if !call.validates_only() {
         session.insert_placement(&trainee, &decision.record)?;
     }
-    let reply = Reply::data(StatusCode::CREATED, view(&call, &decision.record))?;
+    let reply = call.tagged(show_one(StatusCode::CREATED, call, &decision.record)?);
     Ok(reply.with_notices(call.version(), &decision.notices))
 }
 
 /// `PUT` and `PATCH /trainees/{trainee_id}/placements/{placement_id}`
-pub(super) fn update(session: &mut ProviderSession<'_>, mut call: Call) -> Result<Reply, Failure> {
+pub(super) fn update(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
     let sent = call.read::<Placement>()?;
-    let trainee = find(session, &call)?;
-    let stored = one(&trainee, &call)?.clone();
-    let trainee = to_change(trainee, &call)?;
+    let trainee = find(session, call)?;
+    let stored = one(&trainee, call)?.clone();
+    call.require_match(|| show_one(StatusCode::OK, call, &stored))?;
+    let trainee = to_change(trainee, call)?;
     let sent = with_data(sent)?;
     let schools = schools(session, &sent, stored.urn.clone())?;
-    let context = context(session, &call, &schools);
+    let context = context(session, call, &schools);
     let decision = decide::update_placement(&stored, sent, &call.version().rules, &context, session.now())
         .map_err(Failure::Invalid)?;
     if decision.changed && !call.validates_only() {
         session.update_placement(&trainee, &decision.record)?;
     }
-    let reply = Reply::data(StatusCode::OK, view(&call, &decision.record))?;
+    let reply = call.tagged(show_one(StatusCode::OK, call, &decision.record)?);
     Ok(reply.with_notices(call.version(), &decision.notices))
 }
 
 /// `DELETE /trainees/{trainee_id}/placements/{placement_id}`
-pub(super) fn delete(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
-    let trainee = find(session, &call)?;
-    one(&trainee, &call)?;
-    let mut trainee = to_change(trainee, &call)?;
+pub(super) fn delete(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
+    let trainee = find(session, call)?;
+    let stored = one(&trainee, call)?;
+    call.require_match(|| show_one(StatusCode::OK, call, stored))?;
+    let mut trainee = to_change(trainee, call)?;
     if !call.validates_only() {
         session.delete_placement(&trainee, call.placement_id())?;
     }
     trainee.record.placements.retain(|placement| placement.placement_id.as_deref() != Some(call.placement_id()));
     trainee.record.updated_at = Some(session.now());
-    show_trainee(StatusCode::OK, &call, &trainee.record)
+    show_trainee(StatusCode::OK, call, &trainee.record)
 }
 
 /// The placement of the path.
@@ -91,6 +93,11 @@ fn schools(
 ) -> Result<Organisations, Failure> {
     let urns: Vec<String> = sent.text(PlacementField::urn).or(stored).into_iter().collect();
     Ok(session.organisations(&urns, &[], &[])?)
+}
+
+/// A reply with one placement.
+fn show_one(status: StatusCode, call: &Call, placement: &Placement) -> Result<Reply, Failure> {
+    Reply::data(status, view(call, placement))
 }
 
 fn view<'a>(call: &Call, placement: &'a Placement) -> View<'a, Placement> {

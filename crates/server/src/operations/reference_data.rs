@@ -1,16 +1,16 @@
 //! The code lists (contract, section 4.19).
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CACHE_CONTROL, ETAG};
+use actix_web::http::header::CACHE_CONTROL;
 use adapter_kit::reference::{AllLists, OneList};
 use storage::session::ProviderSession;
 
 use crate::call::Call;
 use crate::failure::{Failure, Missing};
-use crate::reply::{Reply, entity_tag};
+use crate::reply::Reply;
 
 /// `GET /reference-data`
-pub(super) fn show(_: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
+pub(super) fn show(_: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
     let mut parameters = form_urlencoded::parse(call.query().as_bytes());
     let field = parameters.find(|(name, value)| name == "field" && !value.trim().is_empty()).map(|(_, value)| value);
     let reply = match field {
@@ -20,7 +20,5 @@ pub(super) fn show(_: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Fai
             None => return Err(Failure::NotFound(Missing::List(adapter_kit::names::shown(&name)))),
         },
     };
-    let entity_tag = entity_tag(&reply.body);
-    let reply = if call.has(&entity_tag) { Reply::not_modified() } else { reply };
-    Ok(reply.with(CACHE_CONTROL.as_str(), "private, max-age=3600").with(ETAG.as_str(), entity_tag))
+    Ok(call.unless_held(reply).with(CACHE_CONTROL.as_str(), "private, max-age=3600"))
 }

@@ -16,45 +16,47 @@ use crate::failure::{Failure, Missing};
 use crate::reply::Reply;
 
 /// `GET /trainees/{trainee_id}`
-pub(super) fn show(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
-    let stored = find(session, &call)?;
-    show_trainee(StatusCode::OK, &call, &stored.record)
+pub(super) fn show(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
+    let stored = find(session, call)?;
+    Ok(call.unless_held(show_trainee(StatusCode::OK, call, &stored.record)?))
 }
 
 /// `POST /trainees`
-pub(super) fn create(session: &mut ProviderSession<'_>, mut call: Call) -> Result<Reply, Failure> {
+pub(super) fn create(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
     let sent = with_data(call.read::<Trainee>()?)?;
     let organisations = mentioned(session, &sent)?;
     let identifiers = call.identifiers(1 + sent.changes.placements.len() + sent.changes.degrees.len())?;
     let origin =
         Origin { now: session.now(), ukprn: &session.provider().ukprn.clone(), next_id: &|| identifiers.next() };
     let version = call.version();
-    let decision = decide::create(sent, &version.rules, &context(session, &call, &organisations), &origin)
+    let decision = decide::create(sent, &version.rules, &context(session, call, &organisations), &origin)
         .map_err(Failure::Invalid)?;
     let existing = session.duplicates_of(&decision.record)?;
     if !existing.is_empty() {
-        return Err(duplicate(&call, &existing)?);
+        return Err(duplicate(call, &existing)?);
     }
     if !call.validates_only() {
         session.insert_trainee(&decision.record)?;
     }
-    Ok(show_trainee(StatusCode::CREATED, &call, &decision.record)?.with_notices(version, &decision.notices))
+    let reply = call.tagged(show_trainee(StatusCode::CREATED, call, &decision.record)?);
+    Ok(reply.with_notices(version, &decision.notices))
 }
 
 /// `PUT` and `PATCH /trainees/{trainee_id}`
-pub(super) fn update(session: &mut ProviderSession<'_>, mut call: Call) -> Result<Reply, Failure> {
+pub(super) fn update(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
     let sent = call.read_changes::<Trainee>()?;
-    let stored = find_to_change(session, &call)?;
+    let stored = find_to_change(session, call)?;
     let version = call.version();
     let sent = with_data(sent)?;
     let organisations = mentioned(session, &sent)?;
-    let context = context(session, &call, &organisations);
+    let context = context(session, call, &organisations);
     let decision =
         decide::update(&stored.record, sent, &version.rules, &context, session.now()).map_err(Failure::Invalid)?;
     if decision.changed && !call.validates_only() {
         session.update_trainee(&stored, &decision.record)?;
     }
-    Ok(show_trainee(StatusCode::OK, &call, &decision.record)?.with_notices(version, &decision.notices))
+    let reply = call.tagged(show_trainee(StatusCode::OK, call, &decision.record)?);
+    Ok(reply.with_notices(version, &decision.notices))
 }
 
 /// The trainee of the path.
@@ -62,9 +64,16 @@ pub(super) fn find(session: &mut ProviderSession<'_>, call: &Call) -> Result<Sto
     session.find_trainee(call.trainee_id())?.ok_or(Failure::NotFound(Missing::Trainee))
 }
 
+/// The trainee of the path, unless it is not what the client takes it for.
+pub(super) fn find_matching(session: &mut ProviderSession<'_>, call: &Call) -> Result<StoredTrainee, Failure> {
+    let stored = find(session, call)?;
+    call.require_match(|| show_trainee(StatusCode::OK, call, &stored.record))?;
+    Ok(stored)
+}
+
 /// The trainee of the path, to be changed.
 pub(super) fn find_to_change(session: &mut ProviderSession<'_>, call: &Call) -> Result<StoredTrainee, Failure> {
-    to_change(find(session, call)?, call)
+    to_change(find_matching(session, call)?, call)
 }
 
 /// The same trainee, unless the version refuses to change it.

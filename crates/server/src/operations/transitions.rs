@@ -9,23 +9,23 @@ use domain::value::Moment;
 use domain::{Context, Problem, Sent, Trainee};
 use storage::session::ProviderSession;
 
-use super::trainees::{context, find, show_trainee, with_data};
+use super::trainees::{context, find_matching, show_trainee, with_data};
 use crate::call::Call;
 use crate::failure::Failure;
 use crate::reply::Reply;
 
 /// `POST /trainees/{trainee_id}/defer`
-pub(super) fn defer(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
+pub(super) fn defer(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
     transition(session, call, StatusCode::OK, decide::defer)
 }
 
 /// `POST /trainees/{trainee_id}/recommend-for-qts` and `.../update-qts-or-eyts-status`
-pub(super) fn recommend(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
+pub(super) fn recommend(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
     transition(session, call, StatusCode::ACCEPTED, decide::recommend)
 }
 
 /// `POST /trainees/{trainee_id}/withdraw`
-pub(super) fn withdraw(session: &mut ProviderSession<'_>, call: Call) -> Result<Reply, Failure> {
+pub(super) fn withdraw(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
     transition(session, call, StatusCode::OK, decide::withdraw)
 }
 
@@ -34,19 +34,19 @@ type Decide<R> = fn(&Trainee, Sent<R>, &Rules, &Context<'_>, Moment) -> Result<D
 
 fn transition<R: Nest>(
     session: &mut ProviderSession<'_>,
-    mut call: Call,
+    call: &Call,
     status: StatusCode,
     decide: Decide<R>,
 ) -> Result<Reply, Failure> {
     let sent = call.read::<R>()?;
-    let stored = find(session, &call)?;
+    let stored = find_matching(session, call)?;
     let sent = with_data(sent)?;
     let organisations = Organisations::default();
-    let context = context(session, &call, &organisations);
+    let context = context(session, call, &organisations);
     let decision =
         decide(&stored.record, sent, &call.version().rules, &context, session.now()).map_err(Failure::Invalid)?;
     if !call.validates_only() {
         session.update_trainee(&stored, &decision.record)?;
     }
-    Ok(show_trainee(status, &call, &decision.record)?.with_notices(call.version(), &decision.notices))
+    Ok(show_trainee(status, call, &decision.record)?.with_notices(call.version(), &decision.notices))
 }

@@ -4,6 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use r2d2::Pool;
@@ -12,13 +13,17 @@ use tokio::task::spawn_blocking;
 
 use crate::clock::{Clock, WriteClock};
 use crate::connection::{Access, Connections, DatabaseConnection};
-use crate::error::StorageError;
+use crate::error::{JobError, StorageError};
 use crate::session::Session;
 use crate::store::StoreOptions;
 use crate::writer::WriteCounters;
 
 /// How long a job waits for a connection before it is told that none is available.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often a job that collided with another one is run again.
+const MAX_COLLISIONS: u32 = 4;
+/// How long a job waits after its first collision.
+const COLLISION_PAUSE: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
 pub(super) struct JobPool {
@@ -61,11 +66,11 @@ impl JobPool {
     pub(super) async fn run<T, E>(
         self: Arc<Self>,
         access: Access,
-        job: impl FnOnce(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
-        E: From<StorageError> + Send + 'static,
+        E: JobError,
     {
         let _admitted = self.admitted.try_acquire().map_err(|_| StorageError::QueueFull)?;
         let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| StorageError::Closed)?;
@@ -78,36 +83,48 @@ impl JobPool {
         running.await.unwrap_or_else(|_| Err(StorageError::Closed.into()))
     }
 
-    /// Runs a job on this thread.
+    /// Runs a job on this thread, and again when it collided with another one.
     pub(super) fn run_here<T, E>(
         &self,
         access: Access,
-        job: impl FnOnce(&mut Session<'_>) -> Result<T, E>,
+        mut job: impl FnMut(&mut Session<'_>) -> Result<T, E>,
     ) -> Result<T, E>
     where
-        E: From<StorageError>,
+        E: JobError,
     {
-        let mut connection = self.connections.get().map_err(StorageError::Unavailable)?;
-        let answer = catch_unwind(AssertUnwindSafe(|| self.run_in_transaction(&mut connection, access, job)));
-        // The pool drops a connection that comes back with an open transaction, as it does after a panic.
-        answer.unwrap_or_else(|_| Err(StorageError::JobPanicked.into()))
+        let mut collisions = 0;
+        loop {
+            let mut connection = self.connections.get().map_err(StorageError::Unavailable)?;
+            let answer = catch_unwind(AssertUnwindSafe(|| self.run_in_transaction(&mut connection, access, &mut job)));
+            // The pool drops a connection that comes back with an open transaction, as it does after a panic.
+            let answer = answer.unwrap_or_else(|_| Err(StorageError::JobPanicked.into()));
+            let collided = |error: &E| matches!(error.of_the_store(), Some(StorageError::Collided));
+            if collisions == MAX_COLLISIONS || !answer.as_ref().is_err_and(collided) {
+                return answer;
+            }
+            drop(connection);
+            collisions += 1;
+            self.counters.collided();
+            // The other one gets a little time, and more each time.
+            thread::sleep(COLLISION_PAUSE * collisions);
+        }
     }
 
     fn run_in_transaction<T, E>(
         &self,
         connection: &mut DatabaseConnection,
         access: Access,
-        job: impl FnOnce(&mut Session<'_>) -> Result<T, E>,
+        job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
     ) -> Result<T, E>
     where
-        E: From<StorageError>,
+        E: JobError,
     {
         connection.begin(access).map_err(StorageError::from)?;
         let now = match access {
             Access::Read => self.read_clock.now(),
             Access::Write => self.write_clock.next(),
         };
-        match job(&mut Session::new(connection, now)) {
+        match job(&mut Session::new(connection, access, now)) {
             Ok(answer) => {
                 connection.require_depth(1)?;
                 connection.commit().map_err(StorageError::of_lost_transaction)?;

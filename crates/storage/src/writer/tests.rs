@@ -43,13 +43,13 @@ impl Hold {
 
 fn queue<T: Send + 'static>(
     store: &Store,
-    job: impl FnOnce(&mut Session<'_>) -> Answer<T> + Send + 'static,
+    job: impl FnMut(&mut Session<'_>) -> Answer<T> + Send + 'static,
 ) -> Queued<Answer<T>> {
     let store = store.clone();
     Queued::new(async move { store.write(job).await })
 }
 
-fn add(number: usize) -> impl FnOnce(&mut Session<'_>) -> Answer<()> + Send + 'static {
+fn add(number: usize) -> impl FnMut(&mut Session<'_>) -> Answer<()> + Send + 'static {
     move |session| session.add_provider(&format!("{:08}", 10_000_000 + number), "A provider").map(drop)
 }
 
@@ -70,7 +70,7 @@ fn is_group_lost(answer: &Answer<()>) -> bool {
 /// Runs `culprit` between two neighbours in one group and returns the answers of all four jobs, the holder's first.
 fn run_between_neighbours(
     register: &Register,
-    culprit: impl FnOnce(&mut Session<'_>) -> Answer<()> + Send + 'static,
+    culprit: impl FnMut(&mut Session<'_>) -> Answer<()> + Send + 'static,
 ) -> [Answer<()>; 4] {
     let hold = Hold::of(&register.store);
     let before = queue(&register.store, add(1));
@@ -103,7 +103,7 @@ fn waiting_jobs_share_one_commit() {
     for job in waiting {
         job.answer().unwrap();
     }
-    assert_eq!(register.store.writer_stats(), WriterStats { groups: 1, jobs: 41, groups_lost: 0 });
+    assert_eq!(register.store.writer_stats(), WriterStats { groups: 1, jobs: 41, groups_lost: 0, collisions: 0 });
     assert_eq!(kept(&register), (0..40).collect::<Vec<_>>());
 }
 
@@ -116,7 +116,10 @@ fn a_group_has_a_limit() {
     for job in waiting {
         job.answer().unwrap();
     }
-    assert_eq!(register.store.writer_stats(), WriterStats { groups: 2, jobs: GROUP_LIMIT as u64 + 1, groups_lost: 0 });
+    assert_eq!(
+        register.store.writer_stats(),
+        WriterStats { groups: 2, jobs: GROUP_LIMIT as u64 + 1, groups_lost: 0, collisions: 0 }
+    );
 }
 
 #[test]
@@ -169,7 +172,7 @@ fn a_refused_job_changes_nothing_while_its_neighbours_are_kept() {
     assert!(held.is_ok() && before.is_ok() && after.is_ok());
     assert!(matches!(refused, Err(StorageError::Refused(Refusal::UnknownProvider))));
     assert_eq!(kept(&register), [1, 3]);
-    assert_eq!(register.store.writer_stats(), WriterStats { groups: 1, jobs: 4, groups_lost: 0 });
+    assert_eq!(register.store.writer_stats(), WriterStats { groups: 1, jobs: 4, groups_lost: 0, collisions: 0 });
 }
 
 #[test]
@@ -268,7 +271,7 @@ fn a_full_disk_inside_a_nested_transaction_fails_the_whole_group() {
     let register = Register::new();
     let answers = run_between_neighbours(&register, |session| {
         let now = session.now();
-        session.connection.transaction(|connection| fill_the_disk(&mut Session::new(connection, now)))
+        session.connection.transaction(|connection| fill_the_disk(&mut Session::new(connection, Access::Write, now)))
     });
     assert!(is_group_lost(&answers[2]), "{answers:?}");
     assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);

@@ -150,7 +150,7 @@ impl Register {
     /// Does what an operator does, on the store itself.
     pub(crate) fn operate<T: Send + 'static>(
         &self,
-        job: impl FnOnce(&mut Session<'_>) -> Result<T, StorageError> + Send + 'static,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, StorageError> + Send + 'static,
     ) -> T {
         write(&self.store, job)
     }
@@ -176,7 +176,7 @@ fn prepare_sandbox(url: &str) {
 
 fn write<T: Send + 'static>(
     store: &Store,
-    job: impl FnOnce(&mut Session<'_>) -> Result<T, StorageError> + Send + 'static,
+    job: impl FnMut(&mut Session<'_>) -> Result<T, StorageError> + Send + 'static,
 ) -> T {
     store.write_blocking(job).unwrap()
 }

@@ -1,0 +1,54 @@
+//! The command that prints the history of a trainee.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use storage::history::{Entry, TraineeHistory};
+
+use super::{CommandError, Database};
+
+#[derive(Debug, Args)]
+pub(super) struct Audit {
+    #[command(flatten)]
+    database: Database,
+    /// Identifier of the trainee
+    trainee_id: String,
+}
+
+impl Audit {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let Self { database, trainee_id } = self;
+        let asked = trainee_id.clone();
+        let history = database.open()?.read_blocking(move |session| session.history_of(&asked))?;
+        let history = history.ok_or(CommandError::UnknownTrainee(trainee_id))?;
+        print(&history, &mut io::stdout().lock()).map_err(CommandError::Print)
+    }
+}
+
+fn print(history: &TraineeHistory, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "trainee {} of provider {}", history.trainee_id, history.ukprn)?;
+    for entry in &history.entries {
+        writeln!(out, "\n{}", heading(entry))?;
+        let width = entry.fields.iter().map(|field| field.path.chars().count()).max().unwrap_or_default();
+        for field in &entry.fields {
+            writeln!(out, "  {:width$}  {} -> {}", field.path, field.before(), field.after())?;
+        }
+    }
+    Ok(())
+}
+
+/// When, what, through which version, by whom, in which request.
+fn heading(entry: &Entry) -> String {
+    let mut text = format!("{}  {}", entry.changed_at.format("%Y-%m-%dT%H:%M:%S%.3fZ"), entry.operation);
+    if let Some(version) = &entry.version {
+        text.push_str(&format!("  {version}"));
+    }
+    text.push_str(&match &entry.token {
+        Some((id, name)) => format!("  token {id} ({name})"),
+        None => "  operator".to_owned(),
+    });
+    if let Some(request_id) = &entry.request_id {
+        text.push_str(&format!("  request {request_id}"));
+    }
+    text
+}

@@ -1,0 +1,39 @@
+//! What the program prints of the history of a trainee.
+
+use serde_json::{Value, json};
+use server::{demo, versions};
+
+use super::support::{Workplace, agent};
+
+#[test]
+fn the_history_of_a_trainee_says_who_changed_what_and_when() {
+    let place = Workplace::new();
+    let server = place.serve(&[], None);
+    let version = versions::all().newest().unwrap().version;
+    let path = format!("/api/{}/trainees", version.label);
+    let body: Value = serde_json::from_str(&demo::example(version)).unwrap();
+    let (status, created) = server.send(&agent(), "POST", &path, Some(&body));
+    assert_eq!(status, 201, "{created}");
+    let id = created["data"]["trainee_id"].as_str().unwrap();
+    let update = json!({ "data": { "last_name": "Newname" } });
+    assert_eq!(server.send(&agent(), "PATCH", &format!("{path}/{id}"), Some(&update)).0, 200);
+
+    let audit = place.run(&["audit", id], None);
+    assert_eq!(audit.status(), 0, "{}", audit.stderr());
+    let entries: Vec<&str> = audit.stdout().split("\n\n").collect();
+    assert_eq!(entries.len(), 3, "{}", audit.stdout());
+    assert!(entries[0].starts_with(&format!("trainee {id} of provider 1")), "{}", entries[0]);
+    assert!(entries[1].contains(&format!("POST /trainees  {}  token 1 (demo of ", version.label)), "{}", entries[1]);
+    assert!(entries[1].contains("  last_name") && entries[1].contains(" null -> \"Example\"\n"), "{}", entries[1]);
+    let lines: Vec<&str> = entries[2].lines().collect();
+    assert!(
+        lines[0].contains("PUT or PATCH /trainees/{trainee_id}") && lines[0].contains("  request "),
+        "{}",
+        lines[0]
+    );
+    assert_eq!(lines[1], "  last_name   \"Example\" -> \"Newname\"");
+    assert!(lines[2].starts_with("  updated_at  ") && lines.len() == 3, "{lines:?}");
+
+    let unknown = place.run(&["audit", "none"], None);
+    assert_eq!((unknown.status(), unknown.stderr()), (1, "trainee-register: no trainee has the identifier none\n"));
+}

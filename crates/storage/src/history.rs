@@ -1,0 +1,62 @@
+//! The history of a trainee: what each request changed, when, by whom and through what.
+//!
+//! An entry is written in the transaction of its change, so there is none without the other. It holds every field that
+//! changed, with the old and the new value, in canonical names; fields that are computed are left out. The entries of a
+//! trainee are enough to go back to each of its states ([`TraineeHistory::states`]).
+
+mod entry;
+mod rebuild;
+mod written;
+
+use chrono::{DateTime, Utc};
+
+pub use self::entry::{Entry, FieldEntry, TraineeHistory};
+pub(crate) use self::written::Changed;
+use crate::error::StorageError;
+use crate::schema::changes;
+use crate::session::ProviderSession;
+use diesel::prelude::*;
+
+/// By what the placements of a trainee stand in an entry.
+const PLACEMENTS: &str = "placements";
+/// By what the degrees of a trainee stand in an entry.
+const DEGREES: &str = "degrees";
+
+/// Through what a job came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cause<'a> {
+    /// What was asked for: the endpoint, or the command.
+    pub operation: &'a str,
+    /// The version of the API through which it was asked.
+    pub version: Option<&'a str>,
+    /// The identifier of the request.
+    pub request_id: Option<&'a str>,
+}
+
+impl<'a> Cause<'a> {
+    /// An operation that nobody asked for through the API.
+    #[must_use]
+    pub fn of(operation: &'a str) -> Self {
+        Self { operation, version: None, request_id: None }
+    }
+}
+
+impl ProviderSession<'_> {
+    /// Writes down what changes in the trainee with that key; nothing when nothing does.
+    pub(crate) fn remember(&mut self, trainee_key: i64, changed: &Changed<'_>) -> Result<(), StorageError> {
+        let Some(fields) = changed.to_json() else { return Ok(()) };
+        let now: DateTime<Utc> = self.now();
+        let cause = self.cause();
+        let entry = (
+            changes::trainee_key.eq(trainee_key),
+            changes::changed_at.eq(now.naive_utc()),
+            changes::token_id.eq(self.token_id()),
+            changes::request_id.eq(cause.request_id.map(str::to_owned)),
+            changes::version.eq(cause.version.map(str::to_owned)),
+            changes::operation.eq(cause.operation.to_owned()),
+            changes::fields.eq(fields),
+        );
+        diesel::insert_into(changes::table).values(entry).execute(self.connection)?;
+        Ok(())
+    }
+}

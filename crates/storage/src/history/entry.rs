@@ -1,0 +1,116 @@
+//! Reads the entries of a trainee.
+
+use chrono::{DateTime, NaiveDateTime, Utc};
+use diesel::prelude::*;
+use serde_json::{Map, Value as Json};
+
+use crate::error::StorageError;
+use crate::schema::{changes, providers, tokens, trainees};
+use crate::session::Session;
+
+/// Everything that happened to a trainee, oldest first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TraineeHistory {
+    /// The identifier of the trainee.
+    pub trainee_id: String,
+    /// The UKPRN of the provider.
+    pub ukprn: String,
+    /// One entry for each request that changed something.
+    pub entries: Vec<Entry>,
+}
+
+/// What one request changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The number of the entry; later ones are higher.
+    pub id: i64,
+    /// When.
+    pub changed_at: DateTime<Utc>,
+    /// Number and name of the token with which it was asked for; nothing where an operator was at work.
+    pub token: Option<(i64, String)>,
+    /// The identifier of the request.
+    pub request_id: Option<String>,
+    /// The version of the API.
+    pub version: Option<String>,
+    /// The endpoint, or the command.
+    pub operation: String,
+    /// The fields that changed, in the order of the dictionary.
+    pub fields: Vec<FieldEntry>,
+}
+
+/// A field that changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldEntry {
+    /// The canonical name of the field; that of a placement or a degree stands behind its list and its identifier, as in
+    /// `placements.<placement_id>.urn`.
+    pub path: String,
+    pub(super) before: Json,
+    pub(super) after: Json,
+}
+
+impl FieldEntry {
+    /// The value before, as JSON.
+    #[must_use]
+    pub fn before(&self) -> String {
+        self.before.to_string()
+    }
+
+    /// The value after, as JSON.
+    #[must_use]
+    pub fn after(&self) -> String {
+        self.after.to_string()
+    }
+}
+
+type Row = (i64, NaiveDateTime, Option<(i64, String)>, Option<String>, Option<String>, String, String);
+
+impl Session<'_> {
+    /// The history of a trainee of whatever provider, also of one that no request shows any more; `None` when there is no
+    /// such trainee.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or an entry is corrupt.
+    pub fn history_of(&mut self, trainee_id: &str) -> Result<Option<TraineeHistory>, StorageError> {
+        let found = trainees::table
+            .inner_join(providers::table)
+            .filter(trainees::trainee_id.eq(trainee_id))
+            .select((trainees::id, providers::ukprn))
+            .first::<(i64, String)>(self.connection)
+            .optional()?;
+        let Some((key, ukprn)) = found else { return Ok(None) };
+        let rows = changes::table
+            .left_join(tokens::table)
+            .filter(changes::trainee_key.eq(key))
+            .order(changes::id)
+            .select((
+                changes::id,
+                changes::changed_at,
+                (tokens::id, tokens::name).nullable(),
+                changes::request_id,
+                changes::version,
+                changes::operation,
+                changes::fields,
+            ))
+            .load::<Row>(self.connection)?;
+        let entries = rows.into_iter().map(entry).collect::<Result<_, _>>()?;
+        Ok(Some(TraineeHistory { trainee_id: trainee_id.to_owned(), ukprn, entries }))
+    }
+}
+
+fn entry((id, changed_at, token, request_id, version, operation, fields): Row) -> Result<Entry, StorageError> {
+    let fields = read_fields(&fields).ok_or(StorageError::CorruptRow { table: "changes", id })?;
+    Ok(Entry { id, changed_at: changed_at.and_utc(), token, request_id, version, operation, fields })
+}
+
+/// The fields of an entry; nothing when it is not of the form in which entries are written.
+pub(super) fn read_fields(text: &str) -> Option<Vec<FieldEntry>> {
+    let fields: Map<String, Json> = serde_json::from_str(text).ok()?;
+    fields
+        .into_iter()
+        .map(|(path, values)| {
+            let [before, after] = <[Json; 2]>::try_from(serde_json::from_value::<Vec<Json>>(values).ok()?).ok()?;
+            Some(FieldEntry { path, before, after })
+        })
+        .collect()
+}

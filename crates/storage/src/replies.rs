@@ -1,0 +1,180 @@
+//! Replies to requests that carry an idempotency key, so that a client that missed a reply can ask again.
+//!
+//! A reply is stored in the transaction of the change that it tells of: it is there exactly when the change is. Keys
+//! belong to a provider. A reply is found for a day; later the key is as good as new.
+//!
+//! Knows nothing of what requests and replies say.
+
+use chrono::{NaiveDateTime, TimeDelta};
+use diesel::prelude::*;
+
+use crate::error::StorageError;
+use crate::schema::replies;
+use crate::session::{ProviderSession, Session};
+
+/// How long a reply is found.
+const LIFE: TimeDelta = TimeDelta::hours(24);
+
+/// A reply as it was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredReply {
+    /// The status.
+    pub status: u16,
+    /// The headers, each with its name.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: String,
+}
+
+/// What is known of an idempotency key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Earlier {
+    /// It was not used.
+    Nothing,
+    /// The same request was answered.
+    Reply(StoredReply),
+    /// Another request was answered.
+    AnotherRequest,
+    /// A request with the key is being handled at this moment.
+    InFlight,
+}
+
+impl ProviderSession<'_> {
+    /// What is known of a key. When nothing is, no other request with the key is handled until the job has ended.
+    ///
+    /// `request_digest` tells the request from others.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or a row is corrupt.
+    pub fn earlier_reply(&mut self, key: &str, request_digest: &str) -> Result<Earlier, StorageError> {
+        let provider = self.provider().id;
+        if !self.connection.try_lock_reply(provider, key)? {
+            return Ok(Earlier::InFlight);
+        }
+        let oldest = (self.now() - LIFE).naive_utc();
+        let found = replies::table
+            .filter(replies::provider_id.eq(provider))
+            .filter(replies::idempotency_key.eq(key))
+            .filter(replies::created_at.gt(oldest))
+            .select((replies::request_digest, replies::status, replies::headers, replies::body))
+            .first::<(String, i32, String, String)>(self.connection)
+            .optional()?;
+        let Some((digest, status, headers, body)) = found else { return Ok(Earlier::Nothing) };
+        if digest != request_digest {
+            return Ok(Earlier::AnotherRequest);
+        }
+        let corrupt = || StorageError::CorruptRow { table: "replies", id: provider };
+        Ok(Earlier::Reply(StoredReply {
+            status: u16::try_from(status).map_err(|_| corrupt())?,
+            headers: serde_json::from_str(&headers).map_err(|_| corrupt())?,
+            body,
+        }))
+    }
+
+    /// Stores the reply to a request with a key of which [`ProviderSession::earlier_reply`] said that nothing is known.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn keep_reply(&mut self, key: &str, request_digest: &str, reply: &StoredReply) -> Result<(), StorageError> {
+        let provider = self.provider().id;
+        // One that has had its day may still be there.
+        diesel::delete(replies::table.find((provider, key))).execute(self.connection)?;
+        // A list of texts is always JSON.
+        let headers = serde_json::to_string(&reply.headers).unwrap_or_default();
+        diesel::insert_into(replies::table)
+            .values((
+                replies::provider_id.eq(provider),
+                replies::idempotency_key.eq(key),
+                replies::request_digest.eq(request_digest),
+                replies::status.eq(i32::from(reply.status)),
+                replies::headers.eq(headers),
+                replies::body.eq(reply.body.as_str()),
+                replies::created_at.eq(self.now().naive_utc()),
+            ))
+            .execute(self.connection)?;
+        Ok(())
+    }
+}
+
+impl Session<'_> {
+    /// Removes replies that are no longer found, so many at most, oldest first, and returns how many there were.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn remove_old_replies(&mut self, most: i64) -> Result<usize, StorageError> {
+        let oldest = (self.now() - LIFE).naive_utc();
+        let old = replies::table
+            .filter(replies::created_at.le(oldest))
+            .order(replies::created_at)
+            .select((replies::provider_id, replies::idempotency_key, replies::created_at))
+            .limit(most)
+            .load::<(i64, String, NaiveDateTime)>(self.connection)?;
+        let mut removed = 0;
+        for (provider, key, created_at) in old {
+            // The key may have come to a new reply meanwhile.
+            let same = replies::table.find((provider, key)).filter(replies::created_at.eq(created_at));
+            removed += diesel::delete(same).execute(self.connection)?;
+        }
+        Ok(removed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::Cause;
+    use crate::testing::{Register, UKPRN};
+
+    const KEY: &str = "3f1c";
+
+    fn reply() -> StoredReply {
+        let headers = vec![("etag".to_owned(), "\"1\"".to_owned())];
+        StoredReply { status: 201, headers, body: "{\"data\":{}}".to_owned() }
+    }
+
+    fn with_provider<T: Send + 'static>(
+        register: &Register,
+        ukprn: &'static str,
+        mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError> + Send + 'static,
+    ) -> T {
+        register.write(move |session| job(&mut session.open_provider(ukprn, Cause::of("test"))?.unwrap())).unwrap()
+    }
+
+    fn earlier(register: &Register, ukprn: &'static str, digest: &'static str) -> Earlier {
+        with_provider(register, ukprn, move |session| session.earlier_reply(KEY, digest))
+    }
+
+    #[test]
+    fn a_reply_is_found_by_the_same_request_of_the_same_provider_for_a_day() {
+        let register = Register::with_provider();
+        register.write(|session| session.add_provider("10000002", "Another")).unwrap();
+        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Nothing);
+        with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "one", &reply()));
+        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Reply(reply()));
+        assert_eq!(earlier(&register, UKPRN, "two"), Earlier::AnotherRequest);
+        assert_eq!(earlier(&register, "10000002", "one"), Earlier::Nothing);
+        // Each job has a millisecond of its own, so a few of them have passed already.
+        register.clock.advance(TimeDelta::hours(24) - TimeDelta::minutes(1));
+        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Reply(reply()));
+        register.clock.advance(TimeDelta::minutes(2));
+        assert_eq!(earlier(&register, UKPRN, "two"), Earlier::Nothing);
+        with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "two", &reply()));
+        assert_eq!(earlier(&register, UKPRN, "two"), Earlier::Reply(reply()));
+    }
+
+    #[test]
+    fn replies_that_have_had_their_day_are_removed_a_few_at_a_time() {
+        let register = Register::with_provider();
+        with_provider(&register, UKPRN, |session| {
+            (0..5).try_for_each(|number| session.keep_reply(&format!("old {number}"), "one", &reply()))
+        });
+        register.clock.advance(TimeDelta::hours(24) + TimeDelta::minutes(1));
+        with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "one", &reply()));
+        let remove = || register.write(|session| session.remove_old_replies(3)).unwrap();
+        assert_eq!((remove(), remove(), remove()), (3, 2, 0));
+        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Reply(reply()));
+    }
+}
