@@ -23,11 +23,12 @@ const SOWN: usize = 50_000;
 const SEED: u64 = 2_026;
 
 /// Tables whose rows belong to a trainee, with the column that identifies a row besides its key.
-const PARTS: [(&str, Option<&str>); 4] = [
+const PARTS: [(&str, Option<&str>); 5] = [
     ("trainee_disabilities", None),
     ("withdrawals", None),
     ("placements", Some("placement_id")),
     ("degrees", Some("degree_id")),
+    ("changes", None),
 ];
 
 /// The UKPRN of a provider, by its number from 0.
@@ -65,7 +66,8 @@ const POSTGRES: Dialect = Dialect {
     settle: "SELECT setval(pg_get_serial_sequence('trainees', 'id'), max(id)) FROM trainees;
              SELECT setval(pg_get_serial_sequence('withdrawals', 'id'), max(id)) FROM withdrawals;
              SELECT setval(pg_get_serial_sequence('placements', 'id'), max(id)) FROM placements;
-             SELECT setval(pg_get_serial_sequence('degrees', 'id'), max(id)) FROM degrees",
+             SELECT setval(pg_get_serial_sequence('degrees', 'id'), max(id)) FROM degrees;
+             SELECT setval(pg_get_serial_sequence('changes', 'id'), max(id)) FROM changes",
 };
 
 /// Fills the register behind the store, unless that was done before.

@@ -59,7 +59,7 @@ impl Served {
                 .unwrap_or_else(|error| eprintln!("scale: the server has ended: {error}"));
         };
         thread::spawn(server);
-        let mut client = Client::of(address, token.reveal())?;
+        let client = Client::of(address, token.reveal())?;
         let trainees = client.some_trainees()?;
         let run = format!("Example {}", Utc::now().timestamp_millis());
         Ok(Self { client, trainees, run, sent: 0, known: HashMap::new() })

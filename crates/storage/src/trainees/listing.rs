@@ -17,6 +17,8 @@ use crate::session::ProviderSession;
 
 mod counting;
 mod finding;
+#[cfg(test)]
+mod tests;
 
 /// One page of a list.
 #[derive(Debug)]

@@ -64,3 +64,6 @@ pub(super) fn count(
         states: Some(by_state.into_iter().map(|(state, _)| state).collect()),
     })
 }
+
+#[cfg(test)]
+mod tests;
