@@ -171,8 +171,8 @@ fn migrating_counts_the_trainees_that_are_there() {
 
 #[test]
 fn writers_side_by_side_neither_wait_for_a_count_nor_spoil_it() {
-    if !is_postgres_there() {
-        say_untested("counts were not tried with several writers: there is no PostgreSQL");
+    if let Err(missing) = is_postgres_there() {
+        say_untested(&format!("counts were not tried with several writers: {missing}"));
         return;
     }
     let database = Database::fresh_on(Kind::Postgres);
@@ -226,8 +226,8 @@ fn writers_side_by_side_neither_wait_for_a_count_nor_spoil_it() {
 
 #[test]
 fn an_emptied_register_has_no_trainees_to_count() {
-    if !is_postgres_there() {
-        say_untested("counts were not tried with TRUNCATE: there is no PostgreSQL");
+    if let Err(missing) = is_postgres_there() {
+        say_untested(&format!("counts were not tried with TRUNCATE: {missing}"));
         return;
     }
     let database = Database::fresh_on(Kind::Postgres);
