@@ -17,9 +17,12 @@ CREATE TABLE trainee_counts (
 CREATE INDEX trainee_counts_by_list
     ON trainee_counts (provider_id, academic_cycle, state, has_trn, itt_start_date);
 
--- Lists that show few trainees are made from this one; behind the state and the date stands what else is asked for.
+-- Lists of one state walk along the first; those that begin, or have begun, by some day are found in the second, where
+-- they are few. Behind the state and the day stands what else a list is narrowed by.
 CREATE INDEX trainees_by_state
-    ON trainees (provider_id, academic_cycle, state, itt_start_date, updated_at, id, trn, discarded_at);
+    ON trainees (provider_id, academic_cycle, state, updated_at, id, discarded_at, trn, itt_start_date);
+CREATE INDEX trainees_by_start
+    ON trainees (provider_id, academic_cycle, itt_start_date, state, discarded_at, trn, updated_at, id);
 
 CREATE FUNCTION add_to_trainee_counts(trainee trainees, change BIGINT) RETURNS void
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$

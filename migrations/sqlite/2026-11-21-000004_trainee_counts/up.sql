@@ -10,9 +10,12 @@ CREATE TABLE trainee_counts (
     PRIMARY KEY (provider_id, academic_cycle, state, has_trn, itt_start_date)
 ) WITHOUT ROWID;
 
--- Lists that show few trainees are made from this one; behind the state and the date stands what else is asked for.
+-- Lists of one state walk along the first; those that begin, or have begun, by some day are found in the second, where
+-- they are few. Behind the state and the day stands what else a list is narrowed by.
 CREATE INDEX trainees_by_state
-    ON trainees (provider_id, academic_cycle, state, itt_start_date, updated_at, id, trn, discarded_at);
+    ON trainees (provider_id, academic_cycle, state, updated_at, id, discarded_at, trn, itt_start_date);
+CREATE INDEX trainees_by_start
+    ON trainees (provider_id, academic_cycle, itt_start_date, state, discarded_at, trn, updated_at, id);
 
 CREATE TRIGGER trainee_counts_insert AFTER INSERT ON trainees
 WHEN NEW.discarded_at IS NULL AND NEW.state <> 'draft'
@@ -39,8 +42,10 @@ BEGIN
 END;
 
 CREATE TRIGGER trainee_counts_update AFTER UPDATE ON trainees
-WHEN (OLD.provider_id, OLD.academic_cycle, OLD.state, OLD.trn IS NULL, coalesce(OLD.itt_start_date, '0001-01-01'), OLD.discarded_at IS NULL)
-  <> (NEW.provider_id, NEW.academic_cycle, NEW.state, NEW.trn IS NULL, coalesce(NEW.itt_start_date, '0001-01-01'), NEW.discarded_at IS NULL)
+WHEN (OLD.provider_id, OLD.academic_cycle, OLD.state, OLD.trn IS NULL, coalesce(OLD.itt_start_date, '0001-01-01'),
+      OLD.discarded_at IS NULL)
+  <> (NEW.provider_id, NEW.academic_cycle, NEW.state, NEW.trn IS NULL, coalesce(NEW.itt_start_date, '0001-01-01'),
+      NEW.discarded_at IS NULL)
 BEGIN
     UPDATE trainee_counts SET trainees = trainees - 1
     WHERE OLD.discarded_at IS NULL AND OLD.state <> 'draft'

@@ -49,6 +49,8 @@ struct Dialect {
     next_birthday: &'static str,
     /// A moment near that of the change.
     other_moment: &'static str,
+    /// Gives back the room of rows that are gone.
+    compact: &'static str,
     /// What is done when all rows are there.
     settle: &'static str,
 }
@@ -57,12 +59,14 @@ const SQLITE: Dialect = Dialect {
     identifier: "lower(hex(randomblob(12)))",
     next_birthday: "date(date_of_birth, '+1 day')",
     other_moment: "strftime('%Y-%m-%d %H:%M:%f', updated_at, (random() % 3600) || '.' || abs(random() % 1000) || ' seconds')",
+    compact: "VACUUM",
     settle: "PRAGMA wal_checkpoint(TRUNCATE)",
 };
 const POSTGRES: Dialect = Dialect {
     identifier: "substr(md5(random()::text || clock_timestamp()), 1, 24)",
     next_birthday: "date_of_birth + 1",
     other_moment: "date_trunc('milliseconds', updated_at + (random() - 0.5) * interval '2 hours')",
+    compact: "VACUUM FULL",
     settle: "SELECT setval(pg_get_serial_sequence('trainees', 'id'), max(id)) FROM trainees;
              SELECT setval(pg_get_serial_sequence('withdrawals', 'id'), max(id)) FROM withdrawals;
              SELECT setval(pg_get_serial_sequence('placements', 'id'), max(id)) FROM placements;
@@ -93,6 +97,7 @@ pub(super) fn grow(store: &Store, url: &str, trainees: usize) -> Result<(), Box<
         connection.batch_execute("PRAGMA busy_timeout = 5000; PRAGMA synchronous = OFF; PRAGMA foreign_keys = ON")?;
     }
     spread(&mut *connection)?;
+    connection.batch_execute(dialect.compact)?;
     copy(&mut *connection, &dialect, trainees / INVENTED)?;
     connection.batch_execute(dialect.settle)?;
     if !url.starts_with("sqlite://") {

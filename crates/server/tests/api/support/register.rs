@@ -62,7 +62,7 @@ pub(crate) struct Register {
     handle: ServerHandle,
     serving: Option<JoinHandle<()>>,
     /// Goes with the register.
-    _database: Database,
+    database: Database,
 }
 
 impl Register {
@@ -108,7 +108,7 @@ impl Register {
             token,
             handle: handle.recv().unwrap(),
             serving: Some(serving),
-            _database: database,
+            database,
         }
     }
 
@@ -125,6 +125,11 @@ impl Register {
     /// The API of a version, for whoever the token belongs to.
     pub(crate) fn api_with_token(&self, version: &'static ApiVersion, token: String) -> Api<'_> {
         Api { register: self, version, token }
+    }
+
+    /// Where the records are.
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
     }
 
     /// A request for any path of the server, without a token.

@@ -1,17 +1,19 @@
 //! Which trainees stand on a page.
 //!
 //! There are two ways. The trainees of a list can be walked along, in their order, from the nearer end, to where the page
-//! is; those that it does not show are passed by. Where a list is narrowed to so few that they would fit on one page,
-//! they are found by their state and put in order here: a walk might pass all the others by to meet them. Both stay
-//! inside an index, and each has one that serves it; what a query does not say, or says otherwise than it might, keeps
-//! the databases from taking the other.
+//! is; a list of one state has an index of its own for that, and in any other those that it does not show are passed by.
+//! But where a list is narrowed to so few that they would fit on one page, a walk might pass all the others by to meet
+//! them: then all of the few are found, by their states or by the day on which they begin, and put in order here.
+//!
+//! Every query stays inside one index. What a query leaves unsaid, or says otherwise than it might, keeps the databases
+//! from taking another.
 
 use std::cmp::Reverse;
 
 use chrono::{NaiveDate, NaiveDateTime};
 use diesel::prelude::*;
 use domain::State;
-use domain::listing::{Listing, MAX_PER_PAGE, Order};
+use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 
 use super::counting::Count;
 use crate::connection::{Backend, DatabaseConnection};
@@ -29,9 +31,12 @@ pub(super) fn keys(
     today: NaiveDate,
     count: &Count,
 ) -> Result<Vec<i64>, StorageError> {
-    let narrowed = listing.status.is_some() || listing.has_trn.is_some();
+    let passes_by = match listing.status {
+        Some(status) => status.states().len() > 1,
+        None => listing.has_trn.is_some(),
+    };
     match &count.states {
-        Some(states) if narrowed && count.total <= MAX_PER_PAGE => few(connection, provider, listing, today, states),
+        Some(states) if passes_by && count.total <= MAX_PER_PAGE => few(connection, provider, listing, today, states),
         Some(_) | None => walk(connection, provider, listing, today, count.total),
     }
 }
@@ -62,7 +67,8 @@ fn walk(
     Ok(keys)
 }
 
-/// Finds all that the list shows, which are few, in the states in which any of them is.
+/// Finds all that the list shows, which are few: by the day on which they begin where the list asks for it, else by the
+/// states in which any of them is.
 fn few(
     connection: &mut DatabaseConnection,
     provider: i64,
@@ -70,7 +76,11 @@ fn few(
     today: NaiveDate,
     states: &[String],
 ) -> Result<Vec<i64>, StorageError> {
-    let found = narrowed(of_list(provider, listing), listing, today).filter(trainees::state.eq_any(states.to_vec()));
+    let found = if listing.status.and_then(Status::started).is_some() {
+        walked(provider, listing, today)
+    } else {
+        narrowed(of_list(provider, listing), listing, today).filter(trainees::state.eq_any(states.to_vec()))
+    };
     let mut found: Vec<(Option<NaiveDateTime>, i64)> =
         found.select((trainees::updated_at, trainees::id)).load(connection)?;
     match listing.order {
@@ -81,13 +91,18 @@ fn few(
     Ok(found.into_iter().skip(skipped).take(shown).map(|(_, key)| key).collect())
 }
 
-/// The trainees that a list shows, for a walk along it in the order of their changes: the states are those that it leaves
-/// out, which no index serves.
+/// The trainees that a list shows, for a walk along it in the order of their changes. Where it shows several states, the
+/// query names those that it leaves out: for them no index is a candidate.
 pub(super) fn walked(provider: i64, listing: &Listing, today: NaiveDate) -> Trainees {
     let walked = narrowed(of_list(provider, listing), listing, today);
-    let Some(status) = listing.status else { return walked };
-    let others = State::ALL.into_iter().filter(move |state| !status.states().contains(state));
-    walked.filter(trainees::state.ne_all(others.map(State::name)))
+    match listing.status.map(Status::states) {
+        None => walked,
+        Some([only]) => walked.filter(trainees::state.eq(only.name())),
+        Some(states) => {
+            let others = State::ALL.into_iter().filter(|state| !states.contains(state));
+            walked.filter(trainees::state.ne_all(others.map(State::name)))
+        }
+    }
 }
 
 /// All trainees of a list, or those that have changed since a moment.
@@ -101,7 +116,7 @@ fn of_list(provider: i64, listing: &Listing) -> Trainees {
 
 /// Those of them that are asked for, but for the state.
 fn narrowed(mut trainees: Trainees, listing: &Listing, today: NaiveDate) -> Trainees {
-    trainees = match listing.status.and_then(domain::listing::Status::started) {
+    trainees = match listing.status.and_then(Status::started) {
         Some(true) => trainees.filter(trainees::itt_start_date.le(today)),
         Some(false) => trainees.filter(trainees::itt_start_date.gt(today)),
         None => trainees,
