@@ -13,6 +13,11 @@ pub(super) fn begin() {
     set_default_instrumentation(listener).unwrap();
 }
 
+/// Forgets what was sent so far.
+pub(super) fn forget() {
+    HEARD.lock().unwrap().clear();
+}
+
 /// What was sent.
 pub(super) fn heard() -> BTreeSet<String> {
     HEARD.lock().unwrap().clone()
