@@ -27,13 +27,16 @@ pub struct StoreOptions {
     pub readers: u32,
     /// Jobs that may wait for the pool; on SQLite as many again may wait for the writer. One more is refused at once.
     pub queue: usize,
+    /// The most writes that share a commit on SQLite, at least one. It bounds how long the first of them waits for the
+    /// last.
+    pub group: usize,
     /// Where jobs get their time.
     pub clock: Clock,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { readers: 8, queue: 256, clock: Clock::system() }
+        Self { readers: 8, queue: 256, group: 64, clock: Clock::system() }
     }
 }
 
@@ -66,7 +69,7 @@ impl Store {
         let counters = Arc::new(WriteCounters::default());
         let pool = JobPool::open(&connections, &options, Arc::clone(&clock), Arc::clone(&counters))?;
         let writer = if connections.allow_one_writer() {
-            Some(Writer::start(connections.clone(), first, clock, Arc::clone(&counters), options.queue)?)
+            Some(Writer::start(connections.clone(), first, clock, Arc::clone(&counters), &options)?)
         } else {
             None
         };

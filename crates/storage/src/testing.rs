@@ -65,7 +65,7 @@ impl Register {
         let clock = SetClock(Arc::new(AtomicI64::new(0)));
         clock.set("2026-03-02");
         let folder = tempfile::tempdir().unwrap();
-        let options = StoreOptions { readers: 2, queue, clock: clock.clock() };
+        let options = StoreOptions { readers: 2, queue, clock: clock.clock(), ..StoreOptions::default() };
         let store = Store::open(&url(&folder), options).unwrap();
         store.migrate().unwrap();
         Self { store, clock, folder }
