@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use domain::Lists;
 use serde_json::Value;
+use server::admission::Admission;
 use server::register::Register;
 use server::visitors::Visitors;
 use server::{demo, versions};
@@ -62,6 +63,7 @@ impl Contestant {
             versions: versions::all(),
             lists: Lists::embedded(),
             environment: Environment::Sandbox,
+            admission: Admission::default(),
             visitors: Visitors::default(),
         };
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -8,6 +8,9 @@
 
 pub mod access_log;
 pub mod addresses;
+pub mod admission;
+pub mod allowance;
+pub mod answer;
 pub mod call;
 pub mod cli;
 pub mod contracts;

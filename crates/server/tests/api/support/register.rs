@@ -10,6 +10,7 @@ use actix_web::dev::ServerHandle;
 use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
 use domain::Lists;
+use server::admission::Admission;
 use server::versions::{self, SERVED};
 use server::visitors::Visitors;
 use storage::clock::Clock;
@@ -95,6 +96,7 @@ impl Register {
             versions,
             lists: Lists::embedded(),
             environment: Environment::Sandbox,
+            admission: Admission::default(),
             visitors: Visitors::default(),
         };
         // Whoever connects from now on waits until the server takes the connection.
