@@ -52,6 +52,10 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn find_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
+        if trainee_id.contains('\0') {
+            // No identifier has this character, and PostgreSQL refuses a query that has it.
+            return Ok(None);
+        }
         let rows = trainees::table
             .filter(visible(self.provider().id))
             .filter(trainees::trainee_id.eq(trainee_id))
