@@ -7,8 +7,10 @@
 //!
 //! This crate knows neither HTTP nor JSON nor any version of the API.
 
+pub mod catalogue;
 pub mod clock;
 mod connection;
+pub mod copy;
 pub mod error;
 pub mod identifiers;
 mod job;
