@@ -2,6 +2,8 @@
 //!
 //! Knows nothing of what the tables hold.
 
+use std::fmt;
+
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 
@@ -38,6 +40,13 @@ pub struct Orphan {
     pub key: i64,
     /// How many rows refer to it.
     pub rows: i64,
+}
+
+impl fmt::Display for Orphan {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { table, column, owner, key, rows } = self;
+        write!(formatter, "table {table}: {column} is {key} in {rows} rows, and table {owner} has no such row")
+    }
 }
 
 #[derive(QueryableByName)]

@@ -7,6 +7,7 @@
 //!
 //! This crate knows neither HTTP nor JSON nor any version of the API.
 
+pub mod backup;
 pub mod catalogue;
 pub mod clock;
 mod connection;

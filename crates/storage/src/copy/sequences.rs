@@ -54,7 +54,11 @@ pub(super) fn last_key(connection: &mut DatabaseConnection, table: &str) -> Resu
             let sequence = diesel::sql_query("SELECT pg_get_serial_sequence($1, 'id') AS name")
                 .bind::<Text, _>(table)
                 .get_result::<Sequence>(inner)?;
-            let query = format!("SELECT CASE WHEN is_called THEN last_value END AS key FROM {}", sequence.name);
+            // A sequence stands still while rows come in with keys of their own.
+            let query = format!(
+                "SELECT greatest(CASE WHEN is_called THEN last_value END, (SELECT max(id) FROM {table})) AS key FROM {}",
+                sequence.name
+            );
             diesel::sql_query(query).get_result::<LastKey>(inner)?
         }
         DatabaseConnection::Sqlite(inner) => {
