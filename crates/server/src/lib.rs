@@ -16,6 +16,7 @@ pub mod docs;
 pub mod documents;
 pub mod failure;
 pub mod import;
+pub mod inspection;
 pub mod lifecycle;
 pub mod mount;
 pub mod openapi;

@@ -14,6 +14,7 @@ mod connection;
 pub mod copy;
 pub mod error;
 pub mod identifiers;
+pub mod inspection;
 mod job;
 pub mod organisations;
 pub mod providers;
