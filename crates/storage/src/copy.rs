@@ -205,4 +205,5 @@ impl Transfer<'_> {
     }
 }
 
-
+#[cfg(test)]
+mod tests;

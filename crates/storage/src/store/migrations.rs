@@ -120,4 +120,5 @@ fn position<DB: Backend>(migrations: &Known<DB>, name: &str) -> Result<usize, St
     })
 }
 
-
+#[cfg(test)]
+mod tests;
