@@ -1,5 +1,7 @@
 //! A fresh register for one test, on a SQLite file.
 
+pub(crate) mod filled;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
