@@ -135,10 +135,8 @@ fn fit<R: Record>(record: &R, within: &str, lists: &Lists, faults: &mut Vec<Faul
 fn in_order(within: &str, created_at: Option<Moment>, updated_at: Option<Moment>, faults: &mut Vec<Fault>) {
     if created_at.zip(updated_at).is_some_and(|(created_at, updated_at)| updated_at < created_at) {
         let name = |field: TraineeField| format!("{within}{}", field.info().name);
-        faults.push(Fault::OutOfOrder {
-            earlier: name(TraineeField::created_at),
-            later: name(TraineeField::updated_at),
-        });
+        faults
+            .push(Fault::OutOfOrder { earlier: name(TraineeField::created_at), later: name(TraineeField::updated_at) });
     }
 }
 
@@ -171,9 +169,7 @@ fn state(trainee: &Trainee, faults: &mut Vec<Fault>) {
     faults.extend(
         needed.iter().filter(|field| !held(field)).map(|field| Fault::StateLacks { state, field: field.info().name }),
     );
-    faults.extend(
-        barred.iter().filter(held).map(|field| Fault::StateHas { state, field: field.info().name }),
-    );
+    faults.extend(barred.iter().filter(held).map(|field| Fault::StateHas { state, field: field.info().name }));
 }
 
 #[cfg(test)]

@@ -84,8 +84,7 @@ impl Inspector<'_> {
             Ok(record) => record,
             Err(error) => return vec![format!("cannot be read: {error}")],
         };
-        let mut problems: Vec<_> =
-            soundness::faults(record, self.lists).iter().map(ToString::to_string).collect();
+        let mut problems: Vec<_> = soundness::faults(record, self.lists).iter().map(ToString::to_string).collect();
         problems.extend((!trainee.is_findable).then(|| "is not found by what it says".to_owned()));
         problems.extend(self.unviewable(record));
         problems

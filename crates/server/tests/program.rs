@@ -2,8 +2,12 @@
 
 #[cfg(test)]
 mod program {
+    mod backups;
+    mod checking;
+    mod copying;
     mod differences;
     mod importing;
+    mod migrating;
     mod reference_data;
     mod support;
     mod translating;

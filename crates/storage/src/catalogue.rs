@@ -104,10 +104,7 @@ pub(crate) fn references(connection: &mut DatabaseConnection) -> Result<Vec<Refe
 }
 
 /// The keys that a column holds though no row has them.
-pub(crate) fn orphans(
-    connection: &mut DatabaseConnection,
-    reference: &Reference,
-) -> Result<Vec<Orphan>, StorageError> {
+pub(crate) fn orphans(connection: &mut DatabaseConnection, reference: &Reference) -> Result<Vec<Orphan>, StorageError> {
     let Reference { table, column, owner, key } = reference;
     let query = diesel::sql_query(format!(
         "SELECT child.\"{column}\" AS key, count(*) AS \"rows\" FROM \"{table}\" child \

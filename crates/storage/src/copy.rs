@@ -142,7 +142,7 @@ fn mark(target: &mut DatabaseConnection) -> Result<(), CopyError> {
         }
     }
     target
-        .batch_execute(&format!("CREATE TABLE {IN_PROGRESS} (nothing INTEGER)"))
+        .batch_execute(&format!("CREATE TABLE {IN_PROGRESS} (begun BOOLEAN)"))
         .map_err(|error| CopyError::Target(error.into()))
 }
 

@@ -4,8 +4,11 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
+use diesel::connection::SimpleConnection as _;
+use diesel::{Connection as _, PgConnection, QueryableByName, RunQueryDsl as _, SqliteConnection};
 use serde_json::Value;
 use tempfile::TempDir;
+use test_support::{Kind, is_postgres_there, say_untested};
 use ureq::Agent;
 
 /// A folder for the database and the files of one test.
@@ -27,11 +30,17 @@ impl Workplace {
         path
     }
 
-    fn command(&self, arguments: &[&str], path: Option<&Path>) -> Command {
+    /// The URL of the database, unless a command is told another.
+    pub(crate) fn url(&self) -> String {
+        format!("sqlite://{}", self.path("register.db").display())
+    }
+
+    /// A command that is not started yet.
+    pub(crate) fn command(&self, arguments: &[&str], path: Option<&Path>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trainee-register"));
         command.args(arguments).args(path);
         command.env("RUST_LOG", "warn");
-        command.env("REGISTER_DATABASE_URL", format!("sqlite://{}", self.path("register.db").display()));
+        command.env("REGISTER_DATABASE_URL", self.url());
         command
     }
 
@@ -104,6 +113,43 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+/// Runs SQL on a database by a connection that no server knows of.
+pub(crate) fn execute(url: &str, sql: &str) {
+    match url.strip_prefix("sqlite://") {
+        Some(path) => {
+            let mut connection = SqliteConnection::establish(path).unwrap();
+            connection.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
+            connection.batch_execute(sql).unwrap();
+        }
+        None => PgConnection::establish(url).unwrap().batch_execute(sql).unwrap(),
+    }
+}
+
+/// The texts that a query gives, in one column called `text`.
+pub(crate) fn texts(url: &str, sql: &str) -> Vec<String> {
+    #[derive(QueryableByName)]
+    struct Row {
+        #[diesel(sql_type = diesel::sql_types::Text)]
+        text: String,
+    }
+    let rows: Vec<Row> = match url.strip_prefix("sqlite://") {
+        Some(path) => diesel::sql_query(sql).load(&mut SqliteConnection::establish(path).unwrap()).unwrap(),
+        None => diesel::sql_query(sql).load(&mut PgConnection::establish(url).unwrap()).unwrap(),
+    };
+    rows.into_iter().map(|row| row.text).collect()
+}
+
+/// The kinds of database that there are here.
+pub(crate) fn kinds() -> Vec<Kind> {
+    match is_postgres_there() {
+        Ok(()) => vec![Kind::Sqlite, Kind::Postgres],
+        Err(reason) => {
+            say_untested(reason);
+            vec![Kind::Sqlite]
+        }
     }
 }
 

@@ -112,7 +112,8 @@ fn walk<DB: Backend, C: MigrationHarness<DB>>(
 fn position<DB: Backend>(migrations: &Known<DB>, name: &str) -> Result<usize, StorageError> {
     let number = name.split('_').next().unwrap_or_default().replace('-', "");
     let found = migrations.iter().position(|(migration, _)| {
-        migration.name().to_string() == name || (!name.contains('_') && migration.name().version().to_string() == number)
+        migration.name().to_string() == name
+            || (!name.contains('_') && migration.name().version().to_string() == number)
     });
     found.ok_or_else(|| {
         let known: Vec<_> = migrations.iter().map(|(migration, _)| migration.name().to_string()).collect();

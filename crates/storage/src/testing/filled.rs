@@ -80,7 +80,9 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
     connection.batch_execute("BEGIN").unwrap();
     connection.batch_execute(&sql).unwrap();
     if let DatabaseConnection::Postgres(inner) = &mut connection {
-        inner.batch_execute("SELECT setval(pg_get_serial_sequence('trainees', 'id'), (SELECT max(id) FROM trainees))").unwrap();
+        inner
+            .batch_execute("SELECT setval(pg_get_serial_sequence('trainees', 'id'), (SELECT max(id) FROM trainees))")
+            .unwrap();
     }
     connection.batch_execute("COMMIT").unwrap();
     let counts = counts(&mut connection);
