@@ -191,9 +191,9 @@ fn put_in_place(part: NamedTempFile, to: &Path, replace: bool) -> Result<u64, Ba
     let failed = |source| BackupError::File { path: to.to_owned(), source };
     part.as_file().sync_all().map_err(failed)?;
     let outcome = if replace { part.persist(to) } else { part.persist_noclobber(to) };
-    let file = outcome.map_err(|error| match error.error.kind() {
-        io::ErrorKind::AlreadyExists => BackupError::Exists(to.to_owned()),
-        _ => failed(error.error),
+    let file = outcome.map_err(|error| {
+        let is_there = error.error.kind() == io::ErrorKind::AlreadyExists;
+        if is_there { BackupError::Exists(to.to_owned()) } else { failed(error.error) }
     })?;
     File::open(folder_of(to)).and_then(|folder| folder.sync_all()).map_err(failed)?;
     Ok(file.metadata().map_err(failed)?.len())
@@ -216,9 +216,8 @@ fn require_sound(file: &Path, shown: &Path) -> Result<(), BackupError> {
     let opened = SqliteConnection::establish(&file.to_string_lossy());
     let mut connection = DatabaseConnection::Sqlite(opened.map_err(StorageError::Connection)?);
     // SQLite says here that a file is no database, or that its first page makes no sense.
-    let found = catalogue::damage(&mut connection).map_err(|error| match error {
-        StorageError::Query(cause) => damaged(cause.to_string()),
-        other => other.into(),
+    let found = catalogue::damage(&mut connection).map_err(|error| {
+        if let StorageError::Query(cause) = error { damaged(cause.to_string()) } else { error.into() }
     })?;
     if let Some(first) = found.into_iter().next() {
         return Err(damaged(first));
