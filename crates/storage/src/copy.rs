@@ -10,6 +10,8 @@ mod sequences;
 pub(crate) mod tables;
 mod verify;
 
+use std::path::PathBuf;
+
 use diesel::connection::SimpleConnection as _;
 
 use crate::catalogue;
@@ -35,6 +37,9 @@ pub enum CopyError {
     /// The database to copy to failed.
     #[error("cannot write the database to copy to")]
     Target(#[source] StorageError),
+    /// There is no file to copy from.
+    #[error("database to copy from does not exist: {}", .0.display())]
+    Absent(PathBuf),
     /// The target holds a register of its own.
     #[error("database to copy to is not empty: table {table} has {rows} rows")]
     NotEmpty {
@@ -88,7 +93,12 @@ pub struct CopyReport {
 ///
 /// [`CopyError`]. What was copied stays, and the same call goes on there.
 pub fn copy(from: &str, to: &str, mut told: impl FnMut(Step)) -> Result<CopyReport, CopyError> {
-    let mut source = Connections::to(from).and_then(|source| source.establish()).map_err(CopyError::Source)?;
+    let source = Connections::to(from).map_err(CopyError::Source)?;
+    // A connection would make the file, and an empty register would be copied with success.
+    if let Some(file) = source.file().filter(|file| !file.is_file()) {
+        return Err(CopyError::Absent(file.to_owned()));
+    }
+    let mut source = source.establish().map_err(CopyError::Source)?;
     let mut target = Connections::to(to).and_then(|target| target.establish()).map_err(CopyError::Target)?;
     if is_unfinished(&mut source).map_err(CopyError::Source)? {
         return Err(CopyError::Source(StorageError::UnfinishedCopy));

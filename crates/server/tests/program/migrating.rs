@@ -61,6 +61,7 @@ fn no_command_touches_a_database_that_a_newer_program_has_been_at() {
             let refused = place.run(&[command, &on[..]].concat(), None);
             assert_refused(&refused, command);
         }
+        assert_eq!(place.run(&["migrate"], None).status(), 0);
         for command in [["copy", "--from", url, "--to", &other], ["copy", "--from", &other, "--to", url]] {
             assert_refused(&place.run(&command, None), &command);
         }

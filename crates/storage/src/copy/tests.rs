@@ -155,6 +155,15 @@ fn what_is_written_to_the_source_meanwhile_is_told_as_a_difference() {
     }
 }
 
+#[test]
+fn a_source_that_is_not_there_is_not_made() {
+    let (absent, target) = (test_support::Database::fresh_on(Kind::Sqlite), empty(Kind::Sqlite));
+    let refused = copy(absent.url(), target.url(), |_| {}).unwrap_err();
+    let CopyError::Absent(file) = refused else { panic!("{refused:?}") };
+    assert!(!file.exists());
+    assert_eq!(Store::open(target.url(), StoreOptions::default()).unwrap().migrate().unwrap(), 0);
+}
+
 #[derive(QueryableByName)]
 struct Name {
     #[diesel(sql_type = Text)]

@@ -128,8 +128,8 @@ fn write_and_read(store: &Store, trainee_id: &str) {
             provider.update_trainee(&stored, &changed)
         })
         .unwrap();
-    let read = store.read_blocking(|session| {
-        Ok::<_, StorageError>(session.open_provider("10000001")?.unwrap().find_trainee(trainee_id)?)
+    let read = store.read_blocking::<_, StorageError>(|session| {
+        session.open_provider("10000001")?.unwrap().find_trainee(trainee_id)
     });
     assert_eq!(read.unwrap().unwrap().record.email.as_deref(), Some("a@example.com"));
 }
