@@ -1,5 +1,7 @@
 //! A fresh register for one test, on the database of the run or on a particular one.
 
+pub(crate) mod filled;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
