@@ -5,7 +5,9 @@
 
 #[cfg(test)]
 mod api {
+    // The formatter looks for it beside these tests; it is formatted with those of the API.
     #[expect(dead_code, unused_imports, reason = "most of what the tests of the API work with is not needed here")]
+    #[rustfmt::skip]
     pub(crate) mod support;
 }
 

@@ -6,10 +6,7 @@ use std::net::TcpListener;
 use std::thread;
 
 use chrono::Utc;
-use domain::Lists;
 use server::register::Register;
-use server::versions;
-use server::visitors::Visitors;
 use storage::store::{Store, StoreOptions};
 use storage::tokens::{Environment, NewToken};
 
@@ -44,13 +41,7 @@ impl Served {
                 expires_on: None,
             })
         })?;
-        let register = Register {
-            store,
-            versions: versions::all(),
-            lists: Lists::embedded(),
-            environment: Environment::Sandbox,
-            visitors: Visitors::default(),
-        };
+        let register = Register::of(store, Environment::Sandbox);
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let server = move || {

@@ -9,10 +9,8 @@ use std::thread::{self, JoinHandle};
 use actix_web::dev::ServerHandle;
 use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
-use domain::Lists;
 use server::admission::Admission;
 use server::versions::{self, SERVED};
-use server::visitors::Visitors;
 use storage::clock::Clock;
 use storage::error::StorageError;
 use storage::session::Session;
@@ -99,12 +97,9 @@ impl Register {
         let options = StoreOptions { clock: clock.clock(), queue, ..StoreOptions::default() };
         let store = Store::open(database.url(), options).unwrap();
         let register = server::register::Register {
-            store: store.clone(),
             versions,
-            lists: Lists::embedded(),
-            environment: Environment::Sandbox,
             admission,
-            visitors: Visitors::default(),
+            ..server::register::Register::of(store.clone(), Environment::Sandbox)
         };
         // Whoever connects from now on waits until the server takes the connection.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
