@@ -30,7 +30,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut small = Served::over(small, SMALL)?;
     let mut big = Served::over(big, BIG)?;
-    println!("| Request | {SMALL} p50 | p95 | {BIG} p50 | p95 | Ratio of p50 | of p95 |\n|---|---|---|---|---|---|---|");
+    println!(
+        "| Request | {SMALL} p50 | p95 | {BIG} p50 | p95 | Ratio of p50 | of p95 |\n|---|---|---|---|---|---|---|"
+    );
     for scenario in Scenario::ALL {
         let mut times = [Vec::with_capacity(TRIES), Vec::with_capacity(TRIES)];
         for _ in 0..TRIES {

@@ -76,7 +76,9 @@ impl Scenario {
             }
             Self::SinceFew => (since(register, &cycle, |_| FEW_CHANGES)?, 200),
             Self::SinceHalf => (since(register, &cycle, |total| total / 2)?, 200),
-            Self::Create => (register.client.post_trainee(&register.client.example(&format!("{} {number}", register.run))?)?, 201),
+            Self::Create => {
+                (register.client.post_trainee(&register.client.example(&format!("{} {number}", register.run))?)?, 201)
+            }
             Self::Duplicate => (register.client.post_trainee(&register.client.example("Same")?)?, 409),
         };
         let is_first = matches!(self, Self::Duplicate) && reply.status == 201;

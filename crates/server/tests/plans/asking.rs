@@ -37,8 +37,10 @@ fn ask(api: &Api<'_>, endpoint: Endpoint) {
     let act = |action: &str, body: Value, status| {
         api.send("POST", &format!("{path}/{action}"), body).is(status);
     };
-    let degree = |year: &str| json!({ "data": { "subject": "100485", "uk_degree": "083", "grade": "02",
-        "institution": "0117", "graduation_year": year } });
+    let degree = |year: &str| {
+        json!({ "data": { "subject": "100485", "uk_degree": "083", "grade": "02",
+        "institution": "0117", "graduation_year": year } })
+    };
     match endpoint {
         Endpoint::Info => drop(api.get("/info").is(200)),
         Endpoint::ListTrainees => lists(api),

@@ -59,7 +59,11 @@ impl Explainer {
         match self {
             Self::Sqlite(connection) => {
                 let lines = diesel::sql_query(format!("EXPLAIN QUERY PLAN {statement}")).load::<SqliteLine>(connection);
-                lines.unwrap_or_else(|error| panic!("{statement}: {error}")).into_iter().map(|line| line.detail).collect()
+                lines
+                    .unwrap_or_else(|error| panic!("{statement}: {error}"))
+                    .into_iter()
+                    .map(|line| line.detail)
+                    .collect()
             }
             Self::Postgres(connection) => {
                 let values = (1..).take_while(|number| statement.contains(&format!("${number}"))).map(|_| "NULL");

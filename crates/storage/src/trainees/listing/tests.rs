@@ -63,8 +63,7 @@ fn crowded() -> (Database, DatabaseConnection) {
 /// The page of a list.
 fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
     let mut session = Session::new(connection, Access::Read, NOW.parse().unwrap());
-    let page = session.open_provider(UKPRN, Cause::of("test")).unwrap().unwrap().list_trainees(listing).unwrap();
-    page
+    session.open_provider(UKPRN, Cause::of("test")).unwrap().unwrap().list_trainees(listing).unwrap()
 }
 
 /// All trainees that anybody sees of the provider's list, in no particular order.
@@ -116,7 +115,11 @@ fn every_page_is_what_counting_and_sorting_all_trainees_would_give() {
                 for order in [Order::NewestFirst, Order::OldestFirst] {
                     let mut listing = Listing { cycle: 2026, status, since, has_trn, order, page: 1, per_page: 1 };
                     let expected = expected(&all, &listing);
-                    if expected.len() > 500 { many += 1 } else { few += 1 }
+                    if expected.len() > 500 {
+                        many += 1
+                    } else {
+                        few += 1
+                    }
                     for per_page in [7, MAX_PER_PAGE] {
                         let last = expected.len() as i64 / per_page + 1;
                         for page in [1, 2, last / 2, last - 1, last, last + 1].into_iter().filter(|page| *page > 0) {
