@@ -4,6 +4,7 @@
 //! named here. They are heard in the whole process, therefore these tests are a program of their own.
 
 #[cfg(test)]
+#[path = "api"]
 mod api {
     // The formatter looks for it beside these tests; it is formatted with those of the API.
     #[expect(dead_code, unused_imports, reason = "most of what the tests of the API work with is not needed here")]

@@ -63,8 +63,7 @@ fn crowded() -> (Database, DatabaseConnection) {
 /// The page of a list.
 fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
     let mut session = Session::new(connection, Access::Read, NOW.parse().unwrap());
-    let mut provider = session.open_provider(UKPRN, Cause::of("test")).unwrap().unwrap();
-    provider.list_trainees(listing).unwrap()
+    session.open_provider(UKPRN, Cause::of("test")).unwrap().unwrap().list_trainees(listing).unwrap()
 }
 
 /// All trainees that anybody sees of the provider's list, in no particular order.
