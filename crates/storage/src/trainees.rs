@@ -23,6 +23,7 @@ mod sweep;
 
 use columns::Columns;
 pub use listing::Page;
+pub(crate) use listing::miscounted;
 use load::{Nested, Row, load};
 pub use sweep::Swept;
 

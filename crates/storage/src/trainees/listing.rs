@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use diesel::prelude::*;
 use domain::listing::Listing;
 
+pub(crate) use self::counting::miscounted;
 use super::load::{Nested, Row};
 use super::{StoredTrainee, row};
 use crate::error::StorageError;

@@ -65,5 +65,30 @@ pub(super) fn count(
     })
 }
 
+#[derive(QueryableByName)]
+struct Wrong {
+    #[diesel(sql_type = BigInt)]
+    counts: i64,
+}
+
+/// How many of the counts that the database keeps for lists are not what there is.
+pub(crate) fn miscounted(connection: &mut DatabaseConnection) -> Result<i64, StorageError> {
+    let no_day = connection.either("DATE '0001-01-01'", "'0001-01-01'");
+    let query = format!(
+        "SELECT count(*) AS counts FROM (
+             SELECT 1 FROM (
+                 SELECT provider_id, academic_cycle, state, trn IS NOT NULL AS has_trn,
+                        coalesce(itt_start_date, {no_day}) AS itt_start_date, 1 AS trainees
+                 FROM trainees WHERE discarded_at IS NULL AND state <> 'draft'
+                 UNION ALL
+                 SELECT provider_id, academic_cycle, state, has_trn, itt_start_date, -trainees FROM trainee_counts
+             ) AS both_sides
+             GROUP BY provider_id, academic_cycle, state, has_trn, itt_start_date
+             HAVING sum(trainees) <> 0
+         ) AS wrong"
+    );
+    Ok(diesel::sql_query(query).get_result::<Wrong>(connection)?.counts)
+}
+
 #[cfg(test)]
 mod tests;
