@@ -17,7 +17,7 @@ use storage::error::StorageError;
 use storage::session::Session;
 use storage::store::{Store, StoreOptions};
 use storage::tokens::{Environment, NewToken};
-use tempfile::TempDir;
+use test_support::Database;
 
 use super::client::{Client, Request, Response};
 use super::{Body, Shown};
@@ -28,19 +28,6 @@ pub(crate) const BEGINNING: &str = "2026-10-05T09:00:00Z";
 pub(crate) const UKPRN: &str = "10012345";
 /// A provider of other trainees.
 pub(crate) const OTHER_UKPRN: &str = "10067890";
-
-/// Where the records of a register are kept; they go with it.
-struct Database {
-    url: String,
-    _folder: TempDir,
-}
-
-impl Database {
-    fn fresh() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        Self { url: format!("sqlite://{}", folder.path().join("register.db").display()), _folder: folder }
-    }
-}
 
 /// A clock that stands still where the test sets it.
 #[derive(Clone)]
@@ -74,6 +61,7 @@ pub(crate) struct Register {
     token: String,
     handle: ServerHandle,
     serving: Option<JoinHandle<()>>,
+    /// Goes with the register.
     _database: Database,
 }
 
@@ -85,11 +73,10 @@ impl Register {
 
     /// Starts a sandbox as [`Register::start`] does, with these versions.
     pub(crate) fn serving(versions: &'static Versions) -> Self {
-        let database = Database::fresh();
+        let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
         let store =
-            Store::open(&database.url, StoreOptions { clock: clock.clock(), ..StoreOptions::default() }).unwrap();
-        store.migrate().unwrap();
+            Store::open(database.url(), StoreOptions { clock: clock.clock(), ..StoreOptions::default() }).unwrap();
         let register = server::register::Register {
             store: store.clone(),
             versions,
@@ -109,7 +96,6 @@ impl Register {
             });
         });
         let token = write(&store, |session| {
-            session.ensure_sandbox_organisations()?;
             session.add_provider(UKPRN, "Ashdown University")?;
             session.add_provider(OTHER_UKPRN, "Brackwater College")?;
             issue(session, UKPRN, Environment::Sandbox, None)
@@ -179,6 +165,13 @@ impl Drop for Register {
             ended.unwrap().unwrap();
         }
     }
+}
+
+/// Gives an empty database its schema and the invented schools.
+fn prepare_sandbox(url: &str) {
+    let store = Store::open(url, StoreOptions::default()).unwrap();
+    store.migrate().unwrap();
+    write(&store, |session| session.ensure_sandbox_organisations());
 }
 
 fn write<T: Send + 'static>(

@@ -1,0 +1,152 @@
+//! A PostgreSQL server of one's own: made in a temporary folder, and gone with the process that made it.
+//!
+//! A shell stands between the test and the server. It starts and stops the server on order, and when its orders end, it
+//! stops the server and removes the folder. Its orders come through a pipe, which the operating system closes when the
+//! test's process ends in any way, be it killed. The shell is in a process group of its own, so what is typed at a
+//! terminal to end the tests does not end it.
+//!
+//! The server listens on a socket in its folder only: no port can be taken, and nobody else can reach it.
+
+mod programs;
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::fs::chown;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+pub(crate) use programs::Programs;
+
+use crate::postgres::ABSENT;
+
+/// The shell's task. Its arguments are the folder, the folder of the programs, and the server's options.
+const KEEPER: &str = include_str!("cluster/keeper.sh");
+
+/// The name of the server's superuser.
+const SUPERUSER: &str = "postgres";
+
+/// How a server treats what it is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settings {
+    /// It never waits for the disk. What it acknowledged may be lost with it.
+    Fast,
+    /// As PostgreSQL comes: what it acknowledged is on the disk.
+    Durable,
+}
+
+impl Settings {
+    /// The server's options, as the server takes them from its command line.
+    fn options(self) -> &'static str {
+        match self {
+            Self::Fast => {
+                "-c fsync=off -c synchronous_commit=off -c full_page_writes=off -c autovacuum=off \
+                 -c wal_level=minimal -c max_wal_senders=0 -c shared_buffers=32MB -c max_connections=500"
+            }
+            Self::Durable => "-c max_connections=500",
+        }
+    }
+}
+
+/// A server that runs until this is dropped, or the process ends.
+#[derive(Debug)]
+pub struct Cluster {
+    keeper: Child,
+    /// The keeper's orders; taken at the end.
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+    folder: PathBuf,
+}
+
+impl Cluster {
+    /// Makes a server and starts it.
+    ///
+    /// # Panics
+    ///
+    /// When PostgreSQL is not installed, or does not start.
+    pub fn start(settings: Settings) -> Self {
+        Self::try_start(settings).unwrap_or_else(|reason| panic!("{reason}"))
+    }
+
+    /// As [`Cluster::start`], or why not.
+    pub(crate) fn try_start(settings: Settings) -> Result<Self, String> {
+        let programs = Programs::find().ok_or(ABSENT)?;
+        let folder = new_folder()?;
+        let mut command = Command::new("sh");
+        command.args(["-c", KEEPER, "keeper"]).arg(&folder).arg(&programs.folder);
+        command.arg(format!("-k '{}' -c listen_addresses='' {}", folder.display(), settings.options()));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).current_dir(&folder);
+        if let Some((user, group)) = programs::servant(&folder)? {
+            // The server runs as this user, and the keeper removes the folder as it.
+            chown(&folder, Some(user), Some(group)).map_err(|error| format!("the folder stays root's: {error}"))?;
+            command.uid(user).gid(group);
+        }
+        let mut keeper = command.spawn().map_err(|error| format!("sh does not run: {error}"))?;
+        let (orders, answers) = (keeper.stdin.take(), keeper.stdout.take().ok_or("sh has no standard output")?);
+        let mut cluster = Self { keeper, orders, answers: BufReader::new(answers), folder };
+        cluster.order("init")?;
+        cluster.order("start")?;
+        Ok(cluster)
+    }
+
+    /// The URL of a database of this server, which need not be there.
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres://{SUPERUSER}@{}/{database}", percent_encoded(&self.folder))
+    }
+
+    /// Stops the server as a crash does: it does not tidy up, and whoever is connected is cut off.
+    ///
+    /// # Panics
+    ///
+    /// When it does not stop, for instance because it is stopped already.
+    pub fn stop_immediately(&mut self) {
+        self.order("stop").unwrap_or_else(|reason| panic!("{reason}"));
+    }
+
+    /// Starts the server again where it was, and waits until it has recovered.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start.
+    pub fn start_again(&mut self) {
+        self.order("start").unwrap_or_else(|reason| panic!("{reason}"));
+    }
+
+    /// Gives the keeper an order and waits until it is done.
+    fn order(&mut self, order: &str) -> Result<(), String> {
+        let mut answer = String::new();
+        let sent = self.orders.as_mut().is_some_and(|orders| writeln!(orders, "{order}").is_ok());
+        if sent && self.answers.read_line(&mut answer).is_ok() && answer == "done\n" {
+            return Ok(());
+        }
+        let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
+        Err(format!("the order to {order} a PostgreSQL server has failed:\n{log}"))
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        drop(self.orders.take());
+        // There is nobody to tell that the keeper was killed.
+        let _ = self.keeper.wait();
+    }
+}
+
+/// An empty folder that stays until the keeper removes it.
+fn new_folder() -> Result<PathBuf, String> {
+    let folder = tempfile::Builder::new().prefix("register-postgres-").disable_cleanup(true).tempdir();
+    Ok(folder.map_err(|error| format!("no temporary folder can be made: {error}"))?.path().to_owned())
+}
+
+/// A path as the host of a URL.
+fn percent_encoded(path: &Path) -> String {
+    let mut encoded = String::new();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        if byte.is_ascii_alphanumeric() {
+            encoded.push(char::from(*byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
+}

@@ -1,0 +1,19 @@
+# Keeps one PostgreSQL server: obeys orders from standard input, and answers each with a line. When the orders end, stops
+# the server and removes its folder.
+folder=$1 programs=$2 options=$3
+# Whoever gave the orders may be gone when one is answered.
+trap '' HUP INT PIPE TERM
+
+obey() {
+    case $1 in
+    init) "$programs/initdb" --no-sync --auth=trust --username=postgres --encoding=UTF8 --locale=C -D "$folder/data" ;;
+    start) "$programs/pg_ctl" -D "$folder/data" -l "$folder/log" -o "$options" -t 300 -w start ;;
+    stop) "$programs/pg_ctl" -D "$folder/data" -m immediate -t 300 -w stop ;;
+    esac >> "$folder/log" 2>&1 < /dev/null
+}
+
+while read -r order; do
+    if obey "$order"; then echo "done"; else echo "failed"; fi
+done
+obey stop
+cd / && rm -rf "$folder"

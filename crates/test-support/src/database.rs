@@ -1,0 +1,156 @@
+//! A database for one test.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use diesel::connection::SimpleConnection as _;
+use diesel::{Connection as _, SqliteConnection};
+use tempfile::TempDir;
+
+use crate::kind::Kind;
+use crate::postgres::Server;
+
+/// The name of a SQLite file in its folder.
+const FILE: &str = "register.db";
+
+/// A database that goes away when this is dropped.
+#[derive(Debug)]
+pub struct Database {
+    url: String,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Sqlite(TempDir),
+    /// The name of a database of this process's server.
+    Postgres(String),
+}
+
+/// What databases are copied from. It goes away with the process in any way that it may end.
+enum Template {
+    /// The bytes of a SQLite file.
+    Sqlite(Vec<u8>),
+    /// The name of a database of a server that ends with this process.
+    Postgres(String),
+}
+
+/// The templates of this process.
+static TEMPLATES: Mutex<Option<HashMap<&'static str, Template>>> = Mutex::new(None);
+
+impl Database {
+    /// An empty database of the kind on which this run tests.
+    ///
+    /// # Panics
+    ///
+    /// When there is none to be had.
+    pub fn fresh() -> Self {
+        Self::fresh_on(Kind::of_this_run())
+    }
+
+    /// An empty database of a particular kind, for tests that are about it.
+    ///
+    /// # Panics
+    ///
+    /// When there is none to be had.
+    pub fn fresh_on(kind: Kind) -> Self {
+        match kind {
+            Kind::Sqlite => Self::in_folder(tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}"))),
+            Kind::Postgres => Self::on_server(Server::of_this_process().create(None)),
+        }
+    }
+
+    /// A database of the kind on which this run tests, with all that `prepare` put into one at the URL that it is given.
+    ///
+    /// Preparing is done once in a process for each `name`, and then copied.
+    ///
+    /// # Panics
+    ///
+    /// When there is no database to be had.
+    pub fn fresh_from(name: &'static str, prepare: impl FnOnce(&str)) -> Self {
+        let kind = Kind::of_this_run();
+        if kind == Kind::Postgres && !Server::of_this_process().is_own() {
+            // Nobody would remove a template from a server that outlives this process.
+            let database = Self::fresh();
+            prepare(database.url());
+            return database;
+        }
+        // A poisoned lock is no harm: a template is there or not.
+        let mut templates = TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
+        let template = templates.get_or_insert_default().entry(name).or_insert_with(|| Template::new(kind, prepare));
+        match template {
+            Template::Sqlite(bytes) => {
+                let database = Self::fresh_on(Kind::Sqlite);
+                if let Place::Sqlite(folder) = &database.place {
+                    std::fs::write(folder.path().join(FILE), bytes)
+                        .unwrap_or_else(|error| panic!("no copy can be made: {error}"));
+                }
+                database
+            }
+            Template::Postgres(name) => {
+                let name = name.clone();
+                drop(templates);
+                Self::on_server(Server::of_this_process().create(Some(&name)))
+            }
+        }
+    }
+
+    /// The URL at which the register finds it.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Which database it is.
+    pub fn kind(&self) -> Kind {
+        match self.place {
+            Place::Sqlite(_) => Kind::Sqlite,
+            Place::Postgres(_) => Kind::Postgres,
+        }
+    }
+
+    fn in_folder(folder: TempDir) -> Self {
+        Self { url: format!("sqlite://{}", folder.path().join(FILE).display()), place: Place::Sqlite(folder) }
+    }
+
+    fn on_server(name: String) -> Self {
+        Self { url: Server::of_this_process().url(&name), place: Place::Postgres(name) }
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        match &self.place {
+            // The folder goes by itself.
+            Place::Sqlite(_) => {}
+            Place::Postgres(name) => Server::of_this_process().drop(name),
+        }
+    }
+}
+
+impl Template {
+    fn new(kind: Kind, prepare: impl FnOnce(&str)) -> Self {
+        let database = Database::fresh_on(kind);
+        prepare(database.url());
+        match &database.place {
+            Place::Sqlite(folder) => Self::Sqlite(snapshot(folder.path())),
+            Place::Postgres(name) => {
+                let server = Server::of_this_process();
+                // Only what nobody is connected to can be copied, and connections may take a moment to end.
+                server.disconnect(name);
+                Self::Postgres(server.create(Some(name)))
+            }
+        }
+    }
+}
+
+/// The database in a folder as one file, although a connection to it may not be closed yet.
+fn snapshot(folder: &Path) -> Vec<u8> {
+    let copy = folder.join("copy.db");
+    let mut connection = SqliteConnection::establish(&folder.join(FILE).to_string_lossy())
+        .unwrap_or_else(|error| panic!("what was prepared cannot be opened: {error}"));
+    connection
+        .batch_execute(&format!("VACUUM INTO '{}'", copy.display()))
+        .unwrap_or_else(|error| panic!("what was prepared cannot be copied: {error}"));
+    std::fs::read(copy).unwrap_or_else(|error| panic!("what was prepared cannot be read: {error}"))
+}

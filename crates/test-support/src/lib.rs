@@ -1,0 +1,30 @@
+//! Databases for tests: an empty one for each test, on SQLite or PostgreSQL, that goes away with the test.
+//!
+//! The same tests run on either database; which one it is, the environment variable [`KIND_VARIABLE`] says. Knows
+//! nothing of the schema or of the register: whoever asks for a database migrates it. What cannot be had is a failed
+//! test, so everything here panics with a line that says what to do.
+
+mod cluster;
+mod database;
+mod kind;
+mod postgres;
+
+use std::io::Write as _;
+
+pub use cluster::{Cluster, Settings};
+pub use database::Database;
+pub use kind::{KIND_VARIABLE, Kind};
+pub use postgres::{SERVER_VARIABLE, is_postgres_there};
+
+/// Says in a frame that nobody can overlook that tests were not run. Fails where continuous integration asks for all of
+/// them, with the environment variable `CI` set to `true`.
+///
+/// # Panics
+///
+/// In continuous integration.
+pub fn say_untested(line: &str) {
+    let frame = "#".repeat(line.len() + 4);
+    // Not by `eprintln!`, which is kept back where a test passes. There is nothing to be done where nobody listens.
+    let _ = writeln!(std::io::stderr(), "\n{frame}\n# {line} #\n{frame}\n");
+    assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{line}");
+}

@@ -1,0 +1,135 @@
+//! The PostgreSQL server on which the databases of this process are made.
+//!
+//! It is the one that the environment names, otherwise one of this process alone. It is started with the first database
+//! that is asked for, and one connection makes and drops them all.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use diesel::connection::SimpleConnection as _;
+use diesel::{Connection as _, PgConnection};
+
+use crate::cluster::{Cluster, Programs, Settings};
+
+/// The environment variable with the URL of a server to use instead of one of this process alone. Its user makes and
+/// drops databases.
+pub const SERVER_VARIABLE: &str = "TEST_DATABASE_URL";
+
+/// What is said where there is no server and none can be made.
+pub(crate) const ABSENT: &str = "NO POSTGRESQL: install the package postgresql, or set TEST_DATABASE_URL";
+
+/// Whether tests can have a PostgreSQL database; otherwise what is missing.
+///
+/// # Errors
+///
+/// The line that says what to do.
+pub fn is_postgres_there() -> Result<(), &'static str> {
+    if std::env::var_os(SERVER_VARIABLE).is_some() || Programs::find().is_some() { Ok(()) } else { Err(ABSENT) }
+}
+
+/// Where the databases of this process are.
+pub(crate) struct Server {
+    place: Place,
+    connection: Mutex<PgConnection>,
+    /// What the names of this process's databases begin with.
+    prefix: String,
+    named: AtomicU64,
+}
+
+enum Place {
+    /// Of this process alone.
+    Own(Cluster),
+    /// At this URL, which names a database that is left alone.
+    Given(String),
+}
+
+impl Server {
+    /// The server of this process.
+    pub(crate) fn of_this_process() -> &'static Self {
+        static SERVER: LazyLock<Result<Server, String>> = LazyLock::new(Server::open);
+        SERVER.as_ref().unwrap_or_else(|reason| panic!("{reason}"))
+    }
+
+    fn open() -> Result<Self, String> {
+        let (url, place) = match std::env::var(SERVER_VARIABLE) {
+            Ok(url) => (url.clone(), Place::Given(url)),
+            Err(_) => {
+                let cluster = Cluster::try_start(Settings::Fast)?;
+                (cluster.url("postgres"), Place::Own(cluster))
+            }
+        };
+        let connection = PgConnection::establish(&url).map_err(|error| format!("no PostgreSQL server: {error}"))?;
+        // The process's number alone would not do on a server that several machines use.
+        let moment = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+        let prefix = format!("register_test_{}_{moment:x}", std::process::id());
+        Ok(Self { place, connection: Mutex::new(connection), prefix, named: AtomicU64::new(0) })
+    }
+
+    /// Whether the server, with all that is on it, ends with this process.
+    pub(crate) fn is_own(&self) -> bool {
+        matches!(self.place, Place::Own(_))
+    }
+
+    /// Makes a database and gives its name: an empty one, or a copy of another to which nobody is connected.
+    pub(crate) fn create(&self, copied: Option<&str>) -> String {
+        let name = format!("{}_{}", self.prefix, self.named.fetch_add(1, Ordering::Relaxed));
+        // Not the other template: it may hold what somebody has put there.
+        let template = copied.unwrap_or("template0");
+        self.run(&format!("CREATE DATABASE {name} TEMPLATE {template}"))
+            .unwrap_or_else(|error| panic!("no database can be made: {error}"));
+        name
+    }
+
+    /// Drops a database, also one to which somebody is still connected.
+    pub(crate) fn drop(&self, name: &str) {
+        if let Err(error) = self.run(&format!("DROP DATABASE {name} WITH (FORCE)")) {
+            // Not a panic, since databases are also dropped where a test is panicking.
+            eprintln!("the database {name} stays behind: {error}");
+        }
+    }
+
+    /// Cuts off whoever is connected to a database.
+    pub(crate) fn disconnect(&self, name: &str) {
+        let sql = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
+        self.run(&sql).unwrap_or_else(|error| panic!("{name} stays connected: {error}"));
+    }
+
+    /// The URL of a database.
+    pub(crate) fn url(&self, name: &str) -> String {
+        match &self.place {
+            Place::Own(cluster) => cluster.url(name),
+            Place::Given(url) => with_database(url, name),
+        }
+    }
+
+    fn run(&self, sql: &str) -> diesel::QueryResult<()> {
+        // A poisoned lock is no harm: between two statements nothing is half done.
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner).batch_execute(sql)
+    }
+}
+
+/// The same URL with another database.
+fn with_database(url: &str, name: &str) -> String {
+    let (address, parameters) = url.split_once('?').map_or((url, None), |(address, rest)| (address, Some(rest)));
+    let (scheme, rest) = address.split_once("://").unwrap_or(("postgres", address));
+    let (host, _) = rest.split_once('/').unwrap_or((rest, ""));
+    let parameters = parameters.map(|parameters| format!("?{parameters}")).unwrap_or_default();
+    format!("{scheme}://{host}/{name}{parameters}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_database_of_the_same_server_has_the_same_url_but_for_its_name() {
+        for (url, expected) in [
+            ("postgres://me:secret@host:5433/postgres", "postgres://me:secret@host:5433/x"),
+            ("postgres://host", "postgres://host/x"),
+            ("postgresql:///postgres?host=/run/socket", "postgresql:///x?host=/run/socket"),
+            ("postgres://host?sslmode=disable", "postgres://host/x?sslmode=disable"),
+        ] {
+            assert_eq!(with_database(url, "x"), expected);
+        }
+    }
+}
