@@ -167,6 +167,8 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use test_support::Database;
+
     use super::*;
     use crate::testing::{Register, UKPRN, block_on};
 
@@ -219,11 +221,10 @@ mod tests {
 
     #[test]
     fn servers_that_start_together_migrate_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}", folder.path().join("register.db").display());
+        let database = Database::fresh();
         let servers: Vec<_> = (0..4)
             .map(|_| {
-                let url = url.clone();
+                let url = database.url().to_owned();
                 std::thread::spawn(move || Store::open(&url, StoreOptions::default()).and_then(|store| store.migrate()))
             })
             .collect();

@@ -56,6 +56,10 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn find_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
+        if trainee_id.contains('\0') {
+            // No identifier has this character, and PostgreSQL refuses a query that has it.
+            return Ok(None);
+        }
         if self.writes() {
             self.connection.lock_trainee(self.provider().id, trainee_id)?;
         }

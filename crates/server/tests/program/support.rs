@@ -6,18 +6,22 @@ use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
+use test_support::Database;
 use ureq::Agent;
 
-/// A folder for the database and the files of one test.
-pub(crate) struct Workplace(TempDir);
+/// A database, and a folder for the files of one test.
+pub(crate) struct Workplace {
+    folder: TempDir,
+    database: Database,
+}
 
 impl Workplace {
     pub(crate) fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self { folder: tempfile::tempdir().unwrap(), database: Database::fresh() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.folder.path().join(name)
     }
 
     /// Writes a file and gives its path.
@@ -31,7 +35,7 @@ impl Workplace {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trainee-register"));
         command.args(arguments).args(path);
         command.env("RUST_LOG", "warn");
-        command.env("REGISTER_DATABASE_URL", format!("sqlite://{}", self.path("register.db").display()));
+        command.env("REGISTER_DATABASE_URL", self.database.url());
         command
     }
 

@@ -29,18 +29,21 @@ pub(super) fn run_pending(connection: &mut DatabaseConnection) -> Result<usize, 
 
 #[cfg(test)]
 mod tests {
+    use test_support::Database;
+
     use super::*;
     use crate::connection::Connections;
 
     #[test]
     fn every_migration_can_be_taken_back_and_applied_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let connections =
-            Connections::to(&format!("sqlite://{}", folder.path().join("register.db").display())).unwrap();
-        let mut connection = connections.establish().unwrap();
+        let database = Database::fresh();
+        let mut connection = Connections::to(database.url()).unwrap().establish().unwrap();
         let applied = run_pending(&mut connection).unwrap();
-        let DatabaseConnection::Sqlite(inner) = &mut connection else { panic!("another database was opened") };
-        assert_eq!(inner.revert_all_migrations(SQLITE).unwrap().len(), applied);
+        let reverted = match &mut connection {
+            DatabaseConnection::Postgres(inner) => inner.revert_all_migrations(POSTGRES),
+            DatabaseConnection::Sqlite(inner) => inner.revert_all_migrations(SQLITE),
+        };
+        assert_eq!(reverted.unwrap().len(), applied);
         assert_eq!(run_pending(&mut connection).unwrap(), applied);
     }
 }
