@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 use storage::error::{JobError, StorageError};
 
+use crate::allowance::UsedUp;
 use crate::idempotency::{MAX_KEY_CHARS, MalformedKey};
 use crate::query::FilterErrors;
 use crate::reply::Reply;
@@ -85,6 +86,15 @@ pub enum Unusable {
     CutOff,
 }
 
+/// By what requests are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// The address from which they come.
+    Address,
+    /// The token that they carry.
+    Token,
+}
+
 /// Why a request was not answered as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
@@ -136,8 +146,10 @@ pub enum Failure {
     /// The client has asked too often.
     #[error("too many requests")]
     TooManyRequests {
-        /// When it may ask again, in seconds.
-        retry_after: u64,
+        /// By what it was counted.
+        whose: Whose,
+        /// When it may ask again.
+        used_up: UsedUp,
     },
     /// Filters of a list are wrong.
     #[error("filters are invalid")]
@@ -230,8 +242,12 @@ impl Failure {
                 one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
             }
             Self::Question(errors) => told(StatusCode::UNPROCESSABLE_ENTITY, &Errors { errors }),
-            Self::TooManyRequests { retry_after } => {
-                let message = format!("too many requests from this address; send this one again in {retry_after} s");
+            Self::TooManyRequests { whose, used_up: UsedUp { retry_after } } => {
+                let sender = match whose {
+                    Whose::Address => "from this address",
+                    Whose::Token => "with this token",
+                };
+                let message = format!("too many requests {sender}; send this one again in {retry_after} s");
                 one(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
                     .with(RETRY_AFTER.as_str(), retry_after.to_string())
             }

@@ -8,6 +8,9 @@
 
 pub mod access_log;
 pub mod addresses;
+pub mod admission;
+pub mod allowance;
+pub mod answer;
 pub mod call;
 pub mod cli;
 pub mod contracts;
@@ -17,6 +20,7 @@ pub mod documents;
 pub mod failure;
 pub mod idempotency;
 pub mod import;
+pub mod inspection;
 pub mod lifecycle;
 pub mod mount;
 pub mod openapi;

@@ -9,22 +9,15 @@ use actix_web::middleware::from_fn;
 use actix_web::web::{self, Payload, ServiceConfig};
 use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder};
 use adapter_kit::{Endpoint, Label, Method, Served, Versions};
-use storage::error::StorageError;
-use storage::history::Cause;
-use storage::session::Session;
-use storage::store::Store;
-use storage::tokens::TokenDigest;
 
 use crate::addresses;
-use crate::call::{Call, VALIDATE_ONLY};
+use crate::answer::Asked;
 use crate::docs;
-use crate::failure::{ErrorForm, Failure, Missing};
-use crate::idempotency;
+use crate::failure::{Failure, Missing};
 use crate::lifecycle::{Life, methods};
 use crate::openapi::Document;
 use crate::operations::{self, Operation};
 use crate::register::Register;
-use crate::reply::Reply;
 use crate::version_list;
 use crate::versions::REMOVED;
 
@@ -105,7 +98,8 @@ fn resource(
         for method in methods(endpoint.method()) {
             let register = register.clone();
             let handler = move |request: HttpRequest, payload: Payload| {
-                answer(register.clone(), served, endpoint, operation, request, payload)
+                let asked = Asked { served, endpoint, operation };
+                asked.answer(register.clone(), request, payload)
             };
             resource = resource.route(web::method(method.clone()).to(handler));
             allowed.push(method.clone());
@@ -131,65 +125,6 @@ pub(crate) fn closed(resource: Resource, allowed: &[HttpMethod]) -> Resource {
             let failure = Failure::MethodNotAllowed { allow: allow.clone() };
             std::future::ready(HttpResponse::from(failure.reply_to_anyone()))
         }))
-}
-
-/// Answers one request: takes it apart, makes the one hop to the store, and sends what comes back.
-async fn answer(
-    register: Register,
-    served: &'static Served,
-    endpoint: Endpoint,
-    operation: Operation,
-    request: HttpRequest,
-    payload: Payload,
-) -> HttpResponse {
-    let lists = register.lists;
-    let mut validates_only = false;
-    let form = ErrorForm::asked_for(request.headers(), endpoint);
-    let reply = match Call::take(&request, payload, served, endpoint, lists, register.environment).await {
-        Ok(call) => {
-            validates_only = operation.writes && call.validates_only();
-            hop(&register, operation, call).await
-        }
-        Err(failure) => Err(failure),
-    };
-    let reply = reply.unwrap_or_else(|failure| failure.reply(served.version, lists, form));
-    if validates_only { reply.with("preference-applied", VALIDATE_ONLY).into() } else { reply.into() }
-}
-
-async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Reply, Failure> {
-    let token = call.token.clone();
-    // What is only tried out must not write, and runs where nothing can.
-    let writes = operation.writes && !call.validates_only();
-    let job = move |session: &mut Session<'_>| {
-        let mut session = session.authenticate(&call.token, call.cause())?.ok_or(Failure::Unauthorized)?;
-        if writes {
-            session.record_token_use()?;
-        }
-        let use_is_due = !session.token_use_is_recorded();
-        let reply = if writes {
-            idempotency::once(&mut session, &call, operation)
-        } else {
-            (operation.run)(&mut session, &call)
-        };
-        Ok::<_, Failure>((reply?, use_is_due))
-    };
-    let (reply, use_is_due) = if writes { register.store.write(job).await? } else { register.store.read(job).await? };
-    if use_is_due {
-        actix_web::rt::spawn(record_token_use(register.store.clone(), token));
-    }
-    Ok(reply)
-}
-
-/// Records that a token was used today; once a day, after a request that only reads. The client does not wait for it.
-async fn record_token_use(store: Store, token: TokenDigest) {
-    let recorded = store.write(move |session| match session.authenticate(&token, Cause::of("token use"))? {
-        Some(mut session) => session.record_token_use(),
-        None => Ok(()),
-    });
-    if let Err(error) = recorded.await {
-        let error: StorageError = error;
-        log::warn!("the use of a token was not recorded: {error}");
-    }
 }
 
 fn not_found() -> HttpResponse {

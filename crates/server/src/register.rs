@@ -7,6 +7,7 @@ use domain::Lists;
 use storage::store::Store;
 use storage::tokens::Environment;
 
+use crate::admission::Admission;
 use crate::visitors::Visitors;
 
 /// A register that can be served.
@@ -20,6 +21,8 @@ pub struct Register {
     pub lists: &'static Lists,
     /// Whose tokens are valid here.
     pub environment: Environment,
+    /// Who gets to the records, and how often.
+    pub admission: Admission,
     /// How often those who need no token have asked.
     pub visitors: Visitors,
 }

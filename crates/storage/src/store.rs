@@ -3,7 +3,7 @@
 //! Knows how jobs reach a connection, and nothing of what they do there. On SQLite all writes go through one thread that
 //! commits many together; on PostgreSQL they run side by side on the pool. Callers see no difference.
 
-mod migrations;
+pub(crate) mod migrations;
 mod pool;
 
 use std::sync::Arc;
@@ -12,9 +12,11 @@ use chrono::{DateTime, Utc};
 
 use crate::clock::{Clock, WriteClock};
 use crate::connection::{Access, Connections};
+use crate::copy;
 use crate::error::{JobError, StorageError};
 use crate::job::job;
 use crate::session::Session;
+pub use crate::store::migrations::{Goal, SchemaChange};
 use crate::store::pool::JobPool;
 pub use crate::writer::WriterStats;
 use crate::writer::{WriteCounters, Writer};
@@ -27,13 +29,16 @@ pub struct StoreOptions {
     pub readers: u32,
     /// Jobs that may wait for the pool; on SQLite as many again may wait for the writer. One more is refused at once.
     pub queue: usize,
+    /// The most writes that share a commit on SQLite, at least one. It bounds how long the first of them waits for the
+    /// last.
+    pub group: usize,
     /// Where jobs get their time.
     pub clock: Clock,
 }
 
 impl Default for StoreOptions {
     fn default() -> Self {
-        Self { readers: 8, queue: 256, clock: Clock::system() }
+        Self { readers: 8, queue: 256, group: 64, clock: Clock::system() }
     }
 }
 
@@ -66,7 +71,7 @@ impl Store {
         let counters = Arc::new(WriteCounters::default());
         let pool = JobPool::open(&connections, &options, Arc::clone(&clock), Arc::clone(&counters))?;
         let writer = if connections.allow_one_writer() {
-            Some(Writer::start(connections.clone(), first, clock, Arc::clone(&counters), options.queue)?)
+            Some(Writer::start(connections.clone(), first, clock, Arc::clone(&counters), &options)?)
         } else {
             None
         };
@@ -79,10 +84,24 @@ impl Store {
     ///
     /// # Errors
     ///
+    /// As [`Store::change_schema`].
+    pub fn migrate(&self) -> Result<usize, StorageError> {
+        Ok(self.change_schema(Goal::Newest)?.applied.len())
+    }
+
+    /// Brings the schema to the goal, forwards or back. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::SchemaNewer`], [`StorageError::UnfinishedCopy`], [`StorageError::UnknownMigration`] or
     /// [`StorageError::Migration`], after which nothing was changed; [`StorageError::Connection`];
     /// [`StorageError::Busy`].
-    pub fn migrate(&self) -> Result<usize, StorageError> {
-        migrations::run_pending(&mut self.connections.establish()?)
+    pub fn change_schema(&self, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
+        let mut connection = self.connections.establish()?;
+        if copy::is_unfinished(&mut connection)? {
+            return Err(StorageError::UnfinishedCopy);
+        }
+        migrations::bring_to(&mut connection, goal)
     }
 
     /// The time where no record is concerned; jobs have a time of their own.

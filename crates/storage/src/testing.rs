@@ -1,5 +1,7 @@
 //! A fresh register for one test, on the database of the run or on a particular one.
 
+pub(crate) mod filled;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -74,7 +76,7 @@ impl Register {
     fn set_up(database: Database, queue: usize) -> Self {
         let clock = SetClock(Arc::new(AtomicI64::new(0)));
         clock.set("2026-03-02");
-        let options = StoreOptions { readers: 2, queue, clock: clock.clock() };
+        let options = StoreOptions { readers: 2, queue, clock: clock.clock(), ..StoreOptions::default() };
         let store = Store::open(database.url(), options).unwrap();
         store.migrate().unwrap();
         Self { store, clock, database }

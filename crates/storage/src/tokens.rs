@@ -80,7 +80,7 @@ impl fmt::Debug for Token {
 }
 
 /// What the register keeps of a token: the SHA-256 of its whole text.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct TokenDigest(String);
 
 impl TokenDigest {

@@ -25,10 +25,8 @@ use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::error::StorageError;
 use crate::job::{Job, Verdict};
 use crate::session::Session;
+use crate::store::StoreOptions;
 use crate::writer::watch::Watch;
-
-/// The most jobs that share a commit. It bounds how long the first of them waits for the last.
-const GROUP_LIMIT: usize = 64;
 
 /// What a store has written since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,16 +81,17 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread over `connection`; `bound` jobs may wait for it.
+    /// Starts the thread over `connection`.
     pub(crate) fn start(
         connections: Connections,
         connection: DatabaseConnection,
         clock: Arc<WriteClock>,
         counters: Arc<WriteCounters>,
-        bound: usize,
+        options: &StoreOptions,
     ) -> Result<Self, StorageError> {
-        let (queue, waiting) = sync_channel(bound);
-        let mut thread = WriterThread { connections, connection: Some(Watched::new(connection)), clock, counters };
+        let (queue, waiting) = sync_channel(options.queue);
+        let connection = Some(Watched::new(connection));
+        let mut thread = WriterThread { connections, connection, clock, counters, group_limit: options.group };
         thread::Builder::new()
             .name("sqlite-writer".to_owned())
             .spawn(move || thread.serve(&waiting))
@@ -115,6 +114,7 @@ struct WriterThread {
     connection: Option<Watched>,
     clock: Arc<WriteClock>,
     counters: Arc<WriteCounters>,
+    group_limit: usize,
 }
 
 /// A connection, and what is known of its transaction's end.
@@ -177,7 +177,7 @@ impl WriterThread {
             if let Some(job) = group.last_mut() {
                 run_in_savepoint(connection, &watched.watch, self.clock.next(), &mut **job)?;
             }
-            if group.len() >= GROUP_LIMIT {
+            if group.len() >= self.group_limit {
                 break;
             }
             match waiting.try_recv() {

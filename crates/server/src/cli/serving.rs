@@ -1,7 +1,9 @@
 //! The command that serves the API.
 
 use std::net::TcpListener;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use domain::Lists;
@@ -9,6 +11,8 @@ use storage::error::StorageError;
 use storage::tokens::Environment;
 
 use super::{CommandError, Database, environment};
+use crate::admission::Admission;
+use crate::allowance::Allowance;
 use crate::register::Register;
 use crate::visitors::Visitors;
 use crate::{demo, reference_data, serve, upkeep, versions};
@@ -30,12 +34,32 @@ pub(super) struct Serve {
     /// list without a file there stays as it is
     #[arg(long, value_name = "DIR", env = "REGISTER_REFERENCE_DATA")]
     reference_data: Option<PathBuf>,
+    /// Requests that a token can send in each window; 0 for as many as it likes [default: 100 in production, 0 in the
+    /// sandbox]
+    #[arg(long, value_name = "N", env = "REGISTER_RATE_LIMIT")]
+    rate_limit: Option<u32>,
+    /// The window of --rate-limit, in seconds
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_RATE_WINDOW", default_value = "60")]
+    rate_window: NonZeroU32,
     /// Make a demo provider and a fresh token for it, and print a first request (sandbox only)
     #[arg(long, env = "REGISTER_DEMO")]
     demo: bool,
 }
 
+/// Requests that a token can send in each window in production, unless said otherwise.
+const PRODUCTION_RATE_LIMIT: u32 = 100;
+
 impl Serve {
+    /// What each token may send.
+    fn allowance(&self) -> Option<Allowance> {
+        let usual = match self.environment {
+            Environment::Production => PRODUCTION_RATE_LIMIT,
+            Environment::Sandbox => 0,
+        };
+        let requests = NonZeroU32::new(self.rate_limit.unwrap_or(usual))?;
+        Some(Allowance { requests, window: Duration::from_secs(self.rate_window.get().into()) })
+    }
+
     pub(super) fn run(self) -> Result<(), CommandError> {
         if self.demo && self.environment != Environment::Sandbox {
             return Err(CommandError::DemoOutsideSandbox);
@@ -58,8 +82,15 @@ impl Serve {
         let failed = |source| CommandError::Listen { address: self.listen.clone(), source };
         let listener = TcpListener::bind(&self.listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let register =
-            Register { store, versions, lists, environment: self.environment, visitors: Visitors::default() };
+        let admission = Admission::within(self.allowance());
+        let register = Register {
+            store,
+            versions,
+            lists,
+            environment: self.environment,
+            admission,
+            visitors: Visitors::default(),
+        };
         if self.demo {
             println!("{}", demo::prepare(&register, address)?);
         }

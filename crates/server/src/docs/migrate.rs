@@ -138,7 +138,8 @@ async fn answer(register: Register, request: HttpRequest, payload: Payload) -> H
 
 /// The form, with the reason why the one that was sent was not read.
 fn refusal(failure: Failure, versions: &'static Versions) -> HttpResponse {
-    let why = if let Failure::TooManyRequests { retry_after } = &failure {
+    let why = if let Failure::TooManyRequests { used_up, .. } = &failure {
+        let retry_after = used_up.retry_after;
         format!("There were too many requests from your address: send the form again in {retry_after} s")
     } else if let Failure::Body(Unusable::TooLarge { .. }) = &failure {
         form::too_large()

@@ -206,6 +206,7 @@ mod tests {
     use domain::State;
 
     use super::*;
+    use crate::history::Cause;
     use crate::testing::{Register, UKPRN};
 
     #[test]
@@ -229,7 +230,7 @@ mod tests {
             ..Trainee::default()
         };
         let found = register.write(move |session| {
-            let mut provider = session.open_provider(UKPRN)?.unwrap();
+            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
             provider.insert_trainee(&trainee)?;
             Ok(provider.find_trainee("trainee")?.unwrap())
         });
@@ -240,7 +241,8 @@ mod tests {
     #[test]
     fn no_trainee_is_found_by_what_no_identifier_has() {
         let register = Register::with_provider();
-        let found = register.read(|session| session.open_provider(UKPRN)?.unwrap().find_trainee("a\0b"));
+        let found =
+            register.read(|session| session.open_provider(UKPRN, Cause::of("test"))?.unwrap().find_trainee("a\0b"));
         assert!(found.unwrap().is_none());
     }
 }

@@ -112,14 +112,15 @@ fn waiting_jobs_share_one_commit() {
 fn a_group_has_a_limit() {
     let register = Register::on_sqlite();
     let hold = Hold::of(&register.store);
-    let waiting: Vec<_> = (0..GROUP_LIMIT).map(|number| queue(&register.store, add(number))).collect();
+    let waiting: Vec<_> =
+        (0..StoreOptions::default().group).map(|number| queue(&register.store, add(number))).collect();
     hold.release().unwrap();
     for job in waiting {
         job.answer().unwrap();
     }
     assert_eq!(
         register.store.writer_stats(),
-        WriterStats { groups: 2, jobs: GROUP_LIMIT as u64 + 1, groups_lost: 0, collisions: 0 }
+        WriterStats { groups: 2, jobs: StoreOptions::default().group as u64 + 1, groups_lost: 0, collisions: 0 }
     );
 }
 
@@ -347,7 +348,8 @@ fn a_dropped_store_finishes_what_waits_and_ends_its_thread() {
         let _ = &alive;
         Utc::now()
     });
-    let store = Store::open(database.url(), StoreOptions { readers: 1, queue: 8, clock }).unwrap();
+    let store =
+        Store::open(database.url(), StoreOptions { readers: 1, queue: 8, clock, ..StoreOptions::default() }).unwrap();
     store.migrate().unwrap();
 
     let hold = Hold::of(&store);

@@ -10,6 +10,7 @@ use actix_web::dev::ServerHandle;
 use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
 use domain::Lists;
+use server::admission::Admission;
 use server::versions::{self, SERVED};
 use server::visitors::Visitors;
 use storage::clock::Clock;
@@ -52,6 +53,20 @@ impl SetClock {
     }
 }
 
+/// How a register is set up.
+pub(crate) struct Setup {
+    pub(crate) versions: &'static Versions,
+    pub(crate) admission: Admission,
+    /// Jobs that may wait for the store.
+    pub(crate) queue: usize,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self { versions: versions::all(), admission: Admission::default(), queue: StoreOptions::default().queue }
+    }
+}
+
 /// A register that is being served. It stops when it is dropped.
 pub(crate) struct Register {
     pub(crate) clock: SetClock,
@@ -73,15 +88,22 @@ impl Register {
 
     /// Starts a sandbox as [`Register::start`] does, with these versions.
     pub(crate) fn serving(versions: &'static Versions) -> Self {
+        Self::with(Setup { versions, ..Setup::default() })
+    }
+
+    /// Starts a sandbox as [`Register::start`] does, set up in another way.
+    pub(crate) fn with(setup: Setup) -> Self {
+        let Setup { versions, admission, queue } = setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
-        let store =
-            Store::open(database.url(), StoreOptions { clock: clock.clock(), ..StoreOptions::default() }).unwrap();
+        let options = StoreOptions { clock: clock.clock(), queue, ..StoreOptions::default() };
+        let store = Store::open(database.url(), options).unwrap();
         let register = server::register::Register {
             store: store.clone(),
             versions,
             lists: Lists::embedded(),
             environment: Environment::Sandbox,
+            admission,
             visitors: Visitors::default(),
         };
         // Whoever connects from now on waits until the server takes the connection.
@@ -145,6 +167,11 @@ impl Register {
     /// Gives the provider of the test so many invented trainees.
     pub(crate) fn sow(&self, count: usize) {
         server::seed::sow(&self.store, UKPRN, count, 2_026, |_| {}).unwrap();
+    }
+
+    /// The store itself.
+    pub(crate) fn store(&self) -> Store {
+        self.store.clone()
     }
 
     /// Does what an operator does, on the store itself.

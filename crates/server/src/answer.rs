@@ -1,0 +1,112 @@
+//! Answers a request for an endpoint: takes it apart, makes the one hop to the store, and sends what comes back.
+
+use actix_web::web::Payload;
+use actix_web::{HttpRequest, HttpResponse};
+use adapter_kit::{Endpoint, Served};
+use storage::error::StorageError;
+use storage::history::Cause;
+use storage::session::Session;
+use storage::store::Store;
+use storage::tokens::TokenDigest;
+
+use crate::allowance::Left;
+use crate::call::{Call, VALIDATE_ONLY};
+use crate::failure::{ErrorForm, Failure};
+use crate::idempotency;
+use crate::operations::Operation;
+use crate::register::Register;
+use crate::reply::Reply;
+
+/// What is left of an allowance, and what the allowance is (draft-ietf-httpapi-ratelimit-headers).
+const RATE_LIMIT: &str = "ratelimit";
+const RATE_LIMIT_POLICY: &str = "ratelimit-policy";
+
+/// What is asked for: an endpoint of a version.
+#[derive(Clone, Copy)]
+pub struct Asked {
+    /// The version.
+    pub served: &'static Served,
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// What it does.
+    pub operation: Operation,
+}
+
+impl Asked {
+    /// Answers one request.
+    pub async fn answer(self, register: Register, request: HttpRequest, payload: Payload) -> HttpResponse {
+        let Self { served, endpoint, operation } = self;
+        let lists = register.lists;
+        let form = ErrorForm::asked_for(request.headers(), endpoint);
+        let mut left = None;
+        let mut validates_only = false;
+        let mut token = None;
+        let reply = match Call::take(&request, payload, served, endpoint, lists, register.environment).await {
+            Ok(call) => {
+                validates_only = operation.writes && call.validates_only();
+                token = Some(call.token.clone());
+                match register.admission.admit(&register.store, &call.token).await {
+                    Ok(admitted) => {
+                        left = admitted;
+                        hop(&register, operation, call).await
+                    }
+                    Err(failure) => Err(failure),
+                }
+            }
+            Err(failure) => Err(failure),
+        };
+        let reply = match reply {
+            Err(Failure::Unauthorized) => {
+                let turned_away = register.admission.turn_away(&request, token.as_ref());
+                Err(turned_away.err().unwrap_or(Failure::Unauthorized))
+            }
+            reply => reply,
+        };
+        let reply = reply.unwrap_or_else(|failure| failure.reply(served.version, lists, form));
+        let reply = left.into_iter().fold(reply, tell_what_is_left);
+        if validates_only { reply.with("preference-applied", VALIDATE_ONLY).into() } else { reply.into() }
+    }
+}
+
+fn tell_what_is_left(reply: Reply, left: Left) -> Reply {
+    let Left { allowance, requests } = left;
+    reply
+        .with(RATE_LIMIT_POLICY, format!("\"token\";q={};w={}", allowance.requests, allowance.window.as_secs()))
+        .with(RATE_LIMIT, format!("\"token\";r={requests};t={}", left.full_again()))
+}
+
+async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Reply, Failure> {
+    let token = call.token.clone();
+    // What is only tried out must not write, and runs where nothing can.
+    let writes = operation.writes && !call.validates_only();
+    let job = move |session: &mut Session<'_>| {
+        let mut session = session.authenticate(&call.token, call.cause())?.ok_or(Failure::Unauthorized)?;
+        if writes {
+            session.record_token_use()?;
+        }
+        let use_is_due = !session.token_use_is_recorded();
+        let reply = if writes {
+            idempotency::once(&mut session, &call, operation)
+        } else {
+            (operation.run)(&mut session, &call)
+        };
+        Ok::<_, Failure>((reply?, use_is_due))
+    };
+    let (reply, use_is_due) = if writes { register.store.write(job).await? } else { register.store.read(job).await? };
+    if use_is_due {
+        actix_web::rt::spawn(record_token_use(register.store.clone(), token));
+    }
+    Ok(reply)
+}
+
+/// Records that a token was used today; once a day, after a request that only reads. The client does not wait for it.
+async fn record_token_use(store: Store, token: TokenDigest) {
+    let recorded = store.write(move |session| match session.authenticate(&token, Cause::of("token use"))? {
+        Some(mut session) => session.record_token_use(),
+        None => Ok(()),
+    });
+    if let Err(error) = recorded.await {
+        let error: StorageError = error;
+        log::warn!("the use of a token was not recorded: {error}");
+    }
+}
