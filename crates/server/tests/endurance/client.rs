@@ -249,7 +249,8 @@ impl<'a> Client<'a> {
             },
             Subject::Known(at) => {
                 let shown = self.read(address, *at);
-                let is_before = json!({ "data": shown }).to_string() == self.records[*at].body();
+                let body = json!({ "data": shown }).to_string();
+                let is_before = body == self.records[*at].body();
                 let is_after = is_as_predicted(&shown, &unanswered.write.predicted);
                 assert!(
                     is_before || is_after,

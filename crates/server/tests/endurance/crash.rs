@@ -151,9 +151,7 @@ pub(crate) fn require_count(site: &Site, address: &str, learned: usize, clients:
 
 /// Has the program look through the data for what is wrong with it.
 pub(crate) fn check(site: &Site) {
-    if site.run(&["help"]).lines().any(|line| line.trim_start().starts_with("check ")) {
-        site.run(&["check"]);
-    }
+    site.run(&["check"]);
 }
 
 /// Says what was done.
