@@ -2,8 +2,9 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use test_support::{Cluster, Database, Kind, Settings};
 
@@ -91,7 +92,7 @@ impl Site {
     /// Starts a server and kills it after so many microseconds, wherever it is by then.
     pub(crate) fn serve_and_kill(&self, micros: u64) {
         let mut process = self.command(&[], &SERVE).stderr(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(std::time::Duration::from_micros(micros));
+        thread::sleep(Duration::from_micros(micros));
         process.kill().unwrap();
         process.wait().unwrap();
     }
@@ -123,7 +124,7 @@ impl Server {
         };
         let failures = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&failures);
-        let log = std::thread::spawn(move || {
+        let log = thread::spawn(move || {
             // What the server calls a defect of its own, and any panic. The pool speaks for itself where it finds no
             // database.
             let is_failure =
@@ -171,6 +172,11 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+        if thread::panicking() {
+            // What the server says of itself may be why.
+            let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
+            failures.iter().for_each(|line| eprintln!("{line}"));
+        }
     }
 }
 
