@@ -21,6 +21,21 @@ test: check ## Check formatting, lints and structure, run all tests, and try a n
 test-postgres: ## Run the tests that use a database on PostgreSQL
 	scripts/test-postgres
 
+# Each on both databases, in a release build.
+ENDURANCE := scripts/test-endurance
+
+.PHONY: crash-test
+crash-test: ## Kill the server 200 times, and PostgreSQL 20 times, under load; nothing acknowledged may be lost
+	CRASH_KILLS=200 POSTGRES_STOPS=20 $(ENDURANCE) crash durability
+
+.PHONY: race-test
+race-test: ## Send colliding requests in 1,000 rounds, and hold overlapping ones against a sequential model
+	RACE_ROUNDS=1000 HISTORIES=1000 $(ENDURANCE) race history
+
+.PHONY: rolling-test
+rolling-test: ## Restart two servers over one PostgreSQL 20 times in turn, under load; no request may be lost
+	RESTARTS=20 $(ENDURANCE) rolling
+
 .PHONY: check
 check: format-check lint structure ## Check formatting, lints and structure
 

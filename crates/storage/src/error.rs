@@ -210,6 +210,16 @@ impl StorageError {
 const BUSY: [&str; 2] = ["database is locked", "canceling statement due to lock timeout"];
 /// How PostgreSQL says that transactions wait for each other in a circle.
 const DEADLOCK: &str = "deadlock detected";
+/// How PostgreSQL says that it ends a connection, and its client library that a connection is gone. The library reports a
+/// connection as sound until it has read the end of it, so that diesel does not always see for itself.
+const CONNECTION_LOST: [&str; 6] = [
+    "terminating connection",
+    "server closed the connection unexpectedly",
+    "could not receive data from server",
+    "could not send data to server",
+    "connection not open",
+    "no connection to the server",
+];
 
 /// Sorts a refusal by the database into the classes above.
 ///
@@ -217,6 +227,10 @@ const DEADLOCK: &str = "deadlock detected";
 /// SQLite are constants in its source (`sqlite3ErrStr`); those of PostgreSQL are the English ones.
 impl From<DieselError> for StorageError {
     fn from(error: DieselError) -> Self {
+        if let DieselError::RollbackErrorOnCommit { commit_error, .. } = error {
+            // Nothing was left that could be rolled back; why the commit failed says more.
+            return Self::from(*commit_error);
+        }
         if let DieselError::DatabaseError(kind, information) = &error {
             if BUSY.contains(&information.message()) {
                 return Self::Busy;
@@ -227,10 +241,46 @@ impl From<DieselError> for StorageError {
             if information.message() == "database or disk is full" {
                 return Self::NoSpace(error);
             }
-            if matches!(kind, DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand) {
+            let is_closed =
+                matches!(kind, DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand);
+            if is_closed || CONNECTION_LOST.iter().any(|text| information.message().contains(text)) {
                 return Self::ConnectionLost(error);
             }
         }
         Self::Query(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(message: &str) -> DieselError {
+        DieselError::DatabaseError(DatabaseErrorKind::Unknown, Box::new(message.to_owned()))
+    }
+
+    #[test]
+    fn a_connection_that_postgres_ends_is_lost_and_the_job_can_be_tried_again() {
+        for message in [
+            "terminating connection due to administrator command",
+            "terminating connection because of crash of another server process",
+            "server closed the connection unexpectedly\n\tThis probably means the server terminated abnormally",
+            "could not receive data from server: Connection reset by peer\n",
+            "FATAL:  terminating connection due to administrator command\nSSL connection has been closed unexpectedly\n",
+        ] {
+            let error = StorageError::from(refusal(message));
+            assert!(matches!(error, StorageError::ConnectionLost(_)) && error.is_temporary(), "{error:?}");
+        }
+        let error = StorageError::from(refusal("division by zero"));
+        assert!(matches!(error, StorageError::Query(_)) && !error.is_temporary(), "{error:?}");
+    }
+
+    #[test]
+    fn a_commit_that_could_not_even_be_rolled_back_is_told_by_its_own_failure() {
+        let error = DieselError::RollbackErrorOnCommit {
+            rollback_error: Box::new(refusal("connection not open")),
+            commit_error: Box::new(refusal("database is locked")),
+        };
+        assert!(matches!(StorageError::of_lost_transaction(error), StorageError::Busy));
     }
 }

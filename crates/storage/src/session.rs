@@ -3,7 +3,7 @@
 //! A [`Session`] offers what needs no provider. A [`ProviderSession`] is what authentication makes of it, and the only
 //! way to records that belong to a provider; it does not lead back to the session.
 
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use diesel::prelude::*;
 
 use crate::connection::{Access, DatabaseConnection};
@@ -127,9 +127,21 @@ impl ProviderSession<'_> {
         &self.provider
     }
 
-    /// The time at which the job began, cut to the millisecond. Every time that a job stores is this one.
+    /// The time of what the job does, cut to the millisecond: that at which it began, or the millisecond after the last
+    /// change of the trainee that it is about to change, where that is later. Every time that a job stores is this one.
     pub fn now(&self) -> DateTime<Utc> {
         self.now
+    }
+
+    /// Moves `now` behind an earlier change.
+    ///
+    /// On PostgreSQL a job waits for those that change the same trainee, also when it began before them, or on a machine
+    /// whose clock is behind. What it does comes after what they did, and must be dated so: the order of placements and
+    /// `updated_at` tell it.
+    pub(crate) fn come_after(&mut self, earlier: Option<DateTime<Utc>>) {
+        if let Some(earlier) = earlier {
+            self.now = self.now.max(earlier + TimeDelta::milliseconds(1));
+        }
     }
 
     /// The date of [`ProviderSession::now`] in UTC.

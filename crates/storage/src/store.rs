@@ -3,6 +3,8 @@
 //! Knows how jobs reach a connection, and nothing of what they do there. On SQLite all writes go through one thread that
 //! commits many together; on PostgreSQL they run side by side on the pool. Callers see no difference.
 
+#[cfg(test)]
+mod durability;
 pub(crate) mod migrations;
 mod pool;
 

@@ -53,7 +53,7 @@ impl ProviderSession<'_> {
     /// The trainee with the identifier, compared exactly, with all that belongs to it.
     ///
     /// In a job that may write, no other job changes the trainee until this one has ended: what it decides rests on the
-    /// trainee as it is found here.
+    /// trainee as it is found here. The job's `now` is then later than the trainee's last change.
     ///
     /// # Errors
     ///
@@ -71,7 +71,11 @@ impl ProviderSession<'_> {
             .filter(trainees::trainee_id.eq(trainee_id))
             .select(row())
             .load::<Row>(self.connection)?;
-        Ok(self.whole(rows, Nested::With)?.pop())
+        let found = self.whole(rows, Nested::With)?.pop();
+        if self.writes() {
+            self.come_after(found.as_ref().and_then(|trainee| trainee.record.updated_at));
+        }
+        Ok(found)
     }
 
     /// The trainees that a new one would be a duplicate of, oldest first (contract, section 4.8).

@@ -202,7 +202,7 @@ fn degrees(connection: &mut DatabaseConnection, keys: &[i64], of: &mut Owners<'_
 
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
+    use chrono::{DateTime, TimeDelta};
     use domain::State;
 
     use super::*;
@@ -244,5 +244,35 @@ mod tests {
         let found =
             register.read(|session| session.open_provider(UKPRN, Cause::of("test"))?.unwrap().find_trainee("a\0b"));
         assert!(found.unwrap().is_none());
+    }
+
+    #[test]
+    fn what_changes_a_trainee_is_dated_after_its_last_change_also_where_the_clock_is_behind() {
+        let register = Register::with_provider();
+        let earlier = register.write(|session| Ok(session.now())).unwrap();
+        let last_change = earlier + TimeDelta::hours(1);
+        let now = register.write(move |session| {
+            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            provider.insert_trainee(&Trainee {
+                trainee_id: Some("trainee".to_owned()),
+                state: Some(State::SubmittedForTrn),
+                created_at: Some(last_change),
+                updated_at: Some(last_change),
+                ..Trainee::default()
+            })?;
+            let before = provider.now();
+            provider.find_trainee("trainee")?;
+            Ok((before, provider.now()))
+        });
+        let (before, after) = now.unwrap();
+        assert!(before < last_change);
+        assert_eq!(after, last_change + TimeDelta::milliseconds(1));
+        let seen = register.read(|session| {
+            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            provider.find_trainee("trainee")?;
+            Ok(provider.now())
+        });
+        // Who only reads changes nothing that would have to come after.
+        assert!(seen.unwrap() < last_change);
     }
 }

@@ -1,0 +1,90 @@
+//! Two servers over one PostgreSQL are restarted in turn, under load, behind a balancer. No request fails that its client
+//! may not safely send again, and none is lost.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use domain::specimen::random::Random;
+use test_support::Kind;
+
+use super::balancer::Balancer;
+use super::client::{Client, Tally};
+use super::crash::{check, report, require_count};
+use super::http::Caller;
+use super::manner::Manner;
+use super::site::{Server, Site};
+use super::size::{seed, size};
+
+/// Clients that write at once.
+const CLIENTS: usize = 8;
+/// The most writes that are acknowledged between two restarts.
+const MOST_WRITES: usize = 200;
+
+#[test]
+fn servers_that_are_restarted_in_turn_lose_no_request() {
+    if Kind::of_this_run() != Kind::Postgres {
+        return;
+    }
+    let (restarts, seed, begun) = (size("RESTARTS", 3), seed(), Instant::now());
+    let random = Random::new(seed);
+    let site = Site::new();
+    let mut servers: Vec<Server> = (0..2).map(|_| site.serve()).collect();
+    let balancer = Balancer::over(servers.iter().map(|server| server.address.clone()).collect());
+    let address = balancer.address.as_str();
+    let (manners, learned) = Manner::learn_all(&Caller::new(&site.token), address);
+    let mut clients = Client::several(CLIENTS, &site.token, &manners, seed);
+
+    // In good order first; then one without any warning.
+    for (in_good_order, restarts) in [(true, restarts), (false, 1)] {
+        under_load(&mut clients, address, |wait_for_writes| {
+            for restart in 0..restarts {
+                wait_for_writes(random.below(MOST_WRITES));
+                let at = restart % servers.len();
+                if in_good_order {
+                    servers[at].stop()
+                } else {
+                    servers[at].kill()
+                }
+                servers[at] = site.serve();
+                balancer.replace(at, &servers[at].address);
+            }
+            wait_for_writes(MOST_WRITES);
+        });
+        if in_good_order {
+            let tally = Tally::of(&clients);
+            let cut: usize = clients.iter().map(Client::cut).sum();
+            assert_eq!(cut, 0, "replies were cut off in their middle");
+            assert_eq!(tally.found_whole, 0, "writes were carried out and not answered");
+        }
+    }
+    clients.iter_mut().for_each(|client| client.compare(address, true));
+    require_count(&site, address, learned, &clients);
+    servers.iter_mut().for_each(Server::stop);
+    check(&site);
+    report(&format!("{restarts} restarts of a server, and one more by a kill"), &clients, begun);
+}
+
+/// Lets the clients write as long as `act` runs. It is given a function that waits for so many acknowledged writes.
+fn under_load(clients: &mut [Client<'_>], address: &str, act: impl FnOnce(&dyn Fn(usize))) {
+    let (acknowledged, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let write = |client: &mut Client<'_>| {
+        while !is_over.load(Ordering::Relaxed) {
+            if !client.write(address) {
+                // Every request may be sent again; a POST has its key.
+                client.resolve(address);
+            }
+            acknowledged.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    thread::scope(|scope| {
+        let writing: Vec<_> = clients.iter_mut().map(|client| scope.spawn(move || write(client))).collect();
+        act(&|count| {
+            let target = acknowledged.load(Ordering::Relaxed) + count;
+            while acknowledged.load(Ordering::Relaxed) < target && !writing.iter().any(|one| one.is_finished()) {
+                thread::sleep(Duration::from_micros(200));
+            }
+        });
+        is_over.store(true, Ordering::Relaxed);
+    });
+}
