@@ -19,10 +19,12 @@ mod listing;
 mod load;
 mod nested;
 mod parts;
+mod registry;
 
 use columns::Columns;
 pub use listing::Page;
 use load::{Nested, Row, load};
+pub use registry::Waiting;
 
 /// A trainee as it is stored.
 #[derive(Debug, Clone)]
