@@ -6,6 +6,7 @@ mod program {
     mod differences;
     mod importing;
     mod reference_data;
+    mod registry;
     mod support;
     mod translating;
 }

@@ -175,6 +175,23 @@ pub fn discard(trainee: &Trainee, now: Moment) -> Result<Decision<Trainee>, Refu
     Ok(changed(Trainee { discarded_at: Some(now), ..record }))
 }
 
+/// The number that a trainee has; `None` also for one of another form, which only an import can have brought.
+#[must_use]
+pub fn held_trn(trainee: &Trainee) -> Option<Trn> {
+    trainee.trn.as_deref()?.parse().ok()
+}
+
+/// Where a trainee stands, in a few words for an operator.
+#[must_use]
+pub fn standing(trainee: &Trainee) -> String {
+    let state = state_of(trainee);
+    let discarded = if trainee.discarded_at.is_some() { ", discarded" } else { "" };
+    match trainee.trn.as_deref() {
+        Some(trn) => format!("{state}, TRN {trn}{discarded}"),
+        None => format!("{state}, without a TRN{discarded}"),
+    }
+}
+
 fn refuse_discarded(trainee: &Trainee) -> Result<(), Refusal> {
     if trainee.discarded_at.is_some() { Err(Refusal::Discarded) } else { Ok(()) }
 }

@@ -195,3 +195,11 @@ fn nothing_becomes_of_a_discarded_trainee() {
     }
     assert_eq!(refused_in(|one| discard(one, now())), [State::RecommendedForAward, State::Awarded]);
 }
+
+#[test]
+fn an_operator_is_told_where_a_trainee_stands() {
+    assert_eq!(standing(&in_state(State::Deferred)), "deferred, without a TRN");
+    let discarded = Trainee { discarded_at: Some(now()), ..with_trn(State::TrnReceived) };
+    assert_eq!(standing(&discarded), "trn_received, TRN 1234567, discarded");
+    assert_eq!(held_trn(&discarded), Some(trn("1234567")));
+}

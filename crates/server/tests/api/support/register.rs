@@ -63,7 +63,7 @@ pub(crate) struct Register {
     handle: ServerHandle,
     serving: Option<JoinHandle<()>>,
     /// Goes with the register.
-    _database: Database,
+    database: Database,
 }
 
 impl Register {
@@ -76,8 +76,7 @@ impl Register {
     pub(crate) fn serving(versions: &'static Versions) -> Self {
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
-        let store =
-            Store::open(database.url(), StoreOptions { clock: clock.clock(), ..StoreOptions::default() }).unwrap();
+        let store = open(database.url(), &clock);
         let register = server::register::Register {
             store: store.clone(),
             versions,
@@ -110,7 +109,7 @@ impl Register {
             token,
             handle: handle.recv().unwrap(),
             serving: Some(serving),
-            _database: database,
+            database,
         }
     }
 
@@ -149,6 +148,16 @@ impl Register {
         server::seed::sow(&self.store, UKPRN, count, 2_026, |_| {}).unwrap();
     }
 
+    /// Where the records are.
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Another store over the same database, as another server, or the same one after a restart, has it.
+    pub(crate) fn another_store(&self) -> Store {
+        open(self.database.url(), &self.clock)
+    }
+
     /// Does what an operator does, on the store itself.
     pub(crate) fn operate<T: Send + 'static>(
         &self,
@@ -167,6 +176,10 @@ impl Drop for Register {
             ended.unwrap().unwrap();
         }
     }
+}
+
+fn open(url: &str, clock: &SetClock) -> Store {
+    Store::open(url, StoreOptions { clock: clock.clock(), ..StoreOptions::default() }).unwrap()
 }
 
 /// Gives an empty database its schema and the invented schools.
