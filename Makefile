@@ -14,7 +14,12 @@ run: ## Build, start on an embedded database in the sandbox, and print a first r
 .PHONY: test
 test: check ## Check formatting, lints and structure, run all tests, and try a new version out
 	INSTA_UPDATE=no cargo test --workspace --locked
+	scripts/test-postgres
 	scripts/check-new-version
+
+.PHONY: test-postgres
+test-postgres: ## Run the tests that use a database on PostgreSQL
+	scripts/test-postgres
 
 .PHONY: check
 check: format-check lint structure ## Check formatting, lints and structure

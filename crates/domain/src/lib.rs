@@ -24,6 +24,7 @@ pub mod organisations;
 pub mod placement;
 pub mod problem;
 pub mod rules;
+pub mod soundness;
 pub mod specimen;
 pub mod trainee;
 pub mod transition;

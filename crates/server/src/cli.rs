@@ -9,6 +9,8 @@ use std::path::PathBuf;
 use adapter_kit::UnknownVersion;
 use chrono::NaiveDate;
 use clap::{Args, Parser, Subcommand};
+use storage::backup::BackupError;
+use storage::copy::CopyError;
 use storage::error::StorageError;
 use storage::store::{Store, StoreOptions};
 use storage::tokens::Environment;
@@ -18,8 +20,12 @@ use crate::reference_data::ReferenceDataError;
 use crate::registry::DeedError;
 
 mod audit;
+mod backups;
+mod checking;
+mod copying;
 mod documents;
 mod listing;
+mod migrating;
 mod organisations;
 mod providers;
 mod reference_data;
@@ -41,8 +47,33 @@ pub struct CommandLine {
 enum Command {
     /// Serve the API, in every version side by side
     Serve(serving::Serve),
-    /// Bring the database schema up to date, and do nothing else
-    Migrate(Database),
+    /// Bring the database schema up to date, or back, and do nothing else
+    Migrate(migrating::Migrate),
+    /// Write a backup of a SQLite database to a file; a running server goes on meanwhile
+    ///
+    /// The backup is one consistent moment of the register, is checked, and is on the disk when the command has ended. For
+    /// a PostgreSQL database the command to use is named.
+    Backup(backups::Backup),
+    /// Put a backup in the place of a SQLite database; no server may run on it
+    ///
+    /// The backup is checked first and stays as it is; the restored database is brought up to date. For a PostgreSQL
+    /// database the command to use is named.
+    Restore(backups::Restore),
+    /// Look for what is wrong with the data; a running server goes on meanwhile
+    ///
+    /// The database is sound, nothing refers to what is not there, every record can be read and shown in every version,
+    /// its values fit their fields, and its state goes with its dates. Each problem is one line, with the identifier of
+    /// the trainee and nothing else of a person. The exit status is 1 when there is any.
+    Check(checking::Check),
+    /// Copy a register into another database, of the same kind or the other
+    ///
+    /// Everything goes over with its keys, and every row is compared at the end; the exit status is 1 when any is not the
+    /// same. A copy that was interrupted goes on where it stopped when the same command is given again; until it has come
+    /// to its end, nothing else opens the database that is copied to.
+    ///
+    /// No server may write to the database that is copied from. What was written to it meanwhile is told as a difference.
+    /// Both schemas are brought up to date first.
+    Copy(copying::Copy),
     /// Add and list the providers that register trainees
     #[command(subcommand)]
     Provider(providers::ProviderCommand),
@@ -103,6 +134,18 @@ pub enum CommandError {
     /// The store failed, or refused.
     #[error("{}", Causes(.0))]
     Storage(#[from] StorageError),
+    /// A backup was not made, or not put back.
+    #[error("{}", Causes(.0))]
+    Backup(#[from] BackupError),
+    /// A register was not copied.
+    #[error("{}", Causes(.0))]
+    Copy(#[from] CopyError),
+    /// A register was copied, and is not the same.
+    #[error("rows that are not the same: {0}; do not use the copy")]
+    NotTheSame(usize),
+    /// Something is wrong with the data.
+    #[error("problems found: {0}")]
+    ProblemsFound(usize),
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -231,11 +274,11 @@ impl CommandLine {
     pub fn run(self) -> Result<(), CommandError> {
         match self.command {
             Command::Serve(serve) => serve.run(),
-            Command::Migrate(database) => {
-                let applied = Store::open(&database.database_url, StoreOptions::default())?.migrate()?;
-                eprintln!("migrations applied: {applied}");
-                Ok(())
-            }
+            Command::Migrate(migrate) => migrate.run(),
+            Command::Backup(backup) => backup.run(),
+            Command::Restore(restore) => restore.run(),
+            Command::Check(check) => check.run(),
+            Command::Copy(copy) => copy.run(),
             Command::Provider(command) => command.run(),
             Command::Token(command) => command.run(),
             Command::School(command) => command.run(),

@@ -20,6 +20,7 @@ pub mod documents;
 pub mod failure;
 pub mod idempotency;
 pub mod import;
+pub mod inspection;
 pub mod lifecycle;
 pub mod mount;
 pub mod openapi;

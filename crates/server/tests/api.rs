@@ -22,6 +22,7 @@ mod api {
     mod laws;
     mod life;
     mod lifecycle;
+    mod limits;
     mod lists;
     mod names;
     mod newcomers;

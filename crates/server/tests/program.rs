@@ -3,8 +3,12 @@
 #[cfg(test)]
 mod program {
     mod audit;
+    mod backups;
+    mod checking;
+    mod copying;
     mod differences;
     mod importing;
+    mod migrating;
     mod reference_data;
     mod registry;
     mod support;

@@ -127,6 +127,14 @@ impl DatabaseConnection {
             .get_result(inner)?)
     }
 
+    /// What is meant for the database that is connected.
+    pub(crate) fn either<T>(&self, postgres: T, sqlite: T) -> T {
+        match self {
+            Self::Postgres(_) => postgres,
+            Self::Sqlite(_) => sqlite,
+        }
+    }
+
     /// Fails unless exactly `depth` transactions and savepoints are open.
     pub(crate) fn require_depth(&mut self, depth: u32) -> Result<(), StorageError> {
         match Self::transaction_manager_status_mut(self).transaction_depth() {
@@ -182,6 +190,14 @@ impl Connections {
     /// Whether all writes must go through one connection.
     pub(crate) fn allow_one_writer(&self) -> bool {
         matches!(*self.address, Address::Sqlite(_))
+    }
+
+    /// The file of a SQLite database.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match &*self.address {
+            Address::Postgres(_) => None,
+            Address::Sqlite(path) => Some(path),
+        }
     }
 
     /// Makes a connection that may write.

@@ -52,6 +52,28 @@ pub enum StorageError {
     /// The database schema cannot be brought up to date.
     #[error("migrations failed")]
     Migration(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The schema has a migration that this program does not know.
+    #[error(
+        "database has migration {version}, which this program does not know: use the program that applied it, or let \
+         that one take it back with `trainee-register migrate --to {newest}`"
+    )]
+    SchemaNewer {
+        /// The migration.
+        version: String,
+        /// The last one that this program knows.
+        newest: String,
+    },
+    /// No migration of the program has this name.
+    #[error("no migration is called {name}; known are {known}")]
+    UnknownMigration {
+        /// The name.
+        name: String,
+        /// The names that there are.
+        known: String,
+    },
+    /// The database is the target of a copy that has not come to its end.
+    #[error("database is the target of an unfinished copy: finish it with the same `trainee-register copy`")]
+    UnfinishedCopy,
     /// The writer's thread cannot be started.
     #[error("writer thread cannot be started")]
     Thread(#[source] std::io::Error),
@@ -164,6 +186,9 @@ impl StorageError {
             Self::UnknownAddress
             | Self::Folder(_)
             | Self::Migration(_)
+            | Self::SchemaNewer { .. }
+            | Self::UnknownMigration { .. }
+            | Self::UnfinishedCopy
             | Self::Thread(_)
             | Self::NoRandomness(_)
             | Self::Refused(_)

@@ -7,11 +7,15 @@
 //!
 //! This crate knows neither HTTP nor JSON nor any version of the API.
 
+pub mod backup;
+pub mod catalogue;
 pub mod clock;
 mod connection;
+pub mod copy;
 pub mod error;
 pub mod history;
 pub mod identifiers;
+pub mod inspection;
 mod job;
 pub mod organisations;
 pub mod providers;

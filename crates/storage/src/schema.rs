@@ -1,9 +1,63 @@
 //! The tables as diesel sees them; `migrations/` makes them.
 //!
 //! Columns are text, integer, bool, date and timestamp only: what both databases know. Timestamps are UTC.
+//!
+//! Each table that holds data of its own has a row type with all its columns, by which it is copied (`copy/tables.rs`). A
+//! table that the database itself derives from others is declared by `diesel::table!` alone.
 
-diesel::table! {
-    providers (id) {
+use chrono::{NaiveDate, NaiveDateTime};
+use diesel::sql_types::{BigInt, Bool, Date, Integer, Nullable, Text, Timestamp};
+
+/// What a column of an SQL type holds in a row.
+pub(crate) trait Held {
+    type Value;
+}
+
+macro_rules! held {
+    ($($sql:ty => $value:ty,)+) => {
+        $(
+            impl Held for $sql {
+                type Value = $value;
+            }
+            impl Held for Nullable<$sql> {
+                type Value = Option<$value>;
+            }
+        )+
+    };
+}
+held! {
+    BigInt => i64,
+    Integer => i32,
+    Text => String,
+    Bool => bool,
+    Date => NaiveDate,
+    Timestamp => NaiveDateTime,
+}
+
+macro_rules! table_with_row {
+    ($table:ident ($($key:ident),+) as $row:ident { $($column:ident -> $outer:ident $(<$inner:ident>)?,)+ }) => {
+        diesel::table! {
+            $table ($($key),+) {
+                $($column -> $outer $(<$inner>)?,)+
+            }
+        }
+
+        #[doc = concat!("A whole row of the table `", stringify!($table), "`.")]
+        #[derive(Debug, Clone, PartialEq, diesel::Queryable, diesel::Insertable)]
+        #[diesel(table_name = $table)]
+        pub(crate) struct $row {
+            $(pub(crate) $column: <$outer $(<$inner>)? as Held>::Value,)+
+        }
+
+        impl $row {
+            /// The names of the columns.
+            pub(crate) const COLUMNS: &'static [&'static str] = &[$(stringify!($column),)+];
+        }
+    };
+}
+
+table_with_row! {
+    providers (id) as ProviderRow {
         id -> BigInt,
         ukprn -> Text,
         name -> Text,
@@ -12,8 +66,8 @@ diesel::table! {
     }
 }
 
-diesel::table! {
-    tokens (id) {
+table_with_row! {
+    tokens (id) as TokenRow {
         id -> BigInt,
         provider_id -> BigInt,
         name -> Text,
@@ -27,8 +81,8 @@ diesel::table! {
     }
 }
 
-diesel::table! {
-    schools (id) {
+table_with_row! {
+    schools (id) as SchoolRow {
         id -> BigInt,
         urn -> Text,
         name -> Text,
@@ -37,8 +91,8 @@ diesel::table! {
     }
 }
 
-diesel::table! {
-    training_partners (id) {
+table_with_row! {
+    training_partners (id) as TrainingPartnerRow {
         id -> BigInt,
         urn -> Nullable<Text>,
         ukprn -> Nullable<Text>,
@@ -46,8 +100,8 @@ diesel::table! {
     }
 }
 
-diesel::table! {
-    trainees (id) {
+table_with_row! {
+    trainees (id) as TraineeRow {
         id -> BigInt,
         provider_id -> BigInt,
         trainee_id -> Text,
@@ -109,16 +163,28 @@ diesel::table! {
     }
 }
 
+// PostgreSQL has an `id` too; a count may be several rows there.
 diesel::table! {
-    trainee_disabilities (trainee_key, position) {
+    trainee_counts (provider_id, academic_cycle, state, has_trn, itt_start_date) {
+        provider_id -> BigInt,
+        academic_cycle -> Integer,
+        state -> Text,
+        has_trn -> Bool,
+        itt_start_date -> Date,
+        trainees -> BigInt,
+    }
+}
+
+table_with_row! {
+    trainee_disabilities (trainee_key, position) as TraineeDisabilityRow {
         trainee_key -> BigInt,
         position -> Integer,
         code -> Text,
     }
 }
 
-diesel::table! {
-    withdrawals (id) {
+table_with_row! {
+    withdrawals (id) as WithdrawalRow {
         id -> BigInt,
         trainee_key -> BigInt,
         previous_state -> Text,
@@ -133,8 +199,8 @@ diesel::table! {
     }
 }
 
-diesel::table! {
-    placements (id) {
+table_with_row! {
+    placements (id) as PlacementRow {
         id -> BigInt,
         trainee_key -> BigInt,
         placement_id -> Text,
@@ -147,8 +213,8 @@ diesel::table! {
     }
 }
 
-diesel::table! {
-    degrees (id) {
+table_with_row! {
+    degrees (id) as DegreeRow {
         id -> BigInt,
         trainee_key -> BigInt,
         degree_id -> Text,
@@ -165,8 +231,8 @@ diesel::table! {
     }
 }
 
-diesel::table! {
-    changes (id) {
+table_with_row! {
+    changes (id) as ChangeRow {
         id -> BigInt,
         trainee_key -> BigInt,
         changed_at -> Timestamp,
@@ -178,8 +244,8 @@ diesel::table! {
     }
 }
 
-diesel::table! {
-    replies (provider_id, idempotency_key) {
+table_with_row! {
+    replies (provider_id, idempotency_key) as ReplyRow {
         provider_id -> BigInt,
         idempotency_key -> Text,
         request_digest -> Text,

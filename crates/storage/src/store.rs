@@ -3,7 +3,7 @@
 //! Knows how jobs reach a connection, and nothing of what they do there. On SQLite all writes go through one thread that
 //! commits many together; on PostgreSQL they run side by side on the pool. Callers see no difference.
 
-mod migrations;
+pub(crate) mod migrations;
 mod pool;
 
 use std::sync::Arc;
@@ -12,9 +12,11 @@ use chrono::{DateTime, Utc};
 
 use crate::clock::{Clock, WriteClock};
 use crate::connection::{Access, Connections};
+use crate::copy;
 use crate::error::{JobError, StorageError};
 use crate::job::job;
 use crate::session::Session;
+pub use crate::store::migrations::{Goal, SchemaChange};
 use crate::store::pool::JobPool;
 pub use crate::writer::WriterStats;
 use crate::writer::{WriteCounters, Writer};
@@ -82,10 +84,24 @@ impl Store {
     ///
     /// # Errors
     ///
+    /// As [`Store::change_schema`].
+    pub fn migrate(&self) -> Result<usize, StorageError> {
+        Ok(self.change_schema(Goal::Newest)?.applied.len())
+    }
+
+    /// Brings the schema to the goal, forwards or back. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::SchemaNewer`], [`StorageError::UnfinishedCopy`], [`StorageError::UnknownMigration`] or
     /// [`StorageError::Migration`], after which nothing was changed; [`StorageError::Connection`];
     /// [`StorageError::Busy`].
-    pub fn migrate(&self) -> Result<usize, StorageError> {
-        migrations::run_pending(&mut self.connections.establish()?)
+    pub fn change_schema(&self, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
+        let mut connection = self.connections.establish()?;
+        if copy::is_unfinished(&mut connection)? {
+            return Err(StorageError::UnfinishedCopy);
+        }
+        migrations::bring_to(&mut connection, goal)
     }
 
     /// The time where no record is concerned; jobs have a time of their own.
@@ -170,6 +186,8 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use test_support::Database;
+
     use super::*;
     use crate::testing::{Register, UKPRN, block_on};
 
@@ -222,11 +240,10 @@ mod tests {
 
     #[test]
     fn servers_that_start_together_migrate_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}", folder.path().join("register.db").display());
+        let database = Database::fresh();
         let servers: Vec<_> = (0..4)
             .map(|_| {
-                let url = url.clone();
+                let url = database.url().to_owned();
                 std::thread::spawn(move || Store::open(&url, StoreOptions::default()).and_then(|store| store.migrate()))
             })
             .collect();

@@ -1,4 +1,6 @@
-//! A fresh register for one test, on a SQLite file.
+//! A fresh register for one test, on the database of the run or on a particular one.
+
+pub(crate) mod filled;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,10 +9,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
-use diesel::{Connection as _, SqliteConnection};
-use tempfile::TempDir;
+use test_support::{Database, Kind};
 
 use crate::clock::Clock;
+use crate::connection::{Connections, DatabaseConnection};
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::session::Session;
@@ -31,7 +33,8 @@ pub(crate) const NEW_TOKEN: NewToken<'static> = NewToken {
 pub(crate) struct Register {
     pub(crate) store: Store,
     pub(crate) clock: SetClock,
-    folder: TempDir,
+    /// Stands last: it goes when nobody is connected to it any more.
+    database: Database,
 }
 
 /// A clock that stands where the test sets it.
@@ -58,24 +61,37 @@ impl SetClock {
 impl Register {
     /// An empty register on 2 March 2026.
     pub(crate) fn new() -> Self {
-        Self::with_queue(256)
+        Self::set_up(Database::fresh(), 256)
     }
 
-    pub(crate) fn with_queue(queue: usize) -> Self {
+    /// An empty register on SQLite, for what is about it.
+    pub(crate) fn on_sqlite() -> Self {
+        Self::on_sqlite_with_queue(256)
+    }
+
+    pub(crate) fn on_sqlite_with_queue(queue: usize) -> Self {
+        Self::set_up(Database::fresh_on(Kind::Sqlite), queue)
+    }
+
+    fn set_up(database: Database, queue: usize) -> Self {
         let clock = SetClock(Arc::new(AtomicI64::new(0)));
         clock.set("2026-03-02");
-        let folder = tempfile::tempdir().unwrap();
         let options = StoreOptions { readers: 2, queue, clock: clock.clock(), ..StoreOptions::default() };
-        let store = Store::open(&url(&folder), options).unwrap();
+        let store = Store::open(database.url(), options).unwrap();
         store.migrate().unwrap();
-        Self { store, clock, folder }
+        Self { store, clock, database }
     }
 
     /// A register that holds the provider [`UKPRN`].
     pub(crate) fn with_provider() -> Self {
         let register = Self::new();
-        register.write(|session| session.add_provider(UKPRN, "Ashdown University")).unwrap();
+        register.add_provider();
         register
+    }
+
+    /// Adds the provider [`UKPRN`].
+    pub(crate) fn add_provider(&self) {
+        self.write(|session| session.add_provider(UKPRN, "Ashdown University")).unwrap();
     }
 
     pub(crate) fn issue_token(&self, request: NewToken<'static>) -> Result<(Token, TokenRecord), StorageError> {
@@ -87,13 +103,13 @@ impl Register {
         self.read(|session| Ok(session.authenticate(&digest, Cause::of("test"))?.is_some())).unwrap()
     }
 
-    pub(crate) fn url(&self) -> String {
-        url(&self.folder)
+    pub(crate) fn url(&self) -> &str {
+        self.database.url()
     }
 
     /// A connection that the store knows nothing of.
-    pub(crate) fn second_connection(&self) -> SqliteConnection {
-        SqliteConnection::establish(&self.folder.path().join("register.db").to_string_lossy()).unwrap()
+    pub(crate) fn second_connection(&self) -> DatabaseConnection {
+        Connections::to(self.url()).unwrap().establish().unwrap()
     }
 
     pub(crate) fn write<T: Send + 'static>(
@@ -133,8 +149,4 @@ impl<T> Queued<T> {
 
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
-}
-
-fn url(folder: &TempDir) -> String {
-    format!("sqlite://{}", folder.path().join("register.db").display())
 }

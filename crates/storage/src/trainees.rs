@@ -20,11 +20,13 @@ mod load;
 mod nested;
 mod parts;
 mod registry;
+mod sweep;
 
 use columns::Columns;
 pub use listing::Page;
 use load::{Nested, Row, load};
 pub use registry::Waiting;
+pub use sweep::Swept;
 
 /// A trainee as it is stored.
 #[derive(Debug, Clone)]
@@ -58,6 +60,10 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn find_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
+        if trainee_id.contains('\0') {
+            // No identifier has this character, and PostgreSQL refuses a query that has it.
+            return Ok(None);
+        }
         if self.writes() {
             self.connection.lock_trainee(self.provider().id, trainee_id)?;
         }

@@ -23,6 +23,11 @@ use crate::postgres::ABSENT;
 /// The shell's task. Its arguments are the folder, the folder of the programs, and the server's options.
 const KEEPER: &str = include_str!("cluster/keeper.sh");
 
+/// Where Linux has files in memory.
+const MEMORY: &str = "/dev/shm";
+/// What a server has at most in its files during a run, with much to spare.
+const ROOM_IN_KIB: u64 = 2 * 1024 * 1024;
+
 /// The name of the server's superuser.
 const SUPERUSER: &str = "postgres";
 
@@ -71,7 +76,7 @@ impl Cluster {
     /// As [`Cluster::start`], or why not.
     pub(crate) fn try_start(settings: Settings) -> Result<Self, String> {
         let programs = Programs::find().ok_or(ABSENT)?;
-        let folder = new_folder()?;
+        let folder = new_folder(settings)?;
         let mut command = Command::new("sh");
         command.args(["-c", KEEPER, "keeper"]).arg(&folder).arg(&programs.folder);
         command.arg(format!("-k '{}' -c listen_addresses='' {}", folder.display(), settings.options()));
@@ -133,9 +138,23 @@ impl Drop for Cluster {
 }
 
 /// An empty folder that stays until the keeper removes it.
-fn new_folder() -> Result<PathBuf, String> {
-    let folder = tempfile::Builder::new().prefix("register-postgres-").disable_cleanup(true).tempdir();
+fn new_folder(settings: Settings) -> Result<PathBuf, String> {
+    let mut builder = tempfile::Builder::new();
+    let builder = builder.prefix("register-postgres-").disable_cleanup(true);
+    let folder = match settings {
+        // A thousand databases are a thousand times three hundred files.
+        Settings::Fast if has_room(MEMORY) => builder.tempdir_in(MEMORY),
+        Settings::Fast | Settings::Durable => builder.tempdir(),
+    };
     Ok(folder.map_err(|error| format!("no temporary folder can be made: {error}"))?.path().to_owned())
+}
+
+/// Whether there is a folder with room for a server. In containers the one in memory is often too small.
+fn has_room(folder: &str) -> bool {
+    let answer = Command::new("df").args(["-Pk", folder]).stderr(Stdio::null()).output();
+    let text = answer.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned()).unwrap_or_default();
+    let free = text.lines().nth(1).and_then(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok());
+    free.is_some_and(|kibibytes| kibibytes >= ROOM_IN_KIB)
 }
 
 /// A path as the host of a URL.

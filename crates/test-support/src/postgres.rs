@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use diesel::connection::SimpleConnection as _;
-use diesel::{Connection as _, PgConnection};
+use diesel::dsl::sql;
+use diesel::sql_types::Bool;
+use diesel::{Connection as _, PgConnection, RunQueryDsl as _};
 
 use crate::cluster::{Cluster, Programs, Settings};
 
@@ -34,6 +36,8 @@ pub(crate) struct Server {
     /// What the names of this process's databases begin with.
     prefix: String,
     named: AtomicU64,
+    /// How databases are copied.
+    strategy: &'static str,
 }
 
 enum Place {
@@ -58,11 +62,16 @@ impl Server {
                 (cluster.url("postgres"), Place::Own(cluster))
             }
         };
-        let connection = PgConnection::establish(&url).map_err(|error| format!("no PostgreSQL server: {error}"))?;
+        let mut connection = PgConnection::establish(&url).map_err(|error| format!("no PostgreSQL server: {error}"))?;
+        let knows_strategies = sql::<Bool>("current_setting('server_version_num')::int >= 150000");
+        let knows_strategies = diesel::select(knows_strategies).get_result::<bool>(&mut connection);
+        // Newer servers write each page of a copy into their log, unless they are told to copy the files as before. The
+        // files are faster where there is no waiting for the disk.
+        let strategy = if knows_strategies.unwrap_or(false) { "STRATEGY file_copy" } else { "" };
         // The process's number alone would not do on a server that several machines use.
         let moment = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
         let prefix = format!("register_test_{}_{moment:x}", std::process::id());
-        Ok(Self { place, connection: Mutex::new(connection), prefix, named: AtomicU64::new(0) })
+        Ok(Self { place, connection: Mutex::new(connection), prefix, named: AtomicU64::new(0), strategy })
     }
 
     /// Whether the server, with all that is on it, ends with this process.
@@ -75,7 +84,7 @@ impl Server {
         let name = format!("{}_{}", self.prefix, self.named.fetch_add(1, Ordering::Relaxed));
         // Not the other template: it may hold what somebody has put there.
         let template = copied.unwrap_or("template0");
-        self.run(&format!("CREATE DATABASE {name} TEMPLATE {template}"))
+        self.run(&format!("CREATE DATABASE {name} TEMPLATE {template} {}", self.strategy))
             .unwrap_or_else(|error| panic!("no database can be made: {error}"));
         name
     }

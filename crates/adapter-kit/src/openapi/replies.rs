@@ -23,6 +23,7 @@ pub(super) fn of(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Res
     } else {
         success
     };
+    let success = limited(success);
     let success = links(version, endpoint).into_iter().fold(success, |success, (name, link)| success.link(name, link));
     let responses = ResponsesBuilder::new().response(status, deprecation(version, endpoint, success).build());
     failures(version, endpoint)
@@ -96,6 +97,13 @@ fn tagged(reply: ResponseBuilder) -> ResponseBuilder {
     reply.header("ETag", header("Tag of what is shown, for `If-None-Match` and `If-Match`."))
 }
 
+/// The reply tells what is left of the allowance of the token, where there is one.
+fn limited(reply: ResponseBuilder) -> ResponseBuilder {
+    reply
+        .header("RateLimit", header("What is left: requests `r`, and the seconds `t` until all of them are back."))
+        .header("RateLimit-Policy", header("What a token can send: requests `q` in a window of `w` seconds."))
+}
+
 /// A request can be tried out, and can say more than it needs to.
 fn tried(reply: ResponseBuilder) -> ResponseBuilder {
     reply
@@ -136,6 +144,8 @@ fn failures(version: &ApiVersion, endpoint: Endpoint) -> Vec<(&'static str, Resp
         failures.push(("415", errors("The body is said to be something else than JSON.")));
     }
     failures.extend(invalid(version, endpoint).map(|invalid| ("422", invalid)));
+    let too_many = errors("Too many requests with this token, or too many without a valid one from this address.");
+    failures.push(("429", limited(too_many).header("Retry-After", header("When to try again, in seconds."))));
     failures.push(("500", errors("Something went wrong in the service.")));
     let later = errors("The service is busy, or not available; try again later.");
     failures.push(("503", later.header("Retry-After", header("When to try again, in seconds."))));

@@ -16,7 +16,6 @@ use crate::admission::Admission;
 use crate::allowance::Allowance;
 use crate::register::Register;
 use crate::registry::play;
-use crate::visitors::Visitors;
 use crate::{demo, reference_data, serve, upkeep, versions};
 
 #[derive(Debug, Args)]
@@ -113,14 +112,7 @@ impl Serve {
         let listener = TcpListener::bind(&self.listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let admission = Admission::within(self.allowance());
-        let register = Register {
-            store,
-            versions,
-            lists,
-            environment: self.environment,
-            admission,
-            visitors: Visitors::default(),
-        };
+        let register = Register { versions, lists, admission, ..Register::of(store, self.environment) };
         if self.demo {
             println!("{}", demo::prepare(&register, address, registry_delay)?);
         }

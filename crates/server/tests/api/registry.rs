@@ -19,7 +19,7 @@ const DELAY: TimeDelta = TimeDelta::seconds(10);
 const TRN: &str = "1234567";
 
 fn attempt(register: &Register, id: &str, deed: &Deed) -> Result<Outcome, DeedError> {
-    carry_out_blocking(register.store(), id, deed, "registry test")
+    carry_out_blocking(&register.store(), id, deed, "registry test")
 }
 
 /// Does something to a trainee, which must change the record, and reads it.
@@ -255,7 +255,7 @@ fn every_deed_stands_in_the_history_as_clients_saw_it() {
 fn the_played_registry_issues_a_trn_and_confirms_an_award_when_the_time_has_come_and_once() {
     every_version(|api| {
         let Register { clock, .. } = api.register;
-        let store = api.register.store();
+        let store = &api.register.store();
         let created = ready(api, "1999-04-12");
         clock.set(&later(created.value(F::submitted_for_trn_at), DELAY - TimeDelta::milliseconds(1)));
         assert_eq!(play(store), Played::default());
@@ -295,7 +295,7 @@ fn the_played_registry_gives_a_trn_to_the_deferred_the_withdrawn_and_the_recomme
         let discarded = api.create(api.example());
         after_discarding(api, &discarded);
         api.register.clock.set("2026-10-05T09:01:00Z");
-        assert_eq!(play(api.register.store()), Played { numbers: 3, awards: 1 });
+        assert_eq!(play(&api.register.store()), Played { numbers: 3, awards: 1 });
         for (trainee, state) in trainees {
             let shown = api.read(trainee.id());
             shown.has(&[(F::state, json!(state))]);
@@ -319,7 +319,7 @@ fn a_recommended_trainee_who_was_never_submitted_for_a_trn_gets_one_with_the_awa
             provider.update_trainee(&stored, &changed)
         });
         api.register.clock.set("2026-10-05T09:01:00Z");
-        assert_eq!(play(api.register.store()), Played { numbers: 0, awards: 1 });
+        assert_eq!(play(&api.register.store()), Played { numbers: 0, awards: 1 });
         let shown = api.read(created.id());
         shown.has(&[(F::state, json!("awarded"))]);
         assert!(shown.value(F::trn).is_string());
@@ -341,11 +341,11 @@ fn two_servers_over_one_database_give_each_trainee_one_trn_and_one_award() {
         };
         store.read_blocking(read).unwrap()
     };
-    let (numbers, awards) = waiting(register.store());
+    let (numbers, awards) = waiting(&register.store());
     assert!(numbers.len() > 50 && awards.len() > 5, "{} {}", numbers.len(), awards.len());
-    let other = register.another_store();
+    let (one, other) = (register.store(), register.another_store());
     let played: Vec<Played> = thread::scope(|scope| {
-        let servers = [register.store(), &other].map(|store| scope.spawn(|| play(store)));
+        let servers = [&one, &other].map(|store| scope.spawn(|| play(store)));
         servers.into_iter().map(|server| server.join().unwrap()).collect()
     });
     let sum = Played {
@@ -369,7 +369,7 @@ fn after_a_restart_the_registry_goes_on_where_it_was() {
         api.register.clock.set("2026-10-05T09:00:05Z");
         let second = api.create(api.example().with(F::last_name, "Late"));
         api.register.clock.set("2026-10-05T09:00:12Z");
-        assert_eq!(play(api.register.store()), Played { numbers: 1, awards: 0 });
+        assert_eq!(play(&api.register.store()), Played { numbers: 1, awards: 0 });
         let early = api.read(first.id());
         api.read(second.id()).has(&[(F::trn, Value::Null)]);
         api.register.clock.set("2026-10-05T10:00:00Z");

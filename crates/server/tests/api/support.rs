@@ -9,5 +9,5 @@ pub(crate) mod versions;
 
 pub(crate) use bodies::{Body, REQUIRED, record};
 pub(crate) use client::{Page, Request, Response};
-pub(crate) use register::{Api, Register, every_version, version};
+pub(crate) use register::{Api, Register, Setup, every_version, version};
 pub(crate) use shown::Shown;

@@ -4,20 +4,32 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
+use diesel::connection::SimpleConnection as _;
+use diesel::{Connection as _, PgConnection, QueryableByName, RunQueryDsl as _, SqliteConnection};
 use serde_json::Value;
 use tempfile::TempDir;
+use test_support::{Database, Kind, is_postgres_there, say_untested};
 use ureq::Agent;
 
-/// A folder for the database and the files of one test.
-pub(crate) struct Workplace(TempDir);
+/// A database, and a folder for the files of one test.
+pub(crate) struct Workplace {
+    folder: TempDir,
+    /// Nothing where it stands among the files.
+    database: Option<Database>,
+}
 
 impl Workplace {
     pub(crate) fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self { folder: tempfile::tempdir().unwrap(), database: Some(Database::fresh()) }
+    }
+
+    /// A workplace for what is about SQLite, whose database is the file `register.db`.
+    pub(crate) fn on_sqlite() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), database: None }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.folder.path().join(name)
     }
 
     /// Writes a file and gives its path.
@@ -27,11 +39,18 @@ impl Workplace {
         path
     }
 
-    fn command(&self, arguments: &[&str], path: Option<&Path>) -> Command {
+    /// The URL of the database, unless a command is told another.
+    pub(crate) fn url(&self) -> String {
+        let file = || format!("sqlite://{}", self.path("register.db").display());
+        self.database.as_ref().map_or_else(file, |database| database.url().to_owned())
+    }
+
+    /// A command that is not started yet.
+    pub(crate) fn command(&self, arguments: &[&str], path: Option<&Path>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trainee-register"));
         command.args(arguments).args(path);
         command.env("RUST_LOG", "warn");
-        command.env("REGISTER_DATABASE_URL", format!("sqlite://{}", self.path("register.db").display()));
+        command.env("REGISTER_DATABASE_URL", self.url());
         command
     }
 
@@ -105,6 +124,43 @@ impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+/// Runs SQL on a database by a connection that no server knows of.
+pub(crate) fn execute(url: &str, sql: &str) {
+    match url.strip_prefix("sqlite://") {
+        Some(path) => {
+            let mut connection = SqliteConnection::establish(path).unwrap();
+            connection.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
+            connection.batch_execute(sql).unwrap();
+        }
+        None => PgConnection::establish(url).unwrap().batch_execute(sql).unwrap(),
+    }
+}
+
+/// The texts that a query gives, in one column called `text`.
+pub(crate) fn texts(url: &str, sql: &str) -> Vec<String> {
+    #[derive(QueryableByName)]
+    struct Row {
+        #[diesel(sql_type = diesel::sql_types::Text)]
+        text: String,
+    }
+    let rows: Vec<Row> = match url.strip_prefix("sqlite://") {
+        Some(path) => diesel::sql_query(sql).load(&mut SqliteConnection::establish(path).unwrap()).unwrap(),
+        None => diesel::sql_query(sql).load(&mut PgConnection::establish(url).unwrap()).unwrap(),
+    };
+    rows.into_iter().map(|row| row.text).collect()
+}
+
+/// The kinds of database that there are here.
+pub(crate) fn kinds() -> Vec<Kind> {
+    match is_postgres_there() {
+        Ok(()) => vec![Kind::Sqlite, Kind::Postgres],
+        Err(reason) => {
+            say_untested(reason);
+            vec![Kind::Sqlite]
+        }
     }
 }
 

@@ -1,8 +1,11 @@
-//! The schema's history, embedded in the program.
+//! The schema's history, embedded in the program: forwards, back, and whether the database is ahead of it.
 //!
-//! All pending migrations are one transaction under one lock: they are applied together or not at all, and once.
+//! All migrations of one call are one transaction under one lock: they are applied together or not at all, and once.
+//! Knows nothing of what the migrations do.
 
+use diesel::backend::Backend;
 use diesel::connection::SimpleConnection;
+use diesel::migration::{Migration, MigrationSource};
 use diesel::{Connection as _, SqliteConnection};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
@@ -15,32 +18,108 @@ const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 /// Takes PostgreSQL's lock for migrating. The number means nothing; it must only differ from the program's other locks.
 const POSTGRES_LOCK_SQL: &str = "SELECT pg_advisory_xact_lock(7203311846204)";
 
-pub(super) fn run_pending(connection: &mut DatabaseConnection) -> Result<usize, StorageError> {
+/// How far the schema is to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Goal<'a> {
+    /// To the newest migration of this program.
+    Newest,
+    /// To the migration of this name, such as `2026-01-05-000002_trainees` or its number alone. Those behind it are taken
+    /// back, and what only they have room for is lost.
+    Migration(&'a str),
+}
+
+/// The migrations that were applied and taken back, by their names and in this order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SchemaChange {
+    /// Applied now.
+    pub applied: Vec<String>,
+    /// Taken back now.
+    pub taken_back: Vec<String>,
+}
+
+/// Brings the schema to the goal.
+pub(crate) fn bring_to(connection: &mut DatabaseConnection, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
     match connection {
         DatabaseConnection::Postgres(inner) => inner.transaction(|inner| {
             inner.batch_execute(POSTGRES_LOCK_SQL)?;
-            Ok(inner.run_pending_migrations(POSTGRES).map_err(StorageError::Migration)?.len())
+            walk(inner, MigrationSource::<diesel::pg::Pg>::migrations(&POSTGRES), goal)
         }),
         DatabaseConnection::Sqlite(inner) => inner.immediate_transaction(|inner: &mut SqliteConnection| {
-            Ok(inner.run_pending_migrations(SQLITE).map_err(StorageError::Migration)?.len())
+            walk(inner, MigrationSource::<diesel::sqlite::Sqlite>::migrations(&SQLITE), goal)
         }),
     }
+}
+
+/// Fails when the schema is ahead of this program; changes nothing.
+pub(crate) fn refuse_newer(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    match connection {
+        DatabaseConnection::Postgres(inner) => {
+            known(inner, MigrationSource::<diesel::pg::Pg>::migrations(&POSTGRES)).map(drop)
+        }
+        DatabaseConnection::Sqlite(inner) => {
+            known(inner, MigrationSource::<diesel::sqlite::Sqlite>::migrations(&SQLITE)).map(drop)
+        }
+    }
+}
+
+/// The migrations of one database, oldest first, each with whether it is applied.
+type Known<DB> = Vec<(Box<dyn Migration<DB>>, bool)>;
+
+fn known<DB: Backend, C: MigrationHarness<DB>>(
+    connection: &mut C,
+    embedded: diesel::migration::Result<Vec<Box<dyn Migration<DB>>>>,
+) -> Result<Known<DB>, StorageError> {
+    let mut migrations = embedded.map_err(StorageError::Migration)?;
+    migrations.sort_unstable_by(|one, other| one.name().version().cmp(&other.name().version()));
+    let applied = connection.applied_migrations().map_err(StorageError::Migration)?;
+    let unknown = applied.iter().find(|applied| migrations.iter().all(|known| known.name().version() != **applied));
+    if let Some(unknown) = unknown {
+        let newest = migrations.last().map(|newest| newest.name().version().to_string()).unwrap_or_default();
+        return Err(StorageError::SchemaNewer { version: unknown.to_string(), newest });
+    }
+    Ok(migrations
+        .into_iter()
+        .map(|migration| {
+            let is_applied = applied.contains(&migration.name().version());
+            (migration, is_applied)
+        })
+        .collect())
+}
+
+fn walk<DB: Backend, C: MigrationHarness<DB>>(
+    connection: &mut C,
+    embedded: diesel::migration::Result<Vec<Box<dyn Migration<DB>>>>,
+    goal: Goal<'_>,
+) -> Result<SchemaChange, StorageError> {
+    let migrations = known(connection, embedded)?;
+    let kept = match goal {
+        Goal::Newest => migrations.len(),
+        Goal::Migration(name) => 1 + position(&migrations, name)?,
+    };
+    let mut change = SchemaChange::default();
+    for (migration, _) in migrations.iter().skip(kept).rev().filter(|(_, applied)| *applied) {
+        connection.revert_migration(migration).map_err(StorageError::Migration)?;
+        change.taken_back.push(migration.name().to_string());
+    }
+    for (migration, _) in migrations.iter().take(kept).filter(|(_, applied)| !applied) {
+        connection.run_migration(migration).map_err(StorageError::Migration)?;
+        change.applied.push(migration.name().to_string());
+    }
+    Ok(change)
+}
+
+/// Where the migration of that name stands. Its number is enough, with or without dashes.
+fn position<DB: Backend>(migrations: &Known<DB>, name: &str) -> Result<usize, StorageError> {
+    let number = name.split('_').next().unwrap_or_default().replace('-', "");
+    let found = migrations.iter().position(|(migration, _)| {
+        migration.name().to_string() == name
+            || (!name.contains('_') && migration.name().version().to_string() == number)
+    });
+    found.ok_or_else(|| {
+        let known: Vec<_> = migrations.iter().map(|(migration, _)| migration.name().to_string()).collect();
+        StorageError::UnknownMigration { name: name.to_owned(), known: known.join(", ") }
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::connection::Connections;
-
-    #[test]
-    fn every_migration_can_be_taken_back_and_applied_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let connections =
-            Connections::to(&format!("sqlite://{}", folder.path().join("register.db").display())).unwrap();
-        let mut connection = connections.establish().unwrap();
-        let applied = run_pending(&mut connection).unwrap();
-        let DatabaseConnection::Sqlite(inner) = &mut connection else { panic!("another database was opened") };
-        assert_eq!(inner.revert_all_migrations(SQLITE).unwrap().len(), applied);
-        assert_eq!(run_pending(&mut connection).unwrap(), applied);
-    }
-}
+mod tests;

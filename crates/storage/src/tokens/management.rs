@@ -229,12 +229,19 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_a_token_is_not_in_the_database() {
+    fn only_the_digest_of_a_token_is_stored() {
         let register = Register::with_provider();
         let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
         let digests: Vec<String> =
             tokens::table.select(tokens::digest).load(&mut register.second_connection()).unwrap();
         assert_eq!(digests, [TokenDigest::of(token.reveal()).as_hex()]);
+    }
+
+    #[test]
+    fn the_text_of_a_token_is_not_in_the_files_of_the_database() {
+        let register = Register::on_sqlite();
+        register.add_provider();
+        let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
         let path = register.url().replace("sqlite://", "");
         for file in [path.clone(), format!("{path}-wal")] {
             let bytes = std::fs::read(file).unwrap();

@@ -169,7 +169,8 @@ fn degrees(connection: &mut DatabaseConnection, keys: &[i64], of: &mut Owners<'_
     );
     let rows = degrees::table
         .filter(degrees::trainee_key.eq_any(keys))
-        .order((degrees::graduation_year, degrees::created_at, degrees::id))
+        // Those without a year come first. Left alone, the two databases put them at different ends.
+        .order((degrees::graduation_year.is_not_null(), degrees::graduation_year, degrees::created_at, degrees::id))
         .select((
             degrees::trainee_key,
             degrees::degree_id,
@@ -197,4 +198,51 @@ fn degrees(connection: &mut DatabaseConnection, keys: &[i64], of: &mut Owners<'_
         });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+    use domain::State;
+
+    use super::*;
+    use crate::history::Cause;
+    use crate::testing::{Register, UKPRN};
+
+    #[test]
+    fn degrees_are_shown_by_year_and_those_without_one_first() {
+        let register = Register::with_provider();
+        let moment = DateTime::from_timestamp(1_770_000_000, 0);
+        let degree = |(number, year): (usize, Option<i64>)| Degree {
+            degree_id: Some(format!("degree {number}")),
+            graduation_year: year.map(Year),
+            created_at: moment,
+            updated_at: moment,
+            ..Degree::default()
+        };
+        let years = [Some(2021), None, Some(1999), None];
+        let trainee = Trainee {
+            trainee_id: Some("trainee".to_owned()),
+            state: Some(State::SubmittedForTrn),
+            created_at: moment,
+            updated_at: moment,
+            degrees: years.into_iter().enumerate().map(degree).collect(),
+            ..Trainee::default()
+        };
+        let found = register.write(move |session| {
+            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            provider.insert_trainee(&trainee)?;
+            Ok(provider.find_trainee("trainee")?.unwrap())
+        });
+        let shown: Vec<_> = found.unwrap().record.degrees.into_iter().map(|degree| degree.degree_id.unwrap()).collect();
+        assert_eq!(shown, ["degree 1", "degree 3", "degree 2", "degree 0"]);
+    }
+
+    #[test]
+    fn no_trainee_is_found_by_what_no_identifier_has() {
+        let register = Register::with_provider();
+        let found =
+            register.read(|session| session.open_provider(UKPRN, Cause::of("test"))?.unwrap().find_trainee("a\0b"));
+        assert!(found.unwrap().is_none());
+    }
 }

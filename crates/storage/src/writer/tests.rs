@@ -7,6 +7,7 @@ use std::sync::mpsc;
 use chrono::{DateTime, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use test_support::{Database, Kind};
 
 use super::*;
 use crate::error::Refusal;
@@ -96,7 +97,7 @@ fn assert_that_the_group_is_lost_and_the_store_goes_on(register: &Register, answ
 
 #[test]
 fn waiting_jobs_share_one_commit() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let hold = Hold::of(&register.store);
     let waiting: Vec<_> = (0..40).map(|number| queue(&register.store, add(number))).collect();
     hold.release().unwrap();
@@ -109,7 +110,7 @@ fn waiting_jobs_share_one_commit() {
 
 #[test]
 fn a_group_has_a_limit() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let hold = Hold::of(&register.store);
     let waiting: Vec<_> =
         (0..StoreOptions::default().group).map(|number| queue(&register.store, add(number))).collect();
@@ -125,7 +126,7 @@ fn a_group_has_a_limit() {
 
 #[test]
 fn every_concurrent_writer_is_acknowledged_and_kept() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let threads: Vec<_> = (0..8)
         .map(|thread| {
             let store = register.store.clone();
@@ -139,7 +140,7 @@ fn every_concurrent_writer_is_acknowledged_and_kept() {
 
 #[test]
 fn nobody_is_answered_before_the_commit() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let mut refused = {
         let first = Hold::of(&register.store);
         let refused = queue(&register.store, |_| Err::<(), _>(Refusal::UnknownProvider.into()));
@@ -165,7 +166,7 @@ fn nobody_is_answered_before_the_commit() {
 
 #[test]
 fn a_refused_job_changes_nothing_while_its_neighbours_are_kept() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let [held, before, refused, after] = run_between_neighbours(&register, |session| {
         add(2)(session)?;
         Err(Refusal::UnknownProvider.into())
@@ -178,7 +179,7 @@ fn a_refused_job_changes_nothing_while_its_neighbours_are_kept() {
 
 #[test]
 fn a_job_that_meets_a_constraint_leaves_its_neighbours_alone() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let [_, before, refused, after] = run_between_neighbours(&register, add(1));
     assert!(before.is_ok() && after.is_ok());
     assert!(matches!(refused, Err(StorageError::Refused(Refusal::UkprnTaken))));
@@ -187,7 +188,7 @@ fn a_job_that_meets_a_constraint_leaves_its_neighbours_alone() {
 
 #[test]
 fn a_panicking_job_fails_its_whole_group() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let answers = run_between_neighbours(&register, |session| {
         add(2)(session)?;
         panic!("as the test wants");
@@ -198,7 +199,7 @@ fn a_panicking_job_fails_its_whole_group() {
 
 #[test]
 fn a_job_that_panics_inside_a_nested_transaction_fails_its_whole_group() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let answers = run_between_neighbours(&register, |session| {
         session.connection.transaction(|_| -> Answer<()> { panic!("as the test wants") })
     });
@@ -208,7 +209,7 @@ fn a_job_that_panics_inside_a_nested_transaction_fails_its_whole_group() {
 
 #[test]
 fn a_job_that_swallows_a_panic_inside_a_nested_transaction_fails_its_whole_group() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let answers = run_between_neighbours(&register, |session| {
         let nested = || session.connection.transaction(|_| -> Answer<()> { panic!("as the test wants") });
         let _ = catch_unwind(AssertUnwindSafe(nested));
@@ -220,7 +221,7 @@ fn a_job_that_swallows_a_panic_inside_a_nested_transaction_fails_its_whole_group
 
 #[test]
 fn a_job_that_leaves_a_transaction_open_fails_its_whole_group() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let answers = run_between_neighbours(&register, |session| {
         DatabaseConnection::begin_transaction(session.connection)?;
         add(2)(session)
@@ -231,7 +232,7 @@ fn a_job_that_leaves_a_transaction_open_fails_its_whole_group() {
 
 #[test]
 fn a_job_that_closes_a_transaction_too_many_fails_its_whole_group() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let answers = run_between_neighbours(&register, |session| {
         add(2)(session)?;
         Ok(DatabaseConnection::commit_transaction(session.connection)?)
@@ -242,7 +243,7 @@ fn a_job_that_closes_a_transaction_too_many_fails_its_whole_group() {
 
 #[test]
 fn a_job_that_rolls_everything_back_behind_diesel_fails_its_whole_group() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let answers = run_between_neighbours(&register, |session| {
         session.connection.batch_execute("ROLLBACK")?;
         Ok(())
@@ -259,7 +260,7 @@ fn fill_the_disk(session: &mut Session<'_>) -> Answer<()> {
 
 #[test]
 fn a_full_disk_fails_the_whole_group() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let answers = run_between_neighbours(&register, fill_the_disk);
     let Err(StorageError::GroupLost(cause)) = &answers[2] else { panic!("{answers:?}") };
     assert!(matches!(**cause, StorageError::TransactionEnded { condition: "database or disk is full" }), "{cause:?}");
@@ -269,7 +270,7 @@ fn a_full_disk_fails_the_whole_group() {
 
 #[test]
 fn a_full_disk_inside_a_nested_transaction_fails_the_whole_group() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let answers = run_between_neighbours(&register, |session| {
         let now = session.now();
         session.connection.transaction(|connection| fill_the_disk(&mut Session::new(connection, Access::Write, now)))
@@ -280,7 +281,7 @@ fn a_full_disk_inside_a_nested_transaction_fails_the_whole_group() {
 
 #[test]
 fn a_job_that_passes_over_a_full_disk_writes_nothing_more() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let answers = run_between_neighbours(&register, |session| {
         assert!(matches!(fill_the_disk(session), Err(StorageError::NoSpace(_))));
         add(2)(session)
@@ -291,7 +292,7 @@ fn a_job_that_passes_over_a_full_disk_writes_nothing_more() {
 
 #[test]
 fn a_job_that_answers_well_after_a_full_disk_fails_its_whole_group() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let answers = run_between_neighbours(&register, |session| {
         let _ = fill_the_disk(session);
         Ok(())
@@ -302,7 +303,7 @@ fn a_job_that_answers_well_after_a_full_disk_fails_its_whole_group() {
 
 #[test]
 fn a_full_queue_answers_at_once() {
-    let register = Register::with_queue(2);
+    let register = Register::on_sqlite_with_queue(2);
     let hold = Hold::of(&register.store);
     let waiting = [queue(&register.store, add(1)), queue(&register.store, add(2))];
     let refused = block_on(register.store.write(add(3)));
@@ -316,7 +317,7 @@ fn a_full_queue_answers_at_once() {
 
 #[test]
 fn a_database_held_by_another_process_is_busy() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     // The writer's own timeout is seconds; a job makes it short.
     register.write(|session| Ok(session.connection.batch_execute("PRAGMA busy_timeout = 1")?)).unwrap();
     let mut other = register.second_connection();
@@ -330,7 +331,7 @@ fn a_database_held_by_another_process_is_busy() {
 
 #[test]
 fn the_now_of_writes_strictly_increases_although_the_clock_stands_still() {
-    let register = Register::new();
+    let register = Register::on_sqlite();
     let hold = Hold::of(&register.store);
     let waiting: Vec<_> = (0..10).map(|_| queue(&register.store, |session| Ok(session.now()))).collect();
     hold.release().unwrap();
@@ -340,15 +341,15 @@ fn the_now_of_writes_strictly_increases_although_the_clock_stands_still() {
 
 #[test]
 fn a_dropped_store_finishes_what_waits_and_ends_its_thread() {
-    let folder = tempfile::tempdir().unwrap();
-    let url = format!("sqlite://{}", folder.path().join("register.db").display());
+    let database = Database::fresh_on(Kind::Sqlite);
     // The sender lives in the clock, and the clock as long as the thread.
     let (alive, thread_ended) = mpsc::channel::<()>();
     let clock = crate::clock::Clock::from_fn(move || {
         let _ = &alive;
         Utc::now()
     });
-    let store = Store::open(&url, StoreOptions { readers: 1, queue: 8, clock, ..StoreOptions::default() }).unwrap();
+    let store =
+        Store::open(database.url(), StoreOptions { readers: 1, queue: 8, clock, ..StoreOptions::default() }).unwrap();
     store.migrate().unwrap();
 
     let hold = Hold::of(&store);
@@ -364,6 +365,6 @@ fn a_dropped_store_finishes_what_waits_and_ends_its_thread() {
 
     assert!(wait_for_run.recv().is_ok());
     assert!(thread_ended.recv().is_err());
-    let reopened = Store::open(&url, StoreOptions::default()).unwrap();
+    let reopened = Store::open(database.url(), StoreOptions::default()).unwrap();
     assert_eq!(reopened.read_blocking(|session| session.list_providers()).unwrap().len(), 1);
 }

@@ -9,10 +9,8 @@ use std::thread::{self, JoinHandle};
 use actix_web::dev::ServerHandle;
 use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
-use domain::Lists;
 use server::admission::Admission;
 use server::versions::{self, SERVED};
-use server::visitors::Visitors;
 use storage::clock::Clock;
 use storage::error::StorageError;
 use storage::session::Session;
@@ -53,6 +51,20 @@ impl SetClock {
     }
 }
 
+/// How a register is set up.
+pub(crate) struct Setup {
+    pub(crate) versions: &'static Versions,
+    pub(crate) admission: Admission,
+    /// Jobs that may wait for the store.
+    pub(crate) queue: usize,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self { versions: versions::all(), admission: Admission::default(), queue: StoreOptions::default().queue }
+    }
+}
+
 /// A register that is being served. It stops when it is dropped.
 pub(crate) struct Register {
     pub(crate) clock: SetClock,
@@ -74,16 +86,19 @@ impl Register {
 
     /// Starts a sandbox as [`Register::start`] does, with these versions.
     pub(crate) fn serving(versions: &'static Versions) -> Self {
+        Self::with(Setup { versions, ..Setup::default() })
+    }
+
+    /// Starts a sandbox as [`Register::start`] does, set up in another way.
+    pub(crate) fn with(setup: Setup) -> Self {
+        let Setup { versions, admission, queue } = setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
-        let store = open(database.url(), &clock);
+        let store = open(database.url(), &clock, queue);
         let register = server::register::Register {
-            store: store.clone(),
             versions,
-            lists: Lists::embedded(),
-            environment: Environment::Sandbox,
-            admission: Admission::default(),
-            visitors: Visitors::default(),
+            admission,
+            ..server::register::Register::of(store.clone(), Environment::Sandbox)
         };
         // Whoever connects from now on waits until the server takes the connection.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -128,6 +143,11 @@ impl Register {
         Api { register: self, version, token }
     }
 
+    /// Where the records are.
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+
     /// A request for any path of the server, without a token.
     pub(crate) fn request(&self, method: &str, path: &str) -> Request<'_> {
         Request::new(&self.client, method, format!("http://{}{path}", self.address))
@@ -148,14 +168,14 @@ impl Register {
         server::seed::sow(&self.store, UKPRN, count, 2_026, |_| {}).unwrap();
     }
 
-    /// Where the records are.
-    pub(crate) fn store(&self) -> &Store {
-        &self.store
+    /// The store itself.
+    pub(crate) fn store(&self) -> Store {
+        self.store.clone()
     }
 
     /// Another store over the same database, as another server, or the same one after a restart, has it.
     pub(crate) fn another_store(&self) -> Store {
-        open(self.database.url(), &self.clock)
+        open(self.database.url(), &self.clock, StoreOptions::default().queue)
     }
 
     /// Does what an operator does, on the store itself.
@@ -178,8 +198,8 @@ impl Drop for Register {
     }
 }
 
-fn open(url: &str, clock: &SetClock) -> Store {
-    Store::open(url, StoreOptions { clock: clock.clock(), ..StoreOptions::default() }).unwrap()
+fn open(url: &str, clock: &SetClock, queue: usize) -> Store {
+    Store::open(url, StoreOptions { clock: clock.clock(), queue, ..StoreOptions::default() }).unwrap()
 }
 
 /// Gives an empty database its schema and the invented schools.

@@ -1,0 +1,278 @@
+//! Whether a stored record can be as it is.
+//!
+//! A rule judges what a request changes; this judges what is held, whichever request, import or hand put it there. It asks
+//! for what is true of every record at any time, so it narrows no list to the codes of a version, and knows nothing of
+//! today.
+
+use std::fmt;
+
+use crate::dictionary::{Record, RecordField as _, misfit};
+use crate::lifecycle::State;
+use crate::lists::Lists;
+use crate::problem::ProblemKind;
+use crate::rules::Terms;
+use crate::trainee::{Trainee, TraineeField};
+use crate::transition::{Deferral, Recommendation, Withdrawal};
+use crate::value::{Moment, Value};
+
+/// Accepts what any version accepts.
+const ANY_VERSION: Terms = Terms { accepted: &[], exception_years: &[] };
+
+/// What cannot be so in a stored record. It names fields and states, never a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// Text is longer than its field allows.
+    TooLong {
+        /// Canonical name of the field, behind that of the record in which it is nested.
+        field: String,
+        /// The longest length, in Unicode scalar values.
+        max: usize,
+    },
+    /// A code is in no list that the field may take it from.
+    UnknownCode {
+        /// As in [`Fault::TooLong`].
+        field: String,
+    },
+    /// A field without which no record is.
+    Missing {
+        /// As in [`Fault::TooLong`].
+        field: String,
+    },
+    /// The record's state asks for a fact that is not there.
+    StateLacks {
+        /// The state.
+        state: State,
+        /// Canonical name of the field.
+        field: &'static str,
+    },
+    /// The record holds a fact that belongs to another state.
+    StateHas {
+        /// The state.
+        state: State,
+        /// Canonical name of the field.
+        field: &'static str,
+    },
+    /// One day or moment must be later than the other.
+    OutOfOrder {
+        /// The earlier one, as [`Fault::TooLong`] names it.
+        earlier: String,
+        /// The later one.
+        later: String,
+    },
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong { field, max } => write!(formatter, "{field} is longer than {max} characters"),
+            Self::UnknownCode { field } => write!(formatter, "{field} holds a code that is not in its list"),
+            Self::Missing { field } => write!(formatter, "{field} is missing"),
+            Self::StateLacks { state, field } => write!(formatter, "state is {state}, but {field} is missing"),
+            Self::StateHas { state, field } => write!(formatter, "state is {state}, but {field} is there"),
+            Self::OutOfOrder { earlier, later } => write!(formatter, "{later} is not later than {earlier}"),
+        }
+    }
+}
+
+/// All that cannot be so in a stored trainee, with all that belongs to it.
+#[must_use]
+pub fn faults(trainee: &Trainee, lists: &Lists) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    fit(trainee, "", lists, &mut faults);
+    for (record, place) in trainee.placements.iter().zip(1..) {
+        let within = format!("placement {place}: ");
+        fit(record, &within, lists, &mut faults);
+        in_order(&within, record.created_at, record.updated_at, &mut faults);
+    }
+    for (record, place) in trainee.degrees.iter().zip(1..) {
+        let within = format!("degree {place}: ");
+        fit(record, &within, lists, &mut faults);
+        in_order(&within, record.created_at, record.updated_at, &mut faults);
+    }
+    // What was asked for then is held in fields of the trainee, which say less of what they may hold.
+    Deferral::of(trainee).iter().for_each(|record| fit(record, "deferral: ", lists, &mut faults));
+    Recommendation::of(trainee).iter().for_each(|record| fit(record, "recommendation: ", lists, &mut faults));
+    Withdrawal::of(trainee).iter().for_each(|record| fit(record, "withdrawal: ", lists, &mut faults));
+    let reasons = trainee.withdrawal_reasons.as_deref().unwrap_or_default();
+    if reasons.iter().any(|code| lists.withdrawal_reasons().iter().all(|reason| reason.code != *code)) {
+        faults.push(Fault::UnknownCode { field: TraineeField::withdrawal_reasons.info().name.to_owned() });
+    }
+    state(trainee, &mut faults);
+    in_order("", trainee.created_at, trainee.updated_at, &mut faults);
+    let (start, end) = (trainee.itt_start_date, trainee.itt_end_date);
+    if start.zip(end).is_some_and(|(start, end)| end <= start) {
+        let name = |field: TraineeField| field.info().name.to_owned();
+        faults.push(Fault::OutOfOrder {
+            earlier: name(TraineeField::itt_start_date),
+            later: name(TraineeField::itt_end_date),
+        });
+    }
+    faults
+}
+
+/// Each value fits its field, and what every record has is there.
+fn fit<R: Record>(record: &R, within: &str, lists: &Lists, faults: &mut Vec<Fault>) {
+    for field in R::Field::ALL {
+        let info = field.info();
+        let name = || format!("{within}{}", info.name);
+        if info.always && record.value(*field, lists) == Value::Null {
+            faults.push(Fault::Missing { field: name() });
+        }
+        let held = record.held(*field);
+        // A draft is never shown, so its state is none of the words of the dictionary.
+        if held.as_text() == Some(State::Draft.name()) && info.name == TraineeField::state.info().name {
+            continue;
+        }
+        match misfit(info, &held, lists, &ANY_VERSION) {
+            None => {}
+            Some(ProblemKind::TooLong { max }) => faults.push(Fault::TooLong { field: name(), max }),
+            Some(_) => faults.push(Fault::UnknownCode { field: name() }),
+        }
+    }
+}
+
+/// Nothing changes before it is made.
+fn in_order(within: &str, created_at: Option<Moment>, updated_at: Option<Moment>, faults: &mut Vec<Fault>) {
+    if created_at.zip(updated_at).is_some_and(|(created_at, updated_at)| updated_at < created_at) {
+        let name = |field: TraineeField| format!("{within}{}", field.info().name);
+        faults
+            .push(Fault::OutOfOrder { earlier: name(TraineeField::created_at), later: name(TraineeField::updated_at) });
+    }
+}
+
+/// The state has what leads to it, and nothing that leads elsewhere.
+fn state(trainee: &Trainee, faults: &mut Vec<Fault>) {
+    use State::{Awarded, Deferred, Draft, RecommendedForAward, SubmittedForTrn, TrnReceived, Withdrawn};
+    // A record without a state is reported as such.
+    let Some(state) = trainee.state else { return };
+    let needed: &[TraineeField] = match state {
+        Draft | SubmittedForTrn => &[],
+        TrnReceived => &[TraineeField::trn],
+        Deferred => &[TraineeField::defer_date],
+        Withdrawn => &[TraineeField::withdrawal_date],
+        RecommendedForAward => &[TraineeField::outcome_date, TraineeField::recommended_for_award_at],
+        Awarded => &[
+            TraineeField::trn,
+            TraineeField::outcome_date,
+            TraineeField::recommended_for_award_at,
+            TraineeField::awarded_at,
+        ],
+    };
+    let barred: &[TraineeField] = match state {
+        Draft => &[],
+        SubmittedForTrn => &[TraineeField::trn, TraineeField::withdrawal_date, TraineeField::awarded_at],
+        TrnReceived | Deferred | RecommendedForAward => &[TraineeField::withdrawal_date, TraineeField::awarded_at],
+        Withdrawn => &[TraineeField::awarded_at],
+        Awarded => &[TraineeField::withdrawal_date],
+    };
+    let held = |field: &&TraineeField| trainee.held(**field) != Value::Null;
+    faults.extend(
+        needed.iter().filter(|field| !held(field)).map(|field| Fault::StateLacks { state, field: field.info().name }),
+    );
+    faults.extend(barred.iter().filter(held).map(|field| Fault::StateHas { state, field: field.info().name }));
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta};
+
+    use super::*;
+    use crate::{Degree, Placement};
+
+    fn moment() -> Moment {
+        DateTime::from_timestamp_millis(1_700_000_000_123).unwrap()
+    }
+
+    fn sound() -> Trainee {
+        Trainee {
+            trainee_id: Some("x".to_owned()),
+            ukprn: Some("10000001".to_owned()),
+            state: Some(State::SubmittedForTrn),
+            record_source: Some("api".to_owned()),
+            created_at: Some(moment()),
+            updated_at: Some(moment()),
+            ..Trainee::default()
+        }
+    }
+
+    fn told(trainee: &Trainee) -> Vec<String> {
+        faults(trainee, Lists::embedded()).iter().map(Fault::to_string).collect()
+    }
+
+    #[test]
+    fn a_sound_record_has_no_fault_and_a_draft_neither() {
+        assert_eq!(told(&sound()), [""; 0]);
+        assert_eq!(told(&Trainee { state: Some(State::Draft), ..sound() }), [""; 0]);
+    }
+
+    #[test]
+    fn values_that_no_request_could_have_set_are_named_by_their_fields() {
+        let placement = Placement {
+            postcode: Some("ZZ99 9ZZZZ".to_owned()),
+            created_at: Some(moment()),
+            updated_at: Some(moment() - TimeDelta::milliseconds(1)),
+            ..Placement::default()
+        };
+        let degree = Degree { subject: Some("x".to_owned()), created_at: Some(moment()), ..Degree::default() };
+        let trainee = Trainee {
+            first_names: Some("n".repeat(61)),
+            sex: Some("x".to_owned()),
+            record_source: None,
+            placements: vec![placement],
+            degrees: vec![degree],
+            ..sound()
+        };
+        assert_eq!(
+            told(&trainee),
+            [
+                "first_names is longer than 60 characters",
+                "sex holds a code that is not in its list",
+                "record_source is missing",
+                "placement 1: postcode is longer than 8 characters",
+                "placement 1: updated_at is not later than placement 1: created_at",
+                "degree 1: subject holds a code that is not in its list",
+                "degree 1: updated_at is missing",
+            ]
+        );
+    }
+
+    #[test]
+    fn each_state_has_what_leads_to_it() {
+        let day = moment().date_naive();
+        for (state, lacks) in [
+            (State::TrnReceived, "trn"),
+            (State::Deferred, "defer_date"),
+            (State::Withdrawn, "withdrawal_date"),
+            (State::RecommendedForAward, "outcome_date"),
+            (State::Awarded, "awarded_at"),
+        ] {
+            let fault = format!("state is {state}, but {lacks} is missing");
+            assert!(told(&Trainee { state: Some(state), ..sound() }).contains(&fault), "{fault}");
+        }
+        let withdrawn = Trainee { withdrawal_date: Some(day), ..sound() };
+        assert_eq!(told(&withdrawn), ["state is submitted_for_trn, but withdrawal_date is there"]);
+    }
+
+    #[test]
+    fn what_a_transition_left_behind_is_judged_like_its_request() {
+        let day = moment().date_naive();
+        let trainee = Trainee {
+            state: Some(State::Withdrawn),
+            defer_date: Some(day),
+            defer_reason: Some("r".repeat(501)),
+            withdrawal_date: Some(day),
+            withdrawal_reasons: Some(vec!["nobody knows".to_owned()]),
+            itt_start_date: Some(day),
+            itt_end_date: Some(day),
+            ..sound()
+        };
+        assert_eq!(
+            told(&trainee),
+            [
+                "deferral: defer_reason is longer than 500 characters",
+                "withdrawal_reasons holds a code that is not in its list",
+                "itt_end_date is not later than itt_start_date",
+            ]
+        );
+    }
+}

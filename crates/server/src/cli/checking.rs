@@ -1,0 +1,54 @@
+//! The command that looks for what is wrong with the data.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use domain::Lists;
+use indicatif::{ProgressBar, ProgressStyle};
+use storage::error::StorageError;
+
+use super::{CommandError, Database};
+use crate::inspection::{Inspector, Told};
+use crate::{reference_data, versions};
+
+#[derive(Debug, Args)]
+pub(super) struct Check {
+    #[command(flatten)]
+    database: Database,
+    /// Folder with the code lists that the server is given, if it is given any
+    #[arg(long, value_name = "DIR", env = "REGISTER_REFERENCE_DATA")]
+    reference_data: Option<PathBuf>,
+}
+
+impl Check {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let lists = match &self.reference_data {
+            Some(folder) => reference_data::with_files_of(folder)?,
+            None => Lists::embedded(),
+        };
+        let store = self.database.open()?;
+        let bar = ProgressBar::new(0);
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left") {
+            bar.set_style(style);
+        }
+        let inspector = Inspector { versions: versions::all(), lists };
+        let found = store.read_blocking::<_, StorageError>(|session| {
+            inspector.inspect(session, &mut |told| match told {
+                Told::Problem(problem) => bar.suspend(|| println!("{problem}")),
+                Told::Trainees(all) => bar.set_length(all),
+                Told::Seen(trainees) => bar.inc(trainees),
+            })
+        });
+        bar.finish_and_clear();
+        let found = found?;
+        let width = found.counts.iter().map(|(table, _)| table.len()).max().unwrap_or_default();
+        for (table, rows) in &found.counts {
+            println!("{table:width$}  {rows}");
+        }
+        if found.problems > 0 {
+            return Err(CommandError::ProblemsFound(found.problems));
+        }
+        eprintln!("no problem was found");
+        Ok(())
+    }
+}

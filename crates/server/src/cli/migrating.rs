@@ -1,0 +1,29 @@
+//! The command that moves the schema.
+
+use clap::Args;
+use storage::store::{Goal, Store, StoreOptions};
+
+use super::{CommandError, Database};
+
+#[derive(Debug, Args)]
+pub(super) struct Migrate {
+    #[command(flatten)]
+    database: Database,
+    /// Go to this migration, such as 2026-01-05-000002, and take back those behind it
+    ///
+    /// This is the way back to an older program, whose last migration it is; do it with the newer one, and make a backup
+    /// first. What only the migrations that are taken back have room for is lost.
+    #[arg(long, value_name = "MIGRATION", env = "REGISTER_TO")]
+    to: Option<String>,
+}
+
+impl Migrate {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let goal = self.to.as_deref().map_or(Goal::Newest, Goal::Migration);
+        let change = Store::open(&self.database.database_url, StoreOptions::default())?.change_schema(goal)?;
+        change.taken_back.iter().for_each(|name| println!("taken back  {name}"));
+        change.applied.iter().for_each(|name| println!("applied     {name}"));
+        eprintln!("migrations applied: {}; taken back: {}", change.applied.len(), change.taken_back.len());
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! Looks through a whole register for what is wrong with it.
+//!
+//! It asks what is true of every register at any time: the database is sound, every record can be read, holds what its
+//! fields can hold, is found by what it says, and can be shown in every version. It is one pass over one snapshot, a batch
+//! at a time, and changes nothing.
+//!
+//! What is told names trainees by their identifiers and fields by their names, and never a value.
+
+use adapter_kit::Versions;
+use adapter_kit::view::View;
+use domain::{Lists, Trainee, soundness};
+use storage::error::StorageError;
+use storage::session::Session;
+use storage::trainees::Swept;
+
+/// Trainees that are read at once.
+const BATCH: i64 = 500;
+
+/// What a register is looked at with.
+#[derive(Debug, Clone, Copy)]
+pub struct Inspector<'a> {
+    /// The versions in which every record must be shown.
+    pub versions: &'a Versions,
+    /// The code lists.
+    pub lists: &'a Lists,
+}
+
+/// What is told on the way.
+#[derive(Debug)]
+pub enum Told {
+    /// There are so many trainees.
+    Trainees(u64),
+    /// So many more were looked at.
+    Seen(u64),
+    /// Something is wrong; one line.
+    Problem(String),
+}
+
+/// What was found in the end.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// How many rows each table has.
+    pub counts: Vec<(&'static str, i64)>,
+    /// How many problems were told.
+    pub problems: usize,
+}
+
+impl Inspector<'_> {
+    /// Looks at everything.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn inspect(&self, session: &mut Session<'_>, told: &mut dyn FnMut(Told)) -> Result<Found, StorageError> {
+        let whole = session.inspect()?;
+        let mut problems = whole.damage;
+        problems.extend(whole.orphans.iter().map(ToString::to_string));
+        let mut count = problems.len();
+        problems.drain(..).for_each(|problem| told(Told::Problem(problem)));
+        let trainees = whole.counts.iter().find(|(table, _)| *table == "trainees").map_or(0, |(_, rows)| *rows);
+        told(Told::Trainees(u64::try_from(trainees).unwrap_or_default()));
+
+        let mut last = None;
+        loop {
+            let batch = session.sweep_trainees(last, BATCH)?;
+            let Some(end) = batch.last() else { break };
+            last = Some(end.key);
+            for trainee in &batch {
+                let found = self.problems_of(trainee);
+                count += found.len();
+                found
+                    .into_iter()
+                    .for_each(|problem| told(Told::Problem(format!("trainee {}: {problem}", trainee.trainee_id))));
+            }
+            told(Told::Seen(batch.len() as u64));
+        }
+        Ok(Found { counts: whole.counts, problems: count })
+    }
+
+    /// What is wrong with one trainee. Whatever else must hold of a record, such as that its history leads to it, is one
+    /// more line here; what that needs is read with the batch.
+    fn problems_of(&self, trainee: &Swept) -> Vec<String> {
+        let record = match &trainee.record {
+            Ok(record) => record,
+            Err(error) => return vec![format!("cannot be read: {error}")],
+        };
+        let mut problems: Vec<_> = soundness::faults(record, self.lists).iter().map(ToString::to_string).collect();
+        problems.extend((!trainee.is_findable).then(|| "is not found by what it says".to_owned()));
+        problems.extend(self.unviewable(record));
+        problems
+    }
+
+    /// The versions in which the record cannot be shown.
+    fn unviewable(&self, record: &Trainee) -> Vec<String> {
+        let shown = |version| serde_json::to_string(&View::trainee(version, record, self.lists));
+        let versions = self.versions.iter().map(|served| served.version);
+        versions
+            .filter(|version| shown(version).is_err())
+            .map(|version| format!("cannot be shown in {}", version.label))
+            .collect()
+    }
+}

@@ -1,0 +1,141 @@
+//! How often a client may ask, and what it is told when it asks too often or when the register is busy (contract,
+//! sections 7 and 8).
+
+use std::num::NonZeroU32;
+use std::sync::{Arc, Barrier, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use adapter_kit::ApiVersion;
+use domain::TraineeField;
+use server::admission::Admission;
+use server::allowance::Allowance;
+use server::versions::SERVED;
+use storage::error::StorageError;
+use storage::store::StoreOptions;
+use test_support::Kind;
+
+use crate::api::support::{Api, Register, Response, Setup};
+
+/// So long that nothing comes back while a test runs.
+const WINDOW: Duration = Duration::from_secs(86_400);
+/// Requests without a valid token that are answered as such before their address is told that there were too many.
+const STRANGERS: usize = 60;
+
+fn register_with(requests: u32) -> Register {
+    let allowance = Allowance { requests: NonZeroU32::new(requests).unwrap(), window: WINDOW };
+    Register::with(Setup { admission: Admission::within(Some(allowance)), ..Setup::default() })
+}
+
+fn every_version_with(requests: u32, scenario: impl Fn(&Api<'_>)) {
+    for version in SERVED {
+        scenario(&register_with(requests).api(version));
+    }
+}
+
+fn info(api: &Api<'_>) -> Response {
+    api.get("/info")
+}
+
+#[test]
+fn a_token_has_an_allowance_and_is_told_what_is_left_of_it() {
+    every_version_with(3, |api| {
+        for left in [2, 1, 0] {
+            let reply = info(api).is(200);
+            assert_eq!(reply.header("ratelimit-policy"), Some("\"token\";q=3;w=86400"));
+            let limit = reply.header("ratelimit").unwrap();
+            assert!(limit.starts_with(&format!("\"token\";r={left};t=")), "{limit}");
+        }
+        let refused = info(api);
+        assert!(refused.error(429, "TooManyRequests").contains("with this token"));
+        let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+        assert!((28_000..=28_800).contains(&wait), "{wait}");
+        // Whatever is asked, and whether or not it is right.
+        api.send("POST", "/trainees", api.example()).error(429, "TooManyRequests");
+        api.request("POST", "/trainees").bytes("{").send().error(429, "TooManyRequests");
+        // Another token, of this or of another provider, has an allowance of its own.
+        info(&api.register.other_provider(api.version)).is(200);
+    });
+}
+
+#[test]
+fn errors_count_and_tell_what_is_left_too() {
+    every_version_with(3, |api| {
+        let missing = api.get("/trainees/none").is(404);
+        assert!(missing.header("ratelimit").unwrap().starts_with("\"token\";r=2;"));
+        let wrong = api.send("POST", "/trainees", api.example().with_key("email", 1)).is(422);
+        assert!(wrong.header("ratelimit").unwrap().starts_with("\"token\";r=1;"));
+    });
+}
+
+#[test]
+fn without_a_limit_nothing_is_told() {
+    let register = Register::start();
+    for version in SERVED {
+        let reply = info(&register.api(version)).is(200);
+        assert_eq!((reply.header("ratelimit"), reply.header("ratelimit-policy")), (None, None));
+    }
+}
+
+fn stranger<'a>(register: &'a Register, version: &'static ApiVersion, number: usize) -> Api<'a> {
+    register.api_with_token(version, format!("sandbox_{number:064x}"))
+}
+
+#[test]
+fn an_address_with_many_wrong_tokens_is_told_so_and_a_provider_there_does_not_notice() {
+    for version in SERVED {
+        let register = Register::start();
+        let refusals: Vec<Response> =
+            (0..STRANGERS + 10).map(|number| info(&stranger(&register, version, number))).collect();
+        assert!(refusals.iter().all(|refusal| [401, 429].contains(&refusal.status)));
+        let last = refusals.last().unwrap();
+        assert!(last.error(429, "TooManyRequests").contains("from this address"));
+        assert!(last.header("retry-after").is_some());
+        // No header, another scheme and another environment count in the same way.
+        register.request("GET", &format!("/api/{}/info", version.label)).send().is(429);
+        // A token that was never seen here before is as good as one that was.
+        info(&register.other_provider(version)).is(200);
+        let api = register.api(version);
+        api.create(api.example());
+    }
+}
+
+#[test]
+fn a_full_queue_is_answered_at_once_and_says_when_to_try_again() {
+    let register = Register::with(Setup { queue: 1, ..Setup::default() });
+    let api = register.api(SERVED[0]);
+    // What writes has also written down that the token is used today, so nothing else is on its way.
+    api.create(api.example());
+    // One writer on SQLite, or all connections to PostgreSQL.
+    let holders = if register.database().kind() == Kind::Sqlite { 1 } else { StoreOptions::default().readers };
+    let (held, is_held) = mpsc::channel();
+    let release = Arc::new(Barrier::new(holders as usize + 1));
+    thread::scope(|scope| {
+        for _ in 0..holders {
+            let (held, release, store) = (held.clone(), Arc::clone(&release), register.store());
+            scope.spawn(move || {
+                let hold = store.write::<_, StorageError>(move |_| {
+                    held.send(()).unwrap();
+                    release.wait();
+                    Ok(())
+                });
+                actix_web::rt::System::new().block_on(hold).unwrap();
+            });
+        }
+        drop(held);
+        (0..holders).for_each(|_| is_held.recv().unwrap());
+        // One of two has a place in the queue.
+        let (answered, replies) = mpsc::channel();
+        for name in ["First", "Second"] {
+            let answered = answered.clone();
+            let api = register.api(SERVED[0]);
+            let body = api.example().with(TraineeField::last_name, name);
+            scope.spawn(move || answered.send(api.send("POST", "/trainees", body)).unwrap());
+        }
+        let refused = replies.recv().unwrap();
+        assert_eq!(refused.error(503, "ServiceUnavailable"), "the service is busy; send the request again");
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        release.wait();
+        replies.recv().unwrap().is(201);
+    });
+}

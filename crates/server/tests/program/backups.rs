@@ -1,0 +1,204 @@
+//! Backups beside a server, and their way back.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use serde_json::Value;
+use server::{demo, versions};
+
+use super::support::{Server, Workplace, agent, execute, texts};
+
+/// Registers a trainee of that number and gives its identifier.
+fn register(server: &Server, number: usize) -> String {
+    let version = versions::all().newest().unwrap().version;
+    let mut body: Value = serde_json::from_str(&demo::example(version)).unwrap();
+    let letters: String = format!("{number:04}").bytes().map(|digit| char::from(digit + 49)).collect();
+    body["data"]["last_name"] = format!("Example{letters}").into();
+    body["data"]["email"] = format!("trainee.{number}@example.com").into();
+    let (status, reply) = server.send(&agent(), "POST", &format!("/api/{}/trainees", version.label), Some(&body));
+    assert_eq!(status, 201, "{reply}");
+    reply["data"]["trainee_id"].as_str().unwrap().to_owned()
+}
+
+fn ids(url: &str) -> Vec<String> {
+    texts(url, "SELECT trainee_id AS text FROM trainees ORDER BY id")
+}
+
+/// A place with a database, and a backup of it.
+fn with_backup() -> (Workplace, std::path::PathBuf) {
+    let place = Workplace::on_sqlite();
+    let added = place.run(&["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"], None);
+    assert_eq!(added.status(), 0, "{}", added.stderr());
+    let file = place.path("backup.db");
+    let made = place.run(&["backup"], Some(&file));
+    assert_eq!((made.status(), made.stdout()), (0, ""), "{}", made.stderr());
+    (place, file)
+}
+
+/// Asks for a refusal, and for nothing to have happened.
+fn assert_refused(place: &Workplace, arguments: &[&str], file: &Path, told: &str) {
+    let before = std::fs::read(place.path("register.db")).ok();
+    let refused = place.run(arguments, Some(file));
+    assert_eq!((refused.status(), refused.stdout()), (1, ""), "{arguments:?}");
+    assert!(refused.stderr().contains(told), "{told} in {}", refused.stderr());
+    assert!(std::fs::read(place.path("register.db")).ok() == before, "the database was changed");
+    let left = std::fs::read_dir(place.path(".")).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().ends_with(".part")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_backup_beside_a_server_that_is_written_to_holds_all_that_was_acknowledged_before() {
+    let place = Workplace::on_sqlite();
+    let server = place.serve(&[], None);
+    let written = AtomicUsize::new(0);
+    let is_backed_up = AtomicUsize::new(0);
+    let file = place.path("backup.db");
+    let acknowledged = thread::scope(|scope| {
+        scope.spawn(|| {
+            while is_backed_up.load(Ordering::SeqCst) == 0 {
+                register(&server, written.fetch_add(1, Ordering::SeqCst));
+            }
+        });
+        while written.load(Ordering::SeqCst) < 3 {
+            thread::yield_now();
+        }
+        let acknowledged = ids(&place.url());
+        let made = place.run(&["backup"], Some(&file));
+        is_backed_up.store(1, Ordering::SeqCst);
+        assert_eq!(made.status(), 0, "{}", made.stderr());
+        acknowledged
+    });
+    drop(server);
+
+    let other = Workplace::on_sqlite();
+    let restored = other.run(&["restore"], Some(&file));
+    assert_eq!(restored.status(), 0, "{}", restored.stderr());
+    let held = ids(&other.url());
+    assert!(held.starts_with(&acknowledged), "{} of {}", held.len(), acknowledged.len());
+    assert!(ids(&place.url()).starts_with(&held));
+    assert_eq!(other.run(&["check"], None).status(), 0);
+    let server = other.serve(&[], None);
+    let path = format!("/api/{}/trainees/{}", versions::all().newest().unwrap().version.label, held[0]);
+    assert_eq!(server.send(&agent(), "GET", &path, None).0, 200);
+}
+
+#[test]
+fn a_database_is_not_replaced_while_a_server_uses_it_nor_without_being_told() {
+    let (place, file) = with_backup();
+    let server = place.serve(&[], None);
+    let newest = register(&server, 1);
+    for (arguments, told) in [(&["restore"][..], "exists already"), (&["restore", "--force"], "is in use")] {
+        let refused = place.run(arguments, Some(&file));
+        assert_eq!(refused.status(), 1);
+        assert!(refused.stderr().contains(told), "{}", refused.stderr());
+        assert!(ids(&place.url()).contains(&newest));
+    }
+    register(&server, 2);
+    // The server ends without closing anything, so what it wrote last is in the file beside the database.
+    drop(server);
+    assert!(place.path("register.db-wal").metadata().unwrap().len() > 0);
+    let restored = place.run(&["restore", "--force"], Some(&file));
+    assert_eq!(restored.status(), 0, "{}", restored.stderr());
+    assert_eq!(ids(&place.url()), [""; 0]);
+    assert_eq!(place.run(&["check"], None).status(), 0);
+    assert!(place.run(&["provider", "list"], None).stdout().contains("10000001"));
+}
+
+#[test]
+fn a_file_beside_an_absent_database_does_not_come_back_with_a_backup() {
+    let (place, file) = with_backup();
+    std::fs::remove_file(place.path("register.db")).unwrap();
+    for ending in ["-wal", "-shm", "-journal"] {
+        place.write(&format!("register.db{ending}"), "of another database");
+    }
+    let restored = place.run(&["restore"], Some(&file));
+    assert_eq!(restored.status(), 0, "{}", restored.stderr());
+    assert!(!place.path("register.db-journal").exists());
+    assert_eq!(place.run(&["check"], None).status(), 0);
+}
+
+#[test]
+fn a_database_that_cannot_be_opened_can_be_replaced() {
+    let (place, file) = with_backup();
+    place.write("register.db", "no database at all, but longer than the header of one would be, as it should be here");
+    let restored = place.run(&["restore", "--force"], Some(&file));
+    assert_eq!(restored.status(), 0, "{}", restored.stderr());
+    assert!(place.run(&["provider", "list"], None).stdout().contains("10000001"));
+}
+
+#[test]
+fn a_backup_is_not_overwritten_without_being_told() {
+    let (place, file) = with_backup();
+    let first = std::fs::read(&file).unwrap();
+    assert_refused(&place, &["backup"], &file, "exists already; --force replaces it");
+    place.run(&["provider", "add", "--ukprn", "10000002", "--name", "Beech"], None);
+    let second = place.run(&["backup", "--force"], Some(&file));
+    assert_eq!(second.status(), 0, "{}", second.stderr());
+    assert!(std::fs::read(&file).unwrap() != first);
+    let nothing = Workplace::on_sqlite();
+    assert_refused(&nothing, &["backup"], &nothing.path("backup.db"), "no such file");
+    assert!(!nothing.path("register.db").exists());
+}
+
+#[test]
+fn what_is_no_sound_backup_of_a_register_is_not_restored() {
+    let (place, file) = with_backup();
+    let sound = std::fs::read(&file).unwrap();
+    let url = |path: &Path| format!("sqlite://{}", path.display());
+
+    let file = place.write("text.db", "hello ".repeat(1000));
+    assert_refused(&place, &["restore", "--force"], &file, "is damaged");
+    let file = place.write("cut.db", &sound[..sound.len() / 2]);
+    assert_refused(&place, &["restore", "--force"], &file, "is damaged");
+    let file = place.write("empty.db", "");
+    assert_refused(&place, &["restore", "--force"], &file, "is not a database of this register");
+    let file = place.path("other.db");
+    execute(&url(&file), "CREATE TABLE notes (text TEXT)");
+    assert_refused(&place, &["restore", "--force"], &file, "is not a database of this register");
+    let file = place.write("newer.db", &sound);
+    execute(&url(&file), "INSERT INTO __diesel_schema_migrations (version) VALUES ('99991231000001')");
+    assert_refused(&place, &["restore", "--force"], &file, "database has migration 99991231000001");
+    let file = place.write("orphans.db", &sound);
+    execute(
+        &url(&file),
+        "PRAGMA foreign_keys = OFF; INSERT INTO tokens (provider_id, name, digest, created_by, created_at, expires_on)
+         VALUES (9, 'n', 'd', 'o', '2026-01-05 09:00:00', '2026-07-05')",
+    );
+    assert_refused(&place, &["restore", "--force"], &file, "table tokens: provider_id is 9 in 1 rows");
+    let file = place.write("half.db", &sound);
+    place.write("half.db-wal", "the rest");
+    assert_refused(&place, &["restore", "--force"], &file, "is not whole");
+    assert_refused(&place, &["restore", "--force"], &place.path("absent.db"), "no such file");
+}
+
+#[test]
+fn an_older_backup_is_brought_up_to_date_and_stays_as_it_is() {
+    let (place, file) = with_backup();
+    let on = format!("sqlite://{}", file.display());
+    assert_eq!(place.run(&["migrate", "--to", "2026-01-05-000002", "--database-url", &on], None).status(), 0);
+    let older = std::fs::read(&file).unwrap();
+    let restored = place.run(&["restore", "--force"], Some(&file));
+    assert_eq!(restored.status(), 0, "{}", restored.stderr());
+    assert!(std::fs::read(&file).unwrap() == older);
+    let migrated = place.run(&["migrate"], None);
+    assert_eq!((migrated.status(), migrated.stdout()), (0, ""));
+    assert!(place.run(&["provider", "list"], None).stdout().contains("10000001"));
+}
+
+#[test]
+fn for_postgresql_the_command_to_use_is_named_without_the_password() {
+    let place = Workplace::on_sqlite();
+    for (command, tool) in [("backup", "pg_dump --format=custom"), ("restore", "pg_restore --clean")] {
+        let arguments = [command, "--database-url", "postgres://me:secret@host/register"];
+        let told = place.run(&arguments, Some(&place.path("backup.dump")));
+        assert_eq!((told.status(), told.stdout()), (1, ""));
+        assert!(
+            told.stderr().contains(tool) && told.stderr().contains("'postgres://me@host/register'"),
+            "{}",
+            told.stderr()
+        );
+        assert!(!told.stderr().contains("secret"));
+    }
+}

@@ -1,0 +1,134 @@
+//! The data is looked through: when it is sound, and when it was damaged behind the program's back.
+
+use server::versions;
+use test_support::{Database, Kind};
+
+use super::support::{Workplace, execute, kinds, texts};
+
+const TRAINEES: &str = "700";
+
+/// A database with seeded trainees.
+fn seeded(place: &Workplace, kind: Kind) -> Database {
+    let database = Database::fresh_on(kind);
+    let on = ["--database-url", database.url()];
+    for command in [
+        &["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"][..],
+        &["sandbox", "seed", "--provider", "10000001", "--trainees", TRAINEES],
+    ] {
+        let ended = place.run(&[command, &on[..]].concat(), None);
+        assert_eq!(ended.status(), 0, "{}", ended.stderr());
+    }
+    database
+}
+
+#[test]
+fn a_register_in_all_states_is_clean_beside_its_server() {
+    for kind in kinds() {
+        let place = Workplace::on_sqlite();
+        let database = seeded(&place, kind);
+        let on = ["--database-url", database.url()];
+        let _server = place.serve(&on, None);
+        let checked = place.run(&[&["check"], &on[..]].concat(), None);
+        assert_eq!(checked.status(), 0, "{kind:?}: {}{}", checked.stdout(), checked.stderr());
+        assert!(checked.stderr().ends_with("no problem was found\n"), "{}", checked.stderr());
+        // The demo adds some of its own.
+        let counted = texts(database.url(), "SELECT CAST(count(*) AS TEXT) AS text FROM trainees");
+        let line = checked.stdout().lines().find(|line| line.starts_with("trainees ")).unwrap();
+        assert!(line.ends_with(&format!(" {}", counted[0])), "{line}");
+    }
+}
+
+#[test]
+fn each_damage_is_one_line_with_the_trainee_and_nothing_of_the_person() {
+    for kind in kinds() {
+        let place = Workplace::on_sqlite();
+        let database = seeded(&place, kind);
+        let url = database.url();
+        let ids = texts(url, "SELECT trainee_id AS text FROM trainees WHERE state = 'submitted_for_trn' ORDER BY id");
+        let unshown = format!("cannot be shown in {}", versions::all().iter().next().unwrap().version.label);
+        let damages = [
+            ("sex = 'Secret'", "sex holds a code that is not in its list"),
+            ("state = 'withdrawn'", "state is withdrawn, but withdrawal_date is missing"),
+            ("state = 'Secret'", "cannot be read: row"),
+            ("imported_facts = '{Secret'", "cannot be read: row"),
+            ("imported_facts = '{\"additional_legacy_data\": \"{Secret\"}'", &unshown),
+            ("last_name_folded = 'secret'", "is not found by what it says"),
+            ("academic_cycle = 1999", "is not found by what it says"),
+            ("course_year = '12345'", "course_year is longer than 4 characters"),
+            ("updated_at = '1999-01-01 00:00:00'", "updated_at is not later than created_at"),
+        ];
+        for ((set, _), id) in damages.iter().zip(&ids) {
+            execute(url, &format!("UPDATE trainees SET {set} WHERE trainee_id = '{id}'"));
+        }
+        let checked = place.run(&["check", "--database-url", url], None);
+        assert_eq!(checked.status(), 1, "{kind:?}");
+        for ((set, told), id) in damages.iter().zip(&ids) {
+            let line = format!("trainee {id}: {told}");
+            assert!(
+                checked.stdout().lines().any(|found| found.starts_with(&line)),
+                "{kind:?}, {set}: {}",
+                checked.stdout()
+            );
+        }
+        assert!(!checked.stdout().to_lowercase().contains("secret"), "{}", checked.stdout());
+        let problems = checked.stdout().lines().filter(|line| line.starts_with("trainee ")).count();
+        assert!(checked.stderr().contains(&format!("problems found: {problems}\n")), "{}", checked.stderr());
+    }
+}
+
+#[test]
+fn rows_without_those_that_they_refer_to_are_told() {
+    for kind in kinds() {
+        let place = Workplace::on_sqlite();
+        let database = seeded(&place, kind);
+        let url = database.url();
+        let lift = match kind {
+            Kind::Sqlite => "PRAGMA foreign_keys = OFF",
+            Kind::Postgres => "SET session_replication_role = replica",
+        };
+        execute(
+            url,
+            &format!("{lift}; UPDATE placements SET trainee_key = 999999 WHERE id = (SELECT min(id) FROM placements)"),
+        );
+        execute(url, &format!("{lift}; UPDATE tokens SET provider_id = 77"));
+        let checked = place.run(&["check", "--database-url", url], None);
+        assert_eq!(checked.status(), 1, "{kind:?}");
+        let line = "table placements: trainee_key is 999999 in 1 rows, and table trainees has no such row\n";
+        assert!(checked.stdout().starts_with(line), "{kind:?}: {}", checked.stdout());
+    }
+}
+
+#[test]
+fn what_sqlite_alone_lets_in_is_told_and_does_not_end_the_walk() {
+    let place = Workplace::on_sqlite();
+    let database = seeded(&place, Kind::Sqlite);
+    let ids = texts(database.url(), "SELECT trainee_id AS text FROM trainees ORDER BY id");
+    let (first, last) = (&ids[0], ids.last().unwrap());
+    execute(database.url(), &format!("UPDATE trainees SET date_of_birth = 'Secret' WHERE trainee_id = '{first}'"));
+    execute(database.url(), &format!("UPDATE trainees SET itt_end_date = itt_start_date WHERE trainee_id = '{last}'"));
+    let checked = place.run(&["check", "--database-url", database.url()], None);
+    assert_eq!(checked.status(), 1);
+    let told: Vec<_> = checked.stdout().lines().filter(|line| line.starts_with("trainee ")).collect();
+    assert!(told[0].starts_with(&format!("trainee {first}: cannot be read: ")), "{told:?}");
+    assert_eq!(told[1..], [format!("trainee {last}: itt_end_date is not later than itt_start_date")]);
+    assert!(!checked.stdout().contains("Secret"));
+}
+
+#[test]
+fn a_page_that_was_overwritten_is_told() {
+    let place = Workplace::on_sqlite();
+    let database = seeded(&place, Kind::Sqlite);
+    let file = database.url().strip_prefix("sqlite://").unwrap();
+    execute(database.url(), "PRAGMA wal_checkpoint(TRUNCATE)");
+    let mut bytes = std::fs::read(file).unwrap();
+    // The index that lists walk along begins on this page.
+    let page = texts(
+        database.url(),
+        "SELECT CAST(rootpage AS TEXT) AS text FROM sqlite_master WHERE name = 'trainees_by_change'",
+    );
+    let page: usize = page[0].parse().unwrap();
+    bytes[(page - 1) * 4096..page * 4096].fill(0x55);
+    std::fs::write(file, bytes).unwrap();
+    let checked = place.run(&["check", "--database-url", database.url()], None);
+    assert_eq!(checked.status(), 1, "{}", checked.stdout());
+}

@@ -1,0 +1,110 @@
+//! The schema forwards and back, and a database that a newer program has been at.
+
+use serde_json::Value;
+use server::{demo, versions};
+use test_support::Database;
+
+use super::support::{Workplace, agent, execute, kinds};
+
+const UNKNOWN: &str = "INSERT INTO __diesel_schema_migrations (version) VALUES ('99991231000001')";
+
+#[test]
+fn the_schema_goes_back_to_what_an_older_program_knows_and_forth_again() {
+    for kind in kinds() {
+        let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
+        let on = ["--database-url", database.url()];
+        let first = place.run(&[&["migrate"], &on[..]].concat(), None);
+        assert_eq!(first.status(), 0, "{}", first.stderr());
+        let names: Vec<_> =
+            first.stdout().lines().map(|line| line.strip_prefix("applied     ").unwrap().to_owned()).collect();
+        assert!(names.len() > 2 && names.is_sorted(), "{names:?}");
+        let added =
+            place.run(&[&["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"], &on[..]].concat(), None);
+        assert_eq!(added.status(), 0, "{}", added.stderr());
+
+        let back = place.run(&[&["migrate", "--to", &names[1]], &on[..]].concat(), None);
+        let expected: String = names[2..].iter().rev().map(|name| format!("taken back  {name}\n")).collect();
+        assert_eq!((back.status(), back.stdout()), (0, expected.as_str()), "{}", back.stderr());
+        let forth = place.run(&[&["migrate"], &on[..]].concat(), None);
+        let expected: String = names[2..].iter().map(|name| format!("applied     {name}\n")).collect();
+        assert_eq!((forth.status(), forth.stdout()), (0, expected.as_str()));
+        let listed = place.run(&[&["provider", "list"], &on[..]].concat(), None);
+        assert!(listed.stdout().contains("10000001"), "{}", listed.stdout());
+
+        let unknown = place.run(&[&["migrate", "--to", "1999-01-01-000001"], &on[..]].concat(), None);
+        assert_eq!((unknown.status(), unknown.stdout()), (1, ""));
+        assert!(unknown.stderr().contains(&names[0]), "{}", unknown.stderr());
+    }
+}
+
+#[test]
+fn no_command_touches_a_database_that_a_newer_program_has_been_at() {
+    for kind in kinds() {
+        let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
+        let on = ["--database-url", database.url()];
+        let url = database.url();
+        place.run(&[&["migrate"], &on[..]].concat(), None);
+        execute(url, UNKNOWN);
+        let schools = place.write("schools.csv", "URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n");
+        let (schools, other) = (schools.to_str().unwrap(), place.url());
+        for command in [
+            &["migrate"][..],
+            &["migrate", "--to", "2026-01-05-000002"],
+            &["serve", "--listen", "127.0.0.1:0"],
+            &["check"],
+            &["provider", "list"],
+            &["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"],
+            &["token", "list"],
+            &["school", "import", schools],
+            &["sandbox", "seed", "--provider", "10000001", "--trainees", "1"],
+        ] {
+            let refused = place.run(&[command, &on[..]].concat(), None);
+            assert_refused(&refused, command);
+        }
+        assert_eq!(place.run(&["migrate"], None).status(), 0);
+        for command in [["copy", "--from", url, "--to", &other], ["copy", "--from", &other, "--to", url]] {
+            assert_refused(&place.run(&command, None), &command);
+        }
+        if kind == test_support::Kind::Sqlite {
+            let command = ["backup", "--database-url", url];
+            assert_refused(&place.run(&command, Some(&place.path("backup.db"))), &command);
+            assert!(!place.path("backup.db").exists());
+        }
+    }
+}
+
+fn assert_refused(ended: &super::support::Ended, command: &[&str]) {
+    assert_eq!(ended.status(), 1, "{command:?}: {}", ended.stdout());
+    let line = ended.stderr().lines().find(|line| line.contains("database has migration 99991231000001"));
+    let line = line.unwrap_or_else(|| panic!("{command:?}: {}", ended.stderr()));
+    assert!(line.contains("`trainee-register migrate --to 2026"), "{line}");
+}
+
+#[test]
+fn a_server_goes_on_while_a_newer_program_expands_the_schema_under_it() {
+    for kind in kinds() {
+        let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
+        let on = ["--database-url", database.url()];
+        let server = place.serve(&on, None);
+        let agent = agent();
+        let version = versions::all().newest().unwrap().version;
+        let path = format!("/api/{}/trainees", version.label);
+        let mut body: Value = serde_json::from_str(&demo::example(version)).unwrap();
+        let mut register = |name: &str| {
+            body["data"]["last_name"] = name.into();
+            body["data"]["email"] = format!("{name}@example.com").into();
+            let (status, reply) = server.send(&agent, "POST", &path, Some(&body));
+            assert_eq!(status, 201, "{reply}");
+            let id = reply["data"]["trainee_id"].as_str().unwrap().to_owned();
+            let (status, read) = server.send(&agent, "GET", &format!("{path}/{id}"), None);
+            assert_eq!((status, &read["data"]["last_name"]), (200, &name.into()), "{read}");
+        };
+        register("Before");
+        execute(database.url(), "ALTER TABLE trainees ADD COLUMN shoe_size TEXT");
+        execute(database.url(), "CREATE TABLE shoes (trainee_key BIGINT REFERENCES trainees (id) ON DELETE CASCADE)");
+        execute(database.url(), UNKNOWN);
+        register("After");
+        let second = place.run(&["serve", "--listen", "127.0.0.1:0", on[0], on[1]], None);
+        assert_refused(&second, &["serve"]);
+    }
+}

@@ -1,0 +1,248 @@
+//! Backups of a SQLite register, and their way back.
+//!
+//! A backup is a database file like any other. It is made beside a running server, in one statement of SQLite that sees one
+//! snapshot. Neither a backup nor a restored database is ever there by half: each grows under another name, is checked, is
+//! brought to the disk and takes its name as the last step.
+//!
+//! PostgreSQL has tools of its own; for it this module says only which command to use.
+
+mod postgres;
+
+use std::fs::{File, Permissions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use diesel::connection::SimpleConnection as _;
+use diesel::sql_types::Text;
+use diesel::{Connection as _, RunQueryDsl as _, SqliteConnection};
+use tempfile::NamedTempFile;
+
+use crate::catalogue;
+use crate::connection::{Connections, DatabaseConnection};
+use crate::copy::{self, tables};
+use crate::error::StorageError;
+use crate::store::migrations::{Goal, SchemaChange, bring_to, refuse_newer};
+
+/// Why a backup was not made or not restored. What was there before is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// The database failed, or is not one that this program can use.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The database is no file.
+    #[error("a PostgreSQL database has tools of its own for this; use {0}")]
+    OtherTool(String),
+    /// There is no file to read.
+    #[error("{}: no such file", .0.display())]
+    Absent(PathBuf),
+    /// There is a file already where one is to be written.
+    #[error("{} exists already; --force replaces it", .0.display())]
+    Exists(PathBuf),
+    /// The file cannot be read or written.
+    #[error("{}: {source}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The file is a database, but not a register.
+    #[error("{} is not a database of this register", .0.display())]
+    NotARegister(PathBuf),
+    /// The file is a database in use, or was copied from one: a part of it lies in a file beside it.
+    #[error("{} is not whole: {} holds a part of it; use `trainee-register backup` to make a backup", .file.display(), .journal.display())]
+    NotWhole {
+        /// The file.
+        file: PathBuf,
+        /// The file beside it.
+        journal: PathBuf,
+    },
+    /// What the file holds is not sound.
+    #[error("{} is damaged: {what}", .file.display())]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// The first thing that was found.
+        what: String,
+    },
+    /// A server, or another program, has the database open.
+    #[error("{} is in use; stop the server first", .0.display())]
+    InUse(PathBuf),
+}
+
+/// Writes a backup of the SQLite database at `url` to a file, and returns its size in bytes. A file that is there already
+/// is replaced only when `replace` says so. Blocks; a server goes on meanwhile.
+///
+/// # Errors
+///
+/// [`BackupError`].
+pub fn back_up(url: &str, to: &Path, replace: bool) -> Result<u64, BackupError> {
+    let connections = Connections::to(url)?;
+    let Some(database) = connections.file() else {
+        return Err(BackupError::OtherTool(postgres::dump(url, to)));
+    };
+    if !database.is_file() {
+        return Err(BackupError::Absent(database.to_owned()));
+    }
+    if to.exists() && !replace {
+        return Err(BackupError::Exists(to.to_owned()));
+    }
+    let mut connection = connections.establish()?;
+    require_register(&mut connection, database)?;
+    let part = part_of(to)?;
+    let DatabaseConnection::Sqlite(inner) = &mut connection else {
+        return Err(BackupError::NotARegister(database.to_owned()));
+    };
+    diesel::sql_query("VACUUM INTO ?")
+        .bind::<Text, _>(part.path().to_string_lossy())
+        .execute(inner)
+        .map_err(StorageError::from)?;
+    require_sound(part.path(), to)?;
+    put_in_place(part, to, replace)
+}
+
+/// Puts a backup in the place of the SQLite database at `url`, with its schema brought up to date, and returns what that
+/// took. A database that is there already is replaced only when `replace` says so, and never while it is in use. Blocks;
+/// no server may be started meanwhile.
+///
+/// # Errors
+///
+/// [`BackupError`].
+pub fn restore(url: &str, from: &Path, replace: bool) -> Result<SchemaChange, BackupError> {
+    let connections = Connections::to(url)?;
+    let Some(database) = connections.file() else {
+        return Err(BackupError::OtherTool(postgres::restore(url, from)));
+    };
+    if !from.is_file() {
+        return Err(BackupError::Absent(from.to_owned()));
+    }
+    for ending in ["-wal", "-journal"] {
+        let journal = beside(from, ending);
+        if journal.metadata().is_ok_and(|file| file.len() > 0) {
+            return Err(BackupError::NotWhole { file: from.to_owned(), journal });
+        }
+    }
+    if database.exists() && !replace {
+        return Err(BackupError::Exists(database.to_owned()));
+    }
+    // A copy is looked at and brought up to date, so that the backup stays as it is.
+    let mut part = part_of(database)?;
+    let failed = |source| BackupError::File { path: from.to_owned(), source };
+    io::copy(&mut File::open(from).map_err(failed)?, &mut part).map_err(failed)?;
+    require_sound(part.path(), from)?;
+    let mut restored = Connections::to(&format!("sqlite://{}", part.path().display()))?.establish()?;
+    if copy::is_unfinished(&mut restored)? {
+        return Err(StorageError::UnfinishedCopy.into());
+    }
+    let change = bring_to(&mut restored, Goal::Newest)?;
+    // With its last connection SQLite takes the files beside the database away.
+    drop(restored);
+
+    // Held until the new file has the name, so that nobody begins to use the old one.
+    let _held = if database.exists() { seize(database)? } else { None };
+    if let Ok(replaced) = database.metadata() {
+        allow(&part, replaced.permissions())?;
+    }
+    for ending in ["-wal", "-shm", "-journal"] {
+        remove(&beside(database, ending))?;
+    }
+    put_in_place(part, database, replace)?;
+    Ok(change)
+}
+
+/// A new file in the folder of another one, which is removed unless it is put in place. Only its owner can read it.
+fn part_of(file: &Path) -> Result<NamedTempFile, BackupError> {
+    let folder = folder_of(file);
+    let failed = |source| BackupError::File { path: folder.to_owned(), source };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    tempfile::Builder::new().prefix(".register-").suffix(".part").tempfile_in(folder).map_err(failed)
+}
+
+fn folder_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        Some(_) | None => Path::new("."),
+    }
+}
+
+/// The file of the same name with something behind it.
+fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+fn remove(file: &Path) -> Result<(), BackupError> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(BackupError::File { path: file.to_owned(), source: error })
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+fn allow(part: &NamedTempFile, permissions: Permissions) -> Result<(), BackupError> {
+    let failed = |source| BackupError::File { path: part.path().to_owned(), source };
+    part.as_file().set_permissions(permissions).map_err(failed)
+}
+
+/// Brings the file to the disk, then its name.
+fn put_in_place(part: NamedTempFile, to: &Path, replace: bool) -> Result<u64, BackupError> {
+    let failed = |source| BackupError::File { path: to.to_owned(), source };
+    part.as_file().sync_all().map_err(failed)?;
+    let outcome = if replace { part.persist(to) } else { part.persist_noclobber(to) };
+    let file = outcome.map_err(|error| {
+        let is_there = error.error.kind() == io::ErrorKind::AlreadyExists;
+        if is_there { BackupError::Exists(to.to_owned()) } else { failed(error.error) }
+    })?;
+    File::open(folder_of(to)).and_then(|folder| folder.sync_all()).map_err(failed)?;
+    Ok(file.metadata().map_err(failed)?.len())
+}
+
+/// Fails unless the database is a register with a schema that this program knows.
+fn require_register(connection: &mut DatabaseConnection, file: &Path) -> Result<(), BackupError> {
+    let found = catalogue::tables(connection)?;
+    // The first table that the first migration makes.
+    let first = tables::copied().next().unwrap_or_default();
+    if ["__diesel_schema_migrations", first].iter().any(|table| !found.iter().any(|name| name == table)) {
+        return Err(BackupError::NotARegister(file.to_owned()));
+    }
+    Ok(refuse_newer(connection)?)
+}
+
+/// Fails unless the file is a whole register; `shown` is what to call it.
+fn require_sound(file: &Path, shown: &Path) -> Result<(), BackupError> {
+    let damaged = |what: String| BackupError::Damaged { file: shown.to_owned(), what };
+    let opened = SqliteConnection::establish(&file.to_string_lossy());
+    let mut connection = DatabaseConnection::Sqlite(opened.map_err(StorageError::Connection)?);
+    // SQLite says here that a file is no database, or that its first page makes no sense.
+    let found = catalogue::damage(&mut connection).map_err(|error| {
+        if let StorageError::Query(cause) = error { damaged(cause.to_string()) } else { error.into() }
+    })?;
+    if let Some(first) = found.into_iter().next() {
+        return Err(damaged(first));
+    }
+    require_register(&mut connection, shown)?;
+    for reference in catalogue::references(&mut connection)? {
+        if let Some(orphan) = catalogue::orphans(&mut connection, &reference)?.first() {
+            return Err(damaged(orphan.to_string()));
+        }
+    }
+    Ok(())
+}
+
+/// Takes a database for this program alone, with all that its journal holds brought into its one file; fails when anybody
+/// has it open. `None` when the file is too damaged to be opened, and thus to be in use.
+fn seize(database: &Path) -> Result<Option<SqliteConnection>, BackupError> {
+    let opened = SqliteConnection::establish(&database.to_string_lossy());
+    let mut connection = opened.map_err(StorageError::Connection)?;
+    // A connection in WAL mode holds a lock for as long as it is open, and the mode cannot be left while anybody has one.
+    for statement in ["PRAGMA busy_timeout = 0", "PRAGMA journal_mode = DELETE", "BEGIN EXCLUSIVE"] {
+        match connection.batch_execute(statement).map_err(StorageError::from) {
+            Ok(()) => {}
+            Err(StorageError::Busy) => return Err(BackupError::InUse(database.to_owned())),
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(Some(connection))
+}

@@ -1,0 +1,131 @@
+//! What the database itself says of its tables: their names, their columns and the rows that they refer to.
+//!
+//! Knows nothing of what the tables hold.
+
+use std::fmt;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text};
+
+use crate::connection::DatabaseConnection;
+use crate::error::StorageError;
+
+/// A column that holds keys of another table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, QueryableByName)]
+pub(crate) struct Reference {
+    /// The table that refers.
+    #[diesel(sql_type = Text)]
+    pub(crate) table: String,
+    /// Its column.
+    #[diesel(sql_type = Text)]
+    pub(crate) column: String,
+    /// The table that is referred to.
+    #[diesel(sql_type = Text)]
+    pub(crate) owner: String,
+    /// The column there.
+    #[diesel(sql_type = Text)]
+    pub(crate) key: String,
+}
+
+/// A reference to a row that is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Orphan {
+    /// The table that refers.
+    pub table: String,
+    /// Its column.
+    pub column: String,
+    /// The table in which there is no such row.
+    pub owner: String,
+    /// The key that no row has.
+    pub key: i64,
+    /// How many rows refer to it.
+    pub rows: i64,
+}
+
+impl fmt::Display for Orphan {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { table, column, owner, key, rows } = self;
+        write!(formatter, "table {table}: {column} is {key} in {rows} rows, and table {owner} has no such row")
+    }
+}
+
+#[derive(QueryableByName)]
+struct Name {
+    #[diesel(sql_type = Text)]
+    name: String,
+}
+
+#[derive(QueryableByName)]
+struct Count {
+    #[diesel(sql_type = BigInt)]
+    rows: i64,
+}
+
+#[derive(QueryableByName)]
+struct Missing {
+    #[diesel(sql_type = BigInt)]
+    key: i64,
+    #[diesel(sql_type = BigInt)]
+    rows: i64,
+}
+
+const SQLITE_TABLES: &str =
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name";
+const POSTGRES_TABLES: &str =
+    "SELECT tablename::text AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename";
+
+const SQLITE_REFERENCES: &str = "SELECT m.name AS \"table\", f.\"from\" AS \"column\", f.\"table\" AS owner, f.\"to\" AS key \
+     FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table'";
+const POSTGRES_REFERENCES: &str = "SELECT child.relname::text AS \"table\", a.attname::text AS \"column\", \
+     parent.relname::text AS owner, b.attname::text AS key FROM pg_constraint c \
+     JOIN pg_class child ON child.oid = c.conrelid JOIN pg_class parent ON parent.oid = c.confrelid \
+     JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1] \
+     JOIN pg_attribute b ON b.attrelid = c.confrelid AND b.attnum = c.confkey[1] \
+     JOIN pg_namespace n ON n.oid = c.connamespace WHERE c.contype = 'f' AND n.nspname = current_schema()";
+
+/// The names of all tables, also of those in which diesel keeps its books.
+pub(crate) fn tables(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
+    let query = diesel::sql_query(connection.either(POSTGRES_TABLES, SQLITE_TABLES));
+    Ok(query.load::<Name>(connection)?.into_iter().map(|found| found.name).collect())
+}
+
+/// How many rows a table has. The name must be one of [`tables`].
+pub(crate) fn count(connection: &mut DatabaseConnection, table: &str) -> Result<i64, StorageError> {
+    let query = diesel::sql_query(format!("SELECT count(*) AS \"rows\" FROM \"{table}\""));
+    Ok(query.get_result::<Count>(connection)?.rows)
+}
+
+/// All columns that refer to another table, in the order of their names. Each foreign key of the schema is one column.
+pub(crate) fn references(connection: &mut DatabaseConnection) -> Result<Vec<Reference>, StorageError> {
+    let query = diesel::sql_query(connection.either(POSTGRES_REFERENCES, SQLITE_REFERENCES));
+    let mut references = query.load::<Reference>(connection)?;
+    references.sort_unstable();
+    Ok(references)
+}
+
+/// The keys that a column holds though no row has them.
+pub(crate) fn orphans(connection: &mut DatabaseConnection, reference: &Reference) -> Result<Vec<Orphan>, StorageError> {
+    let Reference { table, column, owner, key } = reference;
+    let query = diesel::sql_query(format!(
+        "SELECT child.\"{column}\" AS key, count(*) AS \"rows\" FROM \"{table}\" child \
+         LEFT JOIN \"{owner}\" parent ON parent.\"{key}\" = child.\"{column}\" \
+         WHERE child.\"{column}\" IS NOT NULL AND parent.\"{key}\" IS NULL \
+         GROUP BY child.\"{column}\" ORDER BY child.\"{column}\""
+    ));
+    let found = query.load::<Missing>(connection)?;
+    let orphan = |Missing { key, rows }| Orphan {
+        table: table.clone(),
+        column: column.clone(),
+        owner: owner.clone(),
+        key,
+        rows,
+    };
+    Ok(found.into_iter().map(orphan).collect())
+}
+
+/// What SQLite finds wrong with its file; nothing on PostgreSQL, whose pages its own tools look after.
+pub(crate) fn damage(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
+    let DatabaseConnection::Sqlite(inner) = connection else { return Ok(Vec::new()) };
+    let found = diesel::sql_query("SELECT integrity_check AS name FROM pragma_integrity_check").load::<Name>(inner)?;
+    Ok(found.into_iter().map(|line| line.name).filter(|line| line != "ok").collect())
+}

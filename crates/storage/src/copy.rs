@@ -1,0 +1,219 @@
+//! Copies a whole register from one database to another, whichever of the two each is.
+//!
+//! Rows go over as they are, keys included, table by table in the order in which tables refer to each other, and within a
+//! table in the order of the keys. Each batch is one transaction, so the last key that the target holds says how far the
+//! copy has come, and the same call goes on there. What the target's own triggers derive is not copied.
+//!
+//! Knows nothing of what rows mean.
+
+mod sequences;
+pub(crate) mod tables;
+mod verify;
+
+use std::path::PathBuf;
+
+use diesel::connection::SimpleConnection as _;
+
+use crate::catalogue;
+use crate::connection::{Access, Connections, DatabaseConnection};
+use crate::error::StorageError;
+use crate::store::migrations::{Goal, bring_to, refuse_newer};
+use tables::{Copied, Visitor, visit_all};
+pub use verify::Difference;
+
+/// The table that stands in a target from the beginning of a copy to its end. While it is there, nothing else opens the
+/// database.
+const IN_PROGRESS: &str = "copy_in_progress";
+
+/// Rows in one transaction.
+const BATCH: i64 = 500;
+
+/// Why a register was not copied.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// The database to copy from failed.
+    #[error("cannot read the database to copy from")]
+    Source(#[source] StorageError),
+    /// The database to copy to failed.
+    #[error("cannot write the database to copy to")]
+    Target(#[source] StorageError),
+    /// There is no file to copy from.
+    #[error("database to copy from does not exist: {}", .0.display())]
+    Absent(PathBuf),
+    /// The target holds a register of its own.
+    #[error("database to copy to is not empty: table {table} has {rows} rows")]
+    NotEmpty {
+        /// A table with rows.
+        table: &'static str,
+        /// How many.
+        rows: i64,
+    },
+    /// The target holds a part of something else.
+    #[error(
+        "database to copy to holds a part of another copy, or the source has changed since: table {table}, key {key} \
+         is not the same in both; begin again with an empty database"
+    )]
+    AnotherCopy {
+        /// The table whose last row differs.
+        table: &'static str,
+        /// The key of that row.
+        key: String,
+    },
+}
+
+/// How far a copy has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// So many rows are to be copied and, afterwards, compared.
+    Begun {
+        /// Rows of all tables together.
+        rows: u64,
+    },
+    /// So many more rows are in the target, committed; those of an earlier run included.
+    Copied(u64),
+    /// So many more rows were compared.
+    Compared(u64),
+}
+
+/// What a finished copy came to.
+#[derive(Debug, Default)]
+pub struct CopyReport {
+    /// How many rows each table has, in the order in which tables were copied.
+    pub rows: Vec<(&'static str, u64)>,
+    /// Where source and target differ; empty on a good copy. While there is any, nothing else opens the target.
+    pub differences: Vec<Difference>,
+}
+
+/// Copies the register at `from` to the empty database at `to`, or goes on where an earlier call was interrupted.
+///
+/// Both schemas are brought up to date first. The source is read in one snapshot, and then compared row by row with the
+/// target in another one, so that what was written to it meanwhile is found as a difference. Blocks.
+///
+/// # Errors
+///
+/// [`CopyError`]. What was copied stays, and the same call goes on there.
+pub fn copy(from: &str, to: &str, mut told: impl FnMut(Step)) -> Result<CopyReport, CopyError> {
+    let source = Connections::to(from).map_err(CopyError::Source)?;
+    // A connection would make the file, and an empty register would be copied with success.
+    if let Some(file) = source.file().filter(|file| !file.is_file()) {
+        return Err(CopyError::Absent(file.to_owned()));
+    }
+    let mut source = source.establish().map_err(CopyError::Source)?;
+    let mut target = Connections::to(to).and_then(|target| target.establish()).map_err(CopyError::Target)?;
+    if is_unfinished(&mut source).map_err(CopyError::Source)? {
+        return Err(CopyError::Source(StorageError::UnfinishedCopy));
+    }
+    bring_to(&mut source, Goal::Newest).map_err(CopyError::Source)?;
+    prepare(&mut target)?;
+
+    source.begin(Access::Read).map_err(|error| CopyError::Source(error.into()))?;
+    let mut transfer = Transfer { source: &mut source, target: &mut target, told: &mut told };
+    let rows = count_all(transfer.source).map_err(CopyError::Source)?;
+    (transfer.told)(Step::Begun { rows });
+    let outcome = visit_all(&mut transfer).and_then(|()| sequences::align(transfer.source, transfer.target));
+    source.roll_back().map_err(|error| CopyError::Source(error.into()))?;
+    outcome?;
+
+    let report = verify::compare(&mut source, &mut target, &mut told)?;
+    if report.differences.is_empty() {
+        target.batch_execute(&format!("DROP TABLE {IN_PROGRESS}")).map_err(|error| CopyError::Target(error.into()))?;
+    }
+    Ok(report)
+}
+
+/// Whether the database is the target of a copy that has not come to its end.
+pub(crate) fn is_unfinished(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
+    Ok(catalogue::tables(connection)?.iter().any(|table| table == IN_PROGRESS))
+}
+
+/// Brings a new target's schema up to date and marks it; refuses one that holds a register.
+fn prepare(target: &mut DatabaseConnection) -> Result<(), CopyError> {
+    if is_unfinished(target).map_err(CopyError::Target)? {
+        return refuse_newer(target).map_err(CopyError::Target);
+    }
+    bring_to(target, Goal::Newest).map_err(CopyError::Target)?;
+    target.begin(Access::Write).map_err(|error| CopyError::Target(error.into()))?;
+    let outcome = mark(target);
+    match outcome {
+        Ok(()) => target.commit().map_err(|error| CopyError::Target(error.into())),
+        Err(refusal) => {
+            // The connection is not used again.
+            let _ = target.roll_back();
+            Err(refusal)
+        }
+    }
+}
+
+fn mark(target: &mut DatabaseConnection) -> Result<(), CopyError> {
+    for table in tables::copied() {
+        let rows = catalogue::count(target, table).map_err(CopyError::Target)?;
+        if rows > 0 {
+            return Err(CopyError::NotEmpty { table, rows });
+        }
+    }
+    target
+        .batch_execute(&format!("CREATE TABLE {IN_PROGRESS} (begun BOOLEAN)"))
+        .map_err(|error| CopyError::Target(error.into()))
+}
+
+fn count_all(connection: &mut DatabaseConnection) -> Result<u64, StorageError> {
+    let mut all = 0;
+    for table in tables::copied() {
+        all += u64::try_from(catalogue::count(connection, table)?).unwrap_or_default();
+    }
+    Ok(all)
+}
+
+/// Brings over one table after the other.
+struct Transfer<'a> {
+    source: &'a mut DatabaseConnection,
+    target: &'a mut DatabaseConnection,
+    told: &'a mut dyn FnMut(Step),
+}
+
+impl Visitor for Transfer<'_> {
+    type Error = CopyError;
+
+    fn visit<R: Copied>(&mut self) -> Result<(), CopyError> {
+        let mut last = self.resume::<R>()?;
+        loop {
+            let rows = R::page(self.source, last.as_ref(), BATCH).map_err(|error| CopyError::Source(error.into()))?;
+            let Some(row) = rows.last() else { return Ok(()) };
+            last = Some(row.key());
+            self.write(&rows).map_err(CopyError::Target)?;
+            (self.told)(Step::Copied(rows.len() as u64));
+        }
+    }
+}
+
+impl Transfer<'_> {
+    /// The last key that the target holds already. Its row must be that of the source.
+    fn resume<R: Copied>(&mut self) -> Result<Option<R::Key>, CopyError> {
+        let Some(row) = R::last(self.target).map_err(|error| CopyError::Target(error.into()))? else {
+            return Ok(None);
+        };
+        let key = row.key();
+        let there = R::find(self.source, &key).map_err(|error| CopyError::Source(error.into()))?;
+        if there.as_ref() != Some(&row) {
+            return Err(CopyError::AnotherCopy { table: R::TABLE, key: R::shown(&key) });
+        }
+        let rows = catalogue::count(self.target, R::TABLE).map_err(CopyError::Target)?;
+        (self.told)(Step::Copied(u64::try_from(rows).unwrap_or_default()));
+        Ok(Some(key))
+    }
+
+    fn write<R: Copied>(&mut self, rows: &[R]) -> Result<(), StorageError> {
+        self.target.begin(Access::Write)?;
+        match R::insert(self.target, rows) {
+            Ok(()) => Ok(self.target.commit()?),
+            Err(error) => {
+                // The connection is not used again.
+                let _ = self.target.roll_back();
+                Err(error.into())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

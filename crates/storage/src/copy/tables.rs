@@ -1,0 +1,229 @@
+//! The tables that are copied, and how their rows are read and written.
+//!
+//! A table of the schema is either copied or derived: a test compares the two lists with the database's own.
+
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Text;
+
+use crate::connection::DatabaseConnection;
+use crate::schema::*;
+
+/// Tables that triggers of the database fill from the copied ones, in the target as anywhere else.
+pub(crate) const DERIVED: &[&str] = &["trainee_counts"];
+
+/// The row type of a table that is copied.
+pub(crate) trait Copied: Sized + PartialEq {
+    /// The table's name.
+    const TABLE: &'static str;
+    /// The table's columns.
+    const COLUMNS: &'static [&'static str];
+    /// The primary key.
+    type Key: Ord;
+
+    /// The row's key.
+    fn key(&self) -> Self::Key;
+
+    /// The key, for a message.
+    fn shown(key: &Self::Key) -> String;
+
+    /// The rows behind a key, in the order of the keys.
+    fn page(connection: &mut DatabaseConnection, after: Option<&Self::Key>, limit: i64) -> QueryResult<Vec<Self>>;
+
+    /// The row with the greatest key.
+    fn last(connection: &mut DatabaseConnection) -> QueryResult<Option<Self>>;
+
+    /// The row with that key.
+    fn find(connection: &mut DatabaseConnection, key: &Self::Key) -> QueryResult<Option<Self>>;
+
+    /// Adds rows.
+    fn insert(connection: &mut DatabaseConnection, rows: &[Self]) -> QueryResult<()>;
+}
+
+/// Something that is done with each copied table.
+pub(crate) trait Visitor {
+    /// Why it could not be done.
+    type Error;
+
+    /// Does it with one table.
+    fn visit<R: Copied>(&mut self) -> Result<(), Self::Error>;
+}
+
+macro_rules! copied {
+    ($($row:ident,)+) => {
+        /// Visits all copied tables; each stands behind those that it refers to.
+        pub(crate) fn visit_all<V: Visitor>(visitor: &mut V) -> Result<(), V::Error> {
+            $(visitor.visit::<$row>()?;)+
+            Ok(())
+        }
+
+        /// The names of all copied tables, in the same order.
+        pub(crate) fn copied() -> impl Iterator<Item = &'static str> {
+            [$(<$row as Copied>::TABLE,)+].into_iter()
+        }
+    };
+}
+copied! {
+    ProviderRow,
+    TokenRow,
+    SchoolRow,
+    TrainingPartnerRow,
+    TraineeRow,
+    TraineeDisabilityRow,
+    WithdrawalRow,
+    PlacementRow,
+    DegreeRow,
+    ChangeRow,
+    ReplyRow,
+}
+
+/// What is the same for all tables. PostgreSQL takes many rows in one statement; on SQLite, where nothing has a way to go,
+/// diesel keeps one prepared statement and runs it for each row.
+macro_rules! common {
+    ($table:ident, $row:ident) => {
+        const TABLE: &'static str = stringify!($table);
+        const COLUMNS: &'static [&'static str] = $row::COLUMNS;
+
+        fn insert(connection: &mut DatabaseConnection, rows: &[Self]) -> QueryResult<()> {
+            match connection {
+                DatabaseConnection::Postgres(inner) => {
+                    diesel::insert_into($table::table).values(rows).execute(inner)?;
+                }
+                DatabaseConnection::Sqlite(inner) => {
+                    for row in rows {
+                        diesel::insert_into($table::table).values(row).execute(inner)?;
+                    }
+                }
+            }
+            Ok(())
+        }
+    };
+}
+
+macro_rules! keyed_by_id {
+    ($($table:ident: $row:ident,)+) => {
+        $(
+            impl Copied for $row {
+                type Key = i64;
+
+                common!($table, $row);
+
+                fn key(&self) -> i64 {
+                    self.id
+                }
+
+                fn shown(key: &i64) -> String {
+                    key.to_string()
+                }
+
+                fn page(
+                    connection: &mut DatabaseConnection,
+                    after: Option<&i64>,
+                    limit: i64,
+                ) -> QueryResult<Vec<Self>> {
+                    $table::table
+                        .filter($table::id.gt(after.copied().unwrap_or(i64::MIN)))
+                        .order($table::id)
+                        .limit(limit)
+                        .load(connection)
+                }
+
+                fn last(connection: &mut DatabaseConnection) -> QueryResult<Option<Self>> {
+                    $table::table.order($table::id.desc()).first(connection).optional()
+                }
+
+                fn find(connection: &mut DatabaseConnection, key: &i64) -> QueryResult<Option<Self>> {
+                    $table::table.find(*key).first(connection).optional()
+                }
+            }
+        )+
+    };
+}
+keyed_by_id! {
+    providers: ProviderRow,
+    tokens: TokenRow,
+    schools: SchoolRow,
+    training_partners: TrainingPartnerRow,
+    trainees: TraineeRow,
+    withdrawals: WithdrawalRow,
+    placements: PlacementRow,
+    degrees: DegreeRow,
+    changes: ChangeRow,
+}
+
+impl Copied for TraineeDisabilityRow {
+    type Key = (i64, i32);
+
+    common!(trainee_disabilities, TraineeDisabilityRow);
+
+    fn key(&self) -> Self::Key {
+        (self.trainee_key, self.position)
+    }
+
+    fn shown(key: &Self::Key) -> String {
+        format!("{}/{}", key.0, key.1)
+    }
+
+    fn page(connection: &mut DatabaseConnection, after: Option<&Self::Key>, limit: i64) -> QueryResult<Vec<Self>> {
+        use trainee_disabilities::{position, table, trainee_key};
+        let (trainee, place) = after.copied().unwrap_or((i64::MIN, i32::MIN));
+        table
+            .filter(trainee_key.ge(trainee))
+            .filter(trainee_key.gt(trainee).or(position.gt(place)))
+            .order((trainee_key, position))
+            .limit(limit)
+            .load(connection)
+    }
+
+    fn last(connection: &mut DatabaseConnection) -> QueryResult<Option<Self>> {
+        use trainee_disabilities::{position, table, trainee_key};
+        table.order((trainee_key.desc(), position.desc())).first(connection).optional()
+    }
+
+    fn find(connection: &mut DatabaseConnection, key: &Self::Key) -> QueryResult<Option<Self>> {
+        trainee_disabilities::table.find(*key).first(connection).optional()
+    }
+}
+
+impl Copied for ReplyRow {
+    /// The provider, and the key that the provider chose.
+    type Key = (i64, String);
+
+    common!(replies, ReplyRow);
+
+    fn key(&self) -> Self::Key {
+        (self.provider_id, self.idempotency_key.clone())
+    }
+
+    /// What the provider chose is not shown: nobody knows what it says.
+    fn shown(key: &Self::Key) -> String {
+        format!("{}/...", key.0)
+    }
+
+    fn page(connection: &mut DatabaseConnection, after: Option<&Self::Key>, limit: i64) -> QueryResult<Vec<Self>> {
+        use replies::{provider_id, table};
+        let (provider, key) = after.cloned().unwrap_or((i64::MIN, String::new()));
+        let chosen = bytewise(connection);
+        table
+            .filter(provider_id.ge(provider))
+            .filter(provider_id.gt(provider).or(sql::<Text>(chosen).gt(key)))
+            .order((provider_id, sql::<Text>(chosen)))
+            .limit(limit)
+            .load(connection)
+    }
+
+    fn last(connection: &mut DatabaseConnection) -> QueryResult<Option<Self>> {
+        use replies::{provider_id, table};
+        let chosen = bytewise(connection);
+        table.order((provider_id.desc(), sql::<Text>(chosen).desc())).first(connection).optional()
+    }
+
+    fn find(connection: &mut DatabaseConnection, key: &Self::Key) -> QueryResult<Option<Self>> {
+        replies::table.find((key.0, key.1.as_str())).first(connection).optional()
+    }
+}
+
+/// The chosen key in the order of its bytes, which is the same in both databases.
+fn bytewise(connection: &mut DatabaseConnection) -> &'static str {
+    connection.either("idempotency_key COLLATE \"C\"", "idempotency_key COLLATE BINARY")
+}

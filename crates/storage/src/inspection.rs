@@ -1,0 +1,35 @@
+//! What the database itself says of its soundness, whatever its tables mean.
+
+use crate::catalogue::{self, Orphan};
+use crate::copy::tables;
+use crate::error::StorageError;
+use crate::session::Session;
+
+/// What was found about the database as a whole.
+#[derive(Debug, Default)]
+pub struct Inspection {
+    /// What SQLite finds wrong with its file. PostgreSQL has tools of its own for that.
+    pub damage: Vec<String>,
+    /// Rows that refer to rows which are not there.
+    pub orphans: Vec<Orphan>,
+    /// How many rows each table has.
+    pub counts: Vec<(&'static str, i64)>,
+}
+
+impl Session<'_> {
+    /// Looks at all tables.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn inspect(&mut self) -> Result<Inspection, StorageError> {
+        let mut found = Inspection { damage: catalogue::damage(self.connection)?, ..Inspection::default() };
+        for reference in catalogue::references(self.connection)? {
+            found.orphans.extend(catalogue::orphans(self.connection, &reference)?);
+        }
+        for table in tables::copied().chain(tables::DERIVED.iter().copied()) {
+            found.counts.push((table, catalogue::count(self.connection, table)?));
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,98 @@
+//! Databases of either kind, with rows in every table.
+
+use std::fmt::Write as _;
+
+use diesel::connection::SimpleConnection as _;
+use test_support::{Database, Kind, is_postgres_there, say_untested};
+
+use crate::catalogue;
+use crate::connection::{Connections, DatabaseConnection};
+use crate::copy::tables;
+use crate::store::migrations::{Goal, bring_to};
+
+/// The kinds of database that there are here.
+pub(crate) fn kinds() -> Vec<Kind> {
+    match is_postgres_there() {
+        Ok(()) => vec![Kind::Sqlite, Kind::Postgres],
+        Err(reason) => {
+            say_untested(reason);
+            vec![Kind::Sqlite]
+        }
+    }
+}
+
+/// A connection of one's own.
+pub(crate) fn connect(url: &str) -> DatabaseConnection {
+    Connections::to(url).unwrap().establish().unwrap()
+}
+
+/// A database whose schema is up to date.
+pub(crate) fn empty(kind: Kind) -> Database {
+    let database = Database::fresh_on(kind);
+    bring_to(&mut connect(database.url()), Goal::Newest).unwrap();
+    database
+}
+
+/// A database with rows in every table, and so many trainees. Keys have gaps, and the last ones are given away already.
+pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
+    let database = empty(kind);
+    let mut connection = connect(database.url());
+    let mut sql = String::from(
+        "INSERT INTO providers (ukprn, name, created_at, closed_at) VALUES
+            ('10000001', 'Ashdown University', '2026-01-05 09:00:00', NULL),
+            ('10000002', 'Zoë''s', '2026-01-05 09:00:00.123', '2026-02-01 00:00:00.1');
+         INSERT INTO tokens (provider_id, name, digest, created_by, created_at, expires_on) VALUES
+            (1, 'Records', 'd1', 'operator', '2026-01-05 09:00:00', '2026-07-05');
+         INSERT INTO schools (urn, name, postcode, open) VALUES
+            ('100000', 'Ash', 'ZZ1 1AA', TRUE), ('100001', 'Beech', NULL, FALSE);
+         INSERT INTO training_partners (urn, ukprn, name) VALUES (NULL, '10000003', 'Cedar');",
+    );
+    for trainee in 1..=trainees {
+        let provider = 1 + trainee % 2;
+        write!(
+            sql,
+            "INSERT INTO trainees (id, provider_id, trainee_id, revision, academic_cycle, last_name_folded,
+                first_names_folded, email_folded, last_name, date_of_birth, state, created_at, updated_at)
+             VALUES ({trainee}, {provider}, 't{trainee}', 1, 2026, 'example', '', '', 'Example', '1999-04-12',
+                'submitted_for_trn', '2026-03-02 12:00:00', '2026-03-02 12:00:00.{trainee:03}');",
+            trainee = trainee * 2,
+        )
+        .unwrap();
+    }
+    sql.push_str(
+        "INSERT INTO trainee_disabilities (trainee_key, position, code) VALUES (2, 1, '58'), (2, 2, '57'), (4, 1, '51');
+         INSERT INTO withdrawals (trainee_key, previous_state, reasons, created_at) VALUES
+            (2, 'trn_received', 'a b', '2026-03-02 12:00:00');
+         INSERT INTO placements (trainee_key, placement_id, urn, school_id, created_at, updated_at) VALUES
+            (2, 'p1', '100000', 1, '2026-03-02 12:00:00', '2026-03-02 12:00:00'),
+            (2, 'p2', NULL, NULL, '2026-03-02 12:00:00', '2026-03-02 12:00:00');
+         DELETE FROM placements WHERE placement_id = 'p2';
+         INSERT INTO degrees (trainee_key, degree_id, graduation_year, created_at, updated_at) VALUES
+            (4, 'd1', 2021, '2026-03-02 12:00:00', '2026-03-02 12:00:00');
+         INSERT INTO changes (trainee_key, changed_at, token_id, operation, fields) VALUES
+            (2, '2026-03-02 12:00:00', 1, 'update', '{}');
+         INSERT INTO replies (provider_id, idempotency_key, request_digest, status, headers, body, created_at) VALUES
+            (1, 'b', 'x', 201, '[]', '{}', '2026-03-02 12:00:00'),
+            (1, 'B', 'x', 201, '[]', '{}', '2026-03-02 12:00:00'),
+            (2, 'é', 'x', 201, '[]', '{}', '2026-03-02 12:00:00'),
+            (2, 'f', 'x', 201, '[]', '{}', '2026-03-02 12:00:00');",
+    );
+    connection.batch_execute("BEGIN").unwrap();
+    connection.batch_execute(&sql).unwrap();
+    if let DatabaseConnection::Postgres(inner) = &mut connection {
+        inner
+            .batch_execute("SELECT setval(pg_get_serial_sequence('trainees', 'id'), (SELECT max(id) FROM trainees))")
+            .unwrap();
+    }
+    connection.batch_execute("COMMIT").unwrap();
+    let counts = counts(&mut connection);
+    assert!(counts.iter().all(|(_, rows)| *rows > 0), "a table has no rows: {counts:?}");
+    database
+}
+
+/// How many rows each copied table has that is there.
+pub(crate) fn counts(connection: &mut DatabaseConnection) -> Vec<(&'static str, i64)> {
+    let there = catalogue::tables(connection).unwrap();
+    let known = tables::copied().filter(|table| there.iter().any(|name| name == table)).collect::<Vec<_>>();
+    known.into_iter().map(|table| (table, catalogue::count(connection, table).unwrap())).collect()
+}

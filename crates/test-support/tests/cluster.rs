@@ -1,0 +1,117 @@
+//! Servers and databases go away, whatever becomes of whoever asked for them.
+//!
+//! These tests need PostgreSQL: `make test-postgres` runs them.
+
+#[cfg(test)]
+mod cluster {
+    use std::io::{BufRead as _, BufReader};
+    use std::path::{Path, PathBuf};
+    use std::process::{Command, Stdio};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use diesel::connection::SimpleConnection as _;
+    use diesel::{Connection as _, PgConnection, QueryableByName, RunQueryDsl as _, sql_query, sql_types::BigInt};
+    use test_support::{Cluster, Database, Kind, Settings};
+
+    /// What the process to be killed is told by, and does.
+    const VICTIM: &str = "REGISTER_TEST_VICTIM";
+    /// How long a server may take to end.
+    const PATIENCE: Duration = Duration::from_secs(120);
+
+    #[derive(QueryableByName)]
+    struct Count {
+        #[diesel(sql_type = BigInt)]
+        count: i64,
+    }
+
+    fn count(connection: &mut PgConnection, from: &str) -> i64 {
+        sql_query(format!("SELECT count(*) AS count FROM {from}")).get_result::<Count>(connection).unwrap().count
+    }
+
+    /// The folder of a server, which its URLs name.
+    fn folder(url: &str) -> PathBuf {
+        let (_, rest) = url.split_once('@').unwrap();
+        let (host, _) = rest.split_once('/').unwrap();
+        host.replace("%2F", "/").replace("%2D", "-").replace("%2E", ".").replace("%5F", "_").into()
+    }
+
+    #[track_caller]
+    fn wait_until_gone(folder: &Path) {
+        let begun = Instant::now();
+        while folder.exists() {
+            assert!(begun.elapsed() < PATIENCE, "{} stays behind", folder.display());
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn a_server_that_is_dropped_leaves_nothing_behind() {
+        let cluster = Cluster::start(Settings::Fast);
+        let (folder, url) = (folder(&cluster.url("x")), cluster.url("postgres"));
+        assert!(folder.is_dir());
+        PgConnection::establish(&url).unwrap();
+        drop(cluster);
+        assert!(!folder.exists());
+        assert!(PgConnection::establish(&url).is_err());
+    }
+
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn a_server_that_was_stopped_at_once_has_what_it_acknowledged() {
+        let mut cluster = Cluster::start(Settings::Durable);
+        let mut connection = PgConnection::establish(&cluster.url("postgres")).unwrap();
+        connection.batch_execute("CREATE TABLE kept (n INT); INSERT INTO kept VALUES (1)").unwrap();
+        cluster.stop_immediately();
+        assert!(connection.batch_execute("SELECT 1").is_err());
+        cluster.start_again();
+        let mut connection = PgConnection::establish(&cluster.url("postgres")).unwrap();
+        assert_eq!(count(&mut connection, "kept"), 1);
+    }
+
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn a_server_ends_with_a_process_that_is_killed() {
+        let mut victim = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "cluster::waits_to_be_killed", "--include-ignored", "--nocapture"])
+            .env(VICTIM, "yes")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(victim.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let url = lines.find_map(|line| line.split_once("postgres://").map(|(_, rest)| format!("postgres://{rest}")));
+        let folder = folder(&url.unwrap());
+        assert!(folder.is_dir());
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+        wait_until_gone(&folder);
+    }
+
+    /// Not a test of its own: what the test above kills.
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn waits_to_be_killed() {
+        if std::env::var_os(VICTIM).is_none() {
+            return;
+        }
+        let cluster = Cluster::start(Settings::Fast);
+        println!("{}", cluster.url("postgres"));
+        thread::park();
+    }
+
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn a_database_goes_although_somebody_is_connected() {
+        let database = Database::fresh_on(Kind::Postgres);
+        let other = Database::fresh_on(Kind::Postgres);
+        let mut connection = PgConnection::establish(database.url()).unwrap();
+        let mut watcher = PgConnection::establish(other.url()).unwrap();
+        let (_, name) = database.url().split_once('?').map_or(database.url(), |(url, _)| url).rsplit_once('/').unwrap();
+        let there = format!("pg_database WHERE datname = '{name}'");
+        assert_eq!(count(&mut watcher, &there), 1);
+        drop(database);
+        assert_eq!(count(&mut watcher, &there), 0);
+        assert!(connection.batch_execute("SELECT 1").is_err());
+    }
+}
