@@ -94,8 +94,7 @@ impl Register {
         let Setup { versions, admission, queue } = setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
-        let options = StoreOptions { clock: clock.clock(), queue, ..StoreOptions::default() };
-        let store = Store::open(database.url(), options).unwrap();
+        let store = open(database.url(), &clock, queue);
         let register = server::register::Register {
             versions,
             admission,
@@ -174,6 +173,11 @@ impl Register {
         self.store.clone()
     }
 
+    /// Another store over the same database, as another server, or the same one after a restart, has it.
+    pub(crate) fn another_store(&self) -> Store {
+        open(self.database.url(), &self.clock, StoreOptions::default().queue)
+    }
+
     /// Does what an operator does, on the store itself.
     pub(crate) fn operate<T: Send + 'static>(
         &self,
@@ -192,6 +196,10 @@ impl Drop for Register {
             ended.unwrap().unwrap();
         }
     }
+}
+
+fn open(url: &str, clock: &SetClock, queue: usize) -> Store {
+    Store::open(url, StoreOptions { clock: clock.clock(), queue, ..StoreOptions::default() }).unwrap()
 }
 
 /// Gives an empty database its schema and the invented schools.
