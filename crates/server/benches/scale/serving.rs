@@ -7,6 +7,7 @@ use std::thread;
 
 use chrono::Utc;
 use domain::Lists;
+use server::admission::Admission;
 use server::register::Register;
 use server::versions;
 use server::visitors::Visitors;
@@ -50,6 +51,7 @@ impl Served {
             lists: Lists::embedded(),
             environment: Environment::Sandbox,
             visitors: Visitors::default(),
+            admission: Admission::default(),
         };
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
