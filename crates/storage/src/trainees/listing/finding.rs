@@ -67,8 +67,8 @@ fn walk(
     Ok(keys)
 }
 
-/// Finds all that the list shows, which are few: by the day on which they begin where the list asks for it, else by the
-/// states in which any of them is.
+/// Finds all that the list shows, which are few: by the day on which they begin where the list asks for it, else by each
+/// of the states in which any of them is.
 fn few(
     connection: &mut DatabaseConnection,
     provider: i64,
@@ -76,13 +76,19 @@ fn few(
     today: NaiveDate,
     states: &[String],
 ) -> Result<Vec<i64>, StorageError> {
-    let found = if listing.status.and_then(Status::started).is_some() {
-        walked(provider, listing, today)
+    let queries = if listing.status.and_then(Status::started).is_some() {
+        vec![walked(provider, listing, today)]
     } else {
-        narrowed(of_list(provider, listing), listing, today).filter(trainees::state.eq_any(states.to_vec()))
+        // One by one: PostgreSQL plans for lists of any length alike, and takes one of states for a list of them all.
+        let of_state = |state: &String| {
+            narrowed(of_list(provider, listing), listing, today).filter(trainees::state.eq(state.clone()))
+        };
+        states.iter().map(of_state).collect()
     };
-    let mut found: Vec<(Option<NaiveDateTime>, i64)> =
-        found.select((trainees::updated_at, trainees::id)).load(connection)?;
+    let mut found: Vec<(Option<NaiveDateTime>, i64)> = Vec::new();
+    for query in queries {
+        found.extend(query.select((trainees::updated_at, trainees::id)).load::<(_, i64)>(connection)?);
+    }
     match listing.order {
         Order::NewestFirst => found.sort_unstable_by_key(|(changed, key)| Reverse((*changed, *key))),
         Order::OldestFirst => found.sort_unstable_by_key(|(changed, key)| (*changed, Reverse(*key))),
