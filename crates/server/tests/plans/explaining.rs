@@ -46,8 +46,9 @@ impl Explainer {
             Kind::Postgres => {
                 let mut connection = PgConnection::establish(database.url()).unwrap();
                 // Where there are few rows, going through all of them is the best plan. Without it, what is left is what
-                // the indexes allow for. The values of a statement are not known here.
-                let settings = "SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan";
+                // the indexes allow for. The values of a statement are not known here, and how many rows there are must
+                // be: of a table that it has never looked at, PostgreSQL takes all indexes to be worth the same.
+                let settings = "ANALYZE; SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan";
                 connection.batch_execute(settings).unwrap();
                 Self::Postgres(connection)
             }
