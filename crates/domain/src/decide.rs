@@ -12,6 +12,7 @@ use crate::trainee::{Trainee, TraineeField};
 use crate::value::Moment;
 
 mod nested;
+pub mod registry;
 mod transitions;
 
 pub use nested::{add_degree, add_placement, update_degree, update_placement};

@@ -28,6 +28,7 @@ pub mod soundness;
 pub mod specimen;
 pub mod trainee;
 pub mod transition;
+pub mod trn;
 pub mod value;
 
 pub use candidate::{Candidate, Sent};
@@ -42,4 +43,5 @@ pub use problem::{Code, Field, Notice, Path, Problem, ProblemKind};
 pub use rules::{Context, Rule, Rules, Terms};
 pub use trainee::{Trainee, TraineeField};
 pub use transition::{Deferral, DeferralField, Recommendation, RecommendationField, Withdrawal, WithdrawalField};
+pub use trn::Trn;
 pub use value::{Input, Kind, Value};

@@ -143,6 +143,17 @@ pub enum Undone {
 }
 
 impl Undone {
+    /// The one of that state; `None` when no withdrawal can have found it.
+    #[must_use]
+    pub const fn of(state: State) -> Option<Self> {
+        match state {
+            State::SubmittedForTrn => Some(Self::SubmittedForTrn),
+            State::TrnReceived => Some(Self::TrnReceived),
+            State::Deferred => Some(Self::Deferred),
+            State::Draft | State::Withdrawn | State::RecommendedForAward | State::Awarded => None,
+        }
+    }
+
     /// The state.
     #[must_use]
     pub const fn state(self) -> State {

@@ -11,11 +11,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use domain::Lists;
 use serde_json::Value;
-use server::admission::Admission;
 use server::register::Register;
-use server::visitors::Visitors;
 use server::{demo, versions};
 use storage::error::StorageError;
 use storage::store::{Store, StoreOptions};
@@ -58,14 +55,7 @@ impl Contestant {
             };
             Ok(session.issue_token(&request)?.0.reveal().to_owned())
         });
-        let register = Register {
-            store: store.clone(),
-            versions: versions::all(),
-            lists: Lists::embedded(),
-            environment: Environment::Sandbox,
-            admission: Admission::default(),
-            visitors: Visitors::default(),
-        };
+        let register = Register::of(store.clone(), Environment::Sandbox);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (started, wait) = mpsc::channel();

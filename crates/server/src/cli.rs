@@ -17,6 +17,7 @@ use storage::tokens::Environment;
 
 use crate::import::ImportError;
 use crate::reference_data::ReferenceDataError;
+use crate::registry::DeedError;
 
 mod audit;
 mod backups;
@@ -28,6 +29,7 @@ mod migrating;
 mod organisations;
 mod providers;
 mod reference_data;
+mod registry;
 mod sandbox;
 mod serving;
 mod tokens;
@@ -84,6 +86,9 @@ enum Command {
     /// Keep the register of training partners up to date
     #[command(subcommand)]
     Partner(organisations::PartnerCommand),
+    /// Do what the registry does to trainees, and undo what providers cannot
+    #[command(subcommand)]
+    Registry(registry::RegistryCommand),
     /// Write out the code lists that are part of the program
     #[command(subcommand)]
     ReferenceData(reference_data::ReferenceDataCommand),
@@ -177,6 +182,22 @@ pub enum CommandError {
     /// Rows of a file were refused; the others were imported.
     #[error("rows refused: {0}; all others were imported")]
     RowsRefused(usize),
+    /// Something was not done to a trainee.
+    #[error("trainee {trainee_id}: {}", Causes(.error))]
+    Deed {
+        /// Identifier of the trainee.
+        trainee_id: String,
+        /// Why.
+        error: DeedError,
+    },
+    /// Rows of a file were refused; what the others asked for was done.
+    #[error("rows refused: {0}; all others were done")]
+    DeedsRefused(usize),
+    /// The registry is played in the sandbox.
+    #[error(
+        "--registry and --registry-delay belong to the sandbox environment: in production nobody plays the registry"
+    )]
+    RegistryOutsideSandbox,
     /// Reference data cannot be used or written.
     #[error(transparent)]
     ReferenceData(#[from] ReferenceDataError),
@@ -262,6 +283,7 @@ impl CommandLine {
             Command::Token(command) => command.run(),
             Command::School(command) => command.run(),
             Command::Partner(command) => command.run(),
+            Command::Registry(command) => command.run(),
             Command::ReferenceData(command) => command.run(),
             Command::Audit(audit) => audit.run(),
             Command::Sandbox(command) => command.run(),

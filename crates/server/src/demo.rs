@@ -20,11 +20,12 @@ const DEMO_TRAINEES: usize = 50;
 const DEMO_SEED: u64 = 2026;
 
 /// Makes sure that the demo provider exists and has trainees, issues a fresh token for it, and says what to try first.
+/// `registry_delay` is how many seconds the registry takes that is played; nothing where none is.
 ///
 /// # Errors
 ///
 /// When the store fails.
-pub fn prepare(register: &Register, address: SocketAddr) -> Result<String, CommandError> {
+pub fn prepare(register: &Register, address: SocketAddr, registry_delay: Option<u32>) -> Result<String, CommandError> {
     let (token, is_new) = register.store.write_blocking::<_, StorageError>(|session| {
         session.ensure_provider(DEMO_UKPRN, DEMO_NAME)?;
         let is_new = match session.open_provider(DEMO_UKPRN, Cause::of("demo"))? {
@@ -44,13 +45,16 @@ pub fn prepare(register: &Register, address: SocketAddr) -> Result<String, Comma
     if is_new {
         sow(&register.store, DEMO_UKPRN, DEMO_TRAINEES, DEMO_SEED, |_| {})?;
     }
-    Ok(introduction(register.versions, address, token.reveal()))
+    Ok(introduction(register.versions, address, token.reveal(), registry_delay))
 }
 
-fn introduction(versions: &Versions, address: SocketAddr, token: &str) -> String {
+fn introduction(versions: &Versions, address: SocketAddr, token: &str, registry_delay: Option<u32>) -> String {
     let (Some(oldest), Some(newest)) = (versions.iter().next(), versions.newest()) else { return String::new() };
     let (old, new) = (oldest.version.label, newest.version.label);
     let body = example(oldest.version);
+    let registry = registry_delay.map_or_else(String::new, |seconds| {
+        format!("\n#    {seconds} seconds after the registration the registry, which is played here, has issued a TRN.")
+    });
     format!(
         r#"
 The Trainee Register is at http://{address}, with an API for each of: {labels}.
@@ -76,7 +80,7 @@ TRAINEE_ID=$(curl -s -w '\nstatus %{{http_code}}\n' http://{address}/api/{old}/t
   -d '{body}' \
   | tee /dev/stderr | sed -n 's/.*"trainee_id":"\([^"]*\)".*/\1/p')
 
-# 4. Read the trainee in {new}, under the names of that version.
+# 4. Read the trainee in {new}, under the names of that version.{registry}
 curl -i -w '\n' http://{address}/api/{new}/trainees/$TRAINEE_ID -H "Authorization: Bearer $TOKEN"
 "#,
         labels = versions.iter().map(|served| served.version.label.to_string()).collect::<Vec<_>>().join(", "),

@@ -1,25 +1,27 @@
-//! Brings schools and training partners from a file of comma-separated values into the register.
+//! Reads files of comma-separated values, and brings schools and training partners from them into the register.
 //!
-//! The file is read row by row. What a row says is checked here; what differs from the register, and how it gets there
+//! A file is read row by row. What a row says is checked here; what differs from the register, and how it gets there
 //! beside a server that goes on, is for [`storage::organisations::merge`]. A row that cannot be used is reported and
 //! keeps no other row back.
 
 mod organisations;
+mod row;
 mod table;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::io::{self, Read};
 
+use domain::trn::MalformedTrn;
 use storage::error::StorageError;
 use storage::organisations::merge::{Merge, Merged, Organisation};
 use storage::store::Store;
 
-pub use self::organisations::Row;
+pub use self::row::Row;
 use self::table::Table;
 
-/// An organisation that can be read from a row.
-pub trait Importable: Organisation {
+/// Something that can be read from a row.
+pub trait Importable: Sized {
     /// The columns that are read, by the names in the header row.
     const COLUMNS: &'static [&'static str];
 
@@ -69,6 +71,12 @@ pub enum RowProblem {
     /// The row has neither number.
     #[error("there is neither a URN nor a UKPRN")]
     NoNumber,
+    /// The teacher reference number has another form.
+    #[error(transparent)]
+    BadTrn(#[from] MalformedTrn),
+    /// A date has another form, or is none.
+    #[error("{0} must be a date of the form YYYY-MM-DD")]
+    BadDate(&'static str),
     /// A column that must say something is blank.
     #[error("{0} is blank")]
     Blank(&'static str),
@@ -126,7 +134,7 @@ fn list(columns: &[&str]) -> String {
 ///
 /// Why the file was not imported. When the store fails on the way, what was written before stays, and the same import
 /// can be made again.
-pub fn import<O: Importable>(store: &Store, file: impl Read) -> Result<Report, ImportError> {
+pub fn import<O: Importable + Organisation>(store: &Store, file: impl Read) -> Result<Report, ImportError> {
     let mut table = Table::open(file, O::COLUMNS)?;
     let mut merge = Merge::<O>::begin(store)?;
     let mut refused = Vec::new();
@@ -140,14 +148,35 @@ pub fn import<O: Importable>(store: &Store, file: impl Read) -> Result<Report, I
     Ok(Report { merged: merge.finish()?, refused })
 }
 
+/// Reads all rows of a file, and gives each with the line on which it begins. Stops when one is not taken.
+///
+/// # Errors
+///
+/// Why the file was not read to its end.
+pub fn each_row<R: Importable>(
+    file: impl Read,
+    take: impl FnMut(u64, Result<R, RowProblem>) -> Result<(), ImportError>,
+) -> Result<(), ImportError> {
+    rest(&mut Table::open(file, R::COLUMNS)?, take)
+}
+
+fn rest<R: Importable>(
+    table: &mut Table<impl Read>,
+    mut take: impl FnMut(u64, Result<R, RowProblem>) -> Result<(), ImportError>,
+) -> Result<(), ImportError> {
+    while let Some((line, cells)) = table.next()? {
+        take(line, cells.and_then(|cells| R::from_row(&Row::new(R::COLUMNS, &cells))))?;
+    }
+    Ok(())
+}
+
 /// Reads all rows, and refuses those that are about an organisation that was there before.
-fn read<O: Importable>(
+fn read<O: Importable + Organisation>(
     table: &mut Table<impl Read>,
     mut take: impl FnMut(u64, Result<O, RowProblem>) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     let mut lines = HashMap::new();
-    while let Some((line, cells)) = table.next()? {
-        let row = cells.and_then(|cells| O::from_row(&Row::new(O::COLUMNS, &cells)));
+    rest(table, |line, row: Result<O, RowProblem>| {
         let row = row.and_then(|organisation| match lines.entry(organisation.key().to_owned()) {
             Entry::Occupied(first) => {
                 Err(RowProblem::Repeated { number: organisation.key().to_owned(), line: *first.get() })
@@ -157,9 +186,8 @@ fn read<O: Importable>(
                 Ok(organisation)
             }
         });
-        take(line, row)?;
-    }
-    Ok(())
+        take(line, row)
+    })
 }
 
 #[cfg(test)]
@@ -170,7 +198,7 @@ mod tests {
 
     type Rows<O> = Vec<(u64, Result<O, RowProblem>)>;
 
-    fn rows<O: Importable>(file: &[u8]) -> Result<Rows<O>, ImportError> {
+    fn rows<O: Importable + Organisation>(file: &[u8]) -> Result<Rows<O>, ImportError> {
         let mut rows = Vec::new();
         read(&mut Table::open(file, O::COLUMNS)?, |line, row| {
             rows.push((line, row));

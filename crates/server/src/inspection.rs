@@ -1,7 +1,7 @@
 //! Looks through a whole register for what is wrong with it.
 //!
 //! It asks what is true of every register at any time: the database is sound, every record can be read, holds what its
-//! fields can hold, is found by what it says, and can be shown in every version. It is one pass over one snapshot, a batch
+//! fields can hold, is found by what it says, is what its history leads to, and can be shown in every version. It is one pass over one snapshot, a batch
 //! at a time, and changes nothing.
 //!
 //! What is told names trainees by their identifiers and fields by their names, and never a value.
@@ -55,6 +55,10 @@ impl Inspector<'_> {
         let whole = session.inspect()?;
         let mut problems = whole.damage;
         problems.extend(whole.orphans.iter().map(ToString::to_string));
+        problems.extend(
+            (whole.miscounted > 0)
+                .then(|| format!("table trainee_counts: {} counts are not what there is", whole.miscounted)),
+        );
         let mut count = problems.len();
         problems.drain(..).for_each(|problem| told(Told::Problem(problem)));
         let trainees = whole.counts.iter().find(|(table, _)| *table == "trainees").map_or(0, |(_, rows)| *rows);
@@ -77,8 +81,7 @@ impl Inspector<'_> {
         Ok(Found { counts: whole.counts, problems: count })
     }
 
-    /// What is wrong with one trainee. Whatever else must hold of a record, such as that its history leads to it, is one
-    /// more line here; what that needs is read with the batch.
+    /// What is wrong with one trainee.
     fn problems_of(&self, trainee: &Swept) -> Vec<String> {
         let record = match &trainee.record {
             Ok(record) => record,
@@ -86,6 +89,7 @@ impl Inspector<'_> {
         };
         let mut problems: Vec<_> = soundness::faults(record, self.lists).iter().map(ToString::to_string).collect();
         problems.extend((!trainee.is_findable).then(|| "is not found by what it says".to_owned()));
+        problems.extend((!trainee.follows_from_history).then(|| "is not what its history leads to".to_owned()));
         problems.extend(self.unviewable(record));
         problems
     }

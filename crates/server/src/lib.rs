@@ -28,6 +28,7 @@ pub mod operations;
 pub mod query;
 pub mod reference_data;
 pub mod register;
+pub mod registry;
 pub mod reply;
 pub mod seed;
 pub mod serve;

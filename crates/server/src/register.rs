@@ -8,6 +8,7 @@ use storage::store::Store;
 use storage::tokens::Environment;
 
 use crate::admission::Admission;
+use crate::versions;
 use crate::visitors::Visitors;
 
 /// A register that can be served.
@@ -25,6 +26,21 @@ pub struct Register {
     pub admission: Admission,
     /// How often those who need no token have asked.
     pub visitors: Visitors,
+}
+
+impl Register {
+    /// A register of all versions with the code lists of the program, whose tokens may ask as often as they like.
+    #[must_use]
+    pub fn of(store: Store, environment: Environment) -> Self {
+        Self {
+            store,
+            versions: versions::all(),
+            lists: Lists::embedded(),
+            environment,
+            admission: Admission::default(),
+            visitors: Visitors::default(),
+        }
+    }
 }
 
 impl fmt::Debug for Register {

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CONTENT_TYPE, WARNING};
+use actix_web::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, WARNING, X_CONTENT_TYPE_OPTIONS,
+};
 use adapter_kit::ApiVersion;
 use adapter_kit::compose::Data;
 use adapter_kit::problems::warning;
@@ -77,8 +79,18 @@ impl From<Reply> for HttpResponse {
         if reply.status != StatusCode::NOT_MODIFIED {
             response.insert_header((CONTENT_TYPE, JSON));
         }
+        // Most replies are about people, and none is a page.
+        response
+            .insert_header((CACHE_CONTROL, "no-store"))
+            .insert_header((CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"))
+            .insert_header((REFERRER_POLICY, "no-referrer"))
+            .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"));
         for (name, value) in &reply.headers {
-            response.append_header((name.as_ref(), value.as_str()));
+            if name == CACHE_CONTROL.as_str() {
+                response.insert_header((CACHE_CONTROL, value.as_str()));
+            } else {
+                response.append_header((name.as_ref(), value.as_str()));
+            }
         }
         response.body(reply.body)
     }

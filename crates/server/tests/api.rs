@@ -31,6 +31,7 @@ mod api {
     mod portal;
     mod preconditions;
     mod properties;
+    mod registry;
     mod repeated;
     mod seeded;
     mod snapshots;

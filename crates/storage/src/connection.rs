@@ -15,6 +15,7 @@ use diesel::r2d2::R2D2Connection;
 use diesel::result::Error as DieselError;
 use diesel::sql_types::{BigInt, Bool, Text};
 use diesel::{Connection as _, PgConnection, RunQueryDsl as _, SqliteConnection};
+use domain::Trn;
 use domain::duplicate::Likeness;
 use sha2::{Digest as _, Sha256};
 
@@ -83,16 +84,26 @@ impl DatabaseConnection {
     /// Lets no other transaction look for or add a duplicate of the same person until this one ends. On SQLite nothing
     /// needs to be done: writes come one after the other.
     pub(crate) fn lock_likeness(&mut self, provider_id: i64, likeness: &Likeness) -> Result<(), StorageError> {
-        let Self::Postgres(inner) = self else { return Ok(()) };
-        let key = lock_key(&[
+        self.lock(&[
             b"likeness",
             &provider_id.to_be_bytes(),
             likeness.date_of_birth.map(|day| day.to_string()).unwrap_or_default().as_bytes(),
             likeness.training_route.as_deref().unwrap_or_default().as_bytes(),
             &likeness.academic_cycle.to_be_bytes(),
             likeness.last_name.as_bytes(),
-        ]);
-        diesel::sql_query("SELECT pg_advisory_xact_lock($1)").bind::<BigInt, _>(key).execute(inner)?;
+        ])
+    }
+
+    /// Lets no other transaction issue the number until this one ends. On SQLite nothing needs to be done: writes come one
+    /// after the other.
+    pub(crate) fn lock_trn(&mut self, trn: &Trn) -> Result<(), StorageError> {
+        self.lock(&[b"trn", trn.as_str().as_bytes()])
+    }
+
+    /// Waits until no other transaction holds the lock on what the parts say together, and holds it until this one ends.
+    fn lock(&mut self, parts: &[&[u8]]) -> Result<(), StorageError> {
+        let Self::Postgres(inner) = self else { return Ok(()) };
+        diesel::sql_query("SELECT pg_advisory_xact_lock($1)").bind::<BigInt, _>(lock_key(parts)).execute(inner)?;
         Ok(())
     }
 

@@ -156,6 +156,9 @@ pub enum Refusal {
     /// No token has this number.
     #[error("no token has this number")]
     UnknownToken,
+    /// So many numbers are taken that none was found that is free.
+    #[error("no free trn was found")]
+    NoFreeTrn,
     /// The name of an environment is `sandbox` or `production`.
     #[error("environment must be sandbox or production")]
     UnknownEnvironment,

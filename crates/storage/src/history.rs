@@ -11,6 +11,7 @@ mod written;
 use chrono::{DateTime, Utc};
 
 pub use self::entry::{Entry, FieldEntry, TraineeHistory};
+pub(crate) use self::rebuild::agreements;
 pub(crate) use self::written::Changed;
 use crate::error::StorageError;
 use crate::schema::changes;

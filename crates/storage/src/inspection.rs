@@ -4,6 +4,7 @@ use crate::catalogue::{self, Orphan};
 use crate::copy::tables;
 use crate::error::StorageError;
 use crate::session::Session;
+use crate::trainees::miscounted;
 
 /// What was found about the database as a whole.
 #[derive(Debug, Default)]
@@ -12,6 +13,8 @@ pub struct Inspection {
     pub damage: Vec<String>,
     /// Rows that refer to rows which are not there.
     pub orphans: Vec<Orphan>,
+    /// How many of the counts that the database keeps for lists are not what there is.
+    pub miscounted: i64,
     /// How many rows each table has.
     pub counts: Vec<(&'static str, i64)>,
 }
@@ -27,6 +30,7 @@ impl Session<'_> {
         for reference in catalogue::references(self.connection)? {
             found.orphans.extend(catalogue::orphans(self.connection, &reference)?);
         }
+        found.miscounted = miscounted(self.connection)?;
         for table in tables::copied().chain(tables::DERIVED.iter().copied()) {
             found.counts.push((table, catalogue::count(self.connection, table)?));
         }

@@ -163,6 +163,18 @@ table_with_row! {
     }
 }
 
+// PostgreSQL has an `id` too; a count may be several rows there.
+diesel::table! {
+    trainee_counts (provider_id, academic_cycle, state, has_trn, itt_start_date) {
+        provider_id -> BigInt,
+        academic_cycle -> Integer,
+        state -> Text,
+        has_trn -> Bool,
+        itt_start_date -> Date,
+        trainees -> BigInt,
+    }
+}
+
 table_with_row! {
     trainee_disabilities (trainee_key, position) as TraineeDisabilityRow {
         trainee_key -> BigInt,

@@ -9,7 +9,7 @@ use diesel::prelude::*;
 use crate::connection::{Access, DatabaseConnection};
 use crate::error::StorageError;
 use crate::history::Cause;
-use crate::schema::{providers, tokens};
+use crate::schema::{providers, tokens, trainees};
 use crate::tokens::TokenDigest;
 
 /// A job's access to the register, before it is known for whom.
@@ -118,6 +118,33 @@ impl Session<'_> {
             cause,
             token: None,
         }))
+    }
+
+    /// Opens the records of the provider of a trainee to an operator; `None` when no trainee has this identifier.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn open_trainee<'b>(
+        &'b mut self,
+        trainee_id: &str,
+        cause: Cause<'b>,
+    ) -> Result<Option<ProviderSession<'b>>, StorageError> {
+        let ukprn = trainees::table
+            .inner_join(providers::table)
+            .filter(trainees::trainee_id.eq(trainee_id))
+            .select(providers::ukprn)
+            .first::<String>(self.connection)
+            .optional()?;
+        match ukprn {
+            Some(ukprn) => self.open_provider(&ukprn, cause),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether the job may write, and must keep others from what it is about to change.
+    pub(crate) fn writes(&self) -> bool {
+        self.access == Access::Write
     }
 }
 

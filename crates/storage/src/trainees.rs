@@ -19,11 +19,14 @@ mod listing;
 mod load;
 mod nested;
 mod parts;
+mod registry;
 mod sweep;
 
 use columns::Columns;
 pub use listing::Page;
+pub(crate) use listing::miscounted;
 use load::{Nested, Row, load};
+pub use registry::Waiting;
 pub use sweep::Swept;
 
 /// A trainee as it is stored.

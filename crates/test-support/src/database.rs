@@ -150,7 +150,8 @@ fn snapshot(folder: &Path) -> Vec<u8> {
     let mut connection = SqliteConnection::establish(&folder.join(FILE).to_string_lossy())
         .unwrap_or_else(|error| panic!("what was prepared cannot be opened: {error}"));
     connection
-        .batch_execute(&format!("VACUUM INTO '{}'", copy.display()))
+        // The last connection to close has the file to itself for a moment.
+        .batch_execute(&format!("PRAGMA busy_timeout = 5000; VACUUM INTO '{}'", copy.display()))
         .unwrap_or_else(|error| panic!("what was prepared cannot be copied: {error}"));
     std::fs::read(copy).unwrap_or_else(|error| panic!("what was prepared cannot be read: {error}"))
 }

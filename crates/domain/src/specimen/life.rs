@@ -6,9 +6,9 @@ use super::asked;
 use super::course::Course;
 use super::random::Random;
 use crate::candidate::Sent;
-use crate::decide;
+use crate::decide::{self, Decision, registry};
 use crate::dictionary::Change;
-use crate::lifecycle::{Action, State, next};
+use crate::lifecycle::{Action, State};
 use crate::problem::{Problem, ProblemKind};
 use crate::rules::{Context, Rules};
 use crate::trainee::{Trainee, TraineeField};
@@ -99,11 +99,11 @@ impl Life<'_> {
             State::Deferred | State::Withdrawn => self.random.chance(80),
         };
         if numbered {
-            trainee.trn =
-                Some(format!("{}{}", self.random.one_of(["1", "2", "3"]), self.random.digits(TRN_DIGITS - 1)));
+            let digits = format!("{}{}", self.random.one_of(["1", "2", "3"]), self.random.digits(TRN_DIGITS - 1));
             let issued_at = self.after(&trainee, self.course.start);
-            trainee.slug_sent_to_registry_at = Some(issued_at);
-            event(&mut trainee, Action::IssueTrn, issued_at)?;
+            if let Ok(trn) = digits.parse() {
+                trainee = outcome(&trainee, Action::IssueTrn, registry::issue_trn(&trainee, &trn, &[], issued_at))?;
+            }
         }
         let paused = fate == State::Deferred || (self.course.start < self.context.today && self.random.chance(10));
         if paused {
@@ -111,9 +111,9 @@ impl Life<'_> {
         }
         if paused && fate != State::Deferred && !(fate == State::Withdrawn && self.random.chance(50)) {
             let day = self.day_after(trainee.defer_date);
-            trainee.reinstate_date = Some(day);
             let back_at = self.after(&trainee, day);
-            event(&mut trainee, Action::Reinstate, back_at)?;
+            trainee =
+                outcome(&trainee, Action::Reinstate, registry::reinstate(&trainee, day, self.context.today, back_at))?;
         }
         match fate {
             State::Draft | State::SubmittedForTrn | State::TrnReceived | State::Deferred => {}
@@ -122,8 +122,7 @@ impl Life<'_> {
             State::Awarded => {
                 trainee = self.recommend(&trainee)?;
                 let awarded_at = self.after(&trainee, self.day_after(trainee.outcome_date));
-                trainee.awarded_at = Some(awarded_at);
-                event(&mut trainee, Action::Award, awarded_at)?;
+                trainee = outcome(&trainee, Action::Award, registry::award(&trainee, awarded_at))?;
             }
         }
         Ok(trainee)
@@ -200,13 +199,13 @@ impl Life<'_> {
     }
 }
 
-/// What the registry or an operator does.
-fn event(trainee: &mut Trainee, action: Action, at: Moment) -> Result<(), Vec<Problem>> {
+/// The trainee after something that the registry or an operator did.
+fn outcome(
+    trainee: &Trainee,
+    action: Action,
+    result: Result<Decision<Trainee>, registry::Refusal>,
+) -> Result<Trainee, Vec<Problem>> {
     let state = trainee.state.unwrap_or(State::Draft);
-    let after = next(state, action, trainee.trn.is_some()).map_err(|error| {
-        vec![Problem::at(TraineeField::state, ProblemKind::Transition { action, state: error.state })]
-    })?;
-    trainee.state = Some(after);
-    trainee.updated_at = Some(at);
-    Ok(())
+    let refused = |_| vec![Problem::at(TraineeField::state, ProblemKind::Transition { action, state })];
+    result.map(|decision| decision.record).map_err(refused)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use storage::organisations::merge::{PartnerDetails, SchoolDetails};
+use storage::organisations::merge::{Organisation, PartnerDetails, SchoolDetails};
 
 use super::{CommandError, Database};
 use crate::import::{ImportError, Importable, import};
@@ -60,7 +60,7 @@ impl PartnerCommand {
 }
 
 impl Import {
-    fn run<O: Importable>(self) -> Result<(), CommandError> {
+    fn run<O: Importable + Organisation>(self) -> Result<(), CommandError> {
         let failed = |error| CommandError::Import { file: self.file.clone(), error };
         let (file, length) = open(&self.file).map_err(failed)?;
         let store = self.database.open()?;
@@ -82,7 +82,8 @@ impl Import {
     }
 }
 
-fn open(path: &Path) -> Result<(File, u64), ImportError> {
+/// A file, and how long it is.
+pub(super) fn open(path: &Path) -> Result<(File, u64), ImportError> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
     Ok((file, length))

@@ -5,7 +5,8 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use chrono::TimeDelta;
+use clap::{Args, ValueEnum};
 use domain::Lists;
 use storage::error::StorageError;
 use storage::tokens::Environment;
@@ -14,7 +15,7 @@ use super::{CommandError, Database, environment};
 use crate::admission::Admission;
 use crate::allowance::Allowance;
 use crate::register::Register;
-use crate::visitors::Visitors;
+use crate::registry::play;
 use crate::{demo, reference_data, serve, upkeep, versions};
 
 #[derive(Debug, Args)]
@@ -41,11 +42,28 @@ pub(super) struct Serve {
     /// The window of --rate-limit, in seconds
     #[arg(long, value_name = "SECONDS", env = "REGISTER_RATE_WINDOW", default_value = "60")]
     rate_window: NonZeroU32,
+    /// Whether the server plays the registry: issues TRNs and confirms awards (sandbox only) [default: on]
+    #[arg(long, value_name = "on|off", env = "REGISTER_REGISTRY")]
+    registry: Option<Switch>,
+    /// Seconds from the submission to the TRN, and from the recommendation to the award (sandbox only) [default: 10]
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_REGISTRY_DELAY")]
+    registry_delay: Option<u32>,
     /// Make a demo provider and a fresh token for it, and print a first request (sandbox only)
     #[arg(long, env = "REGISTER_DEMO")]
     demo: bool,
 }
 
+/// Whether something is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
+}
+
+/// Seconds that the registry takes in the sandbox, unless said otherwise.
+const REGISTRY_DELAY: u32 = 10;
 /// Requests that a token can send in each window in production, unless said otherwise.
 const PRODUCTION_RATE_LIMIT: u32 = 100;
 
@@ -60,7 +78,18 @@ impl Serve {
         Some(Allowance { requests, window: Duration::from_secs(self.rate_window.get().into()) })
     }
 
+    /// Seconds that the registry takes; nothing where nobody plays it.
+    fn registry_delay(&self) -> Result<Option<u32>, CommandError> {
+        match (self.environment, self.registry) {
+            (Environment::Production, None) if self.registry_delay.is_none() => Ok(None),
+            (Environment::Production, _) => Err(CommandError::RegistryOutsideSandbox),
+            (Environment::Sandbox, Some(Switch::Off)) => Ok(None),
+            (Environment::Sandbox, Some(Switch::On) | None) => Ok(Some(self.registry_delay.unwrap_or(REGISTRY_DELAY))),
+        }
+    }
+
     pub(super) fn run(self) -> Result<(), CommandError> {
+        let registry_delay = self.registry_delay()?;
         if self.demo && self.environment != Environment::Sandbox {
             return Err(CommandError::DemoOutsideSandbox);
         }
@@ -83,20 +112,16 @@ impl Serve {
         let listener = TcpListener::bind(&self.listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let admission = Admission::within(self.allowance());
-        let register = Register {
-            store,
-            versions,
-            lists,
-            environment: self.environment,
-            admission,
-            visitors: Visitors::default(),
-        };
+        let register = Register { versions, lists, admission, ..Register::of(store, self.environment) };
         if self.demo {
-            println!("{}", demo::prepare(&register, address)?);
+            println!("{}", demo::prepare(&register, address, registry_delay)?);
         }
         log::info!("listening on http://{address}");
         actix_web::rt::System::new().block_on(async move {
             upkeep::begin(register.store.clone());
+            if let Some(seconds) = registry_delay {
+                play::begin(register.store.clone(), TimeDelta::seconds(seconds.into()));
+            }
             serve::server(register, listener).map_err(CommandError::Server)?.await.map_err(CommandError::Server)
         })
     }

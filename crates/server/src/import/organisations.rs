@@ -1,13 +1,11 @@
 //! What the rows of schools and training partners say.
 
-use std::borrow::Cow;
-
 use domain::RecordField as _;
 use domain::organisations::{is_ukprn, is_urn};
 use domain::placement::PlacementField;
 use storage::organisations::merge::{PartnerDetails, SchoolDetails};
 
-use super::{Importable, RowProblem};
+use super::{Importable, Row, RowProblem};
 
 const URN: &str = "URN";
 const UKPRN: &str = "UKPRN";
@@ -18,28 +16,7 @@ const PARTNER_NAME: &str = "Name";
 /// How the status of a school that is open begins: `Open`, or `Open, but proposed to close`.
 const OPEN: &str = "Open";
 
-/// The cells of one row.
-#[derive(Debug)]
-pub struct Row<'a> {
-    columns: &'static [&'static str],
-    cells: &'a [Cow<'a, str>],
-}
-
-impl<'a> Row<'a> {
-    /// A row of cells that stand in the order of the columns.
-    pub(super) fn new(columns: &'static [&'static str], cells: &'a [Cow<'a, str>]) -> Self {
-        Self { columns, cells }
-    }
-
-    /// The text of a column, in which each run of white space and control characters is one space; `None` when nothing
-    /// else is there.
-    fn text(&self, column: &str) -> Option<String> {
-        let cell = self.columns.iter().position(|name| *name == column).and_then(|at| self.cells.get(at))?;
-        let words = cell.split(|letter: char| letter.is_whitespace() || letter.is_control());
-        let text = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
-        Some(text).filter(|text| !text.is_empty())
-    }
-
+impl Row<'_> {
     /// The text of a column that is copied into a field of placements, and no longer than that.
     fn text_for(&self, column: &'static str, field: PlacementField) -> Result<Option<String>, RowProblem> {
         let text = self.text(column);

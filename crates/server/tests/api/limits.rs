@@ -107,7 +107,7 @@ fn a_full_queue_is_answered_at_once_and_says_when_to_try_again() {
     // What writes has also written down that the token is used today, so nothing else is on its way.
     api.create(api.example());
     // One writer on SQLite, or all connections to PostgreSQL.
-    let holders = if Kind::of_this_run() == Kind::Sqlite { 1 } else { StoreOptions::default().readers };
+    let holders = if register.database().kind() == Kind::Sqlite { 1 } else { StoreOptions::default().readers };
     let (held, is_held) = mpsc::channel();
     let release = Arc::new(Barrier::new(holders as usize + 1));
     thread::scope(|scope| {

@@ -110,8 +110,32 @@ fn what_sqlite_alone_lets_in_is_told_and_does_not_end_the_walk() {
     assert_eq!(checked.status(), 1);
     let told: Vec<_> = checked.stdout().lines().filter(|line| line.starts_with("trainee ")).collect();
     assert!(told[0].starts_with(&format!("trainee {first}: cannot be read: ")), "{told:?}");
-    assert_eq!(told[1..], [format!("trainee {last}: itt_end_date is not later than itt_start_date")]);
+    let last = [
+        format!("trainee {last}: itt_end_date is not later than itt_start_date"),
+        format!("trainee {last}: is not what its history leads to"),
+    ];
+    assert_eq!(told[1..], last);
     assert!(!checked.stdout().contains("Secret"));
+}
+
+#[test]
+fn a_record_that_left_its_history_and_a_count_that_left_its_list_are_told() {
+    for kind in kinds() {
+        let place = Workplace::on_sqlite();
+        let database = seeded(&place, kind);
+        let ids = texts(database.url(), "SELECT trainee_id AS text FROM trainees ORDER BY id");
+        execute(
+            database.url(),
+            &format!("UPDATE trainees SET middle_names = 'Secret' WHERE trainee_id = '{}'", ids[0]),
+        );
+        execute(database.url(), "UPDATE trainee_counts SET trainees = trainees + 1");
+        let checked = place.run(&["check", "--database-url", database.url()], None);
+        assert_eq!(checked.status(), 1, "{kind:?}");
+        let told: Vec<_> = checked.stdout().lines().collect();
+        assert!(told[0].starts_with("table trainee_counts: ") && told[0].ends_with(" counts are not what there is"));
+        assert_eq!(told[1], format!("trainee {}: is not what its history leads to", ids[0]), "{kind:?}");
+        assert!(!told[2].starts_with("trainee "), "{told:?}");
+    }
 }
 
 #[test]

@@ -59,9 +59,10 @@ impl Workplace {
         Ended(self.command(arguments, path).output().unwrap())
     }
 
-    /// Serves a demo on a port of its own.
+    /// Serves a demo on a port of its own. Nobody plays the registry there, unless the arguments say so.
     pub(crate) fn serve(&self, arguments: &[&str], path: Option<&Path>) -> Server {
         let mut command = self.command(&["serve", "--demo", "--listen", "127.0.0.1:0"], None);
+        command.env("REGISTER_REGISTRY", "off");
         let mut process = command.args(arguments).args(path).stdout(Stdio::piped()).spawn().unwrap();
         let (mut address, mut token) = (None, None);
         let mut stdout = BufReader::new(process.stdout.take().unwrap());

@@ -1,14 +1,20 @@
 //! Goes back to the states of a trainee by its history.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use chrono::{DateTime, NaiveDate, Utc};
-use domain::{Degree, Kind, Placement, Record, RecordField as _, Trainee, Value};
+use diesel::prelude::*;
+use domain::{
+    Degree, Kind, Placement, PlacementField, Record, RecordField as _, Trainee, TraineeField, Value, history,
+};
 use serde_json::Value as Json;
 
-use super::entry::{FieldEntry, TraineeHistory};
+use super::entry::{FieldEntry, TraineeHistory, read_fields};
 use super::{DEGREES, PLACEMENTS};
+use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
+use crate::schema::changes;
 
 impl TraineeHistory {
     /// The states of the trainee, one after each entry. Placements stand in the order in which they were made, degrees by
@@ -25,6 +31,36 @@ impl TraineeHistory {
         });
         states.collect()
     }
+}
+
+/// Whether each of these trainees is what its history leads to; those whose history does not begin with their creation
+/// are left out, since they are older than it.
+pub(crate) fn agreements(
+    connection: &mut DatabaseConnection,
+    records: &HashMap<i64, &Trainee>,
+) -> Result<HashMap<i64, bool>, StorageError> {
+    let keys: Vec<i64> = records.keys().copied().collect();
+    let entries = changes::table
+        .filter(changes::trainee_key.eq_any(keys))
+        .order((changes::trainee_key, changes::id))
+        .select((changes::trainee_key, changes::fields))
+        .load::<(i64, String)>(connection)?;
+    let mut agreements = HashMap::new();
+    for of_one in entries.chunk_by(|(one, _), (next, _)| one == next) {
+        let Some((key, first)) = of_one.first() else { continue };
+        let Some(record) = records.get(key) else { continue };
+        let mut state = Rebuilt::default();
+        let is_whole = of_one.iter().try_for_each(|(_, text)| state.apply(&read_fields(text)?)).is_some();
+        if !is_whole || begins_with_creation(first) {
+            agreements.insert(*key, is_whole && state.leads_to(record));
+        }
+    }
+    Ok(agreements)
+}
+
+fn begins_with_creation(text: &str) -> bool {
+    let name = TraineeField::trainee_id.info().name;
+    read_fields(text).is_some_and(|fields| fields.iter().any(|field| field.path == name && field.before.is_null()))
 }
 
 /// A trainee on its way through its history, the nested records by their identifiers.
@@ -51,6 +87,27 @@ impl Rebuilt {
         self.placements.retain(|(_, placement)| placement.placement_id.is_some());
         self.degrees.retain(|(_, degree)| degree.degree_id.is_some());
         Some(())
+    }
+
+    /// Whether the record holds what the history says. A placement in a known school shows what the school is called
+    /// today, so its name and its postcode are left out.
+    fn leads_to(&self, record: &Trainee) -> bool {
+        let same_placement = |(id, then): &(String, Placement)| {
+            let now = record.placements.iter().find(|now| now.placement_id.as_ref() == Some(id));
+            now.is_some_and(|now| {
+                history::changes(then, now).all(|change| {
+                    now.school_id.is_some() && [PlacementField::name, PlacementField::postcode].contains(&change.field)
+                })
+            })
+        };
+        let same_degree = |(id, then): &(String, Degree)| {
+            let now = record.degrees.iter().find(|now| now.degree_id.as_ref() == Some(id));
+            now.is_some_and(|now| history::changes(then, now).next().is_none())
+        };
+        history::changes(&self.trainee, record).next().is_none()
+            && (self.placements.len(), self.degrees.len()) == (record.placements.len(), record.degrees.len())
+            && self.placements.iter().all(same_placement)
+            && self.degrees.iter().all(same_degree)
     }
 
     /// The trainee as it was then.

@@ -1,16 +1,25 @@
 //! Lists of trainees: one page, and how many there are in all.
+//!
+//! What a page costs hangs on the page, hardly on the list. How many trainees a list shows is read from counts that the
+//! database keeps (`counting`). What a page skips is skipped inside an index (`finding`), and only the trainees of the
+//! page are read.
 
-use chrono::NaiveDate;
+use std::collections::HashMap;
+
 use diesel::prelude::*;
-use domain::State;
-use domain::listing::{Listing, Order};
+use domain::listing::Listing;
 
+pub(crate) use self::counting::miscounted;
 use super::load::{Nested, Row};
-use super::{StoredTrainee, row, visible};
-use crate::connection::Backend;
+use super::{StoredTrainee, row};
 use crate::error::StorageError;
 use crate::schema::trainees;
 use crate::session::ProviderSession;
+
+mod counting;
+mod finding;
+#[cfg(test)]
+mod tests;
 
 /// One page of a list.
 #[derive(Debug)]
@@ -29,39 +38,17 @@ impl ProviderSession<'_> {
     /// When the database does not answer, or a row is corrupt.
     pub fn list_trainees(&mut self, listing: &Listing) -> Result<Page, StorageError> {
         let (provider, today) = (self.provider().id, self.today());
-        let total = matching(provider, listing, today).count().get_result(self.connection)?;
+        let count = counting::count(self.connection, provider, listing, today)?;
+        let total = count.total;
         if listing.skipped() >= total {
             return Ok(Page { trainees: Vec::new(), total });
         }
-        let matching = matching(provider, listing, today);
-        let ordered = match listing.order {
-            Order::NewestFirst => matching.order((trainees::updated_at.desc(), trainees::id.desc())),
-            Order::OldestFirst => matching.order((trainees::updated_at.asc(), trainees::id.desc())),
-        };
-        let rows =
-            ordered.limit(listing.per_page).offset(listing.skipped()).select(row()).load::<Row>(self.connection)?;
+        let keys = finding::keys(self.connection, provider, listing, today, &count)?;
+        // By key alone: the keys are the provider's, and beside another condition SQLite might rather go through all
+        // that the provider has.
+        let rows = trainees::table.filter(trainees::id.eq_any(&keys)).select(row()).load::<Row>(self.connection)?;
+        let mut rows: HashMap<i64, Row> = rows.into_iter().map(|row| (row.0, row)).collect();
+        let rows = keys.iter().filter_map(|key| rows.remove(key)).collect();
         Ok(Page { trainees: self.whole(rows, Nested::Without)?, total })
-    }
-}
-
-/// The trainees of a provider to which the list is narrowed.
-fn matching(provider: i64, listing: &Listing, today: NaiveDate) -> trainees::BoxedQuery<'static, Backend> {
-    let mut query =
-        trainees::table.into_boxed().filter(visible(provider)).filter(trainees::academic_cycle.eq(listing.cycle));
-    if let Some(status) = listing.status {
-        query = query.filter(trainees::state.eq_any(status.states().iter().copied().map(State::name)));
-        query = match status.started() {
-            Some(true) => query.filter(trainees::itt_start_date.le(today)),
-            Some(false) => query.filter(trainees::itt_start_date.gt(today)),
-            None => query,
-        };
-    }
-    if let Some(since) = listing.since {
-        query = query.filter(trainees::updated_at.ge(since.naive_utc()));
-    }
-    match listing.has_trn {
-        Some(true) => query.filter(trainees::trn.is_not_null()),
-        Some(false) => query.filter(trainees::trn.is_null()),
-        None => query,
     }
 }

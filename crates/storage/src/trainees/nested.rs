@@ -32,7 +32,7 @@ pub(super) fn delete_disabilities(connection: &mut DatabaseConnection, key: i64)
     Ok(())
 }
 
-/// Adds a withdrawal when the change is one.
+/// Adds a withdrawal when the change is one, and marks the last one as undone when the change undoes it.
 pub(super) fn record_withdrawal(
     connection: &mut DatabaseConnection,
     key: i64,
@@ -40,7 +40,15 @@ pub(super) fn record_withdrawal(
     after: &Trainee,
     now: DateTime<Utc>,
 ) -> Result<(), StorageError> {
-    if before.state == after.state || after.state != Some(State::Withdrawn) {
+    let (was, is) = (before.state == Some(State::Withdrawn), after.state == Some(State::Withdrawn));
+    if was == is {
+        return Ok(());
+    }
+    if was {
+        let standing = withdrawals::trainee_key.eq(key).and(withdrawals::undone_at.is_null());
+        diesel::update(withdrawals::table.filter(standing))
+            .set(withdrawals::undone_at.eq(now.naive_utc()))
+            .execute(connection)?;
         return Ok(());
     }
     diesel::insert_into(withdrawals::table)

@@ -12,6 +12,7 @@ use domain::duplicate::Likeness;
 use super::load::{Nested, Row, load};
 use super::row;
 use crate::error::StorageError;
+use crate::history;
 use crate::schema::{providers, trainees};
 use crate::session::Session;
 
@@ -26,6 +27,8 @@ pub struct Swept {
     pub record: Result<Trainee, StorageError>,
     /// Whether lists and the duplicate rule find the record by what it says.
     pub is_findable: bool,
+    /// Whether the record is what its history leads to; also where it has none that begins with its creation.
+    pub follows_from_history: bool,
 }
 
 /// What of a row is read first, and can be read whatever else is wrong: key, identifier, provider, and what lists and the
@@ -68,19 +71,26 @@ impl Session<'_> {
             }
             Err(error) => return Err(error),
         }
+        for (key, _, provider, ..) in &heads {
+            if let Some(Ok(record)) = records.get_mut(key) {
+                record.ukprn = ukprns.get(provider).cloned();
+            }
+        }
+        let read = records.iter().filter_map(|(key, record)| Some((*key, record.as_ref().ok()?))).collect();
+        let agreements = history::agreements(self.connection, &read)?;
         let today = self.today();
-        let swept = heads.into_iter().map(|(key, trainee_id, provider, cycle, folded)| {
+        let swept = heads.into_iter().map(|(key, trainee_id, _, cycle, folded)| {
             let unread = Err(StorageError::CorruptRow { table: "trainees", id: key });
-            let mut record = records.remove(&key).unwrap_or(unread);
+            let record = records.remove(&key).unwrap_or(unread);
             let mut is_findable = true;
-            if let Ok(record) = &mut record {
-                record.ukprn = ukprns.get(&provider).cloned();
+            if let Ok(record) = &record {
                 let likeness = Likeness::of(record, today);
                 // A record without a start counts for the year in which it was written.
                 is_findable = (record.start_date().is_none() || likeness.academic_cycle == cycle)
                     && (likeness.last_name, likeness.first_names, likeness.email) == folded;
             }
-            Swept { key, trainee_id, record, is_findable }
+            let follows_from_history = agreements.get(&key).is_none_or(|agrees| *agrees);
+            Swept { key, trainee_id, record, is_findable, follows_from_history }
         });
         Ok(swept.collect())
     }

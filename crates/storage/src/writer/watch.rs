@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use diesel::connection::{Connection as _, InstrumentationEvent};
+use diesel::connection::{Connection as _, Instrumentation as _, InstrumentationEvent, get_default_instrumentation};
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
 
 use crate::connection::DatabaseConnection;
@@ -27,7 +27,12 @@ impl Watch {
     pub(super) fn over(connection: &mut DatabaseConnection) -> Self {
         let condition = Arc::new(OnceLock::new());
         let met = Arc::clone(&condition);
-        connection.set_instrumentation(move |event: InstrumentationEvent<'_>| notice(&event, &met));
+        // Whoever listens to all connections hears this one too.
+        let mut listener = get_default_instrumentation();
+        connection.set_instrumentation(move |event: InstrumentationEvent<'_>| {
+            notice(&event, &met);
+            listener.on_connection_event(event);
+        });
         Self { condition }
     }
 

@@ -18,6 +18,23 @@ fn info_with<'a>(api: &Api<'a>, authorization: &str) -> Request<'a> {
 }
 
 #[test]
+fn replies_about_people_are_not_stored_on_the_way_and_the_server_says_nothing_of_itself() {
+    every_version(|api| {
+        let created = api.send("POST", "/trainees", api.example()).is(201);
+        let read = api.get(&api.shown(&created).path()).is(200);
+        let wrong = api.send("POST", "/trainees", api.example().with_key("email", 1)).is(422);
+        let stranger = api.request("GET", "/info").without("Authorization").send().is(401);
+        for reply in [created, read, wrong, stranger] {
+            assert_eq!(reply.header("cache-control"), Some("no-store"));
+            assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
+            assert_eq!(reply.header("referrer-policy"), Some("no-referrer"));
+            assert!(reply.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
+            assert_eq!(reply.header("server"), None);
+        }
+    });
+}
+
+#[test]
 fn every_endpoint_needs_a_token() {
     every_version(|api| {
         for endpoint in api.version.endpoints.all() {

@@ -9,10 +9,8 @@ use std::thread::{self, JoinHandle};
 use actix_web::dev::ServerHandle;
 use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
-use domain::Lists;
 use server::admission::Admission;
 use server::versions::{self, SERVED};
-use server::visitors::Visitors;
 use storage::clock::Clock;
 use storage::error::StorageError;
 use storage::session::Session;
@@ -77,7 +75,7 @@ pub(crate) struct Register {
     handle: ServerHandle,
     serving: Option<JoinHandle<()>>,
     /// Goes with the register.
-    _database: Database,
+    database: Database,
 }
 
 impl Register {
@@ -96,15 +94,11 @@ impl Register {
         let Setup { versions, admission, queue } = setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
-        let options = StoreOptions { clock: clock.clock(), queue, ..StoreOptions::default() };
-        let store = Store::open(database.url(), options).unwrap();
+        let store = open(database.url(), &clock, queue);
         let register = server::register::Register {
-            store: store.clone(),
             versions,
-            lists: Lists::embedded(),
-            environment: Environment::Sandbox,
             admission,
-            visitors: Visitors::default(),
+            ..server::register::Register::of(store.clone(), Environment::Sandbox)
         };
         // Whoever connects from now on waits until the server takes the connection.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -130,7 +124,7 @@ impl Register {
             token,
             handle: handle.recv().unwrap(),
             serving: Some(serving),
-            _database: database,
+            database,
         }
     }
 
@@ -147,6 +141,11 @@ impl Register {
     /// The API of a version, for whoever the token belongs to.
     pub(crate) fn api_with_token(&self, version: &'static ApiVersion, token: String) -> Api<'_> {
         Api { register: self, version, token }
+    }
+
+    /// Where the records are.
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
     }
 
     /// A request for any path of the server, without a token.
@@ -174,6 +173,11 @@ impl Register {
         self.store.clone()
     }
 
+    /// Another store over the same database, as another server, or the same one after a restart, has it.
+    pub(crate) fn another_store(&self) -> Store {
+        open(self.database.url(), &self.clock, StoreOptions::default().queue)
+    }
+
     /// Does what an operator does, on the store itself.
     pub(crate) fn operate<T: Send + 'static>(
         &self,
@@ -192,6 +196,10 @@ impl Drop for Register {
             ended.unwrap().unwrap();
         }
     }
+}
+
+fn open(url: &str, clock: &SetClock, queue: usize) -> Store {
+    Store::open(url, StoreOptions { clock: clock.clock(), queue, ..StoreOptions::default() }).unwrap()
 }
 
 /// Gives an empty database its schema and the invented schools.

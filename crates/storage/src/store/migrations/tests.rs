@@ -136,20 +136,6 @@ fn write_and_read(store: &Store, trainee_id: &str) {
 }
 
 #[test]
-fn an_old_server_goes_on_after_the_last_migration_was_applied_under_it() {
-    for kind in kinds() {
-        let database = filled(kind, 3);
-        let mut connection = connect(database.url());
-        let names = names(&mut connection);
-        bring_to(&mut connection, Goal::Migration(&names[names.len() - 2])).unwrap();
-        let old = Store::open(database.url(), StoreOptions::default()).unwrap();
-        write_and_read(&old, "before");
-        assert_eq!(to_newest(&mut connection).applied, names[names.len() - 1..]);
-        write_and_read(&old, "after");
-    }
-}
-
-#[test]
 fn a_server_goes_on_after_an_expanding_migration_of_a_newer_program() {
     for kind in kinds() {
         let database = filled(kind, 3);

@@ -1,0 +1,221 @@
+//! What the registry and operators do to a trainee.
+//!
+//! No request of the API asks for any of it, so no rule of a version binds it: only the state machine does. Each function
+//! leaves a record as it is that is already as it would make it, so that whatever is done can be done again.
+
+use thiserror::Error;
+
+use super::Decision;
+use crate::duplicate::Likeness;
+use crate::lifecycle::{Action, State, TransitionError, Undone, next};
+use crate::trainee::Trainee;
+use crate::trn::{Holder, Trn};
+use crate::value::{Date, Moment};
+
+/// Why something cannot be done to a trainee.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// The state does not allow it.
+    #[error(transparent)]
+    Transition(#[from] TransitionError),
+    /// The record is discarded, and nothing becomes of it any more.
+    #[error("the trainee is discarded")]
+    Discarded,
+    /// The trainee has another number.
+    #[error("the trainee has the TRN {0} already")]
+    OtherTrn(String),
+    /// The number is that of somebody else.
+    #[error("the TRN is that of another person, trainee {0}")]
+    TrnOfAnother(String),
+    /// An award is confirmed for a number.
+    #[error("the trainee has no TRN yet")]
+    NoTrn,
+    /// Nobody comes back before the pause.
+    #[error("the trainee was deferred on {0}, after that day")]
+    BeforeDeferral(Date),
+    /// The day lies ahead.
+    #[error("that day is still to come")]
+    DayAhead,
+    /// The record does not tell what the withdrawal ended.
+    #[error("the state before the withdrawal is not known")]
+    UnknownPreviousState,
+}
+
+/// The last withdrawal of a trainee.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastWithdrawal {
+    /// The state in which it found the trainee.
+    pub previous: State,
+    /// Whether it was undone.
+    pub undone: bool,
+}
+
+/// A trainee with a teacher reference number. `holders` are the other trainees who have it.
+///
+/// # Errors
+///
+/// When the trainee has another number, the number is that of another person, or the state does not allow it.
+pub fn issue_trn(trainee: &Trainee, trn: &Trn, holders: &[Holder], now: Moment) -> Result<Decision<Trainee>, Refusal> {
+    refuse_discarded(trainee)?;
+    match trainee.trn.as_deref() {
+        Some(held) if held == trn.as_str() => return Ok(unchanged(trainee)),
+        Some(held) => return Err(Refusal::OtherTrn(held.to_owned())),
+        None => {}
+    }
+    let person = Likeness::of(trainee, now.date_naive());
+    if let Some(other) = holders.iter().find(|holder| !holder.can_be(&person)) {
+        return Err(Refusal::TrnOfAnother(other.trainee_id.clone()));
+    }
+    let mut record = moved(trainee, Action::IssueTrn, now)?;
+    record.trn = Some(trn.as_str().to_owned());
+    record.slug_sent_to_registry_at = record.slug_sent_to_registry_at.or(Some(now));
+    Ok(changed(record))
+}
+
+/// A trainee to whom QTS or EYTS has been granted.
+///
+/// # Errors
+///
+/// When the trainee has no number, or is not recommended.
+pub fn award(trainee: &Trainee, now: Moment) -> Result<Decision<Trainee>, Refusal> {
+    refuse_discarded(trainee)?;
+    match state_of(trainee) {
+        State::Awarded => return Ok(unchanged(trainee)),
+        State::RecommendedForAward if trainee.trn.is_none() => return Err(Refusal::NoTrn),
+        State::RecommendedForAward
+        | State::Draft
+        | State::SubmittedForTrn
+        | State::TrnReceived
+        | State::Deferred
+        | State::Withdrawn => {}
+    }
+    let record = moved(trainee, Action::Award, now)?;
+    Ok(changed(Trainee { awarded_at: Some(now), ..record }))
+}
+
+/// A deferred trainee who came back on a day. The deferral stays on the record.
+///
+/// # Errors
+///
+/// When the trainee is not deferred, or was not yet on that day, or the day comes after `today`.
+pub fn reinstate(trainee: &Trainee, day: Date, today: Date, now: Moment) -> Result<Decision<Trainee>, Refusal> {
+    refuse_discarded(trainee)?;
+    if is_in_training(trainee) && trainee.reinstate_date == Some(day) {
+        return Ok(unchanged(trainee));
+    }
+    let record = moved(trainee, Action::Reinstate, now)?;
+    if let Some(deferred) = trainee.defer_date.filter(|deferred| day < *deferred) {
+        return Err(Refusal::BeforeDeferral(deferred));
+    }
+    if day > today {
+        return Err(Refusal::DayAhead);
+    }
+    Ok(changed(Trainee { reinstate_date: Some(day), ..record }))
+}
+
+/// A trainee whose recommendation does not count: back in training, as if it had not been made. A trainee in training is
+/// left alone.
+///
+/// # Errors
+///
+/// When the state is another.
+pub fn return_recommendation(trainee: &Trainee, now: Moment) -> Result<Decision<Trainee>, Refusal> {
+    refuse_discarded(trainee)?;
+    if is_in_training(trainee) {
+        return Ok(unchanged(trainee));
+    }
+    let record = moved(trainee, Action::ReturnRecommendation, now)?;
+    Ok(changed(Trainee { outcome_date: None, recommended_for_award_at: None, ..record }))
+}
+
+/// A trainee whose withdrawal does not count: where it was before, but that a number that was issued meanwhile stays. A
+/// trainee whose last withdrawal was undone is left alone.
+///
+/// # Errors
+///
+/// When the trainee is not withdrawn.
+pub fn undo_withdrawal(
+    trainee: &Trainee,
+    last: Option<LastWithdrawal>,
+    now: Moment,
+) -> Result<Decision<Trainee>, Refusal> {
+    refuse_discarded(trainee)?;
+    let withdrawn = state_of(trainee) == State::Withdrawn;
+    if !withdrawn && last.is_some_and(|last| last.undone) {
+        return Ok(unchanged(trainee));
+    }
+    let previous = last.and_then(|last| Undone::of(last.previous));
+    // Of a trainee who is not withdrawn the state machine says so, whatever the state was before.
+    let action = Action::UndoWithdrawal { previous: previous.unwrap_or(Undone::SubmittedForTrn) };
+    let record = moved(trainee, action, now)?;
+    if previous.is_none() {
+        return Err(Refusal::UnknownPreviousState);
+    }
+    Ok(changed(Trainee {
+        withdrawal_date: None,
+        withdrawal_trigger: None,
+        withdrawal_future_interest: None,
+        withdrawal_reasons: None,
+        withdrawal_another_reason: None,
+        withdrawal_safeguarding_concern_reasons: None,
+        ..record
+    }))
+}
+
+/// A trainee whom no request shows any more, and who keeps nobody from being registered.
+///
+/// # Errors
+///
+/// When the trainee is recommended or has the award.
+pub fn discard(trainee: &Trainee, now: Moment) -> Result<Decision<Trainee>, Refusal> {
+    if trainee.discarded_at.is_some() {
+        return Ok(unchanged(trainee));
+    }
+    let record = moved(trainee, Action::Discard, now)?;
+    Ok(changed(Trainee { discarded_at: Some(now), ..record }))
+}
+
+/// The number that a trainee has; `None` also for one of another form, which only an import can have brought.
+#[must_use]
+pub fn held_trn(trainee: &Trainee) -> Option<Trn> {
+    trainee.trn.as_deref()?.parse().ok()
+}
+
+/// Where a trainee stands, in a few words for an operator.
+#[must_use]
+pub fn standing(trainee: &Trainee) -> String {
+    let state = state_of(trainee);
+    let discarded = if trainee.discarded_at.is_some() { ", discarded" } else { "" };
+    match trainee.trn.as_deref() {
+        Some(trn) => format!("{state}, TRN {trn}{discarded}"),
+        None => format!("{state}, without a TRN{discarded}"),
+    }
+}
+
+fn refuse_discarded(trainee: &Trainee) -> Result<(), Refusal> {
+    if trainee.discarded_at.is_some() { Err(Refusal::Discarded) } else { Ok(()) }
+}
+
+fn state_of(trainee: &Trainee) -> State {
+    trainee.state.unwrap_or(State::Draft)
+}
+
+fn is_in_training(trainee: &Trainee) -> bool {
+    matches!(state_of(trainee), State::SubmittedForTrn | State::TrnReceived)
+}
+
+fn moved(trainee: &Trainee, action: Action, now: Moment) -> Result<Trainee, TransitionError> {
+    let after = next(state_of(trainee), action, trainee.trn.is_some())?;
+    Ok(Trainee { state: Some(after), updated_at: Some(now), ..trainee.clone() })
+}
+
+fn changed(record: Trainee) -> Decision<Trainee> {
+    Decision { record, changed: true, notices: Vec::new() }
+}
+
+fn unchanged(trainee: &Trainee) -> Decision<Trainee> {
+    Decision { record: trainee.clone(), changed: false, notices: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests;

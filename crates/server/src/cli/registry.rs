@@ -1,0 +1,140 @@
+//! Commands that do what the registry does to trainees, and what only an operator may.
+
+mod rows;
+
+use std::path::{Path, PathBuf};
+
+use chrono::NaiveDate;
+use clap::{Args, Subcommand};
+use domain::Trn;
+use indicatif::{ProgressBar, ProgressStyle};
+use storage::store::Store;
+
+use self::rows::{NumberRow, Order, PlainRow, ReturnRow};
+use super::{CommandError, Database, date, organisations};
+use crate::import::{ImportError, each_row};
+use crate::registry::{Deed, DeedError, carry_out_blocking};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum RegistryCommand {
+    /// Issue a teacher reference number (TRN) to a trainee, or to those in a file
+    ///
+    /// A TRN that is the number of another person is refused: of a trainee of whatever provider who was born on another
+    /// day, or has other first and last names. Without a TRN, one is drawn that no trainee has. A file has the columns
+    /// `trainee_id` and `trn`; where `trn` is blank, a number is drawn.
+    IssueTrn {
+        #[command(flatten)]
+        common: Common,
+        /// The number, 7 digits [default: one that no trainee has]
+        #[arg(conflicts_with = "from_file")]
+        trn: Option<Trn>,
+    },
+    /// Confirm the award of QTS or EYTS to a recommended trainee who has a TRN, or to those in a file
+    Award(Common),
+    /// Bring a deferred trainee back to the training, or those in a file
+    ///
+    /// A file has the columns `trainee_id` and `date`.
+    Reinstate {
+        #[command(flatten)]
+        common: Common,
+        /// Day on which the trainee came back
+        #[arg(
+            long,
+            value_name = "YYYY-MM-DD",
+            env = "REGISTER_DATE",
+            value_parser = date,
+            required_unless_present = "from_file",
+            conflicts_with = "from_file"
+        )]
+        date: Option<NaiveDate>,
+    },
+    /// Return a recommendation: the trainee, or those in a file, are in training again
+    ReturnRecommendation(Common),
+    /// Undo a withdrawal: the trainee, or those in a file, are where they were before
+    UndoWithdrawal(Common),
+    /// Discard a record that should not be, or those in a file: no request shows it any more
+    Discard(Common),
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Common {
+    #[command(flatten)]
+    database: Database,
+    /// Identifier of the trainee
+    #[arg(required_unless_present = "from_file", conflicts_with = "from_file")]
+    trainee_id: Option<String>,
+    /// File of comma-separated values with a header row and a trainee in each row, by the column `trainee_id`
+    #[arg(long, value_name = "CSV", env = "REGISTER_FROM_FILE")]
+    from_file: Option<PathBuf>,
+}
+
+impl RegistryCommand {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        match self {
+            Self::IssueTrn { common, trn } => common.run::<NumberRow>(&Deed::IssueTrn(trn), "registry issue-trn"),
+            Self::Award(common) => common.run::<PlainRow>(&Deed::Award, "registry award"),
+            // In place of a day that is not given, each row of the file has its own.
+            Self::Reinstate { common, date } => {
+                common.run::<ReturnRow>(&Deed::Reinstate(date.unwrap_or_default()), "registry reinstate")
+            }
+            Self::ReturnRecommendation(common) => {
+                common.run::<PlainRow>(&Deed::ReturnRecommendation, "registry return-recommendation")
+            }
+            Self::UndoWithdrawal(common) => common.run::<PlainRow>(&Deed::UndoWithdrawal, "registry undo-withdrawal"),
+            Self::Discard(common) => common.run::<PlainRow>(&Deed::Discard, "registry discard"),
+        }
+    }
+}
+
+impl Common {
+    /// Does the deed to the trainee, or to those in the file, whose rows say the rest of it.
+    fn run<R: Order>(self, deed: &Deed, operation: &'static str) -> Result<(), CommandError> {
+        let store = self.database.open()?;
+        if let Some(path) = &self.from_file {
+            return for_file::<R>(&store, path, deed, operation);
+        }
+        let trainee_id = self.trainee_id.unwrap_or_default();
+        match carry_out_blocking(&store, &trainee_id, deed, operation) {
+            Ok(outcome) => {
+                let repeated = if outcome.changed { "" } else { "nothing to do: " };
+                println!("trainee {trainee_id}: {repeated}{}", outcome.standing);
+                Ok(())
+            }
+            Err(error) => Err(CommandError::Deed { trainee_id, error }),
+        }
+    }
+}
+
+/// Does the deed to the trainees in a file, one after the other, and says what became of it.
+fn for_file<R: Order>(store: &Store, path: &Path, deed: &Deed, operation: &'static str) -> Result<(), CommandError> {
+    let failed = |error| CommandError::Import { file: path.to_owned(), error };
+    let (file, length) = organisations::open(path).map_err(failed)?;
+    let bar = ProgressBar::new(length);
+    if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% of the file, {eta} left") {
+        bar.set_style(style);
+    }
+    let (mut done, mut unchanged, mut refused) = (0_usize, 0_usize, Vec::new());
+    let read = each_row(bar.wrap_read(file), |line, row| {
+        let (trainee_id, deed) = match row.map(|row: R| row.order(deed)) {
+            Ok(order) => order,
+            Err(problem) => {
+                refused.push(format!("line {line}: {problem}"));
+                return Ok(());
+            }
+        };
+        match carry_out_blocking(store, &trainee_id, &deed, operation) {
+            Ok(outcome) if outcome.changed => done += 1,
+            Ok(_) => unchanged += 1,
+            Err(DeedError::Storage(error)) => return Err(ImportError::Storage(error)),
+            Err(error @ (DeedError::UnknownTrainee | DeedError::Refused(_))) => {
+                refused.push(format!("line {line}: trainee {trainee_id}: {error}"));
+            }
+        }
+        Ok(())
+    });
+    bar.finish_and_clear();
+    println!("done       {done}\nunchanged  {unchanged}\nrefused    {}", refused.len());
+    refused.iter().for_each(|line| println!("{line}"));
+    read.map_err(failed)?;
+    if refused.is_empty() { Ok(()) } else { Err(CommandError::DeedsRefused(refused.len())) }
+}

@@ -1,0 +1,74 @@
+//! What the rows of the files say: a trainee, and what is special about the deed.
+
+use chrono::NaiveDate;
+use domain::Trn;
+
+use crate::import::{Importable, Row, RowProblem};
+use crate::registry::Deed;
+
+const TRAINEE_ID: &str = "trainee_id";
+const TRN: &str = "trn";
+const DATE: &str = "date";
+
+/// A row that asks for a deed.
+pub(super) trait Order: Importable {
+    /// The identifier of the trainee, and the deed: that of the command, with what the row says of it.
+    fn order(self, deed: &Deed) -> (String, Deed);
+}
+
+/// A trainee.
+pub(super) struct PlainRow(String);
+
+/// A trainee and a number; a blank one is drawn.
+pub(super) struct NumberRow(String, Option<Trn>);
+
+/// A trainee and the day of the return.
+pub(super) struct ReturnRow(String, NaiveDate);
+
+fn trainee_id(row: &Row<'_>) -> Result<String, RowProblem> {
+    row.text(TRAINEE_ID).ok_or(RowProblem::Blank(TRAINEE_ID))
+}
+
+impl Importable for PlainRow {
+    const COLUMNS: &'static [&'static str] = &[TRAINEE_ID];
+
+    fn from_row(row: &Row<'_>) -> Result<Self, RowProblem> {
+        trainee_id(row).map(Self)
+    }
+}
+
+impl Importable for NumberRow {
+    const COLUMNS: &'static [&'static str] = &[TRAINEE_ID, TRN];
+
+    fn from_row(row: &Row<'_>) -> Result<Self, RowProblem> {
+        let trn = row.text(TRN).map(|text| text.parse()).transpose()?;
+        Ok(Self(trainee_id(row)?, trn))
+    }
+}
+
+impl Importable for ReturnRow {
+    const COLUMNS: &'static [&'static str] = &[TRAINEE_ID, DATE];
+
+    fn from_row(row: &Row<'_>) -> Result<Self, RowProblem> {
+        let text = row.text(DATE).ok_or(RowProblem::Blank(DATE))?;
+        Ok(Self(trainee_id(row)?, text.parse().map_err(|_| RowProblem::BadDate(DATE))?))
+    }
+}
+
+impl Order for PlainRow {
+    fn order(self, deed: &Deed) -> (String, Deed) {
+        (self.0, deed.clone())
+    }
+}
+
+impl Order for NumberRow {
+    fn order(self, _: &Deed) -> (String, Deed) {
+        (self.0, Deed::IssueTrn(self.1))
+    }
+}
+
+impl Order for ReturnRow {
+    fn order(self, _: &Deed) -> (String, Deed) {
+        (self.0, Deed::Reinstate(self.1))
+    }
+}

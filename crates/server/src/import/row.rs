@@ -1,0 +1,27 @@
+//! The cells of one row, by the names of their columns.
+
+use std::borrow::Cow;
+
+/// The cells of one row.
+#[derive(Debug)]
+pub struct Row<'a> {
+    columns: &'static [&'static str],
+    cells: &'a [Cow<'a, str>],
+}
+
+impl<'a> Row<'a> {
+    /// A row of cells that stand in the order of the columns.
+    pub(super) fn new(columns: &'static [&'static str], cells: &'a [Cow<'a, str>]) -> Self {
+        Self { columns, cells }
+    }
+
+    /// The text of a column, in which each run of white space and control characters is one space; `None` when nothing
+    /// else is there.
+    #[must_use]
+    pub fn text(&self, column: &str) -> Option<String> {
+        let cell = self.columns.iter().position(|name| *name == column).and_then(|at| self.cells.get(at))?;
+        let words = cell.split(|letter: char| letter.is_whitespace() || letter.is_control());
+        let text = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        Some(text).filter(|text| !text.is_empty())
+    }
+}

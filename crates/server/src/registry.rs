@@ -1,0 +1,173 @@
+//! The registry's part in a trainee's life, and what only an operator does: each deed finds the trainee of whatever
+//! provider, has the domain decide, and saves, in one transaction.
+//!
+//! Knows nothing of who asks for it: the command line does, and in the sandbox [`play`].
+
+pub mod play;
+
+use std::sync::Arc;
+
+use chrono::NaiveDate;
+use domain::Trainee;
+use domain::decide::{Decision, registry};
+use domain::trn::{Holder, Trn};
+use storage::error::{JobError, StorageError};
+use storage::history::Cause;
+use storage::session::{ProviderSession, Session};
+use storage::store::Store;
+use storage::trainees::StoredTrainee;
+
+/// How often a deed is tried that found the database busy.
+const ATTEMPTS: usize = 5;
+
+/// What can be done to a trainee outside the API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    /// The registry issues a teacher reference number: this one, or one that nobody has.
+    IssueTrn(Option<Trn>),
+    /// The registry confirms the award.
+    Award,
+    /// A deferred trainee came back on this day.
+    Reinstate(NaiveDate),
+    /// A recommendation is returned.
+    ReturnRecommendation,
+    /// A withdrawal is undone.
+    UndoWithdrawal,
+    /// The record is discarded.
+    Discard,
+}
+
+/// What became of a deed.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// Whether anything changed; otherwise it had been done before.
+    pub changed: bool,
+    /// Where the trainee stands, in a few words.
+    pub standing: String,
+}
+
+/// Why a deed was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum DeedError {
+    /// No trainee has the identifier.
+    #[error("no trainee has this identifier")]
+    UnknownTrainee,
+    /// It cannot be done to this trainee.
+    #[error(transparent)]
+    Refused(#[from] registry::Refusal),
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl JobError for DeedError {
+    fn of_the_store(&self) -> Option<&StorageError> {
+        if let Self::Storage(error) = self { Some(error) } else { None }
+    }
+}
+
+/// Does something to a trainee; what it was done through stands in the history.
+///
+/// # Errors
+///
+/// [`DeedError`]; nothing has changed then.
+pub fn carry_out(
+    session: &mut Session<'_>,
+    trainee_id: &str,
+    deed: &Deed,
+    cause: Cause<'_>,
+) -> Result<Outcome, DeedError> {
+    let now = session.now();
+    let today = session.today();
+    match deed {
+        Deed::IssueTrn(trn) => {
+            let (trn, holders) = number(session, trainee_id, trn.as_ref(), cause)?;
+            settle(session, trainee_id, cause, |_, trainee| {
+                Ok(registry::issue_trn(&trainee.record, &trn, &holders, now)?)
+            })
+        }
+        Deed::Award => settle(session, trainee_id, cause, |_, trainee| Ok(registry::award(&trainee.record, now)?)),
+        Deed::Reinstate(day) => {
+            settle(session, trainee_id, cause, |_, trainee| Ok(registry::reinstate(&trainee.record, *day, today, now)?))
+        }
+        Deed::ReturnRecommendation => {
+            settle(session, trainee_id, cause, |_, trainee| Ok(registry::return_recommendation(&trainee.record, now)?))
+        }
+        Deed::UndoWithdrawal => settle(session, trainee_id, cause, |provider, trainee| {
+            let last = provider.last_withdrawal(trainee)?;
+            Ok(registry::undo_withdrawal(&trainee.record, last, now)?)
+        }),
+        Deed::Discard => settle(session, trainee_id, cause, |_, trainee| Ok(registry::discard(&trainee.record, now)?)),
+    }
+}
+
+/// The number to be issued to a trainee, and who else has it: the one that is asked for, otherwise the one that the trainee
+/// has, otherwise one that nobody has.
+fn number(
+    session: &mut Session<'_>,
+    trainee_id: &str,
+    asked: Option<&Trn>,
+    cause: Cause<'_>,
+) -> Result<(Trn, Vec<Holder>), DeedError> {
+    if let Some(trn) = asked {
+        return Ok((trn.clone(), session.holders_of(trn, trainee_id)?));
+    }
+    let held = registry::held_trn(&find(&mut open(session, trainee_id, cause)?, trainee_id)?.record);
+    let trn = match held {
+        Some(trn) => trn,
+        None => session.draw_trn()?,
+    };
+    Ok((trn, Vec::new()))
+}
+
+fn open<'a>(
+    session: &'a mut Session<'_>,
+    trainee_id: &str,
+    cause: Cause<'a>,
+) -> Result<ProviderSession<'a>, DeedError> {
+    session.open_trainee(trainee_id, cause)?.ok_or(DeedError::UnknownTrainee)
+}
+
+fn find(provider: &mut ProviderSession<'_>, trainee_id: &str) -> Result<StoredTrainee, DeedError> {
+    provider.find_hidden_trainee(trainee_id)?.ok_or(DeedError::UnknownTrainee)
+}
+
+/// Saves what is decided of a trainee, when it is a change.
+fn settle(
+    session: &mut Session<'_>,
+    trainee_id: &str,
+    cause: Cause<'_>,
+    decide: impl FnOnce(&mut ProviderSession<'_>, &StoredTrainee) -> Result<Decision<Trainee>, DeedError>,
+) -> Result<Outcome, DeedError> {
+    let mut provider = open(session, trainee_id, cause)?;
+    let trainee = find(&mut provider, trainee_id)?;
+    let decision = decide(&mut provider, &trainee)?;
+    if decision.changed {
+        provider.update_trainee(&trainee, &decision.record)?;
+    }
+    Ok(Outcome { changed: decision.changed, standing: registry::standing(&decision.record) })
+}
+
+/// As [`carry_out`], in a transaction of its own, which is tried again a few times while another process keeps the
+/// database busy. Blocks.
+///
+/// # Errors
+///
+/// [`DeedError`]; nothing has changed then.
+pub fn carry_out_blocking(
+    store: &Store,
+    trainee_id: &str,
+    deed: &Deed,
+    operation: &'static str,
+) -> Result<Outcome, DeedError> {
+    let job = Arc::new((trainee_id.to_owned(), deed.clone()));
+    let mut attempt = 1;
+    loop {
+        let job = Arc::clone(&job);
+        let outcome = store.write_blocking(move |session| carry_out(session, &job.0, &job.1, Cause::of(operation)));
+        match outcome {
+            Err(DeedError::Storage(StorageError::Busy | StorageError::Collided)) if attempt < ATTEMPTS => attempt += 1,
+            other => return other,
+        }
+    }
+}

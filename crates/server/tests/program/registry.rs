@@ -1,0 +1,195 @@
+//! The registry's commands, with single trainees and with files, and the registry that a server plays.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use server::{demo, versions};
+
+use super::support::{Ended, Server, Workplace, agent};
+
+/// How long a server may take at the very most.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn path() -> String {
+    format!("/api/{}/trainees", versions::all().newest().unwrap().version.label)
+}
+
+/// Registers a trainee who was born in that year.
+fn create(server: &Server, year: u32) -> String {
+    let version = versions::all().newest().unwrap().version;
+    let mut body: Value = serde_json::from_str(&demo::example(version)).unwrap();
+    body["data"]["date_of_birth"] = format!("{year}-04-12").into();
+    let (status, created) = server.send(&agent(), "POST", &path(), Some(&body));
+    assert_eq!(status, 201, "{created}");
+    created["data"]["trainee_id"].as_str().unwrap().to_owned()
+}
+
+fn read(server: &Server, id: &str) -> Value {
+    let (status, mut reply) = server.send(&agent(), "GET", &format!("{}/{id}", path()), None);
+    assert_eq!(status, 200, "{reply}");
+    reply["data"].take()
+}
+
+fn post(server: &Server, id: &str, action: &str, body: &Value) {
+    let (status, reply) = server.send(&agent(), "POST", &format!("{}/{id}/{action}", path()), Some(body));
+    assert!(status == 200 || status == 202, "{reply}");
+}
+
+fn registry(place: &Workplace, arguments: &[&str]) -> Ended {
+    place.run(&[&["registry"], arguments].concat(), None)
+}
+
+#[track_caller]
+fn prints(ended: &Ended, expected: &str) {
+    assert_eq!((ended.status(), ended.stdout()), (0, expected), "{}", ended.stderr());
+}
+
+#[track_caller]
+fn refuses(ended: &Ended, reason: &str) {
+    let expected = format!("trainee-register: {reason}\n");
+    assert_eq!((ended.status(), ended.stdout(), ended.stderr()), (1, "", &*expected));
+}
+
+#[test]
+fn each_command_is_done_once_beside_a_running_server_and_stands_in_the_history() {
+    let place = Workplace::new();
+    let server = place.serve(&[], None);
+    let id = &*create(&server, 1990);
+    let twice = |arguments: &[&str], standing: &str| {
+        prints(&registry(&place, arguments), &format!("trainee {id}: {standing}\n"));
+        prints(&registry(&place, arguments), &format!("trainee {id}: nothing to do: {standing}\n"));
+    };
+    let today = read(&server, id)["created_at"].as_str().unwrap()[..10].to_owned();
+    post(&server, id, "defer", &json!({ "data": { "defer_date": today } }));
+    twice(&["reinstate", id, "--date", &today], "submitted_for_trn, without a TRN");
+    twice(&["issue-trn", id, "1234567"], "trn_received, TRN 1234567");
+    prints(&registry(&place, &["issue-trn", id]), &format!("trainee {id}: nothing to do: trn_received, TRN 1234567\n"));
+    let body = json!({ "data": {
+        "withdrawal_date": today, "trigger": "trainee", "future_interest": "no", "reasons": ["trainee_workload_issues"],
+    } });
+    post(&server, id, "withdraw", &body);
+    twice(&["undo-withdrawal", id], "trn_received, TRN 1234567");
+    twice(&["discard", id], "trn_received, TRN 1234567, discarded");
+    assert_eq!(server.send(&agent(), "GET", &format!("{}/{id}", path()), None).0, 404);
+
+    let audit = place.run(&["audit", id], None);
+    for command in ["reinstate", "issue-trn", "undo-withdrawal", "discard"] {
+        let heading = format!("  registry {command}  operator\n");
+        assert_eq!(audit.stdout().matches(&heading).count(), 1, "{}", audit.stdout());
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_with_the_reason() {
+    let place = Workplace::new();
+    let server = place.serve(&[], None);
+    let (one, other) = (&*create(&server, 1990), &*create(&server, 1991));
+    assert_eq!(registry(&place, &["issue-trn", one, "1234567"]).status(), 0);
+    refuses(
+        &registry(&place, &["issue-trn", other, "1234567"]),
+        &format!("trainee {other}: the TRN is that of another person, trainee {one}"),
+    );
+    refuses(
+        &registry(&place, &["issue-trn", one, "7654321"]),
+        &format!("trainee {one}: the trainee has the TRN 1234567 already"),
+    );
+    refuses(
+        &registry(&place, &["award", other]),
+        &format!("trainee {other}: cannot award a trainee in state submitted_for_trn"),
+    );
+    refuses(
+        &registry(&place, &["undo-withdrawal", other]),
+        &format!("trainee {other}: cannot undo the withdrawal of a trainee in state submitted_for_trn"),
+    );
+    refuses(
+        &registry(&place, &["reinstate", other, "--date", "2026-01-01"]),
+        &format!("trainee {other}: cannot reinstate a trainee in state submitted_for_trn"),
+    );
+    refuses(&registry(&place, &["discard", "none"]), "trainee none: no trainee has this identifier");
+    for wrong in [
+        &["issue-trn", one, "123456"][..],
+        &["issue-trn"],
+        &["award"],
+        &["award", one, "--from-file", "file.csv"],
+        &["reinstate", one],
+        &["reinstate", one, "--date", "2026-02-30"],
+    ] {
+        assert_eq!(registry(&place, wrong).status(), 2, "{wrong:?}");
+    }
+}
+
+#[test]
+fn the_rows_of_a_file_are_done_one_by_one_and_refused_ones_are_named_by_their_lines() {
+    let place = Workplace::new();
+    let server = place.serve(&[], None);
+    let (one, other, third) = (create(&server, 1990), create(&server, 1991), create(&server, 1992));
+    let text = format!(
+        "name,trn,trainee_id\nA,1234567,{one}\nB,1234567,{other}\nC,12345,{other}\nD,,{third}\nE,,\nF,7654321,none\n"
+    );
+    let file = place.write("numbers.csv", text);
+    let from = |command: &str, file: &std::path::Path| place.run(&["registry", command, "--from-file"], Some(file));
+    let refused = format!(
+        "line 3: trainee {other}: the TRN is that of another person, trainee {one}\n\
+         line 4: trn must be 7 digits\nline 6: trainee_id is blank\nline 7: trainee none: no trainee has this identifier\n"
+    );
+    let first = from("issue-trn", &file);
+    assert_eq!((first.status(), first.stdout()), (1, &*format!("done       2\nunchanged  0\nrefused    4\n{refused}")));
+    assert!(first.stderr().ends_with("rows refused: 4; all others were done\n"), "{}", first.stderr());
+    let drawn = read(&server, &third)["trn"].as_str().unwrap().to_owned();
+    let second = from("issue-trn", &file);
+    assert_eq!(second.stdout(), format!("done       0\nunchanged  2\nrefused    4\n{refused}"));
+    assert_eq!(read(&server, &third)["trn"], drawn);
+    assert_eq!(read(&server, &one)["trn"], "1234567");
+
+    let today = read(&server, &one)["created_at"].as_str().unwrap()[..10].to_owned();
+    for id in [&one, &other] {
+        post(&server, id, "defer", &json!({ "data": { "defer_date": today } }));
+    }
+    let file = place.write(
+        "returns.csv",
+        format!("trainee_id,date\n{one},{today}\n{other},{today}\n{third},{today}\n{one},soon\n"),
+    );
+    let returned = from("reinstate", &file);
+    let refused = format!(
+        "line 4: trainee {third}: cannot reinstate a trainee in state trn_received\n\
+         line 5: date must be a date of the form YYYY-MM-DD\n"
+    );
+    assert_eq!(returned.stdout(), format!("done       2\nunchanged  0\nrefused    2\n{refused}"));
+    let file = place.write("wrong.csv", format!("trainee_id\n{other}\n{other}\n"));
+    prints(&from("discard", &file), "done       1\nunchanged  1\nrefused    0\n");
+    let incomplete = from("issue-trn", &file);
+    assert!(
+        incomplete.status() == 1 && incomplete.stderr().contains("does not name \"trn\""),
+        "{}",
+        incomplete.stderr()
+    );
+}
+
+#[test]
+fn a_sandbox_plays_the_registry() {
+    let place = Workplace::new();
+    let server = place.serve(&["--registry", "on", "--registry-delay", "0"], None);
+    let id = create(&server, 1990);
+    let began = Instant::now();
+    let numbered = loop {
+        let shown = read(&server, &id);
+        if shown["trn"].is_string() {
+            break shown;
+        }
+        assert!(began.elapsed() < PATIENCE, "{shown}");
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert_eq!(numbered["state"], "trn_received");
+    let audit = place.run(&["audit", &id], None);
+    assert_eq!(audit.stdout().matches("  sandbox registry  operator\n").count(), 1, "{}", audit.stdout());
+}
+
+#[test]
+fn nobody_plays_the_registry_in_production() {
+    let place = Workplace::new();
+    for options in [&["--registry", "on"][..], &["--registry", "off"], &["--registry-delay", "5"]] {
+        let refused = place.run(&[&["serve", "--environment", "production"], options].concat(), None);
+        assert_eq!(refused.status(), 1);
+        assert!(refused.stderr().contains("belong to the sandbox environment"), "{}", refused.stderr());
+    }
+}

@@ -1,0 +1,241 @@
+//! The counts that the database keeps, against what there is to count.
+
+use std::thread;
+
+use diesel::connection::SimpleConnection as _;
+use diesel::prelude::*;
+use diesel::sql_types::BigInt;
+use test_support::{Database, Kind, is_postgres_there, say_untested};
+
+use crate::connection::{Connections, DatabaseConnection};
+use crate::store::{Store, StoreOptions};
+
+/// Counts that differ from what there is to count, either way.
+const DIFFERING_SQL: &str = "
+    WITH kept AS (
+        SELECT provider_id, academic_cycle, state, has_trn, itt_start_date, sum(trainees) AS trainees
+        FROM trainee_counts GROUP BY 1, 2, 3, 4, 5 HAVING sum(trainees) <> 0),
+    counted AS (
+        SELECT provider_id, academic_cycle, state, trn IS NOT NULL, coalesce(itt_start_date, '0001-01-01'), count(*)
+        FROM trainees WHERE discarded_at IS NULL AND state <> 'draft' GROUP BY 1, 2, 3, 4, 5)
+    SELECT (SELECT count(*) FROM (SELECT * FROM kept EXCEPT SELECT * FROM counted) AS more)
+         + (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM kept) AS fewer) AS number";
+
+#[derive(QueryableByName)]
+struct Number {
+    #[diesel(sql_type = BigInt)]
+    number: i64,
+}
+
+fn number(connection: &mut DatabaseConnection, sql: &str) -> i64 {
+    diesel::sql_query(sql).get_result::<Number>(connection).unwrap().number
+}
+
+#[track_caller]
+fn assert_counts_are_right(connection: &mut DatabaseConnection) {
+    assert_eq!(number(connection, DIFFERING_SQL), 0);
+}
+
+fn trainees(connection: &mut DatabaseConnection) -> i64 {
+    number(connection, "SELECT count(*) AS number FROM trainees")
+}
+
+/// A register with two providers, and a connection to it.
+fn register(database: &Database) -> DatabaseConnection {
+    let store = Store::open(database.url(), StoreOptions::default()).unwrap();
+    store.migrate().unwrap();
+    for ukprn in ["10000001", "10000002"] {
+        store.write_blocking(move |session| session.add_provider(ukprn, "A provider")).unwrap();
+    }
+    connect(database)
+}
+
+fn connect(database: &Database) -> DatabaseConnection {
+    Connections::to(database.url()).unwrap().establish().unwrap()
+}
+
+/// Numbers without any order to be seen, the same again for the same beginning.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: u64) -> u64 {
+        // The multiplier and the increment are Knuth's.
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+
+    fn one_of<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[self.below(words.len() as u64) as usize]
+    }
+
+    fn provider(&mut self) -> u64 {
+        1 + self.below(2)
+    }
+
+    fn cycle(&mut self) -> u64 {
+        2025 + self.below(2)
+    }
+
+    fn state(&mut self) -> &'static str {
+        self.one_of(&["'draft'", "'submitted_for_trn'", "'trn_received'", "'deferred'", "'withdrawn'", "'awarded'"])
+    }
+
+    fn start(&mut self) -> &'static str {
+        self.one_of(&["NULL", "'2025-09-01'", "'2026-09-01'", "'2027-01-04'"])
+    }
+
+    fn trn(&mut self) -> &'static str {
+        self.one_of(&["NULL", "'1234567'", "'7654321'"])
+    }
+
+    fn discarded(&mut self) -> &'static str {
+        self.one_of(&["NULL", "NULL", "'2026-10-01 00:00:00'"])
+    }
+
+    /// A write of any kind, some of them of many rows.
+    fn write(&mut self, named: &str) -> String {
+        let some = format!("id % {} = {}", 1 + self.below(9), self.below(3));
+        match self.below(10) {
+            0..4 => format!(
+                "INSERT INTO trainees (provider_id, trainee_id, revision, academic_cycle, last_name_folded,
+                     first_names_folded, email_folded, itt_start_date, trn, state, created_at, updated_at, discarded_at)
+                 VALUES ({}, '{named}', 1, {}, '', '', '', {}, {}, {}, '2026-10-01', '2026-10-01', {})",
+                self.provider(),
+                self.cycle(),
+                self.start(),
+                self.trn(),
+                self.state(),
+                self.discarded(),
+            ),
+            4 => format!("UPDATE trainees SET state = {} WHERE {some}", self.state()),
+            5 => format!("UPDATE trainees SET trn = {}, itt_start_date = {} WHERE {some}", self.trn(), self.start()),
+            6 => format!("UPDATE trainees SET discarded_at = {} WHERE {some}", self.discarded()),
+            7 => format!(
+                "UPDATE trainees SET provider_id = {}, academic_cycle = {} WHERE {some}",
+                self.provider(),
+                self.cycle()
+            ),
+            8 => format!("UPDATE trainees SET revision = revision + 1, updated_at = '2026-10-02' WHERE {some}"),
+            _ => format!("DELETE FROM trainees WHERE {some} AND id % 4 = 0"),
+        }
+    }
+}
+
+#[test]
+fn counts_are_right_after_writes_of_all_kinds() {
+    let database = Database::fresh();
+    let mut connection = register(&database);
+    for seed in 0..5 {
+        let mut numbers = Numbers(seed);
+        for step in 0..100 {
+            connection.batch_execute(&numbers.write(&format!("{seed}-{step}"))).unwrap();
+            if numbers.below(10) == 0 {
+                let undone = numbers.write(&format!("{seed}-{step}-undone"));
+                connection.batch_execute(&format!("BEGIN; {undone}; ROLLBACK")).unwrap();
+            }
+            assert_counts_are_right(&mut connection);
+        }
+    }
+    assert!(trainees(&mut connection) > 0);
+    connection.batch_execute("DELETE FROM trainees").unwrap();
+    assert_counts_are_right(&mut connection);
+}
+
+#[test]
+fn migrating_counts_the_trainees_that_are_there() {
+    let database = Database::fresh();
+    let mut connection = register(&database);
+    let mut numbers = Numbers(1);
+    for step in 0..60 {
+        connection.batch_execute(&numbers.write(&step.to_string())).unwrap();
+    }
+    assert!(trainees(&mut connection) > 0);
+    let (down, up) = match connection {
+        DatabaseConnection::Postgres(_) => (
+            include_str!("../../../../../../migrations/postgres/2026-11-21-000004_trainee_counts/down.sql"),
+            include_str!("../../../../../../migrations/postgres/2026-11-21-000004_trainee_counts/up.sql"),
+        ),
+        DatabaseConnection::Sqlite(_) => (
+            include_str!("../../../../../../migrations/sqlite/2026-11-21-000004_trainee_counts/down.sql"),
+            include_str!("../../../../../../migrations/sqlite/2026-11-21-000004_trainee_counts/up.sql"),
+        ),
+    };
+    connection.batch_execute(down).unwrap();
+    // What a server writes that is older than the counts.
+    connection.batch_execute("UPDATE trainees SET state = 'deferred', discarded_at = NULL").unwrap();
+    connection.batch_execute(up).unwrap();
+    assert_counts_are_right(&mut connection);
+    connection.batch_execute("UPDATE trainees SET state = 'awarded'").unwrap();
+    assert_counts_are_right(&mut connection);
+}
+
+#[test]
+fn writers_side_by_side_neither_wait_for_a_count_nor_spoil_it() {
+    if let Err(missing) = is_postgres_there() {
+        say_untested(&format!("counts were not tried with several writers: {missing}"));
+        return;
+    }
+    let database = Database::fresh_on(Kind::Postgres);
+    let mut connection = register(&database);
+    let insert = |named: &str| {
+        format!(
+            "INSERT INTO trainees (provider_id, trainee_id, revision, academic_cycle, last_name_folded,
+                 first_names_folded, email_folded, state, created_at, updated_at)
+             VALUES (1, '{named}', 1, 2026, '', '', '', 'deferred', '2026-10-01', '2026-10-01')"
+        )
+    };
+    connection.batch_execute(&insert("first")).unwrap();
+    // Three transactions that are open together change the same count; one that waited would wait for good.
+    let mut open: Vec<DatabaseConnection> = (0..3).map(|_| connect(&database)).collect();
+    for (number, writer) in open.iter_mut().enumerate() {
+        writer.batch_execute("SET lock_timeout = '10s'; BEGIN").unwrap();
+        writer.batch_execute(&insert(&format!("open {number}"))).unwrap();
+        writer.batch_execute(&insert(&format!("again {number}"))).unwrap();
+    }
+    for writer in open.iter_mut().rev() {
+        writer.batch_execute("COMMIT").unwrap();
+    }
+    assert_counts_are_right(&mut connection);
+    assert_eq!(number(&mut connection, "SELECT count(*) AS number FROM trainee_counts"), 3);
+    // In any order, as often as it comes.
+    thread::scope(|scope| {
+        for writer in 0..6 {
+            let database = &database;
+            scope.spawn(move || {
+                let mut connection = connect(database);
+                let mut numbers = Numbers(writer);
+                for step in 0..60 {
+                    // Each writer has trainees of its own, so that none waits for another's row.
+                    let named = format!("{writer}-{step}");
+                    let insert = insert(&named);
+                    let (state, other) = (numbers.state(), numbers.state());
+                    connection
+                        .batch_execute(&format!(
+                            "BEGIN; {insert}; UPDATE trainees SET state = {state} WHERE trainee_id = '{named}';
+                             UPDATE trainees SET state = {other} WHERE trainee_id = '{writer}-{}'; COMMIT",
+                            numbers.below(step + 1),
+                        ))
+                        .unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(trainees(&mut connection), 7 + 6 * 60);
+    assert_counts_are_right(&mut connection);
+}
+
+#[test]
+fn an_emptied_register_has_no_trainees_to_count() {
+    if let Err(missing) = is_postgres_there() {
+        say_untested(&format!("counts were not tried with TRUNCATE: {missing}"));
+        return;
+    }
+    let database = Database::fresh_on(Kind::Postgres);
+    let mut connection = register(&database);
+    let mut numbers = Numbers(3);
+    for step in 0..20 {
+        connection.batch_execute(&numbers.write(&step.to_string())).unwrap();
+    }
+    connection.batch_execute("TRUNCATE trainees CASCADE").unwrap();
+    assert_counts_are_right(&mut connection);
+}

@@ -1,0 +1,194 @@
+//! What the registry asks for: who waits for it, who has a number, and trainees whom no request shows any more.
+//!
+//! Who waits is found by indexes that hold nobody else. What becomes of them is not decided here.
+
+use chrono::{DateTime, NaiveDateTime, Utc};
+use diesel::prelude::*;
+use domain::decide::registry::LastWithdrawal;
+use domain::lifecycle::{Action, State, next};
+use domain::trn::{Holder, Trn};
+
+use super::load::{Nested, Row};
+use super::{StoredTrainee, row};
+use crate::error::{Refusal, StorageError};
+use crate::schema::{trainees, withdrawals};
+use crate::session::{ProviderSession, Session};
+
+/// How often a number is drawn that somebody has, before the search is given up.
+const DRAWS: usize = 64;
+
+/// A trainee who waits for the registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Waiting {
+    /// Identifier of the record.
+    pub trainee_id: String,
+    /// Since when.
+    pub since: DateTime<Utc>,
+    key: i64,
+}
+
+/// The states in which an action can be done.
+fn states(action: Action, has_trn: bool) -> impl Iterator<Item = &'static str> {
+    State::ALL.into_iter().filter(move |state| next(*state, action, has_trn).is_ok()).map(State::name)
+}
+
+fn waiting(rows: Vec<(String, Option<NaiveDateTime>, i64)>) -> Vec<Waiting> {
+    let one = |(trainee_id, since, key): (String, Option<NaiveDateTime>, i64)| {
+        since.map(|since| Waiting { trainee_id, since: since.and_utc(), key })
+    };
+    rows.into_iter().filter_map(one).collect()
+}
+
+impl Session<'_> {
+    /// The trainees of all providers who were submitted for a number by that time and have none, longest first, so many
+    /// at most; those behind the one that is given.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn awaiting_trn(
+        &mut self,
+        until: DateTime<Utc>,
+        behind: Option<&Waiting>,
+        most: i64,
+    ) -> Result<Vec<Waiting>, StorageError> {
+        let (time, key) = place(behind);
+        let rows = trainees::table
+            .filter(trainees::trn.is_null().and(trainees::discarded_at.is_null()))
+            .filter(trainees::submitted_for_trn_at.le(until.naive_utc()))
+            .filter(trainees::submitted_for_trn_at.ge(time))
+            .filter(trainees::submitted_for_trn_at.gt(time).or(trainees::id.gt(key)))
+            .filter(trainees::state.eq_any(states(Action::IssueTrn, false)))
+            .order((trainees::submitted_for_trn_at, trainees::id))
+            .limit(most)
+            .select((trainees::trainee_id, trainees::submitted_for_trn_at, trainees::id))
+            .load(self.connection)?;
+        Ok(waiting(rows))
+    }
+
+    /// The trainees of all providers who were recommended by that time and have no award, longest first, so many at
+    /// most; those behind the one that is given.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn awaiting_award(
+        &mut self,
+        until: DateTime<Utc>,
+        behind: Option<&Waiting>,
+        most: i64,
+    ) -> Result<Vec<Waiting>, StorageError> {
+        let (time, key) = place(behind);
+        let rows = trainees::table
+            .filter(trainees::awarded_at.is_null().and(trainees::discarded_at.is_null()))
+            .filter(trainees::recommended_for_award_at.is_not_null())
+            .filter(trainees::recommended_for_award_at.le(until.naive_utc()))
+            .filter(trainees::recommended_for_award_at.ge(time))
+            .filter(trainees::recommended_for_award_at.gt(time).or(trainees::id.gt(key)))
+            .filter(trainees::state.eq_any(states(Action::Award, true)))
+            .order((trainees::recommended_for_award_at, trainees::id))
+            .limit(most)
+            .select((trainees::trainee_id, trainees::recommended_for_award_at, trainees::id))
+            .load(self.connection)?;
+        Ok(waiting(rows))
+    }
+
+    /// The trainees of all providers who have a number, but for the one with this identifier and for those that are
+    /// discarded. In a job that may write, nobody else gets the number until the job has ended.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn holders_of(&mut self, trn: &Trn, but: &str) -> Result<Vec<Holder>, StorageError> {
+        if self.writes() {
+            self.connection.lock_trn(trn)?;
+        }
+        let rows = trainees::table
+            .filter(trainees::trn.eq(trn.as_str()))
+            .filter(trainees::trainee_id.ne(but).and(trainees::discarded_at.is_null()))
+            .order(trainees::id)
+            .select((
+                trainees::trainee_id,
+                trainees::date_of_birth,
+                trainees::last_name_folded,
+                trainees::first_names_folded,
+            ))
+            .load(self.connection)?;
+        let holder = |(trainee_id, date_of_birth, last_name, first_names)| Holder {
+            trainee_id,
+            date_of_birth,
+            last_name,
+            first_names,
+        };
+        Ok(rows.into_iter().map(holder).collect())
+    }
+
+    /// An invented number that nobody has or had, and that nobody else gets until the job has ended.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::NoRandomness`], [`Refusal::NoFreeTrn`], or when the database does not answer.
+    pub fn draw_trn(&mut self) -> Result<Trn, StorageError> {
+        for _ in 0..DRAWS {
+            let mut bytes = [0; 4];
+            getrandom::fill(&mut bytes).map_err(StorageError::NoRandomness)?;
+            let numbers = Trn::INVENTED;
+            let number = numbers.start + u32::from_be_bytes(bytes) % (numbers.end - numbers.start);
+            let Ok(trn) = number.to_string().parse::<Trn>() else { continue };
+            self.connection.lock_trn(&trn)?;
+            let holder = trainees::table
+                .filter(trainees::trn.eq(trn.as_str()))
+                .select(trainees::id)
+                .first::<i64>(self.connection);
+            if holder.optional()?.is_none() {
+                return Ok(trn);
+            }
+        }
+        Err(Refusal::NoFreeTrn.into())
+    }
+}
+
+/// Behind which time and key to go on.
+fn place(behind: Option<&Waiting>) -> (NaiveDateTime, i64) {
+    behind.map_or_else(Default::default, |waiting| (waiting.since.naive_utc(), waiting.key))
+}
+
+impl ProviderSession<'_> {
+    /// The trainee with the identifier, also a draft and one that is discarded. In a job that may write, no other job
+    /// changes the trainee until this one has ended.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or a row is corrupt.
+    pub fn find_hidden_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
+        let provider = self.provider().id;
+        if self.writes() {
+            self.connection.lock_trainee(provider, trainee_id)?;
+        }
+        let rows = trainees::table
+            .filter(trainees::provider_id.eq(provider).and(trainees::trainee_id.eq(trainee_id)))
+            .select(row())
+            .load::<Row>(self.connection)?;
+        Ok(self.whole(rows, Nested::With)?.pop())
+    }
+
+    /// The last withdrawal of a trainee, also one that was undone.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or the row is corrupt.
+    pub fn last_withdrawal(&mut self, stored: &StoredTrainee) -> Result<Option<LastWithdrawal>, StorageError> {
+        let last = withdrawals::table
+            .filter(withdrawals::trainee_key.eq(stored.key))
+            .order(withdrawals::id.desc())
+            .select((withdrawals::id, withdrawals::previous_state, withdrawals::undone_at))
+            .first::<(i64, String, Option<NaiveDateTime>)>(self.connection)
+            .optional()?;
+        let Some((id, previous, undone_at)) = last else { return Ok(None) };
+        let previous = previous.parse().map_err(|_| StorageError::CorruptRow { table: "withdrawals", id })?;
+        Ok(Some(LastWithdrawal { previous, undone: undone_at.is_some() }))
+    }
+}
+
+#[cfg(test)]
+mod tests;
