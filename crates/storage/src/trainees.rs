@@ -83,20 +83,38 @@ impl ProviderSession<'_> {
     /// The trainees that a new one would be a duplicate of, oldest first (contract, section 4.8).
     ///
     /// In a write job this is safe against another request for the same person: writes come one after the other on
-    /// SQLite, and on PostgreSQL the coarse part of the rule is locked until the commit.
+    /// SQLite, and on PostgreSQL the coarse part of the rule is locked until the commit. So are the trainees that are
+    /// found, because each query of such a job sees what was committed before it, and a trainee that changed between two
+    /// of them would be shown half as it was and half as it is.
     ///
     /// # Errors
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn duplicates_of(&mut self, trainee: &Trainee) -> Result<Vec<StoredTrainee>, StorageError> {
         let likeness = Likeness::of(trainee, self.today());
+        let provider = self.provider().id;
         if self.writes() {
-            self.connection.lock_likeness(self.provider().id, &likeness)?;
+            self.connection.lock_likeness(provider, &likeness)?;
         }
+        let mut locked = Vec::new();
+        loop {
+            let rows = self.rows_like(&likeness)?;
+            let others = rows.iter().map(|(_, _, trainee_id, _, _)| trainee_id).filter(|id| !locked.contains(*id));
+            let others: Vec<String> = others.cloned().collect();
+            if others.is_empty() || !self.writes() {
+                return self.whole(rows, Nested::With);
+            }
+            others.iter().try_for_each(|trainee_id| self.connection.lock_trainee(provider, trainee_id))?;
+            locked.extend(others);
+        }
+    }
+
+    /// The rows of the provider's trainees who are taken for the same person, oldest first.
+    fn rows_like(&mut self, likeness: &Likeness) -> Result<Vec<Row>, StorageError> {
         let same_names =
             trainees::first_names_folded.ne("").and(trainees::first_names_folded.eq(likeness.first_names.as_str()));
         let same_email = trainees::email_folded.ne("").and(trainees::email_folded.eq(likeness.email.as_str()));
-        let rows = trainees::table
+        Ok(trainees::table
             .filter(visible(self.provider().id))
             .filter(trainees::date_of_birth.eq(likeness.date_of_birth))
             .filter(trainees::training_route.eq(likeness.training_route.as_deref()))
@@ -105,8 +123,7 @@ impl ProviderSession<'_> {
             .filter(same_names.or(same_email))
             .order(trainees::id)
             .select(row())
-            .load::<Row>(self.connection)?;
-        self.whole(rows, Nested::With)
+            .load::<Row>(self.connection)?)
     }
 
     /// Whether the provider has any trainee.

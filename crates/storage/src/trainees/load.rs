@@ -202,8 +202,10 @@ fn degrees(connection: &mut DatabaseConnection, keys: &[i64], of: &mut Owners<'_
 
 #[cfg(test)]
 mod tests {
-    use chrono::{DateTime, TimeDelta};
+    use chrono::{DateTime, NaiveDate, TimeDelta};
+    use diesel::connection::SimpleConnection as _;
     use domain::State;
+    use test_support::Kind;
 
     use super::*;
     use crate::history::Cause;
@@ -274,5 +276,37 @@ mod tests {
         });
         // Who only reads changes nothing that would have to come after.
         assert!(seen.unwrap() < last_change);
+    }
+
+    #[test]
+    fn nobody_changes_a_trainee_on_postgres_who_is_being_shown_as_a_duplicate() {
+        if Kind::of_this_run() != Kind::Postgres {
+            return;
+        }
+        let register = Register::with_provider();
+        let trainee = Trainee {
+            trainee_id: Some("trainee".to_owned()),
+            first_names: Some("Ann".to_owned()),
+            last_name: Some("Example".to_owned()),
+            date_of_birth: NaiveDate::from_ymd_opt(1999, 4, 12),
+            training_route: Some("11".to_owned()),
+            state: Some(State::SubmittedForTrn),
+            created_at: DateTime::from_timestamp(1_770_000_000, 0),
+            updated_at: DateTime::from_timestamp(1_770_000_000, 0),
+            ..Trainee::default()
+        };
+        let lock = "SELECT 1 FROM trainees FOR NO KEY UPDATE NOWAIT";
+        let stored = trainee.clone();
+        register
+            .write(move |session| session.open_provider(UKPRN, Cause::of("test"))?.unwrap().insert_trainee(&stored))
+            .unwrap();
+        register.second_connection().batch_execute(lock).unwrap();
+        let mut other = register.second_connection();
+        let refused = register.write(move |session| {
+            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            assert_eq!(provider.duplicates_of(&trainee)?.len(), 1);
+            Ok(other.batch_execute(lock).unwrap_err().to_string())
+        });
+        assert!(refused.unwrap().contains("could not obtain lock"));
     }
 }
