@@ -26,6 +26,7 @@ pub mod mount;
 pub mod openapi;
 pub mod operations;
 pub mod query;
+pub mod readiness;
 pub mod reference_data;
 pub mod register;
 pub mod registry;
