@@ -10,6 +10,7 @@
 //! 5. [`translated`]: what is translated into another version is what that version writes itself, and the
 //!    way back gives what there was, but for the losses that were declared.
 //! 6. [`inhabited`]: a register can be filled under the version's own rules.
+//! 7. [`sturdy`]: any bytes get an answer that holds; what the other laws say is asked of whatever is accepted.
 //!
 //! The laws know no version and no version's names. An adapter's tests run them for its own version;
 //! over all versions together they say more, since one version's names are foreign to the others.
@@ -77,12 +78,18 @@ macro_rules! laws_hold_for {
         fn a_register_can_be_filled_under_the_rules_of_this_version() -> Result<(), String> {
             check($crate::laws::inhabited)
         }
+
+        #[test]
+        fn any_bytes_get_an_answer_that_holds() -> Result<(), String> {
+            check($crate::laws::sturdy)
+        }
     };
 }
 
 #[cfg(test)]
 pub(crate) mod planted;
 mod sample;
+mod sturdy;
 mod total;
 mod translated;
 
@@ -92,6 +99,7 @@ pub use faithful::faithful;
 pub use inhabited::inhabited;
 pub use run::{Law, Unshown, over, records_asked_for};
 pub use sample::Sample;
+pub use sturdy::{Bodies, sturdy};
 pub use total::total;
 pub use translated::translated;
 
@@ -106,7 +114,8 @@ pub fn hold(versions: &Versions, sample: &Sample) -> Result<(), Broken> {
     blind(versions, sample)?;
     closed(versions, sample)?;
     translated(versions, sample)?;
-    inhabited(versions, sample)
+    inhabited(versions, sample)?;
+    sturdy(versions, sample)
 }
 
 /// A case in which a law does not hold.

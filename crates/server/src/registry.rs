@@ -4,6 +4,7 @@
 //! Knows nothing of who asks for it: the command line does, and in the sandbox [`play`].
 
 pub mod play;
+pub mod rows;
 
 use std::sync::Arc;
 

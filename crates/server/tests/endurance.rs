@@ -19,4 +19,5 @@ mod endurance {
     mod rolling;
     mod site;
     mod size;
+    mod soak;
 }

@@ -50,7 +50,7 @@ pub fn blind(versions: &Versions, sample: &Sample) -> Result<(), Broken> {
 }
 
 /// The fields that an update through the version may change.
-fn changeable(case: Case<'_>) -> FieldSet<TraineeField> {
+pub(super) fn changeable(case: Case<'_>) -> FieldSet<TraineeField> {
     let set = Trainee::inputs(case.version()).entries.iter().map(|input| input.field);
     let adjustments = case.version().rules.trainee.iter().filter(|rule| matches!(rule.run, Run::Adjust(_)));
     let adjusted = adjustments.flat_map(|rule| rule.reads).copied();
@@ -67,18 +67,30 @@ fn changes_only(
     let (rules, context) = (&case.version().rules, case.context());
     // What is refused changes nothing.
     let Ok(decision) = decide::update(trainee, sent, rules, &context, case.sample.now()) else { return Ok(()) };
-    let changed = |field: &&TraineeField| decision.record.held(**field) != trainee.held(**field);
+    only_seen(case, trainee, &decision.record, seen, || Json::Object(body.clone()).to_string())
+}
+
+/// Nothing is changed but what can be seen.
+pub(super) fn only_seen(
+    case: Case<'_>,
+    before: &Trainee,
+    after: &Trainee,
+    seen: &FieldSet<TraineeField>,
+    body: impl Fn() -> String,
+) -> Result<(), Broken> {
+    let changed = |field: &&TraineeField| after.held(**field) != before.held(**field);
     match TraineeField::ALL.iter().filter(|field| !seen.contains(**field)).find(changed) {
         Some(field) => {
-            let (was, is) = (trainee.held(*field), decision.record.held(*field));
-            case.broken(field.info().name, format!("was {was:?} and is {is:?} after an update with {body:?}"))
+            let (was, is) = (before.held(*field), after.held(*field));
+            let body = body();
+            case.broken(field.info().name, format!("was {was:?} and is {is:?} after an update with {body}"))
         }
         None => Ok(()),
     }
 }
 
 /// The record, each of its placements and each of its degrees are sent back as they are shown.
-fn sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), Broken> {
+pub(super) fn sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), Broken> {
     let (version, lists, now) = (case.version(), Lists::embedded(), case.sample.now());
     let (rules, context) = (&version.rules, case.context());
     let sent = case.read(&View::trainee(version, trainee, lists), UnknownNames::Refuse)?;
@@ -97,7 +109,8 @@ fn sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), Broken> {
     Ok(())
 }
 
-fn unchanged<R: Record>(
+/// What was sent back was accepted without a remark, and changed nothing.
+pub(super) fn unchanged<R: Record>(
     case: Case<'_>,
     record: &R,
     decided: Result<(R, Vec<Notice>), Vec<Problem>>,

@@ -1,23 +1,19 @@
 //! A version speaks of its own names alone.
 
-use std::collections::BTreeSet;
-
 use domain::decide::{self, Decision, Origin};
 use domain::problem::{Notice, Problem};
-use domain::{
-    Context, Deferral, DeferralField, Degree, DegreeField, Lists, Path, Placement, PlacementField, Recommendation,
-    RecommendationField, Record, RecordField, Sent, Trainee, TraineeField, Withdrawal, WithdrawalField,
-};
+use domain::{Context, Deferral, Degree, Placement, Recommendation, Sent, Trainee, TraineeField, Withdrawal};
 use serde_json::{Map, Value};
 
 use super::{Broken, Case, Sample, mutation};
-use crate::names::place;
-use crate::problems::{warning, words};
 use crate::read::Nest;
 use crate::read::UnknownNames::{self, Refuse, Tell};
-use crate::shape::{Inputs, Shape};
-use crate::version::{ApiVersion, Wire};
+use crate::version::Wire;
 use crate::versions::Versions;
+
+mod listening;
+
+pub(super) use listening::{Listener, Names, Said};
 
 const LAW: &str = "closed";
 
@@ -46,7 +42,7 @@ struct Attempt<'a> {
 }
 
 /// What came of a request: what the client is told of it.
-type Told = Result<Vec<Notice>, Vec<Problem>>;
+pub(super) type Told = Result<Vec<Notice>, Vec<Problem>>;
 
 impl Attempt<'_> {
     fn all(&self) -> Result<(), Broken> {
@@ -123,111 +119,17 @@ impl Attempt<'_> {
         unknown: UnknownNames,
         decide: impl Fn(Sent<R>) -> Told,
     ) -> Result<(), Broken> {
-        let keys = keys(object);
+        let said = Said::of(&Value::Object(object.clone()).to_string());
+        let listener = Listener { case: self.case, names: self.names, said: &said };
         match decide(self.case.read(object, unknown)?) {
-            Ok(notices) => notices.iter().try_for_each(|notice| self.remark(notice, &keys)),
-            Err(problems) => problems.iter().try_for_each(|problem| self.complaint(problem, &keys)),
-        }
-    }
-
-    fn complaint(&self, problem: &Problem, keys: &BTreeSet<&str>) -> Result<(), Broken> {
-        self.located(&problem.at, keys)?;
-        self.worded(&problem.at, &words(self.case.version(), Lists::embedded(), &problem.kind))
-    }
-
-    fn remark(&self, notice: &Notice, keys: &BTreeSet<&str>) -> Result<(), Broken> {
-        self.located(&notice.at, keys)?;
-        let text = warning(self.case.version(), notice).unwrap_or_default();
-        let place = place(self.case.version(), &notice.at);
-        self.worded(&notice.at, &text.replace(&place, ""))
-    }
-
-    /// The place is one of the version's, or of the client's.
-    fn located(&self, path: &Path, keys: &BTreeSet<&str>) -> Result<(), Broken> {
-        if let Path::Key(key) | Path::NestedKey { key, .. } = path {
-            return match keys.contains(key.as_str()) {
-                true => Ok(()),
-                false => self.case.broken(key.as_str(), "is named, and was not sent"),
-            };
-        }
-        let place = place(self.case.version(), path);
-        let number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
-        match place.split(' ').find(|word| !number(word) && *word != "data" && !self.names.known.contains(word)) {
-            Some(word) => self.case.broken(word, "is named, and is no name of this version"),
-            None => Ok(()),
-        }
-    }
-
-    /// The words have no name that the version does not have.
-    fn worded(&self, path: &Path, words: &str) -> Result<(), Broken> {
-        let mut tokens = words.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        match tokens.find(|word| self.names.strange.contains(word)) {
-            Some(word) => {
-                let place = place(self.case.version(), path);
-                self.case.broken(word, format!("is no name of this version, in: {place} {words}"))
-            }
-            None => Ok(()),
+            Ok(notices) => notices.iter().try_for_each(|notice| listener.remark(notice)),
+            Err(problems) => problems.iter().try_for_each(|problem| listener.complaint(problem)),
         }
     }
 }
 
-fn told<R>(decided: Result<Decision<R>, Vec<Problem>>) -> Told {
+pub(super) fn told<R>(decided: Result<Decision<R>, Vec<Problem>>) -> Told {
     decided.map(|decision| decision.notices)
-}
-
-/// All keys of an object, at any depth.
-fn keys(object: &Map<String, Value>) -> BTreeSet<&str> {
-    let inner = object.values().flat_map(|value| match value {
-        Value::Object(object) => keys(object),
-        Value::Array(values) => values.iter().filter_map(Value::as_object).flat_map(keys).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => BTreeSet::new(),
-    });
-    object.keys().map(String::as_str).chain(inner).collect()
-}
-
-/// The names that a version has, and those that only the dictionary or other versions have.
-struct Names {
-    known: BTreeSet<&'static str>,
-    strange: BTreeSet<&'static str>,
-}
-
-impl Names {
-    fn of(version: &ApiVersion, versions: &Versions) -> Self {
-        let known = names(version);
-        let mut strange: BTreeSet<_> = versions.iter().flat_map(|other| names(other.version)).collect();
-        strange.extend(dictionary::<TraineeField>());
-        strange.extend(dictionary::<PlacementField>());
-        strange.extend(dictionary::<DegreeField>());
-        strange.extend(dictionary::<WithdrawalField>());
-        strange.extend(dictionary::<DeferralField>());
-        strange.extend(dictionary::<RecommendationField>());
-        strange.retain(|name| !known.contains(name));
-        Self { known, strange }
-    }
-}
-
-fn names(ApiVersion { inputs, shapes, .. }: &ApiVersion) -> BTreeSet<&'static str> {
-    fn set<R: Record>(inputs: &Inputs<R>) -> impl Iterator<Item = &'static str> {
-        inputs.entries.iter().map(|input| input.name)
-    }
-    fn shown<R: Record>(shape: &Shape<R>) -> impl Iterator<Item = &'static str> {
-        shape.entries.iter().map(|entry| entry.name)
-    }
-    set(&inputs.trainee)
-        .chain(set(&inputs.placement))
-        .chain(set(&inputs.degree))
-        .chain(set(&inputs.withdrawal))
-        .chain(set(&inputs.deferral))
-        .chain(set(&inputs.recommendation))
-        .chain(shown(&shapes.trainee))
-        .chain(shown(&shapes.placement))
-        .chain(shown(&shapes.placement_nested))
-        .chain(shown(&shapes.degree))
-        .collect()
-}
-
-fn dictionary<F: RecordField>() -> impl Iterator<Item = &'static str> {
-    F::ALL.iter().map(|field| field.info().name)
 }
 
 #[cfg(test)]

@@ -52,11 +52,12 @@ pub fn faithful(versions: &Versions, sample: &Sample) -> Result<(), Broken> {
 }
 
 /// What a request for the record, once written, asks for.
-fn read_back<R: Nest>(case: Case<'_>, record: &R) -> Result<Sent<R>, Broken> {
+pub(super) fn read_back<R: Nest>(case: Case<'_>, record: &R) -> Result<Sent<R>, Broken> {
     case.read(&case.request(record)?, UnknownNames::Refuse)
 }
 
-fn asks_for_trainee(case: Case<'_>, sent: &Sent<Trainee>, trainee: &Trainee) -> Result<(), Broken> {
+/// The request asks for the values of the trainee and of its placements and degrees.
+pub(super) fn asks_for_trainee(case: Case<'_>, sent: &Sent<Trainee>, trainee: &Trainee) -> Result<(), Broken> {
     asks_for(case, sent, trainee)?;
     let inputs = Trainee::inputs(case.version());
     if let Some(list) = inputs.name_of(TraineeField::placements) {
@@ -77,7 +78,7 @@ fn each_asks_for<R: Wire>(case: Case<'_>, list: &str, sent: &[Sent<R>], records:
 
 /// The request asks for the values of the record in the fields that the version can set, and for
 /// nothing else.
-fn asks_for<R: Wire>(case: Case<'_>, sent: &Sent<R>, record: &R) -> Result<(), Broken> {
+pub(super) fn asks_for<R: Wire>(case: Case<'_>, sent: &Sent<R>, record: &R) -> Result<(), Broken> {
     if let Some(problem) = sent.problems.first() {
         return case.broken(place(case.version(), &problem.at), format!("is not read: {:?}", problem.kind));
     }

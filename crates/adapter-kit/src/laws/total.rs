@@ -65,7 +65,8 @@ fn names_agree<R: Record>(case: Case<'_>, inputs: &Inputs<R>, shape: &Shape<R>) 
     Ok(())
 }
 
-fn written(case: Case<'_>, trainee: &Trainee, nested: bool) -> Result<(), Broken> {
+/// The trainee is written with exactly the fields of the shape, in its order.
+pub(super) fn written(case: Case<'_>, trainee: &Trainee, nested: bool) -> Result<(), Broken> {
     let (version, lists) = (case.version(), Lists::embedded());
     let view = if nested { View::trainee(version, trainee, lists) } else { View::in_list(version, trainee, lists) };
     let json = json(case, &view)?;
@@ -119,7 +120,7 @@ fn parsed<'a, T: Deserialize<'a>>(case: Case<'_>, json: &'a str) -> Result<T, Br
 }
 
 /// The keys and values of an object, in order and with repetitions.
-struct Pairs<'a>(Vec<(String, &'a RawValue)>);
+pub(super) struct Pairs<'a>(pub(super) Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Pairs<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -23,11 +23,16 @@ pub(super) struct Others {
 }
 
 impl Others {
-    /// Remembers a field of a response.
-    pub(super) fn keep_known(&mut self, key: &str) {
-        if !self.seen.insert(key.to_string()) && self.repeated.len() < MAX_UNKNOWN {
+    /// Remembers a name that means something, such as a field of a response, and says whether it is new. However often a
+    /// name is repeated, that is one problem.
+    pub(super) fn keep_known(&mut self, key: &str) -> bool {
+        if self.seen.insert(key.to_string()) {
+            return true;
+        }
+        if self.repeated.len() < MAX_UNKNOWN && !self.repeated.iter().any(|known| known == key) {
             self.repeated.push(key.to_string());
         }
+        false
     }
 
     /// Remembers a name that nobody knows.

@@ -114,6 +114,7 @@ impl<'de, R: Nest> Visitor<'de> for Data<'_, R> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
         let mut sent: Option<Sent<R>> = None;
+        let mut repeated = false;
         let mut others = Others::default();
         while let Some(key) = object.next_key_seed(Key)? {
             if key != "data" {
@@ -121,7 +122,9 @@ impl<'de, R: Nest> Visitor<'de> for Data<'_, R> {
                 others.keep(&key, |_| None);
             } else if let Some(sent) = &mut sent {
                 object.next_value_seed(TokenAt { depth: DATA_DEPTH })?;
-                sent.problems.push(Problem::at(Path::Data, ProblemKind::RepeatedKey));
+                if !std::mem::replace(&mut repeated, true) {
+                    sent.problems.push(Problem::at(Path::Data, ProblemKind::RepeatedKey));
+                }
             } else {
                 let read = object.next_value_seed(One::new(self.reader))?;
                 sent = Some(read.unwrap_or_else(without_data));
@@ -162,7 +165,7 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
         let foreign_names = R::foreign(&self.reader.served.foreign);
         let shape = R::shape(self.reader.served.version);
         let mut sent = Sent::default();
-        let mut seen = FieldSet::new();
+        let (mut seen, mut repeated) = (FieldSet::new(), FieldSet::new());
         let mut foreign = Vec::new();
         let mut others = Others::default();
         let mut empty = true;
@@ -172,7 +175,9 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
             if let Some(field) = inputs.field(&key) {
                 if !seen.insert(field) {
                     object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
-                    refuse(&mut sent, field, ProblemKind::RepeatedKey);
+                    if repeated.insert(field) {
+                        refuse(&mut sent, field, ProblemKind::RepeatedKey);
+                    }
                 } else if field.info().kind == Kind::Records && self.reader.nested == NestedLists::PassOver {
                     object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
                     others.keep_list(&key);
@@ -181,7 +186,9 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
                 }
             } else if let Some(field) = other_name() {
                 let token = object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
-                foreign.push((key.into_owned(), field, token));
+                if others.keep_known(&key) {
+                    foreign.push((key.into_owned(), field, token));
+                }
             } else {
                 object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
                 if shape.is_some_and(|shape| shape.shows(&key)) {

@@ -1,7 +1,5 @@
 //! Commands that do what the registry does to trainees, and what only an operator may.
 
-mod rows;
-
 use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
@@ -10,9 +8,9 @@ use domain::Trn;
 use indicatif::{ProgressBar, ProgressStyle};
 use storage::store::Store;
 
-use self::rows::{NumberRow, Order, PlainRow, ReturnRow};
 use super::{CommandError, Database, date, organisations};
 use crate::import::{ImportError, each_row};
+use crate::registry::rows::{NumberRow, Order, PlainRow, ReturnRow};
 use crate::registry::{Deed, DeedError, carry_out_blocking};
 
 #[derive(Debug, Subcommand)]

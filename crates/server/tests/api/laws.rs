@@ -3,7 +3,7 @@
 //! A run over more records than usual: `LAW_RECORDS=100000 cargo test --release -p server --test api -- laws`.
 
 use adapter_kit::date;
-use adapter_kit::laws::{Law, blind, closed, faithful, inhabited, over, records_asked_for, total, translated};
+use adapter_kit::laws::{Law, blind, closed, faithful, inhabited, over, records_asked_for, sturdy, total, translated};
 use server::versions;
 
 /// Tries a law on as many records as the environment asks for.
@@ -40,4 +40,9 @@ fn what_is_translated_between_any_two_versions_comes_back() {
 #[test]
 fn a_register_can_be_filled_under_the_rules_of_every_version() {
     holds(inhabited);
+}
+
+#[test]
+fn any_bytes_get_an_answer_that_holds_in_every_version() {
+    holds(sturdy);
 }

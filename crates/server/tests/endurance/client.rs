@@ -12,6 +12,8 @@ use super::manner::{Manner, Person};
 use super::predicted::is_as_predicted;
 use super::record::{Record, Write};
 
+mod mixed;
+
 /// How many of 100 writes register a trainee.
 const CREATES_PERCENT: usize = 20;
 
@@ -25,6 +27,8 @@ pub(crate) struct Client<'a> {
     records: Vec<Record>,
     /// The write that was sent and not acknowledged.
     unanswered: Option<Unanswered>,
+    /// The last write that was answered at once and has a key, with the body of the answer.
+    last_with_key: Option<(Request, String)>,
     /// Counted so far.
     pub(crate) tally: Tally,
 }
@@ -84,6 +88,7 @@ impl<'a> Client<'a> {
             words: 0,
             records: Vec::new(),
             unanswered: None,
+            last_with_key: None,
             tally: Tally::default(),
         }
     }
@@ -115,6 +120,9 @@ impl<'a> Client<'a> {
                 assert!((200..300).contains(&reply.status), "{:?}: {reply:?}", unanswered.write.request);
                 assert!(!reply.replayed, "the first of its kind was answered before: {reply:?}");
                 self.settle(&unanswered, &reply);
+                if unanswered.write.request.method == "POST" {
+                    self.last_with_key = Some((unanswered.write.request, reply.body));
+                }
                 self.tally.acknowledged += 1;
                 true
             }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use chrono::Datelike as _;
+use domain::academic_year;
 use domain::specimen::random::Random;
 use serde_json::Value;
 use server::versions;
@@ -140,8 +140,7 @@ fn settle(clients: &mut [Client<'_>], address: &str, all: bool) {
 
 /// The register holds the trainees that the clients know, those of the learning, and nobody else.
 pub(crate) fn require_count(site: &Site, address: &str, learned: usize, clients: &[Client<'_>]) {
-    let begun = begun_on();
-    let cycle = if begun.month() >= 8 { begun.year() } else { begun.year() - 1 };
+    let cycle = academic_year::of(begun_on());
     let newest = versions::all().newest().unwrap().version.label;
     let list = Request::get(format!("/api/{newest}/trainees?per_page=1&academic_cycle={cycle}"));
     let count = Caller::new(&site.token).ask(address, &list).json()["meta"]["total_count"].take();

@@ -137,7 +137,7 @@ impl Server {
     }
 
     /// The number of the process.
-    fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.process.id()
     }
 

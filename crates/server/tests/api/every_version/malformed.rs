@@ -2,6 +2,7 @@
 
 use domain::{RecordField as _, TraineeField as F};
 use serde_json::{Value, json};
+use server::versions;
 
 use crate::api::support::{Api, Request, every_version};
 
@@ -135,6 +136,23 @@ fn a_key_that_stands_twice_is_refused() {
         send(r#"{"data":{"email":"a@b.cd","sex":"10","email":"c@d.ef"}}"#).problems(&["email"]);
         send(r#"{"data":{"colour":1,"email":"a@b.cd","colour":2}}"#).problems(&["colour"]);
         send(r#"{"data":{"email":"a@b.cd"},"data":{"sex":"11"}}"#).problems(&["data"]);
+        assert_eq!(api.read(created.id()).data, created.data);
+    });
+}
+
+#[test]
+fn a_key_that_stands_many_times_is_one_problem() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        let served = versions::all().find(api.version.label).unwrap();
+        let others = served.foreign.trainee.iter().map(|(name, _)| *name);
+        for key in ["email", "colour", "state"].into_iter().chain(others) {
+            let pairs = vec![format!("\"{key}\":7"); 20_000].join(",");
+            let reply = api.request("PATCH", &created.path()).bytes(format!("{{\"data\":{{{pairs}}}}}")).send().is(422);
+            assert!(reply.errors().len() <= 3, "{key}: {} problems", reply.errors().len());
+        }
+        let pairs = vec![r#""data":{"email":"a@b.cd"}"#; 20_000].join(",");
+        api.request("PATCH", &created.path()).bytes(format!("{{{pairs}}}")).send().problems(&["data"]);
         assert_eq!(api.read(created.id()).data, created.data);
     });
 }

@@ -3,27 +3,30 @@
 use chrono::NaiveDate;
 use domain::Trn;
 
+use super::Deed;
 use crate::import::{Importable, Row, RowProblem};
-use crate::registry::Deed;
 
 const TRAINEE_ID: &str = "trainee_id";
 const TRN: &str = "trn";
 const DATE: &str = "date";
 
 /// A row that asks for a deed.
-pub(super) trait Order: Importable {
+pub trait Order: Importable {
     /// The identifier of the trainee, and the deed: that of the command, with what the row says of it.
     fn order(self, deed: &Deed) -> (String, Deed);
 }
 
 /// A trainee.
-pub(super) struct PlainRow(String);
+#[derive(Debug)]
+pub struct PlainRow(String);
 
 /// A trainee and a number; a blank one is drawn.
-pub(super) struct NumberRow(String, Option<Trn>);
+#[derive(Debug)]
+pub struct NumberRow(String, Option<Trn>);
 
 /// A trainee and the day of the return.
-pub(super) struct ReturnRow(String, NaiveDate);
+#[derive(Debug)]
+pub struct ReturnRow(String, NaiveDate);
 
 fn trainee_id(row: &Row<'_>) -> Result<String, RowProblem> {
     row.text(TRAINEE_ID).ok_or(RowProblem::Blank(TRAINEE_ID))
