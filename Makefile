@@ -36,12 +36,17 @@ race-test: ## Send colliding requests in 1,000 rounds, and hold overlapping ones
 rolling-test: ## Restart two servers over one PostgreSQL 20 times in turn, under load; no request may be lost
 	RESTARTS=20 $(ENDURANCE) rolling
 
+.PHONY: soak
+soak: ## Load the server for 10 minutes, then abuse it beside ordinary clients; nothing may be lost, slow or growing
+	SOAK_SECONDS=$${SOAK_SECONDS:-600} $(ENDURANCE) soak
+
 .PHONY: check
 check: format-check lint structure ## Check formatting, lints and structure
 
 .PHONY: format-check
 format-check:
 	cargo fmt --all --check
+	rustfmt --check fuzz/fuzz_targets/*.rs
 
 .PHONY: lint
 lint:
@@ -74,3 +79,15 @@ docs: ## Write the documents that follow from the code
 .PHONY: fuzz-api
 fuzz-api: ## Try every version with requests drawn from its OpenAPI document (needs Python)
 	scripts/fuzz-api
+
+.PHONY: fuzz
+fuzz: ## Try any bytes on all that reads what comes from outside, 10 minutes each (needs a nightly compiler)
+	scripts/fuzz
+
+.PHONY: audit
+audit: ## Check licences, sources and forbidden crates, and find dependencies that nothing uses
+	scripts/audit
+
+.PHONY: audit-advisories
+audit-advisories: ## Ask whether a known vulnerability concerns what is built in (needs the network)
+	scripts/audit advisories

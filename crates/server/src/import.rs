@@ -62,6 +62,9 @@ pub enum RowProblem {
         /// Columns of the header row.
         expected: usize,
     },
+    /// A quote is opened in the row and closed nowhere, so the rest of the file is taken for a part of the row.
+    #[error("a quote is opened and never closed; no row after this one was read")]
+    Unclosed,
     /// The URN is missing or has another form.
     #[error("URN must be 6 digits")]
     BadUrn,
@@ -253,6 +256,17 @@ mod tests {
                 (5, Err(RowProblem::Blank("EstablishmentName"))),
             ];
             assert_eq!(rows, expected, "{end:?}");
+        }
+    }
+
+    #[test]
+    fn a_quote_that_is_not_closed_is_refused_where_it_stands_and_swallows_no_row_in_silence() {
+        let closed = "100000,Ash,,\"Open\"\n\n100001,\"Be\nech\n\",,Open";
+        assert!(schools(closed).iter().all(|(_, row)| row.is_ok()));
+        for opened in ["\"", "\"Open\n100003,Fir,,Open\n", "\"Open\"\"", "\"Open\r\n\r\n100003,Fir,,Open\r\n"] {
+            let rows = schools(&format!("{closed}\n\n100002,Elm,,{opened}"));
+            assert_eq!(rows.len(), 3, "{opened:?}: {rows:?}");
+            assert_eq!(rows[2], (8, Err(RowProblem::Unclosed)), "{opened:?}");
         }
     }
 

@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod api {
     mod across_versions;
+    mod any_bytes;
     mod bad_input;
     mod clauses;
     mod contracts;

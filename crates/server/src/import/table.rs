@@ -23,7 +23,29 @@ pub(super) struct Table<R> {
 ///
 /// Rows end at a line feed alone, and each has one: so the line on which a row ends is certain, however many blank lines
 /// come before it. A carriage return in front of the line feed is left on the last cell.
-struct Rows<R>(Reader<Chain<R, &'static [u8]>>);
+struct Rows<R>(Reader<Chain<R, Ending>>);
+
+/// Where a row stands.
+struct Place {
+    /// The line on which it begins, counted from 1.
+    line: u64,
+    /// Whether each of its quotes is closed. One that is not takes in all that comes after it.
+    is_closed: bool,
+}
+
+/// What is put behind a file: an end for its last row, and an empty row, which is left over where that row was closed.
+struct Ending {
+    left: &'static [u8],
+    is_over: bool,
+}
+
+impl Read for Ending {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.left.read(buffer)?;
+        self.is_over |= count == 0;
+        Ok(count)
+    }
+}
 
 impl<R: Read> Rows<R> {
     fn new(file: R) -> Self {
@@ -31,12 +53,12 @@ impl<R: Read> Rows<R> {
             .has_headers(false)
             .flexible(true)
             .terminator(Terminator::Any(b'\n'))
-            .from_reader(file.chain(b"\n".as_slice()));
+            .from_reader(file.chain(Ending { left: b"\n\n", is_over: false }));
         Self(rows)
     }
 
-    /// Reads a row and gives the line on which it begins; `None` at the end.
-    fn next(&mut self, record: &mut ByteRecord) -> Result<Option<u64>, ImportError> {
+    /// Reads a row and says where it stands; `None` at the end.
+    fn next(&mut self, record: &mut ByteRecord) -> Result<Option<Place>, ImportError> {
         loop {
             if !self.0.read_byte_record(record).map_err(io::Error::from)? {
                 return Ok(None);
@@ -44,7 +66,10 @@ impl<R: Read> Rows<R> {
             let is_blank = record.len() == 1 && matches!(record.get(0), Some(b"" | b"\r"));
             if !is_blank {
                 let inside: usize = record.iter().map(|cell| cell.iter().filter(|byte| **byte == b'\n').count()).sum();
-                return Ok(Some(self.0.position().line().saturating_sub(1 + inside as u64)));
+                let is_closed = !self.0.get_ref().get_ref().1.is_over;
+                // A row that is not closed has no end of its own.
+                let after = inside as u64 + u64::from(is_closed);
+                return Ok(Some(Place { line: self.0.position().line().saturating_sub(after), is_closed }));
             }
         }
     }
@@ -76,7 +101,10 @@ impl<R: Read> Table<R> {
     /// The next row: the line on which it begins, and its cells in the order of the columns that were asked for.
     #[expect(clippy::type_complexity, reason = "a row borrows from the table, so this is no iterator")]
     pub(super) fn next(&mut self) -> Result<Option<(u64, Result<Vec<Cow<'_, str>>, RowProblem>)>, ImportError> {
-        let Some(line) = self.rows.next(&mut self.record)? else { return Ok(None) };
+        let Some(Place { line, is_closed }) = self.rows.next(&mut self.record)? else { return Ok(None) };
+        if !is_closed {
+            return Ok(Some((line, Err(RowProblem::Unclosed))));
+        }
         if self.record.len() != self.width {
             let problem = RowProblem::Ragged { found: self.record.len(), expected: self.width };
             return Ok(Some((line, Err(problem))));

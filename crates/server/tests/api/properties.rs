@@ -21,9 +21,13 @@ use crate::api::support::{Api, Register};
 /// Bodies in each version, when nobody says how many.
 const CASES: u32 = 60;
 
+/// Bodies in each version.
+pub(crate) fn cases() -> u32 {
+    std::env::var("PROPERTY_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES)
+}
+
 fn runner() -> TestRunner {
-    let cases = std::env::var("PROPERTY_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES);
-    TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() })
+    TestRunner::new(Config { cases: cases(), failure_persistence: None, ..Config::default() })
 }
 
 /// Runs a property over bodies that the version accepts, on one register.
