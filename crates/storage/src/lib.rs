@@ -17,6 +17,7 @@ pub mod history;
 pub mod identifiers;
 pub mod inspection;
 mod job;
+mod moments;
 pub mod organisations;
 pub mod providers;
 pub mod replies;

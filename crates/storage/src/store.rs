@@ -11,6 +11,7 @@ mod pool;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use tokio::task::spawn_blocking;
 
 use crate::clock::{Clock, WriteClock};
 use crate::connection::{Access, Connections};
@@ -180,6 +181,24 @@ impl Store {
         answer.blocking_recv().unwrap_or_else(|_| Err(StorageError::Closed.into()))
     }
 
+    /// Waits until the jobs that were given before have ended, also those whose callers no longer wait for them. Later
+    /// ones can be given all the same.
+    ///
+    /// # Errors
+    ///
+    /// When the last of them could not be kept. Must be called within a tokio runtime.
+    pub async fn settle(&self) -> Result<(), StorageError> {
+        self.pool.settle().await;
+        let Some(writer) = &self.writer else { return Ok(()) };
+        // The writer takes one job after the other, and this one is the last.
+        let (last, answer) = job(|_| Ok::<_, StorageError>(()));
+        let writer = writer.clone();
+        // The queue may be full, and then this waits for a place.
+        let placed = spawn_blocking(move || writer.enqueue_when_there_is_room(last)).await;
+        placed.unwrap_or(Err(StorageError::Closed))?;
+        answer.await.unwrap_or(Err(StorageError::Closed))
+    }
+
     /// What was written since the store was opened.
     pub fn writer_stats(&self) -> WriterStats {
         self.counters.read()
@@ -188,6 +207,9 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use std::future::Future as _;
+    use std::task::{Context, Waker};
+
     use test_support::Database;
 
     use super::*;
@@ -232,6 +254,20 @@ mod tests {
         let caller = std::thread::current().id();
         let reader = block_on(register.store.read(|_| Ok::<_, StorageError>(std::thread::current().id()))).unwrap();
         assert_ne!(reader, caller);
+    }
+
+    #[test]
+    fn a_store_that_has_settled_has_done_what_nobody_waits_for_any_more() {
+        let register = Register::new();
+        block_on(async {
+            let write = register.store.write(|session| session.add_provider(UKPRN, "A provider"));
+            // The caller goes away when the job stands in the queue, or runs.
+            let mut write = Box::pin(write);
+            assert!(write.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            drop(write);
+            register.store.settle().await.unwrap();
+        });
+        assert_eq!(register.read(|session| session.list_providers()).unwrap().len(), 1);
     }
 
     #[test]

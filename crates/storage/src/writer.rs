@@ -106,6 +106,11 @@ impl Writer {
             TrySendError::Disconnected(_) => StorageError::Closed,
         })
     }
+
+    /// Puts a job into the queue. Blocks until there is room.
+    pub(crate) fn enqueue_when_there_is_room(&self, job: Box<dyn Job>) -> Result<(), StorageError> {
+        self.queue.send(job).map_err(|_| StorageError::Closed)
+    }
 }
 
 struct WriterThread {

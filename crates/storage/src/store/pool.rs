@@ -33,6 +33,8 @@ pub(super) struct JobPool {
     counters: Arc<WriteCounters>,
     /// One permit for each job that runs, so that no thread is spent on waiting for a connection.
     places: Arc<Semaphore>,
+    /// How many jobs can run at once.
+    size: u32,
     /// One permit for each job that runs or waits to.
     admitted: Semaphore,
 }
@@ -58,6 +60,7 @@ impl JobPool {
             write_clock,
             counters,
             places: Arc::new(Semaphore::new(places)),
+            size,
             admitted: Semaphore::new(places.saturating_add(options.queue).min(Semaphore::MAX_PERMITS)),
         })
     }
@@ -81,6 +84,12 @@ impl JobPool {
             pool.run_here(access, job)
         });
         running.await.unwrap_or_else(|_| Err(StorageError::Closed.into()))
+    }
+
+    /// Waits until the jobs that were given before have ended.
+    pub(super) async fn settle(&self) {
+        // Places are given in the order in which they are asked for. A closed pool runs nothing.
+        let _all = self.places.acquire_many(self.size).await;
     }
 
     /// Runs a job on this thread, and again when it collided with another one.
