@@ -41,7 +41,7 @@ impl Asked {
         let mut left = None;
         let mut validates_only = false;
         let mut token = None;
-        let reply = match Call::take(&request, payload, served, endpoint, lists, register.environment).await {
+        let reply = match Call::take(&request, payload, served, endpoint, &register).await {
             Ok(call) => {
                 validates_only = operation.writes && call.validates_only();
                 token = Some(call.token.clone());

@@ -2,9 +2,11 @@
 //!
 //! A call can be carried out more than once: the store runs a job again that collided with another one.
 
-use actix_web::HttpRequest;
+use std::time::Duration;
+
 use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use actix_web::web::{Bytes, BytesMut, Payload};
+use actix_web::{HttpRequest, rt};
 use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served};
 use domain::{Lists, Sent};
@@ -16,6 +18,7 @@ use storage::tokens::{Environment, TokenDigest};
 use crate::access_log;
 use crate::failure::{Failure, Unusable};
 use crate::idempotency::{Key, MalformedKey};
+use crate::register::Register;
 use crate::reply::{Reply, entity_tag, is_among};
 
 /// The largest body, in bytes.
@@ -62,12 +65,12 @@ impl Call {
         payload: Payload,
         served: &'static Served,
         endpoint: Endpoint,
-        lists: &'static Lists,
-        environment: Environment,
+        register: &Register,
     ) -> Result<Self, Failure> {
+        let Register { lists, environment, body_timeout, .. } = *register;
         let token = token(request.headers(), environment)?;
         let strict = prefers(request.headers(), "handling=strict");
-        let body = receive_json(request.headers(), payload, MAX_BODY_BYTES).await;
+        let body = receive_json(request.headers(), payload, MAX_BODY_BYTES, body_timeout).await;
         let idempotency_key = match endpoint.method() {
             Method::Post => Key::of(request, body.as_ref().map_or(&[], |body| body)),
             Method::Get | Method::PutOrPatch | Method::Delete => Ok(None),
@@ -239,23 +242,32 @@ fn prefers(headers: &HeaderMap, preference: &str) -> bool {
         .any(|part| part.trim().eq_ignore_ascii_case(preference))
 }
 
-/// Receives a JSON body of so many bytes at most. One of the wrong type is received too, so that its sender gets to see
-/// the reply.
+/// Receives a JSON body of so many bytes at most, within a time. One of the wrong type is received too, so that its sender
+/// gets to see the reply.
 ///
 /// # Errors
 ///
 /// Why the body cannot be used.
-pub async fn receive_json(headers: &HeaderMap, payload: Payload, max: usize) -> Result<Bytes, Unusable> {
-    let body = receive(payload, max).await?;
+pub async fn receive_json(
+    headers: &HeaderMap,
+    payload: Payload,
+    max: usize,
+    timeout: Duration,
+) -> Result<Bytes, Unusable> {
+    let body = receive(payload, max, timeout).await?;
     if is_json(headers) { Ok(body) } else { Err(Unusable::NotJson) }
 }
 
-/// Receives a body of so many bytes at most, whatever it is.
+/// Receives a body of so many bytes at most, within a time, whatever it is.
 ///
 /// # Errors
 ///
-/// When it is larger, or does not arrive whole.
-pub async fn receive(mut payload: Payload, max: usize) -> Result<Bytes, Unusable> {
+/// When it is larger, or does not arrive whole, or not in time.
+pub async fn receive(payload: Payload, max: usize, timeout: Duration) -> Result<Bytes, Unusable> {
+    rt::time::timeout(timeout, receive_whole(payload, max)).await.unwrap_or(Err(Unusable::TooSlow))
+}
+
+async fn receive_whole(mut payload: Payload, max: usize) -> Result<Bytes, Unusable> {
     let mut received = 0;
     let mut bytes = BytesMut::new();
     while let Some(chunk) = payload.next().await {

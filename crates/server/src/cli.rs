@@ -18,6 +18,8 @@ use storage::tokens::Environment;
 use crate::import::ImportError;
 use crate::reference_data::ReferenceDataError;
 use crate::registry::DeedError;
+use crate::starting::StartError;
+use crate::tls::TlsError;
 
 mod audit;
 mod backups;
@@ -122,6 +124,11 @@ struct Database {
 impl Database {
     /// Opens the database and brings its schema up to date.
     fn open(&self) -> Result<Store, CommandError> {
+        Ok(self.store()?)
+    }
+
+    /// As [`Database::open`], for a command that has its own words for what is wrong.
+    fn store(&self) -> Result<Store, StorageError> {
         let store = Store::open(&self.database_url, StoreOptions::default())?;
         store.migrate()?;
         Ok(store)
@@ -146,14 +153,12 @@ pub enum CommandError {
     /// Something is wrong with the data.
     #[error("problems found: {0}")]
     ProblemsFound(usize),
-    /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}")]
-    Listen {
-        /// The address.
-        address: String,
-        /// Why.
-        source: std::io::Error,
-    },
+    /// The server does not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The certificate cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The server could not be run.
     #[error("the server stopped: {0}")]
     Server(#[source] std::io::Error),

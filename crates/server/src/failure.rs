@@ -84,6 +84,9 @@ pub enum Unusable {
     /// It could not be received whole.
     #[error("body was cut off")]
     CutOff,
+    /// It did not arrive in time.
+    #[error("body was too slow")]
+    TooSlow,
 }
 
 /// By what requests are counted.
@@ -301,6 +304,11 @@ impl Unusable {
                 "send the body as JSON, with the header Content-Type: application/json",
             ),
             Self::CutOff => one(StatusCode::BAD_REQUEST, "BadRequest", "the body could not be received whole"),
+            Self::TooSlow => one(
+                StatusCode::REQUEST_TIMEOUT,
+                "RequestTimeout",
+                "the body did not arrive in time; send the request again",
+            ),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What every request works with: the records, the versions and the code lists.
 
 use std::fmt;
+use std::time::Duration;
 
 use adapter_kit::Versions;
 use domain::Lists;
@@ -8,6 +9,7 @@ use storage::store::Store;
 use storage::tokens::Environment;
 
 use crate::admission::Admission;
+use crate::connections::Limits;
 use crate::versions;
 use crate::visitors::Visitors;
 
@@ -26,6 +28,8 @@ pub struct Register {
     pub admission: Admission,
     /// How often those who need no token have asked.
     pub visitors: Visitors,
+    /// How long the body of a request may take to arrive.
+    pub body_timeout: Duration,
 }
 
 impl Register {
@@ -39,6 +43,7 @@ impl Register {
             environment,
             admission: Admission::default(),
             visitors: Visitors::default(),
+            body_timeout: Limits::default().body_timeout,
         }
     }
 }

@@ -11,6 +11,10 @@ mod program {
     mod migrating;
     mod reference_data;
     mod registry;
+    mod slow;
+    mod starting;
+    mod stopping;
     mod support;
+    mod tls;
     mod translating;
 }

@@ -1,6 +1,7 @@
 //! The command that serves the API.
 
-use std::net::TcpListener;
+mod bounds;
+
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,17 +12,23 @@ use domain::Lists;
 use storage::error::StorageError;
 use storage::tokens::Environment;
 
+use self::bounds::Bounds;
 use super::{CommandError, Database, environment};
 use crate::admission::Admission;
 use crate::allowance::Allowance;
+use crate::readiness::Readiness;
 use crate::register::Register;
 use crate::registry::play;
-use crate::{demo, reference_data, serve, upkeep, versions};
+use crate::starting::StartError;
+use crate::stopping::StopSignals;
+use crate::{demo, reference_data, serve, starting, stopping, upkeep, versions};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
     #[command(flatten)]
     database: Database,
+    #[command(flatten)]
+    bounds: Bounds,
     /// Address and port to listen on
     #[arg(long, value_name = "ADDR", env = "REGISTER_LISTEN", default_value = "127.0.0.1:8080")]
     listen: String,
@@ -98,7 +105,9 @@ impl Serve {
             Some(folder) => reference_data::with_files_of(folder)?,
             None => Lists::embedded(),
         };
-        let store = self.database.open()?;
+        let service = self.bounds.service()?;
+        let store = self.database.store().map_err(StartError::Database)?;
+        starting::check_clock(&store, self.bounds.clock_check)?;
         if self.environment == Environment::Sandbox {
             store.write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
         }
@@ -108,21 +117,28 @@ impl Serve {
                 log::warn!("no {what} has been loaded: every well-formed number counts as that of a known {what}");
             }
         }
-        let failed = |source| CommandError::Listen { address: self.listen.clone(), source };
-        let listener = TcpListener::bind(&self.listen).map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let listener = starting::listen(&self.listen)?;
+        let address = listener.local_addr().map_err(CommandError::Server)?;
+        let scheme = if service.certificate.is_some() { "https" } else { "http" };
+        let base = format!("{scheme}://{address}");
         let admission = Admission::within(self.allowance());
         let register = Register { versions, lists, admission, ..Register::of(store, self.environment) };
         if self.demo {
-            println!("{}", demo::prepare(&register, address, registry_delay)?);
+            println!("{}", demo::prepare(&register, &base, registry_delay)?);
         }
-        log::info!("listening on http://{address}");
+        let (patience, readiness) = (self.bounds.patience(), Readiness::default());
         actix_web::rt::System::new().block_on(async move {
+            // A signal that comes before the server runs is not lost.
+            let signals = StopSignals::listen().map_err(CommandError::Server)?;
+            serve::read_again_when_told(service.certificate.clone()).map_err(CommandError::Server)?;
+            log::info!("listening on {base}");
             upkeep::begin(register.store.clone());
             if let Some(seconds) = registry_delay {
                 play::begin(register.store.clone(), TimeDelta::seconds(seconds.into()));
             }
-            serve::server(register, listener).map_err(CommandError::Server)?.await.map_err(CommandError::Server)
+            let store = register.store.clone();
+            let server = service.server(register, listener).map_err(CommandError::Server)?;
+            stopping::run(server, signals, readiness, patience, &store).await.map_err(CommandError::Server)
         })
     }
 }

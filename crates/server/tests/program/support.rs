@@ -1,5 +1,7 @@
 //! Runs the program, to its end or as a server.
 
+pub(crate) mod running;
+
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
