@@ -16,5 +16,6 @@ mod program {
     mod stopping;
     mod support;
     mod tls;
+    mod tokens;
     mod translating;
 }
