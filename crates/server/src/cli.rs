@@ -334,4 +334,14 @@ mod tests {
         }
         check(&CommandLine::command());
     }
+
+    #[test]
+    fn every_option_of_serve_stands_on_the_page_for_operators() {
+        let page = include_str!("../../../docs/operations.md");
+        let commands = CommandLine::command();
+        let serve = commands.find_subcommand("serve").unwrap();
+        for variable in serve.get_arguments().filter_map(|option| option.get_env()) {
+            assert!(page.contains(&format!("`{}`", variable.to_str().unwrap())), "{}", variable.display());
+        }
+    }
 }

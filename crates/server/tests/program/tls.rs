@@ -1,6 +1,6 @@
 //! The server over TLS.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, ClientConnection, ProtocolVersion, RootCertStore, StreamOwned, SupportedProtocolVersion};
 
 use super::support::Workplace;
-use super::support::running::{Running, ask, header};
+use super::support::running::{Running, ask, header, rest};
 
 const GET: &str = "GET /api/versions HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
@@ -28,10 +28,10 @@ fn put(workplace: &Workplace, certified: &CertifiedKey<KeyPair>) -> [PathBuf; 2]
     ]
 }
 
-fn serve(workplace: &Workplace, certified: &CertifiedKey<KeyPair>) -> Running {
+fn serve(workplace: &Workplace, certified: &CertifiedKey<KeyPair>, arguments: &[&str]) -> Running {
     let [chain, key] = put(workplace, certified);
-    let server =
-        Running::start(workplace, &["--tls-certificate", chain.to_str().unwrap(), "--tls-key", key.to_str().unwrap()]);
+    let certificate = ["--tls-certificate", chain.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
+    let server = Running::start(workplace, &[&certificate, arguments].concat());
     assert!(server.base.starts_with("https://"), "{}", server.base);
     server
 }
@@ -72,7 +72,7 @@ fn require_answer(trusting: &Trusting, server: &Running) -> StreamOwned<ClientCo
 #[test]
 fn both_versions_of_tls_are_spoken_with_http_1_1_alone() {
     let (workplace, certified) = (Workplace::new(), certified());
-    let server = serve(&workplace, &certified);
+    let server = serve(&workplace, &certified, &[]);
     for (version, spoken) in [(&TLS12, ProtocolVersion::TLSv1_2), (&TLS13, ProtocolVersion::TLSv1_3)] {
         let stream = require_answer(&Trusting { versions: vec![version], ..Trusting::of(&certified) }, &server);
         assert_eq!(stream.conn.protocol_version(), Some(spoken));
@@ -83,7 +83,7 @@ fn both_versions_of_tls_are_spoken_with_http_1_1_alone() {
 #[test]
 fn a_reply_over_tls_tells_to_ask_for_nothing_else() {
     let (workplace, certified) = (Workplace::new(), certified());
-    let server = serve(&workplace, &certified);
+    let server = serve(&workplace, &certified, &[]);
     for path in ["/api/versions", "/docs", "/none"] {
         let mut stream = Trusting::of(&certified).connect(&server);
         let reply = ask(&mut stream, &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
@@ -98,7 +98,7 @@ fn a_reply_over_tls_tells_to_ask_for_nothing_else() {
 #[test]
 fn who_speaks_no_tls_is_not_answered() {
     let (workplace, certified) = (Workplace::new(), certified());
-    let server = serve(&workplace, &certified);
+    let server = serve(&workplace, &certified, &[]);
     let mut stream = server.connect();
     stream.write_all(GET.as_bytes()).unwrap();
     let mut told = Vec::new();
@@ -108,9 +108,30 @@ fn who_speaks_no_tls_is_not_answered() {
 }
 
 #[test]
+fn a_handshake_that_does_not_come_is_not_waited_for() {
+    let (workplace, certified) = (Workplace::new(), certified());
+    let server = serve(&workplace, &certified, &["--header-timeout", "1"]);
+    let mut stream = server.connect();
+    stream.write_all(&[22]).unwrap();
+    assert_eq!(rest(&mut stream), "");
+}
+
+#[test]
+fn a_later_head_is_not_waited_for_over_tls_either() {
+    let (workplace, certified) = (Workplace::new(), certified());
+    let times = ["--header-timeout", "1", "--body-timeout", "1", "--keep-alive", "1"];
+    let server = serve(&workplace, &certified, &times);
+    let mut stream = require_answer(&Trusting::of(&certified), &server);
+    stream.write_all(b"GET /api/versions HTT").unwrap();
+    // The end of what is said comes without the farewell of TLS.
+    let end = stream.read_to_end(&mut Vec::new()).unwrap_err();
+    assert_eq!(end.kind(), ErrorKind::UnexpectedEof);
+}
+
+#[test]
 fn a_certificate_is_read_again_without_a_stop() {
     let (workplace, old, new) = (Workplace::new(), certified(), certified());
-    let mut server = serve(&workplace, &old);
+    let mut server = serve(&workplace, &old, &[]);
     let mut open = require_answer(&Trusting::of(&old), &server);
 
     put(&workplace, &new);
