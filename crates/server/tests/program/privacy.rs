@@ -132,7 +132,7 @@ impl<'a> Planter<'a> {
     fn plant_in_failures(&mut self, token: &str) {
         let base = format!("/api/{}", self.version.label);
         let bearer = format!("Bearer {token}");
-        let mut ask = |method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>| {
+        let ask = |method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>| {
             self.server.send_with(self.agent, method, path, headers, body).0
         };
         let mut seen = Vec::new();

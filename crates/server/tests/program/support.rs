@@ -8,7 +8,8 @@ use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, PgConnection, QueryableByName, RunQueryDsl as _, SqliteConnection};
 use serde_json::Value;
 use tempfile::TempDir;
-use test_support::{Database, Kind, is_postgres_there, say_untested};
+use test_support::Database;
+pub(crate) use test_support::kinds;
 use ureq::Agent;
 
 /// A database, and a folder for the files of one test.
@@ -180,17 +181,6 @@ pub(crate) fn texts(url: &str, sql: &str) -> Vec<String> {
         None => diesel::sql_query(sql).load(&mut PgConnection::establish(url).unwrap()).unwrap(),
     };
     rows.into_iter().map(|row| row.text).collect()
-}
-
-/// The kinds of database that there are here.
-pub(crate) fn kinds() -> Vec<Kind> {
-    match is_postgres_there() {
-        Ok(()) => vec![Kind::Sqlite, Kind::Postgres],
-        Err(reason) => {
-            say_untested(reason);
-            vec![Kind::Sqlite]
-        }
-    }
 }
 
 /// A client that says what was answered, whatever the status is.
