@@ -8,12 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use actix_web::HttpRequest;
 use storage::error::StorageError;
-use storage::history::Cause;
 use storage::store::Store;
 use storage::tokens::TokenDigest;
 
 use crate::allowance::{Allowance, Counter, Left};
 use crate::failure::{Failure, Whose};
+use crate::token_failure::TokenFailure;
 use crate::visitors::Visitors;
 
 /// The most tokens that are remembered.
@@ -48,11 +48,9 @@ impl Admission {
     pub async fn admit(&self, store: &Store, token: &TokenDigest) -> Result<Option<Left>, Failure> {
         if !self.known(|known| known.contains(token)) {
             let asked = token.clone();
-            let valid = store.read::<_, StorageError>(move |session| {
-                Ok(session.authenticate(&asked, Cause::of("admission"))?.is_some())
-            });
-            if !valid.await? {
-                return Err(Failure::Unauthorized);
+            let refusal = store.read::<_, StorageError>(move |session| session.refusal_of(&asked));
+            if let Some(refusal) = refusal.await? {
+                return Err(Failure::Unauthorized(TokenFailure::Refused(refusal)));
             }
             self.known(|known| {
                 if known.len() >= MAX_TOKENS {

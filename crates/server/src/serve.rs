@@ -8,6 +8,7 @@ use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer};
 
 use crate::access_log;
+use crate::measures::requests::connected;
 use crate::mount::mount;
 use crate::register::Register;
 
@@ -18,5 +19,5 @@ use crate::register::Register;
 /// When the listener cannot be used.
 pub fn server(register: Register, listener: TcpListener) -> io::Result<Server> {
     let app = move || App::new().wrap(from_fn(access_log::log)).configure(|config| mount(config, &register));
-    Ok(HttpServer::new(app).listen(listener)?.run())
+    Ok(HttpServer::new(app).on_connect(connected).listen(listener)?.run())
 }

@@ -14,9 +14,11 @@ use storage::tokens::Environment;
 use super::{CommandError, Database, environment};
 use crate::admission::Admission;
 use crate::allowance::Allowance;
+use crate::operator::Operator;
+use crate::readiness::Readiness;
 use crate::register::Register;
 use crate::registry::play;
-use crate::{demo, reference_data, serve, upkeep, versions};
+use crate::{demo, measures, reference_data, serve, upkeep, versions};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
@@ -25,6 +27,9 @@ pub(super) struct Serve {
     /// Address and port to listen on
     #[arg(long, value_name = "ADDR", env = "REGISTER_LISTEN", default_value = "127.0.0.1:8080")]
     listen: String,
+    /// Address and port for operators alone, with metrics and health; port 0 for a free one, "off" for none
+    #[arg(long, value_name = "ADDR|off", env = "REGISTER_OPERATOR_LISTEN", default_value = "127.0.0.1:9090")]
+    operator_listen: String,
     /// Environment whose tokens are valid: sandbox, with invented schools and training partners, or production
     #[arg(long, env = "REGISTER_ENVIRONMENT", default_value = "sandbox", value_parser = environment)]
     environment: Environment,
@@ -88,6 +93,17 @@ impl Serve {
         }
     }
 
+    /// Listens for operators, unless there is to be no such thing.
+    fn operator_listener(&self) -> Result<Option<TcpListener>, CommandError> {
+        if ["", "off"].contains(&self.operator_listen.as_str()) {
+            return Ok(None);
+        }
+        let failed = |source| CommandError::OperatorListen { address: self.operator_listen.clone(), source };
+        let listener = TcpListener::bind(&self.operator_listen).map_err(failed)?;
+        log::info!("operators are answered on http://{}", listener.local_addr().map_err(failed)?);
+        Ok(Some(listener))
+    }
+
     pub(super) fn run(self) -> Result<(), CommandError> {
         let registry_delay = self.registry_delay()?;
         if self.demo && self.environment != Environment::Sandbox {
@@ -98,6 +114,9 @@ impl Serve {
             Some(folder) => reference_data::with_files_of(folder)?,
             None => Lists::embedded(),
         };
+        let operator = self.operator_listener()?;
+        // Whatever is opened from here on is measured, if anybody can ask.
+        let metrics = operator.is_some().then(measures::collect).transpose()?;
         let store = self.database.open()?;
         if self.environment == Environment::Sandbox {
             store.write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
@@ -111,18 +130,33 @@ impl Serve {
         let failed = |source| CommandError::Listen { address: self.listen.clone(), source };
         let listener = TcpListener::bind(&self.listen).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
+        let readiness = Readiness::default();
         let admission = Admission::within(self.allowance());
         let register = Register { versions, lists, admission, ..Register::of(store, self.environment) };
         if self.demo {
             println!("{}", demo::prepare(&register, address, registry_delay)?);
         }
         log::info!("listening on http://{address}");
+        let operator = operator.zip(metrics).map(|(listener, metrics)| {
+            measures::begin(register.versions);
+            (listener, Operator::of(&register, readiness.clone(), metrics))
+        });
         actix_web::rt::System::new().block_on(async move {
             upkeep::begin(register.store.clone());
             if let Some(seconds) = registry_delay {
                 play::begin(register.store.clone(), TimeDelta::seconds(seconds.into()));
             }
-            serve::server(register, listener).map_err(CommandError::Server)?.await.map_err(CommandError::Server)
+            let operator = match operator {
+                Some((listener, operator)) => Some(operator.begin(listener).map_err(CommandError::Server)?),
+                None => None,
+            };
+            let served =
+                serve::server(register, listener).map_err(CommandError::Server)?.await.map_err(CommandError::Server);
+            // Last of all: while the others are still answered, somebody may ask how it goes.
+            if let Some(operator) = operator {
+                operator.stop(true).await;
+            }
+            served
         })
     }
 }
