@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use actix_web::HttpRequest;
 use storage::error::StorageError;
+use storage::history::Cause;
 use storage::store::Store;
 use storage::tokens::TokenDigest;
 
@@ -48,7 +49,10 @@ impl Admission {
     pub async fn admit(&self, store: &Store, token: &TokenDigest) -> Result<Option<Left>, Failure> {
         if !self.known(|known| known.contains(token)) {
             let asked = token.clone();
-            let refusal = store.read::<_, StorageError>(move |session| session.refusal_of(&asked));
+            let refusal = store.read::<_, StorageError>(move |session| {
+                let is_valid = session.authenticate(&asked, Cause::of("admission"))?.is_some();
+                if is_valid { Ok(None) } else { session.refusal_of(&asked).map(Some) }
+            });
             if let Some(refusal) = refusal.await? {
                 return Err(Failure::Unauthorized(TokenFailure::Refused(refusal)));
             }

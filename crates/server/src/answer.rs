@@ -7,7 +7,7 @@ use storage::error::StorageError;
 use storage::history::Cause;
 use storage::session::Session;
 use storage::store::Store;
-use storage::tokens::{TokenDigest, TokenRefusal};
+use storage::tokens::TokenDigest;
 
 use crate::allowance::Left;
 use crate::call::{Call, VALIDATE_ONLY};
@@ -87,7 +87,7 @@ async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Re
     let job = move |session: &mut Session<'_>| {
         let opened = session.authenticate(&call.token, call.cause())?;
         let Some(mut session) = opened else {
-            let refusal = session.refusal_of(&call.token)?.unwrap_or(TokenRefusal::Unknown);
+            let refusal = session.refusal_of(&call.token)?;
             return Err(Failure::Unauthorized(TokenFailure::Refused(refusal)));
         };
         if writes {

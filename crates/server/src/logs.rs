@@ -121,13 +121,16 @@ mod tests {
             ("level", KeyValue::from("mine")),
             ("shown", KeyValue::from_display(&200)),
         ];
-        let record = Record::builder()
-            .level(Level::Warn)
-            .target("access")
-            .args(format_args!("a \"line\"\nwith {}", "\u{1b}\u{e9}"))
-            .key_values(&pairs)
-            .build();
-        let text = Value::Object(object("2026-03-02T12:00:00.000Z".to_owned(), &record)).to_string();
+        let line = object(
+            "2026-03-02T12:00:00.000Z".to_owned(),
+            &Record::builder()
+                .level(Level::Warn)
+                .target("access")
+                .args(format_args!("a \"line\"\nwith {}", "\u{1b}\u{e9}"))
+                .key_values(&pairs)
+                .build(),
+        );
+        let text = Value::Object(line).to_string();
         assert!(!text.contains('\n'), "{text}");
         let expected = json!({
             "timestamp": "2026-03-02T12:00:00.000Z", "level": "WARN", "target": "access",

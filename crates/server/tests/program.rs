@@ -13,5 +13,6 @@ mod program {
     mod reference_data;
     mod registry;
     mod support;
+    mod tokens;
     mod translating;
 }

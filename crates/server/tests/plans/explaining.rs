@@ -7,8 +7,9 @@ use diesel::{PgConnection, SqliteConnection};
 use test_support::{Database, Kind};
 
 /// Tables that grow with the trainees.
-pub(super) const GROWING: [&str; 8] = [
+pub(super) const GROWING: [&str; 9] = [
     "trainees",
+    "trainee_change_counts",
     "trainee_counts",
     "trainee_disabilities",
     "withdrawals",

@@ -108,11 +108,23 @@ pub(crate) struct Server {
 impl Server {
     /// A request with the token of the demo: the status and the body of the reply.
     pub(crate) fn send(&self, agent: &Agent, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        self.send_with(agent, method, path, &[("Authorization", &format!("Bearer {}", self.token))], body)
+    }
+
+    /// A request with these headers: the status and the body of the reply.
+    pub(crate) fn send_with(
+        &self,
+        agent: &Agent,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&Value>,
+    ) -> (u16, Value) {
         let request = ureq::http::Request::builder()
             .method(method)
             .uri(format!("http://{}{path}", self.address))
-            .header("Authorization", format!("Bearer {}", self.token))
             .header("Content-Type", "application/json");
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let response = match body {
             Some(body) => agent.run(request.body(body.to_string()).unwrap()),
             None => agent.run(request.body(()).unwrap()),

@@ -4,7 +4,7 @@ use diesel::prelude::*;
 
 use super::TokenDigest;
 use crate::error::StorageError;
-use crate::schema::{providers, tokens};
+use crate::schema::tokens;
 use crate::session::Session;
 
 /// Why [`Session::authenticate`] does not accept a token.
@@ -21,29 +21,24 @@ pub enum TokenRefusal {
 }
 
 impl Session<'_> {
-    /// Why a token is refused; `None` when it is accepted.
+    /// Why a token was refused that [`Session::authenticate`] did not accept.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn refusal_of(&mut self, digest: &TokenDigest) -> Result<Option<TokenRefusal>, StorageError> {
+    pub fn refusal_of(&mut self, digest: &TokenDigest) -> Result<TokenRefusal, StorageError> {
         let today = self.today();
         let found = tokens::table
-            .inner_join(providers::table)
             .filter(tokens::digest.eq(digest.as_hex()))
-            .select((
-                tokens::revoked_at.is_not_null(),
-                tokens::expires_on.le(today),
-                providers::closed_at.is_not_null(),
-            ))
-            .first::<(bool, bool, bool)>(self.connection)
+            .select((tokens::revoked_at.is_not_null(), tokens::expires_on.le(today)))
+            .first::<(bool, bool)>(self.connection)
             .optional()?;
         Ok(match found {
-            None => Some(TokenRefusal::Unknown),
-            Some((true, ..)) => Some(TokenRefusal::Revoked),
-            Some((false, true, _)) => Some(TokenRefusal::Expired),
-            Some((false, false, true)) => Some(TokenRefusal::ProviderClosed),
-            Some((false, false, false)) => None,
+            None => TokenRefusal::Unknown,
+            Some((true, _)) => TokenRefusal::Revoked,
+            Some((false, true)) => TokenRefusal::Expired,
+            // Nothing else stands against it.
+            Some((false, false)) => TokenRefusal::ProviderClosed,
         })
     }
 }
@@ -54,11 +49,10 @@ mod tests {
     use crate::testing::{NEW_TOKEN, Register, UKPRN};
     use crate::tokens::{Environment, Token};
 
-    fn refusal(register: &Register, token: &Token) -> Option<TokenRefusal> {
+    fn refusal(register: &Register, token: &Token) -> TokenRefusal {
+        assert!(!register.accepts(token));
         let digest = TokenDigest::of(token.reveal());
-        let refusal = register.read(|session| session.refusal_of(&digest)).unwrap();
-        assert_eq!(refusal.is_none(), register.accepts(token));
-        refusal
+        register.read(|session| session.refusal_of(&digest)).unwrap()
     }
 
     #[test]
@@ -66,15 +60,14 @@ mod tests {
         let register = Register::with_provider();
         let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
         let (other, record) = register.issue_token(NEW_TOKEN).unwrap();
-        assert_eq!(refusal(&register, &token), None);
         let unknown = Token::generate(Environment::Sandbox).unwrap();
-        assert_eq!(refusal(&register, &unknown), Some(TokenRefusal::Unknown));
+        assert_eq!(refusal(&register, &unknown), TokenRefusal::Unknown);
         register.write(move |session| session.revoke_token(record.id, "operator")).unwrap();
-        assert_eq!(refusal(&register, &other), Some(TokenRefusal::Revoked));
+        assert_eq!(refusal(&register, &other), TokenRefusal::Revoked);
         register.write(|session| session.close_provider(UKPRN)).unwrap();
-        assert_eq!(refusal(&register, &token), Some(TokenRefusal::ProviderClosed));
+        assert_eq!(refusal(&register, &token), TokenRefusal::ProviderClosed);
         register.clock.set("2026-09-02");
-        assert_eq!(refusal(&register, &token), Some(TokenRefusal::Expired));
-        assert_eq!(refusal(&register, &other), Some(TokenRefusal::Revoked));
+        assert_eq!(refusal(&register, &token), TokenRefusal::Expired);
+        assert_eq!(refusal(&register, &other), TokenRefusal::Revoked);
     }
 }
