@@ -47,7 +47,8 @@ pub async fn log(
 pub enum End {
     /// With a reply.
     Answered(StatusCode),
-    /// The client went away before there was a reply. What it asked for may be done all the same.
+    /// Without one: the client took the request back, or the server had to stop. What was asked for may be done all the
+    /// same.
     Cancelled,
 }
 
@@ -60,7 +61,7 @@ impl fmt::Display for End {
     }
 }
 
-/// A request that is being answered. It is recorded when this is dropped, so that one whose client goes away is too.
+/// A request that is being answered. It is recorded when this is dropped, so that one that is given up is too.
 struct Answering {
     id: String,
     started: Instant,
@@ -133,7 +134,7 @@ mod tests {
     use crate::{addresses, versions};
 
     #[test]
-    fn a_request_whose_client_goes_away_is_counted_as_such() {
+    fn a_request_that_is_given_up_is_counted_as_such() {
         let recorder = PrometheusBuilder::new().build_recorder();
         let metrics = recorder.handle();
         let abandon = async {
