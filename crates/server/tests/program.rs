@@ -10,6 +10,7 @@ mod program {
     mod importing;
     mod migrating;
     mod observing;
+    mod privacy;
     mod reference_data;
     mod registry;
     mod support;
