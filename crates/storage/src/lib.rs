@@ -27,4 +27,5 @@ pub mod store;
 mod testing;
 pub mod tokens;
 pub mod trainees;
+pub mod usage;
 mod writer;
