@@ -16,6 +16,7 @@ use crate::idempotency;
 use crate::operations::Operation;
 use crate::register::Register;
 use crate::reply::Reply;
+use crate::witness::Witness;
 
 /// What is left of an allowance, and what the allowance is (draft-ietf-httpapi-ratelimit-headers).
 const RATE_LIMIT: &str = "ratelimit";
@@ -42,13 +43,16 @@ impl Asked {
         let mut validates_only = false;
         let mut token = None;
         let reply = match Call::take(&request, payload, served, endpoint, lists, register.environment).await {
-            Ok(call) => {
+            Ok(mut call) => {
                 validates_only = operation.writes && call.validates_only();
                 token = Some(call.token.clone());
                 match register.admission.admit(&register.store, &call.token).await {
                     Ok(admitted) => {
                         left = admitted;
-                        hop(&register, operation, call).await
+                        let witness = Witness::of(&register, endpoint, &mut call, operation.writes && !validates_only);
+                        let reply = hop(&register, operation, call).await;
+                        witness.tell(&register, reply.is_ok());
+                        reply
                     }
                     Err(failure) => Err(failure),
                 }
@@ -81,6 +85,7 @@ async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Re
     let writes = operation.writes && !call.validates_only();
     let job = move |session: &mut Session<'_>| {
         let mut session = session.authenticate(&call.token, call.cause())?.ok_or(Failure::Unauthorized)?;
+        call.sighting.begin(session.token_id());
         if writes {
             session.record_token_use()?;
         }

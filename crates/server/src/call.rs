@@ -17,6 +17,7 @@ use crate::access_log;
 use crate::failure::{Failure, Unusable};
 use crate::idempotency::{Key, MalformedKey};
 use crate::reply::{Reply, entity_tag, is_among};
+use crate::usage::sighting::Sighting;
 
 /// The largest body, in bytes.
 pub const MAX_BODY_BYTES: usize = 1_048_576;
@@ -35,6 +36,8 @@ pub struct Call {
     pub lists: &'static Lists,
     /// Who asks.
     pub token: TokenDigest,
+    /// What is seen of the request while it is carried out.
+    pub sighting: Sighting,
     operation: String,
     label: String,
     request_id: Option<String>,
@@ -77,6 +80,7 @@ impl Call {
             served,
             lists,
             token,
+            sighting: Sighting::default(),
             operation: endpoint.to_string(),
             label: served.version.label.to_string(),
             request_id: access_log::request_id(request),
@@ -205,7 +209,10 @@ impl Call {
 
     fn read_with<R: Nest>(&self, nested: NestedLists) -> Result<Sent<R>, Failure> {
         let body = self.body.as_ref().map_err(|unusable| *unusable)?;
-        Reader { served: self.served, unknown: self.unknown, nested }.read(body).map_err(Failure::Malformed)
+        let reader = Reader { served: self.served, unknown: self.unknown, nested };
+        let sent = reader.read::<R>(body).map_err(Failure::Malformed)?;
+        self.sighting.read(body, &sent.foreign);
+        Ok(sent)
     }
 }
 

@@ -8,6 +8,8 @@ use storage::store::Store;
 use storage::tokens::Environment;
 
 use crate::admission::Admission;
+use crate::shadow::Shadow;
+use crate::usage::Usage;
 use crate::versions;
 use crate::visitors::Visitors;
 
@@ -26,6 +28,10 @@ pub struct Register {
     pub admission: Admission,
     /// How often those who need no token have asked.
     pub visitors: Visitors,
+    /// What tokens ask for.
+    pub usage: Usage,
+    /// Whether accepted writes are tried in the newest version.
+    pub shadow: Shadow,
 }
 
 impl Register {
@@ -39,6 +45,8 @@ impl Register {
             environment,
             admission: Admission::default(),
             visitors: Visitors::default(),
+            usage: Usage::default(),
+            shadow: Shadow::default(),
         }
     }
 }

@@ -31,6 +31,7 @@ mod api {
     mod portal;
     mod preconditions;
     mod properties;
+    mod readiness;
     mod registry;
     mod repeated;
     mod seeded;
@@ -39,4 +40,5 @@ mod api {
     mod support;
     mod ten_mistakes;
     mod translating;
+    mod usage;
 }

@@ -13,4 +13,5 @@ mod program {
     mod registry;
     mod support;
     mod translating;
+    mod usage;
 }

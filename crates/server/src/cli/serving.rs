@@ -16,7 +16,8 @@ use crate::admission::Admission;
 use crate::allowance::Allowance;
 use crate::register::Register;
 use crate::registry::play;
-use crate::{demo, reference_data, serve, upkeep, versions};
+use crate::shadow::Shadow;
+use crate::{demo, reference_data, serve, upkeep, usage, versions};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
@@ -48,6 +49,11 @@ pub(super) struct Serve {
     /// Seconds from the submission to the TRN, and from the recommendation to the award (sandbox only) [default: 10]
     #[arg(long, value_name = "SECONDS", env = "REGISTER_REGISTRY_DELAY")]
     registry_delay: Option<u32>,
+    /// Share of the accepted writes to older versions, in percent, of which is found out behind the reply whether the newest
+    /// version would accept them too; see `version readiness`
+    #[arg(long, value_name = "PERCENT", env = "REGISTER_SHADOW_SHARE", default_value = "10",
+        value_parser = clap::value_parser!(u8).range(..=100))]
+    shadow_share: u8,
     /// Make a demo provider and a fresh token for it, and print a first request (sandbox only)
     #[arg(long, env = "REGISTER_DEMO")]
     demo: bool,
@@ -113,6 +119,8 @@ impl Serve {
         let address = listener.local_addr().map_err(failed)?;
         let admission = Admission::within(self.allowance());
         let register = Register { versions, lists, admission, ..Register::of(store, self.environment) };
+        let shadow = Shadow::begin(self.shadow_share, versions, lists, register.usage.clone());
+        let register = Register { shadow: shadow.map_err(CommandError::Server)?, ..register };
         if self.demo {
             println!("{}", demo::prepare(&register, address, registry_delay)?);
         }
@@ -122,7 +130,10 @@ impl Serve {
             if let Some(seconds) = registry_delay {
                 play::begin(register.store.clone(), TimeDelta::seconds(seconds.into()));
             }
-            serve::server(register, listener).map_err(CommandError::Server)?.await.map_err(CommandError::Server)
+            usage::begin(register.clone());
+            let served = serve::server(register.clone(), listener).map_err(CommandError::Server)?.await;
+            usage::write(&register).await;
+            served.map_err(CommandError::Server)
         })
     }
 }

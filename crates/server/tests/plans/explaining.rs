@@ -6,8 +6,8 @@ use diesel::sql_types::Text;
 use diesel::{PgConnection, SqliteConnection};
 use test_support::{Database, Kind};
 
-/// Tables that grow with the trainees.
-pub(super) const GROWING: [&str; 8] = [
+/// Tables that grow with the trainees, or with the days.
+pub(super) const GROWING: [&str; 11] = [
     "trainees",
     "trainee_counts",
     "trainee_disabilities",
@@ -16,6 +16,9 @@ pub(super) const GROWING: [&str; 8] = [
     "degrees",
     "changes",
     "replies",
+    "usage_by_day",
+    "shadow_checks",
+    "shadow_problems",
 ];
 
 #[derive(QueryableByName)]
