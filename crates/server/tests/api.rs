@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod api {
+    mod access;
     mod across_versions;
     mod bad_input;
     mod clauses;

@@ -9,9 +9,11 @@ mod program {
     mod differences;
     mod importing;
     mod migrating;
+    mod privacy;
     mod reference_data;
     mod registry;
     mod support;
+    mod tokens;
     mod translating;
     mod usage;
 }

@@ -175,6 +175,18 @@ diesel::table! {
     }
 }
 
+// As `trainee_counts`.
+diesel::table! {
+    trainee_change_counts (provider_id, academic_cycle, changed_on, state, has_trn) {
+        provider_id -> BigInt,
+        academic_cycle -> Integer,
+        changed_on -> Date,
+        state -> Text,
+        has_trn -> Bool,
+        trainees -> BigInt,
+    }
+}
+
 table_with_row! {
     trainee_disabilities (trainee_key, position) as TraineeDisabilityRow {
         trainee_key -> BigInt,

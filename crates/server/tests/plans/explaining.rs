@@ -7,8 +7,9 @@ use diesel::{PgConnection, SqliteConnection};
 use test_support::{Database, Kind};
 
 /// Tables that grow with the trainees, or with the days.
-pub(super) const GROWING: [&str; 11] = [
+pub(super) const GROWING: [&str; 12] = [
     "trainees",
+    "trainee_change_counts",
     "trainee_counts",
     "trainee_disabilities",
     "withdrawals",

@@ -10,7 +10,7 @@ use crate::connection::DatabaseConnection;
 use crate::schema::*;
 
 /// Tables that triggers of the database fill from the copied ones, in the target as anywhere else.
-pub(crate) const DERIVED: &[&str] = &["trainee_counts"];
+pub(crate) const DERIVED: &[&str] = &["trainee_counts", "trainee_change_counts"];
 
 /// The row type of a table that is copied.
 pub(crate) trait Copied: Sized + PartialEq {

@@ -3,23 +3,12 @@
 use std::fmt::Write as _;
 
 use diesel::connection::SimpleConnection as _;
-use test_support::{Database, Kind, is_postgres_there, say_untested};
+use test_support::{Database, Kind};
 
 use crate::catalogue;
 use crate::connection::{Connections, DatabaseConnection};
 use crate::copy::tables;
 use crate::store::migrations::{Goal, bring_to};
-
-/// The kinds of database that there are here.
-pub(crate) fn kinds() -> Vec<Kind> {
-    match is_postgres_there() {
-        Ok(()) => vec![Kind::Sqlite, Kind::Postgres],
-        Err(reason) => {
-            say_untested(reason);
-            vec![Kind::Sqlite]
-        }
-    }
-}
 
 /// A connection of one's own.
 pub(crate) fn connect(url: &str) -> DatabaseConnection {
