@@ -1,10 +1,12 @@
 //! Counts in memory, and their way to a store.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread;
 
 use adapter_kit::shadow::NOT_SET;
 use chrono::TimeDelta;
+use futures_util::FutureExt as _;
 use storage::clock::Clock;
 use storage::session::Session;
 use storage::store::StoreOptions;
@@ -95,14 +97,29 @@ fn more_counts_than_one_job_takes_are_all_written() {
 
 #[test]
 fn counts_are_kept_while_the_store_does_not_answer() {
-    // Where nobody may wait for the one writer, it takes nothing.
+    // The one writer of SQLite can be kept busy.
     let database = Database::fresh_on(Kind::Sqlite);
-    let usage = Usage::default();
+    let (usage, store) = (Usage::default(), store(&database));
     usage.count(&request(1), &["a_name"]);
-    let store = store(&database);
-    let no_room = Store::open(database.url(), StoreOptions { queue: 0, ..StoreOptions::default() }).unwrap();
-    let refused = flush(&usage, &no_room).unwrap_err();
-    assert!(refused.is_temporary(), "{refused:?}");
+    let small = Store::open(database.url(), StoreOptions { queue: 1, ..StoreOptions::default() }).unwrap();
+    let (begun, has_begun) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let busy = small.clone();
+        scope.spawn(move || {
+            write_to(&busy, move |_| {
+                begun.send(()).unwrap();
+                may_go_on.recv().unwrap();
+                Ok(())
+            });
+        });
+        has_begun.recv().unwrap();
+        let waits = rt::System::new().block_on(async { small.write::<_, StorageError>(|_| Ok(())).now_or_never() });
+        assert!(waits.is_none(), "there was nothing to wait for");
+        let refused = flush(&usage, &small).unwrap_err();
+        go_on.send(()).unwrap();
+        assert!(refused.is_temporary(), "{refused:?}");
+    });
     usage.count(&request(2), &[]);
     flush(&usage, &store).unwrap();
     let requests: Vec<_> = totals(&store).iter().map(|total| total.requests).collect();
