@@ -21,11 +21,19 @@ pub struct Sent<R: Record> {
     pub unread: FieldSet<R::Field>,
     /// What the client should know besides.
     pub notices: Vec<Notice>,
+    /// Names that only other versions know, in nested records too, whatever has become of them.
+    pub foreign: Vec<&'static str>,
 }
 
 impl<R: Record> Default for Sent<R> {
     fn default() -> Self {
-        Self { changes: R::Changes::default(), problems: Vec::new(), unread: FieldSet::new(), notices: Vec::new() }
+        Self {
+            changes: R::Changes::default(),
+            problems: Vec::new(),
+            unread: FieldSet::new(),
+            notices: Vec::new(),
+            foreign: Vec::new(),
+        }
     }
 }
 

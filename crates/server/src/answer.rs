@@ -17,6 +17,7 @@ use crate::operations::Operation;
 use crate::register::Register;
 use crate::reply::Reply;
 use crate::token_failure::TokenFailure;
+use crate::witness::Witness;
 use crate::{measures, request_id};
 
 /// What is left of an allowance, and what the allowance is (draft-ietf-httpapi-ratelimit-headers).
@@ -44,13 +45,16 @@ impl Asked {
         let mut validates_only = false;
         let mut token = None;
         let reply = match Call::take(&request, payload, served, endpoint, &register).await {
-            Ok(call) => {
+            Ok(mut call) => {
                 validates_only = operation.writes && call.validates_only();
                 token = Some(call.token.clone());
                 match register.admission.admit(&register.store, &call.token).await {
                     Ok(admitted) => {
                         left = admitted;
-                        hop(&register, operation, call).await
+                        let witness = Witness::of(&register, endpoint, &mut call, operation.writes && !validates_only);
+                        let reply = hop(&register, operation, call).await;
+                        witness.tell(&register, reply.is_ok());
+                        reply
                     }
                     Err(failure) => Err(failure),
                 }
@@ -90,6 +94,7 @@ async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Re
             let refusal = session.refusal_of(&call.token)?;
             return Err(Failure::Unauthorized(TokenFailure::Refused(refusal)));
         };
+        call.sighting.begin(session.token_id());
         if writes {
             session.record_token_use()?;
         }

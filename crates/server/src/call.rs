@@ -21,6 +21,7 @@ use crate::idempotency::{Key, MalformedKey};
 use crate::register::Register;
 use crate::reply::{Reply, entity_tag, is_among};
 use crate::token_failure::TokenFailure;
+use crate::usage::sighting::Sighting;
 use crate::{measures, request_id};
 
 /// The largest body, in bytes.
@@ -40,6 +41,8 @@ pub struct Call {
     pub lists: &'static Lists,
     /// Who asks.
     pub token: TokenDigest,
+    /// What is seen of the request while it is carried out.
+    pub sighting: Sighting,
     operation: String,
     label: String,
     request_id: Option<String>,
@@ -84,6 +87,7 @@ impl Call {
             served,
             lists,
             token,
+            sighting: Sighting::default(),
             operation: endpoint.to_string(),
             label: served.version.label.to_string(),
             request_id: request_id::current(),
@@ -214,7 +218,8 @@ impl Call {
     fn read_with<R: Nest>(&self, nested: NestedLists) -> Result<Sent<R>, Failure> {
         let body = self.body.as_ref().map_err(|unusable| *unusable)?;
         let reader = Reader { served: self.served, unknown: self.unknown, nested };
-        let sent = reader.read(body).map_err(Failure::Malformed)?;
+        let sent = reader.read::<R>(body).map_err(Failure::Malformed)?;
+        self.sighting.read(body, &sent.foreign);
         self.names_counted.call_once(|| measures::misnamed(self.version().label, Misnamed::of(&sent)));
         Ok(sent)
     }

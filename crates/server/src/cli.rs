@@ -36,6 +36,7 @@ mod registry;
 mod sandbox;
 mod serving;
 mod tokens;
+mod usage;
 mod version;
 
 /// A register of trainee teachers, which their providers keep up to date through a versioned JSON API.
@@ -98,6 +99,8 @@ enum Command {
     /// Write out the code lists that are part of the program
     #[command(subcommand)]
     ReferenceData(reference_data::ReferenceDataCommand),
+    /// Tell which versions, endpoints and names providers use, and since when
+    Usage(usage::Usage),
     /// Print everything that happened to a trainee, with the old and the new values
     Audit(audit::Audit),
     /// Fill a register in which things are tried out
@@ -303,6 +306,7 @@ impl CommandLine {
             Command::Partner(command) => command.run(),
             Command::Registry(command) => command.run(),
             Command::ReferenceData(command) => command.run(),
+            Command::Usage(usage) => usage.run(),
             Command::Audit(audit) => audit.run(),
             Command::Sandbox(command) => command.run(),
             Command::Version(command) => command.run(),

@@ -10,6 +10,8 @@ use storage::tokens::Environment;
 
 use crate::admission::Admission;
 use crate::connections::Limits;
+use crate::shadow::Shadow;
+use crate::usage::Usage;
 use crate::versions;
 use crate::visitors::Visitors;
 
@@ -30,6 +32,10 @@ pub struct Register {
     pub visitors: Visitors,
     /// How long the body of a request may take to arrive.
     pub body_timeout: Duration,
+    /// What tokens ask for.
+    pub usage: Usage,
+    /// Whether accepted writes are tried in the newest version.
+    pub shadow: Shadow,
 }
 
 impl Register {
@@ -44,6 +50,8 @@ impl Register {
             admission: Admission::default(),
             visitors: Visitors::default(),
             body_timeout: Limits::default().body_timeout,
+            usage: Usage::default(),
+            shadow: Shadow::default(),
         }
     }
 }

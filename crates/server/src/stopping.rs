@@ -12,9 +12,10 @@ use actix_web::dev::{Server, ServerHandle};
 use actix_web::rt;
 use actix_web::rt::signal::unix::{Signal, SignalKind, signal};
 use futures_util::future::{Either, select};
-use storage::store::Store;
 
 use crate::readiness::Readiness;
+use crate::register::Register;
+use crate::usage;
 
 /// How long each step of the way may take.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +90,7 @@ pub async fn run(
     mut signals: StopSignals,
     readiness: Readiness,
     patience: Patience,
-    store: &Store,
+    register: &Register,
 ) -> io::Result<()> {
     let handle = server.handle();
     rt::spawn(async move {
@@ -102,7 +103,7 @@ pub async fn run(
         stop(told, &handle, &readiness, patience).await;
     });
     server.await?;
-    finish(store, patience.drain_time).await;
+    finish(register, patience.drain_time).await;
     log::info!("stopped");
     Ok(())
 }
@@ -122,8 +123,12 @@ async fn stop(told: StopSignal, handle: &ServerHandle, readiness: &Readiness, pa
 
 /// What is left to be done when the last request was answered, or given up. Whatever must be finished before the program
 /// ends stands here, the store last, since the rest may write to it.
-async fn finish(store: &Store, most: Duration) {
-    match rt::time::timeout(most, store.settle()).await {
+async fn finish(register: &Register, most: Duration) {
+    let all = async {
+        usage::write(register).await;
+        register.store.settle().await
+    };
+    match rt::time::timeout(most, all).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => log::warn!("the last writes were not kept: {error}"),
         Err(_) => log::warn!("writes that nobody waits for were given up after {} s", most.as_secs()),

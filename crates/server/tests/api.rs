@@ -32,6 +32,7 @@ mod api {
     mod portal;
     mod preconditions;
     mod properties;
+    mod readiness;
     mod registry;
     mod repeated;
     mod seeded;
@@ -40,4 +41,5 @@ mod api {
     mod support;
     mod ten_mistakes;
     mod translating;
+    mod usage;
 }

@@ -20,4 +20,5 @@ mod program {
     mod tls;
     mod tokens;
     mod translating;
+    mod usage;
 }

@@ -30,4 +30,5 @@ pub mod store;
 mod testing;
 pub mod tokens;
 pub mod trainees;
+pub mod usage;
 mod writer;

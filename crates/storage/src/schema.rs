@@ -268,6 +268,47 @@ table_with_row! {
     }
 }
 
+table_with_row! {
+    usage_by_day (id) as UsageRow {
+        id -> BigInt,
+        day -> Date,
+        token_id -> BigInt,
+        version -> Text,
+        endpoint -> Text,
+        name -> Text,
+        requests -> BigInt,
+        first_at -> Timestamp,
+        first_request_id -> Text,
+        last_at -> Timestamp,
+        last_request_id -> Text,
+    }
+}
+
+table_with_row! {
+    shadow_checks (id) as ShadowCheckRow {
+        id -> BigInt,
+        day -> Date,
+        token_id -> BigInt,
+        version -> Text,
+        against -> Text,
+        checked -> BigInt,
+        valid -> BigInt,
+    }
+}
+
+table_with_row! {
+    shadow_problems (id) as ShadowProblemRow {
+        id -> BigInt,
+        day -> Date,
+        token_id -> BigInt,
+        version -> Text,
+        against -> Text,
+        field -> Text,
+        code -> Text,
+        writes -> BigInt,
+    }
+}
+
 diesel::joinable!(changes -> tokens (token_id));
 diesel::joinable!(placements -> schools (school_id));
 diesel::joinable!(tokens -> providers (provider_id));

@@ -186,7 +186,7 @@ impl ProviderSession<'_> {
     }
 
     /// The token that opened the records, unless an operator did.
-    pub(crate) fn token_id(&self) -> Option<i64> {
+    pub fn token_id(&self) -> Option<i64> {
         self.token.as_ref().map(|token| token.id)
     }
 

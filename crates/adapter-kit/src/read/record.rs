@@ -59,10 +59,10 @@ impl Nest for Trainee {
     ) -> Result<(), A::Error> {
         let problem = if list == TraineeField::placements {
             let read = object.next_value_seed(Records::new(reader))?;
-            read.map(|records| sent.changes.placements = records)
+            read.map(|records| sent.changes.placements = gathered(&mut sent.foreign, records))
         } else {
             let read = object.next_value_seed(Records::new(reader))?;
-            read.map(|records| sent.changes.degrees = records)
+            read.map(|records| sent.changes.degrees = gathered(&mut sent.foreign, records))
         };
         if let Err(kind) = problem {
             sent.unread.insert(list);
@@ -73,6 +73,19 @@ impl Nest for Trainee {
 
     fn misnamed_below(sent: &Sent<Self>) -> Misnamed {
         Misnamed::of_all(&sent.changes.placements) + Misnamed::of_all(&sent.changes.degrees)
+    }
+}
+
+/// The records of a nested list, whose names of other versions are told with those of the record that holds them.
+fn gathered<R: Nest>(foreign: &mut Vec<&'static str>, records: Vec<Sent<R>>) -> Vec<Sent<R>> {
+    records.iter().flat_map(|record| &record.foreign).for_each(|name| remember(foreign, name));
+    records
+}
+
+/// Remembers a name once, however often it stands in a body.
+fn remember(foreign: &mut Vec<&'static str>, name: &'static str) {
+    if !foreign.contains(&name) {
+        foreign.push(name);
     }
 }
 
@@ -171,6 +184,7 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
         let inputs = R::inputs(self.reader.served.version);
         let foreign_names = R::foreign(&self.reader.served.foreign);
+        let unheard = R::unheard(&self.reader.served.foreign);
         let shape = R::shape(self.reader.served.version);
         let mut sent = Sent::default();
         let mut seen = FieldSet::new();
@@ -179,7 +193,7 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
         let mut empty = true;
         while let Some(key) = object.next_key_seed(Key)? {
             empty = false;
-            let other_name = || foreign_names.iter().find(|(name, _)| *name == key).map(|(_, field)| *field);
+            let other_name = || foreign_names.iter().find(|(name, _)| *name == key).copied();
             if let Some(field) = inputs.field(&key) {
                 if !seen.insert(field) {
                     object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
@@ -190,7 +204,8 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
                 } else {
                     read_field(&mut sent, field, &mut object, self.reader)?;
                 }
-            } else if let Some(field) = other_name() {
+            } else if let Some((name, field)) = other_name() {
+                remember(&mut sent.foreign, name);
                 let token = object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
                 foreign.push((key.into_owned(), field, token));
             } else {
@@ -198,6 +213,9 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
                 if shape.is_some_and(|shape| shape.shows(&key)) {
                     others.keep_known(&key);
                 } else {
+                    if let Some(name) = unheard.iter().find(|name| **name == key) {
+                        remember(&mut sent.foreign, name);
+                    }
                     others.keep(&key, |key| nearest(key, inputs.entries.iter().map(|input| input.name)));
                 }
             }

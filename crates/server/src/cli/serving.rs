@@ -21,9 +21,10 @@ use crate::operator::Operator;
 use crate::readiness::Readiness;
 use crate::register::Register;
 use crate::registry::play;
+use crate::shadow::Shadow;
 use crate::starting::StartError;
 use crate::stopping::StopSignals;
-use crate::{demo, measures, reference_data, serve, starting, stopping, upkeep, versions};
+use crate::{demo, measures, reference_data, serve, starting, stopping, upkeep, usage, versions};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
@@ -60,6 +61,11 @@ pub(super) struct Serve {
     /// Seconds from the submission to the TRN, and from the recommendation to the award (sandbox only) [default: 10]
     #[arg(long, value_name = "SECONDS", env = "REGISTER_REGISTRY_DELAY")]
     registry_delay: Option<u32>,
+    /// Share of the accepted writes to older versions, in percent, of which is found out behind the reply whether the newest
+    /// version would accept them too; see `version readiness`
+    #[arg(long, value_name = "PERCENT", env = "REGISTER_SHADOW_SHARE", default_value = "10",
+        value_parser = clap::value_parser!(u8).range(..=100))]
+    shadow_share: u8,
     /// Make a demo provider and a fresh token for it, and print a first request (sandbox only)
     #[arg(long, env = "REGISTER_DEMO")]
     demo: bool,
@@ -141,6 +147,8 @@ impl Serve {
         let base = format!("{scheme}://{address}");
         let admission = Admission::within(self.allowance());
         let register = Register { versions, lists, admission, ..Register::of(store, self.environment) };
+        let shadow = Shadow::begin(self.shadow_share, versions, lists, register.usage.clone());
+        let register = Register { shadow: shadow.map_err(CommandError::Server)?, ..register };
         if self.demo {
             println!("{}", demo::prepare(&register, &base, registry_delay)?);
         }
@@ -158,13 +166,13 @@ impl Serve {
             if let Some(seconds) = registry_delay {
                 play::begin(register.store.clone(), TimeDelta::seconds(seconds.into()));
             }
+            usage::begin(register.clone());
             let operator = match operator {
                 Some((listener, operator)) => Some(operator.begin(listener).map_err(CommandError::Server)?),
                 None => None,
             };
-            let store = register.store.clone();
-            let server = service.server(register, listener).map_err(CommandError::Server)?;
-            let served = stopping::run(server, signals, readiness, patience, &store).await;
+            let server = service.server(register.clone(), listener).map_err(CommandError::Server)?;
+            let served = stopping::run(server, signals, readiness, patience, &register).await;
             // Last of all: while the others are still answered, somebody may ask how it goes.
             if let Some(operator) = operator {
                 operator.stop(true).await;

@@ -6,8 +6,8 @@ use diesel::sql_types::Text;
 use diesel::{PgConnection, SqliteConnection};
 use test_support::{Database, Kind};
 
-/// Tables that grow with the trainees.
-pub(super) const GROWING: [&str; 9] = [
+/// Tables that grow with the trainees, or with the days.
+pub(super) const GROWING: [&str; 12] = [
     "trainees",
     "trainee_change_counts",
     "trainee_counts",
@@ -17,6 +17,9 @@ pub(super) const GROWING: [&str; 9] = [
     "degrees",
     "changes",
     "replies",
+    "usage_by_day",
+    "shadow_checks",
+    "shadow_problems",
 ];
 
 #[derive(QueryableByName)]

@@ -244,7 +244,7 @@ fn what_got_out_is_found() {
 fn nothing_of_a_person_leaves_the_records() {
     let place = Workplace::new();
     let log = place.path("log");
-    let mut command = place.serving(&["--operator-listen", "127.0.0.1:0"]);
+    let mut command = place.serving(&["--operator-listen", "127.0.0.1:0", "--shadow-share", "100"]);
     command.env("RUST_LOG", "info,adapter_kit=trace,domain=trace,server=trace,storage=trace");
     command.stderr(File::create(&log).unwrap());
     let server = Server::start(command);
@@ -271,12 +271,6 @@ fn nothing_of_a_person_leaves_the_records() {
         last = Some(planter);
     }
 
-    for (table, rows) in other_tables(&place.url()) {
-        assert_nothing_of_a_person(&format!("the table {table}"), &rows);
-    }
-    let checked = place.run(&["check"], None);
-    assert_nothing_of_a_person("what `check` prints", &format!("{}{}", checked.stdout(), checked.stderr()));
-
     // A failure of the store is told in the log, and there without what it was about.
     execute(&place.url(), "ALTER TABLE placements RENAME TO placements_away");
     let mut planter = last.unwrap();
@@ -289,4 +283,20 @@ fn nothing_of_a_person_leaves_the_records() {
     let metrics = agent.get(format!("{operators}/metrics")).call().unwrap().body_mut().read_to_string().unwrap();
     assert!(metrics.contains("register_requests_total{"), "nothing was counted");
     assert_nothing_of_a_person("the metrics", &metrics);
+
+    // What is counted is written at the end.
+    drop(planter);
+    server.stop();
+    execute(&place.url(), "ALTER TABLE placements_away RENAME TO placements");
+    for (table, rows) in other_tables(&place.url()) {
+        let counts = ["usage_by_day", "shadow_checks"];
+        assert!(!counts.contains(&table.as_str()) || !rows.is_empty(), "nothing is in {table}");
+        assert_nothing_of_a_person(&format!("the table {table}"), &rows);
+    }
+    let checked = place.run(&["check"], None);
+    assert_nothing_of_a_person("what `check` prints", &format!("{}{}", checked.stdout(), checked.stderr()));
+    let oldest = SERVED.first().unwrap().label.to_string();
+    for command in [vec!["usage"], vec!["version", "readiness", &oldest]] {
+        assert_nothing_of_a_person(&format!("what {command:?} prints"), &operate(&command));
+    }
 }

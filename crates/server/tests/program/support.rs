@@ -154,6 +154,15 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Tells the server to stop in good order, and waits until it has.
+    pub(crate) fn stop(mut self) {
+        let told = Command::new("kill").arg(self.process.id().to_string()).status().unwrap();
+        assert!(told.success());
+        assert!(self.process.wait().unwrap().success());
+    }
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.process.kill();
