@@ -57,12 +57,15 @@ fn what_does_not_come_to_an_end_is_given_up() {
 #[test]
 fn a_server_that_stops_later_takes_requests_meanwhile() {
     let workplace = Workplace::new();
-    let mut server = Running::start(&workplace, &["--stop-delay", "2"]);
+    let mut server = Running::start(&workplace, &["--stop-delay", "600"]);
     let mut stream = server.connect();
     server.signal("TERM");
     server.wait_for("stopping");
     assert!(ask(&mut stream, GET).starts_with("HTTP/1.1 200 "));
     assert!(ask(&mut server.connect(), GET).starts_with("HTTP/1.1 200 "));
+    // And when the time has come it stops.
+    let server = Running::start(&workplace, &["--stop-delay", "1"]);
+    server.signal("TERM");
     assert_eq!(server.wait().code(), Some(0));
 }
 
