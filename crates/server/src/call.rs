@@ -2,12 +2,13 @@
 //!
 //! A call can be carried out more than once: the store runs a job again that collided with another one.
 
+use std::sync::Once;
 use std::time::Duration;
 
 use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use actix_web::web::{Bytes, BytesMut, Payload};
 use actix_web::{HttpRequest, rt};
-use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames};
+use adapter_kit::read::{Misnamed, Nest, NestedLists, Reader, UnknownNames};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served};
 use domain::{Lists, Sent};
 use futures_util::StreamExt as _;
@@ -15,11 +16,12 @@ use storage::history::Cause;
 use storage::identifiers::Identifiers;
 use storage::tokens::{Environment, TokenDigest};
 
-use crate::access_log;
 use crate::failure::{Failure, Unusable};
 use crate::idempotency::{Key, MalformedKey};
 use crate::register::Register;
 use crate::reply::{Reply, entity_tag, is_among};
+use crate::token_failure::TokenFailure;
+use crate::{measures, request_id};
 
 /// The largest body, in bytes.
 pub const MAX_BODY_BYTES: usize = 1_048_576;
@@ -51,6 +53,8 @@ pub struct Call {
     validate_only: bool,
     body: Result<Bytes, Unusable>,
     unknown: UnknownNames,
+    /// The names in the body are counted once, however often the call is carried out.
+    names_counted: Once,
 }
 
 impl Call {
@@ -68,7 +72,7 @@ impl Call {
         register: &Register,
     ) -> Result<Self, Failure> {
         let Register { lists, environment, body_timeout, .. } = *register;
-        let token = token(request.headers(), environment)?;
+        let token = token(request.headers(), environment).map_err(Failure::Unauthorized)?;
         let strict = prefers(request.headers(), "handling=strict");
         let body = receive_json(request.headers(), payload, MAX_BODY_BYTES, body_timeout).await;
         let idempotency_key = match endpoint.method() {
@@ -82,7 +86,7 @@ impl Call {
             token,
             operation: endpoint.to_string(),
             label: served.version.label.to_string(),
-            request_id: access_log::request_id(request),
+            request_id: request_id::current(),
             trainee_id: segment("trainee_id"),
             placement_id: segment("placement_id"),
             degree_id: segment("degree_id"),
@@ -93,6 +97,7 @@ impl Call {
             validate_only: prefers(request.headers(), VALIDATE_ONLY),
             body,
             unknown: if strict { UnknownNames::Refuse } else { UnknownNames::Tell },
+            names_counted: Once::new(),
         })
     }
 
@@ -208,23 +213,27 @@ impl Call {
 
     fn read_with<R: Nest>(&self, nested: NestedLists) -> Result<Sent<R>, Failure> {
         let body = self.body.as_ref().map_err(|unusable| *unusable)?;
-        Reader { served: self.served, unknown: self.unknown, nested }.read(body).map_err(Failure::Malformed)
+        let reader = Reader { served: self.served, unknown: self.unknown, nested };
+        let sent = reader.read(body).map_err(Failure::Malformed)?;
+        self.names_counted.call_once(|| measures::misnamed(self.version().label, Misnamed::of(&sent)));
+        Ok(sent)
     }
 }
 
 /// The token of the request, as its digest.
-fn token(headers: &HeaderMap, environment: Environment) -> Result<TokenDigest, Failure> {
-    let header = headers.get(AUTHORIZATION).and_then(|header| header.to_str().ok()).ok_or(Failure::Unauthorized)?;
-    let (scheme, token) = header.trim().split_once(' ').ok_or(Failure::Unauthorized)?;
+fn token(headers: &HeaderMap, environment: Environment) -> Result<TokenDigest, TokenFailure> {
+    let header = headers.get(AUTHORIZATION).ok_or(TokenFailure::Missing)?;
+    let header = header.to_str().map_err(|_| TokenFailure::Malformed)?;
+    let (scheme, token) = header.trim().split_once(' ').ok_or(TokenFailure::Malformed)?;
     if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(Failure::Unauthorized);
+        return Err(TokenFailure::WrongScheme);
     }
     let token = token.trim();
-    if Environment::of_token(token) != Some(environment) {
-        log::info!("a token was refused that is not of the environment {environment}");
-        return Err(Failure::Unauthorized);
+    match Environment::of_token(token) {
+        Some(own) if own == environment => Ok(TokenDigest::of(token)),
+        Some(_) => Err(TokenFailure::OtherEnvironment),
+        None => Err(TokenFailure::Malformed),
     }
-    Ok(TokenDigest::of(token))
 }
 
 /// The entity tags of a header.

@@ -16,6 +16,7 @@ use storage::store::{Store, StoreOptions};
 use storage::tokens::Environment;
 
 use crate::import::ImportError;
+use crate::logs::LogFormat;
 use crate::reference_data::ReferenceDataError;
 use crate::registry::DeedError;
 use crate::starting::StartError;
@@ -41,6 +42,9 @@ mod version;
 #[derive(Debug, Parser)]
 #[command(name = "trainee-register", version, about, max_term_width = 100)]
 pub struct CommandLine {
+    /// How the log is written to standard error
+    #[arg(long, global = true, env = "REGISTER_LOG_FORMAT", value_enum, default_value_t)]
+    log_format: LogFormat,
     #[command(subcommand)]
     command: Command,
 }
@@ -159,6 +163,9 @@ pub enum CommandError {
     /// The certificate cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// Metrics cannot be collected.
+    #[error("cannot collect metrics: {0}")]
+    Metrics(#[from] metrics_exporter_prometheus::BuildError),
     /// The server could not be run.
     #[error("the server stopped: {0}")]
     Server(#[source] std::io::Error),
@@ -271,6 +278,12 @@ impl fmt::Display for Causes<'_> {
 }
 
 impl CommandLine {
+    /// How the log is to be written.
+    #[must_use]
+    pub fn log_format(&self) -> LogFormat {
+        self.log_format
+    }
+
     /// Does what was asked.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ use actix_web::rt::signal::unix::{SignalKind, signal};
 use actix_web::{App, HttpServer};
 
 use crate::connections::{self, Limits};
+use crate::measures::requests::connected;
 use crate::mount::mount;
 use crate::register::Register;
 use crate::tls::Certificate;
@@ -74,7 +75,10 @@ impl Service {
             .client_disconnect_timeout(DISCONNECT_TIMEOUT)
             .shutdown_timeout(self.drain_time.as_secs())
             .disable_signals()
-            .on_connect(move |connection, data| connections::watch(connection, data, limits));
+            .on_connect(move |connection, data| {
+                connected(connection, data);
+                connections::watch(connection, data, limits);
+            });
         let server = match &self.certificate {
             Some(certificate) => {
                 server.listen_rustls_0_23(listener, certificate.config().map_err(io::Error::other)?)?

@@ -42,10 +42,12 @@ pub enum StartError {
     )]
     Clock(WrongClock),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}; {}", way_to_listen(.source))]
+    #[error("cannot listen on {address}: {source}; {} with {option}", way_to_listen(.source))]
     Listen {
         /// The address.
         address: String,
+        /// The option that says what it is.
+        option: &'static str,
         /// Why.
         source: io::Error,
     },
@@ -151,12 +153,13 @@ pub fn open_files() -> Option<usize> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Listens on an address such as `127.0.0.1:8080`, or on the first of those that a name stands for.
+/// Listens on an address such as `127.0.0.1:8080`, or on the first of those that a name stands for. An option of the command
+/// line says which one.
 ///
 /// # Errors
 ///
 /// [`StartError::Listen`].
-pub fn listen(address: &str) -> Result<TcpListener, StartError> {
+pub fn listen(address: &str, option: &'static str) -> Result<TcpListener, StartError> {
     let listen = || {
         let mut failed = None;
         for address in address.to_socket_addrs()? {
@@ -167,7 +170,7 @@ pub fn listen(address: &str) -> Result<TcpListener, StartError> {
         }
         Err(failed.unwrap_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the name stands for no address")))
     };
-    listen().map_err(|source| StartError::Listen { address: address.to_owned(), source })
+    listen().map_err(|source| StartError::Listen { address: address.to_owned(), option, source })
 }
 
 fn listener(address: SocketAddr) -> io::Result<TcpListener> {
@@ -181,15 +184,12 @@ fn listener(address: SocketAddr) -> io::Result<TcpListener> {
 
 fn way_to_listen(error: &io::Error) -> &'static str {
     let ways = [
-        (io::ErrorKind::AddrInUse, "stop the program that listens there, or choose another port with --listen"),
-        (io::ErrorKind::AddrNotAvailable, "choose an address of this machine with --listen, such as 127.0.0.1:8080"),
-        (
-            io::ErrorKind::PermissionDenied,
-            "choose a port from 1024 on with --listen, or allow the program the lower one",
-        ),
+        (io::ErrorKind::AddrInUse, "stop the program that listens there, or choose another port"),
+        (io::ErrorKind::AddrNotAvailable, "choose an address of this machine, such as 127.0.0.1:8080,"),
+        (io::ErrorKind::PermissionDenied, "allow the program this port, or choose one from 1024 on"),
     ];
     let way = ways.into_iter().find(|(kind, _)| *kind == error.kind());
-    way.map_or("give --listen an address and a port, such as 127.0.0.1:8080", |(_, way)| way)
+    way.map_or("give an address and a port, such as 127.0.0.1:8080,", |(_, way)| way)
 }
 
 /// What to do about a database that cannot be used, behind what is wrong with it.

@@ -9,6 +9,7 @@ mod program {
     mod differences;
     mod importing;
     mod migrating;
+    mod observing;
     mod privacy;
     mod reference_data;
     mod registry;

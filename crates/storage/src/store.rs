@@ -18,6 +18,8 @@ use crate::connection::{Access, Connections};
 use crate::copy;
 use crate::error::{JobError, StorageError};
 use crate::job::job;
+use crate::measures::Measures;
+use crate::probe::Probe;
 use crate::session::Session;
 pub use crate::store::migrations::{Goal, SchemaChange};
 use crate::store::pool::JobPool;
@@ -43,6 +45,32 @@ impl Default for StoreOptions {
     fn default() -> Self {
         Self { readers: 8, queue: 256, group: 64, clock: Clock::system() }
     }
+}
+
+/// Jobs that wait to be begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queue {
+    /// How many there are.
+    pub length: usize,
+    /// How many there may be.
+    pub limit: usize,
+}
+
+/// What a store is doing, and has done since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreStats {
+    /// What was written.
+    pub written: WriterStats,
+    /// Those that wait for the pool.
+    pub pool_queue: Queue,
+    /// Those that wait for the writer of SQLite.
+    pub writer_queue: Option<Queue>,
+    /// Connections of the pool, whether or not a job uses them.
+    pub connections: u32,
+    /// Those of them that no job uses.
+    pub connections_idle: u32,
+    /// The most connections of the pool.
+    pub connections_limit: u32,
 }
 
 /// The register's database. Cheap to clone; all clones are the same store.
@@ -72,9 +100,10 @@ impl Store {
         let first = connections.establish()?;
         let clock = Arc::new(WriteClock::new(options.clock.clone()));
         let counters = Arc::new(WriteCounters::default());
-        let pool = JobPool::open(&connections, &options, Arc::clone(&clock), Arc::clone(&counters))?;
+        let measures = Measures::new();
+        let pool = JobPool::open(&connections, &options, Arc::clone(&clock), Arc::clone(&counters), measures.clone())?;
         let writer = if connections.allow_one_writer() {
-            Some(Writer::start(connections.clone(), first, clock, Arc::clone(&counters), &options)?)
+            Some(Writer::start(connections.clone(), first, clock, Arc::clone(&counters), measures, &options)?)
         } else {
             None
         };
@@ -202,6 +231,24 @@ impl Store {
     /// What was written since the store was opened.
     pub fn writer_stats(&self) -> WriterStats {
         self.counters.read()
+    }
+
+    /// What the store is doing, and has done.
+    pub fn stats(&self) -> StoreStats {
+        let pool = self.pool.state();
+        StoreStats {
+            written: self.writer_stats(),
+            pool_queue: self.pool.queue(),
+            writer_queue: self.writer.as_ref().map(Writer::queue),
+            connections: pool.connections,
+            connections_idle: pool.idle_connections,
+            connections_limit: self.pool.size(),
+        }
+    }
+
+    /// Something that asks whether the database answers, beside all jobs.
+    pub fn probe(&self) -> Probe {
+        Probe::over(self.connections.clone())
     }
 }
 

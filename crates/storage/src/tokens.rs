@@ -3,6 +3,7 @@
 //! Only the digest of a token is ever stored. A token has 256 random bits, so the digest needs no salt.
 
 mod management;
+mod refusal;
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,6 +12,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 
 pub use self::management::{NewToken, Revocation, Rotated, Rotation, TokenRecord, TokenStatus};
+pub use self::refusal::TokenRefusal;
 use crate::error::{Refusal, StorageError};
 
 /// Random bytes in a token.

@@ -11,6 +11,7 @@ use domain::{
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::lists::{Records, Words};
+use super::misnamed::Misnamed;
 use super::others::{Others, nearest};
 use super::token::{Key, Token, TokenAt, ask, refuse, single_values_are};
 use super::{NestedLists, Reader, without_data};
@@ -35,6 +36,12 @@ pub trait Nest: Wire {
     ) -> Result<(), A::Error> {
         let _ = (sent, field, reader);
         object.next_value_seed(TokenAt { depth: DATA_DEPTH }).map(|_| ())
+    }
+
+    /// How many names the version does not have in the nested records.
+    fn misnamed_below(sent: &Sent<Self>) -> Misnamed {
+        let _ = sent;
+        Misnamed::default()
     }
 }
 
@@ -62,6 +69,10 @@ impl Nest for Trainee {
             sent.problems.push(Problem::at(Path::List(list), kind));
         }
         Ok(())
+    }
+
+    fn misnamed_below(sent: &Sent<Self>) -> Misnamed {
+        Misnamed::of_all(&sent.changes.placements) + Misnamed::of_all(&sent.changes.degrees)
     }
 }
 

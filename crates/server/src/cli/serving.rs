@@ -2,6 +2,7 @@
 
 mod bounds;
 
+use std::net::TcpListener;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,12 +17,13 @@ use self::bounds::Bounds;
 use super::{CommandError, Database, environment};
 use crate::admission::Admission;
 use crate::allowance::Allowance;
+use crate::operator::Operator;
 use crate::readiness::Readiness;
 use crate::register::Register;
 use crate::registry::play;
 use crate::starting::StartError;
 use crate::stopping::StopSignals;
-use crate::{demo, reference_data, serve, starting, stopping, upkeep, versions};
+use crate::{demo, measures, reference_data, serve, starting, stopping, upkeep, versions};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
@@ -32,6 +34,9 @@ pub(super) struct Serve {
     /// Address and port to listen on
     #[arg(long, value_name = "ADDR", env = "REGISTER_LISTEN", default_value = "127.0.0.1:8080")]
     listen: String,
+    /// Address and port for operators alone, with metrics and health; port 0 for a free one, "off" for none
+    #[arg(long, value_name = "ADDR|off", env = "REGISTER_OPERATOR_LISTEN", default_value = "127.0.0.1:9090")]
+    operator_listen: String,
     /// Environment whose tokens are valid: sandbox, with invented schools and training partners, or production
     #[arg(long, env = "REGISTER_ENVIRONMENT", default_value = "sandbox", value_parser = environment)]
     environment: Environment,
@@ -95,6 +100,16 @@ impl Serve {
         }
     }
 
+    /// Listens for operators, unless there is to be no such thing.
+    fn operator_listener(&self) -> Result<Option<TcpListener>, CommandError> {
+        if ["", "off"].contains(&self.operator_listen.as_str()) {
+            return Ok(None);
+        }
+        let listener = starting::listen(&self.operator_listen, "--operator-listen")?;
+        log::info!("operators are answered on http://{}", listener.local_addr().map_err(CommandError::Server)?);
+        Ok(Some(listener))
+    }
+
     pub(super) fn run(self) -> Result<(), CommandError> {
         let registry_delay = self.registry_delay()?;
         if self.demo && self.environment != Environment::Sandbox {
@@ -106,6 +121,9 @@ impl Serve {
             None => Lists::embedded(),
         };
         let service = self.bounds.service()?;
+        let operator = self.operator_listener()?;
+        // Whatever is opened from here on is measured, if anybody can ask.
+        let metrics = operator.is_some().then(measures::collect).transpose()?;
         let store = self.database.store().map_err(StartError::Database)?;
         starting::check_clock(&store, self.bounds.clock_check)?;
         if self.environment == Environment::Sandbox {
@@ -117,7 +135,7 @@ impl Serve {
                 log::warn!("no {what} has been loaded: every well-formed number counts as that of a known {what}");
             }
         }
-        let listener = starting::listen(&self.listen)?;
+        let listener = starting::listen(&self.listen, "--listen")?;
         let address = listener.local_addr().map_err(CommandError::Server)?;
         let scheme = if service.certificate.is_some() { "https" } else { "http" };
         let base = format!("{scheme}://{address}");
@@ -127,6 +145,10 @@ impl Serve {
             println!("{}", demo::prepare(&register, &base, registry_delay)?);
         }
         let (patience, readiness) = (self.bounds.patience(), Readiness::default());
+        let operator = operator.zip(metrics).map(|(listener, metrics)| {
+            measures::begin(register.versions);
+            (listener, Operator::of(&register, readiness.clone(), metrics))
+        });
         actix_web::rt::System::new().block_on(async move {
             // A signal that comes before the server runs is not lost.
             let signals = StopSignals::listen().map_err(CommandError::Server)?;
@@ -136,9 +158,18 @@ impl Serve {
             if let Some(seconds) = registry_delay {
                 play::begin(register.store.clone(), TimeDelta::seconds(seconds.into()));
             }
+            let operator = match operator {
+                Some((listener, operator)) => Some(operator.begin(listener).map_err(CommandError::Server)?),
+                None => None,
+            };
             let store = register.store.clone();
             let server = service.server(register, listener).map_err(CommandError::Server)?;
-            stopping::run(server, signals, readiness, patience, &store).await.map_err(CommandError::Server)
+            let served = stopping::run(server, signals, readiness, patience, &store).await;
+            // Last of all: while the others are still answered, somebody may ask how it goes.
+            if let Some(operator) = operator {
+                operator.stop(true).await;
+            }
+            served.map_err(CommandError::Server)
         })
     }
 }

@@ -244,7 +244,7 @@ fn what_got_out_is_found() {
 fn nothing_of_a_person_leaves_the_records() {
     let place = Workplace::new();
     let log = place.path("log");
-    let mut command = place.serving(&[]);
+    let mut command = place.serving(&["--operator-listen", "127.0.0.1:0"]);
     command.env("RUST_LOG", "info,adapter_kit=trace,domain=trace,server=trace,storage=trace");
     command.stderr(File::create(&log).unwrap());
     let server = Server::start(command);
@@ -285,4 +285,8 @@ fn nothing_of_a_person_leaves_the_records() {
     let logged = fs::read_to_string(&log).unwrap();
     assert!(logged.contains("placements"), "the failure is not in the log");
     assert_nothing_of_a_person("the log", &logged);
+    let operators = logged.lines().find_map(|line| line.split_once("operators are answered on ")).unwrap().1;
+    let metrics = agent.get(format!("{operators}/metrics")).call().unwrap().body_mut().read_to_string().unwrap();
+    assert!(metrics.contains("register_requests_total{"), "nothing was counted");
+    assert_nothing_of_a_person("the metrics", &metrics);
 }

@@ -54,6 +54,8 @@ impl Workplace {
         command.args(arguments).args(path);
         command.env("RUST_LOG", "warn");
         command.env("REGISTER_DATABASE_URL", self.url());
+        // The usual address is taken when another server runs.
+        command.env("REGISTER_OPERATOR_LISTEN", "off");
         command
     }
 
