@@ -49,9 +49,7 @@ impl Limits {
     fn longest_silence(&self) -> Duration {
         self.body_timeout + self.keep_alive + self.header_timeout
     }
-}
 
-impl Limits {
     /// The same limits for a program that may open so many files, and whether they are others now.
     #[must_use]
     pub fn within_open_files(self, most: usize) -> (Self, bool) {

@@ -11,15 +11,15 @@ use socket2::SockRef;
 use super::support::Workplace;
 use super::support::running::{Running, ask, header, reply, rest, trickle};
 
-/// Whatever a test does not wait for takes longer than the test.
-const SHORT: [(&str, &str); 3] = [("--header-timeout", "600"), ("--body-timeout", "600"), ("--keep-alive", "600")];
+/// The times of a server, with so many seconds that no test waits for them.
+const TIMES: [(&str, &str); 3] = [("--header-timeout", "600"), ("--body-timeout", "600"), ("--keep-alive", "600")];
 
 const GET: &str = "GET /api/versions HTTP/1.1\r\nHost: register\r\n\r\n";
 
-/// A server that waits no longer than a second for what is named, and for nothing else.
+/// A server that waits no longer than two seconds for what is named, and for nothing else.
 fn impatient(workplace: &Workplace, of: &[&str]) -> Running {
     let arguments: Vec<&str> =
-        SHORT.iter().flat_map(|(name, long)| [*name, if of.contains(name) { "1" } else { *long }]).collect();
+        TIMES.iter().flat_map(|(name, long)| [*name, if of.contains(name) { "2" } else { *long }]).collect();
     Running::start(workplace, &arguments)
 }
 
@@ -86,9 +86,9 @@ fn a_connection_without_a_request_is_closed() {
     assert_eq!(rest(&mut stream), "");
 }
 
-/// A server that waits no longer than a second for anything.
+/// A server that waits no longer than two seconds for anything.
 fn hasty(workplace: &Workplace) -> Running {
-    impatient(workplace, &SHORT.map(|(name, _)| name))
+    impatient(workplace, &TIMES.map(|(name, _)| name))
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::net::TcpStream;
 
 use super::support::Workplace;
-use super::support::running::{Running, ask, header, reply, rest};
+use super::support::running::{Running, ask, reply, rest};
 
 const GET: &str = "GET /api/versions HTTP/1.1\r\nHost: register\r\n\r\n";
 /// The beginning of a request that is not answered before two more bytes have come.
@@ -38,7 +38,7 @@ fn what_is_in_flight_is_answered_before_the_server_stops() {
         stream.write_all(b"{}").unwrap();
         let answer = reply(&mut stream);
         assert!(answer.starts_with("HTTP/1.1 422 "), "{answer}");
-        assert_eq!(header(&answer, "connection"), Some("close"));
+        assert_eq!(rest(&mut stream), "");
         server.wait_for("stopped");
         assert_eq!(server.wait().code(), Some(0));
     }
@@ -57,12 +57,15 @@ fn what_does_not_come_to_an_end_is_given_up() {
 #[test]
 fn a_server_that_stops_later_takes_requests_meanwhile() {
     let workplace = Workplace::new();
-    let mut server = Running::start(&workplace, &["--stop-delay", "2"]);
+    let mut server = Running::start(&workplace, &["--stop-delay", "600"]);
     let mut stream = server.connect();
     server.signal("TERM");
     server.wait_for("stopping");
     assert!(ask(&mut stream, GET).starts_with("HTTP/1.1 200 "));
     assert!(ask(&mut server.connect(), GET).starts_with("HTTP/1.1 200 "));
+    // And when the time has come it stops.
+    let server = Running::start(&workplace, &["--stop-delay", "1"]);
+    server.signal("TERM");
     assert_eq!(server.wait().code(), Some(0));
 }
 

@@ -119,7 +119,7 @@ fn a_handshake_that_does_not_come_is_not_waited_for() {
 #[test]
 fn a_later_head_is_not_waited_for_over_tls_either() {
     let (workplace, certified) = (Workplace::new(), certified());
-    let times = ["--header-timeout", "1", "--body-timeout", "1", "--keep-alive", "1"];
+    let times = ["--header-timeout", "2", "--body-timeout", "2", "--keep-alive", "2"];
     let server = serve(&workplace, &certified, &times);
     let mut stream = require_answer(&Trusting::of(&certified), &server);
     stream.write_all(b"GET /api/versions HTT").unwrap();
