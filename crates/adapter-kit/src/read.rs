@@ -12,12 +12,10 @@ use serde_json::Value;
 use crate::versions::Served;
 
 mod lists;
-mod misnamed;
 mod others;
 mod record;
 mod token;
 
-pub use misnamed::Misnamed;
 pub(crate) use others::nearest;
 use record::Data;
 pub use record::Nest;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use actix_web::web::{Bytes, BytesMut, Payload};
 use actix_web::{HttpRequest, rt};
-use adapter_kit::read::{Misnamed, Nest, NestedLists, Reader, UnknownNames};
+use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served};
 use domain::{Lists, Sent};
 use futures_util::StreamExt as _;
@@ -219,8 +219,8 @@ impl Call {
         let body = self.body.as_ref().map_err(|unusable| *unusable)?;
         let reader = Reader { served: self.served, unknown: self.unknown, nested };
         let sent = reader.read::<R>(body).map_err(Failure::Malformed)?;
-        self.sighting.read(body, &sent.foreign);
-        self.names_counted.call_once(|| measures::misnamed(self.version().label, Misnamed::of(&sent)));
+        self.sighting.read(body, &sent.misnamed.foreign);
+        self.names_counted.call_once(|| measures::misnamed(self.version().label, &sent.misnamed));
         Ok(sent)
     }
 }

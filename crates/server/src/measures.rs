@@ -8,8 +8,8 @@ pub mod requests;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use adapter_kit::read::Misnamed;
 use adapter_kit::{Endpoint, Label, Versions};
+use domain::Misnamed;
 use metrics::{Counter, SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
@@ -74,7 +74,7 @@ pub fn begin(versions: &Versions) {
     for served in versions.iter() {
         let label = version_label(served.version.label);
         gauge!(VERSION_SERVED, "version" => label.clone()).set(1);
-        count_misnamed(&label, Misnamed::default());
+        count_misnamed(&label, &Misnamed::default());
         for gone in served.version.endpoints.deprecated {
             deprecated_requests(label.clone(), gone.endpoint).increment(0);
         }
@@ -88,14 +88,14 @@ pub fn begin(versions: &Versions) {
 }
 
 /// Counts the names of a body that its version does not have.
-pub fn misnamed(version: Label, names: Misnamed) {
-    if names != Misnamed::default() {
+pub fn misnamed(version: Label, names: &Misnamed) {
+    if *names != Misnamed::default() {
         count_misnamed(&version_label(version), names);
     }
 }
 
-fn count_misnamed(version: &SharedString, Misnamed { foreign, unknown }: Misnamed) {
-    for (kind, names) in [("foreign", foreign), ("unknown", unknown)] {
+fn count_misnamed(version: &SharedString, Misnamed { foreign, unknown }: &Misnamed) {
+    for (kind, names) in [("foreign", foreign.len()), ("unknown", *unknown)] {
         let names = u64::try_from(names).unwrap_or(u64::MAX);
         counter!(MISNAMED, "version" => version.clone(), "kind" => kind).increment(names);
     }

@@ -5,13 +5,12 @@ use std::marker::PhantomData;
 
 use domain::dictionary::Changes as _;
 use domain::{
-    Deferral, Degree, FieldSet, Input, Kind, Path, Placement, Problem, ProblemKind, Recommendation, RecordField as _,
-    Sent, Trainee, TraineeField, Withdrawal,
+    Deferral, Degree, FieldSet, Input, Kind, Misnamed, Path, Placement, Problem, ProblemKind, Recommendation,
+    RecordField as _, Sent, Trainee, TraineeField, Withdrawal,
 };
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::lists::{Records, Words};
-use super::misnamed::Misnamed;
 use super::others::{Others, nearest};
 use super::token::{Key, Token, TokenAt, ask, refuse, single_values_are};
 use super::{NestedLists, Reader, without_data};
@@ -37,12 +36,6 @@ pub trait Nest: Wire {
         let _ = (sent, field, reader);
         object.next_value_seed(TokenAt { depth: DATA_DEPTH }).map(|_| ())
     }
-
-    /// How many names the version does not have in the nested records.
-    fn misnamed_below(sent: &Sent<Self>) -> Misnamed {
-        let _ = sent;
-        Misnamed::default()
-    }
 }
 
 impl Nest for Placement {}
@@ -59,10 +52,10 @@ impl Nest for Trainee {
     ) -> Result<(), A::Error> {
         let problem = if list == TraineeField::placements {
             let read = object.next_value_seed(Records::new(reader))?;
-            read.map(|records| sent.changes.placements = gathered(&mut sent.foreign, records))
+            read.map(|records| sent.changes.placements = gathered(&mut sent.misnamed, records))
         } else {
             let read = object.next_value_seed(Records::new(reader))?;
-            read.map(|records| sent.changes.degrees = gathered(&mut sent.foreign, records))
+            read.map(|records| sent.changes.degrees = gathered(&mut sent.misnamed, records))
         };
         if let Err(kind) = problem {
             sent.unread.insert(list);
@@ -70,23 +63,12 @@ impl Nest for Trainee {
         }
         Ok(())
     }
-
-    fn misnamed_below(sent: &Sent<Self>) -> Misnamed {
-        Misnamed::of_all(&sent.changes.placements) + Misnamed::of_all(&sent.changes.degrees)
-    }
 }
 
-/// The records of a nested list, whose names of other versions are told with those of the record that holds them.
-fn gathered<R: Nest>(foreign: &mut Vec<&'static str>, records: Vec<Sent<R>>) -> Vec<Sent<R>> {
-    records.iter().flat_map(|record| &record.foreign).for_each(|name| remember(foreign, name));
+/// The records of a nested list, whose misnamed fields are told with those of the record that holds them.
+fn gathered<R: Nest>(misnamed: &mut Misnamed, records: Vec<Sent<R>>) -> Vec<Sent<R>> {
+    records.iter().for_each(|record| misnamed.add(&record.misnamed));
     records
-}
-
-/// Remembers a name once, however often it stands in a body.
-fn remember(foreign: &mut Vec<&'static str>, name: &'static str) {
-    if !foreign.contains(&name) {
-        foreign.push(name);
-    }
 }
 
 /// Makes a visitor pass over what stands inside an array.
@@ -205,7 +187,7 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
                     read_field(&mut sent, field, &mut object, self.reader)?;
                 }
             } else if let Some((name, field)) = other_name() {
-                remember(&mut sent.foreign, name);
+                sent.misnamed.remember(name);
                 let token = object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
                 foreign.push((key.into_owned(), field, token));
             } else {
@@ -213,8 +195,9 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
                 if shape.is_some_and(|shape| shape.shows(&key)) {
                     others.keep_known(&key);
                 } else {
-                    if let Some(name) = unheard.iter().find(|name| **name == key) {
-                        remember(&mut sent.foreign, name);
+                    match unheard.iter().find(|name| **name == key) {
+                        Some(name) => sent.misnamed.remember(name),
+                        None => sent.misnamed.unknown += 1,
                     }
                     others.keep(&key, |key| nearest(key, inputs.entries.iter().map(|input| input.name)));
                 }

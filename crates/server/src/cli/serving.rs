@@ -36,7 +36,7 @@ pub(super) struct Serve {
     #[arg(long, value_name = "ADDR", env = "REGISTER_LISTEN", default_value = "127.0.0.1:8080")]
     listen: String,
     /// Address and port for operators alone, with metrics and health; port 0 for a free one, "off" for none
-    #[arg(long, value_name = "ADDR|off", env = "REGISTER_OPERATOR_LISTEN", default_value = "127.0.0.1:9090")]
+    #[arg(long, value_name = "ADDR|off", env = "REGISTER_OPERATOR_LISTEN", default_value = "127.0.0.1:9464")]
     operator_listen: String,
     /// Environment whose tokens are valid: sandbox, with invented schools and training partners, or production
     #[arg(long, env = "REGISTER_ENVIRONMENT", default_value = "sandbox", value_parser = environment)]
