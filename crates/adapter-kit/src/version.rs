@@ -158,6 +158,9 @@ pub trait Wire: Record {
     /// What other versions call the same fields.
     fn foreign(foreign: &Foreign) -> &[(&'static str, Self::Field)];
 
+    /// What other versions call that which this one does not have.
+    fn unheard(foreign: &Foreign) -> &[&'static str];
+
     /// Whether a field belongs to this record.
     fn own(field: domain::Field) -> Option<Self::Field>;
 }
@@ -176,6 +179,10 @@ macro_rules! wire {
 
             fn foreign(foreign: &Foreign) -> &[(&'static str, Self::Field)] {
                 &foreign.$name
+            }
+
+            fn unheard(foreign: &Foreign) -> &[&'static str] {
+                &foreign.unheard.$name
             }
 
             fn own(field: domain::Field) -> Option<Self::Field> {

@@ -25,6 +25,25 @@ pub struct Foreign {
     pub deferral: Vec<(&'static str, DeferralField)>,
     /// Of a recommendation.
     pub recommendation: Vec<(&'static str, RecommendationField)>,
+    /// Names of what this version does not have at all.
+    pub unheard: Unheard,
+}
+
+/// Names of other versions for what this one neither sets nor shows, by record.
+#[derive(Debug, Default)]
+pub struct Unheard {
+    /// Of a trainee.
+    pub trainee: Vec<&'static str>,
+    /// Of a placement.
+    pub placement: Vec<&'static str>,
+    /// Of a degree.
+    pub degree: Vec<&'static str>,
+    /// Of a withdrawal.
+    pub withdrawal: Vec<&'static str>,
+    /// Of a deferral.
+    pub deferral: Vec<&'static str>,
+    /// Of a recommendation.
+    pub recommendation: Vec<&'static str>,
 }
 
 /// A version among the others.
@@ -55,6 +74,14 @@ impl Versions {
             withdrawal: foreign_names::<domain::Withdrawal>(version, &list),
             deferral: foreign_names::<domain::Deferral>(version, &list),
             recommendation: foreign_names::<domain::Recommendation>(version, &list),
+            unheard: Unheard {
+                trainee: unheard_names::<domain::Trainee>(version, &list),
+                placement: unheard_names::<domain::Placement>(version, &list),
+                degree: unheard_names::<domain::Degree>(version, &list),
+                withdrawal: unheard_names::<domain::Withdrawal>(version, &list),
+                deferral: unheard_names::<domain::Deferral>(version, &list),
+                recommendation: unheard_names::<domain::Recommendation>(version, &list),
+            },
         };
         Self { served: list.iter().map(|version| Served { version, foreign: foreign(version) }).collect() }
     }
@@ -127,4 +154,19 @@ fn foreign_names<R: Wire>(version: &ApiVersion, list: &[&'static ApiVersion]) ->
     names.sort_by_key(|(name, _)| *name);
     names.dedup_by_key(|(name, _)| *name);
     names
+}
+
+/// Names that another version sets or shows, and that mean nothing here.
+fn unheard_names<R: Wire>(version: &ApiVersion, list: &[&'static ApiVersion]) -> Vec<&'static str> {
+    let names = |version: &ApiVersion| {
+        let shown = R::shape(version).map_or([].as_slice(), |shape| shape.entries);
+        R::inputs(version).entries.iter().map(|input| input.name).chain(shown.iter().map(|entry| entry.name))
+    };
+    let own: Vec<&str> =
+        names(version).chain(foreign_names::<R>(version, list).into_iter().map(|(name, _)| name)).collect();
+    let mut unheard: Vec<&str> =
+        list.iter().flat_map(|other| names(other)).filter(|name| !own.contains(name)).collect();
+    unheard.sort_unstable();
+    unheard.dedup();
+    unheard
 }

@@ -21,11 +21,43 @@ pub struct Sent<R: Record> {
     pub unread: FieldSet<R::Field>,
     /// What the client should know besides.
     pub notices: Vec<Notice>,
+    /// Names that the version does not have, whatever has become of them.
+    pub misnamed: Misnamed,
+}
+
+/// Names of a request that its version does not have, in nested records too.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Misnamed {
+    /// Names that only other versions know, each once.
+    pub foreign: Vec<&'static str>,
+    /// How many names nobody knows. They are not kept: they may be anything.
+    pub unknown: usize,
+}
+
+impl Misnamed {
+    /// Remembers a name of another version, once, however often it was sent.
+    pub fn remember(&mut self, name: &'static str) {
+        if !self.foreign.contains(&name) {
+            self.foreign.push(name);
+        }
+    }
+
+    /// Adds the names of a record that belongs to this one.
+    pub fn add(&mut self, nested: &Self) {
+        nested.foreign.iter().for_each(|name| self.remember(name));
+        self.unknown += nested.unknown;
+    }
 }
 
 impl<R: Record> Default for Sent<R> {
     fn default() -> Self {
-        Self { changes: R::Changes::default(), problems: Vec::new(), unread: FieldSet::new(), notices: Vec::new() }
+        Self {
+            changes: R::Changes::default(),
+            problems: Vec::new(),
+            unread: FieldSet::new(),
+            notices: Vec::new(),
+            misnamed: Misnamed::default(),
+        }
     }
 }
 

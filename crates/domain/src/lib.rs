@@ -31,7 +31,7 @@ pub mod transition;
 pub mod trn;
 pub mod value;
 
-pub use candidate::{Candidate, Sent};
+pub use candidate::{Candidate, Misnamed, Sent};
 pub use degree::{Degree, DegreeField};
 pub use dictionary::{Change, FieldInfo, Record, RecordField};
 pub use field_set::FieldSet;

@@ -1,21 +1,23 @@
-//! One line in the log for each request: what was asked, by its pattern, and how it went. Never a name, an address or a
-//! token.
+//! One line in the log, and one count, for each request: what was asked, by its pattern, and how it went. Never a name, an
+//! address or a token.
+//!
+//! Stands around everything that is answered. Knows how a request is recorded, and nothing of what the metrics are called.
 
-use std::time::Instant;
+use std::fmt;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
 
+use actix_web::Error;
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::header::{HeaderName, HeaderValue};
+use actix_web::http::StatusCode;
+use actix_web::http::header::HeaderValue;
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpMessage as _, HttpRequest};
-use storage::identifiers::Identifiers;
 
-/// Names the request in logs and in the reply.
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// The longest identifier of a request that a client can choose.
-const MAX_REQUEST_ID: usize = 64;
+use crate::measures::requests::{Passing, RequestMeasures, method_name};
+use crate::request_id;
 
-/// Answers the request and writes its line.
+/// Answers the request and records it.
 ///
 /// # Errors
 ///
@@ -24,43 +26,88 @@ pub async fn log(
     request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let started = Instant::now();
-    let id = chosen_id(&request);
-    request.extensions_mut().insert(RequestId(id.clone()));
-    let method = request.method().clone();
-    let mut response = next.call(request).await?;
-    let pattern = response.request().match_pattern();
-    let (version, route) = split(pattern.as_deref());
-    log::info!(
-        target: "access",
-        "{id} {method} {route} {version} {} {:.1} ms",
-        response.status().as_u16(),
-        started.elapsed().as_secs_f64() * 1_000.0
-    );
+    let id = request_id::chosen(request.headers());
+    let mut answering = Answering::begin(&request, id.clone());
+    let answer = request_id::under(id.clone(), next.call(request)).await;
+    let status = match &answer {
+        Ok(response) => response.status(),
+        Err(error) => error.as_response_error().status_code(),
+    };
+    answering.end = End::Answered(status);
+    drop(answering);
+    let mut response = answer?;
     if let Ok(value) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert(REQUEST_ID, value);
+        response.headers_mut().insert(request_id::HEADER, value);
     }
     Ok(response)
 }
 
-/// The identifier of a request on its way through the server.
-struct RequestId(String);
-
-/// By what the request is known in the log and in the history of records; nothing outside the server.
-#[must_use]
-pub fn request_id(request: &HttpRequest) -> Option<String> {
-    request.extensions().get::<RequestId>().map(|RequestId(id)| id.clone())
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum End {
+    /// With a reply.
+    Answered(StatusCode),
+    /// Without one: the client took the request back, or the server had to stop. What was asked for may be done all the
+    /// same.
+    Cancelled,
 }
 
-/// The client's identifier when it is well formed, else a new one.
-fn chosen_id(request: &ServiceRequest) -> String {
-    let sent = request.headers().get(REQUEST_ID).and_then(|header| header.to_str().ok()).unwrap_or_default();
-    let well_formed = (1..=MAX_REQUEST_ID).contains(&sent.len())
-        && sent.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
-    if well_formed {
-        return sent.to_owned();
+impl fmt::Display for End {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answered(status) => formatter.write_str(status.as_str()),
+            Self::Cancelled => formatter.write_str("cancelled"),
+        }
     }
-    Identifiers::draw(1).ok().and_then(|drawn| drawn.next()).unwrap_or_else(|| "-".to_owned())
+}
+
+/// A request that is being answered. It is recorded when this is dropped, so that one that is given up is too.
+struct Answering {
+    id: String,
+    started: Instant,
+    method: &'static str,
+    /// Such as `/api/<version>/trainees/{trainee_id}`; nothing for a path that there is not.
+    pattern: Option<String>,
+    end: End,
+    /// What is mounted has them; a service that is not, such as that of a test, counts nothing.
+    measures: Option<Rc<RequestMeasures>>,
+    _passing: Option<Passing>,
+}
+
+impl Answering {
+    fn begin(request: &ServiceRequest, id: String) -> Self {
+        let measures = request.app_data::<Rc<RequestMeasures>>().cloned();
+        Self {
+            id,
+            started: Instant::now(),
+            method: method_name(request.method()),
+            pattern: request.match_pattern(),
+            end: End::Cancelled,
+            _passing: measures.as_deref().map(RequestMeasures::begin),
+            measures,
+        }
+    }
+
+    fn record(&self, duration: Duration) {
+        let (version, endpoint) = split(self.pattern.as_deref());
+        // Tenths are as much as anybody reads.
+        let milliseconds = (duration.as_secs_f64() * 10_000.0).round() / 10.0;
+        log::info!(
+            target: "access",
+            request_id = self.id.as_str(), method = self.method, endpoint, version,
+            status:% = self.end, milliseconds;
+            "request"
+        );
+        if let Some(measures) = &self.measures {
+            measures.end(self.pattern.as_deref(), self.method, self.end, duration);
+        }
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.record(self.started.elapsed());
+    }
 }
 
 /// The version and the rest of a pattern such as `/api/<version>/trainees/{trainee_id}`.
@@ -69,5 +116,38 @@ fn split(pattern: Option<&str>) -> (&str, &str) {
     match pattern.strip_prefix("/api/").and_then(|rest| rest.split_at_checked(rest.find('/')?)) {
         Some(parts) => parts,
         None => ("-", pattern),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, poll_fn};
+    use std::task::Poll;
+
+    use actix_web::dev::Service as _;
+    use actix_web::middleware::from_fn;
+    use actix_web::test::{TestRequest, init_service};
+    use actix_web::{App, HttpResponse, rt, web};
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+    use crate::{addresses, versions};
+
+    #[test]
+    fn a_request_that_is_given_up_is_counted_as_such() {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let metrics = recorder.handle();
+        let abandon = async {
+            let app = App::new().app_data(Rc::new(RequestMeasures::of(versions::all()))).wrap(from_fn(log));
+            let app = app.route(addresses::VERSIONS, web::get().to(pending::<HttpResponse>));
+            let app = init_service(app).await;
+            let mut answer = Box::pin(app.call(TestRequest::get().uri(addresses::VERSIONS).to_request()));
+            let begun = poll_fn(|context| Poll::Ready(answer.as_mut().poll(context).is_pending())).await;
+            assert!(begun && metrics.render().contains("register_requests_in_flight 1"), "{}", metrics.render());
+        };
+        metrics::with_local_recorder(&recorder, || rt::System::new().block_on(abandon));
+        let text = metrics.render();
+        let counted = "version=\"-\",endpoint=\"/api/versions\",method=\"GET\",status=\"cancelled\"} 1";
+        assert!(text.contains(counted) && text.contains("register_requests_in_flight 0"), "{text}");
     }
 }

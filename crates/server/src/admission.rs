@@ -14,6 +14,7 @@ use storage::tokens::TokenDigest;
 
 use crate::allowance::{Allowance, Counter, Left};
 use crate::failure::{Failure, Whose};
+use crate::token_failure::TokenFailure;
 use crate::visitors::Visitors;
 
 /// The most tokens that are remembered.
@@ -48,11 +49,12 @@ impl Admission {
     pub async fn admit(&self, store: &Store, token: &TokenDigest) -> Result<Option<Left>, Failure> {
         if !self.known(|known| known.contains(token)) {
             let asked = token.clone();
-            let valid = store.read::<_, StorageError>(move |session| {
-                Ok(session.authenticate(&asked, Cause::of("admission"))?.is_some())
+            let refusal = store.read::<_, StorageError>(move |session| {
+                let is_valid = session.authenticate(&asked, Cause::of("admission"))?.is_some();
+                if is_valid { Ok(None) } else { session.refusal_of(&asked).map(Some) }
             });
-            if !valid.await? {
-                return Err(Failure::Unauthorized);
+            if let Some(refusal) = refusal.await? {
+                return Err(Failure::Unauthorized(TokenFailure::Refused(refusal)));
             }
             self.known(|known| {
                 if known.len() >= MAX_TOKENS {

@@ -16,6 +16,9 @@ use crate::idempotency;
 use crate::operations::Operation;
 use crate::register::Register;
 use crate::reply::Reply;
+use crate::token_failure::TokenFailure;
+use crate::witness::Witness;
+use crate::{measures, request_id};
 
 /// What is left of an allowance, and what the allowance is (draft-ietf-httpapi-ratelimit-headers).
 const RATE_LIMIT: &str = "ratelimit";
@@ -41,14 +44,17 @@ impl Asked {
         let mut left = None;
         let mut validates_only = false;
         let mut token = None;
-        let reply = match Call::take(&request, payload, served, endpoint, lists, register.environment).await {
-            Ok(call) => {
+        let reply = match Call::take(&request, payload, served, endpoint, &register).await {
+            Ok(mut call) => {
                 validates_only = operation.writes && call.validates_only();
                 token = Some(call.token.clone());
                 match register.admission.admit(&register.store, &call.token).await {
                     Ok(admitted) => {
                         left = admitted;
-                        hop(&register, operation, call).await
+                        let witness = Witness::of(&register, endpoint, &mut call, operation.writes && !validates_only);
+                        let reply = hop(&register, operation, call).await;
+                        witness.tell(&register, reply.is_ok());
+                        reply
                     }
                     Err(failure) => Err(failure),
                 }
@@ -56,9 +62,12 @@ impl Asked {
             Err(failure) => Err(failure),
         };
         let reply = match reply {
-            Err(Failure::Unauthorized) => {
+            Err(Failure::Unauthorized(failure)) => {
+                let request_id = request_id::for_the_log();
+                log::info!(request_id, reason:% = failure; "no valid token");
+                measures::token_failures(failure).increment(1);
                 let turned_away = register.admission.turn_away(&request, token.as_ref());
-                Err(turned_away.err().unwrap_or(Failure::Unauthorized))
+                Err(turned_away.err().unwrap_or(Failure::Unauthorized(failure)))
             }
             reply => reply,
         };
@@ -80,7 +89,12 @@ async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Re
     // What is only tried out must not write, and runs where nothing can.
     let writes = operation.writes && !call.validates_only();
     let job = move |session: &mut Session<'_>| {
-        let mut session = session.authenticate(&call.token, call.cause())?.ok_or(Failure::Unauthorized)?;
+        let opened = session.authenticate(&call.token, call.cause())?;
+        let Some(mut session) = opened else {
+            let refusal = session.refusal_of(&call.token)?;
+            return Err(Failure::Unauthorized(TokenFailure::Refused(refusal)));
+        };
+        call.sighting.begin(session.token_id());
         if writes {
             session.record_token_use()?;
         }
@@ -94,19 +108,19 @@ async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Re
     };
     let (reply, use_is_due) = if writes { register.store.write(job).await? } else { register.store.read(job).await? };
     if use_is_due {
-        actix_web::rt::spawn(record_token_use(register.store.clone(), token));
+        actix_web::rt::spawn(record_token_use(register.store.clone(), token, request_id::for_the_log()));
     }
     Ok(reply)
 }
 
 /// Records that a token was used today; once a day, after a request that only reads. The client does not wait for it.
-async fn record_token_use(store: Store, token: TokenDigest) {
+async fn record_token_use(store: Store, token: TokenDigest, request_id: String) {
     let recorded = store.write(move |session| match session.authenticate(&token, Cause::of("token use"))? {
         Some(mut session) => session.record_token_use(),
         None => Ok(()),
     });
     if let Err(error) = recorded.await {
         let error: StorageError = error;
-        log::warn!("the use of a token was not recorded: {error}");
+        log::warn!(request_id; "the use of a token was not recorded: {error}");
     }
 }

@@ -2,9 +2,12 @@
 //!
 //! A call can be carried out more than once: the store runs a job again that collided with another one.
 
-use actix_web::HttpRequest;
+use std::sync::Once;
+use std::time::Duration;
+
 use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use actix_web::web::{Bytes, BytesMut, Payload};
+use actix_web::{HttpRequest, rt};
 use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served};
 use domain::{Lists, Sent};
@@ -13,10 +16,13 @@ use storage::history::Cause;
 use storage::identifiers::Identifiers;
 use storage::tokens::{Environment, TokenDigest};
 
-use crate::access_log;
 use crate::failure::{Failure, Unusable};
 use crate::idempotency::{Key, MalformedKey};
+use crate::register::Register;
 use crate::reply::{Reply, entity_tag, is_among};
+use crate::token_failure::TokenFailure;
+use crate::usage::sighting::Sighting;
+use crate::{measures, request_id};
 
 /// The largest body, in bytes.
 pub const MAX_BODY_BYTES: usize = 1_048_576;
@@ -35,6 +41,8 @@ pub struct Call {
     pub lists: &'static Lists,
     /// Who asks.
     pub token: TokenDigest,
+    /// What is seen of the request while it is carried out.
+    pub sighting: Sighting,
     operation: String,
     label: String,
     request_id: Option<String>,
@@ -48,6 +56,8 @@ pub struct Call {
     validate_only: bool,
     body: Result<Bytes, Unusable>,
     unknown: UnknownNames,
+    /// The names in the body are counted once, however often the call is carried out.
+    names_counted: Once,
 }
 
 impl Call {
@@ -62,12 +72,12 @@ impl Call {
         payload: Payload,
         served: &'static Served,
         endpoint: Endpoint,
-        lists: &'static Lists,
-        environment: Environment,
+        register: &Register,
     ) -> Result<Self, Failure> {
-        let token = token(request.headers(), environment)?;
+        let Register { lists, environment, body_timeout, .. } = *register;
+        let token = token(request.headers(), environment).map_err(Failure::Unauthorized)?;
         let strict = prefers(request.headers(), "handling=strict");
-        let body = receive_json(request.headers(), payload, MAX_BODY_BYTES).await;
+        let body = receive_json(request.headers(), payload, MAX_BODY_BYTES, body_timeout).await;
         let idempotency_key = match endpoint.method() {
             Method::Post => Key::of(request, body.as_ref().map_or(&[], |body| body)),
             Method::Get | Method::PutOrPatch | Method::Delete => Ok(None),
@@ -77,9 +87,10 @@ impl Call {
             served,
             lists,
             token,
+            sighting: Sighting::default(),
             operation: endpoint.to_string(),
             label: served.version.label.to_string(),
-            request_id: access_log::request_id(request),
+            request_id: request_id::current(),
             trainee_id: segment("trainee_id"),
             placement_id: segment("placement_id"),
             degree_id: segment("degree_id"),
@@ -90,6 +101,7 @@ impl Call {
             validate_only: prefers(request.headers(), VALIDATE_ONLY),
             body,
             unknown: if strict { UnknownNames::Refuse } else { UnknownNames::Tell },
+            names_counted: Once::new(),
         })
     }
 
@@ -205,23 +217,28 @@ impl Call {
 
     fn read_with<R: Nest>(&self, nested: NestedLists) -> Result<Sent<R>, Failure> {
         let body = self.body.as_ref().map_err(|unusable| *unusable)?;
-        Reader { served: self.served, unknown: self.unknown, nested }.read(body).map_err(Failure::Malformed)
+        let reader = Reader { served: self.served, unknown: self.unknown, nested };
+        let sent = reader.read::<R>(body).map_err(Failure::Malformed)?;
+        self.sighting.read(body, &sent.misnamed.foreign);
+        self.names_counted.call_once(|| measures::misnamed(self.version().label, &sent.misnamed));
+        Ok(sent)
     }
 }
 
 /// The token of the request, as its digest.
-fn token(headers: &HeaderMap, environment: Environment) -> Result<TokenDigest, Failure> {
-    let header = headers.get(AUTHORIZATION).and_then(|header| header.to_str().ok()).ok_or(Failure::Unauthorized)?;
-    let (scheme, token) = header.trim().split_once(' ').ok_or(Failure::Unauthorized)?;
+fn token(headers: &HeaderMap, environment: Environment) -> Result<TokenDigest, TokenFailure> {
+    let header = headers.get(AUTHORIZATION).ok_or(TokenFailure::Missing)?;
+    let header = header.to_str().map_err(|_| TokenFailure::Malformed)?;
+    let (scheme, token) = header.trim().split_once(' ').ok_or(TokenFailure::Malformed)?;
     if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(Failure::Unauthorized);
+        return Err(TokenFailure::WrongScheme);
     }
     let token = token.trim();
-    if Environment::of_token(token) != Some(environment) {
-        log::info!("a token was refused that is not of the environment {environment}");
-        return Err(Failure::Unauthorized);
+    match Environment::of_token(token) {
+        Some(own) if own == environment => Ok(TokenDigest::of(token)),
+        Some(_) => Err(TokenFailure::OtherEnvironment),
+        None => Err(TokenFailure::Malformed),
     }
-    Ok(TokenDigest::of(token))
 }
 
 /// The entity tags of a header.
@@ -239,23 +256,32 @@ fn prefers(headers: &HeaderMap, preference: &str) -> bool {
         .any(|part| part.trim().eq_ignore_ascii_case(preference))
 }
 
-/// Receives a JSON body of so many bytes at most. One of the wrong type is received too, so that its sender gets to see
-/// the reply.
+/// Receives a JSON body of so many bytes at most, within a time. One of the wrong type is received too, so that its sender
+/// gets to see the reply.
 ///
 /// # Errors
 ///
 /// Why the body cannot be used.
-pub async fn receive_json(headers: &HeaderMap, payload: Payload, max: usize) -> Result<Bytes, Unusable> {
-    let body = receive(payload, max).await?;
+pub async fn receive_json(
+    headers: &HeaderMap,
+    payload: Payload,
+    max: usize,
+    timeout: Duration,
+) -> Result<Bytes, Unusable> {
+    let body = receive(payload, max, timeout).await?;
     if is_json(headers) { Ok(body) } else { Err(Unusable::NotJson) }
 }
 
-/// Receives a body of so many bytes at most, whatever it is.
+/// Receives a body of so many bytes at most, within a time, whatever it is.
 ///
 /// # Errors
 ///
-/// When it is larger, or does not arrive whole.
-pub async fn receive(mut payload: Payload, max: usize) -> Result<Bytes, Unusable> {
+/// When it is larger, or does not arrive whole, or not in time.
+pub async fn receive(payload: Payload, max: usize, timeout: Duration) -> Result<Bytes, Unusable> {
+    rt::time::timeout(timeout, receive_whole(payload, max)).await.unwrap_or(Err(Unusable::TooSlow))
+}
+
+async fn receive_whole(mut payload: Payload, max: usize) -> Result<Bytes, Unusable> {
     let mut received = 0;
     let mut bytes = BytesMut::new();
     while let Some(chunk) = payload.next().await {

@@ -16,8 +16,11 @@ use storage::store::{Store, StoreOptions};
 use storage::tokens::Environment;
 
 use crate::import::ImportError;
+use crate::logs::LogFormat;
 use crate::reference_data::ReferenceDataError;
 use crate::registry::DeedError;
+use crate::starting::StartError;
+use crate::tls::TlsError;
 
 mod audit;
 mod backups;
@@ -33,12 +36,16 @@ mod registry;
 mod sandbox;
 mod serving;
 mod tokens;
+mod usage;
 mod version;
 
 /// A register of trainee teachers, which their providers keep up to date through a versioned JSON API.
 #[derive(Debug, Parser)]
 #[command(name = "trainee-register", version, about, max_term_width = 100)]
 pub struct CommandLine {
+    /// How the log is written to standard error
+    #[arg(long, global = true, env = "REGISTER_LOG_FORMAT", value_enum, default_value_t)]
+    log_format: LogFormat,
     #[command(subcommand)]
     command: Command,
 }
@@ -92,6 +99,8 @@ enum Command {
     /// Write out the code lists that are part of the program
     #[command(subcommand)]
     ReferenceData(reference_data::ReferenceDataCommand),
+    /// Tell which versions, endpoints and names providers use, and since when
+    Usage(usage::Usage),
     /// Print everything that happened to a trainee, with the old and the new values
     Audit(audit::Audit),
     /// Fill a register in which things are tried out
@@ -122,6 +131,11 @@ struct Database {
 impl Database {
     /// Opens the database and brings its schema up to date.
     fn open(&self) -> Result<Store, CommandError> {
+        Ok(self.store()?)
+    }
+
+    /// As [`Database::open`], for a command that has its own words for what is wrong.
+    fn store(&self) -> Result<Store, StorageError> {
         let store = Store::open(&self.database_url, StoreOptions::default())?;
         store.migrate()?;
         Ok(store)
@@ -146,14 +160,15 @@ pub enum CommandError {
     /// Something is wrong with the data.
     #[error("problems found: {0}")]
     ProblemsFound(usize),
-    /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}")]
-    Listen {
-        /// The address.
-        address: String,
-        /// Why.
-        source: std::io::Error,
-    },
+    /// The server does not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The certificate cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// Metrics cannot be collected.
+    #[error("cannot collect metrics: {0}")]
+    Metrics(#[from] metrics_exporter_prometheus::BuildError),
     /// The server could not be run.
     #[error("the server stopped: {0}")]
     Server(#[source] std::io::Error),
@@ -266,6 +281,12 @@ impl fmt::Display for Causes<'_> {
 }
 
 impl CommandLine {
+    /// How the log is to be written.
+    #[must_use]
+    pub fn log_format(&self) -> LogFormat {
+        self.log_format
+    }
+
     /// Does what was asked.
     ///
     /// # Errors
@@ -285,6 +306,7 @@ impl CommandLine {
             Command::Partner(command) => command.run(),
             Command::Registry(command) => command.run(),
             Command::ReferenceData(command) => command.run(),
+            Command::Usage(usage) => usage.run(),
             Command::Audit(audit) => audit.run(),
             Command::Sandbox(command) => command.run(),
             Command::Version(command) => command.run(),
@@ -328,5 +350,15 @@ mod tests {
             command.get_subcommands().for_each(check);
         }
         check(&CommandLine::command());
+    }
+
+    #[test]
+    fn every_option_of_serve_stands_on_the_page_for_operators() {
+        let page = include_str!("../../../docs/operations.md");
+        let commands = CommandLine::command();
+        let serve = commands.find_subcommand("serve").unwrap();
+        for variable in serve.get_arguments().filter_map(|option| option.get_env()) {
+            assert!(page.contains(&format!("`{}`", variable.to_str().unwrap())), "{}", variable.display());
+        }
     }
 }

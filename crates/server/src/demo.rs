@@ -1,7 +1,5 @@
 //! A first request for a newcomer: a provider, a token, and lines to paste.
 
-use std::net::SocketAddr;
-
 use adapter_kit::openapi::examples;
 use adapter_kit::{ApiVersion, Endpoint, Versions};
 use storage::error::StorageError;
@@ -20,12 +18,13 @@ const DEMO_TRAINEES: usize = 50;
 const DEMO_SEED: u64 = 2026;
 
 /// Makes sure that the demo provider exists and has trainees, issues a fresh token for it, and says what to try first.
-/// `registry_delay` is how many seconds the registry takes that is played; nothing where none is.
+/// `base` is where the server is, and `registry_delay` is how many seconds the registry takes that is played; nothing where
+/// none is.
 ///
 /// # Errors
 ///
 /// When the store fails.
-pub fn prepare(register: &Register, address: SocketAddr, registry_delay: Option<u32>) -> Result<String, CommandError> {
+pub fn prepare(register: &Register, base: &str, registry_delay: Option<u32>) -> Result<String, CommandError> {
     let (token, is_new) = register.store.write_blocking::<_, StorageError>(|session| {
         session.ensure_provider(DEMO_UKPRN, DEMO_NAME)?;
         let is_new = match session.open_provider(DEMO_UKPRN, Cause::of("demo"))? {
@@ -45,10 +44,10 @@ pub fn prepare(register: &Register, address: SocketAddr, registry_delay: Option<
     if is_new {
         sow(&register.store, DEMO_UKPRN, DEMO_TRAINEES, DEMO_SEED, |_| {})?;
     }
-    Ok(introduction(register.versions, address, token.reveal(), registry_delay))
+    Ok(introduction(register.versions, base, token.reveal(), registry_delay))
 }
 
-fn introduction(versions: &Versions, address: SocketAddr, token: &str, registry_delay: Option<u32>) -> String {
+fn introduction(versions: &Versions, base: &str, token: &str, registry_delay: Option<u32>) -> String {
     let (Some(oldest), Some(newest)) = (versions.iter().next(), versions.newest()) else { return String::new() };
     let (old, new) = (oldest.version.label, newest.version.label);
     let body = example(oldest.version);
@@ -57,7 +56,7 @@ fn introduction(versions: &Versions, address: SocketAddr, token: &str, registry_
     });
     format!(
         r#"
-The Trainee Register is at http://{address}, with an API for each of: {labels}.
+The Trainee Register is at {base}, with an API for each of: {labels}.
 It is a sandbox with invented schools, and a provider called {DEMO_NAME} with invented trainees. Stop it with Ctrl-C.
 
 Paste these lines into another terminal.
@@ -65,23 +64,23 @@ Paste these lines into another terminal.
 TOKEN={token}
 
 # 1. List the trainees whose training starts in this academic cycle, three on a page.
-curl -i -w '\n' "http://{address}/api/{new}/trainees?per_page=3" -H "Authorization: Bearer $TOKEN"
+curl -i -w '\n' "{base}/api/{new}/trainees?per_page=3" -H "Authorization: Bearer $TOKEN"
 
 # 2. Register a trainee in {old}. The reply is a 201 with the new record
 #    (or, when a run before this one has done so already, the 409 of step 3).
-curl -i -w '\n' http://{address}/api/{old}/trainees \
+curl -i -w '\n' {base}/api/{old}/trainees \
   -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
   -d '{body}'
 
 # 3. Send the same body again: a 409 that shows the trainee who is already there.
 #    This time, keep the identifier.
-TRAINEE_ID=$(curl -s -w '\nstatus %{{http_code}}\n' http://{address}/api/{old}/trainees \
+TRAINEE_ID=$(curl -s -w '\nstatus %{{http_code}}\n' {base}/api/{old}/trainees \
   -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
   -d '{body}' \
   | tee /dev/stderr | sed -n 's/.*"trainee_id":"\([^"]*\)".*/\1/p')
 
 # 4. Read the trainee in {new}, under the names of that version.{registry}
-curl -i -w '\n' http://{address}/api/{new}/trainees/$TRAINEE_ID -H "Authorization: Bearer $TOKEN"
+curl -i -w '\n' {base}/api/{new}/trainees/$TRAINEE_ID -H "Authorization: Bearer $TOKEN"
 "#,
         labels = versions.iter().map(|served| served.version.label.to_string()).collect::<Vec<_>>().join(", "),
     )

@@ -14,7 +14,8 @@ use crate::allowance::UsedUp;
 use crate::idempotency::{MAX_KEY_CHARS, MalformedKey};
 use crate::query::FilterErrors;
 use crate::reply::Reply;
-use crate::{addresses, lifecycle};
+use crate::token_failure::TokenFailure;
+use crate::{addresses, lifecycle, measures, request_id};
 
 /// The error of a request that was understood and cannot be done.
 const UNPROCESSABLE: &str = "UnprocessableEntity";
@@ -84,6 +85,9 @@ pub enum Unusable {
     /// It could not be received whole.
     #[error("body was cut off")]
     CutOff,
+    /// It did not arrive in time.
+    #[error("body was too slow")]
+    TooSlow,
 }
 
 /// By what requests are counted.
@@ -99,9 +103,9 @@ pub enum Whose {
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     // The client can act.
-    /// There is no valid token.
-    #[error("no valid token")]
-    Unauthorized,
+    /// There is no valid token. Whoever sent it does not learn why.
+    #[error("no valid token: {0}")]
+    Unauthorized(TokenFailure),
     /// What was looked for is not there.
     #[error("not found")]
     NotFound(Missing),
@@ -194,7 +198,7 @@ impl Failure {
     #[must_use]
     pub fn reply_to_anyone(self) -> Reply {
         match self {
-            Self::Unauthorized => Reply {
+            Self::Unauthorized(_) => Reply {
                 status: StatusCode::UNAUTHORIZED,
                 headers: vec![(WWW_AUTHENTICATE.as_str().into(), "Bearer".to_owned())],
                 body: json!({ "error": "Unauthorized" }).to_string().into_bytes(),
@@ -243,6 +247,7 @@ impl Failure {
             }
             Self::Question(errors) => told(StatusCode::UNPROCESSABLE_ENTITY, &Errors { errors }),
             Self::TooManyRequests { whose, used_up: UsedUp { retry_after } } => {
+                measures::rate_limited(whose).increment(1);
                 let sender = match whose {
                     Whose::Address => "from this address",
                     Whose::Token => "with this token",
@@ -263,7 +268,8 @@ impl Failure {
                 "the record was changed by another request at the same time; send this one again",
             ),
             Self::Storage(error) if error.is_temporary() => {
-                log::warn!("storage is unavailable: {}", causes(&error));
+                let request_id = request_id::for_the_log();
+                log::warn!(request_id; "storage is unavailable: {}", causes(&error));
                 one(
                     StatusCode::SERVICE_UNAVAILABLE,
                     "ServiceUnavailable",
@@ -276,7 +282,8 @@ impl Failure {
             | Self::UnwritablePage(_)
             | Self::Invalid(_)
             | Self::Interrupted) => {
-                log::error!("unexpected failure: {}", causes(&error));
+                let request_id = request_id::for_the_log();
+                log::error!(request_id; "unexpected failure: {}", causes(&error));
                 one(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "an unexpected error occurred")
             }
         }
@@ -301,6 +308,11 @@ impl Unusable {
                 "send the body as JSON, with the header Content-Type: application/json",
             ),
             Self::CutOff => one(StatusCode::BAD_REQUEST, "BadRequest", "the body could not be received whole"),
+            Self::TooSlow => one(
+                StatusCode::REQUEST_TIMEOUT,
+                "RequestTimeout",
+                "the body did not arrive in time; send the request again",
+            ),
         }
     }
 }

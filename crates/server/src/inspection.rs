@@ -57,7 +57,7 @@ impl Inspector<'_> {
         problems.extend(whole.orphans.iter().map(ToString::to_string));
         problems.extend(
             (whole.miscounted > 0)
-                .then(|| format!("table trainee_counts: {} counts are not what there is", whole.miscounted)),
+                .then(|| format!("tables of counts: {} counts are not what there is", whole.miscounted)),
         );
         let mut count = problems.len();
         problems.drain(..).for_each(|problem| told(Told::Problem(problem)));

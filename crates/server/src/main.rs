@@ -4,10 +4,12 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use server::cli::CommandLine;
+use server::logs;
 
 fn main() -> ExitCode {
-    env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("info")).init();
-    match CommandLine::parse().run() {
+    let command_line = CommandLine::parse();
+    logs::begin(command_line.log_format());
+    match command_line.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("trainee-register: {error}");

@@ -1,6 +1,7 @@
 //! Mounts one scope for each version, with the routes that follow from its endpoints.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use actix_web::dev::HttpServiceFactory;
 use actix_web::http::Method as HttpMethod;
@@ -15,6 +16,7 @@ use crate::answer::Asked;
 use crate::docs;
 use crate::failure::{Failure, Missing};
 use crate::lifecycle::{Life, methods};
+use crate::measures::requests::RequestMeasures;
 use crate::openapi::Document;
 use crate::operations::{self, Operation};
 use crate::register::Register;
@@ -24,6 +26,7 @@ use crate::versions::REMOVED;
 /// Mounts everything that the register answers.
 pub fn mount(config: &mut ServiceConfig, register: &Register) {
     let versions = register.versions;
+    config.app_data(Rc::new(RequestMeasures::of(versions)));
     config.service(version_list(versions));
     for served in versions.iter() {
         let life = Life { version: served.version, versions };

@@ -1,6 +1,7 @@
 //! What every request works with: the records, the versions and the code lists.
 
 use std::fmt;
+use std::time::Duration;
 
 use adapter_kit::Versions;
 use domain::Lists;
@@ -8,6 +9,9 @@ use storage::store::Store;
 use storage::tokens::Environment;
 
 use crate::admission::Admission;
+use crate::connections::Limits;
+use crate::shadow::Shadow;
+use crate::usage::Usage;
 use crate::versions;
 use crate::visitors::Visitors;
 
@@ -26,6 +30,12 @@ pub struct Register {
     pub admission: Admission,
     /// How often those who need no token have asked.
     pub visitors: Visitors,
+    /// How long the body of a request may take to arrive.
+    pub body_timeout: Duration,
+    /// What tokens ask for.
+    pub usage: Usage,
+    /// Whether accepted writes are tried in the newest version.
+    pub shadow: Shadow,
 }
 
 impl Register {
@@ -39,6 +49,9 @@ impl Register {
             environment,
             admission: Admission::default(),
             visitors: Visitors::default(),
+            body_timeout: Limits::default().body_timeout,
+            usage: Usage::default(),
+            shadow: Shadow::default(),
         }
     }
 }

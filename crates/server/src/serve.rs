@@ -1,22 +1,112 @@
-//! Runs the HTTP server.
+//! Runs the HTTP server: over which listener, within which limits, and with or without TLS.
 
 use std::io;
 use std::net::TcpListener;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use actix_web::dev::Server;
-use actix_web::middleware::from_fn;
+use actix_web::http::header::STRICT_TRANSPORT_SECURITY;
+use actix_web::middleware::{Condition, DefaultHeaders, from_fn};
+use actix_web::rt;
+use actix_web::rt::signal::unix::{SignalKind, signal};
 use actix_web::{App, HttpServer};
 
-use crate::access_log;
+use crate::connections::{self, Limits};
+use crate::measures::requests::connected;
 use crate::mount::mount;
 use crate::register::Register;
+use crate::tls::Certificate;
+use crate::{access_log, tls};
 
-/// The server over a listener; it runs when it is awaited.
+/// How long a connection that is to be closed may take over it.
+const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// For how long a browser asks for nothing but HTTPS: a year (RFC 6797).
+const STRICT_TRANSPORT: &str = "max-age=31536000";
+
+/// How a register is served.
+#[derive(Debug, Clone, Default)]
+pub struct Service {
+    /// What a connection may cost.
+    pub limits: Limits,
+    /// The certificate, where TLS is spoken.
+    pub certificate: Option<Arc<Certificate>>,
+    /// How long those that are in flight when the server stops may take.
+    pub drain_time: Duration,
+}
+
+/// The server over a listener, within the usual limits and without TLS; it runs when it is awaited.
 ///
 /// # Errors
 ///
 /// When the listener cannot be used.
 pub fn server(register: Register, listener: TcpListener) -> io::Result<Server> {
-    let app = move || App::new().wrap(from_fn(access_log::log)).configure(|config| mount(config, &register));
-    Ok(HttpServer::new(app).listen(listener)?.run())
+    Service::default().server(register, listener)
+}
+
+impl Service {
+    /// The server over a listener; it runs when it is awaited. Signals are for whoever awaits it.
+    ///
+    /// # Errors
+    ///
+    /// When the listener or the certificate cannot be used.
+    pub fn server(&self, register: Register, listener: TcpListener) -> io::Result<Server> {
+        let limits = self.limits;
+        let register = Register { body_timeout: limits.body_timeout, ..register };
+        let is_secure = self.certificate.is_some();
+        let app = move || {
+            let secure = DefaultHeaders::new().add((STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT));
+            App::new()
+                .wrap(from_fn(access_log::log))
+                .wrap(Condition::new(is_secure, secure))
+                .wrap(from_fn(move |request, next| connections::attend(limits, request, next)))
+                .configure(|config| mount(config, &register))
+        };
+        let most = limits.max_connections.get();
+        let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(most);
+        let server = HttpServer::new(app)
+            .workers(workers)
+            .max_connections(most / workers)
+            .client_request_timeout(limits.header_timeout)
+            .tls_handshake_timeout(limits.header_timeout)
+            .keep_alive(limits.keep_alive)
+            .client_disconnect_timeout(DISCONNECT_TIMEOUT)
+            .shutdown_timeout(self.drain_time.as_secs())
+            .disable_signals()
+            .on_connect(move |connection, data| {
+                connected(connection, data);
+                connections::watch(connection, data, limits);
+            });
+        let server = match &self.certificate {
+            Some(certificate) => {
+                server.listen_rustls_0_23(listener, certificate.config().map_err(io::Error::other)?)?
+            }
+            None => server.listen(listener)?,
+        };
+        Ok(server.run())
+    }
+}
+
+/// Reads the certificate again whenever the program is told to (SIGHUP). Must be called where the server runs.
+///
+/// # Errors
+///
+/// When the operating system does not allow it.
+pub fn read_again_when_told(certificate: Option<Arc<Certificate>>) -> io::Result<()> {
+    let mut told = signal(SignalKind::hangup())?;
+    rt::spawn(async move {
+        while told.recv().await.is_some() {
+            match certificate.as_deref().map(Certificate::read_again) {
+                Some(Ok(())) => log::info!("SIGHUP: the certificate was read again, and is used from now on"),
+                Some(Err(error)) => {
+                    let error: tls::TlsError = error;
+                    log::error!("SIGHUP: the certificate that was read before stays in use: {error}");
+                }
+                None => log::info!("SIGHUP: there is no certificate to read again"),
+            }
+        }
+    });
+    Ok(())
 }

@@ -8,7 +8,7 @@ use storage::store::Store;
 
 /// How often a server looks for what it can remove.
 const PAUSE: Duration = Duration::from_secs(600);
-/// Replies that are removed in one transaction.
+/// Replies, or counts, that are removed in one transaction.
 const BATCH: u16 = 500;
 
 /// Looks after the store as long as the server runs. Must be called where the server runs.
@@ -20,6 +20,9 @@ pub fn begin(store: Store) {
             if let Err(error) = remove_old_replies(&store).await {
                 log::warn!("old replies were not removed: {error}");
             }
+            if let Err(error) = remove_old_usage(&store).await {
+                log::warn!("old counts of usage were not removed: {error}");
+            }
         }
     });
 }
@@ -28,6 +31,16 @@ pub fn begin(store: Store) {
 async fn remove_old_replies(store: &Store) -> Result<(), StorageError> {
     loop {
         let removed = store.write(|session| session.remove_old_replies(i64::from(BATCH))).await?;
+        if removed < usize::from(BATCH) {
+            return Ok(());
+        }
+    }
+}
+
+/// Removes the counts of days that are no longer kept.
+async fn remove_old_usage(store: &Store) -> Result<(), StorageError> {
+    loop {
+        let removed = store.write(|session| session.remove_old_usage(i64::from(BATCH))).await?;
         if removed < usize::from(BATCH) {
             return Ok(());
         }

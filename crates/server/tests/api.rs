@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod api {
+    mod access;
     mod across_versions;
     mod any_bytes;
     mod bad_input;
@@ -32,6 +33,7 @@ mod api {
     mod portal;
     mod preconditions;
     mod properties;
+    mod readiness;
     mod registry;
     mod repeated;
     mod seeded;
@@ -40,4 +42,5 @@ mod api {
     mod support;
     mod ten_mistakes;
     mod translating;
+    mod usage;
 }

@@ -9,8 +9,16 @@ mod program {
     mod differences;
     mod importing;
     mod migrating;
+    mod observing;
+    mod privacy;
     mod reference_data;
     mod registry;
+    mod slow;
+    mod starting;
+    mod stopping;
     mod support;
+    mod tls;
+    mod tokens;
     mod translating;
+    mod usage;
 }

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
 
+use crate::tokens::TokenStatus;
+
 /// A job or an operation of the store that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
@@ -156,6 +158,12 @@ pub enum Refusal {
     /// No token has this number.
     #[error("no token has this number")]
     UnknownToken,
+    /// Only a token that is accepted is replaced by another one.
+    #[error("token is {0}; issue a new one")]
+    TokenEnded(TokenStatus),
+    /// A token that is replaced is accepted until a day after today.
+    #[error("the old token must be accepted until a day after today")]
+    OverlapOutOfRange,
     /// So many numbers are taken that none was found that is free.
     #[error("no free trn was found")]
     NoFreeTrn,

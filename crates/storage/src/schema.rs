@@ -175,6 +175,18 @@ diesel::table! {
     }
 }
 
+// As `trainee_counts`.
+diesel::table! {
+    trainee_change_counts (provider_id, academic_cycle, changed_on, state, has_trn) {
+        provider_id -> BigInt,
+        academic_cycle -> Integer,
+        changed_on -> Date,
+        state -> Text,
+        has_trn -> Bool,
+        trainees -> BigInt,
+    }
+}
+
 table_with_row! {
     trainee_disabilities (trainee_key, position) as TraineeDisabilityRow {
         trainee_key -> BigInt,
@@ -253,6 +265,47 @@ table_with_row! {
         headers -> Text,
         body -> Text,
         created_at -> Timestamp,
+    }
+}
+
+table_with_row! {
+    usage_by_day (id) as UsageRow {
+        id -> BigInt,
+        day -> Date,
+        token_id -> BigInt,
+        version -> Text,
+        endpoint -> Text,
+        name -> Text,
+        requests -> BigInt,
+        first_at -> Timestamp,
+        first_request_id -> Text,
+        last_at -> Timestamp,
+        last_request_id -> Text,
+    }
+}
+
+table_with_row! {
+    shadow_checks (id) as ShadowCheckRow {
+        id -> BigInt,
+        day -> Date,
+        token_id -> BigInt,
+        version -> Text,
+        against -> Text,
+        checked -> BigInt,
+        valid -> BigInt,
+    }
+}
+
+table_with_row! {
+    shadow_problems (id) as ShadowProblemRow {
+        id -> BigInt,
+        day -> Date,
+        token_id -> BigInt,
+        version -> Text,
+        against -> Text,
+        field -> Text,
+        code -> Text,
+        writes -> BigInt,
     }
 }
 

@@ -31,13 +31,14 @@ pub struct ProviderSession<'a> {
 }
 
 /// A token, and when it was last used.
+#[derive(Queryable)]
 struct UsedToken {
     id: i64,
     last_used_on: Option<NaiveDate>,
 }
 
 /// The provider for which a job runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Queryable)]
 pub struct Provider {
     pub(crate) id: i64,
     /// The UK provider reference number, eight digits.
@@ -80,17 +81,27 @@ impl<'a> Session<'a> {
             .filter(tokens::revoked_at.is_null())
             .filter(tokens::expires_on.gt(self.today()))
             .filter(providers::closed_at.is_null())
-            .select((providers::id, providers::ukprn, providers::name, tokens::id, tokens::last_used_on))
-            .first::<(i64, String, String, i64, Option<NaiveDate>)>(self.connection)
+            .select((
+                (providers::id, providers::ukprn, providers::name),
+                (tokens::id, tokens::last_used_on),
+                tokens::digest,
+            ))
+            .first::<(Provider, UsedToken, String)>(self.connection)
             .optional()?;
-        Ok(found.map(|(id, ukprn, name, token_id, last_used_on)| ProviderSession {
+        // The database compares as it likes; what is accepted is compared in the same time for every digest.
+        let found = found.filter(|(_, _, stored)| digest.is_stored_as(stored));
+        Ok(found.map(|(provider, token, _)| self.open(provider, cause, Some(token))))
+    }
+
+    fn open<'b>(&'b mut self, provider: Provider, cause: Cause<'b>, token: Option<UsedToken>) -> ProviderSession<'b> {
+        ProviderSession {
             connection: &mut *self.connection,
             access: self.access,
             now: self.now,
-            provider: Provider { id, ukprn, name },
+            provider,
             cause,
-            token: Some(UsedToken { id: token_id, last_used_on }),
-        }))
+            token,
+        }
     }
 }
 
@@ -108,16 +119,9 @@ impl Session<'_> {
         let found = providers::table
             .filter(providers::ukprn.eq(ukprn))
             .select((providers::id, providers::ukprn, providers::name))
-            .first::<(i64, String, String)>(self.connection)
+            .first::<Provider>(self.connection)
             .optional()?;
-        Ok(found.map(|(id, ukprn, name)| ProviderSession {
-            connection: &mut *self.connection,
-            access: self.access,
-            now: self.now,
-            provider: Provider { id, ukprn, name },
-            cause,
-            token: None,
-        }))
+        Ok(found.map(|provider| self.open(provider, cause, None)))
     }
 
     /// Opens the records of the provider of a trainee to an operator; `None` when no trainee has this identifier.
@@ -182,7 +186,7 @@ impl ProviderSession<'_> {
     }
 
     /// The token that opened the records, unless an operator did.
-    pub(crate) fn token_id(&self) -> Option<i64> {
+    pub fn token_id(&self) -> Option<i64> {
         self.token.as_ref().map(|token| token.id)
     }
 

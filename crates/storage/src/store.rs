@@ -11,12 +11,15 @@ mod pool;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use tokio::task::spawn_blocking;
 
 use crate::clock::{Clock, WriteClock};
 use crate::connection::{Access, Connections};
 use crate::copy;
 use crate::error::{JobError, StorageError};
 use crate::job::job;
+use crate::measures::Measures;
+use crate::probe::Probe;
 use crate::session::Session;
 pub use crate::store::migrations::{Goal, SchemaChange};
 use crate::store::pool::JobPool;
@@ -42,6 +45,32 @@ impl Default for StoreOptions {
     fn default() -> Self {
         Self { readers: 8, queue: 256, group: 64, clock: Clock::system() }
     }
+}
+
+/// Jobs that wait to be begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Queue {
+    /// How many there are.
+    pub length: usize,
+    /// How many there may be.
+    pub limit: usize,
+}
+
+/// What a store is doing, and has done since it was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreStats {
+    /// What was written.
+    pub written: WriterStats,
+    /// Those that wait for the pool.
+    pub pool_queue: Queue,
+    /// Those that wait for the writer of SQLite.
+    pub writer_queue: Option<Queue>,
+    /// Connections of the pool, whether or not a job uses them.
+    pub connections: u32,
+    /// Those of them that no job uses.
+    pub connections_idle: u32,
+    /// The most connections of the pool.
+    pub connections_limit: u32,
 }
 
 /// The register's database. Cheap to clone; all clones are the same store.
@@ -71,9 +100,10 @@ impl Store {
         let first = connections.establish()?;
         let clock = Arc::new(WriteClock::new(options.clock.clone()));
         let counters = Arc::new(WriteCounters::default());
-        let pool = JobPool::open(&connections, &options, Arc::clone(&clock), Arc::clone(&counters))?;
+        let measures = Measures::new();
+        let pool = JobPool::open(&connections, &options, Arc::clone(&clock), Arc::clone(&counters), measures.clone())?;
         let writer = if connections.allow_one_writer() {
-            Some(Writer::start(connections.clone(), first, clock, Arc::clone(&counters), &options)?)
+            Some(Writer::start(connections.clone(), first, clock, Arc::clone(&counters), measures, &options)?)
         } else {
             None
         };
@@ -180,14 +210,53 @@ impl Store {
         answer.blocking_recv().unwrap_or_else(|_| Err(StorageError::Closed.into()))
     }
 
+    /// Waits until the jobs that were given before have ended, also those whose callers no longer wait for them. Later
+    /// ones can be given all the same.
+    ///
+    /// # Errors
+    ///
+    /// When the last of them could not be kept. Must be called within a tokio runtime.
+    pub async fn settle(&self) -> Result<(), StorageError> {
+        self.pool.settle().await;
+        let Some(writer) = &self.writer else { return Ok(()) };
+        // The writer takes one job after the other, and this one is the last.
+        let (last, answer) = job(|_| Ok::<_, StorageError>(()));
+        let writer = writer.clone();
+        // The queue may be full, and then this waits for a place.
+        let placed = spawn_blocking(move || writer.enqueue_when_there_is_room(last)).await;
+        placed.unwrap_or(Err(StorageError::Closed))?;
+        answer.await.unwrap_or(Err(StorageError::Closed))
+    }
+
     /// What was written since the store was opened.
     pub fn writer_stats(&self) -> WriterStats {
         self.counters.read()
+    }
+
+    /// What the store is doing, and has done.
+    pub fn stats(&self) -> StoreStats {
+        let pool = self.pool.state();
+        StoreStats {
+            written: self.writer_stats(),
+            pool_queue: self.pool.queue(),
+            writer_queue: self.writer.as_ref().map(Writer::queue),
+            connections: pool.connections,
+            connections_idle: pool.idle_connections,
+            connections_limit: self.pool.size(),
+        }
+    }
+
+    /// Something that asks whether the database answers, beside all jobs.
+    pub fn probe(&self) -> Probe {
+        Probe::over(self.connections.clone())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::future::Future as _;
+    use std::task::{Context, Waker};
+
     use test_support::Database;
 
     use super::*;
@@ -232,6 +301,20 @@ mod tests {
         let caller = std::thread::current().id();
         let reader = block_on(register.store.read(|_| Ok::<_, StorageError>(std::thread::current().id()))).unwrap();
         assert_ne!(reader, caller);
+    }
+
+    #[test]
+    fn a_store_that_has_settled_has_done_what_nobody_waits_for_any_more() {
+        let register = Register::new();
+        block_on(async {
+            let write = register.store.write(|session| session.add_provider(UKPRN, "A provider"));
+            // The caller goes away when the job stands in the queue, or runs.
+            let mut write = Box::pin(write);
+            assert!(write.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+            drop(write);
+            register.store.settle().await.unwrap();
+        });
+        assert_eq!(register.read(|session| session.list_providers()).unwrap().len(), 1);
     }
 
     #[test]

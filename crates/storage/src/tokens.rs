@@ -3,13 +3,16 @@
 //! Only the digest of a token is ever stored. A token has 256 random bits, so the digest needs no salt.
 
 mod management;
+mod refusal;
 
 use std::fmt;
 use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq as _;
 
-pub use self::management::{NewToken, Revocation, TokenRecord, TokenStatus};
+pub use self::management::{NewToken, Revocation, Rotated, Rotation, TokenRecord, TokenStatus};
+pub use self::refusal::TokenRefusal;
 use crate::error::{Refusal, StorageError};
 
 /// Random bytes in a token.
@@ -92,6 +95,11 @@ impl TokenDigest {
     pub(crate) fn as_hex(&self) -> &str {
         &self.0
     }
+
+    /// Whether this digest is the stored one. Takes the same time wherever two digests differ.
+    pub(crate) fn is_stored_as(&self, stored: &str) -> bool {
+        self.0.as_bytes().ct_eq(stored.as_bytes()).into()
+    }
 }
 
 impl fmt::Debug for TokenDigest {
@@ -128,6 +136,15 @@ mod tests {
     fn the_digest_is_the_sha_256_of_the_whole_text() {
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(TokenDigest::of("abc").as_hex(), expected);
+    }
+
+    #[test]
+    fn a_digest_is_told_from_every_other_one() {
+        let digest = TokenDigest::of("abc");
+        assert!(digest.is_stored_as(digest.as_hex()));
+        for other in ["", &digest.as_hex()[..63], &digest.as_hex().to_uppercase(), TokenDigest::of("abd").as_hex()] {
+            assert!(!digest.is_stored_as(other), "{other}");
+        }
     }
 
     #[test]

@@ -13,9 +13,10 @@ mod watch;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
+use std::time::Instant;
 
 use chrono::{DateTime, Utc};
 use diesel::connection::{SimpleConnection, TransactionManager};
@@ -24,8 +25,9 @@ use crate::clock::WriteClock;
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::error::StorageError;
 use crate::job::{Job, Verdict};
+use crate::measures::Measures;
 use crate::session::Session;
-use crate::store::StoreOptions;
+use crate::store::{Queue, StoreOptions};
 use crate::writer::watch::Watch;
 
 /// What a store has written since it was opened.
@@ -78,6 +80,9 @@ impl WriteCounters {
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
     queue: SyncSender<Box<dyn Job>>,
+    /// How many jobs the queue holds, which it does not tell itself.
+    length: Arc<AtomicUsize>,
+    limit: usize,
 }
 
 impl Writer {
@@ -87,24 +92,70 @@ impl Writer {
         connection: DatabaseConnection,
         clock: Arc<WriteClock>,
         counters: Arc<WriteCounters>,
+        measures: Measures,
         options: &StoreOptions,
     ) -> Result<Self, StorageError> {
-        let (queue, waiting) = sync_channel(options.queue);
+        let (queue, jobs) = sync_channel(options.queue);
+        let length = Arc::new(AtomicUsize::new(0));
+        let waiting = Waiting { jobs, length: Arc::clone(&length) };
         let connection = Some(Watched::new(connection));
-        let mut thread = WriterThread { connections, connection, clock, counters, group_limit: options.group };
+        let mut thread =
+            WriterThread { connections, connection, clock, counters, measures, group_limit: options.group };
         thread::Builder::new()
             .name("sqlite-writer".to_owned())
             .spawn(move || thread.serve(&waiting))
             .map_err(StorageError::Thread)?;
-        Ok(Self { queue })
+        Ok(Self { queue, length, limit: options.queue })
     }
 
     /// Puts a job into the queue, without waiting.
     pub(crate) fn enqueue(&self, job: Box<dyn Job>) -> Result<(), StorageError> {
-        self.queue.try_send(job).map_err(|error| match error {
-            TrySendError::Full(_) => StorageError::QueueFull,
-            TrySendError::Disconnected(_) => StorageError::Closed,
+        // Counted first: the thread may take the job out before this returns.
+        self.length.fetch_add(1, Ordering::Relaxed);
+        self.queue.try_send(job).map_err(|error| {
+            self.length.fetch_sub(1, Ordering::Relaxed);
+            match error {
+                TrySendError::Full(_) => StorageError::QueueFull,
+                TrySendError::Disconnected(_) => StorageError::Closed,
+            }
         })
+    }
+
+    /// Puts a job into the queue. Blocks until there is room.
+    pub(crate) fn enqueue_when_there_is_room(&self, job: Box<dyn Job>) -> Result<(), StorageError> {
+        self.length.fetch_add(1, Ordering::Relaxed);
+        self.queue.send(job).map_err(|_| {
+            self.length.fetch_sub(1, Ordering::Relaxed);
+            StorageError::Closed
+        })
+    }
+
+    /// The jobs that wait for the thread.
+    pub(crate) fn queue(&self) -> Queue {
+        // One that is being refused is counted for a moment.
+        Queue { length: self.length.load(Ordering::Relaxed).min(self.limit), limit: self.limit }
+    }
+}
+
+/// The thread's end of the queue.
+struct Waiting {
+    jobs: Receiver<Box<dyn Job>>,
+    length: Arc<AtomicUsize>,
+}
+
+impl Waiting {
+    /// The next job, as soon as there is one; `None` when there will be no more.
+    fn next(&self) -> Option<Box<dyn Job>> {
+        self.jobs.recv().ok().inspect(|_| self.count_out())
+    }
+
+    /// The next job, if there is one now.
+    fn next_at_once(&self) -> Option<Box<dyn Job>> {
+        self.jobs.try_recv().ok().inspect(|_| self.count_out())
+    }
+
+    fn count_out(&self) {
+        self.length.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -114,6 +165,7 @@ struct WriterThread {
     connection: Option<Watched>,
     clock: Arc<WriteClock>,
     counters: Arc<WriteCounters>,
+    measures: Measures,
     group_limit: usize,
 }
 
@@ -131,11 +183,13 @@ impl Watched {
 }
 
 impl WriterThread {
-    fn serve(&mut self, waiting: &Receiver<Box<dyn Job>>) {
-        while let Ok(first) = waiting.recv() {
+    fn serve(&mut self, waiting: &Waiting) {
+        while let Some(first) = waiting.next() {
+            let begun = Instant::now();
             let mut group = vec![first];
             let outcome = catch_unwind(AssertUnwindSafe(|| self.run_group(&mut group, waiting)))
                 .unwrap_or(Err(StorageError::JobPanicked));
+            self.measures.group_ended(group.len(), begun);
             match outcome {
                 Ok(()) => {
                     self.counters.committed(group.len() as u64);
@@ -148,7 +202,7 @@ impl WriterThread {
                     if matches!(cause, StorageError::Busy | StorageError::Connection(_)) {
                         // Those who wait have waited as long as this group; to try each in turn would hold the last of
                         // them up for many times the timeout.
-                        group.extend(waiting.try_iter());
+                        group.extend(std::iter::from_fn(|| waiting.next_at_once()));
                     }
                     let cause = Arc::new(cause);
                     for job in group {
@@ -162,11 +216,7 @@ impl WriterThread {
     /// Runs the first job of the group, then what waits, as long as something waits; then commits.
     ///
     /// The connection is out of its place meanwhile, so that any failure, a panic too, drops it with its transaction.
-    fn run_group(
-        &mut self,
-        group: &mut Vec<Box<dyn Job>>,
-        waiting: &Receiver<Box<dyn Job>>,
-    ) -> Result<(), StorageError> {
+    fn run_group(&mut self, group: &mut Vec<Box<dyn Job>>, waiting: &Waiting) -> Result<(), StorageError> {
         let mut watched = match self.connection.take() {
             Some(watched) => watched,
             None => Watched::new(self.connections.establish()?),
@@ -175,14 +225,17 @@ impl WriterThread {
         connection.begin(Access::Write)?;
         loop {
             if let Some(job) = group.last_mut() {
-                run_in_savepoint(connection, &watched.watch, self.clock.next(), &mut **job)?;
+                let begun = Instant::now();
+                let ended = run_in_savepoint(connection, &watched.watch, self.clock.next(), &mut **job);
+                self.measures.job_ended(Access::Write, begun);
+                ended?;
             }
             if group.len() >= self.group_limit {
                 break;
             }
-            match waiting.try_recv() {
-                Ok(job) => group.push(job),
-                Err(_) => break,
+            match waiting.next_at_once() {
+                Some(job) => group.push(job),
+                None => break,
             }
         }
         connection.commit().map_err(StorageError::of_lost_transaction)?;

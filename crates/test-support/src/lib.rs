@@ -28,3 +28,19 @@ pub fn say_untested(line: &str) {
     let _ = writeln!(std::io::stderr(), "\n{frame}\n# {line} #\n{frame}\n");
     assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{line}");
 }
+
+/// The kinds of database that there are here, for a test that is about both.
+///
+/// # Panics
+///
+/// As [`say_untested`], where there is no PostgreSQL.
+#[must_use]
+pub fn kinds() -> Vec<Kind> {
+    match is_postgres_there() {
+        Ok(()) => vec![Kind::Sqlite, Kind::Postgres],
+        Err(reason) => {
+            say_untested(reason);
+            vec![Kind::Sqlite]
+        }
+    }
+}

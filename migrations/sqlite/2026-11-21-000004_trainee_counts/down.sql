@@ -1,3 +1,7 @@
+DROP TRIGGER trainee_change_counts_update;
+DROP TRIGGER trainee_change_counts_delete;
+DROP TRIGGER trainee_change_counts_insert;
+DROP TABLE trainee_change_counts;
 DROP TRIGGER trainee_counts_update;
 DROP TRIGGER trainee_counts_delete;
 DROP TRIGGER trainee_counts_insert;

@@ -129,6 +129,9 @@ fn failures(version: &ApiVersion, endpoint: Endpoint) -> Vec<(&'static str, Resp
     );
     failures.push(("401", unauthorized.header("WWW-Authenticate", header("`Bearer`"))));
     failures.extend(missing(endpoint).map(|missing| ("404", errors(&missing))));
+    if has_body {
+        failures.push(("408", errors("The body did not arrive in time.")));
+    }
     if endpoint == Endpoint::CreateTrainee {
         failures.push(("409", conflict("The trainee is there already.", schemas::TRAINEE)));
     } else if [Endpoint::CreateDegree, Endpoint::UpdateDegree].contains(&endpoint) {

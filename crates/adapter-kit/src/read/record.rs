@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 
 use domain::dictionary::Changes as _;
 use domain::{
-    Deferral, Degree, FieldSet, Input, Kind, Path, Placement, Problem, ProblemKind, Recommendation, RecordField as _,
-    Sent, Trainee, TraineeField, Withdrawal,
+    Deferral, Degree, FieldSet, Input, Kind, Misnamed, Path, Placement, Problem, ProblemKind, Recommendation,
+    RecordField as _, Sent, Trainee, TraineeField, Withdrawal,
 };
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
@@ -52,10 +52,10 @@ impl Nest for Trainee {
     ) -> Result<(), A::Error> {
         let problem = if list == TraineeField::placements {
             let read = object.next_value_seed(Records::new(reader))?;
-            read.map(|records| sent.changes.placements = records)
+            read.map(|records| sent.changes.placements = gathered(&mut sent.misnamed, records))
         } else {
             let read = object.next_value_seed(Records::new(reader))?;
-            read.map(|records| sent.changes.degrees = records)
+            read.map(|records| sent.changes.degrees = gathered(&mut sent.misnamed, records))
         };
         if let Err(kind) = problem {
             sent.unread.insert(list);
@@ -63,6 +63,12 @@ impl Nest for Trainee {
         }
         Ok(())
     }
+}
+
+/// The records of a nested list, whose misnamed fields are told with those of the record that holds them.
+fn gathered<R: Nest>(misnamed: &mut Misnamed, records: Vec<Sent<R>>) -> Vec<Sent<R>> {
+    records.iter().for_each(|record| misnamed.add(&record.misnamed));
+    records
 }
 
 /// Makes a visitor pass over what stands inside an array.
@@ -163,6 +169,7 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
         let inputs = R::inputs(self.reader.served.version);
         let foreign_names = R::foreign(&self.reader.served.foreign);
+        let unheard = R::unheard(&self.reader.served.foreign);
         let shape = R::shape(self.reader.served.version);
         let mut sent = Sent::default();
         let (mut seen, mut repeated) = (FieldSet::new(), FieldSet::new());
@@ -171,7 +178,7 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
         let mut empty = true;
         while let Some(key) = object.next_key_seed(Key)? {
             empty = false;
-            let other_name = || foreign_names.iter().find(|(name, _)| *name == key).map(|(_, field)| *field);
+            let other_name = || foreign_names.iter().find(|(name, _)| *name == key).copied();
             if let Some(field) = inputs.field(&key) {
                 if !seen.insert(field) {
                     object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
@@ -184,7 +191,8 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
                 } else {
                     read_field(&mut sent, field, &mut object, self.reader)?;
                 }
-            } else if let Some(field) = other_name() {
+            } else if let Some((name, field)) = other_name() {
+                sent.misnamed.remember(name);
                 let token = object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
                 if others.keep_known(&key) {
                     foreign.push((key.into_owned(), field, token));
@@ -194,6 +202,10 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
                 if shape.is_some_and(|shape| shape.shows(&key)) {
                     others.keep_known(&key);
                 } else {
+                    match unheard.iter().find(|name| **name == key) {
+                        Some(name) => sent.misnamed.remember(name),
+                        None => sent.misnamed.unknown += 1,
+                    }
                     others.keep(&key, |key| nearest(key, inputs.entries.iter().map(|input| input.name)));
                 }
             }

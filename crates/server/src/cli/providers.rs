@@ -19,6 +19,13 @@ pub(super) enum ProviderCommand {
     },
     /// List all providers
     List(Database),
+    /// Close a provider: all its tokens are refused from the next request on, and it gets no others; its records stay
+    Close {
+        #[command(flatten)]
+        database: Database,
+        /// UK provider reference number of the provider
+        ukprn: String,
+    },
 }
 
 impl ProviderCommand {
@@ -38,6 +45,10 @@ impl ProviderCommand {
                     })
                     .collect();
                 listing::print(["ukprn", "name", "added", "closed"], &rows);
+            }
+            Self::Close { database, ukprn } => {
+                let provider = database.open()?.write_blocking(move |session| session.close_provider(&ukprn))?;
+                eprintln!("provider {} ({}) is closed", provider.ukprn, provider.name);
             }
         }
         Ok(())

@@ -1,5 +1,7 @@
 //! The command that serves the API.
 
+mod bounds;
+
 use std::net::TcpListener;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -11,20 +13,31 @@ use domain::Lists;
 use storage::error::StorageError;
 use storage::tokens::Environment;
 
+use self::bounds::Bounds;
 use super::{CommandError, Database, environment};
 use crate::admission::Admission;
 use crate::allowance::Allowance;
+use crate::operator::Operator;
+use crate::readiness::Readiness;
 use crate::register::Register;
 use crate::registry::play;
-use crate::{demo, reference_data, serve, upkeep, versions};
+use crate::shadow::Shadow;
+use crate::starting::StartError;
+use crate::stopping::StopSignals;
+use crate::{demo, measures, reference_data, serve, starting, stopping, upkeep, usage, versions};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
     #[command(flatten)]
     database: Database,
+    #[command(flatten)]
+    bounds: Bounds,
     /// Address and port to listen on
     #[arg(long, value_name = "ADDR", env = "REGISTER_LISTEN", default_value = "127.0.0.1:8080")]
     listen: String,
+    /// Address and port for operators alone, with metrics and health; port 0 for a free one, "off" for none
+    #[arg(long, value_name = "ADDR|off", env = "REGISTER_OPERATOR_LISTEN", default_value = "127.0.0.1:9464")]
+    operator_listen: String,
     /// Environment whose tokens are valid: sandbox, with invented schools and training partners, or production
     #[arg(long, env = "REGISTER_ENVIRONMENT", default_value = "sandbox", value_parser = environment)]
     environment: Environment,
@@ -48,6 +61,11 @@ pub(super) struct Serve {
     /// Seconds from the submission to the TRN, and from the recommendation to the award (sandbox only) [default: 10]
     #[arg(long, value_name = "SECONDS", env = "REGISTER_REGISTRY_DELAY")]
     registry_delay: Option<u32>,
+    /// Share of the accepted writes to older versions, in percent, of which is found out behind the reply whether the newest
+    /// version would accept them too; see `version readiness`
+    #[arg(long, value_name = "PERCENT", env = "REGISTER_SHADOW_SHARE", default_value = "10",
+        value_parser = clap::value_parser!(u8).range(..=100))]
+    shadow_share: u8,
     /// Make a demo provider and a fresh token for it, and print a first request (sandbox only)
     #[arg(long, env = "REGISTER_DEMO")]
     demo: bool,
@@ -88,6 +106,16 @@ impl Serve {
         }
     }
 
+    /// Listens for operators, unless there is to be no such thing.
+    fn operator_listener(&self) -> Result<Option<TcpListener>, CommandError> {
+        if ["", "off"].contains(&self.operator_listen.as_str()) {
+            return Ok(None);
+        }
+        let listener = starting::listen(&self.operator_listen, "--operator-listen")?;
+        log::info!("operators are answered on http://{}", listener.local_addr().map_err(CommandError::Server)?);
+        Ok(Some(listener))
+    }
+
     pub(super) fn run(self) -> Result<(), CommandError> {
         let registry_delay = self.registry_delay()?;
         if self.demo && self.environment != Environment::Sandbox {
@@ -98,7 +126,12 @@ impl Serve {
             Some(folder) => reference_data::with_files_of(folder)?,
             None => Lists::embedded(),
         };
-        let store = self.database.open()?;
+        let service = self.bounds.service()?;
+        let operator = self.operator_listener()?;
+        // Whatever is opened from here on is measured, if anybody can ask.
+        let metrics = operator.is_some().then(measures::collect).transpose()?;
+        let store = self.database.store().map_err(StartError::Database)?;
+        starting::check_clock(&store, self.bounds.clock_check)?;
         if self.environment == Environment::Sandbox {
             store.write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
         }
@@ -108,21 +141,43 @@ impl Serve {
                 log::warn!("no {what} has been loaded: every well-formed number counts as that of a known {what}");
             }
         }
-        let failed = |source| CommandError::Listen { address: self.listen.clone(), source };
-        let listener = TcpListener::bind(&self.listen).map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        let listener = starting::listen(&self.listen, "--listen")?;
+        let address = listener.local_addr().map_err(CommandError::Server)?;
+        let scheme = if service.certificate.is_some() { "https" } else { "http" };
+        let base = format!("{scheme}://{address}");
         let admission = Admission::within(self.allowance());
         let register = Register { versions, lists, admission, ..Register::of(store, self.environment) };
+        let shadow = Shadow::begin(self.shadow_share, versions, lists, register.usage.clone());
+        let register = Register { shadow: shadow.map_err(CommandError::Server)?, ..register };
         if self.demo {
-            println!("{}", demo::prepare(&register, address, registry_delay)?);
+            println!("{}", demo::prepare(&register, &base, registry_delay)?);
         }
-        log::info!("listening on http://{address}");
+        let (patience, readiness) = (self.bounds.patience(), Readiness::default());
+        let operator = operator.zip(metrics).map(|(listener, metrics)| {
+            measures::begin(register.versions);
+            (listener, Operator::of(&register, readiness.clone(), metrics))
+        });
         actix_web::rt::System::new().block_on(async move {
+            // A signal that comes before the server runs is not lost.
+            let signals = StopSignals::listen().map_err(CommandError::Server)?;
+            serve::read_again_when_told(service.certificate.clone()).map_err(CommandError::Server)?;
+            log::info!("listening on {base}");
             upkeep::begin(register.store.clone());
             if let Some(seconds) = registry_delay {
                 play::begin(register.store.clone(), TimeDelta::seconds(seconds.into()));
             }
-            serve::server(register, listener).map_err(CommandError::Server)?.await.map_err(CommandError::Server)
+            usage::begin(register.clone());
+            let operator = match operator {
+                Some((listener, operator)) => Some(operator.begin(listener).map_err(CommandError::Server)?),
+                None => None,
+            };
+            let server = service.server(register.clone(), listener).map_err(CommandError::Server)?;
+            let served = stopping::run(server, signals, readiness, patience, &register).await;
+            // Last of all: while the others are still answered, somebody may ask how it goes.
+            if let Some(operator) = operator {
+                operator.stop(true).await;
+            }
+            served.map_err(CommandError::Server)
         })
     }
 }

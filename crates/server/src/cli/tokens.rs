@@ -1,13 +1,11 @@
 //! Commands about tokens.
 
-use chrono::NaiveDate;
-use clap::Subcommand;
-use storage::tokens::{Environment, NewToken};
+use chrono::{Days, NaiveDate};
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, Subcommand};
+use storage::tokens::{Environment, NewToken, Rotated, Rotation, Token, TokenRecord};
 
 use super::{CommandError, Database, date, environment, listing};
-
-/// Who is recorded as the maker of a token from the command line.
-const OPERATOR: &str = "operator";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
@@ -21,64 +19,129 @@ pub(super) enum TokenCommand {
         /// What the token is used for, such as the name of a student record system
         #[arg(long, env = "REGISTER_NAME")]
         name: String,
-        /// Day from whose start the token is refused, at most six months ahead [default: in six months]
-        #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_EXPIRES", value_parser = date)]
-        expires: Option<NaiveDate>,
-        /// Environment in which the token is valid: sandbox or production
-        #[arg(long, env = "REGISTER_ENVIRONMENT", default_value = "sandbox", value_parser = environment)]
-        environment: Environment,
+        #[command(flatten)]
+        made: Made,
+        #[command(flatten)]
+        by: By,
+    },
+    /// Replace a token: issue a new one of the same provider and name, and print it; both are accepted for some days
+    ///
+    /// The provider's software goes over from the old one to the new one meanwhile, and no request is refused. The old one
+    /// then expires, or sooner if it would have done so anyway.
+    Rotate {
+        #[command(flatten)]
+        database: Database,
+        /// Number of the old token, as `token list` shows it
+        id: i64,
+        /// Days, beginning with today, on which the old token is still accepted
+        #[arg(long, value_name = "DAYS", env = "REGISTER_OVERLAP", default_value = "7")]
+        overlap: u64,
+        #[command(flatten)]
+        made: Made,
+        #[command(flatten)]
+        by: By,
     },
     /// List all tokens, without their texts
-    List(Database),
-    /// Revoke a token; it is refused from the next request on
+    List {
+        #[command(flatten)]
+        database: Database,
+        /// UKPRN of the provider whose tokens are listed [default: all providers]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_PROVIDER")]
+        provider: Option<String>,
+    },
+    /// Revoke a token; it is refused from the next request on, by every server
     Revoke {
         #[command(flatten)]
         database: Database,
         /// Number of the token, as `token list` shows it
         id: i64,
+        #[command(flatten)]
+        by: By,
     },
+}
+
+/// What a new token is good for.
+#[derive(Debug, Args)]
+pub(super) struct Made {
+    /// Day from whose start the new token is refused, at most six months ahead [default: in six months]
+    #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_EXPIRES", value_parser = date)]
+    expires: Option<NaiveDate>,
+    /// Environment in which the new token is valid: sandbox or production
+    #[arg(long, env = "REGISTER_ENVIRONMENT", default_value = "sandbox", value_parser = environment)]
+    environment: Environment,
+}
+
+/// Who asks.
+#[derive(Debug, Args)]
+pub(super) struct By {
+    /// Who does it, for the list of tokens
+    #[arg(long = "by", value_name = "NAME", env = "REGISTER_BY", default_value = "operator", value_parser = NonEmptyStringValueParser::new())]
+    by: String,
 }
 
 impl TokenCommand {
     pub(super) fn run(self) -> Result<(), CommandError> {
         match self {
-            Self::Issue { database, provider, name, expires, environment } => {
+            Self::Issue { database, provider, name, made, by: By { by } } => {
                 let (token, record) = database.open()?.write_blocking(move |session| {
                     session.issue_token(&NewToken {
                         provider_ukprn: &provider,
-                        environment,
+                        environment: made.environment,
                         name: &name,
-                        created_by: OPERATOR,
-                        expires_on: expires,
+                        created_by: &by,
+                        expires_on: made.expires,
                     })
                 })?;
-                eprintln!("token {} of {} expires on {}", record.id, record.provider_name, record.expires_on);
-                println!("{}", token.reveal());
+                show(&token, &record);
             }
-            Self::List(database) => {
-                let tokens = database.open()?.read_blocking(|session| session.list_tokens(None))?;
-                let day = |day: Option<NaiveDate>| day.map(|day| day.to_string()).unwrap_or_default();
-                let rows: Vec<_> = tokens
-                    .into_iter()
-                    .map(|token| {
-                        [
-                            token.id.to_string(),
-                            token.provider_ukprn,
-                            token.name,
-                            token.status.to_string(),
-                            day(Some(token.created_at.date_naive())),
-                            day(Some(token.expires_on)),
-                            day(token.last_used_on),
-                        ]
-                    })
-                    .collect();
-                listing::print(["id", "provider", "name", "status", "issued", "expires", "last used"], &rows);
+            Self::Rotate { database, id, overlap, made, by: By { by } } => {
+                let Rotated { token, new, old } = database.open()?.write_blocking(move |session| {
+                    let rotation = Rotation {
+                        environment: made.environment,
+                        created_by: &by,
+                        expires_on: made.expires,
+                        overlap: Days::new(overlap),
+                    };
+                    session.rotate_token(id, &rotation)
+                })?;
+                eprintln!("token {} expires on {}; `token revoke {}` ends it sooner", old.id, old.expires_on, old.id);
+                show(&token, &new);
             }
-            Self::Revoke { database, id } => {
-                let token = database.open()?.write_blocking(move |session| session.revoke_token(id, OPERATOR))?;
+            Self::List { database, provider } => {
+                let tokens = database.open()?.read_blocking(|session| session.list_tokens(provider.as_deref()))?;
+                let headings =
+                    ["id", "provider", "name", "status", "issued", "by", "expires", "last used", "revoked", "by"];
+                listing::print(headings, &tokens.into_iter().map(row).collect::<Vec<_>>());
+            }
+            Self::Revoke { database, id, by: By { by } } => {
+                let token = database.open()?.write_blocking(move |session| session.revoke_token(id, &by))?;
                 eprintln!("token {} of {} is {}", token.id, token.provider_name, token.status);
             }
         }
         Ok(())
     }
+}
+
+/// Prints a token, this once.
+fn show(token: &Token, record: &TokenRecord) {
+    eprintln!("token {} of {} expires on {}", record.id, record.provider_name, record.expires_on);
+    println!("{}", token.reveal());
+}
+
+fn row(token: TokenRecord) -> [String; 10] {
+    let day = |day: Option<NaiveDate>| day.map(|day| day.to_string()).unwrap_or_default();
+    let (revoked_on, revoked_by) =
+        token.revocation.map(|revocation| (revocation.at.date_naive(), revocation.by)).unzip();
+    [
+        token.id.to_string(),
+        token.provider_ukprn,
+        token.name,
+        token.status.to_string(),
+        day(Some(token.created_at.date_naive())),
+        token.created_by,
+        day(Some(token.expires_on)),
+        day(token.last_used_on),
+        day(revoked_on),
+        revoked_by.unwrap_or_default(),
+    ]
 }

@@ -9,6 +9,7 @@ use crate::versions;
 mod check;
 mod difference;
 mod openapi;
+mod readiness;
 mod translate;
 
 #[derive(Debug, Subcommand)]
@@ -19,6 +20,8 @@ pub(super) enum VersionCommand {
     Difference(difference::Difference),
     /// Print the OpenAPI document of a version
     Openapi(openapi::OpenApi),
+    /// Tell who still uses a version, what they have to change, and how many of their writes the newest one would accept
+    Readiness(readiness::Readiness),
     /// Spell bodies of one version as another version does, and say what becomes of them there
     Translate(translate::Translate),
 }
@@ -29,6 +32,7 @@ impl VersionCommand {
             Self::Check(check) => check.run(),
             Self::Difference(difference) => difference.run(),
             Self::Openapi(openapi) => openapi.run(),
+            Self::Readiness(readiness) => readiness.run(),
             Self::Translate(translate) => translate.run(),
         }
     }

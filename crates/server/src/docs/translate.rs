@@ -38,7 +38,7 @@ pub(super) fn resource(register: &Register) -> Resource {
 
 async fn answer(register: Register, request: HttpRequest, payload: Payload) -> Result<Reply, Failure> {
     register.visitors.count(&request)?;
-    let body = receive_json(request.headers(), payload, MAX_BODY_BYTES).await?;
+    let body = receive_json(request.headers(), payload, MAX_BODY_BYTES, register.body_timeout).await?;
     let today = register.store.now().date_naive();
     let work = move || {
         let question = read::tree(&body).map_err(Failure::Malformed)?;

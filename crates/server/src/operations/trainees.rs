@@ -61,7 +61,9 @@ pub(super) fn update(session: &mut ProviderSession<'_>, call: &Call) -> Result<R
 
 /// The trainee of the path.
 pub(super) fn find(session: &mut ProviderSession<'_>, call: &Call) -> Result<StoredTrainee, Failure> {
-    session.find_trainee(call.trainee_id())?.ok_or(Failure::NotFound(Missing::Trainee))
+    let stored = session.find_trainee(call.trainee_id())?.ok_or(Failure::NotFound(Missing::Trainee))?;
+    call.sighting.found(&stored.record);
+    Ok(stored)
 }
 
 /// The trainee of the path, unless it is not what the client takes it for.
@@ -98,6 +100,7 @@ pub(super) fn with_data<R: Record>(mut sent: Sent<R>) -> Result<Sent<R>, Failure
 
 /// What the rules may know besides the record.
 pub(super) fn context<'a>(session: &ProviderSession<'_>, call: &Call, organisations: &'a Organisations) -> Context<'a> {
+    call.sighting.looked_up(organisations);
     Context { today: session.today(), lists: call.lists, terms: &call.served.version.terms, organisations }
 }
 

@@ -54,3 +54,47 @@ fn every_rule_names_a_section_that_the_contract_has() {
         assert_eq!(missing, Vec::<&str>::new());
     }
 }
+
+#[test]
+fn every_test_that_a_security_promise_names_is_there() {
+    let promises = fs::read_to_string(format!("{FOLDER}/security.md")).unwrap();
+    let named: Vec<&str> = promises.lines().filter_map(|line| line.strip_prefix("- `")?.strip_suffix('`')).collect();
+    assert!(named.len() > 30, "{named:?}");
+    let sources = sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")));
+    for test in named {
+        // Attributes stand between the mark of a test and its name.
+        let is_there = sources.iter().any(|source| {
+            source.match_indices(&format!("fn {test}()")).any(|(place, _)| {
+                let before = source[..place].trim_end().rsplit("}\n").next().unwrap_or_default();
+                before.contains("#[test]")
+            })
+        });
+        assert!(is_there, "docs/security.md names a test that is not there: {test}");
+    }
+}
+
+/// The texts of all sources below a folder.
+fn sources(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                sources(&path)
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                vec![fs::read_to_string(path).unwrap()]
+            } else {
+                Vec::new()
+            }
+        })
+        .collect()
+}
+
+#[test]
+fn the_dependencies_have_no_http_client() {
+    let manifest = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap();
+    let (_, dependencies) = manifest.split_once("[dependencies]").unwrap();
+    let (dependencies, _) = dependencies.split_once("[dev-dependencies]").unwrap();
+    for client in ["awc", "hyper", "reqwest", "ureq", "isahc", "surf"] {
+        assert!(!dependencies.lines().any(|line| line.starts_with(client)), "{client}");
+    }
+}

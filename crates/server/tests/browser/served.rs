@@ -21,6 +21,7 @@ impl Server {
         let mut process = Command::new(env!("CARGO_BIN_EXE_trainee-register"))
             .args(["serve", "--demo", "--listen", "127.0.0.1:0"])
             .env("RUST_LOG", "warn")
+            .env("REGISTER_OPERATOR_LISTEN", "off")
             .env("REGISTER_DATABASE_URL", format!("sqlite://{}", folder.path().join("register.db").display()))
             .stdout(Stdio::piped())
             .spawn()

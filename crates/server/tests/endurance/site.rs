@@ -74,6 +74,7 @@ impl Site {
         command.env("REGISTER_DATABASE_URL", self.url());
         // Nobody but the clients of the test changes a record.
         command.env("REGISTER_REGISTRY", "off");
+        command.env("REGISTER_OPERATOR_LISTEN", "off");
         command.env("RUST_LOG", "warn,server::cli::serving=info");
         command
     }

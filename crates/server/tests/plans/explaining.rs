@@ -6,9 +6,10 @@ use diesel::sql_types::Text;
 use diesel::{PgConnection, SqliteConnection};
 use test_support::{Database, Kind};
 
-/// Tables that grow with the trainees.
-pub(super) const GROWING: [&str; 8] = [
+/// Tables that grow with the trainees, or with the days.
+pub(super) const GROWING: [&str; 12] = [
     "trainees",
+    "trainee_change_counts",
     "trainee_counts",
     "trainee_disabilities",
     "withdrawals",
@@ -16,6 +17,9 @@ pub(super) const GROWING: [&str; 8] = [
     "degrees",
     "changes",
     "replies",
+    "usage_by_day",
+    "shadow_checks",
+    "shadow_problems",
 ];
 
 #[derive(QueryableByName)]

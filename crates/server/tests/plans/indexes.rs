@@ -1,11 +1,26 @@
 //! No request goes through a table that grows.
 
+use chrono::NaiveDate;
+use storage::usage::{CheckCount, ProblemCount, UsageBatch};
 use test_support::Database;
 
 use super::asking::ask_everything;
 use super::explaining::{Explainer, GROWING};
 use super::hearing;
 use crate::api::support::Register;
+
+/// What is written behind requests: counts of all kinds, and what of them is no longer kept.
+fn count_usage(register: &Register) {
+    register.write_usage();
+    let (day, version, against) = (NaiveDate::default(), String::new(), String::new());
+    let check = CheckCount { day, token_id: 1, version, against, checked: 1, valid: 0 };
+    let CheckCount { version, against, .. } = check.clone();
+    let problem =
+        ProblemCount { day, token_id: 1, version, against, field: String::new(), code: String::new(), writes: 1 };
+    let batch = UsageBatch { checks: vec![check], problems: vec![problem], ..UsageBatch::default() };
+    register.operate(move |session| session.add_usage(&batch));
+    assert_eq!(register.operate(|session| session.remove_old_usage(10)), 1);
+}
 
 #[test]
 fn every_query_of_every_endpoint_is_served_by_an_index() {
@@ -14,6 +29,7 @@ fn every_query_of_every_endpoint_is_served_by_an_index() {
     // What an operator does to begin with is no request.
     hearing::forget();
     ask_everything(&register);
+    count_usage(&register);
     let heard = hearing::heard();
     let queries: Vec<&String> = heard
         .iter()

@@ -132,7 +132,7 @@ fn a_record_that_left_its_history_and_a_count_that_left_its_list_are_told() {
         let checked = place.run(&["check", "--database-url", database.url()], None);
         assert_eq!(checked.status(), 1, "{kind:?}");
         let told: Vec<_> = checked.stdout().lines().collect();
-        assert!(told[0].starts_with("table trainee_counts: ") && told[0].ends_with(" counts are not what there is"));
+        assert!(told[0].starts_with("tables of counts: ") && told[0].ends_with(" counts are not what there is"));
         assert_eq!(told[1], format!("trainee {}: is not what its history leads to", ids[0]), "{kind:?}");
         assert!(!told[2].starts_with("trainee "), "{told:?}");
     }

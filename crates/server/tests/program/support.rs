@@ -1,5 +1,7 @@
 //! Runs the program, to its end or as a server.
 
+pub(crate) mod running;
+
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
@@ -8,7 +10,8 @@ use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, PgConnection, QueryableByName, RunQueryDsl as _, SqliteConnection};
 use serde_json::Value;
 use tempfile::TempDir;
-use test_support::{Database, Kind, is_postgres_there, say_untested};
+use test_support::Database;
+pub(crate) use test_support::kinds;
 use ureq::Agent;
 
 /// A database, and a folder for the files of one test.
@@ -51,6 +54,8 @@ impl Workplace {
         command.args(arguments).args(path);
         command.env("RUST_LOG", "warn");
         command.env("REGISTER_DATABASE_URL", self.url());
+        // The usual address is taken when another server runs.
+        command.env("REGISTER_OPERATOR_LISTEN", "off");
         command
     }
 
@@ -61,9 +66,23 @@ impl Workplace {
 
     /// Serves a demo on a port of its own. Nobody plays the registry there, unless the arguments say so.
     pub(crate) fn serve(&self, arguments: &[&str], path: Option<&Path>) -> Server {
+        let mut command = self.serving(arguments);
+        command.args(path);
+        Server::start(command)
+    }
+
+    /// A demo that is not started yet, as [`Workplace::serve`] starts one.
+    pub(crate) fn serving(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(&["serve", "--demo", "--listen", "127.0.0.1:0"], None);
-        command.env("REGISTER_REGISTRY", "off");
-        let mut process = command.args(arguments).args(path).stdout(Stdio::piped()).spawn().unwrap();
+        command.env("REGISTER_REGISTRY", "off").args(arguments);
+        command
+    }
+}
+
+impl Server {
+    /// Starts a demo and waits until it serves.
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
         let (mut address, mut token) = (None, None);
         let mut stdout = BufReader::new(process.stdout.take().unwrap());
         while token.is_none() || address.is_none() {
@@ -73,7 +92,7 @@ impl Workplace {
             let host = line.split_once("http://").and_then(|(_, rest)| rest.split_once("/api/")).map(|(host, _)| host);
             address = address.or_else(|| host.map(str::to_owned));
         }
-        Server { process, _stdout: stdout, address: address.unwrap(), token: token.unwrap() }
+        Self { process, _stdout: stdout, address: address.unwrap(), token: token.unwrap() }
     }
 }
 
@@ -104,19 +123,43 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// The token of the demo.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
     /// A request with the token of the demo: the status and the body of the reply.
     pub(crate) fn send(&self, agent: &Agent, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
-        let request = ureq::http::Request::builder()
-            .method(method)
-            .uri(format!("http://{}{path}", self.address))
-            .header("Authorization", format!("Bearer {}", self.token))
-            .header("Content-Type", "application/json");
+        let headers = [("Authorization", &*format!("Bearer {}", self.token)), ("Content-Type", "application/json")];
+        self.send_with(agent, method, path, &headers, body.map(Value::to_string).as_deref())
+    }
+
+    /// A request with these headers: the status and the body of the reply.
+    pub(crate) fn send_with(
+        &self,
+        agent: &Agent,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&str>,
+    ) -> (u16, Value) {
+        let request = ureq::http::Request::builder().method(method).uri(format!("http://{}{path}", self.address));
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         let response = match body {
-            Some(body) => agent.run(request.body(body.to_string()).unwrap()),
+            Some(body) => agent.run(request.body(body.to_owned()).unwrap()),
             None => agent.run(request.body(()).unwrap()),
         };
         let (head, mut body) = response.unwrap().into_parts();
         (head.status.as_u16(), serde_json::from_slice(&body.read_to_vec().unwrap()).unwrap())
+    }
+}
+
+impl Server {
+    /// Tells the server to stop in good order, and waits until it has.
+    pub(crate) fn stop(mut self) {
+        let told = Command::new("kill").arg(self.process.id().to_string()).status().unwrap();
+        assert!(told.success());
+        assert!(self.process.wait().unwrap().success());
     }
 }
 
@@ -151,17 +194,6 @@ pub(crate) fn texts(url: &str, sql: &str) -> Vec<String> {
         None => diesel::sql_query(sql).load(&mut PgConnection::establish(url).unwrap()).unwrap(),
     };
     rows.into_iter().map(|row| row.text).collect()
-}
-
-/// The kinds of database that there are here.
-pub(crate) fn kinds() -> Vec<Kind> {
-    match is_postgres_there() {
-        Ok(()) => vec![Kind::Sqlite, Kind::Postgres],
-        Err(reason) => {
-            say_untested(reason);
-            vec![Kind::Sqlite]
-        }
-    }
 }
 
 /// A client that says what was answered, whatever the status is.

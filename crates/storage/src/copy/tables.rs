@@ -10,7 +10,7 @@ use crate::connection::DatabaseConnection;
 use crate::schema::*;
 
 /// Tables that triggers of the database fill from the copied ones, in the target as anywhere else.
-pub(crate) const DERIVED: &[&str] = &["trainee_counts"];
+pub(crate) const DERIVED: &[&str] = &["trainee_counts", "trainee_change_counts"];
 
 /// The row type of a table that is copied.
 pub(crate) trait Copied: Sized + PartialEq {
@@ -75,6 +75,9 @@ copied! {
     DegreeRow,
     ChangeRow,
     ReplyRow,
+    UsageRow,
+    ShadowCheckRow,
+    ShadowProblemRow,
 }
 
 /// What is the same for all tables. PostgreSQL takes many rows in one statement; on SQLite, where nothing has a way to go,
@@ -149,6 +152,9 @@ keyed_by_id! {
     placements: PlacementRow,
     degrees: DegreeRow,
     changes: ChangeRow,
+    usage_by_day: UsageRow,
+    shadow_checks: ShadowCheckRow,
+    shadow_problems: ShadowProblemRow,
 }
 
 impl Copied for TraineeDisabilityRow {

@@ -5,12 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
-use test_support::Kind;
+use test_support::{Kind, kinds};
 
 use super::verify::DifferenceKind;
 use super::*;
 use crate::store::{Store, StoreOptions};
-use crate::testing::filled::{connect, counts, empty, filled, kinds};
+use crate::testing::filled::{connect, counts, empty, filled};
 
 /// Trainees of a register that takes more than two batches.
 const MANY: usize = 1_203;

@@ -5,17 +5,18 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use r2d2::Pool;
+use r2d2::{Pool, State};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use crate::clock::{Clock, WriteClock};
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::error::{JobError, StorageError};
+use crate::measures::Measures;
 use crate::session::Session;
-use crate::store::StoreOptions;
+use crate::store::{Queue, StoreOptions};
 use crate::writer::WriteCounters;
 
 /// How long a job waits for a connection before it is told that none is available.
@@ -31,8 +32,13 @@ pub(super) struct JobPool {
     read_clock: Clock,
     write_clock: Arc<WriteClock>,
     counters: Arc<WriteCounters>,
+    measures: Measures,
+    /// The most jobs that wait.
+    queue: usize,
     /// One permit for each job that runs, so that no thread is spent on waiting for a connection.
     places: Arc<Semaphore>,
+    /// How many jobs can run at once.
+    size: u32,
     /// One permit for each job that runs or waits to.
     admitted: Semaphore,
 }
@@ -43,6 +49,7 @@ impl JobPool {
         options: &StoreOptions,
         write_clock: Arc<WriteClock>,
         counters: Arc<WriteCounters>,
+        measures: Measures,
     ) -> Result<Self, StorageError> {
         let size = options.readers.max(1);
         let pool = Pool::builder()
@@ -57,9 +64,31 @@ impl JobPool {
             read_clock: options.clock.clone(),
             write_clock,
             counters,
+            measures,
+            queue: options.queue,
             places: Arc::new(Semaphore::new(places)),
+            size,
             admitted: Semaphore::new(places.saturating_add(options.queue).min(Semaphore::MAX_PERMITS)),
         })
+    }
+
+    /// The connections that there are.
+    pub(super) fn state(&self) -> State {
+        self.connections.state()
+    }
+
+    /// The most connections.
+    pub(super) fn size(&self) -> u32 {
+        self.connections.max_size()
+    }
+
+    /// The jobs that wait for a place.
+    pub(super) fn queue(&self) -> Queue {
+        let places = usize::try_from(self.size()).unwrap_or(Semaphore::MAX_PERMITS);
+        // A job is admitted first and then gets its place, so between the two looks there may be one more or less.
+        let running = places.saturating_sub(self.places.available_permits());
+        let admitted = places.saturating_add(self.queue).saturating_sub(self.admitted.available_permits());
+        Queue { length: admitted.saturating_sub(running), limit: self.queue }
     }
 
     /// Runs a job on a thread where it may block, when one of the places is free.
@@ -83,6 +112,12 @@ impl JobPool {
         running.await.unwrap_or_else(|_| Err(StorageError::Closed.into()))
     }
 
+    /// Waits until the jobs that were given before have ended.
+    pub(super) async fn settle(&self) {
+        // Places are given in the order in which they are asked for. A closed pool runs nothing.
+        let _all = self.places.acquire_many(self.size).await;
+    }
+
     /// Runs a job on this thread, and again when it collided with another one.
     pub(super) fn run_here<T, E>(
         &self,
@@ -95,7 +130,9 @@ impl JobPool {
         let mut collisions = 0;
         loop {
             let mut connection = self.connections.get().map_err(StorageError::Unavailable)?;
+            let begun = Instant::now();
             let answer = catch_unwind(AssertUnwindSafe(|| self.run_in_transaction(&mut connection, access, &mut job)));
+            self.measures.job_ended(access, begun);
             // The pool drops a connection that comes back with an open transaction, as it does after a panic.
             let answer = answer.unwrap_or_else(|_| Err(StorageError::JobPanicked.into()));
             let collided = |error: &E| matches!(error.of_the_store(), Some(StorageError::Collided));

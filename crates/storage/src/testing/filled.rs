@@ -3,23 +3,12 @@
 use std::fmt::Write as _;
 
 use diesel::connection::SimpleConnection as _;
-use test_support::{Database, Kind, is_postgres_there, say_untested};
+use test_support::{Database, Kind};
 
 use crate::catalogue;
 use crate::connection::{Connections, DatabaseConnection};
 use crate::copy::tables;
 use crate::store::migrations::{Goal, bring_to};
-
-/// The kinds of database that there are here.
-pub(crate) fn kinds() -> Vec<Kind> {
-    match is_postgres_there() {
-        Ok(()) => vec![Kind::Sqlite, Kind::Postgres],
-        Err(reason) => {
-            say_untested(reason);
-            vec![Kind::Sqlite]
-        }
-    }
-}
 
 /// A connection of one's own.
 pub(crate) fn connect(url: &str) -> DatabaseConnection {
@@ -75,7 +64,14 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
             (1, 'b', 'x', 201, '[]', '{}', '2026-03-02 12:00:00'),
             (1, 'B', 'x', 201, '[]', '{}', '2026-03-02 12:00:00'),
             (2, 'é', 'x', 201, '[]', '{}', '2026-03-02 12:00:00'),
-            (2, 'f', 'x', 201, '[]', '{}', '2026-03-02 12:00:00');",
+            (2, 'f', 'x', 201, '[]', '{}', '2026-03-02 12:00:00');
+         INSERT INTO usage_by_day (day, token_id, version, endpoint, name, requests, first_at, first_request_id, last_at,
+            last_request_id) VALUES
+            ('2026-03-02', 1, 'v1', 'GET /info', '', 2, '2026-03-02 12:00:00', 'a', '2026-03-02 12:00:00.5', 'b');
+         INSERT INTO shadow_checks (day, token_id, version, against, checked, valid) VALUES
+            ('2026-03-02', 1, 'v1', 'v2', 2, 1);
+         INSERT INTO shadow_problems (day, token_id, version, against, field, code, writes) VALUES
+            ('2026-03-02', 1, 'v1', 'v2', 'email', 'blank', 1);",
     );
     connection.batch_execute("BEGIN").unwrap();
     connection.batch_execute(&sql).unwrap();

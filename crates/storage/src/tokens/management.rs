@@ -1,10 +1,10 @@
-//! Tokens as an operator manages them: issue, list, revoke.
+//! Tokens as an operator manages them: issue, list, replace, revoke.
 //!
 //! Nothing here gives a digest or, but for the moment of issue, a token's text.
 
 use std::fmt;
 
-use chrono::{DateTime, Months, NaiveDate, NaiveDateTime, Utc};
+use chrono::{DateTime, Days, Months, NaiveDate, NaiveDateTime, Utc};
 use diesel::prelude::*;
 
 use super::{Environment, Token, TokenDigest};
@@ -28,6 +28,30 @@ pub struct NewToken<'a> {
     pub created_by: &'a str,
     /// The first day on which it is refused; six months from today when absent.
     pub expires_on: Option<NaiveDate>,
+}
+
+/// How a token is replaced by another one.
+#[derive(Debug, Clone, Copy)]
+pub struct Rotation<'a> {
+    /// Where the new one will be used.
+    pub environment: Environment,
+    /// Who asked for it.
+    pub created_by: &'a str,
+    /// The first day on which the new one is refused; six months from today when absent.
+    pub expires_on: Option<NaiveDate>,
+    /// For how many days, beginning with today, both are accepted; at least one.
+    pub overlap: Days,
+}
+
+/// A token that was replaced.
+#[derive(Debug)]
+pub struct Rotated {
+    /// The text of the new one.
+    pub token: Token,
+    /// The new one.
+    pub new: TokenRecord,
+    /// The old one, which expires when the overlap is over, or sooner if it would have done so anyway.
+    pub old: TokenRecord,
 }
 
 /// A token as an operator sees it.
@@ -154,6 +178,35 @@ impl Session<'_> {
         rows.into_iter().map(|row| record(row, today)).collect()
     }
 
+    /// Replaces a token by a new one of the same provider and name. Both are accepted for a while, so that the provider's
+    /// software can go over from one to the other without a refused request.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownToken`], [`Refusal::TokenEnded`], [`Refusal::OverlapOutOfRange`], or those of
+    /// [`Session::issue_token`].
+    pub fn rotate_token(&mut self, id: i64, rotation: &Rotation<'_>) -> Result<Rotated, StorageError> {
+        let old = self.token(id)?;
+        match old.status {
+            TokenStatus::Active => {}
+            TokenStatus::Expired | TokenStatus::Revoked => return Err(Refusal::TokenEnded(old.status).into()),
+        }
+        let today = self.today();
+        let until = today.checked_add_days(rotation.overlap).filter(|until| *until > today);
+        let until = until.ok_or(Refusal::OverlapOutOfRange)?;
+        let (token, new) = self.issue_token(&NewToken {
+            provider_ukprn: &old.provider_ukprn,
+            environment: rotation.environment,
+            name: &old.name,
+            created_by: rotation.created_by,
+            expires_on: rotation.expires_on,
+        })?;
+        diesel::update(tokens::table.find(id).filter(tokens::expires_on.gt(until)))
+            .set(tokens::expires_on.eq(until))
+            .execute(self.connection)?;
+        Ok(Rotated { token, new, old: self.token(id)? })
+    }
+
     /// Revokes a token, from the next request on. One that is revoked or expired stays as it is.
     ///
     /// # Errors
@@ -226,6 +279,37 @@ mod tests {
         assert_eq!(again, revoked);
         let unknown = register.write(|session| session.revoke_token(99, "operator")).unwrap_err();
         assert!(matches!(unknown, StorageError::Refused(Refusal::UnknownToken)));
+    }
+
+    #[test]
+    fn a_replaced_token_is_accepted_beside_the_new_one_and_expires_no_later_than_it_would_have() {
+        let register = Register::with_provider();
+        let (first, record) = register.issue_token(NEW_TOKEN).unwrap();
+        let rotation = |days| Rotation {
+            environment: Environment::Sandbox,
+            created_by: "somebody",
+            expires_on: None,
+            overlap: Days::new(days),
+        };
+        let rotate = |id, days| register.write(move |session| session.rotate_token(id, &rotation(days)));
+        for days in [0, u64::MAX] {
+            let refused = rotate(record.id, days).unwrap_err();
+            assert!(matches!(refused, StorageError::Refused(Refusal::OverlapOutOfRange)), "{refused:?}");
+        }
+        let Rotated { token: second, new, old } = rotate(record.id, 7).unwrap();
+        assert!(register.accepts(&first) && register.accepts(&second));
+        assert_eq!((new.name, new.created_by), (record.name, "somebody".to_owned()));
+        assert_eq!(new.expires_on, record.expires_on);
+        assert_eq!(old.expires_on, "2026-03-09".parse().unwrap());
+        let Rotated { old, .. } = rotate(record.id, 30).unwrap();
+        assert_eq!(old.expires_on, "2026-03-09".parse().unwrap());
+
+        register.write(move |session| session.revoke_token(record.id, "operator")).unwrap();
+        assert!(!register.accepts(&first) && register.accepts(&second));
+        let refused = rotate(record.id, 7).unwrap_err();
+        assert!(matches!(refused, StorageError::Refused(Refusal::TokenEnded(TokenStatus::Revoked))), "{refused:?}");
+        let refused = rotate(99, 7).unwrap_err();
+        assert!(matches!(refused, StorageError::Refused(Refusal::UnknownToken)), "{refused:?}");
     }
 
     #[test]

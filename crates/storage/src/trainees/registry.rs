@@ -39,6 +39,22 @@ fn waiting(rows: Vec<(String, Option<NaiveDateTime>, i64)>) -> Vec<Waiting> {
     rows.into_iter().filter_map(one).collect()
 }
 
+/// The query for those who have waited since the time in one column for what another one will hold. The two columns differ
+/// in their types, so this is no function.
+macro_rules! longest_waiting {
+    ($since:ident, without $awaited:ident, $until:ident, $behind:ident, $most:ident) => {{
+        let (time, key) = place($behind);
+        trainees::table
+            .filter(trainees::$awaited.is_null().and(trainees::discarded_at.is_null()))
+            .filter(trainees::$since.le($until.naive_utc()))
+            .filter(trainees::$since.ge(time))
+            .filter(trainees::$since.gt(time).or(trainees::id.gt(key)))
+            .order((trainees::$since, trainees::id))
+            .limit($most)
+            .select((trainees::trainee_id, trainees::$since, trainees::id))
+    }};
+}
+
 impl Session<'_> {
     /// The trainees of all providers who were submitted for a number by that time and have none, longest first, so many
     /// at most; those behind the one that is given.
@@ -52,18 +68,9 @@ impl Session<'_> {
         behind: Option<&Waiting>,
         most: i64,
     ) -> Result<Vec<Waiting>, StorageError> {
-        let (time, key) = place(behind);
-        let rows = trainees::table
-            .filter(trainees::trn.is_null().and(trainees::discarded_at.is_null()))
-            .filter(trainees::submitted_for_trn_at.le(until.naive_utc()))
-            .filter(trainees::submitted_for_trn_at.ge(time))
-            .filter(trainees::submitted_for_trn_at.gt(time).or(trainees::id.gt(key)))
-            .filter(trainees::state.eq_any(states(Action::IssueTrn, false)))
-            .order((trainees::submitted_for_trn_at, trainees::id))
-            .limit(most)
-            .select((trainees::trainee_id, trainees::submitted_for_trn_at, trainees::id))
-            .load(self.connection)?;
-        Ok(waiting(rows))
+        let query = longest_waiting!(submitted_for_trn_at, without trn, until, behind, most);
+        let states = states(Action::IssueTrn, false);
+        Ok(waiting(query.filter(trainees::state.eq_any(states)).load(self.connection)?))
     }
 
     /// The trainees of all providers who were recommended by that time and have no award, longest first, so many at
@@ -78,19 +85,11 @@ impl Session<'_> {
         behind: Option<&Waiting>,
         most: i64,
     ) -> Result<Vec<Waiting>, StorageError> {
-        let (time, key) = place(behind);
-        let rows = trainees::table
-            .filter(trainees::awarded_at.is_null().and(trainees::discarded_at.is_null()))
-            .filter(trainees::recommended_for_award_at.is_not_null())
-            .filter(trainees::recommended_for_award_at.le(until.naive_utc()))
-            .filter(trainees::recommended_for_award_at.ge(time))
-            .filter(trainees::recommended_for_award_at.gt(time).or(trainees::id.gt(key)))
-            .filter(trainees::state.eq_any(states(Action::Award, true)))
-            .order((trainees::recommended_for_award_at, trainees::id))
-            .limit(most)
-            .select((trainees::trainee_id, trainees::recommended_for_award_at, trainees::id))
-            .load(self.connection)?;
-        Ok(waiting(rows))
+        // The index holds nobody who was never recommended, and is used where the query says so.
+        let query = longest_waiting!(recommended_for_award_at, without awarded_at, until, behind, most);
+        let query = query.filter(trainees::recommended_for_award_at.is_not_null());
+        let states = states(Action::Award, true);
+        Ok(waiting(query.filter(trainees::state.eq_any(states)).load(self.connection)?))
     }
 
     /// The trainees of all providers who have a number, but for the one with this identifier and for those that are

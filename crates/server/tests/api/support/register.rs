@@ -10,6 +10,8 @@ use actix_web::dev::ServerHandle;
 use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
 use server::admission::Admission;
+use server::shadow::Shadow;
+use server::usage;
 use server::versions::{self, SERVED};
 use storage::clock::Clock;
 use storage::error::StorageError;
@@ -57,11 +59,18 @@ pub(crate) struct Setup {
     pub(crate) admission: Admission,
     /// Jobs that may wait for the store.
     pub(crate) queue: usize,
+    /// Share of the accepted writes that are tried in the newest version, in percent.
+    pub(crate) shadow_share: u8,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { versions: versions::all(), admission: Admission::default(), queue: StoreOptions::default().queue }
+        Self {
+            versions: versions::all(),
+            admission: Admission::default(),
+            queue: StoreOptions::default().queue,
+            shadow_share: 0,
+        }
     }
 }
 
@@ -69,6 +78,7 @@ impl Default for Setup {
 pub(crate) struct Register {
     pub(crate) clock: SetClock,
     store: Store,
+    served: server::register::Register,
     address: SocketAddr,
     client: Client,
     token: String,
@@ -91,7 +101,7 @@ impl Register {
 
     /// Starts a sandbox as [`Register::start`] does, set up in another way.
     pub(crate) fn with(setup: Setup) -> Self {
-        let Setup { versions, admission, queue } = setup;
+        let Setup { versions, admission, queue, shadow_share } = setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
         let store = open(database.url(), &clock, queue);
@@ -100,6 +110,9 @@ impl Register {
             admission,
             ..server::register::Register::of(store.clone(), Environment::Sandbox)
         };
+        let shadow = Shadow::begin(shadow_share, versions, register.lists, register.usage.clone()).unwrap();
+        let register = server::register::Register { shadow, ..register };
+        let served = register.clone();
         // Whoever connects from now on waits until the server takes the connection.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -119,6 +132,7 @@ impl Register {
         Self {
             clock,
             store,
+            served,
             address,
             client: Client::new(),
             token,
@@ -166,6 +180,11 @@ impl Register {
     /// Gives the provider of the test so many invented trainees.
     pub(crate) fn sow(&self, count: usize) {
         server::seed::sow(&self.store, UKPRN, count, 2_026, |_| {}).unwrap();
+    }
+
+    /// Writes what was counted of the requests so far, as the server does every few seconds.
+    pub(crate) fn write_usage(&self) {
+        actix_web::rt::System::new().block_on(usage::write(&self.served));
     }
 
     /// The store itself.

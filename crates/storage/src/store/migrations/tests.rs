@@ -2,12 +2,13 @@
 
 use diesel::connection::SimpleConnection as _;
 use domain::{State, Trainee};
+use test_support::kinds;
 
 use super::*;
 use crate::history::Cause;
 use crate::session::Session;
 use crate::store::{Store, StoreOptions};
-use crate::testing::filled::{connect, counts, empty, filled, kinds};
+use crate::testing::filled::{connect, counts, empty, filled};
 
 /// The names of the migrations that are applied, oldest first.
 fn names(connection: &mut DatabaseConnection) -> Vec<String> {

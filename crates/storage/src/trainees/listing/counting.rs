@@ -2,19 +2,21 @@
 //!
 //! The database keeps a count for each list, state, planned first day and whether there is a teacher reference number,
 //! by triggers of its own. What a list shows is the sum of some of them: of as many as there are such combinations,
-//! however many trainees there are. Only changes since a moment are counted one by one, inside an index.
+//! however many trainees there are. For changes since a moment it keeps counts by the day of the last change; only the day
+//! of the moment is counted one by one, inside an index. So are all changes since a moment where a list also asks who has
+//! begun: that would take a count for each day of change and each first day.
 
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use domain::State;
-use domain::listing::Listing;
+use domain::listing::{Listing, Status};
 
 use super::finding::walked;
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
-use crate::schema::trainee_counts;
+use crate::schema::{trainee_change_counts, trainee_counts, trainees};
 
 /// The planned first day under which those trainees are counted who have none.
 const NO_DAY: Option<NaiveDate> = NaiveDate::from_ymd_opt(1, 1, 1);
@@ -34,8 +36,8 @@ pub(super) fn count(
     listing: &Listing,
     today: NaiveDate,
 ) -> Result<Count, StorageError> {
-    if listing.since.is_some() {
-        let total = walked(provider, listing, today).count().get_result(connection)?;
+    if let Some(since) = listing.since {
+        let total = count_since(connection, provider, listing, today, since)?;
         return Ok(Count { total, states: None });
     }
     let mut kept = trainee_counts::table
@@ -65,6 +67,37 @@ pub(super) fn count(
     })
 }
 
+/// Counts the trainees of a list that have changed since a moment.
+fn count_since(
+    connection: &mut DatabaseConnection,
+    provider: i64,
+    listing: &Listing,
+    today: NaiveDate,
+    since: DateTime<Utc>,
+) -> Result<i64, StorageError> {
+    let one_by_one = walked(provider, listing, today);
+    let day = since.date_naive();
+    let next_day = day.succ_opt().filter(|_| listing.status.and_then(Status::started).is_none());
+    let Some(next_day) = next_day else { return Ok(one_by_one.count().get_result(connection)?) };
+    let on_the_day = one_by_one
+        .filter(trainees::updated_at.lt(next_day.and_time(NaiveTime::MIN)))
+        .count()
+        .get_result::<i64>(connection)?;
+    let mut later = trainee_change_counts::table
+        .select(sql::<BigInt>("CAST(coalesce(sum(trainees), 0) AS BIGINT)"))
+        .into_boxed()
+        .filter(trainee_change_counts::provider_id.eq(provider))
+        .filter(trainee_change_counts::academic_cycle.eq(listing.cycle))
+        .filter(trainee_change_counts::changed_on.gt(day));
+    if let Some(status) = listing.status {
+        later = later.filter(trainee_change_counts::state.eq_any(status.states().iter().copied().map(State::name)));
+    }
+    if let Some(has_trn) = listing.has_trn {
+        later = later.filter(trainee_change_counts::has_trn.eq(has_trn));
+    }
+    Ok(on_the_day + later.get_result::<i64>(connection)?)
+}
+
 #[derive(QueryableByName)]
 struct Wrong {
     #[diesel(sql_type = BigInt)]
@@ -74,6 +107,7 @@ struct Wrong {
 /// How many of the counts that the database keeps for lists are not what there is.
 pub(crate) fn miscounted(connection: &mut DatabaseConnection) -> Result<i64, StorageError> {
     let no_day = connection.either("DATE '0001-01-01'", "'0001-01-01'");
+    let changed_on = connection.either("updated_at::DATE", "date(updated_at)");
     let query = format!(
         "SELECT count(*) AS counts FROM (
              SELECT 1 FROM (
@@ -84,6 +118,16 @@ pub(crate) fn miscounted(connection: &mut DatabaseConnection) -> Result<i64, Sto
                  SELECT provider_id, academic_cycle, state, has_trn, itt_start_date, -trainees FROM trainee_counts
              ) AS both_sides
              GROUP BY provider_id, academic_cycle, state, has_trn, itt_start_date
+             HAVING sum(trainees) <> 0
+             UNION ALL
+             SELECT 1 FROM (
+                 SELECT provider_id, academic_cycle, {changed_on} AS changed_on, state, trn IS NOT NULL AS has_trn,
+                        1 AS trainees
+                 FROM trainees WHERE discarded_at IS NULL AND state <> 'draft'
+                 UNION ALL
+                 SELECT provider_id, academic_cycle, changed_on, state, has_trn, -trainees FROM trainee_change_counts
+             ) AS both_sides
+             GROUP BY provider_id, academic_cycle, changed_on, state, has_trn
              HAVING sum(trainees) <> 0
          ) AS wrong"
     );

@@ -21,6 +21,17 @@ const DIFFERING_SQL: &str = "
     SELECT (SELECT count(*) FROM (SELECT * FROM kept EXCEPT SELECT * FROM counted) AS more)
          + (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM kept) AS fewer) AS number";
 
+/// As [`DIFFERING_SQL`], by the day of the last change.
+const DIFFERING_BY_DAY_SQL: &str = "
+    WITH kept AS (
+        SELECT provider_id, academic_cycle, changed_on, state, has_trn, sum(trainees) AS trainees
+        FROM trainee_change_counts GROUP BY 1, 2, 3, 4, 5 HAVING sum(trainees) <> 0),
+    counted AS (
+        SELECT provider_id, academic_cycle, DAY, state, trn IS NOT NULL, count(*)
+        FROM trainees WHERE discarded_at IS NULL AND state <> 'draft' GROUP BY 1, 2, 3, 4, 5)
+    SELECT (SELECT count(*) FROM (SELECT * FROM kept EXCEPT SELECT * FROM counted) AS more)
+         + (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM kept) AS fewer) AS number";
+
 #[derive(QueryableByName)]
 struct Number {
     #[diesel(sql_type = BigInt)]
@@ -34,6 +45,8 @@ fn number(connection: &mut DatabaseConnection, sql: &str) -> i64 {
 #[track_caller]
 fn assert_counts_are_right(connection: &mut DatabaseConnection) {
     assert_eq!(number(connection, DIFFERING_SQL), 0);
+    let by_day = DIFFERING_BY_DAY_SQL.replace("DAY", connection.either("updated_at::DATE", "date(updated_at)"));
+    assert_eq!(number(connection, &by_day), 0);
 }
 
 fn trainees(connection: &mut DatabaseConnection) -> i64 {

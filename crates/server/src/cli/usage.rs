@@ -1,0 +1,98 @@
+//! The command that tells what providers use.
+
+use std::io::{self, Write as _};
+
+use chrono::{NaiveDate, TimeDelta};
+use clap::{Args, ValueEnum};
+use storage::error::StorageError;
+use storage::usage::KEPT_DAYS;
+
+use super::{CommandError, Database, date, listing};
+use crate::usage::report::{Line, Report, moment};
+use crate::versions;
+
+#[derive(Debug, Args)]
+pub(super) struct Usage {
+    #[command(flatten)]
+    database: Database,
+    /// UKPRN of the one provider to look at [default: all]
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_PROVIDER")]
+    provider: Option<String>,
+    /// First day to look at [default: as long as counts are kept, 400 days]
+    #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_SINCE", value_parser = date)]
+    since: Option<NaiveDate>,
+    /// Form of the answer: table to read, csv for spreadsheets, json for programs
+    #[arg(long, env = "REGISTER_FORMAT", value_enum, default_value_t = Format::Table)]
+    format: Format,
+}
+
+/// The form in which usage is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Table,
+    Csv,
+    Json,
+}
+
+const HEADINGS: [&str; 12] = [
+    "provider",
+    "token",
+    "token_name",
+    "version",
+    "endpoint",
+    "kind",
+    "name",
+    "requests",
+    "first_seen",
+    "first_request_id",
+    "last_seen",
+    "last_request_id",
+];
+
+impl Usage {
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        let Self { database, provider, since, format } = self;
+        let report = database.open()?.read_blocking::<_, StorageError>(|session| {
+            let since = since.unwrap_or_else(|| session.today() - TimeDelta::days(KEPT_DAYS));
+            Report::since(session, since, provider.as_deref(), versions::all())
+        })?;
+        match format {
+            Format::Table => {
+                let rows: Vec<_> = report.lines.iter().map(cells).collect();
+                listing::print(HEADINGS, &rows);
+                let total = report.total;
+                println!(
+                    "\nsince {}: requests {}, of these to deprecated endpoints {}; providers {}, tokens {}",
+                    report.since, total.requests, total.to_deprecated_endpoints, total.providers, total.tokens
+                );
+            }
+            Format::Csv => csv(&report).map_err(CommandError::Print)?,
+            Format::Json => println!("{}", serde_json::to_string_pretty(&report).map_err(CommandError::Unwritable)?),
+        }
+        Ok(())
+    }
+}
+
+fn cells(line: &Line) -> [String; 12] {
+    [
+        line.provider.clone(),
+        line.token.to_string(),
+        line.token_name.clone(),
+        line.version.clone(),
+        line.endpoint.clone(),
+        line.kind.word().to_owned(),
+        line.name.clone().unwrap_or_default(),
+        line.requests.to_string(),
+        moment(line.first.at),
+        line.first.request_id.clone(),
+        moment(line.last.at),
+        line.last.request_id.clone(),
+    ]
+}
+
+fn csv(report: &Report) -> io::Result<()> {
+    let mut out = csv::Writer::from_writer(io::stdout().lock());
+    out.write_record(HEADINGS)?;
+    report.lines.iter().try_for_each(|line| out.write_record(cells(line)))?;
+    out.into_inner().map_err(|error| error.into_error())?.flush()
+}

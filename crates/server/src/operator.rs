@@ -1,0 +1,186 @@
+//! What operators and their machines ask: metrics and health, on a listener of its own.
+//!
+//! None of it is on the listener of the clients, and none of the clients' requests is answered here. One worker is kept for
+//! it, so that it answers however busy the others are, and while they stop. Nothing of it is in the access log.
+
+use std::io;
+use std::net::TcpListener;
+use std::rc::Rc;
+use std::time::Duration;
+
+use actix_web::dev::ServerHandle;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use actix_web::web::{self, ServiceConfig};
+use actix_web::{App, HttpResponse, HttpServer, rt};
+use metrics_exporter_prometheus::PrometheusHandle;
+use serde_json::json;
+use storage::probe::Probe;
+use storage::store::Store;
+
+use crate::failure::{Failure, Missing};
+use crate::mount::read_only;
+use crate::readiness::Readiness;
+use crate::register::Register;
+
+/// How long the database may take to answer before it counts as away.
+const DATABASE_PATIENCE: Duration = Duration::from_secs(2);
+/// How often what was recorded is put together, so that it does not pile up while nobody asks for it.
+const UPKEEP: Duration = Duration::from_secs(5);
+/// How long a request that is being answered is waited for at the end, in seconds.
+const STOP_PATIENCE_SECONDS: u64 = 1;
+/// The text format of Prometheus.
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// What operators can ask.
+#[derive(Debug, Clone)]
+pub struct Operator {
+    store: Store,
+    probe: Probe,
+    readiness: Readiness,
+    metrics: PrometheusHandle,
+}
+
+/// Why no requests should be sent to the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NotReady {
+    /// It is about to stop.
+    Stopping,
+    /// The database does not answer.
+    Database,
+}
+
+impl Operator {
+    /// What operators can ask of a register.
+    #[must_use]
+    pub fn of(register: &Register, readiness: Readiness, metrics: PrometheusHandle) -> Self {
+        Self { store: register.store.clone(), probe: register.store.probe(), readiness, metrics }
+    }
+
+    /// Answers operators from now on, until the handle is told to stop. Signals are left to the server of the clients. Must
+    /// be called where that server runs.
+    ///
+    /// # Errors
+    ///
+    /// When the listener cannot be used.
+    pub fn begin(self, listener: TcpListener) -> io::Result<ServerHandle> {
+        let metrics = self.metrics.clone();
+        rt::spawn(async move {
+            let mut time = rt::time::interval(UPKEEP);
+            loop {
+                time.tick().await;
+                metrics.run_upkeep();
+            }
+        });
+        let app = move || App::new().configure(|config| self.mount(config));
+        let server = HttpServer::new(app)
+            .workers(1)
+            .disable_signals()
+            .shutdown_timeout(STOP_PATIENCE_SECONDS)
+            .listen(listener)?
+            .run();
+        let handle = server.handle();
+        rt::spawn(server);
+        Ok(handle)
+    }
+
+    /// Mounts everything that operators can ask.
+    fn mount(&self, config: &mut ServiceConfig) {
+        let operator = Rc::new(self.clone());
+        let asked = Rc::clone(&operator);
+        config.service(read_only("/metrics", move || std::future::ready(asked.metrics())));
+        config.service(read_only("/health/live", || std::future::ready(health(StatusCode::OK, "live", None))));
+        let ready = move || {
+            let operator = Rc::clone(&operator);
+            async move {
+                match operator.ready().await {
+                    Ok(()) => health(StatusCode::OK, "ready", None),
+                    Err(reason) => health(StatusCode::SERVICE_UNAVAILABLE, "not_ready", Some(reason)),
+                }
+            }
+        };
+        config.service(read_only("/health/ready", ready));
+        config.default_service(web::to(|| {
+            std::future::ready(HttpResponse::from(Failure::NotFound(Missing::Path).reply_to_anyone()))
+        }));
+    }
+
+    fn metrics(&self) -> HttpResponse {
+        self.store.publish_measures();
+        HttpResponse::Ok()
+            .insert_header((CONTENT_TYPE, PROMETHEUS))
+            .insert_header((CACHE_CONTROL, "no-store"))
+            .body(self.metrics.render())
+    }
+
+    /// Whether requests should be sent to the server. One that is busy is ready all the same: it says so to whom it cannot
+    /// serve, and to send its requests elsewhere would make others busier.
+    async fn ready(&self) -> Result<(), NotReady> {
+        if self.readiness.is_stopping() {
+            return Err(NotReady::Stopping);
+        }
+        match rt::time::timeout(DATABASE_PATIENCE, self.probe.ask()).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => {
+                log::debug!("not ready: {error}");
+                Err(NotReady::Database)
+            }
+            Err(_) => Err(NotReady::Database),
+        }
+    }
+}
+
+impl NotReady {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Stopping => "stopping",
+            Self::Database => "database",
+        }
+    }
+}
+
+fn health(status: StatusCode, word: &str, reason: Option<NotReady>) -> HttpResponse {
+    let body = match reason {
+        Some(reason) => json!({ "status": word, "reason": reason.name() }),
+        None => json!({ "status": word }),
+    };
+    HttpResponse::build(status).insert_header((CACHE_CONTROL, "no-store")).json(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::test::{TestRequest, call_service, init_service, read_body_json};
+    use metrics_exporter_prometheus::PrometheusBuilder;
+    use serde_json::Value;
+    use storage::store::StoreOptions;
+    use storage::tokens::Environment;
+    use test_support::Database;
+
+    use super::*;
+
+    #[actix_web::test]
+    async fn a_server_that_is_about_to_stop_is_alive_and_no_longer_ready() {
+        let database = Database::fresh();
+        let store = Store::open(database.url(), StoreOptions::default()).unwrap();
+        store.migrate().unwrap();
+        let readiness = Readiness::default();
+        let register = Register::of(store, Environment::Sandbox);
+        let metrics = PrometheusBuilder::new().build_recorder().handle();
+        let operator = Operator::of(&register, readiness.clone(), metrics);
+        let app = init_service(App::new().configure(|config| operator.mount(config))).await;
+        let mut answers = Vec::new();
+        for is_stopping in [false, true] {
+            if is_stopping {
+                readiness.stop();
+            }
+            for path in ["/health/ready", "/health/live"] {
+                let answer = call_service(&app, TestRequest::get().uri(path).to_request()).await;
+                let status = answer.status().as_u16();
+                answers.push((status, read_body_json::<Value, _>(answer).await));
+            }
+        }
+        let live = (200, json!({ "status": "live" }));
+        let stopping = (503, json!({ "status": "not_ready", "reason": "stopping" }));
+        assert_eq!(answers, [(200, json!({ "status": "ready" })), live.clone(), stopping, live]);
+    }
+}

@@ -1,0 +1,75 @@
+//! By what a request is known: in the log, in the history of records, and to the client; nothing outside the server.
+
+use actix_web::http::header::{HeaderMap, HeaderName};
+use storage::identifiers::Identifiers;
+use tokio::task::futures::TaskLocalFuture;
+
+/// Names the request in the reply, and in the request where the client chooses.
+pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+/// The longest identifier that a client can choose.
+const MAX_LENGTH: usize = 64;
+/// What stands in the log where no identifier is known.
+const NONE: &str = "-";
+
+tokio::task_local! {
+    /// The request that the present task answers.
+    static CURRENT: String;
+}
+
+/// The client's identifier when it is well formed, else a new one.
+#[must_use]
+pub fn chosen(headers: &HeaderMap) -> String {
+    let sent = headers.get(HEADER).and_then(|header| header.to_str().ok()).unwrap_or_default();
+    let well_formed = (1..=MAX_LENGTH).contains(&sent.len())
+        && sent.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
+    if well_formed {
+        return sent.to_owned();
+    }
+    Identifiers::draw(1).ok().and_then(|drawn| drawn.next()).unwrap_or_else(|| NONE.to_owned())
+}
+
+/// Answers a request under its identifier.
+pub fn under<F: Future>(id: String, answering: F) -> TaskLocalFuture<String, F> {
+    CURRENT.scope(id, answering)
+}
+
+/// The identifier of the request that is being answered here, on the event loop; nothing where none is.
+#[must_use]
+pub fn current() -> Option<String> {
+    CURRENT.try_with(Clone::clone).ok()
+}
+
+/// The same for a line of the log.
+#[must_use]
+pub fn for_the_log() -> String {
+    current().unwrap_or_else(|| NONE.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn an_identifier_is_taken_when_it_is_well_formed_and_made_otherwise() {
+        let chosen = |sent: &'static str| chosen(&[(HEADER, HeaderValue::from_static(sent))].into_iter().collect());
+        let longest = Box::leak("x".repeat(MAX_LENGTH).into_boxed_str());
+        for sent in ["a", "abc-DEF_123.4", longest] {
+            assert_eq!(chosen(sent), sent);
+        }
+        let too_long = Box::leak("x".repeat(MAX_LENGTH + 1).into_boxed_str());
+        for sent in ["", "a b", "a\"b", "a/b", "status=200", too_long] {
+            let made = chosen(sent);
+            assert!(made != sent && !made.is_empty() && made != NONE, "{sent}: {made}");
+        }
+    }
+
+    #[actix_web::test]
+    async fn what_answers_a_request_knows_its_identifier() {
+        assert_eq!((current(), for_the_log()), (None, NONE.to_owned()));
+        let inner = under("abc".to_owned(), async { current() }).await;
+        assert_eq!(inner.as_deref(), Some("abc"));
+        assert_eq!(current(), None);
+    }
+}

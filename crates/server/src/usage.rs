@@ -1,0 +1,309 @@
+//! What tokens ask for, counted: by day, token, version and endpoint, and by each name of other versions that they send.
+//!
+//! Only a request with a valid token is counted, whatever was answered to it, but for one that came too often. What is kept
+//! of it is its place in those counts, and the identifier of the first and of the last one; a client can choose that
+//! identifier, within the form that [`crate::request_id`] allows. A name is one that the versions themselves have: the
+//! reader gives it ([`domain::Sent::foreign`]), and never the text of a key.
+//!
+//! Counting is an addition in memory. What was counted is written every few seconds and when the server ends, some rows in
+//! a job; while the store does not answer it is kept, as far as there is room. A program that is killed loses what it has
+//! not written yet.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use actix_web::rt;
+use adapter_kit::shadow::Finding;
+use adapter_kit::{Endpoint, Label};
+use chrono::{DateTime, NaiveDate, Utc};
+use storage::error::StorageError;
+use storage::store::Store;
+use storage::usage::{CheckCount, ProblemCount, Seen, UsageBatch, UsageCount};
+
+use crate::register::Register;
+
+pub mod readiness;
+pub mod report;
+pub mod sighting;
+
+/// How often counts are written.
+const PAUSE: Duration = Duration::from_secs(10);
+/// The most counts of a kind that are kept in memory. One more is dropped, and told in the log.
+const MAX_COUNTS: usize = 20_000;
+/// The counts of a kind that are written in one job, so that no request waits for long.
+const BATCH: usize = 200;
+/// What stands for all requests, where a name could stand.
+const NO_NAME: &str = "";
+
+/// Counts that are not written yet. Cheap to clone; all clones count together.
+#[derive(Debug, Clone, Default)]
+pub struct Usage(Arc<Mutex<Counts>>);
+
+/// A request that is counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    /// When it was.
+    pub at: DateTime<Utc>,
+    /// The number of its token.
+    pub token: i64,
+    /// The version that it was sent to.
+    pub version: Label,
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// The identifier of the request.
+    pub request_id: String,
+}
+
+/// A write that was tried in another version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Checked {
+    /// The day in UTC.
+    pub day: NaiveDate,
+    /// The number of its token.
+    pub token: i64,
+    /// The version that it was sent to.
+    pub version: Label,
+    /// The version in which it was tried.
+    pub against: Label,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    requests: HashMap<Asked, Tally>,
+    checks: HashMap<Tried, (i64, i64)>,
+    problems: HashMap<(Tried, Finding), i64>,
+    /// What was not counted for want of room.
+    dropped: u64,
+}
+
+/// What a request is counted under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Asked {
+    day: NaiveDate,
+    token: i64,
+    version: Label,
+    endpoint: Endpoint,
+    name: &'static str,
+}
+
+#[derive(Debug, Clone)]
+struct Tally {
+    requests: i64,
+    first: Seen,
+    last: Seen,
+}
+
+/// What a write that was tried is counted under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Tried {
+    day: NaiveDate,
+    token: i64,
+    version: Label,
+    against: Label,
+}
+
+impl Usage {
+    /// Counts a request, and the names of other versions in it.
+    pub fn count(&self, request: &Counted, names: &[&'static str]) {
+        let seen = Seen { at: request.at, request_id: request.request_id.clone() };
+        self.with(|counts| {
+            for name in [NO_NAME].iter().chain(names) {
+                counts.add_request(
+                    Asked::of(request, name),
+                    Tally { requests: 1, first: seen.clone(), last: seen.clone() },
+                );
+            }
+        });
+    }
+
+    /// Counts a write that was tried in another version, with what stands against it there.
+    pub fn count_check(&self, checked: Checked, found: impl IntoIterator<Item = Finding>) {
+        let Checked { day, token, version, against } = checked;
+        let tried = Tried { day, token, version, against };
+        self.with(|counts| {
+            let mut valid = 1;
+            for finding in found {
+                valid = 0;
+                counts.add_problem((tried, finding), 1);
+            }
+            counts.add_check(tried, (1, valid));
+        });
+    }
+
+    /// Writes what was counted so far.
+    ///
+    /// # Errors
+    ///
+    /// When the store does not take it. What it may take later is kept until then.
+    pub async fn flush(&self, store: &Store) -> Result<(), StorageError> {
+        let Counts { requests, checks, problems, dropped } = self.with(std::mem::take);
+        if dropped > 0 {
+            log::warn!("usage: {dropped} counts were dropped, since there was no room for them");
+        }
+        let mut left = Left {
+            requests: requests.into_iter().collect(),
+            checks: checks.into_iter().collect(),
+            problems: problems.into_iter().collect(),
+        };
+        loop {
+            let taken = left.take(BATCH);
+            if taken.is_empty() {
+                return Ok(());
+            }
+            let batch = taken.batch();
+            let written = store.write::<_, StorageError>(move |session| session.add_usage(&batch)).await;
+            if let Err(error) = written {
+                // What the store will not take tomorrow either would stand in the way of the rest.
+                if error.is_temporary() {
+                    self.with(|counts| counts.put_back(taken));
+                }
+                self.with(|counts| counts.put_back(left));
+                return Err(error);
+            }
+        }
+    }
+
+    fn with<T>(&self, count: impl FnOnce(&mut Counts) -> T) -> T {
+        // A poisoned lock is no harm: each count is changed in one step.
+        count(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Writes what is counted every few seconds, as long as the server runs. Must be called where the server runs.
+pub fn begin(register: Register) {
+    rt::spawn(async move {
+        let mut time = rt::time::interval(PAUSE);
+        loop {
+            time.tick().await;
+            write(&register).await;
+        }
+    });
+}
+
+/// Writes what is counted, the writes that wait to be tried among it, and says in the log what did not succeed. Stands at
+/// the end of a server too, behind its last request.
+pub async fn write(register: &Register) {
+    let dropped = register.shadow.settle().await;
+    if dropped > 0 {
+        log::warn!("usage: {dropped} writes were not tried in the newest version, since too many waited");
+    }
+    if let Err(error) = register.usage.flush(&register.store).await {
+        log::warn!("usage was not written: {error}");
+    }
+}
+
+impl Asked {
+    fn of(request: &Counted, name: &'static str) -> Self {
+        let Counted { at, token, version, endpoint, .. } = *request;
+        Self { day: at.date_naive(), token, version, endpoint, name }
+    }
+}
+
+impl Counts {
+    fn add_request(&mut self, asked: Asked, more: Tally) {
+        let add = |known: &mut Tally, more: Tally| {
+            known.requests += more.requests;
+            if more.first.at < known.first.at {
+                known.first = more.first;
+            }
+            if more.last.at >= known.last.at {
+                known.last = more.last;
+            }
+        };
+        self.dropped += add_to(&mut self.requests, asked, more, add);
+    }
+
+    fn add_check(&mut self, tried: Tried, more: (i64, i64)) {
+        self.dropped += add_to(&mut self.checks, tried, more, |known, more| {
+            *known = (known.0 + more.0, known.1 + more.1);
+        });
+    }
+
+    fn add_problem(&mut self, problem: (Tried, Finding), writes: i64) {
+        self.dropped += add_to(&mut self.problems, problem, writes, |known, more| *known += more);
+    }
+
+    fn put_back(&mut self, left: Left) {
+        left.requests.into_iter().for_each(|(asked, tally)| self.add_request(asked, tally));
+        left.checks.into_iter().for_each(|(tried, counts)| self.add_check(tried, counts));
+        left.problems.into_iter().for_each(|(problem, writes)| self.add_problem(problem, writes));
+    }
+}
+
+/// Adds to a count, or makes one while there is room; says how many were dropped.
+fn add_to<K: Eq + Hash, V>(counts: &mut HashMap<K, V>, key: K, more: V, add: impl FnOnce(&mut V, V)) -> u64 {
+    let is_full = counts.len() >= MAX_COUNTS;
+    match counts.entry(key) {
+        Entry::Occupied(mut known) => add(known.get_mut(), more),
+        Entry::Vacant(_) if is_full => return 1,
+        Entry::Vacant(new) => drop(new.insert(more)),
+    }
+    0
+}
+
+/// Counts on their way to the store.
+struct Left {
+    requests: Vec<(Asked, Tally)>,
+    checks: Vec<(Tried, (i64, i64))>,
+    problems: Vec<((Tried, Finding), i64)>,
+}
+
+impl Left {
+    /// Takes so many counts of each kind away.
+    fn take(&mut self, most: usize) -> Self {
+        fn last<T>(counts: &mut Vec<T>, most: usize) -> Vec<T> {
+            counts.split_off(counts.len().saturating_sub(most))
+        }
+        Self {
+            requests: last(&mut self.requests, most),
+            checks: last(&mut self.checks, most),
+            problems: last(&mut self.problems, most),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.requests.is_empty() && self.checks.is_empty() && self.problems.is_empty()
+    }
+
+    /// The same as the store takes it.
+    fn batch(&self) -> UsageBatch {
+        let request = |(asked, tally): &(Asked, Tally)| UsageCount {
+            day: asked.day,
+            token_id: asked.token,
+            version: asked.version.to_string(),
+            endpoint: asked.endpoint.to_string(),
+            name: asked.name.to_owned(),
+            requests: tally.requests,
+            first: tally.first.clone(),
+            last: tally.last.clone(),
+        };
+        let check = |(tried, (checked, valid)): &(Tried, (i64, i64))| CheckCount {
+            day: tried.day,
+            token_id: tried.token,
+            version: tried.version.to_string(),
+            against: tried.against.to_string(),
+            checked: *checked,
+            valid: *valid,
+        };
+        let problem = |((tried, finding), writes): &((Tried, Finding), i64)| ProblemCount {
+            day: tried.day,
+            token_id: tried.token,
+            version: tried.version.to_string(),
+            against: tried.against.to_string(),
+            field: finding.field.clone(),
+            code: finding.code.to_owned(),
+            writes: *writes,
+        };
+        UsageBatch {
+            requests: self.requests.iter().map(request).collect(),
+            checks: self.checks.iter().map(check).collect(),
+            problems: self.problems.iter().map(problem).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,8 @@
+//! What an operator sees of a running server: health, metrics and the log.
+
+mod exposition;
+mod health;
+mod logs;
+mod metrics;
+mod series;
+mod server;

@@ -1,0 +1,77 @@
+//! Health: whether the process serves, and whether requests should be sent to it.
+
+use diesel::connection::SimpleConnection as _;
+use diesel::{Connection as _, SqliteConnection};
+use serde_json::json;
+use server::versions;
+use test_support::{Cluster, Settings, is_postgres_there, say_untested};
+
+use super::server::Watched;
+use crate::program::support::Workplace;
+
+#[test]
+fn operators_and_clients_have_a_listener_each_with_paths_of_its_own() {
+    let place = Workplace::new();
+    let server = Watched::start(place.command(&["serve"], None));
+    for (path, body) in [("/health/live", json!({"status": "live"})), ("/health/ready", json!({"status": "ready"}))] {
+        let answer = server.ask(path);
+        assert_eq!((answer.status, answer.json()), (200, body));
+    }
+    assert_eq!(server.ask("/metrics").status, 200);
+    for path in ["/metrics", "/health", "/health/live", "/health/ready"] {
+        assert_eq!(server.send("GET", path, &[]).status, 404, "{path}");
+    }
+    let newest = versions::all().newest().unwrap().version.label;
+    for path in ["/", "/health", "/docs", "/api/versions", &format!("/api/{newest}/info")] {
+        assert_eq!(server.ask(path).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn a_register_whose_writers_wait_is_ready() {
+    let place = Workplace::on_sqlite();
+    let server = Watched::start(place.command(&["serve"], None));
+    let mut other = SqliteConnection::establish(place.path("register.db").to_str().unwrap()).unwrap();
+    other.batch_execute("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE").unwrap();
+    assert_eq!(server.ask("/health/ready").status, 200);
+    other.batch_execute("ROLLBACK").unwrap();
+}
+
+#[test]
+fn a_server_is_not_ready_while_its_database_is_away_and_alive_all_the_same() {
+    if let Err(reason) = is_postgres_there() {
+        say_untested(reason);
+        return;
+    }
+    let mut cluster = Cluster::start(Settings::Durable);
+    let mut command = Workplace::on_sqlite().command(&["serve"], None);
+    command.env("REGISTER_DATABASE_URL", cluster.url("postgres"));
+    let server = Watched::start(command);
+    assert_eq!(server.ask("/health/ready").status, 200);
+
+    cluster.stop_immediately();
+    let away = server.ask("/health/ready");
+    assert_eq!((away.status, away.json()), (503, json!({"status": "not_ready", "reason": "database"})));
+    assert_eq!(server.ask("/health/live").status, 200);
+    assert_eq!(server.ask("/metrics").status, 200);
+    // Who asks for a record meanwhile is named in the log, by the request alone.
+    let path = format!("/api/{}/info", versions::all().newest().unwrap().version.label);
+    assert_eq!(server.send_body("GET", &path, &["X-Request-Id: away"], "").status, 503);
+    let lines = server.lines_until("away");
+    let is_told = |line: &&serde_json::Value| line["level"] == "WARN" && line["request_id"] == "away";
+    assert_eq!(lines.iter().filter(is_told).count(), 1, "{lines:#?}");
+
+    cluster.start_again();
+    assert_eq!(server.ask("/health/ready").status, 200);
+}
+
+#[test]
+fn an_address_for_operators_that_is_taken_is_told_at_once() {
+    let place = Workplace::on_sqlite();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let ended = place.run(&["serve", "--listen", "127.0.0.1:0", "--operator-listen", &address], None);
+    assert_eq!(ended.status(), 1);
+    let told = format!("cannot listen on {address}: ");
+    assert!(ended.stderr().contains(&told) && ended.stderr().contains("--operator-listen"), "{}", ended.stderr());
+}

@@ -1,0 +1,302 @@
+//! What people are called, and what is known of them, stays in their records: it is planted in every field of every
+//! endpoint, in success and in every kind of failure, and looked for wherever it must not be.
+
+use std::fs::{self, File};
+
+use adapter_kit::openapi::examples;
+use adapter_kit::{ApiVersion, Endpoint, Method, Wire};
+use domain::{Deferral, Degree, Placement, Recommendation, Trainee, Withdrawal};
+use serde_json::{Value, json};
+use server::versions::SERVED;
+use ureq::Agent;
+
+use crate::program::support::{Server, Workplace, agent, execute, texts};
+
+/// Stands in every text that is planted.
+const CANARY: &str = "Zqxcanary";
+/// A day on which nobody else was born.
+const BORN_ON: &str = "1987-06-05";
+/// A code of the post that there is not.
+const POSTCODE: &str = "ZQ9 8XY";
+
+/// Tables that hold the records, their history and the replies to repeated requests.
+const RECORDS: [&str; 7] =
+    ["changes", "degrees", "placements", "replies", "trainee_disabilities", "trainees", "withdrawals"];
+
+/// Values to plant in a field: some fields take one, some another, and some none.
+fn canaries(number: usize) -> Vec<Value> {
+    vec![
+        json!(format!("{CANARY}{number}")),
+        json!(format!("{CANARY}{number}@example.com")),
+        json!(BORN_ON),
+        json!(POSTCODE),
+        json!({ CANARY: CANARY }),
+        json!([CANARY]),
+        json!(CANARY.repeat(200)),
+        json!(format!("{CANARY}\u{7}")),
+    ]
+}
+
+/// A client of one provider that counts what was accepted.
+struct Planter<'a> {
+    server: &'a Server,
+    agent: &'a Agent,
+    version: &'static ApiVersion,
+    trainee: Value,
+    accepted: usize,
+    refused: usize,
+}
+
+impl<'a> Planter<'a> {
+    /// Registers a trainee to plant in.
+    fn new(server: &'a Server, agent: &'a Agent, version: &'static ApiVersion, name: &str) -> Self {
+        let mut planter = Self { server, agent, version, trainee: Value::Null, accepted: 0, refused: 0 };
+        let body = planter.new_person(name);
+        let (status, reply) = planter.send("POST", "/trainees", Some(&body));
+        assert_eq!(status, 201, "{reply:#}");
+        planter.trainee = reply["data"].clone();
+        planter
+    }
+
+    /// The example, with another name, so that it is nobody's duplicate.
+    fn new_person(&self, name: &str) -> Value {
+        let mut body = self.example(Endpoint::CreateTrainee).unwrap();
+        let inputs = Trainee::inputs(self.version);
+        let name_of = |field| inputs.entries.iter().find(|input| input.field == field).unwrap().name;
+        body["data"][name_of(domain::TraineeField::first_names)] = json!(format!("{CANARY} {name}"));
+        body["data"][name_of(domain::TraineeField::last_name)] = json!(format!("{CANARY}{name}"));
+        body["data"][name_of(domain::TraineeField::date_of_birth)] = json!(BORN_ON);
+        body["data"][name_of(domain::TraineeField::email)] = json!(format!("{CANARY}{name}@example.com"));
+        body
+    }
+
+    fn example(&self, endpoint: Endpoint) -> Option<Value> {
+        examples::request(self.version, endpoint)
+    }
+
+    fn path(&self, endpoint: Endpoint) -> String {
+        let id = |pointer: &str| self.trainee.pointer(pointer).and_then(Value::as_str).unwrap();
+        endpoint
+            .path()
+            .replace("{trainee_id}", id("/trainee_id"))
+            .replace("{placement_id}", id("/placements/0/placement_id"))
+            .replace("{degree_id}", id("/degrees/0/degree_id"))
+    }
+
+    fn send(&mut self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        let path = format!("/api/{}{path}", self.version.label);
+        let (status, reply) = self.server.send(self.agent, method, &path, body);
+        if status < 300 {
+            self.accepted += 1
+        } else {
+            self.refused += 1
+        }
+        (status, reply)
+    }
+
+    /// Plants in every input of a record that an endpoint reads.
+    fn plant<R: Wire>(&mut self, endpoint: Endpoint, method: &str) {
+        let Some(base) = self.example(endpoint) else { return };
+        for (number, input) in R::inputs(self.version).entries.iter().enumerate() {
+            for canary in canaries(number) {
+                let mut body = base.clone();
+                body["data"][input.name] = canary;
+                let path = self.path(endpoint);
+                self.send(method, &path, Some(&body));
+            }
+        }
+        let mut unknown = base;
+        unknown["data"][format!("{CANARY}_name")] = json!(CANARY);
+        let path = self.path(endpoint);
+        self.send(method, &path, Some(&unknown));
+    }
+
+    /// Plants in every endpoint that reads a body; what ends the training comes last.
+    fn plant_everywhere(&mut self) {
+        self.plant::<Trainee>(Endpoint::CreateTrainee, "POST");
+        self.plant::<Trainee>(Endpoint::UpdateTrainee, "PATCH");
+        self.plant::<Placement>(Endpoint::CreatePlacement, "POST");
+        self.plant::<Placement>(Endpoint::UpdatePlacement, "PUT");
+        self.plant::<Degree>(Endpoint::CreateDegree, "POST");
+        self.plant::<Degree>(Endpoint::UpdateDegree, "PUT");
+        self.plant::<Deferral>(Endpoint::Defer, "POST");
+        let recommendations = [Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus];
+        let served: Vec<_> = self.version.endpoints.all().filter(|one| recommendations.contains(one)).collect();
+        for endpoint in served {
+            self.plant::<Recommendation>(endpoint, "POST");
+        }
+        self.plant::<Withdrawal>(Endpoint::Withdraw, "POST");
+    }
+
+    /// Plants where no record is: in paths, filters, headers, and bodies that are no JSON.
+    fn plant_in_failures(&mut self, token: &str) {
+        let base = format!("/api/{}", self.version.label);
+        let bearer = format!("Bearer {token}");
+        let ask = |method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>| {
+            self.server.send_with(self.agent, method, path, headers, body).0
+        };
+        let mut seen = Vec::new();
+        for path in [
+            format!("{base}/trainees/{CANARY}"),
+            format!("{base}/trainees/{CANARY}/placements/{CANARY}"),
+            format!("{base}/{CANARY}"),
+            format!("/api/{CANARY}/trainees"),
+            format!("/{CANARY}"),
+            format!("{base}/trainees?academic_cycle={CANARY}&since={CANARY}&status={CANARY}&{CANARY}={CANARY}"),
+        ] {
+            for method in ["GET", "DELETE", "POST"] {
+                seen.push(ask(method, &path, &[("Authorization", &bearer)], None));
+            }
+        }
+        let create = format!("{base}/trainees");
+        let body = json!({ "data": { CANARY: CANARY } }).to_string();
+        for headers in [
+            vec![("Authorization", CANARY)],
+            vec![("Authorization", "Bearer sandbox_Zqxcanary")],
+            vec![("Authorization", "Bearer production_Zqxcanary")],
+            vec![("Authorization", &bearer), ("Idempotency-Key", "Zqxcanary \"")],
+            vec![("Authorization", &bearer), ("X-Request-Id", "Zqxcanary of a person")],
+            vec![("Authorization", &bearer), ("If-Match", CANARY), ("Prefer", CANARY)],
+            vec![("Authorization", &bearer), ("User-Agent", CANARY), ("Referer", "http://zqxcanary.example/")],
+            vec![("Authorization", &bearer), ("Content-Type", "application/Zqxcanary")],
+            vec![("Authorization", &bearer), ("Enhanced-Errors", "true")],
+        ] {
+            seen.push(ask("POST", &create, &headers, Some(&body)));
+        }
+        for broken in [CANARY.to_owned(), format!("{{\"data\":{{\"{CANARY}\":\"{CANARY}\""), json!(CANARY).to_string()]
+        {
+            seen.push(ask("POST", &create, &[("Authorization", &bearer)], Some(&broken)));
+        }
+        let translate = format!("/docs/translate?from={0}&to={0}", self.version.label);
+        seen.push(ask("POST", &translate, &[], Some(&body)));
+        for status in [400, 401, 404, 405, 415, 422] {
+            assert!(seen.contains(&status), "{status} is not among {seen:?}");
+        }
+        self.refused += seen.len();
+    }
+}
+
+/// Everything that a provider is answered who asks for what is not its own, with bodies of its own.
+fn replies_to_another_provider(planter: &Planter<'_>, token: &str) -> String {
+    let mut replies = String::new();
+    let authorization = format!("Bearer {token}");
+    for endpoint in planter.version.endpoints.all() {
+        let methods: &[&str] = match endpoint.method() {
+            Method::Get => &["GET"],
+            Method::Post => &["POST"],
+            Method::PutOrPatch => &["PUT", "PATCH"],
+            Method::Delete => &["DELETE"],
+        };
+        for method in methods {
+            let path = format!("/api/{}{}", planter.version.label, planter.path(endpoint));
+            let body = planter.example(endpoint).map(|body| body.to_string());
+            let headers = [("Authorization", authorization.as_str())];
+            let (_, reply) = planter.server.send_with(planter.agent, method, &path, &headers, body.as_deref());
+            replies.push_str(&reply.to_string());
+        }
+    }
+    replies
+}
+
+#[track_caller]
+fn assert_nothing_of_a_person(place: &str, text: &str) {
+    let lower = text.to_lowercase();
+    for canary in [CANARY, BORN_ON, POSTCODE] {
+        if let Some(at) = lower.find(&canary.to_lowercase()) {
+            let line: String = lower[..at].chars().rev().take_while(|c| *c != '\n').take(200).collect();
+            let canary: String = lower[at..].chars().take(canary.len() + 1).collect();
+            panic!("{canary} is in {place}, after {:?}", line.chars().rev().collect::<String>());
+        }
+    }
+}
+
+/// What stands in every table that holds no records, a line for each row.
+fn other_tables(url: &str) -> Vec<(String, String)> {
+    let is_sqlite = url.starts_with("sqlite:");
+    let names = if is_sqlite {
+        "SELECT name AS text FROM sqlite_master WHERE type = 'table'"
+    } else {
+        "SELECT tablename AS text FROM pg_tables WHERE schemaname = current_schema()"
+    };
+    let tables = texts(url, names).into_iter().filter(|table| !RECORDS.contains(&table.as_str()));
+    tables
+        .map(|table| {
+            let row = if is_sqlite {
+                let columns = texts(url, &format!("SELECT name AS text FROM pragma_table_info('{table}')"));
+                let columns = columns.iter().map(|name| format!("coalesce(CAST({name} AS TEXT), '')"));
+                columns.collect::<Vec<_>>().join(" || ' ' || ")
+            } else {
+                format!("{table}::TEXT")
+            };
+            let rows = texts(url, &format!("SELECT {row} AS text FROM {table}"));
+            (table, rows.join("\n"))
+        })
+        .collect()
+}
+
+#[test]
+#[should_panic(expected = "zqxcanary7 is in the log, after \"a line about \"")]
+fn what_got_out_is_found() {
+    assert_nothing_of_a_person("the log", "one line\na line about ZQXCANARY7\n");
+}
+
+#[test]
+fn nothing_of_a_person_leaves_the_records() {
+    let place = Workplace::new();
+    let log = place.path("log");
+    let mut command = place.serving(&["--operator-listen", "127.0.0.1:0", "--shadow-share", "100"]);
+    command.env("RUST_LOG", "info,adapter_kit=trace,domain=trace,server=trace,storage=trace");
+    command.stderr(File::create(&log).unwrap());
+    let server = Server::start(command);
+    let agent = agent();
+    let operate = |arguments: &[&str]| {
+        let ended = place.run(arguments, None);
+        assert_eq!(ended.status(), 0, "{}", ended.stderr());
+        ended.stdout().trim().to_owned()
+    };
+    operate(&["provider", "add", "--ukprn", "10067890", "--name", "Another"]);
+    let other = operate(&["token", "issue", "--provider", "10067890", "--name", "Records"]);
+
+    let mut last = None;
+    for (number, version) in SERVED.iter().copied().enumerate() {
+        let mut planter = Planter::new(&server, &agent, version, &format!("V{number}"));
+        planter.plant_everywhere();
+        planter.plant_in_failures(server.token());
+        eprintln!("{} accepted, {} refused in {}", planter.accepted, planter.refused, version.label);
+        assert!(planter.accepted > 20 && planter.refused > 100);
+        let shown = format!("/api/{}{}", version.label, planter.path(Endpoint::ShowTrainee));
+        assert!(server.send(&agent, "GET", &shown, None).1.to_string().contains(CANARY));
+        let replies = replies_to_another_provider(&planter, &other);
+        assert_nothing_of_a_person("the replies to another provider", &replies);
+        last = Some(planter);
+    }
+
+    // A failure of the store is told in the log, and there without what it was about.
+    execute(&place.url(), "ALTER TABLE placements RENAME TO placements_away");
+    let mut planter = last.unwrap();
+    let body = planter.new_person("Lost");
+    assert_eq!(planter.send("POST", "/trainees", Some(&body)).0, 500);
+    let logged = fs::read_to_string(&log).unwrap();
+    assert!(logged.contains("placements"), "the failure is not in the log");
+    assert_nothing_of_a_person("the log", &logged);
+    let operators = logged.lines().find_map(|line| line.split_once("operators are answered on ")).unwrap().1;
+    let metrics = agent.get(format!("{operators}/metrics")).call().unwrap().body_mut().read_to_string().unwrap();
+    assert!(metrics.contains("register_requests_total{"), "nothing was counted");
+    assert_nothing_of_a_person("the metrics", &metrics);
+
+    // What is counted is written at the end.
+    drop(planter);
+    server.stop();
+    execute(&place.url(), "ALTER TABLE placements_away RENAME TO placements");
+    for (table, rows) in other_tables(&place.url()) {
+        let counts = ["usage_by_day", "shadow_checks"];
+        assert!(!counts.contains(&table.as_str()) || !rows.is_empty(), "nothing is in {table}");
+        assert_nothing_of_a_person(&format!("the table {table}"), &rows);
+    }
+    let checked = place.run(&["check"], None);
+    assert_nothing_of_a_person("what `check` prints", &format!("{}{}", checked.stdout(), checked.stderr()));
+    let oldest = SERVED.first().unwrap().label.to_string();
+    for command in [vec!["usage"], vec!["version", "readiness", &oldest]] {
+        assert_nothing_of_a_person(&format!("what {command:?} prints"), &operate(&command));
+    }
+}

@@ -1,0 +1,150 @@
+//! Clients that keep the server waiting, on purpose or not.
+
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::Value;
+use server::versions::SERVED;
+use socket2::SockRef;
+
+use super::support::Workplace;
+use super::support::running::{Running, ask, header, reply, rest, trickle};
+
+/// The times of a server, with so many seconds that no test waits for them.
+const TIMES: [(&str, &str); 3] = [("--header-timeout", "600"), ("--body-timeout", "600"), ("--keep-alive", "600")];
+
+const GET: &str = "GET /api/versions HTTP/1.1\r\nHost: register\r\n\r\n";
+
+/// A server that waits no longer than two seconds for what is named, and for nothing else.
+fn impatient(workplace: &Workplace, of: &[&str]) -> Running {
+    let arguments: Vec<&str> =
+        TIMES.iter().flat_map(|(name, long)| [*name, if of.contains(name) { "2" } else { *long }]).collect();
+    Running::start(workplace, &arguments)
+}
+
+/// A token of a provider.
+fn token(workplace: &Workplace) -> String {
+    let added = workplace.run(&["provider", "add", "--ukprn", "10000001", "--name", "A University"], None);
+    assert_eq!(added.status(), 0, "{}", added.stderr());
+    let issued = workplace.run(&["token", "issue", "--provider", "10000001", "--name", "slow"], None);
+    issued.stdout().trim().to_owned()
+}
+
+#[test]
+fn a_head_that_does_not_come_is_told_so() {
+    let workplace = Workplace::new();
+    let server = impatient(&workplace, &["--header-timeout"]);
+    let mut stream = server.connect();
+    stream.write_all(b"GET /api/versions HTT").unwrap();
+    assert!(rest(&mut stream).starts_with("HTTP/1.1 408 "));
+}
+
+#[test]
+fn a_body_that_does_not_come_is_told_so_in_the_form_of_the_version() {
+    let workplace = Workplace::new();
+    let token = token(&workplace);
+    let server = impatient(&workplace, &["--body-timeout"]);
+    for version in SERVED {
+        for form in ["Content-Length: 100", "Transfer-Encoding: chunked"] {
+            let mut stream = server.connect();
+            let told = ask(
+                &mut stream,
+                &format!(
+                    "POST /api/{}/trainees HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {token}\r\n{form}\r\n\r\n",
+                    version.label
+                ),
+            );
+            assert!(told.starts_with("HTTP/1.1 408 "), "{told}");
+            assert_eq!(header(&told, "connection"), Some("close"));
+            let body: Value = serde_json::from_str(told.split_once("\r\n\r\n").unwrap().1).unwrap();
+            assert_eq!(body["errors"][0]["error"], "RequestTimeout", "{body}");
+            assert_eq!(rest(&mut stream), "");
+        }
+    }
+}
+
+#[test]
+fn pages_wait_no_longer_for_a_body() {
+    let workplace = Workplace::new();
+    let server = impatient(&workplace, &["--body-timeout"]);
+    for path in ["/docs/translate", "/docs/migrate"] {
+        let mut stream = server.connect();
+        let head = format!("POST {path} HTTP/1.1\r\nHost: register\r\nContent-Length: 100\r\n\r\n");
+        let told = ask(&mut stream, &head);
+        assert!(told.starts_with("HTTP/1.1 408 "), "{told}");
+        assert_eq!(rest(&mut stream), "");
+    }
+}
+
+#[test]
+fn a_connection_without_a_request_is_closed() {
+    let workplace = Workplace::new();
+    let server = impatient(&workplace, &["--keep-alive"]);
+    let mut stream = server.connect();
+    assert!(ask(&mut stream, GET).starts_with("HTTP/1.1 200 "));
+    assert_eq!(rest(&mut stream), "");
+}
+
+/// A server that waits no longer than two seconds for anything.
+fn hasty(workplace: &Workplace) -> Running {
+    impatient(workplace, &TIMES.map(|(name, _)| name))
+}
+
+#[test]
+fn a_later_head_that_trickles_is_not_waited_for() {
+    let workplace = Workplace::new();
+    let server = hasty(&workplace);
+    let mut stream = server.connect();
+    assert!(ask(&mut stream, GET).starts_with("HTTP/1.1 200 "));
+    stream.write_all(b"GET /api/versions HTTP/1.1\r\nX: ").unwrap();
+    trickle(&stream, "x");
+}
+
+#[test]
+fn a_body_that_trickles_to_where_nobody_reads_it_is_not_waited_for() {
+    let workplace = Workplace::new();
+    let server = hasty(&workplace);
+    for form in ["Content-Length: 1000000", "Transfer-Encoding: chunked"] {
+        let mut stream = server.connect();
+        let request = format!("GET /api/versions HTTP/1.1\r\nHost: register\r\n{form}\r\n\r\n");
+        assert!(ask(&mut stream, &request).starts_with("HTTP/1.1 200 "));
+        trickle(&stream, "1\r\nx\r\n");
+    }
+}
+
+#[test]
+fn a_client_that_does_not_take_its_replies_is_not_waited_for() {
+    let workplace = Workplace::new();
+    let server = hasty(&workplace);
+    let mut stream = server.connect();
+    SockRef::from(&stream).set_recv_buffer_size(4_096).unwrap();
+    let label = SERVED[0].label;
+    let request = format!("GET /api/{label}/openapi.json HTTP/1.1\r\nHost: register\r\n\r\n");
+    // Sending stands still when the replies do, and fails when the connection is closed.
+    let closed = loop {
+        if let Err(error) = stream.write_all(request.as_bytes()) {
+            break error;
+        }
+    };
+    let kinds = [std::io::ErrorKind::ConnectionReset, std::io::ErrorKind::BrokenPipe];
+    assert!(kinds.contains(&closed.kind()), "{closed}");
+}
+
+#[test]
+fn connections_beyond_the_most_wait_until_there_is_room() {
+    let workplace = Workplace::new();
+    let server = Running::start(&workplace, &["--max-connections", "1"]);
+    let mut first = server.connect();
+    assert!(ask(&mut first, GET).starts_with("HTTP/1.1 200 "));
+    let mut second = server.connect();
+    second.write_all(GET.as_bytes()).unwrap();
+    let patience = second.read_timeout().unwrap();
+    second.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    assert!(TcpStream::peek(&second, &mut [0]).is_err(), "the second connection was taken beside the first");
+    second.set_read_timeout(patience).unwrap();
+    // The first is as good as it was.
+    assert!(ask(&mut first, GET).starts_with("HTTP/1.1 200 "));
+    drop(first);
+    assert!(reply(&mut second).starts_with("HTTP/1.1 200 "));
+}

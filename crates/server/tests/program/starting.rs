@@ -1,0 +1,98 @@
+//! What a server says when it cannot start, or should not.
+
+use std::net::TcpListener;
+use std::path::Path;
+
+use super::support::running::Running;
+use super::support::{Ended, Workplace, execute};
+
+/// Requires that a command ended with one line that has these texts.
+fn require_one_line(ended: &Ended, texts: &[&str]) {
+    let said = ended.stderr();
+    assert_eq!(ended.status(), 1, "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    for text in texts {
+        assert!(said.contains(text), "{text:?} is not in {said}");
+    }
+}
+
+#[test]
+fn an_address_that_cannot_be_listened_on_is_named() {
+    let workplace = Workplace::new();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    // The registers of organisations are not empty in a sandbox, so nothing else is said.
+    let serve = |address: &str| workplace.run(&["serve", "--registry", "off", "--listen", address], None);
+    require_one_line(&serve(&address), &[&format!("cannot listen on {address}"), "choose another port with --listen"]);
+    require_one_line(&serve("203.0.113.1:8080"), &["an address of this machine"]);
+    require_one_line(&serve("8080"), &["an address and a port"]);
+}
+
+#[test]
+fn a_database_that_cannot_be_used_is_named_without_its_address() {
+    let workplace = Workplace::new();
+    for (url, texts) in [
+        ("postgres://register:secret@127.0.0.1:1/register", ["database cannot be reached", "that the database runs"]),
+        ("sqlite:///proc/none/register.db", ["folder of the database file cannot be made", "check --database-url"]),
+        ("mysql://register:secret@host/register", ["database address must be", "check --database-url"]),
+    ] {
+        let ended = workplace.run(&["serve", "--database-url", url], None);
+        require_one_line(&ended, &texts);
+        assert!(!ended.stderr().contains("secret"), "{}", ended.stderr());
+    }
+}
+
+#[test]
+fn a_folder_of_lists_that_cannot_be_read_is_named() {
+    let workplace = Workplace::new();
+    let missing = workplace.path("missing");
+    let ended = workplace.run(&["serve", "--reference-data"], Some(&missing));
+    require_one_line(&ended, &[missing.to_str().unwrap()]);
+}
+
+#[test]
+fn a_certificate_that_cannot_be_used_is_named() {
+    let workplace = Workplace::new();
+    let certified = || rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let (one, other) = (certified(), certified());
+    let chain = workplace.write("chain.pem", one.cert.pem());
+    let key = workplace.write("key.pem", one.signing_key.serialize_pem());
+    let other_key = workplace.write("other.pem", other.signing_key.serialize_pem());
+    let none = workplace.write("none.pem", "nothing");
+    let missing = workplace.path("missing.pem");
+    let serve = |chain: &Path, key: &Path| {
+        let [chain, key] = [chain, key].map(|path| path.to_str().unwrap().to_owned());
+        workplace.run(&["serve", "--tls-certificate", &chain, "--tls-key", &key], None)
+    };
+    for (chain, key, texts) in [
+        (&missing, &key, ["cannot read", "missing.pem"]),
+        (&chain, &missing, ["cannot read", "missing.pem"]),
+        (&none, &key, ["none.pem holds no certificate", "PEM"]),
+        (&chain, &none, ["none.pem holds no private key", "PEM"]),
+        (&key, &key, ["key.pem holds no certificate", "PEM"]),
+        (&chain, &other_key, ["other.pem is not the key of", "chain.pem"]),
+    ] {
+        require_one_line(&serve(chain, key), &texts);
+    }
+    // One is of no use without the other.
+    let half = workplace.run(&["serve", "--tls-certificate"], Some(&chain));
+    assert_eq!(half.status(), 2, "{}", half.stderr());
+}
+
+#[test]
+fn a_clock_that_is_behind_the_register_refuses_the_start() {
+    let workplace = Workplace::new();
+    for arguments in
+        ["provider add --ukprn 10000001 --name University", "sandbox seed --provider 10000001 --trainees 1"]
+    {
+        let ended = workplace.run(&arguments.split(' ').collect::<Vec<_>>(), None);
+        assert_eq!(ended.status(), 0, "{}", ended.stderr());
+    }
+    Running::start(&workplace, &[]);
+    execute(&workplace.url(), "UPDATE changes SET changed_at = '2999-01-01 00:00:00'");
+    let ended = workplace.run(&["serve", "--listen", "127.0.0.1:0"], None);
+    require_one_line(&ended, &["the register was changed at 2999-01-01T00:00:00Z", "--clock-check warn"]);
+    let mut server = Running::begin(&workplace, &["--clock-check", "warn"]);
+    server.wait_for("the register was changed at 2999-01-01T00:00:00Z");
+    server.wait_until_it_listens();
+}

@@ -1,0 +1,139 @@
+//! A server that a test talks to byte by byte, and tells things by signals.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use super::Workplace;
+
+/// How long a test waits for what must happen before it fails.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server process. It is killed when this is dropped.
+pub(crate) struct Running {
+    process: Child,
+    log: BufReader<ChildStderr>,
+    /// Scheme, host and port, as the log says them.
+    pub(crate) base: String,
+}
+
+impl Running {
+    /// Serves a sandbox on a port of its own, and waits until the server listens.
+    pub(crate) fn start(workplace: &Workplace, arguments: &[&str]) -> Self {
+        let mut running = Self::begin(workplace, arguments);
+        running.wait_until_it_listens();
+        running
+    }
+
+    /// Starts a server as [`Running::start`] does, and does not wait.
+    pub(crate) fn begin(workplace: &Workplace, arguments: &[&str]) -> Self {
+        let mut command = workplace.command(&["serve", "--listen", "127.0.0.1:0", "--registry", "off"], None);
+        command.args(arguments).env("RUST_LOG", "warn,server=info").stderr(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let log = BufReader::new(process.stderr.take().unwrap());
+        Self { process, log, base: String::new() }
+    }
+
+    /// Waits until the server listens.
+    pub(crate) fn wait_until_it_listens(&mut self) {
+        let line = self.wait_for("listening on ");
+        line.split_once("listening on ").unwrap().1.trim().clone_into(&mut self.base);
+    }
+
+    /// Waits for a line of the log with this text.
+    pub(crate) fn wait_for(&mut self, text: &str) -> String {
+        let mut said = String::new();
+        loop {
+            let begin = said.len();
+            assert_ne!(self.log.read_line(&mut said).unwrap(), 0, "the server has ended without {text:?}: {said}");
+            if said[begin..].contains(text) {
+                return said.split_off(begin);
+            }
+        }
+    }
+
+    /// Host and port.
+    pub(crate) fn address(&self) -> &str {
+        self.base.split_once("://").unwrap().1
+    }
+
+    /// A connection to the server.
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address()).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// Sends a signal such as `TERM`.
+    pub(crate) fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args([&format!("-{name}"), &self.process.id().to_string()]).status().unwrap();
+        assert!(sent.success(), "{sent}");
+    }
+
+    /// Waits until the process has ended.
+    pub(crate) fn wait(mut self) -> ExitStatus {
+        self.process.wait().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Sends a request, and receives a reply that says how long it is.
+pub(crate) fn ask(stream: &mut (impl std::io::Read + std::io::Write), request: &str) -> String {
+    stream.write_all(request.as_bytes()).unwrap();
+    reply(stream)
+}
+
+/// Receives a reply that says how long it is.
+pub(crate) fn reply(stream: &mut impl std::io::Read) -> String {
+    let mut reply = Vec::new();
+    let mut byte = [0];
+    while !reply.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).unwrap();
+        reply.push(byte[0]);
+    }
+    let head = String::from_utf8(reply).unwrap();
+    let length = header(&head, "content-length").unwrap().parse().unwrap();
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).unwrap();
+    head + str::from_utf8(&body).unwrap()
+}
+
+/// A header of a reply.
+pub(crate) fn header<'a>(reply: &'a str, name: &str) -> Option<&'a str> {
+    let (head, _) = reply.split_once("\r\n\r\n").unwrap();
+    let headers = head.lines().filter_map(|line| line.split_once(": "));
+    headers.into_iter().find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+}
+
+/// Receives whatever comes until the server closes the connection, which it must.
+pub(crate) fn rest(stream: &mut TcpStream) -> String {
+    let mut rest = Vec::new();
+    match stream.read_to_end(&mut rest) {
+        Ok(_) => {}
+        Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}"),
+    }
+    String::from_utf8(rest).unwrap()
+}
+
+/// Sends the text, byte by byte and again and again, until the server closes the connection, which it must.
+pub(crate) fn trickle(stream: &TcpStream, text: &str) {
+    let mut reader = stream.try_clone().unwrap();
+    std::thread::scope(|scope| {
+        let closed = scope.spawn(move || rest(&mut reader));
+        let mut bytes = text.bytes().cycle();
+        while !closed.is_finished() {
+            // Nobody reads any more what fails to be sent.
+            let _ = { stream }.write_all(&[bytes.next().unwrap()]);
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        closed.join().unwrap();
+    });
+}

@@ -1,0 +1,160 @@
+//! The server over TLS.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rcgen::{CertifiedKey, KeyPair};
+use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
+use rustls::version::{TLS12, TLS13};
+use rustls::{ClientConfig, ClientConnection, ProtocolVersion, RootCertStore, StreamOwned, SupportedProtocolVersion};
+
+use super::support::Workplace;
+use super::support::running::{Running, ask, header, rest};
+
+const GET: &str = "GET /api/versions HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+fn certified() -> CertifiedKey<KeyPair> {
+    rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap()
+}
+
+/// Puts a certificate and its key in their places.
+fn put(workplace: &Workplace, certified: &CertifiedKey<KeyPair>) -> [PathBuf; 2] {
+    [
+        workplace.write("chain.pem", certified.cert.pem()),
+        workplace.write("key.pem", certified.signing_key.serialize_pem()),
+    ]
+}
+
+fn serve(workplace: &Workplace, certified: &CertifiedKey<KeyPair>, arguments: &[&str]) -> Running {
+    let [chain, key] = put(workplace, certified);
+    let certificate = ["--tls-certificate", chain.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
+    let server = Running::start(workplace, &[&certificate, arguments].concat());
+    assert!(server.base.starts_with("https://"), "{}", server.base);
+    server
+}
+
+/// A client that trusts one certificate alone.
+struct Trusting {
+    trusted: CertificateDer<'static>,
+    versions: Vec<&'static SupportedProtocolVersion>,
+}
+
+impl Trusting {
+    fn of(certified: &CertifiedKey<KeyPair>) -> Self {
+        Self { trusted: certified.cert.der().clone(), versions: vec![&TLS13, &TLS12] }
+    }
+
+    fn connect(&self, server: &Running) -> StreamOwned<ClientConnection, TcpStream> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.trusted.clone()).unwrap();
+        let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_protocol_versions(&self.versions)
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = ["h2", "http/1.1"].map(Vec::from).to_vec();
+        let name = "localhost".try_into().unwrap();
+        StreamOwned::new(ClientConnection::new(Arc::new(config), name).unwrap(), server.connect())
+    }
+}
+
+/// A new connection, on which a request was answered.
+#[track_caller]
+fn require_answer(trusting: &Trusting, server: &Running) -> StreamOwned<ClientConnection, TcpStream> {
+    let mut stream = trusting.connect(server);
+    assert!(ask(&mut stream, GET).starts_with("HTTP/1.1 200 "));
+    stream
+}
+
+#[test]
+fn both_versions_of_tls_are_spoken_with_http_1_1_alone() {
+    let (workplace, certified) = (Workplace::new(), certified());
+    let server = serve(&workplace, &certified, &[]);
+    for (version, spoken) in [(&TLS12, ProtocolVersion::TLSv1_2), (&TLS13, ProtocolVersion::TLSv1_3)] {
+        let stream = require_answer(&Trusting { versions: vec![version], ..Trusting::of(&certified) }, &server);
+        assert_eq!(stream.conn.protocol_version(), Some(spoken));
+        assert_eq!(stream.conn.alpn_protocol(), Some(b"http/1.1".as_slice()));
+    }
+}
+
+#[test]
+fn a_reply_over_tls_tells_to_ask_for_nothing_else() {
+    let (workplace, certified) = (Workplace::new(), certified());
+    let server = serve(&workplace, &certified, &[]);
+    for path in ["/api/versions", "/docs", "/none"] {
+        let mut stream = Trusting::of(&certified).connect(&server);
+        let reply = ask(&mut stream, &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+        assert_eq!(header(&reply, "strict-transport-security"), Some("max-age=31536000"), "{reply}");
+        assert_eq!(header(&reply, "server"), None);
+    }
+    let plain = Running::start(&workplace, &[]);
+    let reply = ask(&mut plain.connect(), GET);
+    assert_eq!([header(&reply, "strict-transport-security"), header(&reply, "server")], [None, None]);
+}
+
+#[test]
+fn who_speaks_no_tls_is_not_answered() {
+    let (workplace, certified) = (Workplace::new(), certified());
+    let server = serve(&workplace, &certified, &[]);
+    let mut stream = server.connect();
+    stream.write_all(GET.as_bytes()).unwrap();
+    let mut told = Vec::new();
+    // Nothing, or an alert of TLS.
+    let _ = stream.read_to_end(&mut told);
+    assert!(!told.starts_with(b"HTTP"), "{told:?}");
+}
+
+#[test]
+fn a_handshake_that_does_not_come_is_not_waited_for() {
+    let (workplace, certified) = (Workplace::new(), certified());
+    let server = serve(&workplace, &certified, &["--header-timeout", "1"]);
+    let mut stream = server.connect();
+    stream.write_all(&[22]).unwrap();
+    assert_eq!(rest(&mut stream), "");
+}
+
+#[test]
+fn a_later_head_is_not_waited_for_over_tls_either() {
+    let (workplace, certified) = (Workplace::new(), certified());
+    let times = ["--header-timeout", "2", "--body-timeout", "2", "--keep-alive", "2"];
+    let server = serve(&workplace, &certified, &times);
+    let mut stream = require_answer(&Trusting::of(&certified), &server);
+    stream.write_all(b"GET /api/versions HTT").unwrap();
+    // The end of what is said comes without the farewell of TLS.
+    let end = stream.read_to_end(&mut Vec::new()).unwrap_err();
+    assert_eq!(end.kind(), ErrorKind::UnexpectedEof);
+}
+
+#[test]
+fn a_certificate_is_read_again_without_a_stop() {
+    let (workplace, old, new) = (Workplace::new(), certified(), certified());
+    let mut server = serve(&workplace, &old, &[]);
+    let mut open = require_answer(&Trusting::of(&old), &server);
+
+    put(&workplace, &new);
+    server.signal("HUP");
+    server.wait_for("the certificate was read again");
+    require_answer(&Trusting::of(&new), &server);
+    let mut refused = Trusting::of(&old).connect(&server);
+    assert!(refused.write_all(GET.as_bytes()).is_err(), "the old certificate is still shown");
+    assert!(ask(&mut open, GET).starts_with("HTTP/1.1 200 "));
+
+    // A pair that does not fit, as when the files are changed one after the other.
+    workplace.write("chain.pem", old.cert.pem());
+    server.signal("HUP");
+    server.wait_for("the certificate that was read before stays in use");
+    require_answer(&Trusting::of(&new), &server);
+    assert!(ask(&mut open, GET).starts_with("HTTP/1.1 200 "));
+}
+
+#[test]
+fn without_a_certificate_there_is_nothing_to_read_again() {
+    let workplace = Workplace::new();
+    let mut server = Running::start(&workplace, &[]);
+    server.signal("HUP");
+    server.wait_for("there is no certificate to read again");
+    assert!(ask(&mut server.connect(), GET).starts_with("HTTP/1.1 200 "));
+}

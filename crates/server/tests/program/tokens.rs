@@ -1,0 +1,74 @@
+//! The life of a token, from the command line to the server that accepts it.
+
+use ureq::Agent;
+
+use crate::program::support::{Ended, Server, Workplace, agent};
+
+/// The provider of the demo.
+fn provider(place: &Workplace) -> String {
+    let listed = place.run(&["provider", "list"], None);
+    listed.stdout().lines().nth(1).unwrap().split(' ').next().unwrap().to_owned()
+}
+
+fn printed(ended: &Ended) -> String {
+    assert_eq!(ended.status(), 0, "{}", ended.stderr());
+    ended.stdout().trim_end().to_owned()
+}
+
+fn status(server: &Server, agent: &Agent, token: &str) -> u16 {
+    let newest = server::versions::all().newest().unwrap().version.label;
+    let authorization = format!("Bearer {token}");
+    server.send_with(agent, "GET", &format!("/api/{newest}/info"), &[("Authorization", &authorization)], None).0
+}
+
+#[test]
+fn a_token_is_replaced_without_a_refused_request_and_the_old_one_revoked_at_once() {
+    let place = Workplace::new();
+    let server = place.serve(&[], None);
+    let agent = agent();
+    let ukprn = provider(&place);
+    let issue = ["token", "issue", "--provider", &ukprn, "--name", "Records", "--by", "A. Operator"];
+    let first = printed(&place.run(&issue, None));
+    assert_eq!(status(&server, &agent, &first), 200);
+
+    // The demo has the first number.
+    let rotated = place.run(&["token", "rotate", "2", "--overlap", "3"], None);
+    let second = printed(&rotated);
+    assert_ne!(first, second);
+    assert!(rotated.stderr().starts_with("token 2 expires on "), "{}", rotated.stderr());
+    assert_eq!([status(&server, &agent, &first), status(&server, &agent, &second)], [200, 200]);
+
+    let revoked = place.run(&["token", "revoke", "2", "--by", "B. Operator"], None);
+    assert!(revoked.stderr().ends_with("is revoked\n"), "{}", revoked.stderr());
+    assert_eq!([status(&server, &agent, &first), status(&server, &agent, &second)], [401, 200]);
+
+    let listed = printed(&place.run(&["token", "list", "--provider", &ukprn], None));
+    let line = |number: &str| listed.lines().find(|line| line.starts_with(number)).unwrap().to_owned();
+    assert!(line("2 ").contains("revoked") && line("2 ").ends_with("B. Operator"), "{listed}");
+    assert!(line("2 ").contains("A. Operator") && line("3 ").contains("active"), "{listed}");
+    for token in [&first, &second] {
+        assert!(!listed.contains(token.split_once('_').unwrap().1));
+    }
+
+    let again = place.run(&["token", "rotate", "2"], None);
+    assert_eq!((again.status(), again.stderr()), (1, "trainee-register: token is revoked; issue a new one\n"));
+    let nobody = place.run(&["token", "revoke", "3", "--by", ""], None);
+    assert_eq!(nobody.status(), 2, "{}", nobody.stderr());
+    let none = place.run(&["token", "list", "--provider", "10000001"], None);
+    assert_eq!((none.status(), none.stderr()), (1, "trainee-register: no provider has this ukprn\n"));
+}
+
+#[test]
+fn the_tokens_of_a_provider_that_is_closed_are_refused_at_once_and_it_gets_no_other() {
+    let place = Workplace::new();
+    let server = place.serve(&[], None);
+    let agent = agent();
+    let ukprn = provider(&place);
+    let token = printed(&place.run(&["token", "issue", "--provider", &ukprn, "--name", "Records"], None));
+    assert_eq!(status(&server, &agent, &token), 200);
+    let closed = place.run(&["provider", "close", &ukprn], None);
+    assert!(closed.stderr().ends_with("is closed\n"), "{}", closed.stderr());
+    assert_eq!(status(&server, &agent, &token), 401);
+    let refused = place.run(&["token", "issue", "--provider", &ukprn, "--name", "Records"], None);
+    assert_eq!((refused.status(), refused.stderr()), (1, "trainee-register: provider is closed\n"));
+}

@@ -1,0 +1,65 @@
+//! What a database can say of the time, to hold the clock of the machine against.
+
+use chrono::{DateTime, NaiveDateTime, Utc};
+use diesel::dsl::sql;
+use diesel::prelude::*;
+use diesel::sql_types::Timestamptz;
+
+use crate::connection::DatabaseConnection;
+use crate::error::StorageError;
+use crate::schema::changes;
+use crate::session::Session;
+
+impl Session<'_> {
+    /// When a trainee was last changed; `None` when none ever was.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn latest_change(&mut self) -> Result<Option<DateTime<Utc>>, StorageError> {
+        // Entries are written in the order of their keys, but for those of transactions that run side by side.
+        let latest = changes::table
+            .select(changes::changed_at)
+            .order(changes::id.desc())
+            .first::<NaiveDateTime>(self.connection)
+            .optional()?;
+        Ok(latest.map(|moment| moment.and_utc()))
+    }
+
+    /// The time of the database server; `None` where there is none but this machine.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn server_time(&mut self) -> Result<Option<DateTime<Utc>>, StorageError> {
+        match self.connection {
+            DatabaseConnection::Postgres(inner) => {
+                Ok(Some(diesel::select(sql::<Timestamptz>("clock_timestamp()")).get_result(inner)?))
+            }
+            DatabaseConnection::Sqlite(_) => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{TimeDelta, Utc};
+    use test_support::Kind;
+
+    use crate::testing::Register;
+
+    #[test]
+    fn an_empty_register_has_no_latest_change() {
+        assert_eq!(Register::with_provider().read(|session| session.latest_change()).unwrap(), None);
+    }
+
+    #[test]
+    fn only_a_database_server_has_a_time_of_its_own() {
+        let told = Register::new().read(|session| session.server_time()).unwrap();
+        match Kind::of_this_run() {
+            Kind::Sqlite => assert_eq!(told, None),
+            // The server of the tests runs on this machine.
+            Kind::Postgres => assert!((told.unwrap() - Utc::now()).abs() < TimeDelta::hours(1)),
+        }
+    }
+}

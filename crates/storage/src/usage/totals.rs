@@ -1,0 +1,157 @@
+//! What the counts of several days come to.
+
+use std::collections::BTreeMap;
+
+use chrono::{NaiveDate, NaiveDateTime};
+use diesel::prelude::*;
+
+use super::Seen;
+use crate::error::StorageError;
+use crate::schema::{shadow_checks, shadow_problems, usage_by_day};
+use crate::session::Session;
+
+/// Requests of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageTotal {
+    /// The number of the token.
+    pub token_id: i64,
+    /// The label of the version.
+    pub version: String,
+    /// The endpoint.
+    pub endpoint: String,
+    /// The name of other versions that was sent; empty where all requests are counted.
+    pub name: String,
+    /// How many there were.
+    pub requests: i64,
+    /// The first of them.
+    pub first: Seen,
+    /// The last of them.
+    pub last: Seen,
+}
+
+/// Writes of a version that were tried in another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckTotal {
+    /// The number of the token.
+    pub token_id: i64,
+    /// How many there were.
+    pub checked: i64,
+    /// How many of them would be accepted there.
+    pub valid: i64,
+}
+
+/// Writes that would not be accepted in another version, by what stands against them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProblemTotal {
+    /// The number of the token.
+    pub token_id: i64,
+    /// The field, as that version calls it.
+    pub field: String,
+    /// The code of the problem.
+    pub code: String,
+    /// How many writes have it.
+    pub writes: i64,
+}
+
+type UsageRow = (i64, String, String, String, i64, NaiveDateTime, String, NaiveDateTime, String);
+
+impl Session<'_> {
+    /// What tokens asked for since a day, in the order of their numbers, of the versions, the endpoints and the names.
+    ///
+    /// One day is read at a time, so that what is held is what is returned.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn usage_since(&mut self, day: NaiveDate) -> Result<Vec<UsageTotal>, StorageError> {
+        let days = usage_by_day::table.filter(usage_by_day::day.ge(day)).select(usage_by_day::day).distinct();
+        let days = days.order(usage_by_day::day).load::<NaiveDate>(self.connection)?;
+        let mut totals: BTreeMap<_, (i64, Seen, Seen)> = BTreeMap::new();
+        for day in days {
+            let rows = usage_by_day::table
+                .filter(usage_by_day::day.eq(day))
+                .select((
+                    usage_by_day::token_id,
+                    usage_by_day::version,
+                    usage_by_day::endpoint,
+                    usage_by_day::name,
+                    usage_by_day::requests,
+                    usage_by_day::first_at,
+                    usage_by_day::first_request_id,
+                    usage_by_day::last_at,
+                    usage_by_day::last_request_id,
+                ))
+                .load::<UsageRow>(self.connection)?;
+            for (token_id, version, endpoint, name, requests, first_at, first_id, last_at, last_id) in rows {
+                let first = Seen { at: first_at.and_utc(), request_id: first_id };
+                let last = Seen { at: last_at.and_utc(), request_id: last_id };
+                totals
+                    .entry((token_id, version, endpoint, name))
+                    // Days come in their order, so the first request stays and the last one moves.
+                    .and_modify(|(known, _, latest)| (*known, *latest) = (*known + requests, last.clone()))
+                    .or_insert((requests, first, last));
+            }
+        }
+        let total = |((token_id, version, endpoint, name), (requests, first, last))| UsageTotal {
+            token_id,
+            version,
+            endpoint,
+            name,
+            requests,
+            first,
+            last,
+        };
+        Ok(totals.into_iter().map(total).collect())
+    }
+
+    /// How the writes of a version fared in another one since a day, in the order of the tokens' numbers.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn checks_since(
+        &mut self,
+        day: NaiveDate,
+        version: &str,
+        against: &str,
+    ) -> Result<Vec<CheckTotal>, StorageError> {
+        let rows = shadow_checks::table
+            .filter(shadow_checks::day.ge(day))
+            .filter(shadow_checks::version.eq(version))
+            .filter(shadow_checks::against.eq(against))
+            .select((shadow_checks::token_id, shadow_checks::checked, shadow_checks::valid))
+            .load::<(i64, i64, i64)>(self.connection)?;
+        let mut totals: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
+        for (token_id, checked, valid) in rows {
+            let total = totals.entry(token_id).or_default();
+            *total = (total.0 + checked, total.1 + valid);
+        }
+        Ok(totals.into_iter().map(|(token_id, (checked, valid))| CheckTotal { token_id, checked, valid }).collect())
+    }
+
+    /// What stood against the writes of a version in another one since a day, in the order of the tokens' numbers and of
+    /// the fields.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn problems_since(
+        &mut self,
+        day: NaiveDate,
+        version: &str,
+        against: &str,
+    ) -> Result<Vec<ProblemTotal>, StorageError> {
+        let rows = shadow_problems::table
+            .filter(shadow_problems::day.ge(day))
+            .filter(shadow_problems::version.eq(version))
+            .filter(shadow_problems::against.eq(against))
+            .select((shadow_problems::token_id, shadow_problems::field, shadow_problems::code, shadow_problems::writes))
+            .load::<(i64, String, String, i64)>(self.connection)?;
+        let mut totals: BTreeMap<_, i64> = BTreeMap::new();
+        for (token_id, field, code, writes) in rows {
+            *totals.entry((token_id, field, code)).or_default() += writes;
+        }
+        let total = |((token_id, field, code), writes)| ProblemTotal { token_id, field, code, writes };
+        Ok(totals.into_iter().map(total).collect())
+    }
+}
