@@ -6,14 +6,18 @@ use std::io::Write as _;
 
 use clap::ValueEnum;
 use env_logger::{Builder, Env};
-use log::Record;
 use log::kv::{Error, Key, Value as KeyValue, VisitSource, VisitValue};
+use log::{LevelFilter, Record};
 use serde_json::{Map, Value};
 
 /// The keys that every JSON line has. A key-value of such a name goes by another one, with [`RENAMED`] before it.
 const OWN_KEYS: [&str; 4] = ["timestamp", "level", "target", "message"];
 /// Stands before the name of a key-value that would take the place of one of the keys of every line.
 const RENAMED: &str = "kv_";
+
+/// Where the HTTP library calls it an error of the server's when a client sends what is no HTTP, or goes away. Whoever can
+/// reach the port could fill the log with it; it is shown where `RUST_LOG` names these.
+const ABOUT_CLIENTS: [&str; 2] = ["actix_http::h1::decoder", "actix_http::h1::dispatcher"];
 
 /// The form of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -27,7 +31,11 @@ pub enum LogFormat {
 
 /// Begins to write the log to standard error. Once for a process.
 pub fn begin(format: LogFormat) {
-    let mut builder = Builder::from_env(Env::default().default_filter_or("info"));
+    let mut builder = Builder::new();
+    for target in ABOUT_CLIENTS {
+        builder.filter_module(target, LevelFilter::Off);
+    }
+    builder.parse_env(Env::default().default_filter_or("info"));
     match format {
         LogFormat::Text => {}
         LogFormat::Json => {

@@ -92,7 +92,13 @@ fn hold(
 ) -> usize {
     let mut held: Vec<Connection> = Vec::new();
     again_and_again(is_over, || {
-        held.retain_mut(&mut tend);
+        held.retain_mut(|connection| {
+            let is_kept = tend(connection);
+            if !is_kept {
+                connection.status_soon();
+            }
+            is_kept
+        });
         let mut opened = 0;
         while held.len() < target.connections && opened < OPENED_AT_ONCE {
             let Some(mut connection) = target.connect() else { break };
@@ -162,7 +168,9 @@ fn send_rubbish(target: &Target<'_>, is_over: &AtomicBool) -> usize {
         let begin = random.one_of(["", "GET ", "POST /api/", "GET / HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n\r\n"]);
         let Some(mut connection) = target.connect() else { return 0 };
         if connection.send(&[begin.as_bytes(), &bytes, b"\r\n\r\n"].concat()) {
-            connection.refuse_soon();
+            // What begins as a request may be the beginning of a longer one.
+            let status = connection.status_soon();
+            assert!(status.is_none_or(|status| (400..500).contains(&status)), "{status:?}");
         }
         1
     })

@@ -10,6 +10,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long an answer is waited for that need not come.
 const SOON: Duration = Duration::from_millis(100);
 
+/// No answer came in time.
+struct TimedOut;
+
 /// A connection to the server.
 pub(super) struct Connection {
     stream: TcpStream,
@@ -22,7 +25,6 @@ impl Connection {
         let address: SocketAddr = address.parse().unwrap();
         let stream = TcpStream::connect_timeout(&address, Duration::from_secs(1)).ok()?;
         stream.set_nodelay(true).ok()?;
-        stream.set_read_timeout(Some(PATIENCE)).ok()?;
         stream.set_write_timeout(Some(PATIENCE)).ok()?;
         let answers = BufReader::new(stream.try_clone().ok()?);
         Some(Self { stream, answers })
@@ -58,45 +60,41 @@ impl Connection {
         self.stream.write_all(bytes).is_ok()
     }
 
-    /// The head of the next answer; nothing when the connection is closed without one.
-    pub(super) fn head(&mut self) -> Option<String> {
+    /// The status of the next answer, which must come; nothing when the connection is closed without one.
+    pub(super) fn status(&mut self) -> Option<u16> {
+        self.status_within(PATIENCE).unwrap_or_else(|TimedOut| panic!("no answer in {PATIENCE:?}"))
+    }
+
+    /// The status of an answer that need not come.
+    pub(super) fn status_soon(&mut self) -> Option<u16> {
+        self.status_within(SOON).unwrap_or_default()
+    }
+
+    /// An answer must be none of an error of the server's, unless it says when to come again.
+    fn status_within(&mut self, patience: Duration) -> Result<Option<u16>, TimedOut> {
+        self.stream.set_read_timeout(Some(patience)).unwrap();
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
             match self.answers.read_until(b'\n', &mut head) {
                 Ok(1..) => {}
-                Ok(0) => return None,
+                Ok(0) => return Ok(None),
                 Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                    panic!("no answer in {PATIENCE:?}")
+                    return Err(TimedOut);
                 }
-                Err(_) => return None,
+                Err(_) => return Ok(None),
             }
         }
-        Some(String::from_utf8_lossy(&head).into_owned())
-    }
-
-    /// The status of the next answer, which must be none of an error of the server's, unless it says when to come again.
-    pub(super) fn status(&mut self) -> Option<u16> {
-        let head = self.head()?;
+        let head = String::from_utf8_lossy(&head);
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status line");
         let is_put_off = status == 503 && head.to_ascii_lowercase().contains("\r\nretry-after:");
         assert!(status < 500 || is_put_off, "{head}");
-        Some(status)
-    }
-
-    /// Requires that a request that is none is refused, or is the beginning of one that never comes, after which the client
-    /// goes. It is not waited for longer than an answer takes.
-    pub(super) fn refuse_soon(&mut self) {
-        self.stream.set_read_timeout(Some(SOON)).unwrap();
-        let mut first = [0; 12];
-        if self.answers.read_exact(&mut first).is_ok() {
-            let status = String::from_utf8_lossy(&first);
-            assert!(status.starts_with("HTTP/1.1 4"), "{status}");
-        }
+        Ok(Some(status))
     }
 
     /// Everything that comes until the server closes the connection.
     pub(super) fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
+        self.stream.set_read_timeout(Some(PATIENCE)).unwrap();
         // A connection that is reset has said what it had to say.
         let _ = self.answers.read_to_end(&mut rest);
         rest
