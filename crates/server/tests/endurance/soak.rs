@@ -146,6 +146,7 @@ fn under_load(clients: &mut [Client<'_>], address: &str, act: impl FnOnce(&dyn F
     };
     thread::scope(|scope| {
         let asking: Vec<_> = clients.iter_mut().map(|client| scope.spawn(move || ask(client))).collect();
+        let _over = Over(&is_over);
         act(&|time| {
             let (from, begun) = (answered.load(Ordering::Relaxed), Instant::now());
             // A client that ends before it is told to has failed, and says so when the scope ends.
@@ -155,8 +156,16 @@ fn under_load(clients: &mut [Client<'_>], address: &str, act: impl FnOnce(&dyn F
             let answered = answered.load(Ordering::Relaxed) - from;
             (answered as f64 / begun.elapsed().as_secs_f64()) as usize
         });
-        is_over.store(true, Ordering::Relaxed);
     });
+}
+
+/// Tells others that it is over once this is dropped, also where that comes of a failure.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Has the server abused as long as something is measured. Says how often it was abused, too.
@@ -164,8 +173,10 @@ fn beside(abuse: &Abuse, target: &Target<'_>, measure: impl FnOnce() -> usize) -
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let abusing = scope.spawn(|| (abuse.run)(target, &is_over));
-        let measured = measure();
-        is_over.store(true, Ordering::Relaxed);
+        let measured = {
+            let _over = Over(&is_over);
+            measure()
+        };
         (measured, abusing.join().unwrap())
     })
 }
