@@ -3,25 +3,33 @@
 //! actix-web bounds the wait for the first head on a connection, and for the next request while nothing of it has come. It
 //! bounds neither a later head that comes byte by byte, nor a body that no handler reads, nor a client that does not take
 //! its reply. So each connection has a [`Watch`] of its own beside it, which closes it when it has kept the server waiting
-//! for too long. How long the body of a request may take is for [`crate::call`], which answers it.
+//! for too long. And a chunked body that was given up is read on by actix-web for as long as it comes; so it is not given up
+//! ([`Body`]). How long the body of a request may take is for [`crate::call`], which answers it.
 //!
 //! Knows sockets and moments, and nothing of what is asked.
 
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::fmt;
 use std::net::Shutdown;
 use std::num::NonZeroUsize;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use actix_tls::accept::rustls_0_23::TlsStream;
 use actix_web::body::MessageBody;
-use actix_web::dev::{Extensions, ServiceRequest, ServiceResponse};
+use actix_web::dev::{Extensions, Payload, ServiceRequest, ServiceResponse};
+use actix_web::error::PayloadError;
+use actix_web::http::header::TRANSFER_ENCODING;
 use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::rt::net::TcpStream;
 use actix_web::rt::task::JoinHandle;
-use actix_web::{Error, rt};
+use actix_web::web::Bytes;
+use actix_web::{Error, HttpMessage as _, rt};
+use futures_util::Stream;
 use socket2::{SockRef, Socket};
 use tokio::sync::Notify;
 
@@ -83,6 +91,8 @@ struct Watched {
     silence: Cell<Silence>,
     /// Tells the watch that the end of a silence is nearer than it was.
     sooner: Notify,
+    /// The chunked body of the last request, until the next one comes.
+    last_body: RefCell<Option<Body>>,
 }
 
 /// Whether a connection keeps the server waiting.
@@ -92,6 +102,37 @@ enum Silence {
     Broken,
     /// Nothing is to be done for the client, and it has until then to ask for more.
     Until(Instant),
+}
+
+/// A chunked body that stays with its connection until its request was answered, read or not. What is left of it then is
+/// the end of the connection; dropped before, it would be read on and thrown away, without an end if it has none.
+#[derive(Clone)]
+struct Body(Rc<RefCell<Payload>>);
+
+impl fmt::Debug for Body {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Body(..)")
+    }
+}
+
+impl Body {
+    /// Takes hold of the body of a request, if it is chunked. Whoever reads the request does not notice.
+    fn of(request: &mut ServiceRequest) -> Option<Self> {
+        let is_chunked = request.request().headers().contains_key(TRANSFER_ENCODING);
+        is_chunked.then(|| {
+            let body = Self(Rc::new(RefCell::new(request.take_payload())));
+            request.set_payload(Payload::Stream { payload: Box::pin(body.clone()) });
+            body
+        })
+    }
+}
+
+impl Stream for Body {
+    type Item = Result<Bytes, PayloadError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Pin::new(&mut *self.0.borrow_mut()).poll_next(context)
+    }
 }
 
 impl Drop for Watch {
@@ -112,7 +153,7 @@ pub(crate) fn watch(connection: &dyn Any, data: &mut Extensions, limits: Limits)
     match SockRef::from(stream).try_clone() {
         Ok(socket) => {
             let silence = Cell::new(Silence::Until(Instant::now() + limits.longest_silence()));
-            let watched = Rc::new(Watched { silence, sooner: Notify::new() });
+            let watched = Rc::new(Watched { silence, sooner: Notify::new(), last_body: RefCell::default() });
             let watching = rt::spawn(close_when_silent(socket, Rc::clone(&watched)));
             data.insert(Rc::new(Watch { watched, watching }));
         }
@@ -158,12 +199,13 @@ fn close(socket: &Socket) {
 /// Those of the service behind.
 pub(crate) async fn attend(
     limits: Limits,
-    request: ServiceRequest,
+    mut request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let watch = request.conn_data::<Rc<Watch>>().cloned();
     if let Some(watch) = &watch {
         watch.watched.silence.set(Silence::Broken);
+        watch.watched.last_body.replace(Body::of(&mut request));
     }
     let mut answered = next.call(request).await;
     let too_slow = matches!(&answered, Ok(response) if response.status() == StatusCode::REQUEST_TIMEOUT);

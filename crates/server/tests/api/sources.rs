@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use adapter_kit::{ApiVersion, Wire};
 use domain::{Deferral, Degree, Placement, Recommendation, Record, RecordField as _, Trainee, Withdrawal};
 use server::versions::{REMOVED, SERVED};
 
-use scan::{code, words_in};
+use self::scan::{code, words_in};
+use super::support::versions::names;
 
 /// The folder of all crates.
 const CRATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -18,23 +18,6 @@ const CRATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const ADAPTER: &str = "api-";
 /// The list of versions, which may name them.
 const LIST_OF_VERSIONS: &str = "server/src/versions.rs";
-
-/// The names of a record on the wire of a version.
-fn wire_names<R: Wire>(version: &'static ApiVersion) -> impl Iterator<Item = &'static str> {
-    let shown = R::shape(version).map_or([].as_slice(), |shape| shape.entries);
-    R::inputs(version).entries.iter().map(|input| input.name).chain(shown.iter().map(|entry| entry.name))
-}
-
-fn names(version: &'static ApiVersion) -> BTreeSet<&'static str> {
-    wire_names::<Trainee>(version)
-        .chain(wire_names::<Placement>(version))
-        .chain(version.shapes.placement_nested.entries.iter().map(|entry| entry.name))
-        .chain(wire_names::<Degree>(version))
-        .chain(wire_names::<Withdrawal>(version))
-        .chain(wire_names::<Deferral>(version))
-        .chain(wire_names::<Recommendation>(version))
-        .collect()
-}
 
 fn canonical_names() -> BTreeSet<&'static str> {
     fn of<R: Record>() -> impl Iterator<Item = &'static str> {

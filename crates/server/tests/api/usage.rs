@@ -2,20 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use adapter_kit::{Endpoint, Wire};
+use adapter_kit::Endpoint;
 use chrono::NaiveDate;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 use diesel::{PgConnection, QueryableByName, SqliteConnection};
-use domain::{Deferral, Degree, Placement, Recommendation, Trainee, TraineeField as F, Withdrawal};
+use domain::{Placement, Trainee, TraineeField as F};
 use serde_json::{Value, json};
 use server::usage::report::{Kind, Line, Report};
 use server::versions::{self, SERVED};
 use test_support::Kind as DatabaseKind;
 
 use super::support::bodies::input;
-use super::support::versions::recommendation;
+use super::support::versions::{names, recommendation};
 use super::support::{Api, Body, Register, Setup, every_version, record};
 
 /// The day on which every test begins.
@@ -38,23 +38,6 @@ fn asked(register: &Register) -> Vec<(String, i64)> {
 /// The names of other versions that were sent, and how often.
 fn sent(register: &Register) -> Vec<(String, i64)> {
     lines(register).into_iter().filter_map(|line| Some((line.name?, line.requests))).collect()
-}
-
-/// All names that any version has on the wire.
-fn all_names() -> BTreeSet<&'static str> {
-    fn of<R: Wire>() -> impl Iterator<Item = &'static str> {
-        SERVED.iter().flat_map(|version| {
-            let shown = R::shape(version).map_or([].as_slice(), |shape| shape.entries);
-            R::inputs(version).entries.iter().map(|input| input.name).chain(shown.iter().map(|entry| entry.name))
-        })
-    }
-    of::<Trainee>()
-        .chain(of::<Placement>())
-        .chain(of::<Degree>())
-        .chain(of::<Withdrawal>())
-        .chain(of::<Deferral>())
-        .chain(of::<Recommendation>())
-        .collect()
 }
 
 #[derive(QueryableByName)]
@@ -245,7 +228,7 @@ fn send_rubbish(api: &Api<'_>) {
 #[test]
 fn nothing_that_a_client_says_is_stored_but_the_names_of_the_program() {
     let register = Register::with(Setup { shadow_share: 100, ..Setup::default() });
-    let names = all_names();
+    let names: BTreeSet<&str> = SERVED.iter().flat_map(|version| names(version)).collect();
     for version in SERVED {
         let api = register.api(version);
         send_rubbish(&api);

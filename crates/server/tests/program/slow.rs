@@ -2,14 +2,14 @@
 
 use std::io::Write as _;
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use server::versions::SERVED;
 use socket2::SockRef;
 
 use super::support::Workplace;
-use super::support::running::{Running, ask, header, reply, rest, trickle};
+use super::support::running::{PATIENCE, Running, ask, header, reply, rest, trickle};
 
 /// The times of a server, with so many seconds that no test waits for them.
 const TIMES: [(&str, &str); 3] = [("--header-timeout", "600"), ("--body-timeout", "600"), ("--keep-alive", "600")];
@@ -110,6 +110,24 @@ fn a_body_that_trickles_to_where_nobody_reads_it_is_not_waited_for() {
         let request = format!("GET /api/versions HTTP/1.1\r\nHost: register\r\n{form}\r\n\r\n");
         assert!(ask(&mut stream, &request).starts_with("HTTP/1.1 200 "));
         trickle(&stream, "1\r\nx\r\n");
+    }
+}
+
+#[test]
+fn a_body_without_an_end_is_not_taken_for_long_wherever_it_is_sent() {
+    let workplace = Workplace::new();
+    let token = token(&workplace);
+    let server = impatient(&workplace, &[]);
+    let piece = format!("10000\r\n{}\r\n", " ".repeat(65_536));
+    let trainees = format!("/api/{}/trainees", SERVED[0].label);
+    for (path, token) in [("/nowhere", ""), (&*trainees, ""), (&*trainees, &*token), ("/docs/translate", "")] {
+        let mut stream = server.connect();
+        let head = format!("POST {path} HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {token}\r\n");
+        stream.write_all(format!("{head}Transfer-Encoding: chunked\r\n\r\n").as_bytes()).unwrap();
+        let begun = Instant::now();
+        while stream.write_all(piece.as_bytes()).is_ok() {
+            assert!(begun.elapsed() < PATIENCE, "{path} takes whatever comes");
+        }
     }
 }
 

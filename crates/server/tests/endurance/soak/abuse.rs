@@ -16,8 +16,9 @@ const REST: Duration = Duration::from_millis(50);
 const OPENED_AT_ONCE: usize = 50;
 /// What is sent of a body that is too large, in bytes.
 const OVERSIZED: usize = 2 * 1_048_576;
-/// The pause between two pieces of a body without an end, and how long a server that hangs may go on taking them.
+/// The pause between two pieces of a body without an end.
 const PIECE_PAUSE: Duration = Duration::from_millis(1);
+/// For how long a body without an end may be taken: much longer than the server waits for anything but the next request.
 const ENDLESS: Duration = Duration::from_secs(60);
 /// Requests that are sent one behind the other.
 const PIPELINED: usize = 50;
