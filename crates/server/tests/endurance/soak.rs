@@ -7,6 +7,7 @@
 mod abuse;
 mod connection;
 mod memory;
+mod warming;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use self::abuse::{ABUSES, Abuse, Target};
 use self::memory::{Growth, Memory};
+use self::warming::warm_up;
 use super::client::Client;
 use super::crash::{check, report, require_count};
 use super::http::Caller;
@@ -38,6 +40,8 @@ struct Plan {
     load: Duration,
     abuse: Duration,
     connections: usize,
+    /// Trainees of another provider, who are there from the beginning.
+    trainees: usize,
     /// Whether time and memory are held against their bounds.
     is_long: bool,
 }
@@ -49,12 +53,13 @@ impl Plan {
                 load: Duration::from_secs(2),
                 abuse: Duration::from_millis(150),
                 connections: 20,
+                trainees: 100,
                 is_long: false,
             },
             seconds => {
                 let load = Duration::from_secs(seconds as u64);
                 let connections = size("SOAK_CONNECTIONS", 600);
-                Self { load, abuse: load / ABUSES_IN_LOAD, connections, is_long: true }
+                Self { load, abuse: load / ABUSES_IN_LOAD, connections, trainees: 3_000, is_long: true }
             }
         }
     }
@@ -67,6 +72,7 @@ fn a_server_under_load_and_abuse_stays_what_it_was() {
     let mut server = site.serve();
     let address = server.address.clone();
     let (manners, learned) = Manner::learn_all(&Caller::new(&site.token), &address);
+    warm_up(&site, &address, &manners[0], plan.trainees);
     let mut clients = Client::several(CLIENTS, &site.token, &manners, seed);
     let memory = Memory::watch(server.id(), plan.load / 400);
 

@@ -1,0 +1,41 @@
+//! Brings a register to where it stays: with records of another provider, all of which were just read.
+//!
+//! SQLite keeps pages of the database for each connection, up to a bound, and the pages of an empty register are few. What
+//! is measured later would otherwise be how these fill.
+
+use std::thread;
+
+use adapter_kit::Endpoint;
+use chrono::Utc;
+use domain::listing::{MAX_PER_PAGE, known_cycles};
+
+use super::super::http::{Caller, Request};
+use super::super::manner::Manner;
+use super::super::site::Site;
+
+/// The provider whose trainees are there besides.
+const UKPRN: &str = "10000002";
+/// Readers at once: as many as there are connections to read on, or more.
+const READERS: usize = 12;
+
+/// Adds so many trainees of another provider, and reads them all on all connections.
+pub(super) fn warm_up(site: &Site, address: &str, manner: &Manner, trainees: usize) {
+    site.run(&["provider", "add", "--ukprn", UKPRN, "--name", "Another University"]);
+    let token = site.run(&["token", "issue", "--provider", UKPRN, "--name", "warm-up"]);
+    site.run(&["sandbox", "seed", "--provider", UKPRN, "--trainees", &trainees.to_string()]);
+    let caller = Caller::new(token.trim());
+    let lists = manner.path(Endpoint::ListTrainees, "", "");
+    let read_all = || {
+        for cycle in known_cycles(Utc::now().date_naive()) {
+            for page in 1.. {
+                let path = format!("{lists}?academic_cycle={cycle}&per_page={MAX_PER_PAGE}&page={page}");
+                let reply = caller.insist(address, &Request::get(path));
+                if reply.status == 404 {
+                    break;
+                }
+                assert_eq!(reply.status, 200, "{reply:?}");
+            }
+        }
+    };
+    thread::scope(|scope| (0..READERS).for_each(|_| drop(scope.spawn(read_all))));
+}
