@@ -22,6 +22,9 @@ const PIECE_PAUSE: Duration = Duration::from_millis(1);
 const ENDLESS: Duration = Duration::from_secs(60);
 /// Requests that are sent one behind the other.
 const PIPELINED: usize = 50;
+/// Requests whose replies are left unread on a connection, and how often it is looked at for each further one.
+const UNREAD: usize = 8;
+const LOOKS_FOR_A_REQUEST: usize = 20;
 
 /// The server that is abused.
 pub(super) struct Target<'a> {
@@ -209,16 +212,16 @@ fn pipeline(target: &Target<'_>, is_over: &AtomicBool) -> usize {
     })
 }
 
-/// Asks for more and more, and takes none of it.
+/// Asks for more than a connection holds, and takes none of it; now and then for one more. What a valid client asks is
+/// answered, so it is little: the replies are to be what holds the server up, and not the work for them.
 fn leave_unread(target: &Target<'_>, is_over: &AtomicBool) -> usize {
     let request = target.head("GET", "/reference-data", target.token) + "\r\n";
     let connections = Target { connections: target.connections.div_ceil(10), ..*target };
-    let mut asked = 0;
-    hold(&connections, is_over, request.as_bytes(), |connection| {
-        asked += 1;
-        connection.send_if_room(request.as_bytes())
-    });
-    asked
+    let mut looked = 0;
+    hold(&connections, is_over, request.repeat(UNREAD).as_bytes(), |connection| {
+        looked += 1;
+        looked % LOOKS_FOR_A_REQUEST != 0 || connection.send_if_room(request.as_bytes())
+    })
 }
 
 /// Sends a request on a connection of its own, and requires one of these statuses where there is an answer.
