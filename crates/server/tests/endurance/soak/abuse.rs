@@ -157,7 +157,7 @@ fn send_endless(target: &Target<'_>, is_over: &AtomicBool) -> usize {
 }
 
 fn send_nested(target: &Target<'_>, is_over: &AtomicBool) -> usize {
-    let body = br#"{"data":{"x":"#.iter().copied().chain([b'['; 500_000]).collect::<Vec<_>>();
+    let body = [br#"{"data":{"x":"#.to_vec(), vec![b'['; 500_000]].concat();
     let request = [target.post(body.len()).into_bytes(), body].concat();
     again_and_again(is_over, || answered(target, &request, &[400]))
 }
