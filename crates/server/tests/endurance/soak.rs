@@ -29,7 +29,7 @@ const CLIENTS: usize = 6;
 /// How often each abuse is made. What the first round needs of memory may stay with the process; the others need no more.
 const ROUNDS: usize = 2;
 /// A long run takes so much of its load again for each abuse in a round, and for the quiet time beside it.
-const ABUSES_IN_LOAD: u32 = 40;
+const ABUSES_IN_LOAD: usize = 40;
 /// The least share of its rate that ordinary traffic keeps under abuse, in percent.
 const LEAST_RATE: usize = 50;
 /// The most that the server's memory may grow after the warm-up, in percent.
@@ -59,7 +59,8 @@ impl Plan {
             seconds => {
                 let load = Duration::from_secs(seconds as u64);
                 let connections = size("SOAK_CONNECTIONS", 600);
-                Self { load, abuse: load / ABUSES_IN_LOAD, connections, trainees: 3_000, is_long: true }
+                let abuse = Duration::from_secs(size("SOAK_ABUSE_SECONDS", seconds / ABUSES_IN_LOAD) as u64);
+                Self { load, abuse, connections, trainees: 3_000, is_long: true }
             }
         }
     }
