@@ -4,8 +4,9 @@
 //! the fields are called, which rules bind, which codes are accepted and which endpoints exist.
 //! Reading a body ([`read`]), writing a response ([`view`]) and a request ([`compose`]), naming a
 //! field in an error ([`problems`]), telling two versions apart ([`difference`]), spelling a payload
-//! as another version does ([`translate`](mod@translate)), whether a write of one version would pass in
-//! another ([`shadow`]), what a version promises ([`openapi`], [`compatibility`]) and the laws that hold for every version ([`laws`]) are computed from that value.
+//! as another version does ([`translate`](mod@translate)), whether a write of one version would pass
+//! in another ([`shadow`]), what a version promises ([`openapi`], [`compatibility`]) and the laws that
+//! hold for every version ([`laws`]) are computed from that value.
 //!
 //! The kit deliberately knows no HTTP, no database, and no particular version.
 

@@ -1,11 +1,36 @@
-//! What a version calls the place of a problem.
+//! The names of a version on the wire, and what it calls the place of a problem.
 
-use domain::{Field, Path, RecordField as _, TraineeField};
+use std::collections::BTreeSet;
 
+use domain::{Field, Path, Record, RecordField as _, TraineeField};
+
+use crate::shape::{Inputs, Shape};
 use crate::version::{ApiVersion, Wire};
 
 /// Longest part of a client's own key that is repeated to it, in characters.
 const KEY_SHOWN: usize = 64;
+
+/// Every name of a field in this version, in requests and in responses.
+#[must_use]
+pub fn all(ApiVersion { inputs, shapes, .. }: &ApiVersion) -> BTreeSet<&'static str> {
+    fn set<R: Record>(inputs: &Inputs<R>) -> impl Iterator<Item = &'static str> {
+        inputs.entries.iter().map(|input| input.name)
+    }
+    fn shown<R: Record>(shape: &Shape<R>) -> impl Iterator<Item = &'static str> {
+        shape.entries.iter().map(|entry| entry.name)
+    }
+    set(&inputs.trainee)
+        .chain(set(&inputs.placement))
+        .chain(set(&inputs.degree))
+        .chain(set(&inputs.withdrawal))
+        .chain(set(&inputs.deferral))
+        .chain(set(&inputs.recommendation))
+        .chain(shown(&shapes.trainee))
+        .chain(shown(&shapes.placement))
+        .chain(shown(&shapes.placement_nested))
+        .chain(shown(&shapes.degree))
+        .collect()
+}
 
 /// The name of a field in this version: as a request spells it, else as a response does, else the
 /// canonical one.

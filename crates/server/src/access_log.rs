@@ -27,8 +27,9 @@ pub async fn log(
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let id = request_id::chosen(request.headers());
+    let header = HeaderValue::from_str(&id);
     let mut answering = Answering::begin(&request, id.clone());
-    let answer = request_id::under(id.clone(), next.call(request)).await;
+    let answer = request_id::under(id, next.call(request)).await;
     let status = match &answer {
         Ok(response) => response.status(),
         Err(error) => error.as_response_error().status_code(),
@@ -36,8 +37,8 @@ pub async fn log(
     answering.end = End::Answered(status);
     drop(answering);
     let mut response = answer?;
-    if let Ok(value) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert(request_id::HEADER, value);
+    if let Ok(header) = header {
+        response.headers_mut().insert(request_id::HEADER, header);
     }
     Ok(response)
 }

@@ -3,18 +3,19 @@
 //! Each option can also be given as an environment variable; the option wins. What a command is asked for goes to
 //! standard output, everything else to standard error.
 
-use std::fmt;
 use std::path::PathBuf;
 
 use adapter_kit::UnknownVersion;
 use chrono::NaiveDate;
 use clap::{Args, Parser, Subcommand};
+use serde::Serialize;
 use storage::backup::BackupError;
 use storage::copy::CopyError;
 use storage::error::StorageError;
 use storage::store::{Store, StoreOptions};
 use storage::tokens::Environment;
 
+use crate::causes::Causes;
 use crate::import::ImportError;
 use crate::logs::LogFormat;
 use crate::reference_data::ReferenceDataError;
@@ -265,21 +266,6 @@ pub enum CommandError {
     Unwritable(#[source] serde_json::Error),
 }
 
-/// An error with everything that caused it, on one line.
-struct Causes<'a>(&'a dyn std::error::Error);
-
-impl fmt::Display for Causes<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}", self.0)?;
-        let mut cause = self.0.source();
-        while let Some(error) = cause {
-            write!(formatter, ": {error}")?;
-            cause = error.source();
-        }
-        Ok(())
-    }
-}
-
 impl CommandLine {
     /// How the log is to be written.
     #[must_use]
@@ -313,6 +299,12 @@ impl CommandLine {
             Command::Docs(docs) => docs.run(),
         }
     }
+}
+
+/// Prints an answer as JSON.
+fn print_json(answer: &impl Serialize) -> Result<(), CommandError> {
+    println!("{}", serde_json::to_string_pretty(answer).map_err(CommandError::Unwritable)?);
+    Ok(())
 }
 
 /// Reads the name of an environment.

@@ -11,6 +11,7 @@ use serde_json::json;
 use storage::error::{JobError, StorageError};
 
 use crate::allowance::UsedUp;
+use crate::causes::Causes;
 use crate::idempotency::{MAX_KEY_CHARS, MalformedKey};
 use crate::query::FilterErrors;
 use crate::reply::Reply;
@@ -269,7 +270,7 @@ impl Failure {
             ),
             Self::Storage(error) if error.is_temporary() => {
                 let request_id = request_id::for_the_log();
-                log::warn!(request_id; "storage is unavailable: {}", causes(&error));
+                log::warn!(request_id; "storage is unavailable: {}", Causes(&error));
                 one(
                     StatusCode::SERVICE_UNAVAILABLE,
                     "ServiceUnavailable",
@@ -283,7 +284,7 @@ impl Failure {
             | Self::Invalid(_)
             | Self::Interrupted) => {
                 let request_id = request_id::for_the_log();
-                log::error!(request_id; "unexpected failure: {}", causes(&error));
+                log::error!(request_id; "unexpected failure: {}", Causes(&error));
                 one(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "an unexpected error occurred")
             }
         }
@@ -338,9 +339,4 @@ fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> R
 /// An error's text consists of strings, which are always JSON.
 fn told(status: StatusCode, errors: &impl Serialize) -> Reply {
     Reply { status, headers: Vec::new(), body: serde_json::to_vec(errors).unwrap_or_default() }
-}
-
-/// The error with everything that caused it, on one line.
-fn causes(error: &dyn std::error::Error) -> String {
-    std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

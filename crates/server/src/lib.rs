@@ -12,6 +12,7 @@ pub mod admission;
 pub mod allowance;
 pub mod answer;
 pub mod call;
+pub mod causes;
 pub mod cli;
 pub mod connections;
 pub mod contracts;

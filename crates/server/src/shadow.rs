@@ -20,7 +20,6 @@ use adapter_kit::shadow::{Occasion, check};
 use adapter_kit::{Endpoint, Served, Versions};
 use chrono::{DateTime, Utc};
 use domain::Lists;
-use domain::organisations::Organisations;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::usage::sighting::{Met, Sighting};
@@ -136,7 +135,7 @@ impl fmt::Debug for Shadow {
 /// Tries one write. A panic is ours, and no reason to stop.
 fn carry_out(write: Write, newest: &'static Served, lists: &'static Lists, usage: &Usage) {
     let Write { served, endpoint, token, at, part_id, met } = write;
-    let organisations = met.organisations.unwrap_or_else(Organisations::default);
+    let organisations = met.organisations.unwrap_or_default();
     let occasion = Occasion {
         endpoint,
         trainee: met.trainee.as_deref(),

@@ -4,36 +4,26 @@
 //! Whatever is wrong is told in one line, with what to do. What would write wrong dates into the register refuses the start;
 //! what may be an accident is a warning.
 
-use std::fmt;
 use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-use clap::ValueEnum;
 use socket2::{Domain, Protocol, Socket, Type};
 use storage::error::StorageError;
-use storage::store::Store;
 
-/// How far two clocks may be apart before one of them is wrong.
-const TOLERANCE: TimeDelta = TimeDelta::minutes(5);
+use self::clock::WrongClock;
+use crate::causes::Causes;
+
+pub mod clock;
+
 /// Connections that wait until the server takes them. The operating system may allow fewer.
 const BACKLOG: i32 = 1_024;
-
-/// What becomes of a start with a clock that must be wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ClockCheck {
-    /// It is refused.
-    Refuse,
-    /// It is warned of.
-    Warn,
-}
 
 /// Why the server does not start. Each says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The database cannot be used.
-    #[error("{}{}", OneLine(.0), remedy(.0))]
+    #[error("{}{}", Causes(.0), remedy(.0))]
     Database(#[source] StorageError),
     /// The clock must be wrong.
     #[error(
@@ -51,98 +41,6 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
-}
-
-/// What shows that the clock of this machine is wrong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WrongClock {
-    /// The register was changed later than that.
-    BehindRegister {
-        /// The time by the clock.
-        now: DateTime<Utc>,
-        /// When it was changed.
-        changed: DateTime<Utc>,
-    },
-    /// The database server has another time.
-    ApartFromServer {
-        /// The time by the clock.
-        now: DateTime<Utc>,
-        /// The time of the server.
-        server: DateTime<Utc>,
-    },
-    /// The program was put in its place later than that. It may be that its date is not what it seems.
-    BehindProgram {
-        /// The time by the clock.
-        now: DateTime<Utc>,
-        /// The date of the program's file.
-        program: DateTime<Utc>,
-    },
-}
-
-impl fmt::Display for WrongClock {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time = |moment: &DateTime<Utc>| moment.to_rfc3339_opts(SecondsFormat::Secs, true);
-        match self {
-            Self::BehindRegister { now, changed } => {
-                write!(formatter, "the clock says {}, but the register was changed at {}", time(now), time(changed))
-            }
-            Self::ApartFromServer { now, server } => {
-                write!(formatter, "the clock says {}, but that of the database server {}", time(now), time(server))
-            }
-            Self::BehindProgram { now, program } => {
-                write!(formatter, "the clock says {}, but the program is of {}", time(now), time(program))
-            }
-        }
-    }
-}
-
-/// What the clock of this machine is held against.
-#[derive(Debug, Clone, Copy, Default)]
-struct Evidence {
-    changed: Option<DateTime<Utc>>,
-    server: Option<DateTime<Utc>>,
-    program: Option<DateTime<Utc>>,
-}
-
-impl Evidence {
-    /// What shows that a clock is wrong which says that it is now.
-    fn against(self, now: DateTime<Utc>) -> impl Iterator<Item = WrongClock> {
-        let is_later = move |moment: &DateTime<Utc>| *moment - now > TOLERANCE;
-        let changed = self.changed.filter(is_later).map(|changed| WrongClock::BehindRegister { now, changed });
-        let server = self.server.filter(|server| (*server - now).abs() > TOLERANCE);
-        let server = server.map(|server| WrongClock::ApartFromServer { now, server });
-        let program = self.program.filter(is_later).map(|program| WrongClock::BehindProgram { now, program });
-        changed.into_iter().chain(server).chain(program)
-    }
-}
-
-/// Looks at the clock of this machine.
-///
-/// # Errors
-///
-/// [`StartError::Clock`] when it must be wrong and such a start is to be refused; [`StartError::Database`].
-pub fn check_clock(store: &Store, check: ClockCheck) -> Result<(), StartError> {
-    let (changed, server) = store
-        .read_blocking::<_, StorageError>(|session| Ok((session.latest_change()?, session.server_time()?)))
-        .map_err(StartError::Database)?;
-    let evidence = Evidence { changed, server, program: date_of_the_program() };
-    for wrong in evidence.against(store.now()) {
-        match (check, wrong) {
-            (ClockCheck::Refuse, WrongClock::BehindRegister { .. } | WrongClock::ApartFromServer { .. }) => {
-                return Err(StartError::Clock(wrong));
-            }
-            (ClockCheck::Warn, _) | (ClockCheck::Refuse, WrongClock::BehindProgram { .. }) => {
-                log::warn!("{wrong}; set the clock of this machine (timedatectl)");
-            }
-        }
-    }
-    Ok(())
-}
-
-/// When the file of the program was written, where the operating system knows it.
-fn date_of_the_program() -> Option<DateTime<Utc>> {
-    let file = std::env::current_exe().ok()?;
-    Some(fs::metadata(file).ok()?.modified().ok()?.into())
 }
 
 /// How many files the program may have open; `None` where the operating system does not tell.
@@ -219,67 +117,5 @@ fn remedy(error: &StorageError) -> &'static str {
         | StorageError::TransactionLost(_)
         | StorageError::Query(_)
         | StorageError::SandboxOrganisations(_) => "; look for what is wrong with `trainee-register check`",
-    }
-}
-
-/// An error with everything that caused it, on one line. What database servers say has several.
-struct OneLine<'a>(&'a dyn std::error::Error);
-
-impl fmt::Display for OneLine<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let causes = std::iter::successors(Some(self.0), |error| error.source());
-        let texts: Vec<String> = causes.map(ToString::to_string).collect();
-        let words: Vec<&str> = texts.iter().flat_map(|text| [":"].into_iter().chain(text.split_whitespace())).collect();
-        formatter.write_str(words.join(" ").trim_start_matches(": ").replace(" : ", ": ").as_str())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(hour: u32, minute: u32) -> DateTime<Utc> {
-        DateTime::from_timestamp(i64::from(hour * 60 + minute) * 60, 0).unwrap()
-    }
-
-    fn found(evidence: Evidence, now: DateTime<Utc>) -> Vec<WrongClock> {
-        evidence.against(now).collect()
-    }
-
-    #[test]
-    fn a_clock_behind_the_register_or_the_program_is_wrong() {
-        let (changed, program) = (at(12, 0), at(11, 0));
-        let evidence = Evidence { changed: Some(changed), program: Some(program), server: None };
-        assert_eq!(found(evidence, at(11, 55)), []);
-        assert_eq!(found(evidence, at(23, 0)), []);
-        let now = at(11, 54);
-        assert_eq!(found(evidence, now), [WrongClock::BehindRegister { now, changed }]);
-        let now = at(10, 54);
-        assert_eq!(
-            found(evidence, now),
-            [WrongClock::BehindRegister { now, changed }, WrongClock::BehindProgram { now, program }]
-        );
-    }
-
-    #[test]
-    fn a_clock_apart_from_the_server_is_wrong_on_either_side() {
-        let server = at(12, 0);
-        let evidence = Evidence { server: Some(server), ..Evidence::default() };
-        for now in [at(11, 55), at(12, 0), at(12, 5)] {
-            assert_eq!(found(evidence, now), []);
-        }
-        for now in [at(11, 54), at(12, 6)] {
-            assert_eq!(found(evidence, now), [WrongClock::ApartFromServer { now, server }]);
-        }
-    }
-
-    #[test]
-    fn what_a_database_says_in_several_lines_becomes_one() {
-        let cause = io::Error::other("connection failed: refused\n\tIs the server running\n");
-        let error = StorageError::Folder(cause);
-        assert_eq!(
-            OneLine(&error).to_string(),
-            "folder of the database file cannot be made: connection failed: refused Is the server running"
-        );
     }
 }

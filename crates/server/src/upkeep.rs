@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use actix_web::rt;
 use storage::error::StorageError;
+use storage::session::Session;
 use storage::store::Store;
+
+use crate::causes::Causes;
 
 /// How often a server looks for what it can remove.
 const PAUSE: Duration = Duration::from_secs(600);
-/// Replies, or counts, that are removed in one transaction.
+/// Rows that are removed in one transaction.
 const BATCH: u16 = 500;
 
 /// Looks after the store as long as the server runs. Must be called where the server runs.
@@ -17,32 +20,26 @@ pub fn begin(store: Store) {
         let mut time = rt::time::interval(PAUSE);
         loop {
             time.tick().await;
-            if let Err(error) = remove_old_replies(&store).await {
-                log::warn!("old replies were not removed: {error}");
-            }
-            if let Err(error) = remove_old_usage(&store).await {
-                log::warn!("old counts of usage were not removed: {error}");
+            for (what, remove) in REMOVALS {
+                if let Err(error) = remove_all(&store, remove).await {
+                    log::warn!("old {what} were not removed: {}", Causes(&error));
+                }
             }
         }
     });
 }
 
-/// Removes the replies that are no longer found by their keys.
-async fn remove_old_replies(store: &Store) -> Result<(), StorageError> {
-    loop {
-        let removed = store.write(|session| session.remove_old_replies(i64::from(BATCH))).await?;
-        if removed < usize::from(BATCH) {
-            return Ok(());
-        }
-    }
-}
+/// Removes in one job so many at most, and says how many there were.
+type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 
-/// Removes the counts of days that are no longer kept.
-async fn remove_old_usage(store: &Store) -> Result<(), StorageError> {
-    loop {
-        let removed = store.write(|session| session.remove_old_usage(i64::from(BATCH))).await?;
-        if removed < usize::from(BATCH) {
-            return Ok(());
-        }
-    }
+/// What is removed: replies that are no longer found by their keys, and counts of days that are no longer kept.
+const REMOVALS: [(&str, Remove); 2] = [
+    ("replies", |session, most| session.remove_old_replies(most)),
+    ("counts of usage", |session, most| session.remove_old_usage(most)),
+];
+
+/// Removes all that is old, in as many jobs as it takes.
+async fn remove_all(store: &Store, remove: Remove) -> Result<(), StorageError> {
+    while store.write(move |session| remove(session, i64::from(BATCH))).await? >= usize::from(BATCH) {}
+    Ok(())
 }

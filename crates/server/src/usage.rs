@@ -3,7 +3,7 @@
 //! Only a request with a valid token is counted, whatever was answered to it, but for one that came too often. What is kept
 //! of it is its place in those counts, and the identifier of the first and of the last one; a client can choose that
 //! identifier, within the form that [`crate::request_id`] allows. A name is one that the versions themselves have: the
-//! reader gives it ([`domain::Sent::foreign`]), and never the text of a key.
+//! reader gives it ([`domain::Misnamed::foreign`]), and never the text of a key.
 //!
 //! Counting is an addition in memory. What was counted is written every few seconds and when the server ends, some rows in
 //! a job; while the store does not answer it is kept, as far as there is room. A program that is killed loses what it has
@@ -21,7 +21,7 @@ use adapter_kit::{Endpoint, Label};
 use chrono::{DateTime, NaiveDate, Utc};
 use storage::error::StorageError;
 use storage::store::Store;
-use storage::usage::{CheckCount, ProblemCount, Seen, UsageBatch, UsageCount};
+use storage::usage::{CheckCount, ProblemCount, Seen, UsageBatch, UsageCount, UsageTotal};
 
 use crate::register::Register;
 
@@ -272,13 +272,15 @@ impl Left {
     fn batch(&self) -> UsageBatch {
         let request = |(asked, tally): &(Asked, Tally)| UsageCount {
             day: asked.day,
-            token_id: asked.token,
-            version: asked.version.to_string(),
-            endpoint: asked.endpoint.to_string(),
-            name: asked.name.to_owned(),
-            requests: tally.requests,
-            first: tally.first.clone(),
-            last: tally.last.clone(),
+            total: UsageTotal {
+                token_id: asked.token,
+                version: asked.version.to_string(),
+                endpoint: asked.endpoint.to_string(),
+                name: asked.name.to_owned(),
+                requests: tally.requests,
+                first: tally.first.clone(),
+                last: tally.last.clone(),
+            },
         };
         let check = |(tried, (checked, valid)): &(Tried, (i64, i64))| CheckCount {
             day: tried.day,

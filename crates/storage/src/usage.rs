@@ -38,20 +38,8 @@ pub struct Seen {
 pub struct UsageCount {
     /// The day in UTC.
     pub day: NaiveDate,
-    /// The number of the token.
-    pub token_id: i64,
-    /// The label of the version.
-    pub version: String,
-    /// The endpoint.
-    pub endpoint: String,
-    /// The name of other versions that was sent; empty where all requests are counted.
-    pub name: String,
-    /// How many there were.
-    pub requests: i64,
-    /// The first of them.
-    pub first: Seen,
-    /// The last of them.
-    pub last: Seen,
+    /// How many there were on it.
+    pub total: UsageTotal,
 }
 
 /// Writes of a version that were tried in another one on one day.
@@ -156,18 +144,18 @@ impl Session<'_> {
         requests.sort_unstable();
         checks.sort_unstable();
         problems.sort_unstable();
-        for count in requests {
+        for UsageCount { day, total } in requests {
             diesel::sql_query(ADD_REQUESTS)
-                .bind::<Date, _>(count.day)
-                .bind::<BigInt, _>(count.token_id)
-                .bind::<Text, _>(count.version)
-                .bind::<Text, _>(count.endpoint)
-                .bind::<Text, _>(count.name)
-                .bind::<BigInt, _>(count.requests)
-                .bind::<Timestamp, _>(count.first.at.naive_utc())
-                .bind::<Text, _>(count.first.request_id)
-                .bind::<Timestamp, _>(count.last.at.naive_utc())
-                .bind::<Text, _>(count.last.request_id)
+                .bind::<Date, _>(day)
+                .bind::<BigInt, _>(total.token_id)
+                .bind::<Text, _>(total.version)
+                .bind::<Text, _>(total.endpoint)
+                .bind::<Text, _>(total.name)
+                .bind::<BigInt, _>(total.requests)
+                .bind::<Timestamp, _>(total.first.at.naive_utc())
+                .bind::<Text, _>(total.first.request_id)
+                .bind::<Timestamp, _>(total.last.at.naive_utc())
+                .bind::<Text, _>(total.last.request_id)
                 .execute(self.connection)?;
         }
         for count in checks {

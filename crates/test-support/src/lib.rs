@@ -1,4 +1,5 @@
-//! Databases for tests: an empty one for each test, on SQLite or PostgreSQL, that goes away with the test.
+//! Databases for tests: an empty one for each test, on SQLite or PostgreSQL, that goes away with the test; and processes
+//! that do.
 //!
 //! The same tests run on either database; which one it is, the environment variable [`KIND_VARIABLE`] says. Knows
 //! nothing of the schema or of the register: whoever asks for a database migrates it. What cannot be had is a failed
@@ -8,6 +9,7 @@ mod cluster;
 mod database;
 mod kind;
 mod postgres;
+mod process;
 
 use std::io::Write as _;
 
@@ -15,6 +17,7 @@ pub use cluster::{Cluster, Settings};
 pub use database::Database;
 pub use kind::{KIND_VARIABLE, Kind};
 pub use postgres::{SERVER_VARIABLE, is_postgres_there};
+pub use process::{Process, signal};
 
 /// Says in a frame that nobody can overlook that tests were not run. Fails where continuous integration asks for all of
 /// them, with the environment variable `CI` set to `true`.

@@ -1,6 +1,5 @@
 //! Whatever a client sends as a body, it gets an answer that holds.
 
-use std::collections::BTreeSet;
 use std::fmt;
 
 use chrono::NaiveDate;
@@ -10,14 +9,16 @@ use domain::specimen::random::Random;
 use domain::{Deferral, Degree, FieldSet, Lists, Placement, Recommendation, Record, Sent, Trainee, TraineeField};
 use domain::{Withdrawal, soundness};
 
-use super::closed::{Listener, Names, Said};
+use self::asked::Asked;
+use super::closed::Names;
 use super::{Broken, Case, Sample, blind, faithful, total};
 use crate::compose::Request as Composed;
-use crate::problems::{Errors, ErrorsByField, warning};
-use crate::read::{Nest, NestedLists, Reader, UnknownNames, tree};
+use crate::read::{NestedLists, UnknownNames};
 use crate::version::Wire;
 use crate::versions::{Served, Versions};
 use crate::view::View;
+
+mod asked;
 
 const LAW: &str = "sturdy";
 
@@ -26,11 +27,6 @@ const ANY_BYTES_SEED: u64 = 1;
 const ANY_BYTES_RECORDS: usize = 14;
 /// Spoilt bodies that are tried for each that a client could have meant.
 const SPOILT: usize = 2;
-/// The longest text about a body that is no JSON, in bytes: it says where, and repeats nothing.
-const LONGEST_MALFORMED: usize = 120;
-/// A refusal is no longer than this, in bytes, and so many bytes for each byte of the request.
-const REFUSAL_BYTES: usize = 131_072;
-const REFUSAL_PER_BYTE: usize = 64;
 
 /// Bodies of requests for the records of the sample, and the same bodies with bytes spoilt, keep what
 /// [`Bodies::answered`] says.
@@ -279,82 +275,6 @@ impl<'a> Bodies<'a> {
             let (was, is) = (serde_json::to_string(&was), serde_json::to_string(&is));
             if was.as_ref().ok() != is.as_ref().ok() {
                 return self.case.broken(Trainee::NAME, format!("was {was:?} and comes again as {is:?}"));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A body and how it is read.
-struct Asked<'a> {
-    bodies: &'a Bodies<'a>,
-    body: &'a [u8],
-    unknown: UnknownNames,
-}
-
-impl Asked<'_> {
-    fn answer<R: Nest, D>(
-        &self,
-        nested: NestedLists,
-        decide: impl FnOnce(Sent<R>) -> Result<Decision<D>, Vec<Problem>>,
-        accepted: impl FnOnce(D) -> Result<(), Broken>,
-    ) -> Result<(), Broken> {
-        let case = self.bodies.case;
-        let reader = Reader { served: case.served, unknown: self.unknown, nested };
-        let sent = match reader.read::<R>(self.body) {
-            Ok(sent) => sent,
-            Err(malformed) => return self.malformed(&malformed.to_string()),
-        };
-        if !self.body.is_empty() && tree(self.body).is_err() {
-            return case.broken("a body", "is read, and is no JSON");
-        }
-        let said = Said::of(&String::from_utf8_lossy(self.body));
-        let listener = Listener { case, names: &self.bodies.names, said: &said };
-        match decide(sent) {
-            Err(problems) => self.refused(&problems, &listener),
-            Ok(decision) => {
-                for notice in &decision.notices {
-                    listener.remark(notice)?;
-                    let text = warning(case.version(), notice).unwrap_or_default();
-                    if !text.bytes().all(|byte| (b' '..0x7f).contains(&byte)) {
-                        return case.broken("a notice", format!("cannot stand in a header: {text:?}"));
-                    }
-                }
-                accepted(decision.record)
-            }
-        }
-    }
-
-    fn malformed(&self, told: &str) -> Result<(), Broken> {
-        if tree(self.body).is_ok() && !told.contains("nested deeper") {
-            return self.bodies.case.broken("a body", format!("is JSON, and refused: {told}"));
-        }
-        match told.len() {
-            0..=LONGEST_MALFORMED => Ok(()),
-            _ => self.bodies.case.broken("a body", format!("is refused at length: {told}")),
-        }
-    }
-
-    fn refused(&self, problems: &[Problem], listener: &Listener<'_>) -> Result<(), Broken> {
-        let (case, lists) = (self.bodies.case, Lists::embedded());
-        let mut told = BTreeSet::new();
-        for problem in problems {
-            listener.complaint(problem)?;
-            if !told.insert(format!("{problem:?}")) {
-                return case.broken("a problem", format!("is told twice: {problem:?}"));
-            }
-        }
-        let longest = REFUSAL_BYTES + REFUSAL_PER_BYTE * self.body.len();
-        let errors = serde_json::to_vec(&Errors::of(case.version(), lists, problems));
-        let by_field = serde_json::to_vec(&ErrorsByField::of(case.version(), lists, problems));
-        for written in [errors, by_field] {
-            match written {
-                Ok(written) if !problems.is_empty() && written.len() <= longest => {}
-                Ok(written) => {
-                    let (problems, bytes) = (problems.len(), written.len());
-                    return case.broken("a refusal", format!("tells {problems} problems in {bytes} bytes"));
-                }
-                Err(error) => return case.broken("a refusal", format!("cannot be written: {error}")),
             }
         }
         Ok(())

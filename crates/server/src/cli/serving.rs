@@ -22,7 +22,7 @@ use crate::readiness::Readiness;
 use crate::register::Register;
 use crate::registry::play;
 use crate::shadow::Shadow;
-use crate::starting::StartError;
+use crate::starting::{StartError, clock};
 use crate::stopping::StopSignals;
 use crate::{demo, measures, reference_data, serve, starting, stopping, upkeep, usage, versions};
 
@@ -131,7 +131,7 @@ impl Serve {
         // Whatever is opened from here on is measured, if anybody can ask.
         let metrics = operator.is_some().then(measures::collect).transpose()?;
         let store = self.database.store().map_err(StartError::Database)?;
-        starting::check_clock(&store, self.bounds.clock_check)?;
+        clock::check(&store, self.bounds.clock_check)?;
         if self.environment == Environment::Sandbox {
             store.write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
         }

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use storage::error::StorageError;
 use storage::usage::KEPT_DAYS;
 
-use super::{CommandError, Database, date, listing};
+use super::{CommandError, Database, date, listing, print_json};
 use crate::usage::report::{Line, Report, moment};
 use crate::versions;
 
@@ -67,7 +67,7 @@ impl Usage {
                 );
             }
             Format::Csv => csv(&report).map_err(CommandError::Print)?,
-            Format::Json => println!("{}", serde_json::to_string_pretty(&report).map_err(CommandError::Unwritable)?),
+            Format::Json => print_json(&report)?,
         }
         Ok(())
     }

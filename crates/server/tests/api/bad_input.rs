@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use adapter_kit::{ApiVersion, Endpoint, Method, Wire};
+use adapter_kit::{Endpoint, Method, Wire, names};
 use domain::{Deferral, Degree, List, Placement, Recommendation, TraineeField as F, Withdrawal};
 use serde_json::{Map, Value, json};
 use server::versions::SERVED;
@@ -93,14 +93,6 @@ const RUBBISH: &[&str] = &[
     "\u{7f}",
 ];
 
-/// Every name that a version has in requests and replies.
-fn names(version: &ApiVersion) -> BTreeSet<&'static str> {
-    let inputs = version.inputs.trainee.entries.iter().map(|input| input.name);
-    let shown = version.shapes.trainee.entries.iter().map(|entry| entry.name);
-    let withdrawal = version.inputs.withdrawal.entries.iter().map(|input| input.name);
-    inputs.chain(shown).chain(withdrawal).collect()
-}
-
 /// A client that counts, and looks at every reply.
 struct Sweep<'a> {
     api: &'a Api<'a>,
@@ -114,9 +106,10 @@ struct Sweep<'a> {
 
 impl<'a> Sweep<'a> {
     fn over(api: &'a Api<'a>, trainee: &Shown) -> Self {
-        let mut own = names(api.version);
+        let mut own = names::all(api.version);
         own.extend(List::ALL.iter().map(|list| list.name()));
-        let foreign = SERVED.iter().flat_map(|version| names(version)).filter(|name| !own.contains(name)).collect();
+        let foreign =
+            SERVED.iter().flat_map(|version| names::all(version)).filter(|name| !own.contains(name)).collect();
         Self { api, trainee: trainee.id().to_owned(), foreign, last: api.read(trainee.id()).data, requests: 0 }
     }
 }

@@ -6,11 +6,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use adapter_kit::names;
 use domain::{Deferral, Degree, Placement, Recommendation, Record, RecordField as _, Trainee, Withdrawal};
 use server::versions::{REMOVED, SERVED};
 
 use self::scan::{code, words_in};
-use super::support::versions::names;
 
 /// The folder of all crates.
 const CRATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
@@ -35,9 +35,9 @@ fn canonical_names() -> BTreeSet<&'static str> {
 /// The labels of versions, and the names that the dictionary does not have and not all versions share.
 fn forbidden() -> BTreeSet<String> {
     let canonical = canonical_names();
-    let shared = |name: &str| SERVED.iter().all(|version| names(version).contains(name));
+    let shared = |name: &str| SERVED.iter().all(|version| names::all(version).contains(name));
     let own =
-        SERVED.iter().flat_map(|version| names(version)).filter(|name| !canonical.contains(name) && !shared(name));
+        SERVED.iter().flat_map(|version| names::all(version)).filter(|name| !canonical.contains(name) && !shared(name));
     let labels = SERVED.iter().map(|version| version.label).chain(REMOVED.iter().map(|removed| removed.label));
     own.map(str::to_owned).chain(labels.map(|label| label.to_string())).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use adapter_kit::Endpoint;
+use adapter_kit::{Endpoint, names};
 use chrono::NaiveDate;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
@@ -15,7 +15,7 @@ use server::versions::{self, SERVED};
 use test_support::Kind as DatabaseKind;
 
 use super::support::bodies::input;
-use super::support::versions::{names, recommendation};
+use super::support::versions::recommendation;
 use super::support::{Api, Body, Register, Setup, every_version, record};
 
 /// The day on which every test begins.
@@ -228,7 +228,7 @@ fn send_rubbish(api: &Api<'_>) {
 #[test]
 fn nothing_that_a_client_says_is_stored_but_the_names_of_the_program() {
     let register = Register::with(Setup { shadow_share: 100, ..Setup::default() });
-    let names: BTreeSet<&str> = SERVED.iter().flat_map(|version| names(version)).collect();
+    let names: BTreeSet<&str> = SERVED.iter().flat_map(|version| names::all(version)).collect();
     for version in SERVED {
         let api = register.api(version);
         send_rubbish(&api);

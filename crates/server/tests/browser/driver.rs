@@ -1,10 +1,11 @@
 //! A browser without a window, driven as the W3C recommends (WebDriver), over HTTP.
 
 use std::net::TcpListener;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use test_support::Process;
 use ureq::Agent;
 
 /// The programs that are needed, each with the Debian package that has it.
@@ -29,7 +30,7 @@ pub(crate) enum Scripts {
 /// A browser with one page, which is closed when this is dropped.
 pub(crate) struct Browser {
     agent: Agent,
-    driver: Child,
+    _driver: Process,
     session: String,
 }
 
@@ -43,9 +44,9 @@ impl Browser {
             return None;
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let driver = Command::new("chromedriver").arg(format!("--port={port}")).stdout(Stdio::null()).spawn().unwrap();
+        let driver = Process::start(Command::new("chromedriver").arg(format!("--port={port}")).stdout(Stdio::null()));
         let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(TIMEOUT)).build().into();
-        let mut browser = Self { agent, driver, session: format!("http://127.0.0.1:{port}") };
+        let mut browser = Self { agent, _driver: driver, session: format!("http://127.0.0.1:{port}") };
         browser.wait_for_driver();
         let preferences = match scripts {
             Scripts::Run => json!({}),
@@ -148,10 +149,8 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // Ends the browser too, which the driver has started.
+        // Ends the browser too, which the driver has started and which would outlive it.
         let _ = self.agent.delete(&self.session).call();
-        let _ = self.driver.kill();
-        let _ = self.driver.wait();
     }
 }
 

@@ -1,12 +1,12 @@
 //! A register that is operated: a database, a token, and the processes that serve it.
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use test_support::{Cluster, Database, Kind, Settings};
+use test_support::{Cluster, Database, Kind, Process, Settings, signal};
 
 /// The provider whose records the tests write.
 const UKPRN: &str = "10000001";
@@ -94,10 +94,9 @@ impl Site {
 
     /// Starts a server and kills it after so many microseconds, wherever it is by then.
     pub(crate) fn serve_and_kill(&self, micros: u64) {
-        let mut process = self.command(&[], &SERVE).stderr(Stdio::null()).spawn().unwrap();
+        let mut process = Process::start(self.command(&[], &SERVE).stderr(Stdio::null()));
         thread::sleep(Duration::from_micros(micros));
-        process.kill().unwrap();
-        process.wait().unwrap();
+        process.kill();
     }
 }
 
@@ -106,7 +105,7 @@ pub(crate) const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 
 /// A server process. It is killed when this is dropped.
 pub(crate) struct Server {
-    process: Child,
+    process: Process,
     pub(crate) address: String,
     failures: Arc<Mutex<Vec<String>>>,
     log: Option<JoinHandle<()>>,
@@ -115,8 +114,8 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a server and waits until it listens.
     pub(crate) fn start(mut command: Command) -> Self {
-        let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
-        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let mut process = Process::start(command.stderr(Stdio::piped()));
+        let mut lines = BufReader::new(process.stderr()).lines();
         let mut said = Vec::new();
         let address = loop {
             let line = lines.next().unwrap_or_else(|| panic!("the server has ended: {said:#?}")).unwrap();
@@ -144,8 +143,7 @@ impl Server {
 
     /// Kills the server in the middle of whatever it does.
     pub(crate) fn kill(&mut self) {
-        self.process.kill().unwrap();
-        self.process.wait().unwrap();
+        self.process.kill();
         self.require_no_failures();
     }
 
@@ -156,8 +154,8 @@ impl Server {
 
     /// As [`Server::stop`], of a server that runs within another program, with the number of its own process.
     pub(crate) fn stop_within(&mut self, server: u32) {
-        terminate(server);
-        let status = self.process.wait().unwrap();
+        signal(server, "TERM");
+        let status = self.process.wait();
         assert!(status.success(), "{status}");
         self.require_no_failures();
     }
@@ -173,18 +171,10 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
         if thread::panicking() {
             // What the server says of itself may be why.
             let failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
             failures.iter().for_each(|line| eprintln!("{line}"));
         }
     }
-}
-
-/// Tells a process to stop, as an operator does.
-fn terminate(process: u32) {
-    let told = Command::new("kill").args(["-TERM", &process.to_string()]).status().unwrap();
-    assert!(told.success(), "{told}");
 }

@@ -4,14 +4,14 @@ pub(crate) mod running;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{ChildStdout, Command, Output, Stdio};
 
 use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, PgConnection, QueryableByName, RunQueryDsl as _, SqliteConnection};
 use serde_json::Value;
 use tempfile::TempDir;
-use test_support::Database;
 pub(crate) use test_support::kinds;
+use test_support::{Database, Process};
 use ureq::Agent;
 
 /// A database, and a folder for the files of one test.
@@ -82,9 +82,9 @@ impl Workplace {
 impl Server {
     /// Starts a demo and waits until it serves.
     pub(crate) fn start(mut command: Command) -> Self {
-        let mut process = command.stdout(Stdio::piped()).spawn().unwrap();
+        let mut process = Process::start(command.stdout(Stdio::piped()));
         let (mut address, mut token) = (None, None);
-        let mut stdout = BufReader::new(process.stdout.take().unwrap());
+        let mut stdout = BufReader::new(process.stdout());
         while token.is_none() || address.is_none() {
             let mut line = String::new();
             assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "the server has ended");
@@ -113,9 +113,9 @@ impl Ended {
     }
 }
 
-/// A server, which is stopped when this is dropped.
+/// A server, which is killed when this is dropped.
 pub(crate) struct Server {
-    process: Child,
+    process: Process,
     /// Kept open: a server that cannot print ends.
     _stdout: BufReader<ChildStdout>,
     address: String,
@@ -157,16 +157,8 @@ impl Server {
 impl Server {
     /// Tells the server to stop in good order, and waits until it has.
     pub(crate) fn stop(mut self) {
-        let told = Command::new("kill").arg(self.process.id().to_string()).status().unwrap();
-        assert!(told.success());
-        assert!(self.process.wait().unwrap().success());
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        self.process.signal("TERM");
+        assert!(self.process.wait().success());
     }
 }
 

@@ -37,8 +37,6 @@ pub(super) struct JobPool {
     queue: usize,
     /// One permit for each job that runs, so that no thread is spent on waiting for a connection.
     places: Arc<Semaphore>,
-    /// How many jobs can run at once.
-    size: u32,
     /// One permit for each job that runs or waits to.
     admitted: Semaphore,
 }
@@ -67,7 +65,6 @@ impl JobPool {
             measures,
             queue: options.queue,
             places: Arc::new(Semaphore::new(places)),
-            size,
             admitted: Semaphore::new(places.saturating_add(options.queue).min(Semaphore::MAX_PERMITS)),
         })
     }
@@ -115,7 +112,7 @@ impl JobPool {
     /// Waits until the jobs that were given before have ended.
     pub(super) async fn settle(&self) {
         // Places are given in the order in which they are asked for. A closed pool runs nothing.
-        let _all = self.places.acquire_many(self.size).await;
+        let _all = self.places.acquire_many(self.size()).await;
     }
 
     /// Runs a job on this thread, and again when it collided with another one.

@@ -22,14 +22,13 @@ fn count(requests: i64, first: (&str, &str), last: (&str, &str)) -> UsageCount {
     let (version, endpoint) = ("v1".to_owned(), "GET /info".to_owned());
     UsageCount {
         day: first.at.date_naive(),
-        token_id: 1,
-        version,
-        endpoint,
-        name: String::new(),
-        requests,
-        first,
-        last,
+        total: UsageTotal { token_id: 1, version, endpoint, name: String::new(), requests, first, last },
     }
+}
+
+fn named(name: &str, mut count: UsageCount) -> UsageCount {
+    name.clone_into(&mut count.total.name);
+    count
 }
 
 fn requests(requests: Vec<UsageCount>) -> UsageBatch {
@@ -65,7 +64,7 @@ fn counts_are_added_and_the_first_and_the_last_request_move_in_any_order() {
 fn days_are_told_together_and_from_a_day_on() {
     let register = with_token();
     let (first, second) = ("2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00Z");
-    let named = UsageCount { name: "a_name".to_owned(), ..count(1, (second, "n"), (second, "n")) };
+    let named = named("a_name", count(1, (second, "n"), (second, "n")));
     add(&register, requests(vec![named, count(1, (first, "a"), (first, "a")), count(4, (second, "b"), (second, "c"))]));
     let both = totals(&register, "2026-03-01");
     assert_eq!(
@@ -81,7 +80,8 @@ fn days_are_told_together_and_from_a_day_on() {
 fn counts_of_a_token_that_there_is_not_are_refused_whole() {
     let register = with_token();
     let noon = ("2026-03-02T12:00:00Z", "a");
-    let stray = UsageCount { token_id: 99, ..count(1, noon, noon) };
+    let mut stray = count(1, noon, noon);
+    stray.total.token_id = 99;
     let batch = requests(vec![count(1, noon, noon), stray]);
     register.write(move |session| session.add_usage(&batch)).unwrap_err();
     assert_eq!(totals(&register, "2026-03-01"), []);
@@ -137,8 +137,7 @@ fn several_servers_add_to_the_same_counts_and_none_is_lost() {
     std::thread::scope(|scope| {
         for server in 0..SERVERS {
             // Each has the same counts in another order.
-            let mut counts: Vec<_> =
-                names.iter().map(|name| UsageCount { name: name.clone(), ..count(1, noon, noon) }).collect();
+            let mut counts: Vec<_> = names.iter().map(|name| named(name, count(1, noon, noon))).collect();
             counts.rotate_left(server);
             let store = &register.store;
             scope.spawn(move || {

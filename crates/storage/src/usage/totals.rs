@@ -11,7 +11,7 @@ use crate::schema::{shadow_checks, shadow_problems, usage_by_day};
 use crate::session::Session;
 
 /// Requests of one kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct UsageTotal {
     /// The number of the token.
     pub token_id: i64,

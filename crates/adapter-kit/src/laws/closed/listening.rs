@@ -4,16 +4,15 @@ use std::collections::BTreeSet;
 
 use domain::problem::{Notice, Problem};
 use domain::{
-    DeferralField, DegreeField, Lists, Path, PlacementField, RecommendationField, Record, RecordField, TraineeField,
+    DeferralField, DegreeField, Lists, Path, PlacementField, RecommendationField, RecordField, TraineeField,
     WithdrawalField,
 };
 use serde_json::value::RawValue;
 
 use crate::laws::total::Pairs;
 use crate::laws::{Broken, Case};
-use crate::names::place;
+use crate::names::{all, place};
 use crate::problems::{warning, words};
-use crate::shape::{Inputs, Shape};
 use crate::version::ApiVersion;
 use crate::versions::Versions;
 
@@ -106,8 +105,8 @@ pub(in crate::laws) struct Names {
 
 impl Names {
     pub(in crate::laws) fn of(version: &ApiVersion, versions: &Versions) -> Self {
-        let known = names(version);
-        let mut strange: BTreeSet<_> = versions.iter().flat_map(|other| names(other.version)).collect();
+        let known = all(version);
+        let mut strange: BTreeSet<_> = versions.iter().flat_map(|other| all(other.version)).collect();
         strange.extend(dictionary::<TraineeField>());
         strange.extend(dictionary::<PlacementField>());
         strange.extend(dictionary::<DegreeField>());
@@ -122,26 +121,6 @@ impl Names {
     pub(in crate::laws) fn all(&self) -> impl Iterator<Item = &'static str> {
         self.known.iter().chain(&self.strange).copied()
     }
-}
-
-fn names(ApiVersion { inputs, shapes, .. }: &ApiVersion) -> BTreeSet<&'static str> {
-    fn set<R: Record>(inputs: &Inputs<R>) -> impl Iterator<Item = &'static str> {
-        inputs.entries.iter().map(|input| input.name)
-    }
-    fn shown<R: Record>(shape: &Shape<R>) -> impl Iterator<Item = &'static str> {
-        shape.entries.iter().map(|entry| entry.name)
-    }
-    set(&inputs.trainee)
-        .chain(set(&inputs.placement))
-        .chain(set(&inputs.degree))
-        .chain(set(&inputs.withdrawal))
-        .chain(set(&inputs.deferral))
-        .chain(set(&inputs.recommendation))
-        .chain(shown(&shapes.trainee))
-        .chain(shown(&shapes.placement))
-        .chain(shown(&shapes.placement_nested))
-        .chain(shown(&shapes.degree))
-        .collect()
 }
 
 fn dictionary<F: RecordField>() -> impl Iterator<Item = &'static str> {

@@ -9,7 +9,8 @@ use clap::Args;
 
 use crate::connections::Limits;
 use crate::serve::Service;
-use crate::starting::{ClockCheck, open_files};
+use crate::starting::clock::ClockCheck;
+use crate::starting::open_files;
 use crate::stopping::Patience;
 use crate::tls::{Certificate, TlsError};
 

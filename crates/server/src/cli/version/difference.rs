@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use domain::Lists;
 
-use crate::cli::CommandError;
+use crate::cli::{CommandError, print_json};
 use crate::versions;
 
 #[derive(Debug, Args)]
@@ -32,9 +32,7 @@ impl Difference {
         let difference = adapter_kit::Difference::between(named(&self.from)?, named(&self.to)?, Lists::embedded());
         match self.format {
             Format::Markdown => print!("{}", difference.markdown()),
-            Format::Json => {
-                println!("{}", serde_json::to_string_pretty(&difference).map_err(CommandError::Unwritable)?)
-            }
+            Format::Json => print_json(&difference)?,
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use storage::error::StorageError;
 
 use super::super::Database;
 use super::{CommandError, served};
+use crate::cli::print_json;
 use crate::usage::readiness::VersionReadiness;
 use crate::versions;
 
@@ -40,9 +41,7 @@ impl Readiness {
         })?;
         match self.format {
             Format::Table => print!("{readiness}"),
-            Format::Json => {
-                println!("{}", serde_json::to_string_pretty(&readiness).map_err(CommandError::Unwritable)?)
-            }
+            Format::Json => print_json(&readiness)?,
         }
         Ok(())
     }

@@ -1,9 +1,6 @@
-//! Copies of versions that live and end on other days, and what versions call things.
+//! Copies of versions that live and end on other days, and what differs between versions in name only.
 
-use std::collections::BTreeSet;
-
-use adapter_kit::{ApiVersion, Deprecation, Endpoint, Endpoints, Method, Publication, Wire};
-use domain::{Deferral, Degree, Placement, Recommendation, Trainee, Withdrawal};
+use adapter_kit::{ApiVersion, Deprecation, Endpoint, Endpoints, Method, Publication};
 
 /// A copy of a version with another publication, made once and kept as long as the tests run.
 pub(crate) fn republished(version: &'static ApiVersion, publication: Publication) -> &'static ApiVersion {
@@ -32,22 +29,4 @@ pub(crate) fn methods(endpoint: Endpoint) -> &'static [&'static str] {
         Method::PutOrPatch => &["PUT", "PATCH"],
         Method::Delete => &["DELETE"],
     }
-}
-
-/// The names of a record on the wire of a version.
-fn wire_names<R: Wire>(version: &'static ApiVersion) -> impl Iterator<Item = &'static str> {
-    let shown = R::shape(version).map_or([].as_slice(), |shape| shape.entries);
-    R::inputs(version).entries.iter().map(|input| input.name).chain(shown.iter().map(|entry| entry.name))
-}
-
-/// Every name that a version has on the wire, in requests and in replies.
-pub(crate) fn names(version: &'static ApiVersion) -> BTreeSet<&'static str> {
-    wire_names::<Trainee>(version)
-        .chain(wire_names::<Placement>(version))
-        .chain(version.shapes.placement_nested.entries.iter().map(|entry| entry.name))
-        .chain(wire_names::<Degree>(version))
-        .chain(wire_names::<Withdrawal>(version))
-        .chain(wire_names::<Deferral>(version))
-        .chain(wire_names::<Recommendation>(version))
-        .collect()
 }

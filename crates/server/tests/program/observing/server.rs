@@ -2,21 +2,22 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
+use test_support::Process;
 
 use super::exposition::Exposition;
 
 /// How long something is waited for that must come. Whoever waits so long has found a fault.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A server, which is stopped when this is dropped.
+/// A server, which is killed when this is dropped.
 pub(crate) struct Watched {
-    process: Child,
+    _process: Process,
     /// Kept open: a server that cannot print ends.
     _stdout: BufReader<ChildStdout>,
     lines: Receiver<String>,
@@ -37,11 +38,11 @@ impl Watched {
     pub(crate) fn start(mut command: Command) -> Self {
         command.args(["--log-format", "json", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0", "--demo"]);
         command.env("REGISTER_REGISTRY", "off").env("RUST_LOG", "info");
-        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut process = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         let (told, lines) = channel();
-        let log = BufReader::new(process.stderr.take().unwrap()).lines();
+        let log = BufReader::new(process.stderr()).lines();
         thread::spawn(move || log.map_while(Result::ok).all(|line| told.send(line).is_ok()));
-        let mut stdout = BufReader::new(process.stdout.take().unwrap());
+        let mut stdout = BufReader::new(process.stdout());
         let token = loop {
             let mut line = String::new();
             assert_ne!(
@@ -55,7 +56,7 @@ impl Watched {
             }
         };
         let (public, operator) = (String::new(), String::new());
-        let mut server = Self { process, _stdout: stdout, lines, public, operator, token };
+        let mut server = Self { _process: process, _stdout: stdout, lines, public, operator, token };
         server.operator = server.address_in("operators are answered on http://");
         server.public = server.address_in("listening on http://");
         server
@@ -111,13 +112,6 @@ impl Watched {
         let own = [format!("Authorization: Bearer {}", self.token), format!("Content-Length: {}", body.len())];
         let headers: Vec<&str> = own.iter().map(String::as_str).chain(headers.iter().copied()).collect();
         exchange(&self.public, &format!("{}{body}", head(method, path, &headers)))
-    }
-}
-
-impl Drop for Watched {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
+use std::process::{ChildStderr, ExitStatus, Stdio};
 use std::time::Duration;
+
+use test_support::Process;
 
 use super::Workplace;
 
@@ -12,7 +14,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server process. It is killed when this is dropped.
 pub(crate) struct Running {
-    process: Child,
+    process: Process,
     log: BufReader<ChildStderr>,
     /// Scheme, host and port, as the log says them.
     pub(crate) base: String,
@@ -30,8 +32,8 @@ impl Running {
     pub(crate) fn begin(workplace: &Workplace, arguments: &[&str]) -> Self {
         let mut command = workplace.command(&["serve", "--listen", "127.0.0.1:0", "--registry", "off"], None);
         command.args(arguments).env("RUST_LOG", "warn,server=info").stderr(Stdio::piped());
-        let mut process = command.spawn().unwrap();
-        let log = BufReader::new(process.stderr.take().unwrap());
+        let mut process = Process::start(&mut command);
+        let log = BufReader::new(process.stderr());
         Self { process, log, base: String::new() }
     }
 
@@ -68,20 +70,12 @@ impl Running {
 
     /// Sends a signal such as `TERM`.
     pub(crate) fn signal(&self, name: &str) {
-        let sent = Command::new("kill").args([&format!("-{name}"), &self.process.id().to_string()]).status().unwrap();
-        assert!(sent.success(), "{sent}");
+        self.process.signal(name);
     }
 
     /// Waits until the process has ended.
     pub(crate) fn wait(mut self) -> ExitStatus {
-        self.process.wait().unwrap()
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
+        self.process.wait()
     }
 }
 
