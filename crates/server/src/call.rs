@@ -3,19 +3,18 @@
 //! A call can be carried out more than once: the store runs a job again that collided with another one.
 
 use std::sync::Once;
-use std::time::Duration;
 
-use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
-use actix_web::web::{Bytes, BytesMut, Payload};
-use actix_web::{HttpRequest, rt};
+use actix_web::HttpRequest;
+use actix_web::http::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
+use actix_web::web::Payload;
 use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served};
 use domain::{Lists, Sent};
-use futures_util::StreamExt as _;
 use storage::history::Cause;
 use storage::identifiers::Identifiers;
 use storage::tokens::{Environment, TokenDigest};
 
+use crate::bodies::{Body, MAX_BODY_BYTES};
 use crate::failure::{Failure, Unusable};
 use crate::idempotency::{Key, MalformedKey};
 use crate::register::Register;
@@ -23,11 +22,6 @@ use crate::reply::{Reply, entity_tag, is_among};
 use crate::token_failure::TokenFailure;
 use crate::usage::sighting::Sighting;
 use crate::{measures, request_id};
-
-/// The largest body, in bytes.
-pub const MAX_BODY_BYTES: usize = 1_048_576;
-/// How much of a larger body is read and thrown away, in bytes, so that its sender gets to see the reply.
-const MAX_DISCARDED_BYTES: usize = 8 * MAX_BODY_BYTES;
 
 /// The preference of a client that only wants to know what would be answered (RFC 7240).
 pub const VALIDATE_ONLY: &str = "validate-only";
@@ -54,7 +48,7 @@ pub struct Call {
     if_none_match: Option<String>,
     idempotency_key: Result<Option<Key>, MalformedKey>,
     validate_only: bool,
-    body: Result<Bytes, Unusable>,
+    body: Result<Body, Unusable>,
     unknown: UnknownNames,
     /// The names in the body are counted once, however often the call is carried out.
     names_counted: Once,
@@ -74,10 +68,10 @@ impl Call {
         endpoint: Endpoint,
         register: &Register,
     ) -> Result<Self, Failure> {
-        let Register { lists, environment, body_timeout, .. } = *register;
+        let Register { lists, environment, .. } = *register;
         let token = token(request.headers(), environment).map_err(Failure::Unauthorized)?;
         let strict = prefers(request.headers(), "handling=strict");
-        let body = receive_json(request.headers(), payload, MAX_BODY_BYTES, body_timeout).await;
+        let body = register.bodies.receive_json(request.headers(), payload, MAX_BODY_BYTES).await;
         let idempotency_key = match endpoint.method() {
             Method::Post => Key::of(request, body.as_ref().map_or(&[], |body| body)),
             Method::Get | Method::PutOrPatch | Method::Delete => Ok(None),
@@ -256,60 +250,6 @@ fn prefers(headers: &HeaderMap, preference: &str) -> bool {
         .any(|part| part.trim().eq_ignore_ascii_case(preference))
 }
 
-/// Receives a JSON body of so many bytes at most, within a time. One of the wrong type is received too, so that its sender
-/// gets to see the reply.
-///
-/// # Errors
-///
-/// Why the body cannot be used.
-pub async fn receive_json(
-    headers: &HeaderMap,
-    payload: Payload,
-    max: usize,
-    timeout: Duration,
-) -> Result<Bytes, Unusable> {
-    let body = receive(payload, max, timeout).await?;
-    if is_json(headers) { Ok(body) } else { Err(Unusable::NotJson) }
-}
-
-/// Receives a body of so many bytes at most, within a time, whatever it is.
-///
-/// # Errors
-///
-/// When it is larger, or does not arrive whole, or not in time.
-pub async fn receive(payload: Payload, max: usize, timeout: Duration) -> Result<Bytes, Unusable> {
-    rt::time::timeout(timeout, receive_whole(payload, max)).await.unwrap_or(Err(Unusable::TooSlow))
-}
-
-async fn receive_whole(mut payload: Payload, max: usize) -> Result<Bytes, Unusable> {
-    let mut received = 0;
-    let mut bytes = BytesMut::new();
-    while let Some(chunk) = payload.next().await {
-        let chunk = chunk.map_err(|_| Unusable::CutOff)?;
-        received += chunk.len();
-        if received <= max {
-            bytes.extend_from_slice(&chunk);
-        } else if received > MAX_DISCARDED_BYTES {
-            break;
-        }
-    }
-    if received > max {
-        return Err(Unusable::TooLarge { max });
-    }
-    Ok(bytes.freeze())
-}
-
-/// Whether the body is said to be JSON; one that is said to be nothing is taken for JSON.
-fn is_json(headers: &HeaderMap) -> bool {
-    let Some(header) = headers.get(CONTENT_TYPE) else { return true };
-    let Ok(header) = header.to_str() else { return false };
-    let essence = header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    match essence.strip_prefix("application/") {
-        Some(subtype) => subtype == "json" || subtype.strip_suffix("+json").is_some_and(|name| !name.is_empty()),
-        None => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use actix_web::http::header::{HeaderName, HeaderValue};
@@ -318,19 +258,6 @@ mod tests {
 
     fn headers(name: &'static str, value: &'static str) -> HeaderMap {
         [(HeaderName::from_static(name), HeaderValue::from_static(value))].into_iter().collect()
-    }
-
-    #[test]
-    fn json_by_any_of_its_names_is_json() {
-        for value in ["application/json", "Application/JSON; charset=utf-8", "application/vnd.register+json"] {
-            assert!(is_json(&headers("content-type", value)), "{value}");
-        }
-        assert!(is_json(&HeaderMap::new()));
-        for value in
-            ["text/json", "application/x-www-form-urlencoded", "application/jsonp", "application/+json", "json", ""]
-        {
-            assert!(!is_json(&headers("content-type", value)), "{value}");
-        }
     }
 
     #[test]

@@ -89,6 +89,9 @@ pub enum Unusable {
     /// It did not arrive in time.
     #[error("body was too slow")]
     TooSlow,
+    /// Other large bodies are being received, or wait to be read.
+    #[error("no room for another large body")]
+    NoRoom,
 }
 
 /// By what requests are counted.
@@ -271,12 +274,7 @@ impl Failure {
             Self::Storage(error) if error.is_temporary() => {
                 let request_id = request_id::for_the_log();
                 log::warn!(request_id; "storage is unavailable: {}", Causes(&error));
-                one(
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    "ServiceUnavailable",
-                    "the service is busy; send the request again",
-                )
-                .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string())
+                busy()
             }
             error @ (Self::Storage(_)
             | Self::Unwritable(_)
@@ -314,6 +312,11 @@ impl Unusable {
                 "RequestTimeout",
                 "the body did not arrive in time; send the request again",
             ),
+            Self::NoRoom => {
+                let request_id = request_id::for_the_log();
+                log::warn!(request_id; "no room for another large body");
+                busy()
+            }
         }
     }
 }
@@ -330,6 +333,12 @@ impl Missing {
             Self::Path => "not found".to_owned(),
         }
     }
+}
+
+/// The reply to a request that can be done later.
+fn busy() -> Reply {
+    one(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "the service is busy; send the request again")
+        .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string())
 }
 
 fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> Reply {

@@ -11,6 +11,7 @@ pub mod addresses;
 pub mod admission;
 pub mod allowance;
 pub mod answer;
+pub mod bodies;
 pub mod call;
 pub mod causes;
 pub mod cli;

@@ -1,7 +1,6 @@
 //! What every request works with: the records, the versions and the code lists.
 
 use std::fmt;
-use std::time::Duration;
 
 use adapter_kit::Versions;
 use domain::Lists;
@@ -9,6 +8,7 @@ use storage::store::Store;
 use storage::tokens::Environment;
 
 use crate::admission::Admission;
+use crate::bodies::Reception;
 use crate::connections::Limits;
 use crate::shadow::Shadow;
 use crate::usage::Usage;
@@ -30,8 +30,8 @@ pub struct Register {
     pub admission: Admission,
     /// How often those who need no token have asked.
     pub visitors: Visitors,
-    /// How long the body of a request may take to arrive.
-    pub body_timeout: Duration,
+    /// Where the bodies of requests are received.
+    pub bodies: Reception,
     /// What tokens ask for.
     pub usage: Usage,
     /// Whether accepted writes are tried in the newest version.
@@ -49,7 +49,7 @@ impl Register {
             environment,
             admission: Admission::default(),
             visitors: Visitors::default(),
-            body_timeout: Limits::default().body_timeout,
+            bodies: Reception::within(Limits::default().body_timeout),
             usage: Usage::default(),
             shadow: Shadow::default(),
         }

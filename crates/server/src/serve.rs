@@ -14,6 +14,7 @@ use actix_web::rt;
 use actix_web::rt::signal::unix::{SignalKind, signal};
 use actix_web::{App, HttpServer};
 
+use crate::bodies::Reception;
 use crate::connections::{self, Limits};
 use crate::measures::requests::connected;
 use crate::mount::mount;
@@ -54,7 +55,7 @@ impl Service {
     /// When the listener or the certificate cannot be used.
     pub fn server(&self, register: Register, listener: TcpListener) -> io::Result<Server> {
         let limits = self.limits;
-        let register = Register { body_timeout: limits.body_timeout, ..register };
+        let register = Register { bodies: Reception::within(limits.body_timeout), ..register };
         let is_secure = self.certificate.is_some();
         let app = move || {
             let secure = DefaultHeaders::new().add((STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT));

@@ -12,7 +12,6 @@ use domain::Code;
 use serde_json::Value;
 
 use super::page::{Keep, Place, html, page};
-use crate::call::receive;
 use crate::failure::{Failure, Unusable};
 use crate::lifecycle::methods;
 use crate::mount::closed;
@@ -114,7 +113,7 @@ pub(super) fn resource(register: &Register) -> Resource {
 async fn answer(register: Register, request: HttpRequest, payload: Payload) -> HttpResponse {
     let versions = register.versions;
     // What was refused for its number is received too, so that its sender gets to see the reply.
-    let received = receive(payload, MAX_FORM_BYTES, register.body_timeout).await;
+    let received = register.bodies.receive(payload, MAX_FORM_BYTES).await;
     let encoded = match register.visitors.count(&request).and(received.map_err(Failure::from)) {
         Ok(encoded) => encoded,
         Err(failure) => return refusal(failure, versions),

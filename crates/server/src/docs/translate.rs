@@ -13,7 +13,6 @@ use adapter_kit::{Label, Served, Versions, read};
 use domain::Code;
 use serde_json::Value;
 
-use crate::call::receive_json;
 use crate::failure::Failure;
 use crate::mount::closed;
 use crate::register::Register;
@@ -38,7 +37,7 @@ pub(super) fn resource(register: &Register) -> Resource {
 
 async fn answer(register: Register, request: HttpRequest, payload: Payload) -> Result<Reply, Failure> {
     register.visitors.count(&request)?;
-    let body = receive_json(request.headers(), payload, MAX_BODY_BYTES, register.body_timeout).await?;
+    let body = register.bodies.receive_json(request.headers(), payload, MAX_BODY_BYTES).await?;
     let today = register.store.now().date_naive();
     let work = move || {
         let question = read::tree(&body).map_err(Failure::Malformed)?;

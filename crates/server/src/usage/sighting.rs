@@ -7,9 +7,10 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use actix_web::web::Bytes;
 use domain::Trainee;
 use domain::organisations::Organisations;
+
+use crate::bodies::Body;
 
 /// What is seen of a request. Cheap to clone; all clones see the same.
 #[derive(Clone, Default)]
@@ -30,7 +31,7 @@ struct Seen {
 #[derive(Clone, Default)]
 pub struct Met {
     /// The body, where it was read.
-    pub body: Bytes,
+    pub body: Body,
     /// The trainee as it was before.
     pub trainee: Option<Box<Trainee>>,
     /// The schools and training partners that the write mentions.
@@ -58,7 +59,7 @@ impl Sighting {
     }
 
     /// A body was read, with these names of other versions in it.
-    pub fn read(&self, body: &Bytes, names: &[&'static str]) {
+    pub fn read(&self, body: &Body, names: &[&'static str]) {
         self.with(|seen| {
             seen.names = names.to_vec();
             if self.keeps {

@@ -78,6 +78,38 @@ fn pages_wait_no_longer_for_a_body() {
 }
 
 #[test]
+fn large_bodies_that_do_not_end_take_bounded_memory_and_hold_no_ordinary_request_up() {
+    const LARGE: usize = 1_048_576;
+    let workplace = Workplace::new();
+    let token = token(&workplace);
+    let server = impatient(&workplace, &[]);
+    let newest = SERVED.last().unwrap().label;
+    let post = |length: usize, body: &str| {
+        let mut stream = server.connect();
+        let head = format!(
+            "POST /api/{newest}/trainees HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {token}\r\n\
+             Content-Length: {length}\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(body.as_bytes()).unwrap();
+        stream
+    };
+    let large = format!("{{}}{}", " ".repeat(LARGE - 3));
+    let mut unfinished: Vec<TcpStream> = (0..40).map(|_| post(LARGE, &large)).collect();
+
+    assert!(reply(&mut post(2, "{}")).starts_with("HTTP/1.1 422 "));
+
+    let told = unfinished.iter_mut().map(|stream| ask(stream, " "));
+    let (taken, refused): (Vec<_>, Vec<_>) = told.partition(|told| told.starts_with("HTTP/1.1 422 "));
+    assert!(taken.len() >= 20, "{refused:?}");
+    assert!(!refused.is_empty());
+    for told in refused {
+        assert!(told.starts_with("HTTP/1.1 503 ") && header(&told, "retry-after").is_some(), "{told}");
+    }
+    assert!(ask(&mut post(LARGE, &large), " ").starts_with("HTTP/1.1 422 "), "the room is not given back");
+}
+
+#[test]
 fn a_connection_without_a_request_is_closed() {
     let workplace = Workplace::new();
     let server = impatient(&workplace, &["--keep-alive"]);
