@@ -66,7 +66,7 @@ impl Target<'_> {
         )
     }
 
-    fn post(&self, length: usize) -> String {
+    pub(super) fn post(&self, length: usize) -> String {
         format!("{}Content-Length: {length}\r\n\r\n", self.head("POST", "/trainees", self.token))
     }
 
@@ -74,7 +74,7 @@ impl Target<'_> {
         format!("{}\r\n", self.head("GET", "/info", self.token))
     }
 
-    fn connect(&self) -> Option<Connection> {
+    pub(super) fn connect(&self) -> Option<Connection> {
         Connection::open(self.address)
     }
 }

@@ -3,24 +3,25 @@
 use std::fmt;
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// What the server held over time, looked at every so often. Nothing on a system that does not tell.
 pub(super) struct Memory {
     seen: Arc<Mutex<Vec<usize>>>,
-    every: Duration,
-    end_of_load: OnceLock<usize>,
+    /// What the server went through, and how often it had been looked at when that ended.
+    parts: Mutex<Vec<(&'static str, usize)>>,
     is_over: Arc<AtomicBool>,
     watching: JoinHandle<()>,
 }
 
-/// What a server held at two times, in KiB.
+/// What a server held after the warm-up and later, in KiB.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Growth {
-    pub(super) before: usize,
-    pub(super) after: usize,
+    part: &'static str,
+    before: usize,
+    after: usize,
 }
 
 impl Memory {
@@ -34,12 +35,13 @@ impl Memory {
                 thread::sleep(every);
             }
         });
-        Self { seen, every, end_of_load: OnceLock::new(), is_over, watching }
+        Self { seen, parts: Mutex::default(), is_over, watching }
     }
 
-    /// The load ends here: what comes is abuse.
-    pub(super) fn end_load(&self) {
-        self.end_of_load.get_or_init(|| self.seen.lock().unwrap().len());
+    /// What the server goes through ends here, and the next thing begins.
+    pub(super) fn end_part(&self, part: &'static str) {
+        let seen = self.seen.lock().unwrap().len();
+        self.parts.lock().unwrap().push((part, seen));
     }
 
     /// What is held now.
@@ -48,22 +50,19 @@ impl Memory {
         now.map_or_else(|| "memory unknown".to_owned(), |kib| format!("{} MiB", kib / 1024))
     }
 
-    /// What was held over so long until now.
-    pub(super) fn over_the_last(&self, time: Duration) -> Option<usize> {
-        let seen = self.seen.lock().unwrap();
-        let count = (time.as_millis() / self.every.as_millis().max(1)).max(1) as usize;
-        mean(&seen[seen.len().saturating_sub(count)..])
-    }
-
-    /// Stops watching. A fifth of the load is the warm-up; the fifth after it is compared with the last one.
-    pub(super) fn finish(self) -> Option<Growth> {
+    /// Stops watching. A fifth of the first part is the warm-up: the fifth after it is compared with the last one of each
+    /// part.
+    pub(super) fn finish(self) -> Vec<Growth> {
         self.is_over.store(true, Ordering::Relaxed);
         self.watching.join().unwrap();
-        let seen = self.seen.lock().unwrap();
-        let load = seen.get(..*self.end_of_load.get()?)?;
-        let fifths: Vec<usize> = load.chunks(load.len().div_ceil(5).max(1)).filter_map(mean).collect();
-        eprintln!("memory under load, by fifths, in KiB: {fifths:?}");
-        Some(Growth { before: *fifths.get(1)?, after: *fifths.last()? })
+        let (seen, mut begin, mut before, mut growths) = (self.seen.lock().unwrap(), 0, None, Vec::new());
+        for &(part, end) in &*self.parts.lock().unwrap() {
+            let fifths: Vec<usize> = fifths(&seen[begin..end]).collect();
+            let before = *before.get_or_insert(fifths.get(1).copied());
+            growths.extend(before.zip(fifths.last()).map(|(before, &after)| Growth { part, before, after }));
+            begin = end;
+        }
+        growths
     }
 }
 
@@ -76,13 +75,15 @@ impl Growth {
 
 impl fmt::Display for Growth {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [before, after] = [self.before, self.after].map(|kib| kib as f64 / 1024.0);
-        write!(formatter, "{before:.1} MiB, then {after:.1} MiB ({} % more)", self.in_percent())
+        let ([before, after], part) = ([self.before, self.after].map(|kib| kib as f64 / 1024.0), self.part);
+        let percent = self.in_percent();
+        write!(formatter, "{before:.1} MiB after the warm-up, {after:.1} MiB after {part} ({percent} % more)")
     }
 }
 
-fn mean(seen: &[usize]) -> Option<usize> {
-    seen.iter().sum::<usize>().checked_div(seen.len())
+/// What was held in each fifth of the time.
+fn fifths(seen: &[usize]) -> impl Iterator<Item = usize> {
+    seen.chunks(seen.len().div_ceil(5).max(1)).map(|fifth| fifth.iter().sum::<usize>() / fifth.len())
 }
 
 /// What a process holds, in KiB.

@@ -1,7 +1,8 @@
-//! Brings a register to where it stays: with records of another provider, all of which were just read.
+//! Brings a register to where it stays: with records of another provider, all of which were just read, and with as many
+//! requests under way as there will be connections.
 //!
-//! SQLite keeps pages of the database for each connection, up to a bound, and the pages of an empty register are few. What
-//! is measured later would otherwise be how these fill.
+//! SQLite keeps pages of the database for each connection, up to a bound, and the pages of a small register are fewer than
+//! that. What is measured later would otherwise be how these fill.
 
 use std::thread;
 
@@ -12,14 +13,18 @@ use domain::listing::{MAX_PER_PAGE, known_cycles};
 use super::super::http::{Caller, Request};
 use super::super::manner::Manner;
 use super::super::site::Site;
+use super::abuse::Target;
 
 /// The provider whose trainees are there besides.
 const UKPRN: &str = "10000002";
 /// Readers at once: as many as there are connections to read on, or more.
 const READERS: usize = 12;
+/// How much each connection sends at once, in bytes: a body as large as any that is to be expected.
+const BODY: usize = 16_384;
 
-/// Adds so many trainees of another provider, and reads them all on all connections.
-pub(super) fn warm_up(site: &Site, address: &str, manner: &Manner, trainees: usize) {
+/// Adds so many trainees of another provider, reads them all on all connections to the database, and has as many clients
+/// send a body at once as the server will be abused by.
+pub(super) fn warm_up(site: &Site, target: &Target<'_>, manner: &Manner, trainees: usize) {
     site.run(&["provider", "add", "--ukprn", UKPRN, "--name", "Another University"]);
     let token = site.run(&["token", "issue", "--provider", UKPRN, "--name", "warm-up"]);
     site.run(&["sandbox", "seed", "--provider", UKPRN, "--trainees", &trainees.to_string()]);
@@ -29,7 +34,7 @@ pub(super) fn warm_up(site: &Site, address: &str, manner: &Manner, trainees: usi
         for cycle in known_cycles(Utc::now().date_naive()) {
             for page in 1.. {
                 let path = format!("{lists}?academic_cycle={cycle}&per_page={MAX_PER_PAGE}&page={page}");
-                let reply = caller.insist(address, &Request::get(path));
+                let reply = caller.insist(target.address, &Request::get(path));
                 if reply.status == 404 {
                     break;
                 }
@@ -38,4 +43,11 @@ pub(super) fn warm_up(site: &Site, address: &str, manner: &Manner, trainees: usi
         }
     };
     thread::scope(|scope| (0..READERS).for_each(|_| drop(scope.spawn(read_all))));
+
+    let mut crowd: Vec<_> = (0..target.connections).map(|_| target.connect().unwrap()).collect();
+    let request = target.post(BODY) + "{}" + &" ".repeat(BODY - 3);
+    crowd.iter_mut().for_each(|connection| assert!(connection.send(request.as_bytes())));
+    crowd.iter_mut().for_each(|connection| assert!(connection.send(b" ")));
+    // Some may be told to come again: so many at once are more than the queue holds.
+    crowd.iter_mut().for_each(|connection| assert!(matches!(connection.status(), Some(422 | 503))));
 }
