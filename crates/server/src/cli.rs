@@ -8,7 +8,6 @@ use std::path::PathBuf;
 use adapter_kit::UnknownVersion;
 use chrono::NaiveDate;
 use clap::{Args, Parser, Subcommand};
-use serde::Serialize;
 use storage::backup::BackupError;
 use storage::copy::CopyError;
 use storage::error::StorageError;
@@ -28,9 +27,9 @@ mod backups;
 mod checking;
 mod copying;
 mod documents;
-mod listing;
 mod migrating;
 mod organisations;
+mod out;
 mod providers;
 mod reference_data;
 mod registry;
@@ -266,6 +265,14 @@ pub enum CommandError {
     Unwritable(#[source] serde_json::Error),
 }
 
+impl CommandError {
+    /// Whether the command only failed because whoever reads what it prints has stopped reading.
+    #[must_use]
+    pub fn nobody_reads(&self) -> bool {
+        matches!(self, Self::Print(error) if error.kind() == std::io::ErrorKind::BrokenPipe)
+    }
+}
+
 impl CommandLine {
     /// How the log is to be written.
     #[must_use]
@@ -299,12 +306,6 @@ impl CommandLine {
             Command::Docs(docs) => docs.run(),
         }
     }
-}
-
-/// Prints an answer as JSON.
-fn print_json(answer: &impl Serialize) -> Result<(), CommandError> {
-    println!("{}", serde_json::to_string_pretty(answer).map_err(CommandError::Unwritable)?);
-    Ok(())
 }
 
 /// Reads the name of an environment.

@@ -6,6 +6,9 @@
 //!
 //! The server knows no field of a record, and no version but through the list of them ([`versions`]).
 
+// What a command is asked for goes through `cli/out.rs`, where it is an error when nobody reads it, and no panic.
+#![warn(clippy::print_stdout)]
+
 pub mod access_log;
 pub mod addresses;
 pub mod admission;

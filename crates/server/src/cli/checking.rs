@@ -7,7 +7,7 @@ use domain::Lists;
 use indicatif::{ProgressBar, ProgressStyle};
 use storage::error::StorageError;
 
-use super::{CommandError, Database};
+use super::{CommandError, Database, out};
 use crate::inspection::{Inspector, Told};
 use crate::{reference_data, versions};
 
@@ -32,18 +32,22 @@ impl Check {
             bar.set_style(style);
         }
         let inspector = Inspector { versions: versions::all(), lists };
+        // The register is looked through to its end, also when nobody reads any more.
+        let mut printed = Ok(());
         let found = store.read_blocking::<_, StorageError>(|session| {
             inspector.inspect(session, &mut |told| match told {
-                Told::Problem(problem) => bar.suspend(|| println!("{problem}")),
+                Told::Problem(problem) if printed.is_ok() => printed = bar.suspend(|| out::line(problem)),
+                Told::Problem(_) => {}
                 Told::Trainees(all) => bar.set_length(all),
                 Told::Seen(trainees) => bar.inc(trainees),
             })
         });
         bar.finish_and_clear();
         let found = found?;
+        printed?;
         let width = found.counts.iter().map(|(table, _)| table.len()).max().unwrap_or_default();
         for (table, rows) in &found.counts {
-            println!("{table:width$}  {rows}");
+            out::line(format_args!("{table:width$}  {rows}"))?;
         }
         if found.problems > 0 {
             return Err(CommandError::ProblemsFound(found.problems));

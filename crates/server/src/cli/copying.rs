@@ -4,7 +4,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use storage::copy::{self, Step};
 
-use super::CommandError;
+use super::{CommandError, out};
 
 #[derive(Debug, Args)]
 pub(super) struct Copy {
@@ -31,9 +31,9 @@ impl Copy {
         let report = report?;
         let width = report.rows.iter().map(|(table, _)| table.len()).max().unwrap_or_default();
         for (table, rows) in &report.rows {
-            println!("{table:width$}  {rows}");
+            out::line(format_args!("{table:width$}  {rows}"))?;
         }
-        report.differences.iter().for_each(|difference| println!("{difference}"));
+        report.differences.iter().try_for_each(out::line)?;
         if !report.differences.is_empty() {
             return Err(CommandError::NotTheSame(report.differences.len()));
         }

@@ -3,7 +3,7 @@
 use clap::Args;
 use storage::store::{Goal, Store, StoreOptions};
 
-use super::{CommandError, Database};
+use super::{CommandError, Database, out};
 
 #[derive(Debug, Args)]
 pub(super) struct Migrate {
@@ -21,8 +21,8 @@ impl Migrate {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let goal = self.to.as_deref().map_or(Goal::Newest, Goal::Migration);
         let change = Store::open(&self.database.database_url, StoreOptions::default())?.change_schema(goal)?;
-        change.taken_back.iter().for_each(|name| println!("taken back  {name}"));
-        change.applied.iter().for_each(|name| println!("applied     {name}"));
+        change.taken_back.iter().try_for_each(|name| out::line(format_args!("taken back  {name}")))?;
+        change.applied.iter().try_for_each(|name| out::line(format_args!("applied     {name}")))?;
         eprintln!("migrations applied: {}; taken back: {}", change.applied.len(), change.taken_back.len());
         Ok(())
     }

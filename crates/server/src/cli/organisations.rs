@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use storage::organisations::merge::{Organisation, PartnerDetails, SchoolDetails};
 
-use super::{CommandError, Database};
+use super::{CommandError, Database, out};
 use crate::import::{ImportError, Importable, import};
 
 #[derive(Debug, Subcommand)]
@@ -71,12 +71,12 @@ impl Import {
         let report = import::<O>(&store, bar.wrap_read(file));
         bar.finish_and_clear();
         let report = report.map_err(failed)?;
-        println!("added      {}", report.merged.added);
-        println!("changed    {}", report.merged.changed);
-        println!("unchanged  {}", report.merged.unchanged);
-        println!("refused    {}", report.refused.len());
+        out::line(format_args!("added      {}", report.merged.added))?;
+        out::line(format_args!("changed    {}", report.merged.changed))?;
+        out::line(format_args!("unchanged  {}", report.merged.unchanged))?;
+        out::line(format_args!("refused    {}", report.refused.len()))?;
         for refused in &report.refused {
-            println!("line {}: {}", refused.line, refused.problem);
+            out::line(format_args!("line {}: {}", refused.line, refused.problem))?;
         }
         if report.refused.is_empty() { Ok(()) } else { Err(CommandError::RowsRefused(report.refused.len())) }
     }

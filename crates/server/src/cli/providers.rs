@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::{CommandError, Database, listing};
+use super::{CommandError, Database, out};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ProviderCommand {
@@ -44,7 +44,7 @@ impl ProviderCommand {
                         [provider.ukprn, provider.name, provider.created_at.date_naive().to_string(), closed]
                     })
                     .collect();
-                listing::print(["ukprn", "name", "added", "closed"], &rows);
+                out::table(["ukprn", "name", "added", "closed"], &rows)?;
             }
             Self::Close { database, ukprn } => {
                 let provider = database.open()?.write_blocking(move |session| session.close_provider(&ukprn))?;

@@ -8,7 +8,7 @@ use domain::Trn;
 use indicatif::{ProgressBar, ProgressStyle};
 use storage::store::Store;
 
-use super::{CommandError, Database, date, organisations};
+use super::{CommandError, Database, date, organisations, out};
 use crate::import::{ImportError, each_row};
 use crate::registry::rows::{NumberRow, Order, PlainRow, ReturnRow};
 use crate::registry::{Deed, DeedError, carry_out_blocking};
@@ -95,8 +95,7 @@ impl Common {
         match carry_out_blocking(&store, &trainee_id, deed, operation) {
             Ok(outcome) => {
                 let repeated = if outcome.changed { "" } else { "nothing to do: " };
-                println!("trainee {trainee_id}: {repeated}{}", outcome.standing);
-                Ok(())
+                out::line(format_args!("trainee {trainee_id}: {repeated}{}", outcome.standing))
             }
             Err(error) => Err(CommandError::Deed { trainee_id, error }),
         }
@@ -131,8 +130,10 @@ fn for_file<R: Order>(store: &Store, path: &Path, deed: &Deed, operation: &'stat
         Ok(())
     });
     bar.finish_and_clear();
-    println!("done       {done}\nunchanged  {unchanged}\nrefused    {}", refused.len());
-    refused.iter().for_each(|line| println!("{line}"));
+    let counts = out::line(format_args!("done       {done}\nunchanged  {unchanged}\nrefused    {}", refused.len()));
+    let printed = counts.and_then(|()| refused.iter().try_for_each(out::line));
+    // What went wrong is more than that nobody reads of it.
     read.map_err(failed)?;
+    printed?;
     if refused.is_empty() { Ok(()) } else { Err(CommandError::DeedsRefused(refused.len())) }
 }

@@ -14,7 +14,7 @@ use storage::error::StorageError;
 use storage::tokens::Environment;
 
 use self::bounds::Bounds;
-use super::{CommandError, Database, environment};
+use super::{CommandError, Database, environment, out};
 use crate::admission::Admission;
 use crate::allowance::Allowance;
 use crate::operator::Operator;
@@ -150,7 +150,7 @@ impl Serve {
         let shadow = Shadow::begin(self.shadow_share, versions, lists, register.usage.clone());
         let register = Register { shadow: shadow.map_err(CommandError::Server)?, ..register };
         if self.demo {
-            println!("{}", demo::prepare(&register, &base, registry_delay)?);
+            out::line(demo::prepare(&register, &base, registry_delay)?)?;
         }
         let (patience, readiness) = (self.bounds.patience(), Readiness::default());
         let operator = operator.zip(metrics).map(|(listener, metrics)| {

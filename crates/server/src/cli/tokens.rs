@@ -5,7 +5,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use storage::tokens::{Environment, NewToken, Rotated, Rotation, Token, TokenRecord};
 
-use super::{CommandError, Database, date, environment, listing};
+use super::{CommandError, Database, date, environment, out};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
@@ -92,7 +92,7 @@ impl TokenCommand {
                         expires_on: made.expires,
                     })
                 })?;
-                show(&token, &record);
+                show(&token, &record)?;
             }
             Self::Rotate { database, id, overlap, made, by: By { by } } => {
                 let Rotated { token, new, old } = database.open()?.write_blocking(move |session| {
@@ -105,13 +105,13 @@ impl TokenCommand {
                     session.rotate_token(id, &rotation)
                 })?;
                 eprintln!("token {} expires on {}; `token revoke {}` ends it sooner", old.id, old.expires_on, old.id);
-                show(&token, &new);
+                show(&token, &new)?;
             }
             Self::List { database, provider } => {
                 let tokens = database.open()?.read_blocking(|session| session.list_tokens(provider.as_deref()))?;
                 let headings =
                     ["id", "provider", "name", "status", "issued", "by", "expires", "last used", "revoked", "by"];
-                listing::print(headings, &tokens.into_iter().map(row).collect::<Vec<_>>());
+                out::table(headings, &tokens.into_iter().map(row).collect::<Vec<_>>())?;
             }
             Self::Revoke { database, id, by: By { by } } => {
                 let token = database.open()?.write_blocking(move |session| session.revoke_token(id, &by))?;
@@ -123,9 +123,9 @@ impl TokenCommand {
 }
 
 /// Prints a token, this once.
-fn show(token: &Token, record: &TokenRecord) {
+fn show(token: &Token, record: &TokenRecord) -> Result<(), CommandError> {
     eprintln!("token {} of {} expires on {}", record.id, record.provider_name, record.expires_on);
-    println!("{}", token.reveal());
+    out::line(token.reveal())
 }
 
 fn row(token: TokenRecord) -> [String; 10] {

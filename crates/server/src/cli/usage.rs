@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use storage::error::StorageError;
 use storage::usage::KEPT_DAYS;
 
-use super::{CommandError, Database, date, listing, print_json};
+use super::{CommandError, Database, date, out};
 use crate::usage::report::{Line, Report, moment};
 use crate::versions;
 
@@ -59,15 +59,15 @@ impl Usage {
         match format {
             Format::Table => {
                 let rows: Vec<_> = report.lines.iter().map(cells).collect();
-                listing::print(HEADINGS, &rows);
+                out::table(HEADINGS, &rows)?;
                 let total = report.total;
-                println!(
+                out::line(format_args!(
                     "\nsince {}: requests {}, of these to deprecated endpoints {}; providers {}, tokens {}",
                     report.since, total.requests, total.to_deprecated_endpoints, total.providers, total.tokens
-                );
+                ))?;
             }
             Format::Csv => csv(&report).map_err(CommandError::Print)?,
-            Format::Json => print_json(&report)?,
+            Format::Json => out::json(&report)?,
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use clap::Args;
 use domain::Lists;
 
 use super::CommandError;
+use crate::cli::out;
 use crate::contracts::{self, ContractError, Report};
 use crate::versions::{self, REMOVED};
 
@@ -26,7 +27,7 @@ impl Check {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let removed: Vec<_> = REMOVED.iter().map(|Removed { label, .. }| *label).collect();
         let report = contracts::check(&self.against, versions::all(), &removed, Lists::embedded())?;
-        print(&report);
+        print(&report)?;
         let unmentioned = match &self.change_log {
             Some(path) => {
                 let unreadable = |source| ContractError::Unreadable { path: path.clone(), source };
@@ -35,7 +36,7 @@ impl Check {
             None => Vec::new(),
         };
         for (label, subject) in &unmentioned {
-            println!("{label} wants a line in the change log about {subject}");
+            out::line(format_args!("{label} wants a line in the change log about {subject}"))?;
         }
         match (report.broken(), unmentioned.len()) {
             (0, 0) => Ok(()),
@@ -44,26 +45,27 @@ impl Check {
     }
 }
 
-fn print(report: &Report) {
+fn print(report: &Report) -> Result<(), CommandError> {
     for (label, outcome) in &report.outcomes {
         match outcome {
-            Outcome::Served(changes) if changes.is_empty() => println!("{label} is as promised"),
+            Outcome::Served(changes) if changes.is_empty() => out::line(format_args!("{label} is as promised"))?,
             Outcome::Served(changes) => {
                 for change in changes {
                     let effect = match change.effect {
                         Effect::Breaking => "BREAKS",
                         Effect::Additive => "adds",
                     };
-                    println!("{label} {effect} {change}");
+                    out::line(format_args!("{label} {effect} {change}"))?;
                 }
             }
-            Outcome::Removed => println!("{label} is removed, and says so"),
-            Outcome::Lost => {
-                println!("{label} BREAKS everything: it is not served, and not among the removed versions")
-            }
+            Outcome::Removed => out::line(format_args!("{label} is removed, and says so"))?,
+            Outcome::Lost => out::line(format_args!(
+                "{label} BREAKS everything: it is not served, and not among the removed versions"
+            ))?,
         }
     }
     for label in &report.new {
-        println!("{label} is new: nothing was promised of it");
+        out::line(format_args!("{label} is new: nothing was promised of it"))?;
     }
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use domain::Lists;
 
-use crate::cli::{CommandError, print_json};
+use crate::cli::{CommandError, out};
 use crate::versions;
 
 #[derive(Debug, Args)]
@@ -31,8 +31,8 @@ impl Difference {
         let named = |text: &str| versions::all().named(text).map_err(CommandError::UnknownVersion);
         let difference = adapter_kit::Difference::between(named(&self.from)?, named(&self.to)?, Lists::embedded());
         match self.format {
-            Format::Markdown => print!("{}", difference.markdown()),
-            Format::Json => print_json(&difference)?,
+            Format::Markdown => out::text(difference.markdown())?,
+            Format::Json => out::json(&difference)?,
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use clap::Args;
 use domain::Lists;
 
 use super::{CommandError, served};
+use crate::cli::out;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct OpenApi {
@@ -14,7 +15,6 @@ pub(in crate::cli) struct OpenApi {
 
 impl OpenApi {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        print!("{}", crate::openapi::written(served(&self.version)?, Lists::embedded()));
-        Ok(())
+        out::text(crate::openapi::written(served(&self.version)?, Lists::embedded()))
     }
 }

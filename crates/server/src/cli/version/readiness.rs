@@ -5,7 +5,7 @@ use storage::error::StorageError;
 
 use super::super::Database;
 use super::{CommandError, served};
-use crate::cli::print_json;
+use crate::cli::out;
 use crate::usage::readiness::VersionReadiness;
 use crate::versions;
 
@@ -40,8 +40,8 @@ impl Readiness {
             VersionReadiness::of(session, served, self.days, versions::all())
         })?;
         match self.format {
-            Format::Table => print!("{readiness}"),
-            Format::Json => print_json(&readiness)?,
+            Format::Table => out::text(&readiness)?,
+            Format::Json => out::json(&readiness)?,
         }
         Ok(())
     }
