@@ -321,9 +321,11 @@ mod tests {
         let bodies = Bodies::new(&versions, versions.newest().unwrap(), &sample);
         let keys = r#""email":7,"#.repeat(50);
         let repeated = format!(r#"{{"data":{{{keys}"email":7}},"data":{{}},"data":{{}}}}"#);
+        // The same key beside the record and in it.
+        let twice = br#"{"e":1,"e":2,"data":{"e":3,"e":4}}"#.as_slice();
         let deep = format!(r#"{{"data":{}"#, "[".repeat(1_000));
         for body in
-            [b"".as_slice(), b"{", b"\xff", b"{}", b"null", b"\"\\ud800\"", repeated.as_bytes(), deep.as_bytes()]
+            [b"".as_slice(), b"{", b"\xff", b"{}", b"null", b"\"\\ud800\"", twice, repeated.as_bytes(), deep.as_bytes()]
         {
             for choice in 0..=u8::MAX {
                 bodies.answered(&[&[choice], body].concat()).unwrap();

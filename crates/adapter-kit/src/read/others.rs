@@ -1,6 +1,7 @@
 //! The keys of an object that are no inputs: fields of a response, and names that nobody knows.
 
 use std::collections::HashSet;
+use std::mem::discriminant;
 
 use domain::problem::NoticeKind;
 use domain::{Notice, Path, Problem, ProblemKind, Sent};
@@ -48,9 +49,10 @@ impl Others {
         self.lists.push(key.to_owned());
     }
 
+    /// Tells what is wrong with the keys. One that stands beside a record and in it has the same place, and is told once.
     pub(super) fn report<R: Wire>(self, sent: &mut Sent<R>, unknown: UnknownNames) {
         for key in self.repeated {
-            sent.problems.push(Problem::at(Path::Key(key), ProblemKind::RepeatedKey));
+            tell_problem(sent, Problem::at(Path::Key(key), ProblemKind::RepeatedKey));
         }
         let lists = self.lists.into_iter().map(|key| (key, NoticeKind::UseEndpoint, ProblemKind::UseEndpoint));
         let unknown_names = self
@@ -60,10 +62,24 @@ impl Others {
         for (key, notice, problem) in lists.chain(unknown_names) {
             let at = Path::Key(key);
             match unknown {
-                UnknownNames::Tell => sent.notices.push(Notice { at, kind: notice }),
-                UnknownNames::Refuse => sent.problems.push(Problem { at, kind: problem }),
+                UnknownNames::Tell => tell_notice(sent, Notice { at, kind: notice }),
+                UnknownNames::Refuse => tell_problem(sent, Problem { at, kind: problem }),
             }
         }
+    }
+}
+
+fn tell_problem<R: Wire>(sent: &mut Sent<R>, problem: Problem) {
+    let is_same = |told: &Problem| told.at == problem.at && discriminant(&told.kind) == discriminant(&problem.kind);
+    if !sent.problems.iter().any(is_same) {
+        sent.problems.push(problem);
+    }
+}
+
+fn tell_notice<R: Wire>(sent: &mut Sent<R>, notice: Notice) {
+    let is_same = |told: &Notice| told.at == notice.at && discriminant(&told.kind) == discriminant(&notice.kind);
+    if !sent.notices.iter().any(is_same) {
+        sent.notices.push(notice);
     }
 }
 
