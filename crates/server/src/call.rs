@@ -154,9 +154,16 @@ impl Call {
     ///
     /// # Errors
     ///
-    /// When what was sent is no key.
-    pub fn idempotency_key(&self) -> Result<Option<&Key>, MalformedKey> {
-        self.idempotency_key.as_ref().map(Option::as_ref).map_err(|malformed| *malformed)
+    /// When what was sent is no key; and when it is one, and the body did not arrive, by which the request is told from
+    /// others with the same key.
+    pub fn idempotency_key(&self) -> Result<Option<&Key>, Failure> {
+        let key = self.idempotency_key.as_ref().map_err(|malformed| *malformed)?;
+        match &self.body {
+            Err(unusable @ (Unusable::CutOff | Unusable::TooSlow | Unusable::NoRoom)) if key.is_some() => {
+                Err(Failure::Body(*unusable))
+            }
+            Ok(_) | Err(_) => Ok(key.as_ref()),
+        }
     }
 
     /// The same reply with the entity tag of the record that it shows; a record that is only tried out has none.

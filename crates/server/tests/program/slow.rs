@@ -5,6 +5,7 @@ use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use server::demo;
 use server::versions::SERVED;
 use socket2::SockRef;
 
@@ -77,27 +78,36 @@ fn pages_wait_no_longer_for_a_body() {
     }
 }
 
+/// The largest body, in bytes.
+const LARGE: usize = 1_048_576;
+
+/// Begins to register a trainee in the newest version: with a body of so many bytes, of which these come.
+fn begin_post(server: &Running, token: &str, header: &str, length: usize, body: &str) -> TcpStream {
+    let newest = SERVED.last().unwrap().label;
+    let mut stream = server.connect();
+    let head = format!(
+        "POST /api/{newest}/trainees HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {token}\r\n{header}\
+         Content-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(body.as_bytes()).unwrap();
+    stream
+}
+
+/// More large bodies than there is room for, each without its last byte.
+fn unfinished(server: &Running, token: &str) -> Vec<TcpStream> {
+    let body = format!("{{}}{}", " ".repeat(LARGE - 3));
+    (0..40).map(|_| begin_post(server, token, "", LARGE, &body)).collect()
+}
+
 #[test]
 fn large_bodies_that_do_not_end_take_bounded_memory_and_hold_no_ordinary_request_up() {
-    const LARGE: usize = 1_048_576;
     let workplace = Workplace::new();
     let token = token(&workplace);
     let server = impatient(&workplace, &[]);
-    let newest = SERVED.last().unwrap().label;
-    let post = |length: usize, body: &str| {
-        let mut stream = server.connect();
-        let head = format!(
-            "POST /api/{newest}/trainees HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {token}\r\n\
-             Content-Length: {length}\r\n\r\n"
-        );
-        stream.write_all(head.as_bytes()).unwrap();
-        stream.write_all(body.as_bytes()).unwrap();
-        stream
-    };
-    let large = format!("{{}}{}", " ".repeat(LARGE - 3));
-    let mut unfinished: Vec<TcpStream> = (0..40).map(|_| post(LARGE, &large)).collect();
+    let mut unfinished = unfinished(&server, &token);
 
-    assert!(reply(&mut post(2, "{}")).starts_with("HTTP/1.1 422 "));
+    assert!(reply(&mut begin_post(&server, &token, "", 2, "{}")).starts_with("HTTP/1.1 422 "));
 
     let told = unfinished.iter_mut().map(|stream| ask(stream, " "));
     let (taken, refused): (Vec<_>, Vec<_>) = told.partition(|told| told.starts_with("HTTP/1.1 422 "));
@@ -106,7 +116,36 @@ fn large_bodies_that_do_not_end_take_bounded_memory_and_hold_no_ordinary_request
     for told in refused {
         assert!(told.starts_with("HTTP/1.1 503 ") && header(&told, "retry-after").is_some(), "{told}");
     }
-    assert!(ask(&mut post(LARGE, &large), " ").starts_with("HTTP/1.1 422 "), "the room is not given back");
+    let body = format!("{{}}{}", " ".repeat(LARGE - 2));
+    let again = reply(&mut begin_post(&server, &token, "", LARGE, &body));
+    assert!(again.starts_with("HTTP/1.1 422 "), "the room is not given back");
+}
+
+#[test]
+fn a_request_that_is_sent_again_with_its_key_is_known_again_once_there_is_room_for_it() {
+    let workplace = Workplace::new();
+    let token = token(&workplace);
+    let server = impatient(&workplace, &[]);
+    let body = demo::example(SERVED.last().unwrap());
+    let body = format!("{body}{}", " ".repeat(LARGE - body.len()));
+    let send = || reply(&mut begin_post(&server, &token, "Idempotency-Key: again\r\n", LARGE, &body));
+    let first = send();
+    assert!(first.starts_with("HTTP/1.1 201 "), "{first}");
+
+    let unfinished = unfinished(&server, &token);
+    let refused = send();
+    assert!(refused.starts_with("HTTP/1.1 503 ") && header(&refused, "retry-after").is_some(), "{refused}");
+
+    drop(unfinished);
+    let begun = Instant::now();
+    let again = loop {
+        let told = send();
+        if !told.starts_with("HTTP/1.1 503 ") {
+            break told;
+        }
+        assert!(begun.elapsed() < PATIENCE, "the room is not given back");
+    };
+    assert!(again.starts_with("HTTP/1.1 201 ") && header(&again, "idempotent-replayed") == Some("true"), "{again}");
 }
 
 #[test]
