@@ -4,7 +4,7 @@
 //! bounds neither a later head that comes byte by byte, nor a body that no handler reads, nor a client that does not take
 //! its reply. So each connection has a [`Watch`] of its own beside it, which closes it when it has kept the server waiting
 //! for too long. And a chunked body that was given up is read on by actix-web for as long as it comes; so it is not given up
-//! ([`Body`]). How long the body of a request may take is for [`crate::call`], which answers it.
+//! ([`ChunkedBody`]). How long the body of a request may take is for [`crate::bodies`].
 //!
 //! Knows sockets and moments, and nothing of what is asked.
 
@@ -92,7 +92,7 @@ struct Watched {
     /// Tells the watch that the end of a silence is nearer than it was.
     sooner: Notify,
     /// The chunked body of the last request, until the next one comes.
-    last_body: RefCell<Option<Body>>,
+    last_body: RefCell<Option<ChunkedBody>>,
 }
 
 /// Whether a connection keeps the server waiting.
@@ -107,15 +107,15 @@ enum Silence {
 /// A chunked body that stays with its connection until its request was answered, read or not. What is left of it then is
 /// the end of the connection; dropped before, it would be read on and thrown away, without an end if it has none.
 #[derive(Clone)]
-struct Body(Rc<RefCell<Payload>>);
+struct ChunkedBody(Rc<RefCell<Payload>>);
 
-impl fmt::Debug for Body {
+impl fmt::Debug for ChunkedBody {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Body(..)")
+        formatter.write_str("ChunkedBody(..)")
     }
 }
 
-impl Body {
+impl ChunkedBody {
     /// Takes hold of the body of a request, if it is chunked. Whoever reads the request does not notice.
     fn of(request: &mut ServiceRequest) -> Option<Self> {
         let is_chunked = request.request().headers().contains_key(TRANSFER_ENCODING);
@@ -127,7 +127,7 @@ impl Body {
     }
 }
 
-impl Stream for Body {
+impl Stream for ChunkedBody {
     type Item = Result<Bytes, PayloadError>;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -205,7 +205,7 @@ pub(crate) async fn attend(
     let watch = request.conn_data::<Rc<Watch>>().cloned();
     if let Some(watch) = &watch {
         watch.watched.silence.set(Silence::Broken);
-        watch.watched.last_body.replace(Body::of(&mut request));
+        watch.watched.last_body.replace(ChunkedBody::of(&mut request));
     }
     let mut answered = next.call(request).await;
     let too_slow = matches!(&answered, Ok(response) if response.status() == StatusCode::REQUEST_TIMEOUT);

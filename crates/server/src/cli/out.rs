@@ -26,6 +26,11 @@ pub(super) fn json(answer: &impl Serialize) -> Result<(), CommandError> {
     line(serde_json::to_string_pretty(answer).map_err(CommandError::Unwritable)?)
 }
 
+/// Prints an answer as JSON on one line.
+pub(super) fn json_line(answer: &impl Serialize) -> Result<(), CommandError> {
+    line(serde_json::to_string(answer).map_err(CommandError::Unwritable)?)
+}
+
 /// Prints rows of text under headings, in columns.
 pub(super) fn table<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> Result<(), CommandError> {
     text(columns(headings, rows))

@@ -1,6 +1,6 @@
 //! The command that tells what providers use.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use chrono::{NaiveDate, TimeDelta};
 use clap::{Args, ValueEnum};
@@ -66,7 +66,7 @@ impl Usage {
                     report.since, total.requests, total.to_deprecated_endpoints, total.providers, total.tokens
                 ))?;
             }
-            Format::Csv => csv(&report).map_err(CommandError::Print)?,
+            Format::Csv => out::text(csv(&report).map_err(CommandError::Print)?)?,
             Format::Json => out::json(&report)?,
         }
         Ok(())
@@ -90,9 +90,10 @@ fn cells(line: &Line) -> [String; 12] {
     ]
 }
 
-fn csv(report: &Report) -> io::Result<()> {
-    let mut out = csv::Writer::from_writer(io::stdout().lock());
-    out.write_record(HEADINGS)?;
-    report.lines.iter().try_for_each(|line| out.write_record(cells(line)))?;
-    out.into_inner().map_err(|error| error.into_error())?.flush()
+fn csv(report: &Report) -> io::Result<String> {
+    let mut rows = csv::Writer::from_writer(Vec::new());
+    rows.write_record(HEADINGS)?;
+    report.lines.iter().try_for_each(|line| rows.write_record(cells(line)))?;
+    let bytes = rows.into_inner().map_err(|error| error.into_error())?;
+    String::from_utf8(bytes).map_err(io::Error::other)
 }

@@ -47,8 +47,12 @@ impl Asked<'_> {
         match decide(sent) {
             Err(problems) => self.refused(&problems, &listener),
             Ok(decision) => {
+                let mut told = BTreeSet::new();
                 for notice in &decision.notices {
                     listener.remark(notice)?;
+                    if !told.insert(format!("{notice:?}")) {
+                        return case.broken("a notice", format!("is told twice: {notice:?}"));
+                    }
                     let text = warning(case.version(), notice).unwrap_or_default();
                     if !text.bytes().all(|byte| (b' '..0x7f).contains(&byte)) {
                         return case.broken("a notice", format!("cannot stand in a header: {text:?}"));

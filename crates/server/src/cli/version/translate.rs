@@ -1,6 +1,6 @@
 //! The command that spells bodies of one version as another version does.
 
-use std::io::{Read as _, Write};
+use std::io::Read as _;
 use std::{fs, io};
 
 use adapter_kit::translate::{About, Direction, Purpose, RecordKind, Setting, Translation, translate};
@@ -11,7 +11,7 @@ use domain::Lists;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::super::{CommandError, date};
+use super::super::{CommandError, date, out};
 use crate::versions;
 
 /// Spell bodies of one version as another version does, and say what becomes of them there
@@ -90,11 +90,11 @@ impl Translate {
             problems += translation.problems.len();
             match self.format {
                 Format::Text => {
-                    print(&translation.data, line.is_some()).map_err(CommandError::Print)?;
+                    print(&translation.data, line.is_some())?;
                     let place = line.map_or_else(String::new, |line| format!("line {line}: "));
                     told(&translation).iter().for_each(|told| eprintln!("{place}{told}"));
                 }
-                Format::Json => print(&translation, line.is_some()).map_err(CommandError::Print)?,
+                Format::Json => print(&translation, line.is_some())?,
             }
         }
         if lost + problems > 0 { Err(CommandError::NotClean { lost, problems }) } else { Ok(()) }
@@ -132,14 +132,8 @@ fn bodies(text: &[u8]) -> Result<Vec<Placed<Value>>, Placed<read::Malformed>> {
     filled.into_iter().map(read).collect()
 }
 
-fn print(value: &impl Serialize, on_a_line: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    if on_a_line {
-        serde_json::to_writer(&mut out, value)?;
-    } else {
-        serde_json::to_writer_pretty(&mut out, value)?;
-    }
-    writeln!(out)
+fn print(value: &impl Serialize, on_a_line: bool) -> Result<(), CommandError> {
+    if on_a_line { out::json_line(value) } else { out::json(value) }
 }
 
 /// What was done, in lines.
