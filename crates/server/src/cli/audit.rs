@@ -1,11 +1,11 @@
 //! The command that prints the history of a trainee.
 
-use std::io::{self, Write};
+use std::fmt;
 
 use clap::Args;
 use storage::history::{Entry, TraineeHistory};
 
-use super::{CommandError, Database};
+use super::{CommandError, Database, out};
 
 #[derive(Debug, Args)]
 pub(super) struct Audit {
@@ -21,20 +21,26 @@ impl Audit {
         let asked = trainee_id.clone();
         let history = database.open()?.read_blocking(move |session| session.history_of(&asked))?;
         let history = history.ok_or(CommandError::UnknownTrainee(trainee_id))?;
-        print(&history, &mut io::stdout().lock()).map_err(CommandError::Print)
+        out::text(Told(&history))
     }
 }
 
-fn print(history: &TraineeHistory, out: &mut impl Write) -> io::Result<()> {
-    writeln!(out, "trainee {} of provider {}", history.trainee_id, history.ukprn)?;
-    for entry in &history.entries {
-        writeln!(out, "\n{}", heading(entry))?;
-        let width = entry.fields.iter().map(|field| field.path.chars().count()).max().unwrap_or_default();
-        for field in &entry.fields {
-            writeln!(out, "  {:width$}  {} -> {}", field.path, field.before(), field.after())?;
+/// A history as it is printed.
+struct Told<'a>(&'a TraineeHistory);
+
+impl fmt::Display for Told<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(history) = self;
+        writeln!(formatter, "trainee {} of provider {}", history.trainee_id, history.ukprn)?;
+        for entry in &history.entries {
+            writeln!(formatter, "\n{}", heading(entry))?;
+            let width = entry.fields.iter().map(|field| field.path.chars().count()).max().unwrap_or_default();
+            for field in &entry.fields {
+                writeln!(formatter, "  {:width$}  {} -> {}", field.path, field.before(), field.after())?;
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// When, what, through which version, by whom, in which request.
