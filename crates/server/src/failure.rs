@@ -202,11 +202,8 @@ impl Failure {
     #[must_use]
     pub fn reply_to_anyone(self) -> Reply {
         match self {
-            Self::Unauthorized(_) => Reply {
-                status: StatusCode::UNAUTHORIZED,
-                headers: vec![(WWW_AUTHENTICATE.as_str().into(), "Bearer".to_owned())],
-                body: json!({ "error": "Unauthorized" }).to_string().into_bytes(),
-            },
+            Self::Unauthorized(_) => told(StatusCode::UNAUTHORIZED, &json!({ "error": "Unauthorized" }))
+                .with(WWW_AUTHENTICATE.as_str(), "Bearer"),
             Self::NotFound(missing) => one(StatusCode::NOT_FOUND, "NotFound", missing.message()),
             Self::Gone { label, served } => {
                 let labels: Vec<String> = served.iter().map(ToString::to_string).collect();
@@ -260,12 +257,8 @@ impl Failure {
                 one(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
                     .with(RETRY_AFTER.as_str(), retry_after.to_string())
             }
-            Self::Filters(errors) => Reply {
-                status: StatusCode::UNPROCESSABLE_ENTITY,
-                headers: Vec::new(),
-                body: serde_json::to_vec(&errors).unwrap_or_default(),
-            },
-            Self::Duplicate { body } => Reply { status: StatusCode::CONFLICT, headers: Vec::new(), body },
+            Self::Filters(errors) => told(StatusCode::UNPROCESSABLE_ENTITY, &errors),
+            Self::Duplicate { body } => Reply::of(StatusCode::CONFLICT, body),
             Self::Storage(StorageError::Stale) => one(
                 StatusCode::CONFLICT,
                 CONFLICT,
@@ -347,5 +340,5 @@ fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> R
 
 /// An error's text consists of strings, which are always JSON.
 fn told(status: StatusCode, errors: &impl Serialize) -> Reply {
-    Reply { status, headers: Vec::new(), body: serde_json::to_vec(errors).unwrap_or_default() }
+    Reply::of(status, serde_json::to_vec(errors).unwrap_or_default())
 }

@@ -54,3 +54,4 @@ pub mod version_list;
 pub mod versions;
 pub mod visitors;
 pub mod witness;
+pub mod written_lists;

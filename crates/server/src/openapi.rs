@@ -3,19 +3,18 @@
 use std::sync::{Arc, OnceLock};
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
-use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::{Served, openapi};
 use domain::Lists;
 
-use crate::reply::{JSON, entity_tag, is_among};
+use crate::reply::{JSON, Written, is_among};
 
 /// The document of a version, written when it is first asked for.
 #[derive(Debug, Clone)]
 pub struct Document {
     served: &'static Served,
     lists: &'static Lists,
-    written: Arc<OnceLock<(Bytes, String)>>,
+    written: Arc<OnceLock<Written>>,
 }
 
 impl Document {
@@ -28,15 +27,11 @@ impl Document {
     /// Answers whoever asks for the document, with or without a token.
     #[must_use]
     pub fn answer(&self, request: &HttpRequest) -> HttpResponse {
-        let (body, tag) = self.written.get_or_init(|| {
-            let body = written(self.served, self.lists);
-            let tag = entity_tag(body.as_bytes());
-            (Bytes::from(body), tag)
-        });
+        let Written { body, entity_tag } = self.written.get_or_init(|| Written::of(written(self.served, self.lists)));
         let known = request.headers().get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
-        let is_known = known.is_some_and(|tags| is_among(tags, tag));
+        let is_known = known.is_some_and(|tags| is_among(tags, entity_tag));
         let mut response = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
-        response.insert_header((ETAG, tag.as_str())).insert_header((CACHE_CONTROL, "public, max-age=3600"));
+        response.insert_header((ETAG, entity_tag.as_str())).insert_header((CACHE_CONTROL, "public, max-age=3600"));
         if is_known { response.finish() } else { response.insert_header((CONTENT_TYPE, JSON)).body(body.clone()) }
     }
 }

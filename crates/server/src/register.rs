@@ -14,6 +14,7 @@ use crate::shadow::Shadow;
 use crate::usage::Usage;
 use crate::versions;
 use crate::visitors::Visitors;
+use crate::written_lists::WrittenLists;
 
 /// A register that can be served.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ pub struct Register {
     pub versions: &'static Versions,
     /// The code lists.
     pub lists: &'static Lists,
+    /// The same as they are answered.
+    pub written_lists: WrittenLists,
     /// Whose tokens are valid here.
     pub environment: Environment,
     /// Who gets to the records, and how often.
@@ -46,6 +49,7 @@ impl Register {
             store,
             versions: versions::all(),
             lists: Lists::embedded(),
+            written_lists: WrittenLists::of(Lists::embedded()),
             environment,
             admission: Admission::default(),
             visitors: Visitors::default(),
@@ -53,6 +57,12 @@ impl Register {
             usage: Usage::default(),
             shadow: Shadow::default(),
         }
+    }
+
+    /// The same register with other code lists.
+    #[must_use]
+    pub fn with_lists(self, lists: &'static Lists) -> Self {
+        Self { lists, written_lists: WrittenLists::of(lists), ..self }
     }
 }
 

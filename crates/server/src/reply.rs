@@ -7,6 +7,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, WARNING, X_CONTENT_TYPE_OPTIONS,
 };
+use actix_web::web::Bytes;
 use adapter_kit::ApiVersion;
 use adapter_kit::compose::Data;
 use adapter_kit::problems::warning;
@@ -29,18 +30,42 @@ pub struct Reply {
     /// Headers beside the content type, by name.
     pub headers: Vec<(Cow<'static, str>, String)>,
     /// The body, which is JSON.
-    pub body: Vec<u8>,
+    pub body: Bytes,
+}
+
+/// A body that is written once and sent to many, with its entity tag. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// The body.
+    pub body: Bytes,
+    /// Its [`entity_tag`].
+    pub entity_tag: String,
+}
+
+impl Written {
+    /// A body with its entity tag.
+    #[must_use]
+    pub fn of(body: impl Into<Bytes>) -> Self {
+        let body = body.into();
+        let entity_tag = entity_tag(&body);
+        Self { body, entity_tag }
+    }
 }
 
 impl Reply {
+    /// A reply with a body that is JSON already.
+    #[must_use]
+    pub fn of(status: StatusCode, body: impl Into<Bytes>) -> Self {
+        Self { status, headers: Vec::new(), body: body.into() }
+    }
+
     /// A reply with a body.
     ///
     /// # Errors
     ///
     /// [`Failure::Unwritable`] when a value cannot be JSON.
     pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Self, Failure> {
-        let body = serde_json::to_vec(body).map_err(Failure::Unwritable)?;
-        Ok(Self { status, headers: Vec::new(), body })
+        Ok(Self::of(status, serde_json::to_vec(body).map_err(Failure::Unwritable)?))
     }
 
     /// A reply with `{"data": ...}`.
@@ -55,7 +80,7 @@ impl Reply {
     /// The reply to a client that has the representation already: it has no body.
     #[must_use]
     pub fn not_modified() -> Self {
-        Self { status: StatusCode::NOT_MODIFIED, headers: Vec::new(), body: Vec::new() }
+        Self::of(StatusCode::NOT_MODIFIED, Bytes::new())
     }
 
     /// The same reply with a header.

@@ -146,7 +146,7 @@ impl Serve {
         let scheme = if service.certificate.is_some() { "https" } else { "http" };
         let base = format!("{scheme}://{address}");
         let admission = Admission::within(self.allowance());
-        let register = Register { versions, lists, admission, ..Register::of(store, self.environment) };
+        let register = Register { versions, admission, ..Register::of(store, self.environment).with_lists(lists) };
         let shadow = Shadow::begin(self.shadow_share, versions, lists, register.usage.clone());
         let register = Register { shadow: shadow.map_err(CommandError::Server)?, ..register };
         if self.demo {

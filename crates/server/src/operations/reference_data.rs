@@ -1,8 +1,6 @@
 //! The code lists (contract, section 4.19).
 
-use actix_web::http::StatusCode;
 use actix_web::http::header::CACHE_CONTROL;
-use adapter_kit::reference::{AllLists, OneList};
 use storage::session::ProviderSession;
 
 use crate::call::Call;
@@ -13,12 +11,12 @@ use crate::reply::Reply;
 pub(super) fn show(_: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
     let mut parameters = form_urlencoded::parse(call.query().as_bytes());
     let field = parameters.find(|(name, value)| name == "field" && !value.trim().is_empty()).map(|(_, value)| value);
-    let reply = match field {
-        None => Reply::json(StatusCode::OK, &AllLists(call.lists))?,
-        Some(name) => match OneList::named(&name, call.lists) {
-            Some(list) => Reply::json(StatusCode::OK, &list)?,
+    let written = match field {
+        None => call.written_lists.all()?,
+        Some(name) => match call.written_lists.named(&name)? {
+            Some(written) => written,
             None => return Err(Failure::NotFound(Missing::List(adapter_kit::names::shown(&name)))),
         },
     };
-    Ok(call.unless_held(reply).with(CACHE_CONTROL.as_str(), "private, max-age=3600"))
+    Ok(call.written_unless_held(written).with(CACHE_CONTROL.as_str(), "private, max-age=3600"))
 }
