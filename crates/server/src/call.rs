@@ -5,7 +5,6 @@
 use std::sync::Once;
 
 use actix_web::HttpRequest;
-use actix_web::http::StatusCode;
 use actix_web::http::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use actix_web::web::Payload;
 use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames};
@@ -19,7 +18,7 @@ use crate::bodies::{Body, MAX_BODY_BYTES};
 use crate::failure::{Failure, Unusable};
 use crate::idempotency::{Key, MalformedKey};
 use crate::register::Register;
-use crate::reply::{Reply, Written, entity_tag, is_among};
+use crate::reply::{Reply, entity_tag, is_among};
 use crate::token_failure::TokenFailure;
 use crate::usage::sighting::Sighting;
 use crate::written_lists::WrittenLists;
@@ -185,21 +184,14 @@ impl Call {
     #[must_use]
     pub fn unless_held(&self, reply: Reply) -> Reply {
         let tag = entity_tag(&reply.body);
-        let is_held = self.holds(&tag);
-        if is_held { Reply::not_modified() } else { reply }.with(ETAG.as_str(), tag)
+        self.unless_tag_held(reply, tag)
     }
 
-    /// As [`Call::unless_held`], of what is kept as it was written.
+    /// As [`Call::unless_held`], with the entity tag of the reply's body, where that is known.
     #[must_use]
-    pub fn written_unless_held(&self, written: Written) -> Reply {
-        let Written { body, entity_tag } = written;
-        let is_held = self.holds(&entity_tag);
-        if is_held { Reply::not_modified() } else { Reply::of(StatusCode::OK, body) }.with(ETAG.as_str(), entity_tag)
-    }
-
-    /// Whether the client says that it has what this entity tag is of.
-    fn holds(&self, entity_tag: &str) -> bool {
-        self.if_none_match.as_deref().is_some_and(|tags| is_among(tags, entity_tag))
+    pub fn unless_tag_held(&self, reply: Reply, tag: String) -> Reply {
+        let is_held = self.if_none_match.as_deref().is_some_and(|tags| is_among(tags, &tag));
+        if is_held { Reply::not_modified() } else { reply }.with(ETAG.as_str(), tag)
     }
 
     /// Goes on only if the record is still what the client takes it for, if it says what that is. `present` shows the

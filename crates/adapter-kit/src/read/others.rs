@@ -1,7 +1,7 @@
 //! The keys of an object that are no inputs: fields of a response, and names that nobody knows.
 
 use std::collections::HashSet;
-use std::mem::discriminant;
+use std::mem::{Discriminant, discriminant};
 
 use domain::problem::NoticeKind;
 use domain::{Notice, Path, Problem, ProblemKind, Sent};
@@ -70,16 +70,17 @@ impl Others {
 }
 
 fn tell_problem<R: Wire>(sent: &mut Sent<R>, problem: Problem) {
-    let is_same = |told: &Problem| told.at == problem.at && discriminant(&told.kind) == discriminant(&problem.kind);
-    if !sent.problems.iter().any(is_same) {
-        sent.problems.push(problem);
-    }
+    tell_once(&mut sent.problems, problem, |problem| (&problem.at, discriminant(&problem.kind)));
 }
 
 fn tell_notice<R: Wire>(sent: &mut Sent<R>, notice: Notice) {
-    let is_same = |told: &Notice| told.at == notice.at && discriminant(&told.kind) == discriminant(&notice.kind);
-    if !sent.notices.iter().any(is_same) {
-        sent.notices.push(notice);
+    tell_once(&mut sent.notices, notice, |notice| (&notice.at, discriminant(&notice.kind)));
+}
+
+/// Adds it, unless one of its kind was told of the same place.
+fn tell_once<T, K>(told: &mut Vec<T>, one: T, subject: impl Fn(&T) -> (&Path, Discriminant<K>)) {
+    if !told.iter().any(|other| subject(other) == subject(&one)) {
+        told.push(one);
     }
 }
 

@@ -45,10 +45,7 @@ impl Check {
         bar.finish_and_clear();
         let found = found?;
         printed?;
-        let width = found.counts.iter().map(|(table, _)| table.len()).max().unwrap_or_default();
-        for (table, rows) in &found.counts {
-            out::line(format_args!("{table:width$}  {rows}"))?;
-        }
+        out::counts(&found.counts)?;
         if found.problems > 0 {
             return Err(CommandError::ProblemsFound(found.problems));
         }

@@ -29,10 +29,7 @@ impl Copy {
         });
         bar.finish_and_clear();
         let report = report?;
-        let width = report.rows.iter().map(|(table, _)| table.len()).max().unwrap_or_default();
-        for (table, rows) in &report.rows {
-            out::line(format_args!("{table:width$}  {rows}"))?;
-        }
+        out::counts(&report.rows)?;
         report.differences.iter().try_for_each(out::line)?;
         if !report.differences.is_empty() {
             return Err(CommandError::NotTheSame(report.differences.len()));

@@ -31,6 +31,12 @@ pub(super) fn json_line(answer: &impl Serialize) -> Result<(), CommandError> {
     line(serde_json::to_string(answer).map_err(CommandError::Unwritable)?)
 }
 
+/// Prints how many rows each table has.
+pub(super) fn counts(counts: &[(&str, impl fmt::Display)]) -> Result<(), CommandError> {
+    let width = counts.iter().map(|(table, _)| table.len()).max().unwrap_or_default();
+    counts.iter().try_for_each(|(table, rows)| line(format_args!("{table:width$}  {rows}")))
+}
+
 /// Prints rows of text under headings, in columns.
 pub(super) fn table<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> Result<(), CommandError> {
     text(columns(headings, rows))

@@ -1,5 +1,6 @@
 //! The code lists (contract, section 4.19).
 
+use actix_web::http::StatusCode;
 use actix_web::http::header::CACHE_CONTROL;
 use storage::session::ProviderSession;
 
@@ -18,5 +19,6 @@ pub(super) fn show(_: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Fa
             None => return Err(Failure::NotFound(Missing::List(adapter_kit::names::shown(&name)))),
         },
     };
-    Ok(call.written_unless_held(written).with(CACHE_CONTROL.as_str(), "private, max-age=3600"))
+    let reply = call.unless_tag_held(Reply::of(StatusCode::OK, written.body), written.entity_tag);
+    Ok(reply.with(CACHE_CONTROL.as_str(), "private, max-age=3600"))
 }
