@@ -15,10 +15,10 @@ use storage::identifiers::Identifiers;
 use storage::tokens::{Environment, TokenDigest};
 
 use crate::bodies::{Body, MAX_BODY_BYTES};
-use crate::failure::{Failure, Unusable};
+use crate::failure::{Failure, Mismatch, Unusable};
 use crate::idempotency::{Key, MalformedKey};
 use crate::register::Register;
-use crate::reply::{Reply, entity_tag, is_among};
+use crate::reply::{Comparison, Reply, are_quoted, entity_tag, is_among};
 use crate::token_failure::TokenFailure;
 use crate::usage::sighting::Sighting;
 use crate::written_lists::WrittenLists;
@@ -170,14 +170,22 @@ impl Call {
         }
     }
 
-    /// The same reply with the entity tag of the record that it shows; a record that is only tried out has none.
+    /// The same reply with the entity tag of the record that it shows, which a `GET` of that record has too. A record
+    /// that is only tried out has none.
     #[must_use]
     pub fn tagged(&self, reply: Reply) -> Reply {
-        if self.validate_only {
-            return reply;
-        }
         let tag = entity_tag(&reply.body);
-        reply.with(ETAG.as_str(), tag)
+        self.with_tag(reply, tag)
+    }
+
+    /// As [`Call::tagged`], for a reply whose body is not that of a `GET` of the record. `shown` is the reply to one.
+    #[must_use]
+    pub fn tagged_as(&self, reply: Reply, shown: &Reply) -> Reply {
+        self.with_tag(reply, entity_tag(&shown.body))
+    }
+
+    fn with_tag(&self, reply: Reply, tag: String) -> Reply {
+        if self.validate_only { reply } else { reply.with(ETAG.as_str(), tag) }
     }
 
     /// The reply to a request that reads, with its entity tag; without its body when the client has it already.
@@ -190,7 +198,7 @@ impl Call {
     /// As [`Call::unless_held`], with the entity tag of the reply's body, where that is known.
     #[must_use]
     pub fn unless_tag_held(&self, reply: Reply, tag: String) -> Reply {
-        let is_held = self.if_none_match.as_deref().is_some_and(|tags| is_among(tags, &tag));
+        let is_held = self.if_none_match.as_deref().is_some_and(|tags| is_among(tags, &tag, Comparison::Weak));
         if is_held { Reply::not_modified() } else { reply }.with(ETAG.as_str(), tag)
     }
 
@@ -202,10 +210,17 @@ impl Call {
     /// [`Failure::PreconditionFailed`], or that of `present`.
     pub fn require_match(&self, present: impl FnOnce() -> Result<Reply, Failure>) -> Result<(), Failure> {
         let Some(tags) = self.if_match.as_deref() else { return Ok(()) };
-        // A weak tag does not promise that the record is the same to the byte (RFC 9110, section 13.1.1).
         let tag = entity_tag(&present()?.body);
-        let is_met = tags.split(',').map(str::trim).any(|known| known == "*" || known == tag);
-        if is_met { Ok(()) } else { Err(Failure::PreconditionFailed) }
+        if is_among(tags, &tag, Comparison::Strong) {
+            return Ok(());
+        }
+        Err(Failure::PreconditionFailed(if !are_quoted(tags) {
+            Mismatch::Unquoted
+        } else if is_among(tags, &tag, Comparison::Weak) {
+            Mismatch::Weak
+        } else {
+            Mismatch::Changed
+        }))
     }
 
     /// Reads the body of a request that makes or moves a record, nested lists included.

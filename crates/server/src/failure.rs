@@ -94,6 +94,17 @@ pub enum Unusable {
     NoRoom,
 }
 
+/// Why `If-Match` is not met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mismatch {
+    /// The record is not the one with the tag.
+    Changed,
+    /// What was sent is no entity tag, since those are quoted.
+    Unquoted,
+    /// The tag is that of the record, and is marked as weak.
+    Weak,
+}
+
 /// By what requests are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
@@ -141,7 +152,7 @@ pub enum Failure {
     KeyInUse,
     /// The record is not what the client takes it for.
     #[error("precondition failed")]
-    PreconditionFailed,
+    PreconditionFailed(Mismatch),
     /// The body is not JSON.
     #[error("body is not json")]
     Malformed(#[source] Malformed),
@@ -238,11 +249,9 @@ impl Failure {
                 "a request with the same Idempotency-Key is being handled; send this one again later",
             )
             .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string()),
-            Self::PreconditionFailed => one(
-                StatusCode::PRECONDITION_FAILED,
-                "PreconditionFailed",
-                "the record has changed since it was read; read it again",
-            ),
+            Self::PreconditionFailed(mismatch) => {
+                one(StatusCode::PRECONDITION_FAILED, "PreconditionFailed", mismatch.message())
+            }
             Self::Malformed(error) => {
                 one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
             }
@@ -310,6 +319,18 @@ impl Unusable {
                 log::warn!(request_id; "no room for another large body");
                 busy()
             }
+        }
+    }
+}
+
+impl Mismatch {
+    const fn message(self) -> &'static str {
+        match self {
+            Self::Changed => "the record has changed since it was read; read it again",
+            Self::Unquoted => {
+                "If-Match takes entity tags in double quotes; send the ETag as you received it, quotes included"
+            }
+            Self::Weak => "If-Match takes no weak entity tags; send the ETag as you received it, without W/",
         }
     }
 }

@@ -129,8 +129,30 @@ pub fn entity_tag(body: &[u8]) -> String {
     format!("\"{hex}\"")
 }
 
+/// How entity tags are compared (RFC 9110, section 8.8.3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// A weak tag matches no other: it does not promise that the representation is the same to the byte. For `If-Match`.
+    Strong,
+    /// A weak tag matches the strong one. For `If-None-Match`.
+    Weak,
+}
+
 /// Whether an entity tag is among those of a header such as `If-None-Match`.
 #[must_use]
-pub fn is_among(tags: &str, entity_tag: &str) -> bool {
-    tags.split(',').map(|tag| tag.trim().trim_start_matches("W/")).any(|tag| tag == "*" || tag == entity_tag)
+pub fn is_among(tags: &str, entity_tag: &str, comparison: Comparison) -> bool {
+    tags.split(',').map(str::trim).any(|sent| {
+        let sent = match comparison {
+            Comparison::Strong => sent,
+            Comparison::Weak => sent.trim_start_matches("W/"),
+        };
+        sent == "*" || sent == entity_tag
+    })
+}
+
+/// Whether all tags of a header are in double quotes, as entity tags are.
+#[must_use]
+pub fn are_quoted(tags: &str) -> bool {
+    let is_quoted = |tag: &str| tag.len() >= 2 && tag.starts_with('"') && tag.ends_with('"');
+    tags.split(',').map(str::trim).all(|tag| tag == "*" || is_quoted(tag.trim_start_matches("W/")))
 }

@@ -68,16 +68,19 @@ fn success(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> (&'static
         Endpoint::CreatePlacement => ("201", tagged(tried(placement("The placement is added.")))),
         Endpoint::ShowPlacement => ("200", tagged(placement("The placement."))),
         Endpoint::UpdatePlacement => ("200", tagged(tried(placement("The placement as changed.")))),
-        Endpoint::DeletePlacement => ("200", tried(trainee("The trainee without the placement."))),
+        Endpoint::DeletePlacement => ("200", tagged(tried(trainee("The trainee without the placement.")))),
         Endpoint::ListDegrees => ("200", degrees("The degrees, by year of graduation.")),
-        Endpoint::CreateDegree => ("201", tried(degrees("The degree is added; it is the only one in the list."))),
+        Endpoint::CreateDegree => {
+            let tag = header("Tag of the degree, as a `GET` of it has it.");
+            ("201", tried(degrees("The degree is added; it is the only one in the list.")).header("ETag", tag))
+        }
         Endpoint::ShowDegree => ("200", tagged(degree("The degree."))),
         Endpoint::UpdateDegree => ("200", tagged(tried(degree("The degree as changed.")))),
-        Endpoint::DeleteDegree => ("200", tried(trainee("The trainee without the degree."))),
-        Endpoint::Defer => ("200", tried(trainee("The trainee is deferred."))),
-        Endpoint::Withdraw => ("200", tried(trainee("The trainee is withdrawn."))),
+        Endpoint::DeleteDegree => ("200", tagged(tried(trainee("The trainee without the degree.")))),
+        Endpoint::Defer => ("200", tagged(tried(trainee("The trainee is deferred.")))),
+        Endpoint::Withdraw => ("200", tagged(tried(trainee("The trainee is withdrawn.")))),
         Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => {
-            ("202", tried(trainee("The trainee is recommended for the award.")))
+            ("202", tagged(tried(trainee("The trainee is recommended for the award."))))
         }
         Endpoint::ReferenceData => {
             let list: RefOr<Schema> = schemas::named(schemas::CODE_LIST).into();

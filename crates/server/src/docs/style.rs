@@ -6,8 +6,7 @@ use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, 
 use actix_web::{HttpRequest, HttpResponse, Resource};
 
 use crate::mount::read_only;
-use crate::reply::entity_tag;
-use crate::reply::is_among;
+use crate::reply::{Comparison, entity_tag, is_among};
 
 const STYLE: &str = include_str!("../../templates/docs/style.css");
 /// How long a browser may use it without asking, in seconds.
@@ -22,7 +21,7 @@ pub(super) fn resource() -> Resource {
 
 fn answer(request: &HttpRequest) -> HttpResponse {
     let header = request.headers().get(IF_NONE_MATCH).and_then(|header| header.to_str().ok());
-    let unchanged = header.is_some_and(|tags| is_among(tags, &ENTITY_TAG));
+    let unchanged = header.is_some_and(|tags| is_among(tags, &ENTITY_TAG, Comparison::Weak));
     let mut response = if unchanged { HttpResponse::NotModified() } else { HttpResponse::Ok() };
     response
         .insert_header((ETAG, ENTITY_TAG.as_str()))

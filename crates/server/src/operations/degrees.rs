@@ -46,8 +46,9 @@ pub(super) fn create(session: &mut ProviderSession<'_>, call: &Call) -> Result<R
     if !call.validates_only() {
         session.insert_degree(&trainee, &decision.record)?;
     }
-    // The contract shows a list of one.
+    // The contract shows a list of one; its tag is that of the degree, which has an address of its own.
     let reply = Reply::data(StatusCode::CREATED, [view(call, &decision.record)])?;
+    let reply = call.tagged_as(reply, &show_one(StatusCode::OK, call, &decision.record)?);
     Ok(reply.with_notices(call.version(), &decision.notices))
 }
 
@@ -84,7 +85,7 @@ pub(super) fn delete(session: &mut ProviderSession<'_>, call: &Call) -> Result<R
     }
     trainee.record.degrees.retain(|degree| degree.degree_id.as_deref() != Some(call.degree_id()));
     trainee.record.updated_at = Some(session.now());
-    show_trainee(StatusCode::OK, call, &trainee.record)
+    Ok(call.tagged(show_trainee(StatusCode::OK, call, &trainee.record)?))
 }
 
 /// The degree of the path.

@@ -74,7 +74,7 @@ pub(super) fn delete(session: &mut ProviderSession<'_>, call: &Call) -> Result<R
     }
     trainee.record.placements.retain(|placement| placement.placement_id.as_deref() != Some(call.placement_id()));
     trainee.record.updated_at = Some(session.now());
-    show_trainee(StatusCode::OK, call, &trainee.record)
+    Ok(call.tagged(show_trainee(StatusCode::OK, call, &trainee.record)?))
 }
 
 /// The placement of the path.

@@ -48,5 +48,6 @@ fn transition<R: Nest>(
     if !call.validates_only() {
         session.update_trainee(&stored, &decision.record)?;
     }
-    Ok(show_trainee(status, call, &decision.record)?.with_notices(call.version(), &decision.notices))
+    let reply = call.tagged(show_trainee(status, call, &decision.record)?);
+    Ok(reply.with_notices(call.version(), &decision.notices))
 }

@@ -3,6 +3,7 @@
 use domain::{DegreeField, PlacementField, TraineeField as F};
 use serde_json::{Value, json};
 
+use crate::api::support::versions::recommendation;
 use crate::api::support::{Api, Body, Response, every_version, record};
 
 /// A tag that no record has.
@@ -59,10 +60,82 @@ fn a_reply_to_a_write_has_the_tag_of_the_record_that_it_shows() {
         let placed = api.send("POST", &format!("{path}/placements"), placement).is(201);
         let placement = format!("{path}/placements/{}", placed.data()["placement_id"].as_str().unwrap());
         assert_eq!(placed.header("etag"), Some(&*tag_of(api, &placement)));
+        // The reply is a list of one, and the degree is what can be changed next.
+        let degree = [
+            (DegreeField::subject, "100485"),
+            (DegreeField::country, "FR"),
+            (DegreeField::non_uk_degree, "083"),
+            (DegreeField::graduation_year, "2019"),
+        ];
+        let degree = json!({ "data": record::<domain::Degree>(api.version, &degree) });
+        let degree = api.send("POST", &format!("{path}/degrees"), degree).is(201);
+        let degree_path = format!("{path}/degrees/{}", degree.data()[0]["degree_id"].as_str().unwrap());
+        assert_eq!(degree.header("etag"), Some(&*tag_of(api, &degree_path)));
+        let grade = json!({ "data": record::<domain::Degree>(api.version, &[(DegreeField::grade, "01")]) });
+        send_if(api, degree.header("etag").unwrap(), "PATCH", &degree_path, grade).is(200);
         // What is only tried out is no record yet.
         let tried = api.request("POST", "/trainees").header("Prefer", "validate-only");
         let tried = tried.json(api.example().with(F::last_name, "Other").with(F::email, "other@example.com")).send();
         assert_eq!(tried.is(201).header("etag"), None);
+    });
+}
+
+#[test]
+fn replies_that_show_the_trainee_have_its_entity_tag() {
+    every_version(|api| {
+        let [trainee, placement, degree] = created(api);
+        let recommend = format!("{trainee}/{}", recommendation(api.version));
+        let met = json!({ "data": { "qts_standards_met_date": "2026-10-02" } });
+        let defer = format!("{trainee}/defer");
+        let withdraw = format!("{trainee}/withdraw");
+        let cases: [(&str, &str, Value, u16); 5] = [
+            ("DELETE", &placement, Value::Null, 200),
+            ("POST", &defer, json!({ "data": { "defer_date": "2026-10-01" } }), 200),
+            ("DELETE", &degree, Value::Null, 200),
+            ("POST", &withdraw, Body::withdrawal(api.version).into(), 200),
+            ("POST", &recommend, met, 202),
+        ];
+        let mut known = tag_of(api, &trainee);
+        for (method, path, body, status) in cases {
+            // The last one needs a trainee who has not been withdrawn, with what the award demands.
+            let (path, trainee) = if status == 202 {
+                let fresh =
+                    api.create(api.example().with(F::email, "two@example.com").with(F::last_name, "Two")).path();
+                let placement = record::<domain::Placement>(api.version, &[(PlacementField::urn, "990003")]);
+                api.send("POST", &format!("{fresh}/placements"), json!({ "data": placement })).is(201);
+                known = tag_of(api, &fresh);
+                (format!("{fresh}/{}", recommendation(api.version)), fresh)
+            } else {
+                (path.to_owned(), trainee.clone())
+            };
+            let request = |method: &str| {
+                let request = api.request(method, &path);
+                if body.is_null() { request } else { request.json(body.clone()) }
+            };
+            let tried = request(method).header("Prefer", "validate-only").send().is(status);
+            assert_eq!(tried.header("etag"), None, "{method} {path}");
+            let reply = request(method).send().is(status);
+            assert_ne!(reply.header("etag"), Some(&*known), "{method} {path}");
+            known = tag_of(api, &trainee);
+            assert_eq!(reply.header("etag"), Some(&*known), "{method} {path}");
+        }
+    });
+}
+
+#[test]
+fn an_unquoted_tag_is_refused_with_a_word_about_quotes() {
+    every_version(|api| {
+        let [trainee, ..] = created(api);
+        let tag = tag_of(api, &trainee);
+        let refusal = |sent: &str| {
+            let body = Body::new(api.version).with(F::last_name, "Newname");
+            send_if(api, sent, "PATCH", &trainee, body).error(412, "PreconditionFailed").to_owned()
+        };
+        for unquoted in [tag.trim_matches('"'), "", "\"", &format!("{OTHER}, 5d41"), "W/5d41"] {
+            assert!(refusal(unquoted).contains("in double quotes"), "{unquoted}");
+        }
+        assert!(refusal(&format!("W/{tag}")).contains("weak"));
+        assert!(refusal(OTHER).contains("has changed"));
     });
 }
 
