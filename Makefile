@@ -40,6 +40,10 @@ rolling-test: ## Restart two servers over one PostgreSQL 20 times in turn, under
 soak: ## Load the server for 10 minutes, then abuse it beside ordinary clients; nothing may be lost, slow or growing
 	SOAK_SECONDS=$${SOAK_SECONDS:-600} $(ENDURANCE) soak
 
+.PHONY: memory-test
+memory-test: ## Register 20,000 trainees with random sets of optional fields; they may take no more memory than others
+	MEMORY_CREATES=20000 $(ENDURANCE) memory_does_not_depend
+
 .PHONY: check
 check: format-check lint structure ## Check formatting, lints and structure
 

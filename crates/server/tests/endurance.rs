@@ -8,6 +8,7 @@ mod endurance {
     mod client;
     mod crash;
     mod durability;
+    mod fields;
     mod history;
     mod http;
     mod linear;

@@ -1,4 +1,5 @@
-//! How the database answers each query of a request: by an index, never by going through a table.
+//! How the database answers each query of a request: by an index, never by going through a table. And how many different
+//! statements there are.
 //!
 //! The queries are those that are really sent while every endpoint is asked, so that a new one is tried without being
 //! named here. They are heard in the whole process, therefore these tests are a program of their own.
@@ -18,4 +19,5 @@ mod plans {
     mod explaining;
     mod hearing;
     mod indexes;
+    mod statements;
 }

@@ -4,6 +4,9 @@
 //!
 //! Each table that holds data of its own has a row type with all its columns, by which it is copied (`copy/tables.rs`). A
 //! table that the database itself derives from others is declared by `diesel::table!` alone.
+//!
+//! Whatever is `Insertable` binds its nulls (`treat_none_as_default_value = false`). Otherwise diesel leaves their columns out
+//! of the statement, and each connection would keep a prepared statement for every set of columns for ever.
 
 use chrono::{NaiveDate, NaiveDateTime};
 use diesel::sql_types::{BigInt, Bool, Date, Integer, Nullable, Text, Timestamp};
@@ -44,7 +47,7 @@ macro_rules! table_with_row {
 
         #[doc = concat!("A whole row of the table `", stringify!($table), "`.")]
         #[derive(Debug, Clone, PartialEq, diesel::Queryable, diesel::Insertable)]
-        #[diesel(table_name = $table)]
+        #[diesel(table_name = $table, treat_none_as_default_value = false)]
         pub(crate) struct $row {
             $(pub(crate) $column: <$outer $(<$inner>)? as Held>::Value,)+
         }

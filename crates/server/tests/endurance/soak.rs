@@ -6,7 +6,7 @@
 
 mod abuse;
 mod connection;
-mod memory;
+pub(super) mod memory;
 mod warming;
 
 use std::collections::BTreeMap;
@@ -118,7 +118,7 @@ fn a_server_under_load_and_abuse_stays_what_it_was() {
 }
 
 /// Starts a server as the unit does, as far as that can be seen in its memory.
-fn serve_as_installed(site: &Site) -> Server {
+pub(super) fn serve_as_installed(site: &Site) -> Server {
     let settings = UNIT.lines().filter_map(|line| line.strip_prefix("Environment=")?.split_once('='));
     let mut command = site.command(&[], &SERVE);
     command.envs(settings);

@@ -84,7 +84,7 @@ macro_rules! columns {
     ($($column:ident: $type:ty,)+) => {
         /// The columns of one trainee.
         #[derive(Queryable, Selectable, Insertable, AsChangeset)]
-        #[diesel(table_name = trainees, treat_none_as_null = true)]
+        #[diesel(table_name = trainees, treat_none_as_null = true, treat_none_as_default_value = false)]
         pub(super) struct Columns {
             $($column: Option<$type>,)+
         }

@@ -69,7 +69,7 @@ pub(super) fn record_withdrawal(
 
 /// The columns of a placement that a request can change.
 #[derive(Insertable, AsChangeset)]
-#[diesel(table_name = placements, treat_none_as_null = true)]
+#[diesel(table_name = placements, treat_none_as_null = true, treat_none_as_default_value = false)]
 pub(super) struct PlacementColumns<'a> {
     urn: Option<&'a str>,
     name: Option<&'a str>,
@@ -108,7 +108,7 @@ pub(super) fn insert_placement(
 
 /// The columns of a degree that a request can change.
 #[derive(Insertable, AsChangeset)]
-#[diesel(table_name = degrees, treat_none_as_null = true)]
+#[diesel(table_name = degrees, treat_none_as_null = true, treat_none_as_default_value = false)]
 pub(super) struct DegreeColumns<'a> {
     uk_degree: Option<&'a str>,
     non_uk_degree: Option<&'a str>,

@@ -87,7 +87,7 @@ fn fifths(seen: &[usize]) -> impl Iterator<Item = usize> {
 }
 
 /// What a process holds, in KiB.
-fn resident(process: u32) -> Option<usize> {
+pub(crate) fn resident(process: u32) -> Option<usize> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     line.split_whitespace().next()?.parse().ok()
