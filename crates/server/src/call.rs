@@ -15,10 +15,11 @@ use storage::identifiers::Identifiers;
 use storage::tokens::{Environment, TokenDigest};
 
 use crate::bodies::{Body, MAX_BODY_BYTES};
+use crate::entity_tag::{self, Comparison, are_quoted, is_among};
 use crate::failure::{Failure, Mismatch, Unusable};
 use crate::idempotency::{Key, MalformedKey};
 use crate::register::Register;
-use crate::reply::{Comparison, Reply, are_quoted, entity_tag, is_among};
+use crate::reply::Reply;
 use crate::token_failure::TokenFailure;
 use crate::usage::sighting::Sighting;
 use crate::written_lists::WrittenLists;
@@ -174,14 +175,14 @@ impl Call {
     /// that is only tried out has none.
     #[must_use]
     pub fn tagged(&self, reply: Reply) -> Reply {
-        let tag = entity_tag(&reply.body);
+        let tag = entity_tag::of(&reply.body);
         self.with_tag(reply, tag)
     }
 
     /// As [`Call::tagged`], for a reply whose body is not that of a `GET` of the record. `shown` is the reply to one.
     #[must_use]
     pub fn tagged_as(&self, reply: Reply, shown: &Reply) -> Reply {
-        self.with_tag(reply, entity_tag(&shown.body))
+        self.with_tag(reply, entity_tag::of(&shown.body))
     }
 
     fn with_tag(&self, reply: Reply, tag: String) -> Reply {
@@ -191,15 +192,17 @@ impl Call {
     /// The reply to a request that reads, with its entity tag; without its body when the client has it already.
     #[must_use]
     pub fn unless_held(&self, reply: Reply) -> Reply {
-        let tag = entity_tag(&reply.body);
+        let tag = entity_tag::of(&reply.body);
         self.unless_tag_held(reply, tag)
     }
 
     /// As [`Call::unless_held`], with the entity tag of the reply's body, where that is known.
     #[must_use]
     pub fn unless_tag_held(&self, reply: Reply, tag: String) -> Reply {
-        let is_held = self.if_none_match.as_deref().is_some_and(|tags| is_among(tags, &tag, Comparison::Weak));
-        if is_held { Reply::not_modified() } else { reply }.with(ETAG.as_str(), tag)
+        match self.if_none_match.as_deref().and_then(|tags| entity_tag::find(tags, &tag, Comparison::Weak)) {
+            Some(cached) => Reply::not_modified().with(ETAG.as_str(), cached),
+            None => reply.with(ETAG.as_str(), tag),
+        }
     }
 
     /// Goes on only if the record is still what the client takes it for, if it says what that is. `present` shows the
@@ -210,7 +213,7 @@ impl Call {
     /// [`Failure::PreconditionFailed`], or that of `present`.
     pub fn require_match(&self, present: impl FnOnce() -> Result<Reply, Failure>) -> Result<(), Failure> {
         let Some(tags) = self.if_match.as_deref() else { return Ok(()) };
-        let tag = entity_tag(&present()?.body);
+        let tag = entity_tag::of(&present()?.body);
         if is_among(tags, &tag, Comparison::Strong) {
             return Ok(());
         }

@@ -23,6 +23,7 @@ pub mod contracts;
 pub mod demo;
 pub mod docs;
 pub mod documents;
+pub mod entity_tag;
 pub mod failure;
 pub mod idempotency;
 pub mod import;

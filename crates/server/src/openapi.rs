@@ -7,7 +7,8 @@ use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::{Served, openapi};
 use domain::Lists;
 
-use crate::reply::{Comparison, JSON, Written, is_among};
+use crate::entity_tag::{Comparison, find};
+use crate::reply::{JSON, Written};
 
 /// The document of a version, written when it is first asked for.
 #[derive(Debug, Clone)]
@@ -29,9 +30,12 @@ impl Document {
     pub fn answer(&self, request: &HttpRequest) -> HttpResponse {
         let Written { body, entity_tag } = self.written.get_or_init(|| Written::of(written(self.served, self.lists)));
         let known = request.headers().get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
-        let is_known = known.is_some_and(|tags| is_among(tags, entity_tag, Comparison::Weak));
+        let cached = known.and_then(|tags| find(tags, entity_tag, Comparison::Weak));
+        let is_known = cached.is_some();
         let mut response = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
-        response.insert_header((ETAG, entity_tag.as_str())).insert_header((CACHE_CONTROL, "public, max-age=3600"));
+        response
+            .insert_header((ETAG, cached.as_ref().unwrap_or(entity_tag).as_str()))
+            .insert_header((CACHE_CONTROL, "public, max-age=3600"));
         if is_known { response.finish() } else { response.insert_header((CONTENT_TYPE, JSON)).body(body.clone()) }
     }
 }

@@ -13,8 +13,8 @@ use adapter_kit::compose::Data;
 use adapter_kit::problems::warning;
 use domain::Notice;
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
+use crate::entity_tag;
 use crate::failure::Failure;
 
 /// The media type of every reply.
@@ -38,7 +38,7 @@ pub struct Reply {
 pub struct Written {
     /// The body.
     pub body: Bytes,
-    /// Its [`entity_tag`].
+    /// Its entity tag.
     pub entity_tag: String,
 }
 
@@ -47,7 +47,7 @@ impl Written {
     #[must_use]
     pub fn of(body: impl Into<Bytes>) -> Self {
         let body = body.into();
-        let entity_tag = entity_tag(&body);
+        let entity_tag = entity_tag::of(&body);
         Self { body, entity_tag }
     }
 }
@@ -119,40 +119,4 @@ impl From<Reply> for HttpResponse {
         }
         response.body(reply.body)
     }
-}
-
-/// A strong entity tag: a digest of the body.
-#[must_use]
-pub fn entity_tag(body: &[u8]) -> String {
-    let digest = Sha256::digest(body);
-    let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    format!("\"{hex}\"")
-}
-
-/// How entity tags are compared (RFC 9110, section 8.8.3.2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comparison {
-    /// A weak tag matches no other: it does not promise that the representation is the same to the byte. For `If-Match`.
-    Strong,
-    /// A weak tag matches the strong one. For `If-None-Match`.
-    Weak,
-}
-
-/// Whether an entity tag is among those of a header such as `If-None-Match`.
-#[must_use]
-pub fn is_among(tags: &str, entity_tag: &str, comparison: Comparison) -> bool {
-    tags.split(',').map(str::trim).any(|sent| {
-        let sent = match comparison {
-            Comparison::Strong => sent,
-            Comparison::Weak => sent.trim_start_matches("W/"),
-        };
-        sent == "*" || sent == entity_tag
-    })
-}
-
-/// Whether all tags of a header are in double quotes, as entity tags are.
-#[must_use]
-pub fn are_quoted(tags: &str) -> bool {
-    let is_quoted = |tag: &str| tag.len() >= 2 && tag.starts_with('"') && tag.ends_with('"');
-    tags.split(',').map(str::trim).all(|tag| tag == "*" || is_quoted(tag.trim_start_matches("W/")))
 }

@@ -9,6 +9,11 @@ use crate::api::support::{Api, Body, Response, every_version, record};
 /// A tag that no record has.
 const OTHER: &str = "\"00000000000000000000000000000000\"";
 
+/// The tag of the same reply when it is sent compressed.
+fn compressed(tag: &str) -> String {
+    format!("{}-gzip\"", tag.strip_suffix('"').unwrap())
+}
+
 fn tag_of(api: &Api<'_>, path: &str) -> String {
     api.get(path).is(200).header("etag").unwrap().to_owned()
 }
@@ -39,6 +44,9 @@ fn what_a_client_has_already_is_not_sent_again() {
                 let again = api.request("GET", &path).header("If-None-Match", &sent).send().is(304);
                 assert_eq!(again.header("etag"), Some(tag), "{sent}");
             }
+            let gzip = compressed(tag);
+            let again = api.request("GET", &path).header("If-None-Match", &gzip).send().is(304);
+            assert_eq!(again.header("etag"), Some(&*gzip));
             let other = api.request("GET", &path).header("If-None-Match", OTHER).send().is(200);
             assert_eq!((other.header("etag"), &other.body), (Some(tag), &first.body));
             let head = api.request("HEAD", &path).send().is(200);
@@ -168,12 +176,12 @@ fn a_change_that_was_meant_for_another_state_of_the_record_is_refused() {
         for (method, path, body, of, status) in cases {
             let before = api.get(&trainee).body;
             let tag = tag_of(api, of);
-            for wrong in [OTHER.to_owned(), format!("W/{tag}"), String::new()] {
+            for wrong in [OTHER.to_owned(), format!("W/{tag}"), compressed(OTHER), String::new()] {
                 let refused = send_if(api, &wrong, method, &path, body.clone());
                 refused.error(412, "PreconditionFailed");
             }
             assert_eq!(api.get(&trainee).body, before, "{method} {path}");
-            send_if(api, &format!("{OTHER}, {tag}"), method, &path, body.clone()).is(status);
+            send_if(api, &format!("{OTHER}, {}", compressed(&tag)), method, &path, body.clone()).is(status);
         }
         send_if(api, "*", "DELETE", &placement, Value::Null).is(200);
     });

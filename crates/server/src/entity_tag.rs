@@ -1,0 +1,85 @@
+//! Entity tags (RFC 9110, section 8.8.3): made from the body of a reply, and compared with those that a client sends.
+//!
+//! A reply that is sent compressed has the tag of the plain body with the content coding at its end, such as `"abc-gzip"`
+//! for `"abc"`. A client sends back whichever it received, so both stand for the same state of a record.
+
+use sha2::{Digest as _, Sha256};
+
+/// The content coding of compressed replies, as in `Accept-Encoding` and `Content-Encoding`.
+pub const GZIP: &str = "gzip";
+
+/// The strong tag of a plain body: a digest of it.
+#[must_use]
+pub fn of(body: &[u8]) -> String {
+    let digest = Sha256::digest(body);
+    let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    format!("\"{hex}\"")
+}
+
+/// The tag of the same content in a content coding.
+#[must_use]
+pub fn encoded(tag: &str, coding: &str) -> String {
+    format!("{}-{coding}\"", tag.strip_suffix('"').unwrap_or(tag))
+}
+
+/// How entity tags are compared (section 8.8.3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// A weak tag matches no other: it does not promise that the representation is the same to the byte. For `If-Match`.
+    Strong,
+    /// A weak tag matches the strong one. For `If-None-Match`.
+    Weak,
+}
+
+/// The tag by which a client knows this content, among those of a header such as `If-None-Match`: the plain one, or that of a
+/// compressed reply.
+#[must_use]
+pub fn find(tags: &str, tag: &str, comparison: Comparison) -> Option<String> {
+    let sent = tags.split(',').map(str::trim).map(|sent| match comparison {
+        Comparison::Strong => sent,
+        Comparison::Weak => sent.trim_start_matches("W/"),
+    });
+    let mut known = sent.filter_map(|sent| match sent {
+        "*" => Some(tag),
+        sent => (sent == tag || sent == encoded(tag, GZIP)).then_some(sent),
+    });
+    known.next().map(str::to_owned)
+}
+
+/// Whether this tag is among those of a header such as `If-Match`, as [`find`] finds it.
+#[must_use]
+pub fn is_among(tags: &str, tag: &str, comparison: Comparison) -> bool {
+    find(tags, tag, comparison).is_some()
+}
+
+/// Whether all tags of a header are in double quotes, as entity tags are.
+#[must_use]
+pub fn are_quoted(tags: &str) -> bool {
+    let is_quoted = |tag: &str| tag.len() >= 2 && tag.starts_with('"') && tag.ends_with('"');
+    tags.split(',').map(str::trim).all(|tag| tag == "*" || is_quoted(tag.trim_start_matches("W/")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tag_of_a_compressed_reply_stands_for_the_plain_one() {
+        let (tag, other) = (of(b"one"), of(b"other"));
+        let gzip = encoded(&tag, GZIP);
+        assert!(gzip.starts_with('"') && gzip.ends_with("-gzip\""), "{gzip}");
+        for (sent, known) in [
+            (tag.clone(), &tag),
+            (gzip.clone(), &gzip),
+            (format!("W/{gzip}"), &gzip),
+            (format!("{other}, {gzip}"), &gzip),
+            ("*".to_owned(), &tag),
+        ] {
+            assert_eq!(find(&sent, &tag, Comparison::Weak).as_ref(), Some(known), "{sent}");
+            assert_eq!(is_among(&sent, &tag, Comparison::Strong), !sent.starts_with("W/"), "{sent}");
+        }
+        for sent in [other.clone(), encoded(&other, GZIP), encoded(&tag, "br"), gzip.replace('"', ""), String::new()] {
+            assert_eq!(find(&sent, &tag, Comparison::Weak), None, "{sent}");
+        }
+    }
+}
