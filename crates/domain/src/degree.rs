@@ -72,7 +72,7 @@ impl Degree {
 fn institution_uuid<'a>(degree: &'a Degree, lists: &'a Lists) -> Value<'a> {
     match &degree.institution {
         Some(code) => lists.uuid(List::Institution, code).map_or(Value::Null, Value::Uuid),
-        None if degree.is_uk() => Value::Uuid(lists.other_uk_institution()),
+        None if degree.is_uk() => Value::Uuid(Lists::other_uk_institution()),
         None => Value::Null,
     }
 }

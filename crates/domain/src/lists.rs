@@ -97,7 +97,8 @@ pub struct Entry {
     pub start_year: Option<i32>,
     /// The last academic year in which the code may be used.
     pub end_year: Option<i32>,
-    /// The entry's stable identifier, made of the list's name and the code.
+    /// The entry's stable identifier: the one that the sector publishes, where the list has a column `uuid`, else one
+    /// that follows from the list's name and the code.
     pub uuid: Uuid,
 }
 
@@ -181,8 +182,10 @@ pub struct Lists {
     funding_rules: HashSet<(i32, String, String, String)>,
     funded_routes: HashSet<(i32, String)>,
     withdrawal_reasons: Vec<WithdrawalReason>,
-    other_uk_institution: Uuid,
 }
+
+/// The published identifier of "other UK institution", the one entry without a code.
+const OTHER_UK_INSTITUTION: Uuid = uuid::uuid!("02132969-f5bc-47ca-be9c-b6f6d5b05e1b");
 
 /// The table of the funding that exists.
 const FUNDING_RULE: Table = Table { name: "funding_rule", text: include_str!("../reference-data/funding_rule.csv") };
@@ -263,8 +266,8 @@ impl Lists {
     /// The identifier of the entry that has no code: an institution of the United Kingdom that is
     /// not listed.
     #[must_use]
-    pub fn other_uk_institution(&self) -> Uuid {
-        self.other_uk_institution
+    pub const fn other_uk_institution() -> Uuid {
+        OTHER_UK_INSTITUTION
     }
 
     /// What follows from a training route.
@@ -386,7 +389,6 @@ impl Lists {
             funded_routes: rules.iter().map(|(year, _, route, _)| (*year, route.clone())).collect(),
             funding_rules: rules,
             withdrawal_reasons: reasons(withdrawal_reasons)?,
-            other_uk_institution: Uuid::new_v5(&namespace, b"institution:other_uk_institution"),
         })
     }
 }
@@ -441,11 +443,43 @@ mod tests {
         assert_eq!(lists.ethnicity_of("not_provided_ethnic_group", "Not provided"), None);
     }
 
+    fn uuid(text: &str) -> Option<Uuid> {
+        Some(text.parse().unwrap())
+    }
+
     #[test]
-    fn entries_have_identifiers_that_follow_from_list_and_code() {
+    fn entries_of_degrees_have_the_published_identifiers() {
         let lists = Lists::embedded();
+        for (list, code, published) in [
+            (List::DegreeSubject, "100003", "2d7f70f0-5dce-e911-a985-000d3ab79618"),
+            (List::DegreeGrade, "02", "e2fe18d4-8655-47cf-ab1a-8c3e0b0f078f"),
+            (List::DegreeType, "001", "c1695652-c197-e711-80d8-005056ac45bb"),
+            (List::Institution, "0001", "5c9e1d2d-3fa2-e811-812b-5065f38ba241"),
+        ] {
+            assert_eq!(lists.uuid(list, code), uuid(published), "{}", list.name());
+        }
         let namespace = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"trainee-register");
-        let expected = Uuid::new_v5(&namespace, b"degree_subject:100485");
-        assert_eq!(lists.uuid(List::DegreeSubject, "100485"), Some(expected));
+        for list in [List::DegreeSubject, List::DegreeGrade, List::DegreeType, List::Institution] {
+            let entries = lists.entries(list);
+            let distinct: HashSet<Uuid> = entries.iter().map(|entry| entry.uuid).collect();
+            assert_eq!(distinct.len(), entries.len(), "{}", list.name());
+            for entry in entries {
+                let derived = Uuid::new_v5(&namespace, format!("{}:{}", list.name(), entry.code).as_bytes());
+                assert_ne!(entry.uuid, derived, "{} {}", list.name(), entry.code);
+            }
+        }
+        assert_eq!(Some(Lists::other_uk_institution()), uuid("02132969-f5bc-47ca-be9c-b6f6d5b05e1b"));
+    }
+
+    #[test]
+    fn entries_without_a_published_identifier_have_one_that_follows_from_list_and_code() {
+        let namespace = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"trainee-register");
+        let derived = Uuid::new_v5(&namespace, b"degree_grade:02");
+        for text in
+            ["code,name\n02,Second\n", "code,name,uuid\n01,First,8741765a-13d8-4550-a413-c5a860a59d25\n02,Second,\n"]
+        {
+            let lists = Lists::replaced(|name| (name == "degree_grade").then_some(text)).unwrap();
+            assert_eq!(lists.uuid(List::DegreeGrade, "02"), Some(derived), "{text}");
+        }
     }
 }

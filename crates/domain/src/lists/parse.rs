@@ -17,8 +17,9 @@ pub(super) fn entries(list: List, text: &str, namespace: &Uuid) -> Result<Vec<En
             if !seen.insert(code.to_owned()) {
                 return Err(row.error(ListErrorKind::Repeated(code.to_owned())));
             }
+            let derived = || Uuid::new_v5(namespace, format!("{}:{code}", list.name()).as_bytes());
             Ok(Entry {
-                uuid: Uuid::new_v5(namespace, format!("{}:{code}", list.name()).as_bytes()),
+                uuid: row.uuid("uuid")?.unwrap_or_else(derived),
                 code: code.to_owned(),
                 name: row.text("name")?.to_owned(),
                 start_year: row.year("start_year")?,

@@ -1,6 +1,7 @@
 //! Reads the rows of one list, and says where a malformed one is.
 
 use thiserror::Error;
+use uuid::Uuid;
 
 /// A list that cannot be used.
 #[derive(Debug, Error)]
@@ -38,6 +39,9 @@ pub enum ListErrorKind {
     /// A cell is not a whole number.
     #[error("column {0} must be a whole number")]
     NotNumber(String),
+    /// A cell is not a UUID.
+    #[error("column {0} must be a UUID")]
+    NotUuid(String),
     /// A cell holds a word that is not one of the few allowed.
     #[error("column {0} holds a word that is not allowed there")]
     NotAllowed(String),
@@ -112,6 +116,16 @@ impl Row<'_> {
         }
     }
 
+    /// A column of UUIDs that a list need not have, in which a cell can be empty.
+    pub(super) fn uuid(&self, column: &str) -> Result<Option<Uuid>, ListError> {
+        match self.cell(column) {
+            None | Some("") => Ok(None),
+            Some(text) => {
+                Uuid::try_parse(text).map(Some).map_err(|_| self.error(ListErrorKind::NotUuid(column.to_owned())))
+            }
+        }
+    }
+
     /// A column that holds one of a few words.
     pub(super) fn one_of(&self, column: &str, words: &[&'static str]) -> Result<&'static str, ListError> {
         let text = self.text(column)?;
@@ -161,6 +175,11 @@ mod tests {
             ("sex", "\u{feff}code,name\r\n\r\n10,\"Fe\r\nmale\"\r\n10,M", "list sex, line 5: code 10 is there already"),
             ("sex", "code,name\n10,Female,\n", "list sex, line 2: the row does not have as many columns as the header"),
             ("sex", "code,name,end_year\n10,Female,soon\n", "list sex, line 2: column end_year must be a whole number"),
+            (
+                "degree_grade",
+                "code,name,uuid\n01,First,8741765a-13d8-4550-a413-c5a860a59d25\n02,Second,2:1\n",
+                "list degree_grade, line 3: column uuid must be a UUID",
+            ),
             ("country", "code,name,uk\nXK,Kosovo,no\n", "list country, line 2: column uk must be true or false"),
             (
                 "withdrawal_reason",
