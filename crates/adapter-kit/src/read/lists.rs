@@ -52,7 +52,7 @@ impl<'de, R: Nest> Visitor<'de> for Records<'_, R> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
         let mut records = Vec::new();
         while records.len() < MAX_RECORDS {
-            match array.next_element_seed(One::new(self.reader))? {
+            match array.next_element_seed(One::new(self.reader, RECORD_DEPTH + 1))? {
                 Some(read) => records.push(read.unwrap_or_else(no_record)),
                 None => return Ok(Ok(records)),
             }

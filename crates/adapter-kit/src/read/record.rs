@@ -16,7 +16,8 @@ use super::token::{Key, Token, TokenAt, ask, refuse, single_values_are};
 use super::{NestedLists, Reader, without_data};
 use crate::version::Wire;
 
-/// Depth of the value of `data`, of a nested list, and of a record in it.
+/// How many arrays and objects stand around the whole body, around the value of `data`, and around the values in it.
+const BODY_DEPTH: usize = 0;
 const DATA_DEPTH: usize = 1;
 pub(super) const RECORD_DEPTH: usize = 2;
 
@@ -34,7 +35,7 @@ pub trait Nest: Wire {
         reader: Reader<'_>,
     ) -> Result<(), A::Error> {
         let _ = (sent, field, reader);
-        object.next_value_seed(TokenAt { depth: DATA_DEPTH }).map(|_| ())
+        object.next_value_seed(TokenAt { depth: RECORD_DEPTH }).map(|_| ())
     }
 }
 
@@ -73,9 +74,10 @@ fn gathered<R: Nest>(misnamed: &mut Misnamed, records: Vec<Sent<R>>) -> Vec<Sent
 
 /// Makes a visitor pass over what stands inside an array.
 macro_rules! arrays_are {
-    ($value:expr) => {
+    (at |$visitor:ident| $depth:expr, $value:expr) => {
         fn visit_seq<A: SeqAccess<'de>>(self, array: A) -> Result<Self::Value, A::Error> {
-            TokenAt { depth: DATA_DEPTH }.visit_seq(array)?;
+            let $visitor = &self;
+            TokenAt { depth: $depth }.visit_seq(array)?;
             Ok($value)
         }
     };
@@ -116,7 +118,7 @@ impl<'de, R: Nest> Visitor<'de> for Data<'_, R> {
     }
 
     single_values_are!(without_data());
-    arrays_are!(without_data());
+    arrays_are!(at | _this | BODY_DEPTH, without_data());
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
         let mut sent: Option<Sent<R>> = None;
@@ -132,7 +134,7 @@ impl<'de, R: Nest> Visitor<'de> for Data<'_, R> {
                     sent.problems.push(Problem::at(Path::Data, ProblemKind::RepeatedKey));
                 }
             } else {
-                let read = object.next_value_seed(One::new(self.reader))?;
+                let read = object.next_value_seed(One::new(self.reader, DATA_DEPTH))?;
                 sent = Some(read.unwrap_or_else(without_data));
             }
         }
@@ -145,12 +147,14 @@ impl<'de, R: Nest> Visitor<'de> for Data<'_, R> {
 /// Reads one record; `None` when there is no object, or an empty one.
 pub(super) struct One<'a, R> {
     reader: Reader<'a>,
+    /// How many arrays and objects stand around the record.
+    depth: usize,
     record: PhantomData<R>,
 }
 
 impl<'a, R> One<'a, R> {
-    pub(super) fn new(reader: Reader<'a>) -> Self {
-        Self { reader, record: PhantomData }
+    pub(super) fn new(reader: Reader<'a>, depth: usize) -> Self {
+        Self { reader, depth, record: PhantomData }
     }
 }
 
@@ -164,7 +168,7 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
     }
 
     single_values_are!(None);
-    arrays_are!(None);
+    arrays_are!(at | one | one.depth, None);
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
         let inputs = R::inputs(self.reader.served.version);
@@ -176,29 +180,30 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
         let mut foreign = Vec::new();
         let mut others = Others::default();
         let mut empty = true;
+        let value = TokenAt { depth: self.depth + 1 };
         while let Some(key) = object.next_key_seed(Key)? {
             empty = false;
             let other_name = || foreign_names.iter().find(|(name, _)| *name == key).copied();
             if let Some(field) = inputs.field(&key) {
                 if !seen.insert(field) {
-                    object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
+                    object.next_value_seed(value)?;
                     if repeated.insert(field) {
                         refuse(&mut sent, field, ProblemKind::RepeatedKey);
                     }
                 } else if field.info().kind == Kind::Records && self.reader.nested == NestedLists::PassOver {
-                    object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
+                    object.next_value_seed(value)?;
                     others.keep_list(&key);
                 } else {
-                    read_field(&mut sent, field, &mut object, self.reader)?;
+                    read_field(&mut sent, field, &mut object, self.reader, value)?;
                 }
             } else if let Some((name, field)) = other_name() {
                 sent.misnamed.remember(name);
-                let token = object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
+                let token = object.next_value_seed(value)?;
                 if others.keep_known(&key) {
                     foreign.push((key.into_owned(), field, token));
                 }
             } else {
-                object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
+                object.next_value_seed(value)?;
                 if shape.is_some_and(|shape| shape.shows(&key)) {
                     others.keep_known(&key);
                 } else {
@@ -224,6 +229,7 @@ fn read_field<'de, R: Nest, A: MapAccess<'de>>(
     field: R::Field,
     object: &mut A,
     reader: Reader<'_>,
+    value: TokenAt,
 ) -> Result<(), A::Error> {
     match field.info().kind {
         Kind::Records => R::nest(sent, field, object, reader)?,
@@ -242,7 +248,7 @@ fn read_field<'de, R: Nest, A: MapAccess<'de>>(
         | Kind::Year
         | Kind::Document
         | Kind::Uuid => {
-            let token = object.next_value_seed(TokenAt { depth: RECORD_DEPTH })?;
+            let token = object.next_value_seed(value)?;
             ask(sent, field, token);
         }
     }

@@ -129,6 +129,24 @@ fn a_body_can_be_nested_32_levels_deep_and_no_deeper() {
 }
 
 #[test]
+fn values_in_nested_records_count_towards_the_levels() {
+    every_version(|api| {
+        for list in [F::placements, F::degrees] {
+            let list = api.version.inputs.trainee.name_of(list).unwrap();
+            for key in ["name", "subject", "colour"] {
+                let body = |levels: usize| {
+                    let arrays = levels - 4;
+                    let value = format!("{}{}", "[".repeat(arrays), "]".repeat(arrays));
+                    format!(r#"{{"data":{{"{list}":[{{"{key}":{value}}}]}}}}"#)
+                };
+                assert_eq!(creating(api, body(MAX_DEPTH)).send().status, 422);
+                creating(api, body(MAX_DEPTH + 1)).send().error(400, "BadRequest");
+            }
+        }
+    });
+}
+
+#[test]
 fn a_key_that_stands_twice_is_refused() {
     every_version(|api| {
         let created = api.create(api.example());
