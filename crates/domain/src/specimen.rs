@@ -14,6 +14,7 @@
 use crate::candidate::Sent;
 use crate::decide::{self, Origin};
 use crate::dictionary::Change;
+use crate::lists::{List, Lists};
 use crate::problem::{Path, Problem, ProblemKind};
 use crate::rules::{Context, Rules};
 use crate::trainee::{Trainee, TraineeChanges};
@@ -94,6 +95,26 @@ impl<'a> Specimens<'a> {
     }
 }
 
+/// One of the usual codes of a list; where the list has no such code, any that it has.
+fn usual<const N: usize>(random: &Random, lists: &Lists, list: List, codes: [&'static str; N]) -> Option<String> {
+    listed_or_any(random, lists, list, random.one_of(codes))
+}
+
+/// The code, where the list has it, else any that it has.
+fn listed_or_any(random: &Random, lists: &Lists, list: List, code: &str) -> Option<String> {
+    if lists.contains(list, code) { Some(code.to_owned()) } else { any(random, lists, list) }
+}
+
+/// Any code of a list.
+fn any(random: &Random, lists: &Lists, list: List) -> Option<String> {
+    random.pick(lists.entries(list)).map(|entry| entry.code.clone())
+}
+
+/// Takes the entry at that place out of the list; `None` when there is none.
+fn taken<T>(entries: &mut Vec<T>, at: usize) -> Option<T> {
+    (at < entries.len()).then(|| entries.swap_remove(at))
+}
+
 /// A value that is sent, or left out.
 fn asked<T>(value: Option<T>) -> Change<T> {
     value.map_or(Change::Keep, Change::Set)
@@ -106,7 +127,6 @@ mod tests {
     use chrono::NaiveDate;
 
     use super::*;
-    use crate::lists::{List, Lists};
     use crate::organisations::{Organisations, School, TrainingPartner};
     use crate::rules::{Terms, degree, placement, recommendation, withdrawal};
     use crate::value::Moment;
@@ -182,7 +202,7 @@ mod tests {
         assert_eq!(count(&trainees, |t| t.degrees.len()), 4);
         assert!(trainees.iter().any(|t| t.disability9.is_some()));
         assert!(trainees.iter().any(|t| t.training_initiative.is_some() && t.additional_training_initiative.is_some()));
-        assert!(trainees.iter().flat_map(|t| &t.degrees).any(|degree| !degree.is_uk()));
+        assert!(trainees.iter().flat_map(|t| &t.degrees).any(|degree| degree.country.is_some()));
     }
 
     #[test]
@@ -211,6 +231,40 @@ mod tests {
         for trainee in specimens(1, &Organisations::default(), 200) {
             assert_eq!(trainee.employing_school_urn, None);
             assert_eq!((trainee.training_partner_urn, trainee.training_partner_ukprn), (None, None));
+        }
+    }
+
+    /// Every table cut down to one of its rows.
+    #[test]
+    fn lists_of_ones_own_give_trainees_however_short_they_are() {
+        let organisations = organisations();
+        for table in Lists::tables() {
+            let (header, rows) = table.text.split_once('\n').unwrap();
+            let rows: Vec<&str> = rows.lines().collect();
+            for row in [rows.first(), rows.get(rows.len() / 2), rows.last()].into_iter().flatten() {
+                let text = format!("{header}\n{row}\n");
+                let lists = Lists::replaced(|name| (name == table.name).then_some(&text)).unwrap();
+                let context = Context { today: TODAY, lists: &lists, terms: &ALL_CODES, organisations: &organisations };
+                let mut specimens = Specimens::new(11, &RULES, context);
+                for _ in 0..60 {
+                    let made = specimens.trainee("10000571");
+                    assert!(made.is_ok(), "{} {row}: {made:?}", table.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_trigger_with_one_reason_or_none_leaves_people_withdrawing() {
+        let organisations = organisations();
+        let header = "code,name,trigger,requires_another_reason,requires_safeguarding_concern_reasons";
+        for rows in ["one,One,provider,true,false\ntwo,Two,trainee,false,true\n", "one,One,trainee,false,false\n"] {
+            let text = format!("{header}\n{rows}");
+            let lists = Lists::replaced(|name| (name == "withdrawal_reason").then_some(&text)).unwrap();
+            let context = Context { today: TODAY, lists: &lists, terms: &ALL_CODES, organisations: &organisations };
+            let mut specimens = Specimens::new(11, &RULES, context);
+            let made: Vec<_> = (0..200).map(|_| specimens.trainee("10000571").unwrap()).collect();
+            assert!(made.iter().any(|trainee| trainee.withdrawal_date.is_some()), "{rows}");
         }
     }
 

@@ -37,19 +37,26 @@ impl JobError for SeedError {
     }
 }
 
-/// Adds so many invented trainees to a provider; the same seed gives the same trainees on the same day. `written` is
-/// told how many were written, after each batch.
+/// Adds so many invented trainees to a provider, with codes of the lists; the same seed gives the same trainees on the
+/// same day. `written` is told how many were written, after each batch.
 ///
 /// # Errors
 ///
 /// [`SeedError`]. Batches that were written before stay.
-pub fn sow(store: &Store, ukprn: &str, count: usize, seed: u64, written: impl Fn(usize)) -> Result<(), SeedError> {
+pub fn sow(
+    store: &Store,
+    lists: &Lists,
+    ukprn: &str,
+    count: usize,
+    seed: u64,
+    written: impl Fn(usize),
+) -> Result<(), SeedError> {
     let Some(newest) = versions::all().newest() else { return Ok(()) };
     let (organisations, today) = store.read_blocking(|session| -> Result<(Organisations, _), StorageError> {
         Ok((session.first_organisations(ORGANISATIONS)?, session.today()))
     })?;
     let version = newest.version;
-    let context = Context { today, lists: Lists::embedded(), terms: &version.terms, organisations: &organisations };
+    let context = Context { today, lists, terms: &version.terms, organisations: &organisations };
     let mut specimens = Specimens::new(seed, &version.rules, context);
     let mut left = count;
     while left > 0 {

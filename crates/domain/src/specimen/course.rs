@@ -2,11 +2,12 @@
 
 use chrono::{Days, NaiveDate};
 
-use super::asked;
 use super::random::Random;
+use super::{any, asked, taken, usual};
 use crate::academic_year;
+use crate::derivation::PRIMARY_MAX_AGE;
 use crate::dictionary::Change;
-use crate::lists::{List, Route};
+use crate::lists::{List, Lists, Route};
 use crate::rules::Context;
 use crate::rules::course::{EARLY_YEARS_AGE_RANGE_CODE, EARLY_YEARS_SUBJECT_CODE, PRIMARY_SUBJECT_CODE};
 use crate::trainee::TraineeChanges;
@@ -103,23 +104,28 @@ impl<'a> Course<'a> {
         (changes.course_subject_1, changes.course_subject_2, changes.course_subject_3) = (first, second, third);
         changes.course_age_range = Change::Set(self.age_range.to_owned());
         changes.course_year = Change::Set((1 + random.below(usize::try_from(self.years).unwrap_or(1))).to_string());
-        let mode =
-            if self.part_time { random.one_of(["31", "31", "64"]) } else { random.one_of(["01", "01", "02", "63"]) };
-        changes.study_mode = asked((self.facts.study_mode_required || random.chance(50)).then(|| mode.to_owned()));
-        let aim = random.one_of(["201", "202"]);
-        let award = match self.is_undergraduate() {
-            true => random.one_of(UNDERGRADUATE_AIMS),
-            false => random.one_of(POSTGRADUATE_AIMS),
+        let lists = context.lists;
+        let mode = if self.part_time {
+            usual(random, lists, List::StudyMode, ["31", "31", "64"])
+        } else {
+            usual(random, lists, List::StudyMode, ["01", "01", "02", "63"])
         };
-        changes.itt_aim = Change::Set(aim.to_owned());
-        changes.itt_qualification_aim =
-            asked((context.lists.aim_needs_qualification(aim) || random.chance(20)).then(|| award.to_owned()));
+        changes.study_mode = asked(mode.filter(|_| self.facts.study_mode_required || random.chance(50)));
+        let aim = usual(random, lists, List::IttAim, ["201", "202"]);
+        let award = match self.is_undergraduate() {
+            true => usual(random, lists, List::IttQualificationAim, UNDERGRADUATE_AIMS),
+            false => usual(random, lists, List::IttQualificationAim, POSTGRADUATE_AIMS),
+        };
+        let needs_award = aim.as_deref().is_none_or(|aim| lists.aim_needs_qualification(aim));
+        changes.itt_qualification_aim = asked(award.filter(|_| needs_award || random.chance(20)));
+        changes.itt_aim = asked(aim);
         changes.itt_start_date = Change::Set(self.start);
         changes.itt_end_date = Change::Set(self.end);
         changes.trainee_start_date = asked(self.started);
         changes.pg_apprenticeship_start_date =
             asked((self.route == POSTGRADUATE_APPRENTICESHIP && random.chance(80)).then_some(self.start));
-        changes.iqts_country = asked(self.facts.iqts_country_required.then(|| abroad(random, context)).flatten());
+        let country = || abroad(random, context).or_else(|| any(random, lists, List::Country));
+        changes.iqts_country = asked(self.facts.iqts_country_required.then(country).flatten());
         changes.employing_school_urn = asked(self.school.map(str::to_owned));
         if PARTNER_ROUTES.contains(&self.route)
             && random.chance(70)
@@ -145,6 +151,7 @@ fn route<'a>(random: &Random, context: &Context<'a>, current: i32) -> Option<(&'
         .iter()
         .map(|entry| (entry.code.as_str(), entry.start_year.unwrap_or(i32::MIN)))
         .filter(|(code, first)| context.terms.accepts(List::TrainingRoute, code) && *first <= current)
+        .filter(|(code, _)| context.lists.route(code).is_some_and(|facts| !age_ranges(context, facts).is_empty()))
         .collect();
     let common: Vec<_> = accepted.iter().filter(|(code, _)| COMMON_ROUTES.contains(code)).copied().collect();
     let usual = random.chance(40).then(|| random.pick(&common)).flatten();
@@ -161,29 +168,48 @@ fn start(random: &Random, cycle: i32, january_too: bool) -> Option<NaiveDate> {
     Some(random.day(first, first.checked_add_days(Days::new(24))?))
 }
 
+/// The accepted age ranges of courses on a route for which there are subjects.
+fn age_ranges<'a>(context: &Context<'a>, facts: &Route) -> Vec<&'a str> {
+    let lists = context.lists;
+    let has_subject = |range: &str| match first_subject(lists, facts, range) {
+        Some(subject) => lists.contains(List::CourseSubject, subject),
+        None => other_subjects(lists).next().is_some(),
+    };
+    lists
+        .codes(List::CourseAgeRange)
+        .filter(|code| (*code == EARLY_YEARS_AGE_RANGE_CODE) == facts.early_years)
+        .filter(|code| context.terms.accepts(List::CourseAgeRange, code) && has_subject(code))
+        .collect()
+}
+
+/// The first subject that a course must have; `None` when it can be any that is tied to no phase.
+fn first_subject(lists: &Lists, facts: &Route, range: &str) -> Option<&'static str> {
+    let is_primary = || lists.age_range(range).is_some_and(|range| range.max_age <= PRIMARY_MAX_AGE);
+    if facts.early_years { Some(EARLY_YEARS_SUBJECT_CODE) } else { is_primary().then_some(PRIMARY_SUBJECT_CODE) }
+}
+
+/// The subjects that are tied to no phase.
+fn other_subjects(lists: &Lists) -> impl Iterator<Item = &str> {
+    lists.codes(List::CourseSubject).filter(|code| ![EARLY_YEARS_SUBJECT_CODE, PRIMARY_SUBJECT_CODE].contains(code))
+}
+
 /// An age range and subjects that go with it.
 fn subjects<'a>(random: &Random, context: &Context<'a>, facts: &Route) -> Option<(&'a str, [Option<&'a str>; 3])> {
     let lists = context.lists;
-    let ranges: Vec<&str> = lists
-        .codes(List::CourseAgeRange)
-        .filter(|code| (*code == EARLY_YEARS_AGE_RANGE_CODE) == facts.early_years)
-        .filter(|code| context.terms.accepts(List::CourseAgeRange, code))
-        .collect();
-    let range = *random.pick(&ranges)?;
-    let mut others: Vec<&str> = lists
-        .codes(List::CourseSubject)
-        .filter(|code| ![EARLY_YEARS_SUBJECT_CODE, PRIMARY_SUBJECT_CODE].contains(code))
-        .collect();
-    let first = if facts.early_years {
-        EARLY_YEARS_SUBJECT_CODE
-    } else if lists.age_range(range)?.max_age <= crate::derivation::PRIMARY_MAX_AGE {
-        PRIMARY_SUBJECT_CODE
-    } else {
-        let common = random.chance(60).then(|| random.one_of(COMMON_SUBJECTS));
-        let at = common.and_then(|subject| others.iter().position(|code| *code == subject));
-        others.swap_remove(at.unwrap_or_else(|| random.below(others.len())))
+    let range = *random.pick(&age_ranges(context, facts))?;
+    let mut others: Vec<&str> = other_subjects(lists).collect();
+    let first = match first_subject(lists, facts, range) {
+        Some(subject) => subject,
+        None => {
+            let common = random.chance(60).then(|| random.one_of(COMMON_SUBJECTS));
+            let at = common.and_then(|subject| others.iter().position(|code| *code == subject));
+            let at = at.unwrap_or_else(|| random.below(others.len()));
+            taken(&mut others, at)?
+        }
     };
-    let second = random.chance(30).then(|| others.swap_remove(random.below(others.len())));
-    let third = random.chance(10).then(|| others.swap_remove(random.below(others.len())));
-    Some((range, [Some(first), second, third]))
+    let mut another = |percent| {
+        let at = random.chance(percent).then(|| random.below(others.len()))?;
+        taken(&mut others, at)
+    };
+    Some((range, [Some(first), another(30), another(10)]))
 }

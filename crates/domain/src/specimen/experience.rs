@@ -4,7 +4,7 @@ use chrono::{Datelike as _, NaiveDate};
 
 use super::course::{Course, abroad};
 use super::random::Random;
-use super::{asked, names};
+use super::{any, asked, names, usual};
 use crate::candidate::Sent;
 use crate::degree::{Degree, DegreeChanges};
 use crate::dictionary::Change;
@@ -69,12 +69,13 @@ pub(super) fn degrees(
 }
 
 fn degree(random: &Random, context: &Context<'_>, year: Year) -> DegreeChanges {
-    let code = |list| random.pick(context.lists.entries(list)).map(|entry| entry.code.clone());
+    let code = |list| any(random, context.lists, list);
     let foreign = random.chance(25).then(|| abroad(random, context)).flatten();
     let is_uk = foreign.is_none();
     let kind = asked(code(List::DegreeType));
     // Two codes are recorded as other ones.
-    let grade = random.one_of(["01", "02", "02", "02", "03", "05", "12", "13", "14", "99"]);
+    let grades = ["01", "02", "02", "02", "03", "05", "12", "13", "14", "99"];
+    let grade = usual(random, context.lists, List::DegreeGrade, grades);
     let institution = code(List::Institution).filter(|code| is_uk && code != "0133" && random.chance(90));
     DegreeChanges {
         uk_degree: if is_uk { kind.clone() } else { Change::Keep },
@@ -82,7 +83,7 @@ fn degree(random: &Random, context: &Context<'_>, year: Year) -> DegreeChanges {
         subject: asked(code(List::DegreeSubject)),
         institution: asked(institution),
         graduation_year: Change::Set(year),
-        grade: asked((is_uk || random.chance(50)).then(|| grade.to_owned())),
+        grade: asked(grade.filter(|_| is_uk || random.chance(50))),
         other_grade: Change::Keep,
         country: asked(foreign),
     }

@@ -2,9 +2,9 @@
 
 use chrono::{Days, NaiveDate, NaiveTime, TimeDelta};
 
-use super::asked;
 use super::course::Course;
 use super::random::Random;
+use super::{asked, taken};
 use crate::candidate::Sent;
 use crate::decide::{self, Decision, registry};
 use crate::dictionary::Change;
@@ -140,12 +140,17 @@ impl Life<'_> {
 
     fn withdraw(&self, trainee: &Trainee) -> Result<Trainee, Vec<Problem>> {
         let day = self.day_after(trainee.defer_date.or(trainee.itt_start_date));
-        let trigger = self.random.pick(TRIGGERS).copied().unwrap_or_default();
-        let mut listed: Vec<_> =
-            self.context.lists.withdrawal_reasons().iter().filter(|reason| reason.trigger == trigger).collect();
+        let listed_for = |trigger: &str| -> Vec<_> {
+            self.context.lists.withdrawal_reasons().iter().filter(|reason| reason.trigger == trigger).collect()
+        };
+        let first = self.random.pick(TRIGGERS).copied().unwrap_or_default();
+        // A list of one's own can have no reason for one of the triggers.
+        let trigger = if listed_for(first).is_empty() { other_trigger(first) } else { first };
+        let mut listed = listed_for(trigger);
         let mut reasons = Vec::new();
         for _ in 0..1 + self.random.below(2) {
-            reasons.push(listed.swap_remove(self.random.below(listed.len())));
+            let at = self.random.below(listed.len());
+            reasons.extend(taken(&mut listed, at));
         }
         let words = || self.random.one_of(WITHDRAWAL_WORDS).to_owned();
         let changes = WithdrawalChanges {
@@ -197,6 +202,11 @@ impl Life<'_> {
         let time = NaiveTime::from_hms_milli_opt(8 + below(10), below(60), below(60), below(1000));
         day.min(yesterday).and_time(time.unwrap_or_default()).and_utc()
     }
+}
+
+/// The trigger that this one is not.
+fn other_trigger(trigger: &str) -> &'static str {
+    TRIGGERS.iter().find(|other| **other != trigger).copied().unwrap_or_default()
 }
 
 /// The trainee after something that the registry or an operator did.

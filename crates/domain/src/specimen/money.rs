@@ -1,8 +1,8 @@
 //! The funding of an invented trainee: student finance, funding method and initiatives.
 
-use super::asked;
 use super::course::Course;
 use super::random::Random;
+use super::{asked, listed_or_any};
 use crate::dictionary::Change;
 use crate::lists::List;
 use crate::rules::Context;
@@ -18,7 +18,7 @@ const NO_FUNDING: &str = "6";
 pub(super) fn describe(changes: &mut TraineeChanges, random: &Random, context: &Context<'_>, course: &Course<'_>) {
     let lists = context.lists;
     let year = course.academic_year();
-    let eligible = lists.is_funded(year, course.route) && random.chance(70);
+    let eligible = lists.is_funded(year, course.route) && random.chance(70) && lists.contains(List::FundCode, ELIGIBLE);
     let subjects = course.subjects[0].map_or(&[][..], |subject| lists.funding_subjects(subject));
     let exception = context.terms.exception_years.contains(&year)
         && subjects.iter().any(|subject| EXCEPTION_SUBJECTS.contains(&subject.as_str()));
@@ -28,9 +28,15 @@ pub(super) fn describe(changes: &mut TraineeChanges, random: &Random, context: &
         .filter(|code| lists.funding_method(code).and_then(|method| method.funding_type.as_deref()).is_some_and(exists))
         .collect();
     let funded = (eligible || exception) && random.chance(80);
-    let method = funded.then(|| random.pick(&methods)).flatten().copied().unwrap_or(NO_FUNDING);
-    changes.fund_code = Change::Set(if eligible { ELIGIBLE } else { NOT_ELIGIBLE }.to_owned());
-    changes.funding_method = Change::Set(method.to_owned());
+    let method = funded.then(|| random.pick(&methods)).flatten().map(|code| (*code).to_owned());
+    let method = method.or_else(|| listed_or_any(random, lists, List::FundingMethod, NO_FUNDING));
+    changes.fund_code = if eligible {
+        Change::Set(ELIGIBLE.to_owned())
+    } else {
+        asked(listed_or_any(random, lists, List::FundCode, NOT_ELIGIBLE))
+    };
+    let is_veteran = method.as_deref() == Some(VETERANS_BURSARY);
+    changes.funding_method = asked(method);
 
     let initiative = |percent| {
         let open: Vec<&str> = lists
@@ -43,6 +49,6 @@ pub(super) fn describe(changes: &mut TraineeChanges, random: &Random, context: &
         random.chance(percent).then(|| random.pick(&open)).flatten().map(|code| (*code).to_owned())
     };
     // The veterans' bursary is an initiative by itself.
-    changes.training_initiative = asked(initiative(15).filter(|_| method != VETERANS_BURSARY));
+    changes.training_initiative = asked(initiative(15).filter(|_| !is_veteran));
     changes.additional_training_initiative = asked(initiative(5));
 }

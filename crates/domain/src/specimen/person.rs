@@ -3,7 +3,7 @@
 use chrono::{Datelike as _, Months, NaiveDate};
 
 use super::random::Random;
-use super::{asked, names};
+use super::{any, asked, listed_or_any, names, taken, usual};
 use crate::dictionary::Change;
 use crate::lists::{List, Lists};
 use crate::trainee::TraineeChanges;
@@ -24,9 +24,13 @@ pub(super) fn describe(
     changes.previous_last_name = asked(random.chance(10).then(|| names::family(random).to_owned()));
     changes.email = Change::Set(names::email(random, given, family, number));
     changes.date_of_birth = Change::Set(birth);
-    changes.sex = Change::Set(random.one_of(["10", "10", "10", "11", "11", "12", "96", "99"]).to_owned());
-    let nationality = if random.chance(75) { Some("GB") } else { code(random, lists, List::Nationality) };
-    changes.nationality = asked(random.chance(90).then_some(nationality).flatten().map(str::to_owned));
+    changes.sex = asked(usual(random, lists, List::Sex, ["10", "10", "10", "11", "11", "12", "96", "99"]));
+    let nationality = if random.chance(75) {
+        listed_or_any(random, lists, List::Nationality, "GB")
+    } else {
+        any(random, lists, List::Nationality)
+    };
+    changes.nationality = asked(nationality.filter(|_| random.chance(90)));
     // No number that begins with QQ is ever given to anybody.
     changes.ni_number = asked(random.chance(50).then(|| format!("QQ{}C", random.digits(6))));
     changes.agency_id = Change::Set(agency_id(random, start, number));
@@ -61,8 +65,12 @@ fn agency_id(random: &Random, start: NaiveDate, number: u64) -> String {
 }
 
 fn ethnicity(random: &Random, lists: &Lists) -> Option<String> {
-    let sent = if random.chance(55) { Some("160") } else { code(random, lists, List::Ethnicity) };
-    random.chance(90).then_some(sent).flatten().map(str::to_owned)
+    let sent = if random.chance(55) {
+        listed_or_any(random, lists, List::Ethnicity, "160")
+    } else {
+        any(random, lists, List::Ethnicity)
+    };
+    sent.filter(|_| random.chance(90))
 }
 
 /// Most people have none; a few have as many as a record holds.
@@ -70,7 +78,7 @@ fn describe_disabilities(changes: &mut TraineeChanges, random: &Random, lists: &
     let count = match random.below(100) {
         0..60 => return,
         60..80 => {
-            changes.disability1 = Change::Set(random.one_of(["95", "95", "98", "99"]).to_owned());
+            changes.disability1 = asked(usual(random, lists, List::Disability, ["95", "95", "98", "99"]));
             return;
         }
         80..92 => 1,
@@ -91,13 +99,7 @@ fn describe_disabilities(changes: &mut TraineeChanges, random: &Random, lists: &
     ];
     let mut codes: Vec<&str> = lists.codes(List::Disability).collect();
     for field in fields.into_iter().take(count) {
-        if codes.is_empty() {
-            return;
-        }
-        *field = Change::Set(codes.swap_remove(random.below(codes.len())).to_owned());
+        let at = random.below(codes.len());
+        *field = asked(taken(&mut codes, at).map(str::to_owned));
     }
-}
-
-fn code<'a>(random: &Random, lists: &'a Lists, list: List) -> Option<&'a str> {
-    random.pick(lists.entries(list)).map(|entry| entry.code.as_str())
 }

@@ -52,7 +52,7 @@ fn spaced(text: &str, random: &Random) -> String {
 }
 
 fn roughen_degree(degree: &mut Degree, random: &Random) {
-    if degree.is_uk() {
+    if degree.country.is_none() {
         degree.institution = random
             .one_of([Some("0133"), Some("9999"), Some("University of Nowhere"), None])
             .map(str::to_owned)

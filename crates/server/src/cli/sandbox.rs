@@ -1,10 +1,14 @@
 //! Commands for a register in which things are tried out.
 
+use std::path::PathBuf;
+
 use clap::Subcommand;
+use domain::Lists;
 use indicatif::{ProgressBar, ProgressStyle};
 use storage::error::StorageError;
 
 use super::{CommandError, Database};
+use crate::reference_data::with_files_of;
 use crate::seed::sow;
 
 #[derive(Debug, Subcommand)]
@@ -22,19 +26,26 @@ pub(super) enum SandboxCommand {
         /// The same seed gives the same trainees on the same day; one that was used here before is refused
         #[arg(long, value_name = "S", env = "REGISTER_SEED", default_value_t = 1)]
         seed: u64,
+        /// Folder with code lists that take the place of those in the program, as for `serve`
+        #[arg(long, value_name = "DIR", env = "REGISTER_REFERENCE_DATA")]
+        reference_data: Option<PathBuf>,
     },
 }
 
 impl SandboxCommand {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let Self::Seed { database, provider, trainees, seed } = self;
+        let Self::Seed { database, provider, trainees, seed, reference_data } = self;
+        let lists = match &reference_data {
+            Some(folder) => with_files_of(folder)?,
+            None => Lists::embedded(),
+        };
         let store = database.open()?;
         store.write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
         let bar = ProgressBar::new(trainees as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left") {
             bar.set_style(style);
         }
-        sow(&store, &provider, trainees, seed, |written| bar.set_position(written as u64))?;
+        sow(&store, lists, &provider, trainees, seed, |written| bar.set_position(written as u64))?;
         bar.finish_and_clear();
         eprintln!("added {trainees} invented trainees to provider {provider}");
         Ok(())

@@ -33,6 +33,26 @@ fn what_is_exported_and_served_again_is_the_same_reference_data() {
 }
 
 #[test]
+fn a_sandbox_is_filled_with_the_codes_of_short_lists() {
+    let place = Workplace::new();
+    let folder = place.path("lists");
+    std::fs::create_dir(&folder).unwrap();
+    let reasons = "code,name,trigger,requires_another_reason,requires_safeguarding_concern_reasons\n\
+                   left,Left,provider,false,false\nmoved,Moved,trainee,true,false\n";
+    place.write("lists/withdrawal_reason.csv", reasons);
+    place.write("lists/sex.csv", "code,name\n77,Not asked\n");
+    for command in [
+        &["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"][..],
+        &["sandbox", "seed", "--provider", "10000001", "--trainees", "200", "--reference-data"],
+        &["check", "--reference-data"],
+    ] {
+        let path = command.ends_with(&["--reference-data"]).then_some(&*folder);
+        let ended = place.run(command, path);
+        assert_eq!(ended.status(), 0, "{command:?}: {}{}", ended.stdout(), ended.stderr());
+    }
+}
+
+#[test]
 fn a_malformed_list_is_refused_at_start_with_its_file_and_line() {
     let place = Workplace::new();
     let folder = place.path("lists");
