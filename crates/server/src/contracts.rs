@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use adapter_kit::compatibility::{Contract, Effect, Outcome, outcome, shape};
+use adapter_kit::compatibility::{Change, Contract, Effect, Outcome, outcome, shape};
 use adapter_kit::{Label, Served, Versions};
 use domain::Lists;
 use serde_json::Value;
@@ -72,6 +72,24 @@ impl Report {
         self.outcomes.values().map(broken).sum()
     }
 
+    /// The broken promises that the change log announces: an entry below a heading that begins with "Breaking" names the
+    /// version and what the change is about. That a version is lost is none of them.
+    #[must_use]
+    pub fn announced(&self, change_log: &str) -> Vec<(Label, &Change)> {
+        let entries = breaking_entries(change_log);
+        let is_announced = |label: &Label, change: &Change| {
+            let label = label.to_string();
+            entries.iter().any(|entry| mentions(entry, &label) && mentions(entry, &change.subject))
+        };
+        let served = self.outcomes.iter().filter_map(|(label, outcome)| match outcome {
+            Outcome::Served(changes) => Some((*label, changes)),
+            Outcome::Removed | Outcome::Lost => None,
+        });
+        let changes = served.flat_map(|(label, changes)| changes.iter().map(move |change| (label, change)));
+        let breaking = changes.filter(|(_, change)| change.effect == Effect::Breaking);
+        breaking.filter(|(label, change)| is_announced(label, change)).collect()
+    }
+
     /// What was added and is not mentioned in the change log, by version.
     #[must_use]
     pub fn unmentioned(&self, change_log: &str) -> Vec<(Label, String)> {
@@ -90,6 +108,28 @@ impl Report {
         unmentioned.dedup();
         unmentioned
     }
+}
+
+/// The entries of a change log below headings that begin with "Breaking", each on one line.
+fn breaking_entries(change_log: &str) -> Vec<String> {
+    let mut entries: Vec<String> = Vec::new();
+    let (mut is_breaking, mut is_open) = (false, false);
+    for line in change_log.lines() {
+        let text = line.trim();
+        if line.starts_with('#') {
+            is_breaking = text.trim_start_matches('#').trim_start().starts_with("Breaking");
+            is_open = false;
+        } else if is_breaking && (line.starts_with("- ") || line.starts_with("* ")) {
+            entries.push(text.to_owned());
+            is_open = true;
+        } else if text.is_empty() {
+            is_open = false;
+        } else if let Some(entry) = entries.last_mut().filter(|_| is_open) {
+            entry.push(' ');
+            entry.push_str(text);
+        }
+    }
+    entries
 }
 
 /// Whether a text names something as a word of its own.

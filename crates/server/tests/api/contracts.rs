@@ -99,6 +99,33 @@ fn an_addition_wants_a_line_in_the_change_log() {
 }
 
 #[test]
+fn a_break_is_accepted_when_the_change_log_announces_it_for_the_version() {
+    let folder = promised(|_, contract| {
+        contract.shape["rules"]["degree"].as_object_mut().unwrap().shift_remove("degree_country_required");
+    });
+    let report = check(folder.path(), versions::all(), &[], Lists::embedded()).unwrap();
+    let labels: Vec<String> = versions::all().iter().map(|served| served.version.label.to_string()).collect();
+    assert_eq!(report.broken(), labels.len());
+    let entry =
+        format!("- {}: a foreign degree keeps\n  its country (`degree_country_required`).\n", labels.join(", "));
+    let announced =
+        report.announced(&format!("## Unreleased\n\n### Breaking changes\n\n- Other.\n{entry}\n### Added\n"));
+    let found: Vec<_> = announced.iter().map(|(label, change)| (label.to_string(), change.subject.as_str())).collect();
+    assert_eq!(found, labels.iter().map(|label| (label.clone(), "degree_country_required")).collect::<Vec<_>>());
+    let one = format!("### Breaking\n- {}: `degree_country_required`.\n", labels[0]);
+    assert_eq!(report.announced(&one).len(), 1);
+    for log in [
+        String::new(),
+        format!("### Added\n{entry}"),
+        format!("### Breaking changes\n- Other.\n### Added\n{entry}"),
+        format!("### Breaking changes\n- {}.\n\n`degree_country_required`\n", labels.join(", ")),
+        format!("### Breaking changes\n- {}: `degree_country_required_too`.\n", labels.join(", ")),
+    ] {
+        assert_eq!(report.announced(&log), [], "{log}");
+    }
+}
+
+#[test]
 fn a_promised_version_is_served_or_said_to_be_removed() {
     let folder = promised(|_, _| ());
     fs::rename(folder.path().join(oldest()), folder.path().join("v1999.0")).unwrap();

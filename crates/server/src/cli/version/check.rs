@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use adapter_kit::compatibility::{Effect, Outcome};
+use adapter_kit::Label;
+use adapter_kit::compatibility::{Change, Effect, Outcome};
 use adapter_kit::lifecycle::Removed;
 use clap::Args;
 use domain::Lists;
@@ -18,7 +19,8 @@ pub(in crate::cli) struct Check {
     /// Folder with the contracts that were promised: one folder for each version, as under `snapshots/`
     #[arg(long, value_name = "DIR", env = "REGISTER_AGAINST")]
     against: PathBuf,
-    /// Change log that must mention whatever was added
+    /// Change log that must mention whatever was added; a break is accepted when an entry below a heading "Breaking
+    /// changes" names the version and what the break is about
     #[arg(long, value_name = "FILE", env = "REGISTER_CHANGE_LOG")]
     change_log: Option<PathBuf>,
 }
@@ -27,31 +29,34 @@ impl Check {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let removed: Vec<_> = REMOVED.iter().map(|Removed { label, .. }| *label).collect();
         let report = contracts::check(&self.against, versions::all(), &removed, Lists::embedded())?;
-        print(&report)?;
-        let unmentioned = match &self.change_log {
+        let change_log = match &self.change_log {
             Some(path) => {
                 let unreadable = |source| ContractError::Unreadable { path: path.clone(), source };
-                report.unmentioned(&fs::read_to_string(path).map_err(unreadable)?)
+                Some(fs::read_to_string(path).map_err(unreadable)?)
             }
-            None => Vec::new(),
+            None => None,
         };
+        let announced = change_log.as_ref().map_or_else(Vec::new, |text| report.announced(text));
+        print(&report, &announced)?;
+        let unmentioned = change_log.as_ref().map_or_else(Vec::new, |text| report.unmentioned(text));
         for (label, subject) in &unmentioned {
             out::line(format_args!("{label} wants a line in the change log about {subject}"))?;
         }
-        match (report.broken(), unmentioned.len()) {
+        match (report.broken() - announced.len(), unmentioned.len()) {
             (0, 0) => Ok(()),
             (broken, unmentioned) => Err(CommandError::ContractBroken { broken, unmentioned }),
         }
     }
 }
 
-fn print(report: &Report) -> Result<(), CommandError> {
+fn print(report: &Report, announced: &[(Label, &Change)]) -> Result<(), CommandError> {
     for (label, outcome) in &report.outcomes {
         match outcome {
             Outcome::Served(changes) if changes.is_empty() => out::line(format_args!("{label} is as promised"))?,
             Outcome::Served(changes) => {
                 for change in changes {
                     let effect = match change.effect {
+                        Effect::Breaking if announced.contains(&(*label, change)) => "breaks, as announced,",
                         Effect::Breaking => "BREAKS",
                         Effect::Additive => "adds",
                     };
