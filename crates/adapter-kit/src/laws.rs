@@ -6,11 +6,13 @@
 //!    but for what is put in order on the way.
 //! 3. [`blind`]: an update changes nothing that its version cannot see, and a record that was read
 //!    can be sent back whole.
-//! 4. [`closed`]: a problem names a field of its version, or a key that the client sent.
-//! 5. [`translated`]: what is translated into another version is what that version writes itself, and the
+//! 4. [`consistent`]: an accepted update leaves a record in which storage finds no fault, and which is as valid as it was,
+//!    whichever version made it.
+//! 5. [`closed`]: a problem names a field of its version, or a key that the client sent.
+//! 6. [`translated`]: what is translated into another version is what that version writes itself, and the
 //!    way back gives what there was, but for the losses that were declared.
-//! 6. [`inhabited`]: a register can be filled under the version's own rules.
-//! 7. [`sturdy`]: any bytes get an answer that holds; what the other laws say is asked of whatever is accepted.
+//! 7. [`inhabited`]: a register can be filled under the version's own rules.
+//! 8. [`sturdy`]: any bytes get an answer that holds; what the other laws say is asked of whatever is accepted.
 //!
 //! The laws know no version and no version's names. An adapter's tests run them for its own version;
 //! over all versions together they say more, since one version's names are foreign to the others.
@@ -29,6 +31,7 @@ use crate::versions::{Served, Versions};
 
 mod blind;
 mod closed;
+mod consistent;
 mod faithful;
 mod inhabited;
 mod loose;
@@ -65,6 +68,11 @@ macro_rules! laws_hold_for {
         }
 
         #[test]
+        fn an_accepted_update_leaves_a_valid_record() -> Result<(), String> {
+            check($crate::laws::consistent)
+        }
+
+        #[test]
         fn problems_speak_of_the_names_of_this_version() -> Result<(), String> {
             check($crate::laws::closed)
         }
@@ -95,6 +103,7 @@ mod translated;
 
 pub use blind::blind;
 pub use closed::closed;
+pub use consistent::consistent;
 pub use faithful::faithful;
 pub use inhabited::inhabited;
 pub use run::{Law, Unshown, over, records_asked_for};
@@ -112,6 +121,7 @@ pub fn hold(versions: &Versions, sample: &Sample) -> Result<(), Broken> {
     total(versions, sample)?;
     faithful(versions, sample)?;
     blind(versions, sample)?;
+    consistent(versions, sample)?;
     closed(versions, sample)?;
     translated(versions, sample)?;
     inhabited(versions, sample)?;

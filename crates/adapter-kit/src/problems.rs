@@ -211,6 +211,10 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
         NoticeKind::UseEndpoint => format!("{at} is not changed here; use the endpoints of its records"),
         NoticeKind::NoMatch => format!("{at} is ignored: group and background match no ethnicity"),
         NoticeKind::HeldBySchool => format!("{at} is ignored: it is that of the school with the URN"),
+        NoticeKind::MovesWith { field } => format!(
+            "{at} moves with {}: it was sent as it was shown; send it again by itself to keep that date",
+            crate::names::field(version, *field)
+        ),
         NoticeKind::FellAway { code } => format!("{at} {code} is left out: another subject had to come first"),
     })
 }

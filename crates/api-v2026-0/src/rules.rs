@@ -27,7 +27,7 @@ pub(crate) const RULES: Rules = Rules {
     placement: &[placement::URN, placement::SCHOOL, placement::NAME, placement::POSTCODE],
     degree: &[
         degree::KIND, degree::GRADE_RECORDED, degree::SUBJECT, degree::GRADUATION_YEAR, degree::GRADUATION_YEAR_BOUNDS,
-        degree::COUNTRY, degree::UK_DEGREE, degree::NON_UK_DEGREE, degree::GRADE,
+        degree::COUNTRY, degree::UK_DEGREE, degree::NON_UK_DEGREE, degree::COUNTRY_REQUIRED, degree::GRADE,
     ],
     withdrawal: &[
         withdrawal::STATE, withdrawal::STARTED, withdrawal::DATE, withdrawal::DATE_AFTER_START, withdrawal::TRIGGER,

@@ -110,8 +110,15 @@ impl<R: Record> Candidate<R> {
             problems: sent.problems,
             notices: sent.notices,
         };
+        if let Some(stored) = stored {
+            let implied = R::implied_changes(stored, &candidate.asked, &candidate.sent, context.lists);
+            implied.iter().for_each(|field| candidate.touch(*field));
+        }
+        let ignored = candidate.record.ignored_fields(context.organisations);
         for (field, kind) in merged.misfits {
-            candidate.object(field, kind);
+            if !ignored.contains(&field) {
+                candidate.object(field, kind);
+            }
         }
         candidate
     }

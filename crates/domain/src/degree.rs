@@ -1,12 +1,13 @@
 //! A degree that the trainee held before the training.
 
-use crate::dictionary::record;
+use crate::dictionary::{Record as _, record};
+use crate::field_set::FieldSet;
 use crate::lists::{List, Lists};
 use crate::value::{Moment, Text, Value, Year};
 
 record! {
     /// A degree that the trainee held before the training.
-    Degree / DegreeField / DegreeChanges named "degree" of () {
+    Degree / DegreeField / DegreeChanges named "degree" of (), implied by completion {
         inputs {
             /// Type of a degree awarded in the United Kingdom.
             uk_degree: Text, code_of List::DegreeType;
@@ -47,11 +48,63 @@ record! {
     }
 }
 
-impl Degree {
-    /// Whether the degree was awarded in the United Kingdom: such a degree holds no country.
+/// The United Kingdom as a nationality; the list of countries has only its parts.
+const UNITED_KINGDOM: &str = "GB";
+
+/// Where a degree was awarded. A degree is of one kind, whole: it holds what the kind needs and nothing of the other
+/// (contract, section 2.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DegreeKind {
+    /// In the United Kingdom.
+    Uk,
+    /// In another country.
+    Foreign,
+}
+
+impl DegreeKind {
+    /// Fields without which a degree of this kind is not whole.
     #[must_use]
-    pub fn is_uk(&self) -> bool {
-        self.country.is_none()
+    pub const fn required(self) -> &'static [DegreeField] {
+        match self {
+            Self::Uk => &[DegreeField::uk_degree],
+            Self::Foreign => &[DegreeField::country, DegreeField::non_uk_degree],
+        }
+    }
+
+    /// Fields that a degree of this kind does not have.
+    #[must_use]
+    pub const fn excluded(self) -> &'static [DegreeField] {
+        match self {
+            Self::Uk => &[DegreeField::country, DegreeField::non_uk_degree],
+            Self::Foreign => &[DegreeField::uk_degree, DegreeField::institution],
+        }
+    }
+}
+
+/// Whether a country is the United Kingdom or a part of it.
+#[must_use]
+pub fn is_uk_country(code: &str, lists: &Lists) -> bool {
+    code == UNITED_KINGDOM || lists.is_uk(code)
+}
+
+impl Degree {
+    /// The kind of the degree. One that is not whole is of the kind that its country says; without a country it is
+    /// foreign only when its type is, and nothing says otherwise.
+    #[must_use]
+    pub fn kind(&self, lists: &Lists) -> DegreeKind {
+        let is_uk = match &self.country {
+            Some(country) => is_uk_country(country, lists),
+            None => self.institution.is_some() || self.uk_degree.is_some() || self.non_uk_degree.is_none(),
+        };
+        if is_uk { DegreeKind::Uk } else { DegreeKind::Foreign }
+    }
+
+    /// Whether the degree holds all that its kind needs and nothing of the other kind.
+    #[must_use]
+    pub fn is_whole(&self, lists: &Lists) -> bool {
+        let kind = self.kind(lists);
+        let holds = |field: &DegreeField| self.held(*field) != Value::Null;
+        kind.required().iter().all(holds) && !kind.excluded().iter().any(holds)
     }
 
     /// Whether the two are the same degree: subject, year of graduation, country, both degree types
@@ -67,12 +120,22 @@ impl Degree {
     }
 }
 
+/// Any change of a degree that is not whole settles its kind too, whatever else it changes.
+fn completion(
+    stored: &Degree,
+    _: &DegreeChanges,
+    sent: &FieldSet<DegreeField>,
+    lists: &Lists,
+) -> &'static [DegreeField] {
+    if sent.is_empty() || stored.is_whole(lists) { &[] } else { &[DegreeField::uk_degree, DegreeField::non_uk_degree] }
+}
+
 /// A degree from the United Kingdom without a listed institution is one of "other UK institution",
 /// which has an entry but no code.
 fn institution_uuid<'a>(degree: &'a Degree, lists: &'a Lists) -> Value<'a> {
     match &degree.institution {
         Some(code) => lists.uuid(List::Institution, code).map_or(Value::Null, Value::Uuid),
-        None if degree.is_uk() => Value::Uuid(Lists::other_uk_institution()),
+        None if degree.kind(lists) == DegreeKind::Uk => Value::Uuid(Lists::other_uk_institution()),
         None => Value::Null,
     }
 }

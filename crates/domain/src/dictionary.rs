@@ -11,6 +11,7 @@ use std::hash::Hash;
 
 use crate::field_set::FieldSet;
 use crate::lists::{List, Lists};
+use crate::organisations::Organisations;
 use crate::problem::{Field, ProblemKind};
 use crate::rules::Terms;
 use crate::value::{Input, Kind, Typed, Value};
@@ -160,6 +161,26 @@ pub trait Record: Clone + Default + PartialEq + fmt::Debug + Send + Sync + 'stat
         lists: &Lists,
         terms: &Terms,
     ) -> (Self, Merged<Self::Field>);
+
+    /// Fields that an update changes although it sends no other value for them, besides those that it does send
+    /// (`sent`): null for the URN of a training partner that is known by its UKPRN alone removes the link.
+    #[must_use]
+    fn implied_changes(
+        stored: &Self,
+        changes: &Self::Changes,
+        sent: &FieldSet<Self::Field>,
+        lists: &Lists,
+    ) -> &'static [Self::Field] {
+        let _ = (stored, changes, sent, lists);
+        &[]
+    }
+
+    /// Fields whose values come from elsewhere, so that nothing that a request sends for them is used or can be wrong.
+    #[must_use]
+    fn ignored_fields(&self, organisations: &Organisations) -> &'static [Self::Field] {
+        let _ = organisations;
+        &[]
+    }
 }
 
 /// What a request asks of a record, field by field.
@@ -223,11 +244,13 @@ pub(crate) fn hold<T: Typed>(field: &mut Option<T>, value: Value<'_>) -> bool {
 ///
 /// The fields stand in four groups: `inputs` are held and may be set by a request; `service` fields
 /// are held and set by the service alone; `derived` fields are computed; `nested` ones are lists of
-/// other records. A held field may name a function that shows it (`= derivation::ethnicity`).
+/// other records. A held field may name a function that shows it (`= derivation::ethnicity`). Behind the owner, functions
+/// can take the place of [`Record::implied_changes`] (`implied by`) and of [`Record::ignored_fields`] (`ignored by`).
 macro_rules! record {
     (
         $(#[doc = $doc:literal])+
-        $record:ident / $fields:ident / $changes:ident named $title:literal of $owner:ty {
+        $record:ident / $fields:ident / $changes:ident named $title:literal of $owner:ty
+        $(, implied by $implied:path)? $(, ignored by $ignored:path)? {
             inputs { $( $(#[doc = $i_doc:literal])+ $i:ident : $i_ty:ty $(= $i_show:path)? $(, $i_key:ident $($i_arg:expr)?)* ; )* }
             service { $( $(#[doc = $s_doc:literal])+ $s:ident : $s_ty:ty $(= $s_show:path)? $(, $s_key:ident $($s_arg:expr)?)* ; )* }
             derived { $( $(#[doc = $d_doc:literal])+ $d:ident : $d_ty:ty = $d_show:path $(, $d_key:ident $($d_arg:expr)?)* ; )* }
@@ -368,6 +391,23 @@ macro_rules! record {
                 )*
                 (record, merged)
             }
+
+            $(
+                fn implied_changes(
+                    stored: &Self,
+                    changes: &$changes,
+                    sent: &$crate::field_set::FieldSet<$fields>,
+                    lists: &$crate::lists::Lists,
+                ) -> &'static [$fields] {
+                    $implied(stored, changes, sent, lists)
+                }
+            )?
+
+            $(
+                fn ignored_fields(&self, organisations: &$crate::organisations::Organisations) -> &'static [$fields] {
+                    $ignored(self, organisations)
+                }
+            )?
         }
 
         impl $crate::dictionary::Changes for $changes {

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 
 use crate::dictionary::record;
 use crate::lists::Lists;
+use crate::organisations::Organisations;
 use crate::value::{Integer, Moment, Text, Value};
 
 record! {
     /// A period of school experience during the training.
-    Placement / PlacementField / PlacementChanges named "placement" of () {
+    Placement / PlacementField / PlacementChanges named "placement" of (), ignored by given_by_school {
         inputs {
             /// URN of the school, 6 digits.
             urn: Text;
@@ -32,6 +33,14 @@ record! {
             address: Text = address;
         }
         nested {}
+    }
+}
+
+/// A known school gives its placements their name and postcode (contract, section 2.2).
+fn given_by_school(placement: &Placement, organisations: &Organisations) -> &'static [PlacementField] {
+    match placement.urn.as_deref().and_then(|urn| organisations.school(urn)) {
+        Some(_) => &[PlacementField::name, PlacementField::postcode],
+        None => &[],
     }
 }
 

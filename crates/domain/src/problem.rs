@@ -397,6 +397,11 @@ pub enum NoticeKind {
     NoMatch,
     /// The value is held by the linked school.
     HeldBySchool,
+    /// The value was sent as it was shown, so that it changes together with another field.
+    MovesWith {
+        /// The other field.
+        field: Field,
+    },
     /// The code fell away, since another had to come first.
     FellAway {
         /// The code.

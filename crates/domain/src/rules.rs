@@ -56,8 +56,19 @@ pub enum Run<R: Record> {
     Adjust(fn(&mut Candidate<R>, &Context<'_>)),
     /// Finds problems.
     Check(fn(&Candidate<R>, &Context<'_>) -> Findings),
-    /// Demands a value in the one field that the rule reads.
+    /// Demands a value in the first of the fields that the rule reads.
     Present,
+}
+
+impl<R: Record> Rule<R> {
+    /// The field in which the rule demands a value, whatever the others hold.
+    #[must_use]
+    pub fn demanded(&self) -> Option<R::Field> {
+        match self.run {
+            Run::Present => self.reads.first().copied(),
+            Run::Adjust(_) | Run::Check(_) => None,
+        }
+    }
 }
 
 // Written out, because a derive would ask the same of `R`.
@@ -169,10 +180,10 @@ pub fn judge<R: Record>(candidate: &mut Candidate<R>, rules: &[Rule<R>], context
                     }
                 }
                 Run::Present => {
-                    for field in rule.reads {
-                        if candidate.record.value(*field, context.lists) == crate::Value::Null {
-                            candidate.object(*field, ProblemKind::Blank);
-                        }
+                    let missing =
+                        |field: &R::Field| candidate.record.value(*field, context.lists) == crate::Value::Null;
+                    if let Some(field) = rule.demanded().filter(missing) {
+                        candidate.object(field, ProblemKind::Blank);
                     }
                 }
             }

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use crate::degree::{Degree, DegreeField, DegreeKind};
 use crate::dictionary::{Record, RecordField as _, misfit};
 use crate::lifecycle::State;
 use crate::lists::Lists;
@@ -52,6 +53,20 @@ pub enum Fault {
         /// Canonical name of the field.
         field: &'static str,
     },
+    /// A degree lacks what its kind needs.
+    KindLacks {
+        /// The kind.
+        kind: DegreeKind,
+        /// As in [`Fault::TooLong`].
+        field: String,
+    },
+    /// A degree holds what belongs to the other kind.
+    KindHas {
+        /// The kind.
+        kind: DegreeKind,
+        /// As in [`Fault::TooLong`].
+        field: String,
+    },
     /// One day or moment must be later than the other.
     OutOfOrder {
         /// The earlier one, as [`Fault::TooLong`] names it.
@@ -69,8 +84,17 @@ impl fmt::Display for Fault {
             Self::Missing { field } => write!(formatter, "{field} is missing"),
             Self::StateLacks { state, field } => write!(formatter, "state is {state}, but {field} is missing"),
             Self::StateHas { state, field } => write!(formatter, "state is {state}, but {field} is there"),
+            Self::KindLacks { kind, field } => write!(formatter, "{field} is missing on a {}", described(*kind)),
+            Self::KindHas { kind, field } => write!(formatter, "{field} is there on a {}", described(*kind)),
             Self::OutOfOrder { earlier, later } => write!(formatter, "{later} is not later than {earlier}"),
         }
+    }
+}
+
+fn described(kind: DegreeKind) -> &'static str {
+    match kind {
+        DegreeKind::Uk => "degree of the United Kingdom",
+        DegreeKind::Foreign => "degree of another country",
     }
 }
 
@@ -87,6 +111,7 @@ pub fn faults(trainee: &Trainee, lists: &Lists) -> Vec<Fault> {
     for (record, place) in trainee.degrees.iter().zip(1..) {
         let within = format!("degree {place}: ");
         fit(record, &within, lists, &mut faults);
+        one_kind(record, &within, lists, &mut faults);
         in_order(&within, record.created_at, record.updated_at, &mut faults);
     }
     // What was asked for then is held in fields of the trainee, which say less of what they may hold.
@@ -129,6 +154,17 @@ fn fit<R: Record>(record: &R, within: &str, lists: &Lists, faults: &mut Vec<Faul
             Some(_) => faults.push(Fault::UnknownCode { field: name() }),
         }
     }
+}
+
+/// A degree is of one kind, whole.
+fn one_kind(degree: &Degree, within: &str, lists: &Lists, faults: &mut Vec<Fault>) {
+    let kind = degree.kind(lists);
+    let held = |field: &&DegreeField| degree.held(**field) != Value::Null;
+    let name = |field: &DegreeField| format!("{within}{}", field.info().name);
+    let required = kind.required().iter().filter(|field| !held(field));
+    faults.extend(required.map(|field| Fault::KindLacks { kind, field: name(field) }));
+    let excluded = kind.excluded().iter().filter(held);
+    faults.extend(excluded.map(|field| Fault::KindHas { kind, field: name(field) }));
 }
 
 /// Nothing changes before it is made.
@@ -177,7 +213,7 @@ mod tests {
     use chrono::{DateTime, TimeDelta};
 
     use super::*;
-    use crate::{Degree, Placement};
+    use crate::Placement;
 
     fn moment() -> Moment {
         DateTime::from_timestamp_millis(1_700_000_000_123).unwrap()
@@ -213,7 +249,12 @@ mod tests {
             updated_at: Some(moment() - TimeDelta::milliseconds(1)),
             ..Placement::default()
         };
-        let degree = Degree { subject: Some("x".to_owned()), created_at: Some(moment()), ..Degree::default() };
+        let degree = Degree {
+            uk_degree: Some("083".to_owned()),
+            subject: Some("x".to_owned()),
+            created_at: Some(moment()),
+            ..Degree::default()
+        };
         let trainee = Trainee {
             first_names: Some("n".repeat(61)),
             sex: Some("x".to_owned()),
@@ -234,6 +275,31 @@ mod tests {
                 "degree 1: updated_at is missing",
             ]
         );
+    }
+
+    #[test]
+    fn a_degree_between_the_kinds_is_named_by_its_position_and_fields() {
+        let text = |text: &str| Some(text.to_owned());
+        let dated = || Degree { created_at: Some(moment()), updated_at: Some(moment()), ..Degree::default() };
+        let whole = || Degree { uk_degree: text("083"), institution: text("0117"), ..dated() };
+        for (degree, faults) in [
+            (whole(), &[][..]),
+            (Degree { country: text("FR"), non_uk_degree: text("083"), ..dated() }, &[]),
+            (Degree { non_uk_degree: text("083"), ..dated() }, &["country is missing on a degree of another country"]),
+            (Degree { country: text("FR"), ..dated() }, &["non_uk_degree is missing on a degree of another country"]),
+            (dated(), &["uk_degree is missing on a degree of the United Kingdom"]),
+            (Degree { country: text("XF"), ..whole() }, &["country is there on a degree of the United Kingdom"]),
+            (
+                Degree { country: text("FR"), non_uk_degree: text("083"), ..whole() },
+                &[
+                    "uk_degree is there on a degree of another country",
+                    "institution is there on a degree of another country",
+                ],
+            ),
+        ] {
+            let expected: Vec<String> = faults.iter().map(|fault| format!("degree 2: {fault}")).collect();
+            assert_eq!(told(&Trainee { degrees: vec![whole(), degree], ..sound() }), expected);
+        }
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use crate::degree::Degree;
 use crate::derivation as derive;
-use crate::dictionary::record;
+use crate::dictionary::{Change, record};
+use crate::field_set::FieldSet;
 use crate::lifecycle::State;
-use crate::lists::List;
+use crate::lists::{List, Lists};
 use crate::placement::Placement;
 use crate::value::{Date, Document, Flag, Integer, Moment, Text, Texts, Value};
 
@@ -17,7 +18,7 @@ pub const COMMENCEMENT_STATUSES: &[&str] = &["itt_started_on_time", "itt_started
 
 record! {
     /// A person training to teach, as one provider registers them.
-    Trainee / TraineeField / TraineeChanges named "trainee" of () {
+    Trainee / TraineeField / TraineeChanges named "trainee" of (), implied by removed_partner {
         inputs {
             /// The provider's own identifier of the trainee.
             provider_trainee_id: Text, max 50;
@@ -281,6 +282,26 @@ impl Trainee {
     #[must_use]
     pub fn start_date(&self) -> Option<Date> {
         self.trainee_start_date.or(self.itt_start_date)
+    }
+}
+
+/// The link to a training partner is removed when every key of it that is sent is blank, also the key of a number that
+/// the partner does not have. A number that is sent keeps the link, also the one that is shown: a whole record can be
+/// sent back.
+fn removed_partner(
+    stored: &Trainee,
+    changes: &TraineeChanges,
+    _: &FieldSet<TraineeField>,
+    _: &Lists,
+) -> &'static [TraineeField] {
+    let keys = [&changes.training_partner_urn, &changes.training_partner_ukprn];
+    let blank = |key: &&Change<Text>| matches!(key, Change::Clear | Change::Blank);
+    let kept = |key: &&Change<Text>| matches!(key, Change::Set(_));
+    let linked = stored.training_partner_urn.is_some() || stored.training_partner_ukprn.is_some();
+    if linked && keys.iter().any(blank) && !keys.iter().any(kept) {
+        &[TraineeField::training_partner_urn, TraineeField::training_partner_ukprn]
+    } else {
+        &[]
     }
 }
 

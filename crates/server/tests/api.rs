@@ -13,6 +13,7 @@ mod api {
     mod clauses;
     mod contracts;
     mod courses;
+    mod degrees;
     mod differences;
     mod documents;
     mod dry_run;

@@ -1,7 +1,7 @@
 //! A small sound version, and versions that differ from it in one fault each, on which the laws are
 //! tried themselves.
 
-use domain::rules::{Rule, Rules, course, dates, required};
+use domain::rules::{Rule, Rules, course, dates, degree, required};
 use domain::{
     Deferral, DeferralField, Degree, DegreeField, Placement, PlacementField, Recommendation, RecommendationField,
     Terms, Trainee, TraineeField, Withdrawal, WithdrawalField,
@@ -40,7 +40,7 @@ pub(crate) const SOUND: ApiVersion = ApiVersion {
         deferral: inputs! { Deferral, DeferralField: defer_date, defer_reason },
         recommendation: inputs! { Recommendation, RecommendationField: qts_standards_met_date },
     },
-    rules: Rules { trainee: SOUND_RULES, ..ADJUSTMENTS },
+    rules: Rules { trainee: SOUND_RULES, degree: SOUND_DEGREE_RULES, ..ADJUSTMENTS },
     terms: Terms { accepted: &[], exception_years: &[] },
     endpoints: Endpoints { available: &[], deprecated: &[] },
     nested_errors: NestedErrors::Nested,
@@ -67,6 +67,9 @@ const DEGREE: Shape<Degree> = shape! { Degree, DegreeField:
 const SOUND_RULES: &[Rule<Trainee>] =
     &[dates::START_AS_PLANNED, course::IQTS_COUNTRY_LEAVES, dates::END_AFTER_START, required::FIRST_NAMES];
 
+const SOUND_DEGREE_RULES: &[Rule<Degree>] =
+    &[degree::KIND, degree::GRADE_RECORDED, degree::UK_DEGREE, degree::NON_UK_DEGREE, degree::COUNTRY_REQUIRED];
+
 /// The day on which everything happens.
 pub(crate) const TODAY: chrono::NaiveDate = date(2026, 3, 25);
 
@@ -79,5 +82,5 @@ pub(super) fn try_on(law: fn(&Versions, &Sample) -> Result<(), Broken>, version:
 
 /// A sound version with other rules on trainees.
 pub(super) const fn with_rules(rules: &'static [Rule<Trainee>]) -> ApiVersion {
-    ApiVersion { rules: Rules { trainee: rules, ..ADJUSTMENTS }, ..SOUND }
+    ApiVersion { rules: Rules { trainee: rules, ..SOUND.rules }, ..SOUND }
 }

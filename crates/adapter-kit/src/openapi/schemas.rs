@@ -1,6 +1,6 @@
 //! The schemas of a version: what its requests and replies are made of.
 
-use domain::rules::{Rule, Run};
+use domain::rules::Rule;
 use domain::{Kind, Lists, Record, RecordField as _};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
@@ -150,7 +150,7 @@ impl Request<'_> {
 
 /// Whether a rule demands a value in the field, whatever else is sent.
 fn is_demanded<R: Record>(rules: &[Rule<R>], field: R::Field) -> bool {
-    rules.iter().any(|rule| matches!(rule.run, Run::Present) && rule.reads.contains(&field))
+    rules.iter().any(|rule| rule.demanded() == Some(field))
 }
 
 fn errors() -> RefOr<Schema> {

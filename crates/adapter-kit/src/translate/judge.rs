@@ -6,7 +6,6 @@ use domain::decide::{self, Origin};
 use domain::dictionary::Changes as _;
 use domain::organisations::{Organisations, School, URNS_WITHOUT_SCHOOL, is_urn};
 use domain::problem::NoticeKind;
-use domain::rules::Run;
 use domain::{
     Candidate, Change, Context, Deferral, Degree, Notice, Placement, Problem, Recommendation, Rule, Sent, State,
     Trainee, Value as Held, Withdrawal,
@@ -183,9 +182,9 @@ fn read<R: Nest>(record: &Value, to: &Served, nested: NestedLists) -> Result<Sen
 
 /// An update, when less than half of what every such record must have is there.
 fn usual_purpose<R: Judged>(sent: &Sent<R>, rules: &[Rule<R>]) -> Purpose {
-    let demanded = || rules.iter().filter(|rule| matches!(rule.run, Run::Present)).flat_map(|rule| rule.reads);
-    let there = |field: &&R::Field| {
-        sent.unread.contains(**field) || sent.changes.asked(**field).is_some_and(|value| value != Held::Null)
+    let demanded = || rules.iter().filter_map(Rule::demanded);
+    let there = |field: &R::Field| {
+        sent.unread.contains(*field) || sent.changes.asked(*field).is_some_and(|value| value != Held::Null)
     };
     if demanded().filter(there).count() * 2 < demanded().count() { Purpose::Update } else { Purpose::Create }
 }
@@ -214,6 +213,7 @@ fn remarks(version: &ApiVersion, notices: &[Notice]) -> Vec<Remark> {
             NoticeKind::UnknownName { .. } | NoticeKind::HeldBySchool => return None,
             NoticeKind::UseEndpoint => "use_endpoint",
             NoticeKind::NoMatch => "no_match",
+            NoticeKind::MovesWith { .. } => "moves_with",
             NoticeKind::FellAway { .. } => "fell_away",
         };
         Some(Remark::new(path(version, &notice.at), code, warning(version, notice)?))

@@ -36,7 +36,11 @@ pub(super) fn judge<R: Judged>(
     // Null changes a field that holds something, as a stored one does.
     there.iter().for_each(|field| candidate.touch(field));
     let adjusts = |rule: &Rule<R>| matches!(rule.run, Run::Adjust(_));
-    let whole = |rule: &Rule<R>| rule.reads.iter().all(|field| there.contains(*field));
+    // A demand rests on the one field, whatever else lets it be made.
+    let whole = |rule: &Rule<R>| match rule.demanded() {
+        Some(field) => there.contains(field),
+        None => rule.reads.iter().all(|field| there.contains(*field)),
+    };
     let (sure, unsure): (Vec<Rule<R>>, Vec<Rule<R>>) =
         rules.iter().copied().partition(|rule| adjusts(rule) || whole(rule));
     run(&mut candidate, &sure, context);

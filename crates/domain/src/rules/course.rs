@@ -83,12 +83,12 @@ pub const COURSE_YEAR_NUMBER: Rule<Trainee> = Rule {
     run: Run::Check(course_year_number),
 };
 
-/// The study mode must be given on every route.
+/// The study mode must be given on every route, also when a trainee comes from one on which it need not be.
 pub const STUDY_MODE: Rule<Trainee> = Rule {
     name: "study_mode_required",
     demands: "must be there",
     section: "2.1",
-    reads: &[TraineeField::study_mode],
+    reads: &[TraineeField::study_mode, TraineeField::training_route],
     run: Run::Present,
 };
 

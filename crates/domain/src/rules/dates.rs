@@ -4,7 +4,8 @@ use chrono::Datelike as _;
 
 use crate::academic_year::years_before;
 use crate::candidate::Candidate;
-use crate::problem::ProblemKind;
+use crate::dictionary::Change;
+use crate::problem::{NoticeKind, ProblemKind};
 use crate::rules::{Context, Findings, Rule, Run, found_if};
 use crate::trainee::{Trainee, TraineeField};
 
@@ -74,7 +75,7 @@ pub const STARTED_NOT_IN_FUTURE: Rule<Trainee> = Rule {
     name: "trainee_start_date_not_in_future",
     demands: "is not later than today, unless it is the planned day",
     section: "2.1",
-    reads: &[TraineeField::trainee_start_date],
+    reads: &[TraineeField::trainee_start_date, TraineeField::itt_start_date],
     run: Run::Check(started_not_in_future),
 };
 
@@ -102,7 +103,17 @@ fn end_after_start(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings 
     found_if(wrong, TraineeField::itt_end_date, || ProblemKind::NotAfter { field: TraineeField::itt_start_date.into() })
 }
 
+/// A start that follows the plan and is sent as it was shown counts as not sent, and moves with the plan.
 fn start_as_planned(candidate: &mut Candidate<Trainee>, _: &Context<'_>) {
+    let moves = candidate.stored().is_some_and(|stored| {
+        stored.trainee_start_date.is_none()
+            && stored.itt_start_date != candidate.record.itt_start_date
+            && stored.itt_start_date.is_some_and(|day| candidate.asked().trainee_start_date == Change::Set(day))
+    });
+    if moves {
+        let field = TraineeField::itt_start_date.into();
+        candidate.notice(TraineeField::trainee_start_date, NoticeKind::MovesWith { field });
+    }
     if candidate.record.trainee_start_date == candidate.record.itt_start_date {
         candidate.record.trainee_start_date = None;
     }

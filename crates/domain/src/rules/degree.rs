@@ -3,20 +3,21 @@
 use chrono::Datelike as _;
 
 use crate::candidate::Candidate;
-use crate::degree::{Degree, DegreeField};
-use crate::dictionary::Change;
+use crate::degree::{Degree, DegreeField, DegreeKind, is_uk_country};
+use crate::dictionary::{Change, Record as _};
 use crate::lists::List;
 use crate::problem::ProblemKind;
 use crate::rules::{Context, Findings, Rule, Run, found, found_if};
-use crate::value::{Text, Year};
+use crate::value::{Text, Value, Year};
 
 /// Codes that are recorded as another one of the same list.
 const GRADE_RECORDED_AS: (&str, &str) = ("09", "14");
 const INSTITUTION_RECORDED_AS: (&str, &str) = ("0133", "0149");
-/// The United Kingdom as a nationality; the list of countries has only its parts.
-const UNITED_KINGDOM: &str = "GB";
 /// How many years ago a degree can have been awarded, counted from next year.
 const YEARS_BACK: i64 = 60;
+/// The fields that decide the kind of a degree.
+const KIND_FIELDS: &[DegreeField] =
+    &[DegreeField::institution, DegreeField::country, DegreeField::uk_degree, DegreeField::non_uk_degree];
 
 /// A degree is one of the United Kingdom or one of another country, and holds nothing of the other.
 pub const KIND: Rule<Degree> = Rule {
@@ -24,7 +25,7 @@ pub const KIND: Rule<Degree> = Rule {
     demands: "an institution, a UK degree type or a UK country makes the degree one of the United Kingdom, which has no \
               country; another country or degree type makes it one of that country, which has no institution",
     section: "2.3",
-    reads: &[DegreeField::institution, DegreeField::country, DegreeField::uk_degree, DegreeField::non_uk_degree],
+    reads: KIND_FIELDS,
     run: Run::Adjust(kind),
 };
 
@@ -78,7 +79,7 @@ pub const UK_DEGREE: Rule<Degree> = Rule {
     name: "uk_degree_required",
     demands: "must be there on a degree of the United Kingdom",
     section: "2.3",
-    reads: &[DegreeField::uk_degree, DegreeField::country],
+    reads: KIND_FIELDS,
     run: Run::Check(uk_degree),
 };
 
@@ -87,11 +88,21 @@ pub const NON_UK_DEGREE: Rule<Degree> = Rule {
     name: "non_uk_degree_required",
     demands: "must be there on a degree of another country",
     section: "2.3",
-    reads: &[DegreeField::non_uk_degree, DegreeField::country],
+    reads: KIND_FIELDS,
     run: Run::Check(non_uk_degree),
 };
 
-/// A degree of the United Kingdom has a grade.
+/// A degree of another country has a country. It comes behind the type, so that both are reported where both are missing;
+/// a type that changes the kind of the degree changes its country too.
+pub const COUNTRY_REQUIRED: Rule<Degree> = Rule {
+    name: "degree_country_required",
+    demands: "must be there on a degree of another country",
+    section: "2.3",
+    reads: &[DegreeField::country, DegreeField::institution, DegreeField::uk_degree],
+    run: Run::Check(country_required),
+};
+
+/// A degree of the United Kingdom has a grade. An update that makes it one changes its country, which stands for its kind.
 pub const GRADE: Rule<Degree> = Rule {
     name: "degree_grade_required",
     demands: "must be there on a degree of the United Kingdom",
@@ -101,47 +112,54 @@ pub const GRADE: Rule<Degree> = Rule {
 };
 
 fn kind(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
-    let is_uk = is_uk(candidate, context);
+    let kind = kind_of(candidate, context);
     let degree = &mut candidate.record;
-    if is_uk {
-        degree.country = None;
-        degree.non_uk_degree = None;
-        let listed = degree.institution.take().map(|code| recorded_as(code, INSTITUTION_RECORDED_AS));
-        degree.institution = listed.filter(|code| context.lists.contains(List::Institution, code));
-    } else {
-        degree.institution = None;
-        degree.uk_degree = None;
+    match kind {
+        DegreeKind::Uk => {
+            degree.country = None;
+            degree.non_uk_degree = None;
+            let listed = degree.institution.take().map(|code| recorded_as(code, INSTITUTION_RECORDED_AS));
+            degree.institution = listed.filter(|code| context.lists.contains(List::Institution, code));
+        }
+        DegreeKind::Foreign => {
+            degree.institution = None;
+            degree.uk_degree = None;
+        }
     }
     // The kind decides what else must be there.
-    if candidate.stored().is_some_and(|stored| stored.is_uk() != is_uk) {
+    if candidate.stored().is_some_and(|stored| stored.kind(context.lists) != kind) {
         candidate.touch(DegreeField::country);
     }
 }
 
-fn grade_recorded(candidate: &mut Candidate<Degree>, _: &Context<'_>) {
+fn grade_recorded(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     let degree = &mut candidate.record;
-    degree.grade = degree.grade.take().map(|code| recorded_as(code, GRADE_RECORDED_AS));
+    // A list of one's own may have the one code without the other.
+    if context.lists.contains(List::DegreeGrade, GRADE_RECORDED_AS.1) {
+        degree.grade = degree.grade.take().map(|code| recorded_as(code, GRADE_RECORDED_AS));
+    }
     degree.other_grade = None;
 }
 
-/// What is sent decides, the institution first; what is not sent leaves a degree what it was.
-fn is_uk(candidate: &Candidate<Degree>, context: &Context<'_>) -> bool {
-    let asked = candidate.asked();
-    let value = |change: &Change<Text>, field| match change {
-        Change::Set(text) if candidate.touches(&[field]) => Some(text.clone()),
+/// What is sent decides, the institution first; what is not sent, or as it is stored, leaves a degree what it was.
+fn kind_of(candidate: &Candidate<Degree>, context: &Context<'_>) -> DegreeKind {
+    let (asked, stored) = (candidate.asked(), candidate.stored());
+    let sent = |change: &Change<Text>, stored: Option<&Text>| match change {
+        Change::Set(text) if stored != Some(text) => Some(text.clone()),
         Change::Set(_) | Change::Keep | Change::Clear | Change::Blank => None,
     };
-    if value(&asked.institution, DegreeField::institution).is_some() {
-        return true;
+    let held = |field: fn(&Degree) -> Option<&Text>| stored.and_then(field);
+    if sent(&asked.institution, held(|degree| degree.institution.as_ref())).is_some() {
+        return DegreeKind::Uk;
     }
-    if let Some(country) = value(&asked.country, DegreeField::country) {
-        return country == UNITED_KINGDOM || context.lists.is_uk(&country);
+    if let Some(country) = sent(&asked.country, held(|degree| degree.country.as_ref())) {
+        return if is_uk_country(&country, context.lists) { DegreeKind::Uk } else { DegreeKind::Foreign };
     }
-    match candidate.stored() {
-        None => true,
-        Some(_) if value(&asked.uk_degree, DegreeField::uk_degree).is_some() => true,
-        Some(_) if value(&asked.non_uk_degree, DegreeField::non_uk_degree).is_some() => false,
-        Some(stored) => stored.is_uk(),
+    match stored {
+        None => DegreeKind::Uk,
+        Some(stored) if sent(&asked.uk_degree, stored.uk_degree.as_ref()).is_some() => DegreeKind::Uk,
+        Some(stored) if sent(&asked.non_uk_degree, stored.non_uk_degree.as_ref()).is_some() => DegreeKind::Foreign,
+        Some(stored) => stored.kind(context.lists),
     }
 }
 
@@ -157,8 +175,9 @@ fn graduation_year_bounds(candidate: &Candidate<Degree>, context: &Context<'_>) 
 }
 
 fn country(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
+    let is_foreign = kind_of(candidate, context) == DegreeKind::Foreign;
     match &candidate.record.country {
-        Some(code) if !is_uk(candidate, context) && !context.lists.contains(List::Country, code) => found(
+        Some(code) if is_foreign && !context.lists.contains(List::Country, code) => found(
             DegreeField::country,
             ProblemKind::UnknownCode {
                 value: code.clone(),
@@ -169,20 +188,30 @@ fn country(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
     }
 }
 
+fn country_required(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
+    required_of(DegreeKind::Foreign, DegreeField::country, candidate, context)
+}
+
 fn uk_degree(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
-    let missing = is_uk(candidate, context) && candidate.record.uk_degree.is_none();
-    found_if(missing, DegreeField::uk_degree, || ProblemKind::Blank)
+    required_of(DegreeKind::Uk, DegreeField::uk_degree, candidate, context)
 }
 
 fn non_uk_degree(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
-    let missing = !is_uk(candidate, context) && candidate.record.non_uk_degree.is_none();
-    found_if(missing, DegreeField::non_uk_degree, || ProblemKind::Blank)
+    required_of(DegreeKind::Foreign, DegreeField::non_uk_degree, candidate, context)
 }
 
 fn grade(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
-    let missing = is_uk(candidate, context) && candidate.record.grade.is_none();
-    found_if(missing, DegreeField::grade, || ProblemKind::Blank)
+    required_of(DegreeKind::Uk, DegreeField::grade, candidate, context)
 }
+
+/// A degree of that kind has a value in the field.
+fn required_of(kind: DegreeKind, field: DegreeField, candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
+    let missing = kind_of(candidate, context) == kind && candidate.record.held(field) == Value::Null;
+    found_if(missing, field, || ProblemKind::Blank)
+}
+
+#[cfg(test)]
+mod kinds;
 
 #[cfg(test)]
 mod tests {
@@ -190,7 +219,8 @@ mod tests {
     use crate::degree::DegreeChanges;
     use crate::rules::trial::{judged, places};
 
-    const RULES: &[Rule<Degree>] = &[KIND, COUNTRY, UK_DEGREE, NON_UK_DEGREE, GRADE];
+    const UNITED_KINGDOM: &str = "GB";
+    const RULES: &[Rule<Degree>] = &[KIND, COUNTRY, UK_DEGREE, NON_UK_DEGREE, COUNTRY_REQUIRED, GRADE];
 
     fn text(text: &str) -> Option<Text> {
         Some(text.to_owned())
@@ -236,9 +266,7 @@ mod tests {
         let moved = judged((), Some(&foreign()), home, RULES).verdict().unwrap().0;
         assert_eq!(moved, Degree { institution: None, ..uk() });
         let abroad = DegreeChanges { non_uk_degree: set("083"), ..DegreeChanges::default() };
-        let unplaced = Degree { institution: None, ..uk() };
-        let moved = judged((), Some(&unplaced), abroad, RULES).verdict().unwrap().0;
-        assert_eq!((moved.uk_degree, moved.non_uk_degree), (None, text("083")));
+        assert_eq!(places(&judged((), Some(&uk()), abroad, RULES)), [DegreeField::country.into()]);
     }
 
     /// An import may lack what the rules demand.

@@ -134,6 +134,40 @@ mod tests {
     }
 
     #[test]
+    fn a_link_is_removed_when_every_key_that_is_sent_is_blank_whichever_numbers_the_partner_has() {
+        let (urn, ukprn) = (Some("100001"), Some("10000001"));
+        for (held_urn, held_ukprn) in [(None, ukprn), (urn, None), (urn, ukprn)] {
+            let stored = Trainee {
+                training_partner_urn: held_urn.map(str::to_owned),
+                training_partner_ukprn: held_ukprn.map(str::to_owned),
+                ..Trainee::default()
+            };
+            let left = |urn: Change<Text>, ukprn: Change<Text>| {
+                let changes = TraineeChanges {
+                    training_partner_urn: urn,
+                    training_partner_ukprn: ukprn,
+                    ..TraineeChanges::default()
+                };
+                let candidate = judged((), Some(&stored), changes, BOTH);
+                assert_eq!(candidate.problems(), []);
+                candidate.record
+            };
+            for (urn, ukprn) in [
+                (Change::Clear, Change::Keep),
+                (Change::Keep, Change::Clear),
+                (Change::Blank, Change::Keep),
+                (Change::Clear, Change::Blank),
+            ] {
+                assert_eq!(left(urn, ukprn), Trainee::default(), "{held_urn:?} {held_ukprn:?}");
+            }
+            // As when the whole record is sent back.
+            let shown = |held: Option<&str>| held.map_or(Change::Clear, |held| Change::Set(held.to_owned()));
+            assert_eq!(left(shown(held_urn), shown(held_ukprn)), stored);
+            assert_eq!(left(Change::Keep, Change::Keep), stored);
+        }
+    }
+
+    #[test]
     fn a_number_that_an_update_changes_is_looked_up() {
         let stored = Trainee {
             training_partner_urn: Some("100001".to_owned()),

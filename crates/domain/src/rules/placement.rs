@@ -1,11 +1,13 @@
 //! Placements (contract, sections 2.2 and 4.9).
 
 use crate::candidate::Candidate;
+use crate::dictionary::{Change, Record as _};
 use crate::organisations::is_urn;
 use crate::placement::{Placement, PlacementField};
 use crate::problem::{NoticeKind, ProblemKind};
 use crate::rules::organisation::URN_DIGITS;
 use crate::rules::{Context, Findings, Rule, Run, found_if};
+use crate::value::Text;
 
 /// A URN has six digits.
 pub const URN: Rule<Placement> = Rule {
@@ -38,9 +40,9 @@ pub const NAME: Rule<Placement> = Rule {
 /// A postcode has the form of one.
 pub const POSTCODE: Rule<Placement> = Rule {
     name: "placement_postcode_form",
-    demands: "is a full postcode of the United Kingdom",
+    demands: "is a full postcode of the United Kingdom, but where the URN is that of a known school",
     section: "2.2",
-    reads: &[PlacementField::postcode],
+    reads: &[PlacementField::postcode, PlacementField::urn],
     run: Run::Check(postcode),
 };
 
@@ -63,11 +65,15 @@ fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
         }
         return;
     };
-    let differs = |sent: &Option<String>, held: Option<&str>| sent.as_deref().is_some_and(|sent| Some(sent) != held);
-    if candidate.sent(PlacementField::name) && differs(&candidate.record.name, Some(&school.name)) {
+    // The record may not hold what was sent, which can be of any length.
+    let differs =
+        |asked: &Change<Text>, held: Option<&str>| matches!(asked, Change::Set(sent) if Some(sent.as_str()) != held);
+    let other_name = differs(&candidate.asked().name, Some(&school.name));
+    let other_postcode = differs(&candidate.asked().postcode, school.postcode.as_deref());
+    if candidate.sent(PlacementField::name) && other_name {
         candidate.notice(PlacementField::name, NoticeKind::HeldBySchool);
     }
-    if candidate.sent(PlacementField::postcode) && differs(&candidate.record.postcode, school.postcode.as_deref()) {
+    if candidate.sent(PlacementField::postcode) && other_postcode {
         candidate.notice(PlacementField::postcode, NoticeKind::HeldBySchool);
     }
     candidate.record.name = Some(school.name.clone());
@@ -75,16 +81,23 @@ fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
     candidate.record.school_id = Some(school.id);
 }
 
-fn name(candidate: &Candidate<Placement>, _: &Context<'_>) -> Findings {
-    let missing = candidate.blank(PlacementField::name) || candidate.record.name.is_none();
-    found_if(missing, PlacementField::name, || ProblemKind::Blank)
+/// A known school gives the name.
+fn name(candidate: &Candidate<Placement>, context: &Context<'_>) -> Findings {
+    let missing = candidate.record.name.is_none() && !is_given(PlacementField::name, candidate, context);
+    found_if(missing || candidate.blank(PlacementField::name), PlacementField::name, || ProblemKind::Blank)
 }
 
 /// A linked school's postcode is the register's affair.
-fn postcode(candidate: &Candidate<Placement>, _: &Context<'_>) -> Findings {
+fn postcode(candidate: &Candidate<Placement>, context: &Context<'_>) -> Findings {
     let wrong = candidate.record.school_id.is_none()
+        && !is_given(PlacementField::postcode, candidate, context)
         && candidate.record.postcode.as_deref().is_some_and(|postcode| !is_postcode(postcode));
     found_if(wrong, PlacementField::postcode, || ProblemKind::NotPostcode)
+}
+
+/// Whether a known school gives the value of the field.
+fn is_given(field: PlacementField, candidate: &Candidate<Placement>, context: &Context<'_>) -> bool {
+    candidate.record.ignored_fields(context.organisations).contains(&field)
 }
 
 /// Whether the text is a full postcode of the United Kingdom, in any case, the space optional: an
@@ -113,7 +126,6 @@ fn is_postcode(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dictionary::Change;
     use crate::placement::PlacementChanges;
     use crate::problem::Path;
     use crate::rules::trial::{judged, judged_among, places};
@@ -227,6 +239,47 @@ mod tests {
         assert_eq!((placed.problems(), &placed.record.postcode), (&[][..], &text("none")));
         let elsewhere = judged_among(&organisations, (), None, change(Some("123456"), None, Some("none")), &rules);
         assert_eq!(elsewhere.problems().len(), 1);
+    }
+
+    #[test]
+    fn values_beside_a_known_school_are_ignored_whatever_they_are() {
+        let rules = [URN, SCHOOL, NAME, POSTCODE];
+        let (long_name, long_postcode) = ("n".repeat(256), "p".repeat(9));
+        let wrong = |urn| change(urn, Some(&long_name), Some(&long_postcode));
+        for (stored, changes) in [
+            (None, wrong(Some("100001"))),
+            (Some(linked()), wrong(None)),
+            (Some(Placement::default()), wrong(Some("100001"))),
+        ] {
+            let (placed, notices) = judged((), stored.as_ref(), changes, &rules).verdict().unwrap();
+            assert_eq!(placed, linked());
+            let told: Vec<Path> = notices.into_iter().map(|notice| notice.at).collect();
+            assert_eq!(told, [PlacementField::name.into(), PlacementField::postcode.into()]);
+        }
+        let both = [PlacementField::name.into(), PlacementField::postcode.into()];
+        for urn in ["123456", "900020"] {
+            assert_eq!(places(&judged((), None, wrong(Some(urn)), &rules)), both);
+            assert_eq!(places(&judged((), Some(&linked()), wrong(Some(urn)), &rules)), both);
+        }
+    }
+
+    #[test]
+    fn a_postcode_that_cannot_be_read_does_not_hide_the_name_of_the_school() {
+        let mut sent = crate::Sent::of(change(Some("100001"), None, None));
+        sent.unread.insert(PlacementField::postcode);
+        let organisations = crate::rules::trial::organisations();
+        let context = crate::rules::trial::context(&organisations);
+        let mut candidate = Candidate::new((), None, sent, &context);
+        crate::rules::judge(&mut candidate, &[URN, SCHOOL, NAME, POSTCODE], &context);
+        assert_eq!(candidate.problems(), []);
+    }
+
+    #[test]
+    fn a_postcode_that_was_the_schools_must_have_its_form_without_it() {
+        let odd = Placement { postcode: text("none"), ..linked() };
+        let leaves = change(Some("123456"), Some("A school"), Some("none"));
+        let judged = judged((), Some(&odd), leaves, &[URN, SCHOOL, NAME, POSTCODE]);
+        assert_eq!(places(&judged), [PlacementField::postcode.into()]);
     }
 
     #[test]

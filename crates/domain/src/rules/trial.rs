@@ -38,6 +38,11 @@ pub(crate) fn organisations() -> Organisations {
     }
 }
 
+/// What the rules may know in the trial.
+pub(crate) fn context(organisations: &Organisations) -> Context<'_> {
+    Context { today: TODAY, lists: Lists::embedded(), terms: &TERMS, organisations }
+}
+
 /// Judges a request by some rules alone: one for a new record, or one that changes a stored one.
 pub(crate) fn judged<R: Record>(
     owner: R::Owner,
@@ -56,7 +61,7 @@ pub(crate) fn judged_among<R: Record>(
     changes: R::Changes,
     rules: &[Rule<R>],
 ) -> Candidate<R> {
-    let context = Context { today: TODAY, lists: Lists::embedded(), terms: &TERMS, organisations };
+    let context = context(organisations);
     let mut candidate = Candidate::new(owner, stored, Sent::of(changes), &context);
     judge(&mut candidate, rules, &context);
     candidate

@@ -6,6 +6,7 @@ use TraineeField as F;
 use super::trial::judged;
 use super::{Rule, course, dates, diversity, funding, personal};
 use crate::dictionary::{Changes as _, Record as _};
+use crate::problem::{Notice, NoticeKind};
 use crate::trainee::{Trainee, TraineeChanges, TraineeField};
 use crate::value::{Input, Value};
 
@@ -151,6 +152,7 @@ fn rules_about_what_a_route_or_an_aim_asks_for_run_when_it_changes() {
         &[(route, "11")],
         &[(route, "16"), (F::study_mode, "01")],
     );
+    refused_by_any(course::STUDY_MODE, F::study_mode, &[(route, "11")], &[(route, "16"), (F::study_mode, "01")]);
     refused_by_any(
         course::QUALIFICATION_AIM,
         F::itt_qualification_aim,
@@ -232,6 +234,17 @@ fn adjustments_run_when_any_of_their_fields_changes() {
         set(&mut changes, field, day);
         let candidate = judged((), Some(&planned), changes, &[dates::START_AS_PLANNED]);
         assert_eq!(candidate.record.trainee_start_date, None, "{field:?}");
+    }
+    let follows = trainee(&[(F::itt_start_date, "2026-09-01")]);
+    for (sent, told) in [(Some("2026-09-01"), true), (Some("2026-09-02"), false), (None, false)] {
+        let mut changes = TraineeChanges::default();
+        set(&mut changes, F::itt_start_date, "2026-09-08");
+        sent.iter().for_each(|day| set(&mut changes, F::trainee_start_date, day));
+        let (record, notices) = judged((), Some(&follows), changes, &[dates::START_AS_PLANNED]).verdict().unwrap();
+        assert_eq!(record.trainee_start_date.is_some(), sent == Some("2026-09-02"));
+        let kind = NoticeKind::MovesWith { field: F::itt_start_date.into() };
+        let notice = Notice { at: F::trainee_start_date.into(), kind };
+        assert_eq!(notices, if told { vec![notice] } else { vec![] }, "{sent:?}");
     }
     let veteran = trainee(&[(F::funding_method, "C"), (F::training_initiative, "026")]);
     let other = trainee(&[(F::funding_method, "6"), (F::training_initiative, "036")]);

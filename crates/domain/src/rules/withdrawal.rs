@@ -22,7 +22,8 @@ pub const STATE: Rule<Withdrawal> = Rule {
     run: Run::Check(state),
 };
 
-/// Nobody leaves a training that has not started.
+/// Nobody leaves a training that has not started. Like the state it is a gate, which is reported beside problems of the
+/// fields, so that it reads none: reasons that cannot be read do not say that the record was added in error.
 pub const STARTED: Rule<Withdrawal> = Rule {
     name: "withdrawal_started",
     demands: "the training has started, unless the record was added in error",
@@ -50,7 +51,7 @@ pub const DATE_AFTER_START: Rule<Withdrawal> = Rule {
     name: "withdrawal_date_after_start",
     demands: "is not earlier than the first day of the training, unless the record was added in error",
     section: "4.13",
-    reads: &[WithdrawalField::withdrawal_date],
+    reads: &[WithdrawalField::withdrawal_date, WithdrawalField::reasons],
     run: Run::Check(date_after_start),
 };
 
@@ -63,7 +64,8 @@ pub const REASONS_ONCE: Rule<Withdrawal> = Rule {
     run: Run::Adjust(reasons_once),
 };
 
-/// The reasons go with the trigger. Where the trigger itself is wrong, both lists count together.
+/// The reasons go with the trigger. Where the trigger itself is wrong, both lists count together, so the trigger is not
+/// among the fields whose problems skip the rule.
 pub const REASONS: Rule<Withdrawal> = Rule {
     name: "withdrawal_reasons_for_trigger",
     demands: "at least one, and each is listed for the trigger",

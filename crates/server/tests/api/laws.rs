@@ -3,7 +3,9 @@
 //! A run over more records than usual: `LAW_RECORDS=100000 cargo test --release -p server --test api -- laws`.
 
 use adapter_kit::date;
-use adapter_kit::laws::{Law, blind, closed, faithful, inhabited, over, records_asked_for, sturdy, total, translated};
+use adapter_kit::laws::{
+    Law, blind, closed, consistent, faithful, inhabited, over, records_asked_for, sturdy, total, translated,
+};
 use server::versions;
 
 /// Tries a law on as many records as the environment asks for.
@@ -25,6 +27,11 @@ fn what_is_written_is_read_again_in_every_version() {
 #[test]
 fn what_a_version_cannot_see_it_does_not_change() {
     holds(blind);
+}
+
+#[test]
+fn an_accepted_update_leaves_a_record_that_is_valid_in_some_version() {
+    holds(consistent);
 }
 
 #[test]

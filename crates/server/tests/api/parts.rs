@@ -130,6 +130,38 @@ fn a_placement_in_a_known_school_has_its_name_and_postcode() {
 }
 
 #[test]
+fn values_beside_a_known_school_are_ignored_however_long_they_are() {
+    every_version(|api| {
+        let long = || json!({ "urn": "990001", "name": "n".repeat(256), "postcode": "SW1A 2AA 2AA" });
+        let created = api.send("POST", "/trainees", api.example().with(F::placements, json!([long()]))).is(201);
+        assert_eq!(created.warnings().len(), 2, "{:?}", created.warnings());
+        let trainee = api.shown(&created);
+        let nested = trainee.value(F::placements)[0].clone();
+        assert_ne!(nested["postcode"], "SW1A 2AA 2AA");
+
+        let path = format!("{}/placements", trainee.path());
+        let alone = api.send("POST", &path, json!({ "data": long() })).is(201);
+        let warnings = alone.warnings();
+        assert!(
+            warnings.len() == 2 && warnings[0].contains("name") && warnings[1].contains("postcode"),
+            "{warnings:?}"
+        );
+        for key in ["urn", "name", "postcode", "address"] {
+            assert_eq!(alone.data()[key], nested[key]);
+        }
+        let one = format!("{path}/{}", alone.data()["placement_id"].as_str().unwrap());
+        for update in [json!({ "postcode": "SW1A 2AA 2AA" }), json!({ "postcode": "nowhere" }), long()] {
+            let reply = api.send("PATCH", &one, json!({ "data": update })).is(200);
+            assert_eq!(reply.data(), alone.data());
+            assert!(!reply.warnings().is_empty());
+        }
+        // Without the school they count.
+        let update = json!({ "data": { "urn": "123456", "name": "A school", "postcode": "SW1A 2AA 2AA" } });
+        assert_eq!(api.send("PATCH", &one, update).is(422).errors()[0].1.split(' ').next(), Some("postcode"));
+    });
+}
+
+#[test]
 fn a_wrong_placement_is_refused_by_its_field() {
     every_version(|api| {
         let trainee = bare(api);

@@ -1,9 +1,10 @@
 //! The data is looked through: when it is sound, and when it was damaged behind the program's back.
 
+use serde_json::{Value, json};
 use server::versions;
 use test_support::{Database, Kind};
 
-use super::support::{Workplace, execute, kinds, texts};
+use super::support::{Workplace, agent, execute, kinds, texts};
 
 const TRAINEES: &str = "700";
 
@@ -73,6 +74,40 @@ fn each_damage_is_one_line_with_the_trainee_and_nothing_of_the_person() {
         assert!(!checked.stdout().to_lowercase().contains("secret"), "{}", checked.stdout());
         let problems = checked.stdout().lines().filter(|line| line.starts_with("trainee ")).count();
         assert!(checked.stderr().contains(&format!("problems found: {problems}\n")), "{}", checked.stderr());
+    }
+}
+
+#[test]
+fn a_degree_between_the_kinds_is_named_and_made_whole_by_its_next_change() {
+    for kind in kinds() {
+        let place = Workplace::on_sqlite();
+        let database = Database::fresh_on(kind);
+        let on = ["--database-url", database.url()];
+        let server = place.serve(&on, None);
+        let newest = versions::all().newest().unwrap().version.label;
+        let rows = texts(
+            database.url(),
+            "SELECT trainee_id || '/degrees/' || degree_id AS text FROM degrees JOIN trainees ON trainees.id = trainee_key \
+             WHERE country IS NOT NULL AND state IN ('submitted_for_trn', 'trn_received') ORDER BY degrees.id",
+        );
+        let (trainee, degree) = rows[0].split_once("/degrees/").unwrap();
+        execute(database.url(), &format!("UPDATE degrees SET country = NULL WHERE degree_id = '{degree}'"));
+        let faults = || {
+            let checked = place.run(&[&["check"], &on[..]].concat(), None);
+            let lines = checked.stdout().lines().filter(|line| line.contains(": degree ")).map(str::to_owned);
+            lines.collect::<Vec<_>>()
+        };
+        let found = faults();
+        assert_eq!(found.len(), 1, "{kind:?}: {found:?}");
+        assert!(found[0].starts_with(&format!("trainee {trainee}: degree ")), "{found:?}");
+        assert!(found[0].ends_with(": country is missing on a degree of another country"), "{found:?}");
+
+        let path = format!("/api/{newest}/trainees/{}", rows[0]);
+        let change = |data: Value| server.send(&agent(), "PATCH", &path, Some(&json!({ "data": data })));
+        let (status, reply) = change(json!({ "graduation_year": 1999 }));
+        assert_eq!((status, &reply["errors"][0]["field"]), (422, &json!("country")), "{kind:?}");
+        assert_eq!(change(json!({ "graduation_year": 1999, "country": "FR" })).0, 200, "{kind:?}");
+        assert_eq!(faults(), [""; 0], "{kind:?}");
     }
 }
 

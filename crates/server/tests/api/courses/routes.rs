@@ -142,3 +142,19 @@ fn the_end_of_a_course_is_bounded_from_v2026_0_on() {
         assert!(message.contains("itt_start_date"), "{message}");
     }
 }
+
+#[test]
+fn a_trainee_who_comes_to_a_route_that_needs_a_study_mode_needs_one_in_every_version() {
+    let register = Register::start();
+    let newest = register.api(version("v2026.1"));
+    for (number, label) in ["v2025.0", "v2026.0", "v2026.1"].into_iter().enumerate() {
+        let body = newest.example().with(F::training_route, "16").without(F::study_mode);
+        let created = newest.create(body.with(F::last_name, format!("Person {number}")));
+        let api = newest.in_version(version(label));
+        let moves = || Body::new(api.version).with(F::training_route, "12");
+        api.send("PATCH", &created.path(), moves()).problems(&["study_mode"]);
+        // What does not touch the route or the mode is accepted.
+        api.update(created.id(), Body::new(api.version).with(F::email, "new@example.com"));
+        api.update(created.id(), moves().with(F::study_mode, "31")).has(&[(F::study_mode, json!("31"))]);
+    }
+}

@@ -75,6 +75,27 @@ fn one_blank_key_alone_removes_the_link() {
 }
 
 #[test]
+fn one_blank_key_alone_removes_the_link_to_a_partner_without_that_number() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        for (field, method, blank) in [
+            (F::training_partner_urn, "PATCH", Value::Null),
+            (F::training_partner_urn, "PUT", json!("")),
+            (F::training_partner_ukprn, "PATCH", Value::Null),
+        ] {
+            let linked = api.update(created.id(), Body::new(api.version).with(F::training_partner_ukprn, UNIVERSITY));
+            links(&linked, Value::Null, UNIVERSITY);
+            // The record as it is shown has a null for the URN, and keeps its partner.
+            links(&api.update(created.id(), linked.body()), Value::Null, UNIVERSITY);
+            links(&api.update(created.id(), keys(api, Value::Null, UNIVERSITY)), Value::Null, UNIVERSITY);
+            let removed = api.send(method, &created.path(), Body::new(api.version).with(field, blank.clone()));
+            links(&api.shown(&removed.is(200)), Value::Null, Value::Null);
+            links(&api.read(created.id()), Value::Null, Value::Null);
+        }
+    });
+}
+
+#[test]
 fn a_record_with_a_partner_of_either_sort_is_sent_back_whole() {
     every_version(|api| {
         for (number, ukprn) in [SCHOOL.1, UNIVERSITY].into_iter().enumerate() {

@@ -198,6 +198,42 @@ fn what_follows_from_the_record_follows_its_changes() {
 }
 
 #[test]
+fn a_start_that_is_sent_as_it_was_shown_moves_with_the_plan_and_the_client_is_told() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        created.has(&[(F::trainee_start_date, json!("2026-09-01"))]);
+        let [planned, started] =
+            [F::itt_start_date, F::trainee_start_date].map(|field| api.version.inputs.trainee.name_of(field).unwrap());
+        for (method, body, day) in [
+            ("PATCH", Body::new(api.version).with(F::trainee_start_date, "2026-09-01"), "2026-09-15"),
+            ("PUT", api.read(created.id()).body().with(F::trainee_start_date, "2026-09-15"), "2026-09-22"),
+        ] {
+            let reply = api.send(method, &created.path(), body.with(F::itt_start_date, day)).is(200);
+            api.shown(&reply).has(&[(F::itt_start_date, json!(day)), (F::trainee_start_date, json!(day))]);
+            let warnings = reply.warnings();
+            assert!(
+                warnings.len() == 1 && warnings[0].contains(planned) && warnings[0].contains(started),
+                "{warnings:?}"
+            );
+        }
+        // What the warning says to do keeps the day, and a day that is held is not moved.
+        let kept = Body::new(api.version).with(F::trainee_start_date, "2026-09-15");
+        let reply = api.send("PATCH", &created.path(), kept).is(200);
+        assert!(reply.warnings().is_empty(), "{:?}", reply.warnings());
+        let whole = api.shown(&reply).body().with(F::itt_start_date, "2026-09-08");
+        let reply = api.send("PATCH", &created.path(), whole).is(200);
+        assert!(reply.warnings().is_empty(), "{:?}", reply.warnings());
+        api.shown(&reply)
+            .has(&[(F::trainee_start_date, json!("2026-09-15")), (F::itt_start_date, json!("2026-09-08"))]);
+        // Whoever moves the plan alone knows what follows it.
+        let plan = Body::new(api.version).with(F::trainee_start_date, Value::Null);
+        api.update(created.id(), plan);
+        let reply = api.send("PATCH", &created.path(), Body::new(api.version).with(F::itt_start_date, "2026-09-01"));
+        assert!(reply.is(200).warnings().is_empty());
+    });
+}
+
+#[test]
 fn two_disabilities_of_one_meaning_are_refused_on_the_second() {
     every_version(|api| {
         let created = api.create(api.example());
