@@ -2,6 +2,7 @@
 # Sourced from the top folder.
 
 LIST=crates/server/src/versions.rs
+NAMES=crates/server/src/versions/former_names.rs
 
 fail() {
     echo "${0##*/}: $*" >&2

@@ -37,4 +37,4 @@ pub use shape::{Entry, InputName, Inputs, OwnField, Shape, Source};
 pub use version::{
     AllInputs, ApiVersion, Deprecation, Endpoints, NestedErrors, Publication, Shapes, Status, Wire, Words, date,
 };
-pub use versions::{Served, UnknownVersion, Versions};
+pub use versions::{FormerName, Served, UnknownVersion, Versions};

@@ -3,7 +3,7 @@
 //! A message begins with the name of the field in that version, then one space, then the problem
 //! (contract, section 7).
 
-use domain::problem::NoticeKind;
+use domain::problem::{NameHint, NoticeKind};
 use domain::{Field, Kind, Lists, Notice, Path, Problem, ProblemKind, TraineeField};
 use serde::Serialize;
 
@@ -96,10 +96,10 @@ pub fn words(version: &ApiVersion, lists: &Lists, kind: &ProblemKind) -> String 
         ProblemKind::ControlCharacter => "is invalid: it has control characters".to_owned(),
         ProblemKind::RepeatedKey => "is sent more than once".to_owned(),
         ProblemKind::OtherVersionsName { field } => format!("is called {} in this version", name(field)),
-        ProblemKind::UnknownName { nearest } => match nearest {
-            Some(nearest) => format!("is not a field of this version; did you mean {nearest}?"),
-            None => "is not a field of this version".to_owned(),
-        },
+        ProblemKind::UnknownName { hint } => {
+            let hint = hint_words(version, hint).map_or(String::new(), |hint| format!("; {hint}"));
+            format!("is not a field of this version{hint}")
+        }
         ProblemKind::TooLong { max } => format!("is too long: it can have {max} characters at most"),
         ProblemKind::TooMany { max } => format!("can have {max} items at most"),
         ProblemKind::UnknownCode { value, accepted } => {
@@ -196,17 +196,15 @@ pub fn words(version: &ApiVersion, lists: &Lists, kind: &ProblemKind) -> String 
 pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
     let at = place(version, &notice.at);
     Some(match &notice.kind {
-        NoticeKind::UnknownName { nearest } => {
+        NoticeKind::UnknownName { hint } => {
             let (Path::Key(key) | Path::NestedKey { key, .. }) = &notice.at else { return None };
             let printable =
                 (1..=64).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
             if !printable {
                 return None;
             }
-            match nearest {
-                Some(nearest) => format!("unknown field {at} (did you mean {nearest}?)"),
-                None => format!("unknown field {at}"),
-            }
+            let hint = hint_words(version, hint).map_or(String::new(), |hint| format!(" ({hint})"));
+            format!("unknown field {at}{hint}")
         }
         NoticeKind::UseEndpoint => format!("{at} is not changed here; use the endpoints of its records"),
         NoticeKind::NoMatch => format!("{at} is ignored: group and background match no ethnicity"),
@@ -216,6 +214,17 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
             crate::names::field(version, *field)
         ),
         NoticeKind::FellAway { code } => format!("{at} {code} is left out: another subject had to come first"),
+    })
+}
+
+fn hint_words(version: &ApiVersion, hint: &NameHint) -> Option<String> {
+    Some(match hint {
+        NameHint::None => return None,
+        NameHint::Nearest(nearest) => format!("did you mean {nearest}?"),
+        NameHint::Later { version: later, field: Some(other) } => {
+            format!("{later} calls {} this", field(version, *other))
+        }
+        NameHint::Later { version: later, field: None } => format!("{later} has it"),
     })
 }
 

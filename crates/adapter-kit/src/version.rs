@@ -7,7 +7,7 @@ use domain::{Deferral, Degree, Placement, Recommendation, Record, Trainee, Withd
 use crate::endpoint::Endpoint;
 use crate::label::Label;
 use crate::shape::{Inputs, Shape};
-use crate::versions::Foreign;
+use crate::versions::{Foreign, UnheardName};
 
 /// Everything that a version of the API is.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +26,9 @@ pub struct ApiVersion {
     pub terms: Terms,
     /// The endpoints that it has.
     pub endpoints: Endpoints,
+    /// The newest version whose names for its inputs it refuses: its own label when it is made, and never changed after
+    /// it was released. Names that only later versions have are accepted, not stored, and named in a `Warning`.
+    pub refuses_names_up_to: Label,
     /// How it tells problems in nested items, when a client asks for problems by field.
     pub nested_errors: NestedErrors,
     /// Its words for things that have had several.
@@ -159,7 +162,7 @@ pub trait Wire: Record {
     fn foreign(foreign: &Foreign) -> &[(&'static str, Self::Field)];
 
     /// What other versions call that which this one does not have.
-    fn unheard(foreign: &Foreign) -> &[&'static str];
+    fn unheard(foreign: &Foreign) -> &[UnheardName];
 
     /// Whether a field belongs to this record.
     fn own(field: domain::Field) -> Option<Self::Field>;
@@ -181,7 +184,7 @@ macro_rules! wire {
                 &foreign.$name
             }
 
-            fn unheard(foreign: &Foreign) -> &[&'static str] {
+            fn unheard(foreign: &Foreign) -> &[UnheardName] {
                 &foreign.unheard.$name
             }
 

@@ -39,6 +39,7 @@ pub static V2025_0: ApiVersion = ApiVersion {
         ],
         deprecated: &[],
     },
+    refuses_names_up_to: Label::release(2026, 1),
     nested_errors: NestedErrors::Flat,
     words: Words { training_partner: "lead partner" },
     notes: &[

@@ -36,6 +36,7 @@ pub static V2026_0: ApiVersion = ApiVersion {
         ],
         deprecated: &[],
     },
+    refuses_names_up_to: Label::release(2026, 1),
     nested_errors: NestedErrors::Nested,
     words: Words { training_partner: "training partner" },
     notes: &[

@@ -43,6 +43,7 @@ pub static V2026_1: ApiVersion = ApiVersion {
             removed_in: Label::release(2027, 0),
         }],
     },
+    refuses_names_up_to: Label::release(2026, 1),
     nested_errors: NestedErrors::Nested,
     words: Words { training_partner: "training partner" },
     notes: &[

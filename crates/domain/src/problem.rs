@@ -162,8 +162,8 @@ pub enum ProblemKind {
     },
     /// No field of that name is known, and the client asked for such names to be refused.
     UnknownName {
-        /// A known name that resembles it.
-        nearest: Option<&'static str>,
+        /// What it may stand for.
+        hint: NameHint,
     },
     /// The text is too long.
     TooLong {
@@ -374,6 +374,22 @@ impl ProblemKind {
     }
 }
 
+/// What a name may stand for that is no field of a version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NameHint {
+    /// Nothing that is known.
+    None,
+    /// A slip of a name of this version.
+    Nearest(&'static str),
+    /// A name that only later versions have.
+    Later {
+        /// The label of the first version that has it.
+        version: String,
+        /// The field that it is another name for, where this version has it too.
+        field: Option<Field>,
+    },
+}
+
 /// Something that was done otherwise than the client may think, in a request that was accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
@@ -388,8 +404,8 @@ pub struct Notice {
 pub enum NoticeKind {
     /// No field of that name is known.
     UnknownName {
-        /// A known name that resembles it.
-        nearest: Option<&'static str>,
+        /// What it may stand for.
+        hint: NameHint,
     },
     /// The nested list is not read here; its records have endpoints of their own.
     UseEndpoint,

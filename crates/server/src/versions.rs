@@ -5,6 +5,10 @@ use std::sync::LazyLock;
 use adapter_kit::lifecycle::Removed;
 use adapter_kit::{ApiVersion, Label, Stage, UnknownVersion, Versions, date};
 
+mod former_names;
+
+pub use former_names::FORMER_NAMES;
+
 /// The versions that can be served, oldest first.
 #[rustfmt::skip]
 pub const SERVED: &[&ApiVersion] = &[
@@ -20,7 +24,7 @@ pub const REMOVED: &[Removed] = &[
     Removed { label: Label { year: 2025, major: 0, stage: Stage::Candidate }, since: date(2025, 5, 13) },
 ];
 
-static ALL: LazyLock<Versions> = LazyLock::new(|| Versions::new(SERVED));
+static ALL: LazyLock<Versions> = LazyLock::new(|| Versions::among(SERVED, SERVED, FORMER_NAMES));
 
 /// The versions that can be served, side by side.
 #[must_use]
@@ -39,8 +43,8 @@ pub fn chosen(labels: &[String]) -> Result<&'static Versions, UnknownVersion> {
     }
     let named = |text: &String| all().named(text).map(|served| served.version);
     let list = labels.iter().map(named).collect::<Result<Vec<_>, UnknownVersion>>()?;
-    // Made once, at start, and used as long as the program runs.
-    Ok(Box::leak(Box::new(Versions::new(&list))))
+    // Made once, at start, and used as long as the program runs. Those that are not chosen keep their names.
+    Ok(Box::leak(Box::new(Versions::among(&list, SERVED, FORMER_NAMES))))
 }
 
 #[cfg(test)]

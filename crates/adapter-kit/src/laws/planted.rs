@@ -43,6 +43,7 @@ pub(crate) const SOUND: ApiVersion = ApiVersion {
     rules: Rules { trainee: SOUND_RULES, degree: SOUND_DEGREE_RULES, ..ADJUSTMENTS },
     terms: Terms { accepted: &[], exception_years: &[] },
     endpoints: Endpoints { available: &[], deprecated: &[] },
+    refuses_names_up_to: Label::release(2002, 0),
     nested_errors: NestedErrors::Nested,
     words: Words { training_partner: "partner" },
     notes: &[],

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::mem::{Discriminant, discriminant};
 
-use domain::problem::NoticeKind;
+use domain::problem::{NameHint, NoticeKind};
 use domain::{Notice, Path, Problem, ProblemKind, Sent};
 
 use super::{MAX_UNKNOWN, UnknownNames};
@@ -19,7 +19,7 @@ const SLIP_LENGTH: usize = 64;
 pub(super) struct Others {
     seen: HashSet<String>,
     repeated: Vec<String>,
-    unknown: Vec<(String, Option<&'static str>)>,
+    unknown: Vec<(String, NameHint)>,
     lists: Vec<String>,
 }
 
@@ -37,10 +37,10 @@ impl Others {
     }
 
     /// Remembers a name that nobody knows.
-    pub(super) fn keep(&mut self, key: &str, nearest: impl Fn(&str) -> Option<&'static str>) {
+    pub(super) fn keep(&mut self, key: &str, hint: impl Fn(&str) -> NameHint) {
         self.keep_known(key);
         if self.unknown.len() < MAX_UNKNOWN && !self.unknown.iter().any(|(known, _)| known == key) {
-            self.unknown.push((key.to_string(), nearest(key)));
+            self.unknown.push((key.to_string(), hint(key)));
         }
     }
 
@@ -55,10 +55,9 @@ impl Others {
             tell_problem(sent, Problem::at(Path::Key(key), ProblemKind::RepeatedKey));
         }
         let lists = self.lists.into_iter().map(|key| (key, NoticeKind::UseEndpoint, ProblemKind::UseEndpoint));
-        let unknown_names = self
-            .unknown
-            .into_iter()
-            .map(|(key, nearest)| (key, NoticeKind::UnknownName { nearest }, ProblemKind::UnknownName { nearest }));
+        let unknown_names = self.unknown.into_iter().map(|(key, hint)| {
+            (key, NoticeKind::UnknownName { hint: hint.clone() }, ProblemKind::UnknownName { hint })
+        });
         for (key, notice, problem) in lists.chain(unknown_names) {
             let at = Path::Key(key);
             match unknown {

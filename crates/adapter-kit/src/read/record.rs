@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use domain::dictionary::Changes as _;
+use domain::problem::NameHint;
 use domain::{
     Deferral, Degree, FieldSet, Input, Kind, Misnamed, Path, Placement, Problem, ProblemKind, Recommendation,
     RecordField as _, Sent, Trainee, TraineeField, Withdrawal,
@@ -127,7 +128,7 @@ impl<'de, R: Nest> Visitor<'de> for Data<'_, R> {
         while let Some(key) = object.next_key_seed(Key)? {
             if key != "data" {
                 object.next_value_seed(TokenAt { depth: DATA_DEPTH })?;
-                others.keep(&key, |_| None);
+                others.keep(&key, |_| NameHint::None);
             } else if let Some(sent) = &mut sent {
                 object.next_value_seed(TokenAt { depth: DATA_DEPTH })?;
                 if !std::mem::replace(&mut repeated, true) {
@@ -207,11 +208,16 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
                 if shape.is_some_and(|shape| shape.shows(&key)) {
                     others.keep_known(&key);
                 } else {
-                    match unheard.iter().find(|name| **name == key) {
-                        Some(name) => sent.misnamed.remember(name),
+                    let known = unheard.iter().find(|unheard| unheard.name == key);
+                    match known {
+                        Some(known) => sent.misnamed.remember(known.name),
                         None => sent.misnamed.unknown += 1,
                     }
-                    others.keep(&key, |key| nearest(key, inputs.entries.iter().map(|input| input.name)));
+                    let slip = |key: &str| nearest(key, inputs.entries.iter().map(|input| input.name));
+                    others.keep(&key, |key| match known.and_then(|known| known.later) {
+                        Some(later) => NameHint::Later { version: later.version.to_string(), field: later.field },
+                        None => slip(key).map_or(NameHint::None, NameHint::Nearest),
+                    });
                 }
             }
         }

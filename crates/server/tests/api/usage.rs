@@ -155,16 +155,16 @@ fn names_that_only_other_versions_know_are_counted_once_in_a_request() {
     every_version(|api| {
         let created = api.create(api.example());
         let foreign: Vec<&str> = api.served().foreign.trainee.iter().map(|(name, _)| *name).collect();
-        let unheard = &api.served().foreign.unheard.trainee;
+        let unheard: Vec<&str> = api.served().foreign.unheard.trainee.iter().map(|unheard| unheard.name).collect();
         assert!(!foreign.is_empty() && !unheard.is_empty());
-        let body = foreign.iter().chain(unheard).fold(Body::new(api.version), |body, name| body.with_key(name, "x"));
+        let body = foreign.iter().chain(&unheard).fold(Body::new(api.version), |body, name| body.with_key(name, "x"));
         let text = Value::from(body.clone()).to_string();
         for _ in 0..2 {
             api.send("PATCH", &created.path(), body.clone()).is(422);
         }
         let twice = text.replacen("{\"data\":{", &format!("{{\"data\":{{\"{}\":\"x\",", foreign[0]), 1);
         api.request("PATCH", &created.path()).bytes(twice).send().is(422);
-        let mut expected: Vec<_> = foreign.iter().chain(unheard).map(|name| ((*name).to_owned(), 3)).collect();
+        let mut expected: Vec<_> = foreign.iter().chain(&unheard).map(|name| ((*name).to_owned(), 3)).collect();
         expected.sort();
         assert_eq!(sent(api.register), expected);
         // Beside the right name with the same value it is ignored, and counted all the same.
