@@ -74,6 +74,33 @@ impl Endpoint {
         [Self::ShowTrainee, Self::ShowPlacement, Self::ShowDegree, Self::ReferenceData].contains(&self)
     }
 
+    /// The names that a query can have.
+    #[must_use]
+    pub const fn query_parameters(self) -> &'static [&'static str] {
+        match self {
+            Self::ListTrainees => &["academic_cycle", "status", "since", "has_trn", "page", "per_page", "sort_order"],
+            Self::ReferenceData => &["field"],
+            Self::Info
+            | Self::CreateTrainee
+            | Self::ShowTrainee
+            | Self::UpdateTrainee
+            | Self::ListPlacements
+            | Self::CreatePlacement
+            | Self::ShowPlacement
+            | Self::UpdatePlacement
+            | Self::DeletePlacement
+            | Self::ListDegrees
+            | Self::CreateDegree
+            | Self::ShowDegree
+            | Self::UpdateDegree
+            | Self::DeleteDegree
+            | Self::Defer
+            | Self::Withdraw
+            | Self::RecommendForQts
+            | Self::UpdateQtsOrEytsStatus => &[],
+        }
+    }
+
     /// Whether a request can say for which state of a record it is meant: whatever changes a record that is there.
     #[must_use]
     pub fn takes_if_match(self) -> bool {

@@ -35,6 +35,12 @@ impl Label {
     pub const fn release(year: u16, major: u16) -> Self {
         Self { year, major, stage: Stage::Release }
     }
+
+    /// The path below which the version is served.
+    #[must_use]
+    pub fn base_path(self) -> String {
+        format!("/api/{self}")
+    }
 }
 
 impl Ord for Label {

@@ -94,6 +94,12 @@ fn name<R: Wire>(version: &ApiVersion, field: R::Field) -> &'static str {
         .unwrap_or(field.info().name)
 }
 
+/// Whether a client's own name can be repeated in a header: 1 to 64 characters of `A-Z a-z 0-9 _`.
+#[must_use]
+pub fn is_printable(name: &str) -> bool {
+    (1..=KEY_SHOWN).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
 /// As much of a text of the client's as is repeated to it.
 #[must_use]
 pub fn shown(text: &str) -> String {

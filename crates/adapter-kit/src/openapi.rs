@@ -45,7 +45,7 @@ pub fn document(served: &Served, lists: &Lists) -> OpenApi {
         .security_scheme(TOKEN, SecurityScheme::Http(token));
     OpenApiBuilder::new()
         .info(info(version))
-        .servers(Some([Server::new(format!("/api/{}", version.label))]))
+        .servers(Some([Server::new(version.label.base_path())]))
         .paths(paths)
         .components(Some(components.build()))
         .security(Some([SecurityRequirement::new(TOKEN, Vec::<String>::new())]))

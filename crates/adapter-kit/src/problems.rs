@@ -3,13 +3,17 @@
 //! A message begins with the name of the field in that version, then one space, then the problem
 //! (contract, section 7).
 
+use domain::dictionary::Codes;
 use domain::problem::{NameHint, NoticeKind};
 use domain::{Field, Kind, Lists, Notice, Path, Problem, ProblemKind, TraineeField};
 use serde::Serialize;
 
 use crate::compose::Data;
-use crate::names::{field, path, place, shown};
+use crate::endpoint::Endpoint;
+use crate::names::{field, is_printable, path, place, shown};
+use crate::reference;
 use crate::version::ApiVersion;
+use crate::versions::Served;
 
 mod by_field;
 
@@ -60,8 +64,8 @@ impl Errors {
 
     /// All problems, one entry each.
     #[must_use]
-    pub fn of(version: &ApiVersion, lists: &Lists, problems: &[Problem]) -> Self {
-        Self { errors: problems.iter().map(|problem| entry(version, lists, problem)).collect() }
+    pub fn of(served: &Served, lists: &Lists, problems: &[Problem]) -> Self {
+        Self { errors: problems.iter().map(|problem| entry(served, lists, problem)).collect() }
     }
 }
 
@@ -76,23 +80,35 @@ pub struct Conflict<T> {
     pub existing: Data<T>,
 }
 
-fn entry(version: &ApiVersion, lists: &Lists, problem: &Problem) -> ErrorEntry {
+fn entry(served: &Served, lists: &Lists, problem: &Problem) -> ErrorEntry {
+    let version = served.version;
     let error = if problem.kind.is_transition() { TRANSITION } else { UNPROCESSABLE };
-    let message = format!("{} {}", place(version, &problem.at), words(version, lists, &problem.kind));
+    let message =
+        format!("{} {}{}", place(version, &problem.at), words(version, lists, problem), link_to_list(served, problem));
     let located = Located { code: problem.kind.code().name(), field: path(version, &problem.at) };
     ErrorEntry { error, message, located: Some(located) }
 }
 
-/// What is wrong, in words, without the place.
+/// What is wrong, in words, without the place and without a link.
 #[must_use]
-pub fn words(version: &ApiVersion, lists: &Lists, kind: &ProblemKind) -> String {
+pub fn words(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String {
     let name = |other: &Field| field(version, *other);
     let route = |code: &str| lists.entry(domain::List::TrainingRoute, code).map_or(code.to_owned(), |r| r.name.clone());
-    match kind {
+    match &problem.kind {
         ProblemKind::UseEndpoint => "is not changed here; use the endpoints of its records".to_owned(),
         ProblemKind::Blank => "cannot be blank".to_owned(),
         ProblemKind::NoData => "must be an object with at least one field".to_owned(),
-        ProblemKind::Mistyped { expected } => format!("is invalid: it must be {}", expected_words(*expected)),
+        ProblemKind::Mistyped { impossible_date: Some(day), .. } => {
+            format!("is invalid: {day} is no day of the calendar")
+        }
+        ProblemKind::Mistyped { expected, impossible_date: None } => {
+            let codes = field_of(&problem.at).and_then(|field| accepted_codes(version, lists, field));
+            let expected = match codes {
+                Some(codes) => format!("text; {}", accepted_words(&codes)),
+                None => expected_words(*expected).to_owned(),
+            };
+            format!("is invalid: it must be {expected}")
+        }
         ProblemKind::ControlCharacter => "is invalid: it has control characters".to_owned(),
         ProblemKind::RepeatedKey => "is sent more than once".to_owned(),
         ProblemKind::OtherVersionsName { field } => format!("is called {} in this version", name(field)),
@@ -152,11 +168,12 @@ pub fn words(version: &ApiVersion, lists: &Lists, kind: &ProblemKind) -> String 
         ProblemKind::FundingNeedsFinance { method } => {
             format!("cannot be {method} unless {} is 7", name(&TraineeField::fund_code.into()))
         }
-        ProblemKind::NoSuchFunding { method, year } => format!(
-            "{method} is not available for this {} and {} in {}",
+        ProblemKind::NoSuchFunding { method, year, available } => format!(
+            "{method} is not available for this {} and {} in {}; {}",
             name(&TraineeField::training_route.into()),
             name(&TraineeField::course_subject_1.into()),
-            academic(*year)
+            academic(*year),
+            accepted_words(available)
         ),
         ProblemKind::InitiativeNotInYear { initiative, year } => {
             let entry = lists.entry(domain::List::TrainingInitiative, initiative);
@@ -190,6 +207,40 @@ pub fn words(version: &ApiVersion, lists: &Lists, kind: &ProblemKind) -> String 
     }
 }
 
+/// Where to read the list that a code is not in: in this version by the name of the field, else where the list is
+/// published, by its own name. Empty where no version publishes it.
+fn link_to_list(served: &Served, problem: &Problem) -> String {
+    let is_of_a_code = matches!(
+        problem.kind,
+        ProblemKind::UnknownCode { .. } | ProblemKind::WrongReasons { .. } | ProblemKind::Mistyped { .. }
+    );
+    let at = field_of(&problem.at).filter(|_| is_of_a_code);
+    let link = at.zip(served.reference_data).and_then(|(at, label)| {
+        let list = reference::list_of(at)?;
+        let name = if label == served.version.label { field(served.version, at) } else { list };
+        Some(format!("; see GET {}{}?field={name}", label.base_path(), Endpoint::ReferenceData.path()))
+    });
+    link.unwrap_or_default()
+}
+
+/// The field at a place.
+fn field_of(at: &Path) -> Option<Field> {
+    match at {
+        Path::Field(field) | Path::Nested { field, .. } => Some(*field),
+        Path::Data | Path::List(_) | Path::Position { .. } | Path::Key(_) | Path::NestedKey { .. } => None,
+    }
+}
+
+/// The codes that a version accepts in a field.
+fn accepted_codes(version: &ApiVersion, lists: &Lists, field: Field) -> Option<Vec<String>> {
+    Some(match field.info().codes? {
+        Codes::Listed(list) => {
+            lists.codes(list).filter(|code| version.terms.accepts(list, code)).map(str::to_owned).collect()
+        }
+        Codes::OneOf(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+    })
+}
+
 /// What the client should know about an accepted request, for a `Warning` header; `None` where the
 /// place cannot be repeated in a header.
 #[must_use]
@@ -198,9 +249,7 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
     Some(match &notice.kind {
         NoticeKind::UnknownName { hint } => {
             let (Path::Key(key) | Path::NestedKey { key, .. }) = &notice.at else { return None };
-            let printable =
-                (1..=64).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-            if !printable {
+            if !is_printable(key) {
                 return None;
             }
             let hint = hint_words(version, hint).map_or(String::new(), |hint| format!(" ({hint})"));
@@ -230,7 +279,7 @@ fn hint_words(version: &ApiVersion, hint: &NameHint) -> Option<String> {
 
 fn expected_words(kind: Kind) -> &'static str {
     match kind {
-        Kind::Text => "text",
+        Kind::Text => "text or a whole number",
         Kind::Integer => "a whole number",
         Kind::Flag => "true or false",
         Kind::Date => "a date of the form YYYY-MM-DD",

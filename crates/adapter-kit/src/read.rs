@@ -16,7 +16,7 @@ mod others;
 mod record;
 mod token;
 
-pub(crate) use others::nearest;
+pub use others::nearest;
 use record::Data;
 pub use record::Nest;
 

@@ -1,10 +1,14 @@
 //! The code lists as JSON, for clients that want to know the codes.
 
+use domain::dictionary::Codes;
 use domain::lists::{Entry, WithdrawalReason};
 use domain::transition::{FUTURE_INTERESTS, TRIGGERS};
-use domain::{List, Lists};
+use domain::{DegreeField, Field, List, Lists, Record, WithdrawalField};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::json;
+
+use crate::shape::Inputs;
+use crate::version::{AllInputs, ApiVersion};
 
 /// The name of the list of withdrawal reasons, which has a form of its own.
 const WITHDRAWAL_REASONS: &str = "withdrawal_reasons";
@@ -37,6 +41,59 @@ impl<'a> OneList<'a> {
 /// The names of all lists.
 pub fn names() -> impl Iterator<Item = &'static str> {
     List::ALL.iter().map(|list| list.name()).chain([WITHDRAWAL_REASONS])
+}
+
+/// The name of the list in which the codes of a field are.
+#[must_use]
+pub fn list_of(field: Field) -> Option<&'static str> {
+    let withdrawal = [WithdrawalField::trigger, WithdrawalField::future_interest, WithdrawalField::reasons];
+    match field {
+        Field::Degree(DegreeField::country) => Some(List::Country.name()),
+        Field::Degree(DegreeField::institution) => Some(List::Institution.name()),
+        Field::Withdrawal(field) if withdrawal.contains(&field) => Some(WITHDRAWAL_REASONS),
+        field => match field.info().codes {
+            Some(Codes::Listed(list)) => Some(list.name()),
+            Some(Codes::OneOf(_)) | None => None,
+        },
+    }
+}
+
+/// The name of the list that a client of the version asks for: by its own name, or by that of a field in its requests,
+/// which may be a path such as `degrees_attributes[0].subject`.
+#[must_use]
+pub fn list_named(version: &ApiVersion, name: &str) -> Option<&'static str> {
+    let name = name.rsplit('.').next().unwrap_or(name);
+    names()
+        .find(|list| *list == name)
+        .or_else(|| fields_with_codes(version).into_iter().find(|(field, _)| *field == name).map(|(_, list)| list))
+}
+
+/// The names by which a client of the version can ask for a list: those of the lists, and those of fields in its
+/// requests that are no lists.
+#[must_use]
+pub fn names_in(version: &ApiVersion) -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = names().collect();
+    for (field, _) in fields_with_codes(version) {
+        if !names.contains(&field) {
+            names.push(field);
+        }
+    }
+    names
+}
+
+/// The fields in requests of a version that have codes, each with the name of its list.
+fn fields_with_codes(version: &ApiVersion) -> Vec<(&'static str, &'static str)> {
+    fn of<R: Record>(inputs: &Inputs<R>) -> impl Iterator<Item = (&'static str, &'static str)> {
+        inputs.entries.iter().filter_map(|input| Some((input.name, list_of(input.field.into())?)))
+    }
+    let AllInputs { trainee, placement, degree, withdrawal, deferral, recommendation } = &version.inputs;
+    of(trainee)
+        .chain(of(placement))
+        .chain(of(degree))
+        .chain(of(withdrawal))
+        .chain(of(deferral))
+        .chain(of(recommendation))
+        .collect()
 }
 
 impl Serialize for AllLists<'_> {

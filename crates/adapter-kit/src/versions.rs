@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use crate::endpoint::Endpoint;
 use crate::label::Label;
 use crate::names::shown;
 use crate::version::ApiVersion;
@@ -20,6 +21,8 @@ pub struct Served {
     pub version: &'static ApiVersion,
     /// What other versions call its inputs.
     pub foreign: Foreign,
+    /// The version that publishes the code lists: this one, else the newest one that is served and does.
+    pub reference_data: Option<Label>,
 }
 
 /// The versions that are served, oldest first.
@@ -42,7 +45,15 @@ impl Versions {
         let mut list = list.to_vec();
         list.sort_by_key(|version| version.label);
         let names = KnownNames { versions: known, former };
-        Self { served: list.iter().map(|version| Served { version, foreign: names.foreign_to(version) }).collect() }
+        let publishes_lists =
+            |version: &&ApiVersion| version.endpoints.all().any(|endpoint| endpoint == Endpoint::ReferenceData);
+        let newest = list.iter().copied().rfind(publishes_lists);
+        let served = list.iter().map(|version| Served {
+            version,
+            foreign: names.foreign_to(version),
+            reference_data: Some(*version).filter(publishes_lists).or(newest).map(|version| version.label),
+        });
+        Self { served: served.collect() }
     }
 
     /// The versions, oldest first.

@@ -6,6 +6,7 @@
 use chrono::NaiveDate;
 
 use crate::degree::DegreeField;
+use crate::dictionary::{FieldInfo, RecordField};
 use crate::lifecycle::{Action, State};
 use crate::placement::PlacementField;
 use crate::trainee::TraineeField;
@@ -40,6 +41,14 @@ macro_rules! field_of {
                 Self::$variant(field)
             }
         })+
+
+        impl Field {
+            /// What the field is.
+            #[must_use]
+            pub fn info(self) -> &'static FieldInfo {
+                match self { $(Self::$variant(field) => RecordField::info(field)),+ }
+            }
+        }
     };
 }
 field_of!(
@@ -150,6 +159,8 @@ pub enum ProblemKind {
     Mistyped {
         /// The kind of the field.
         expected: Kind,
+        /// The date that was sent, when it has the form of one and no calendar has it.
+        impossible_date: Option<String>,
     },
     /// Text with control characters other than tab and line breaks.
     ControlCharacter,
@@ -312,6 +323,8 @@ pub enum ProblemKind {
         method: String,
         /// The academic year, by its first calendar year.
         year: i32,
+        /// The funding methods that exist, in code order.
+        available: Vec<String>,
     },
     /// The initiative was not available in the year.
     InitiativeNotInYear {

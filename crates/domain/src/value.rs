@@ -289,15 +289,25 @@ impl Typed for Uuid {
     }
 }
 
+/// The date at the beginning of a text, when it is written as `YYYY-MM-DD` and no calendar has it, such as `2026-02-30`.
+#[must_use]
+pub fn impossible_date(text: &str) -> Option<&str> {
+    let (day, _) = text.split_at_checked(10)?;
+    (has_the_form_of_a_date(day) && day.parse::<NaiveDate>().is_err()).then_some(day)
+}
+
+fn has_the_form_of_a_date(day: &str) -> bool {
+    day.bytes().enumerate().all(|(at, byte)| match at {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    })
+}
+
 /// A date as `YYYY-MM-DD`, or the date of an ISO 8601 date-time as it was written, whatever its
 /// offset.
 fn date(text: &str) -> Option<NaiveDate> {
     let (day, rest) = text.split_at_checked(10)?;
-    let written = day.bytes().enumerate().all(|(at, byte)| match at {
-        4 | 7 => byte == b'-',
-        _ => byte.is_ascii_digit(),
-    });
-    if !written {
+    if !has_the_form_of_a_date(day) {
         return None;
     }
     let day = day.parse::<NaiveDate>().ok()?;
@@ -342,6 +352,20 @@ mod tests {
             assert_eq!(Date::read(text(written)), None, "{written}");
         }
         assert_eq!(Date::read(Input::Integer(20_260_901)), None);
+    }
+
+    #[test]
+    fn a_date_that_no_calendar_has_is_told_from_what_is_no_date() {
+        for (text, impossible) in [
+            ("2026-13-01", Some("2026-13-01")),
+            ("2026-02-30T10:00:00Z", Some("2026-02-30")),
+            ("2026-02-28", None),
+            ("2026-09-01T25:00:00Z", None),
+            ("01/09/2026", None),
+            ("2026-9-1", None),
+        ] {
+            assert_eq!(impossible_date(text), impossible, "{text}");
+        }
     }
 
     #[test]

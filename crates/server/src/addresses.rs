@@ -14,7 +14,7 @@ pub const MIGRATE: &str = "/docs/migrate";
 /// The API of a version.
 #[must_use]
 pub fn base(label: Label) -> String {
-    format!("/api/{label}")
+    label.base_path()
 }
 
 /// The contract of a version, for people.
@@ -26,7 +26,7 @@ pub fn documentation(label: Label) -> String {
 /// The contract of a version, for programs.
 #[must_use]
 pub fn openapi(label: Label) -> String {
-    format!("/api/{label}/openapi.json")
+    format!("{}/openapi.json", base(label))
 }
 
 /// What is new in a version.

@@ -14,6 +14,7 @@ use crate::call::{Call, VALIDATE_ONLY};
 use crate::failure::{ErrorForm, Failure};
 use crate::idempotency;
 use crate::operations::Operation;
+use crate::query;
 use crate::register::Register;
 use crate::reply::Reply;
 use crate::token_failure::TokenFailure;
@@ -40,6 +41,7 @@ impl Asked {
     pub async fn answer(self, register: Register, request: HttpRequest, payload: Payload) -> HttpResponse {
         let Self { served, endpoint, operation } = self;
         let lists = register.lists;
+        let mut warnings = Vec::new();
         let form = ErrorForm::asked_for(request.headers(), endpoint);
         let mut left = None;
         let mut validates_only = false;
@@ -51,8 +53,9 @@ impl Asked {
                 match register.admission.admit(&register.store, &call.token).await {
                     Ok(admitted) => {
                         left = admitted;
+                        warnings = call.parameter_warnings();
                         let witness = Witness::of(&register, endpoint, &mut call, operation.writes && !validates_only);
-                        let reply = hop(&register, operation, call).await;
+                        let reply = hop(&register, endpoint, operation, call).await;
                         witness.tell(&register, reply.is_ok());
                         reply
                     }
@@ -66,12 +69,13 @@ impl Asked {
                 let request_id = request_id::for_the_log();
                 log::info!(request_id, reason:% = failure; "no valid token");
                 measures::token_failures(failure).increment(1);
+                warnings.clear();
                 let turned_away = register.admission.turn_away(&request, token.as_ref());
                 Err(turned_away.err().unwrap_or(Failure::Unauthorized(failure)))
             }
             reply => reply,
         };
-        let reply = reply.unwrap_or_else(|failure| failure.reply(served.version, lists, form));
+        let reply = reply.unwrap_or_else(|failure| failure.reply(served, lists, form)).with_warnings(warnings);
         let reply = left.into_iter().fold(reply, tell_what_is_left);
         if validates_only { reply.with("preference-applied", VALIDATE_ONLY).into() } else { reply.into() }
     }
@@ -84,10 +88,11 @@ fn tell_what_is_left(reply: Reply, left: Left) -> Reply {
         .with(RATE_LIMIT, format!("\"token\";r={requests};t={}", left.full_again()))
 }
 
-async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Reply, Failure> {
+async fn hop(register: &Register, endpoint: Endpoint, operation: Operation, call: Call) -> Result<Reply, Failure> {
     let token = call.token.clone();
     // What is only tried out must not write, and runs where nothing can.
     let writes = operation.writes && !call.validates_only();
+    let reads_filters = endpoint == Endpoint::ListTrainees;
     let job = move |session: &mut Session<'_>| {
         let opened = session.authenticate(&call.token, call.cause())?;
         let Some(mut session) = opened else {
@@ -95,6 +100,10 @@ async fn hop(register: &Register, operation: Operation, call: Call) -> Result<Re
             return Err(Failure::Unauthorized(TokenFailure::Refused(refusal)));
         };
         call.sighting.begin(session.token_id());
+        // A list reads its filters itself, and names them all at once.
+        if !reads_filters {
+            query::require_known(call.refused_parameters()).map_err(Failure::Filters)?;
+        }
         if writes {
             session.record_token_use()?;
         }

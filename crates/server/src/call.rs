@@ -18,6 +18,7 @@ use crate::bodies::{Body, MAX_BODY_BYTES};
 use crate::entity_tag::{self, Comparison, are_quoted, is_among};
 use crate::failure::{Failure, Mismatch, Unusable};
 use crate::idempotency::{Key, MalformedKey};
+use crate::query::{self, UnknownParameter};
 use crate::register::Register;
 use crate::reply::Reply;
 use crate::token_failure::TokenFailure;
@@ -48,6 +49,7 @@ pub struct Call {
     placement_id: String,
     degree_id: String,
     query: String,
+    unknown_parameters: Vec<UnknownParameter>,
     if_match: Option<String>,
     if_none_match: Option<String>,
     idempotency_key: Result<Option<Key>, MalformedKey>,
@@ -94,6 +96,7 @@ impl Call {
             placement_id: segment("placement_id"),
             degree_id: segment("degree_id"),
             query: request.query_string().to_owned(),
+            unknown_parameters: query::unknown(request.query_string(), endpoint.query_parameters()),
             if_match: tags(request.headers(), IF_MATCH),
             if_none_match: tags(request.headers(), IF_NONE_MATCH),
             idempotency_key,
@@ -132,6 +135,24 @@ impl Call {
     #[must_use]
     pub fn query(&self) -> &str {
         &self.query
+    }
+
+    /// The names in the query that the endpoint does not have, where the client wants them refused.
+    #[must_use]
+    pub fn refused_parameters(&self) -> &[UnknownParameter] {
+        match self.unknown {
+            UnknownNames::Refuse => &self.unknown_parameters,
+            UnknownNames::Tell => &[],
+        }
+    }
+
+    /// The same names, for `Warning` headers, where the client does not.
+    #[must_use]
+    pub fn parameter_warnings(&self) -> Vec<String> {
+        match self.unknown {
+            UnknownNames::Refuse => Vec::new(),
+            UnknownNames::Tell => self.unknown_parameters.iter().filter_map(UnknownParameter::warning).collect(),
+        }
     }
 
     /// Whether the client wants to know what would be answered, and nothing else to happen.

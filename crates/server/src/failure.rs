@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, HeaderMap, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
 use adapter_kit::problems::{ErrorEntry, Errors, ErrorsByField};
 use adapter_kit::read::Malformed;
-use adapter_kit::{ApiVersion, Endpoint, Label, UnknownVersion};
+use adapter_kit::{Endpoint, Label, Served, UnknownVersion};
 use domain::{Lists, Problem};
 use serde::Serialize;
 use serde_json::json;
@@ -69,6 +69,8 @@ pub enum Missing {
     Version(UnknownVersion),
     /// The path, or the version.
     Path,
+    /// The path; this one exists and resembles it.
+    PathLike(String),
 }
 
 /// Why a body cannot be used, whatever it says.
@@ -199,13 +201,13 @@ impl Failure {
     /// The reply to the client of a version. What is ours or the operator's is logged here, once, without personal
     /// data.
     #[must_use]
-    pub fn reply(self, version: &ApiVersion, lists: &Lists, form: ErrorForm) -> Reply {
+    pub fn reply(self, served: &Served, lists: &Lists, form: ErrorForm) -> Reply {
         let Self::Invalid(problems) = &self else { return self.reply_to_anyone() };
         let status = StatusCode::UNPROCESSABLE_ENTITY;
         if form == ErrorForm::ByField && problems.iter().all(Problem::is_of_a_value) {
-            told(status, &ErrorsByField::of(version, lists, problems))
+            told(status, &ErrorsByField::of(served, lists, problems))
         } else {
-            told(status, &Errors::of(version, lists, problems))
+            told(status, &Errors::of(served, lists, problems))
         }
     }
 
@@ -345,6 +347,7 @@ impl Missing {
             Self::Version(unknown) => unknown.to_string(),
             Self::List(name) => format!("no list found for the field {name}"),
             Self::Path => "not found".to_owned(),
+            Self::PathLike(nearest) => format!("not found; did you mean {nearest}?"),
         }
     }
 }

@@ -32,6 +32,7 @@ pub mod lifecycle;
 pub mod logs;
 pub mod measures;
 pub mod mount;
+pub mod nearest_path;
 pub mod openapi;
 pub mod operations;
 pub mod operator;

@@ -17,6 +17,7 @@ use crate::docs;
 use crate::failure::{Failure, Missing};
 use crate::lifecycle::{Life, methods};
 use crate::measures::requests::RequestMeasures;
+use crate::nearest_path;
 use crate::openapi::Document;
 use crate::operations::{self, Operation};
 use crate::register::Register;
@@ -32,7 +33,7 @@ pub fn mount(config: &mut ServiceConfig, register: &Register) {
         let life = Life { version: served.version, versions };
         let scope = web::scope(&addresses::base(served.version.label));
         let scope = scope.default_service(web::to(move |request: HttpRequest| {
-            let mut reply = not_found();
+            let mut reply = not_found(request.path(), versions);
             life.write(reply.headers_mut(), None, request.path());
             std::future::ready(reply)
         }));
@@ -55,7 +56,8 @@ pub fn mount(config: &mut ServiceConfig, register: &Register) {
         config.service(web::scope(&addresses::base(removed.label)).default_service(web::to(gone)));
     }
     docs::mount(config, register);
-    config.default_service(web::to(|| std::future::ready(not_found())));
+    config
+        .default_service(web::to(move |request: HttpRequest| std::future::ready(not_found(request.path(), versions))));
 }
 
 /// The list of versions.
@@ -130,6 +132,7 @@ pub(crate) fn closed(resource: Resource, allowed: &[HttpMethod]) -> Resource {
         }))
 }
 
-fn not_found() -> HttpResponse {
-    Failure::NotFound(Missing::Path).reply_to_anyone().into()
+fn not_found(path: &str, versions: &Versions) -> HttpResponse {
+    let missing = nearest_path::of(path, versions).map_or(Missing::Path, Missing::PathLike);
+    Failure::NotFound(missing).reply_to_anyone().into()
 }

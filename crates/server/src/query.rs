@@ -1,17 +1,65 @@
-//! Reads the query of a list: every parameter that is wrong is named, all at once (contract, section 4.2).
+//! Reads the query of a request: every parameter that is wrong is named, all at once (contract, sections 4.2 and 6.4).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use adapter_kit::names::{is_printable, shown};
+use adapter_kit::read::nearest;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SubsecRound as _, Utc};
 use domain::academic_year;
 use domain::listing::{DEFAULT_PER_PAGE, Listing, MAX_PER_PAGE, Order, Status, known_cycles};
+use domain::value::impossible_date;
 use serde::Serialize;
 
 /// The filters that are wrong: `{message, errors: {parameter: [text]}}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FilterErrors {
     message: String,
-    errors: BTreeMap<&'static str, Vec<String>>,
+    errors: BTreeMap<Cow<'static, str>, Vec<String>>,
+}
+
+/// The most unknown names of one query that are remembered.
+const MAX_UNKNOWN: usize = 100;
+
+/// A name in a query that the endpoint does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownParameter {
+    name: String,
+    nearest: Option<&'static str>,
+}
+
+impl UnknownParameter {
+    /// For a `Warning` header; `None` where the name cannot be repeated in a header.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let Self { name, nearest } = self;
+        let hint = nearest.map_or(String::new(), |nearest| format!(" (did you mean {nearest}?)"));
+        is_printable(name).then(|| format!("unknown parameter {name}{hint}"))
+    }
+}
+
+/// The names in a query that are not among those of the endpoint, each once.
+#[must_use]
+pub fn unknown(query: &str, known: &'static [&'static str]) -> Vec<UnknownParameter> {
+    let mut unknown: Vec<UnknownParameter> = Vec::new();
+    for (name, _) in form_urlencoded::parse(query.as_bytes()) {
+        let is_new = !known.contains(&&*name) && unknown.iter().all(|other| other.name != name);
+        if is_new && unknown.len() < MAX_UNKNOWN {
+            unknown.push(UnknownParameter { nearest: nearest(&name, known.iter().copied()), name: name.into_owned() });
+        }
+    }
+    unknown
+}
+
+/// Refuses unknown names.
+///
+/// # Errors
+///
+/// The names, if there are any.
+pub fn require_known(unknown: &[UnknownParameter]) -> Result<(), FilterErrors> {
+    let mut read = Reading { values: BTreeMap::new(), errors: BTreeMap::new() };
+    read.refuse(unknown);
+    read.verdict("parameter")
 }
 
 /// A list as it was asked for.
@@ -23,12 +71,13 @@ pub struct Asked {
     pub per_page_cut: bool,
 }
 
-/// Reads the query of a list on that day. Blank counts as absent; what is no filter is passed over.
+/// Reads the query of a list on that day. Blank counts as absent. `refused` are the unknown names that the client wants
+/// refused; others are passed over.
 ///
 /// # Errors
 ///
 /// The parameters that are wrong.
-pub fn listing(query: &str, today: NaiveDate) -> Result<Asked, FilterErrors> {
+pub fn listing(query: &str, refused: &[UnknownParameter], today: NaiveDate) -> Result<Asked, FilterErrors> {
     let mut read = Reading { values: BTreeMap::new(), errors: BTreeMap::new() };
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         read.values.entry(name.into_owned()).or_default().push(value.into_owned());
@@ -45,7 +94,10 @@ pub fn listing(query: &str, today: NaiveDate) -> Result<Asked, FilterErrors> {
         text.parse().map_err(|_| format!("{} is not a status; it can be {}", quoted(text), names.join(", ")))
     });
     let since = read.filter("since", |text| {
-        moment(text).ok_or_else(|| format!("{} is not an ISO 8601 date or date and time", quoted(text)))
+        moment(text).ok_or_else(|| match impossible_date(text.trim()) {
+            Some(day) => format!("{day} is no day of the calendar"),
+            None => format!("{} is not an ISO 8601 date or date and time", quoted(text)),
+        })
     });
     let has_trn = read.filter("has_trn", |text| match text.to_ascii_lowercase().as_str() {
         "true" | "1" => Ok(true),
@@ -57,9 +109,10 @@ pub fn listing(query: &str, today: NaiveDate) -> Result<Asked, FilterErrors> {
         "desc" => Ok(Order::NewestFirst),
         _ => Err(format!("{} is neither asc nor desc", quoted(text))),
     });
+    read.refuse(refused);
     let page = read.count("page").unwrap_or(1);
     let per_page = read.count("per_page").unwrap_or(DEFAULT_PER_PAGE);
-    read.verdict()?;
+    read.verdict("filter")?;
     Ok(Asked {
         listing: Listing {
             cycle: cycle.unwrap_or_else(|| academic_year::of(today)),
@@ -76,10 +129,20 @@ pub fn listing(query: &str, today: NaiveDate) -> Result<Asked, FilterErrors> {
 
 struct Reading {
     values: BTreeMap<String, Vec<String>>,
-    errors: BTreeMap<&'static str, Vec<String>>,
+    errors: BTreeMap<Cow<'static, str>, Vec<String>>,
 }
 
 impl Reading {
+    /// Names each of the parameters as one that the endpoint does not have.
+    fn refuse(&mut self, unknown: &[UnknownParameter]) {
+        for UnknownParameter { name, nearest } in unknown {
+            let name = shown(name);
+            let hint = nearest.map_or(String::new(), |nearest| format!("; did you mean {nearest}?"));
+            let text = format!("{name} is not a parameter of this endpoint{hint}");
+            self.errors.entry(name.into()).or_default().push(text);
+        }
+    }
+
     /// The value of a filter, or `None` when it is absent, blank or wrong.
     fn filter<T>(&mut self, name: &'static str, read: impl Fn(&str) -> Result<T, String>) -> Option<T> {
         let values = self.values.get(name)?;
@@ -88,7 +151,7 @@ impl Reading {
             [value] => read(value),
             _ => Err("is sent more than once".to_owned()),
         };
-        result.map_err(|error| self.errors.entry(name).or_default().push(format!("{name} {error}"))).ok()
+        result.map_err(|error| self.errors.entry(name.into()).or_default().push(format!("{name} {error}"))).ok()
     }
 
     /// A number from 1, or `None` where anything else was sent: it falls back.
@@ -96,12 +159,16 @@ impl Reading {
         self.values.get(name)?.last()?.trim().parse().ok().filter(|count| *count >= 1)
     }
 
-    fn verdict(self) -> Result<(), FilterErrors> {
+    /// Whether everything is right. `what` is what the names of the query are called.
+    fn verdict(self, what: &str) -> Result<(), FilterErrors> {
         if self.errors.is_empty() {
             return Ok(());
         }
         let count: usize = self.errors.values().map(Vec::len).sum();
-        let message = format!("{count} {} not valid", if count == 1 { "filter is" } else { "filters are" });
+        let message = match count {
+            1 => format!("1 {what} is not valid"),
+            several => format!("{several} {what}s are not valid"),
+        };
         Err(FilterErrors { message, errors: self.errors })
     }
 }
@@ -121,7 +188,7 @@ fn moment(text: &str) -> Option<DateTime<Utc>> {
 }
 
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", adapter_kit::names::shown(text))
+    format!("\"{}\"", shown(text))
 }
 
 #[cfg(test)]
@@ -133,7 +200,7 @@ mod tests {
     }
 
     fn asked(query: &str) -> Listing {
-        listing(query, today()).unwrap().listing
+        listing(query, &[], today()).unwrap().listing
     }
 
     #[test]
@@ -156,8 +223,8 @@ mod tests {
     #[test]
     fn every_wrong_filter_is_named() {
         let query = "academic_cycle=2025/26&status=gone&since=yesterday&has_trn=maybe&sort_order=ASC";
-        let errors = listing(query, today()).unwrap_err();
-        let names: Vec<_> = errors.errors.keys().copied().collect();
+        let errors = listing(query, &[], today()).unwrap_err();
+        let names: Vec<_> = errors.errors.keys().collect();
         assert_eq!(names, ["academic_cycle", "has_trn", "since", "sort_order", "status"]);
         assert_eq!(errors.message, "5 filters are not valid");
         assert!(errors.errors["status"][0].contains("gone"));
@@ -166,13 +233,13 @@ mod tests {
     #[test]
     fn cycles_reach_from_the_first_to_five_years_ahead() {
         for (cycle, known) in [("2008", false), ("2009", true), ("2031", true), ("2032", false), ("02025", false)] {
-            assert_eq!(listing(&format!("academic_cycle={cycle}"), today()).is_ok(), known, "{cycle}");
+            assert_eq!(listing(&format!("academic_cycle={cycle}"), &[], today()).is_ok(), known, "{cycle}");
         }
     }
 
     #[test]
     fn a_filter_that_is_sent_twice_is_refused() {
-        assert!(listing("status=deferred&status=awarded", today()).is_err());
+        assert!(listing("status=deferred&status=awarded", &[], today()).is_err());
     }
 
     #[test]
@@ -191,9 +258,9 @@ mod tests {
 
     #[test]
     fn a_page_holds_five_hundred_records_at_most() {
-        let cut = listing("per_page=501", today()).unwrap();
+        let cut = listing("per_page=501", &[], today()).unwrap();
         assert_eq!((cut.listing.per_page, cut.per_page_cut), (500, true));
-        let whole = listing("per_page=500&page=9223372036854775807", today()).unwrap();
+        let whole = listing("per_page=500&page=9223372036854775807", &[], today()).unwrap();
         assert_eq!((whole.listing.per_page, whole.per_page_cut), (500, false));
         assert_eq!(whole.listing.skipped(), i64::MAX);
     }

@@ -93,8 +93,15 @@ impl Reply {
     /// The same reply with what the client should know.
     #[must_use]
     pub fn with_notices(self, version: &ApiVersion, notices: &[Notice]) -> Self {
-        let warnings = notices.iter().filter_map(|notice| warning(version, notice)).take(MAX_WARNINGS);
-        warnings.fold(self, |reply, text| reply.with(WARNING.as_str(), format!("299 - \"{text}\"")))
+        self.with_warnings(notices.iter().filter_map(|notice| warning(version, notice)))
+    }
+
+    /// The same reply with warnings, as far as there is room for them. A text has no quotes and no line breaks.
+    #[must_use]
+    pub fn with_warnings(self, texts: impl IntoIterator<Item = String>) -> Self {
+        let there = self.headers.iter().filter(|(name, _)| name == WARNING.as_str()).count();
+        let texts = texts.into_iter().take(MAX_WARNINGS.saturating_sub(there));
+        texts.fold(self, |reply, text| reply.with(WARNING.as_str(), format!("299 - \"{text}\"")))
     }
 }
 

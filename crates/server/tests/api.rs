@@ -28,9 +28,11 @@ mod api {
     mod lifecycle;
     mod limits;
     mod lists;
+    mod messages;
     mod names;
     mod newcomers;
     mod openapi;
+    mod parameters;
     mod parts;
     mod portal;
     mod preconditions;

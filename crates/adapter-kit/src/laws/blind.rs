@@ -120,7 +120,7 @@ pub(super) fn unchanged<R: Record>(
         Err(problems) => {
             let problem = problems.first();
             let at = problem.map(|problem| place(version, &problem.at)).unwrap_or_default();
-            let why = problem.map(|problem| words(version, Lists::embedded(), &problem.kind)).unwrap_or_default();
+            let why = problem.map(|problem| words(version, Lists::embedded(), problem)).unwrap_or_default();
             case.broken(at, format!("is refused when it is sent back: {why}"))
         }
         Ok((_, notices)) if !notices.is_empty() => {

@@ -23,7 +23,7 @@ pub fn inhabited(versions: &Versions, sample: &Sample) -> Result<(), Broken> {
         for (case, _) in case.each(&sample.stored) {
             if let Err(problems) = specimens.trainee(PROVIDER) {
                 let at = problems.first().map(|problem| place(version, &problem.at)).unwrap_or_default();
-                let why: Vec<_> = problems.iter().map(|problem| words(version, context.lists, &problem.kind)).collect();
+                let why: Vec<_> = problems.iter().map(|problem| words(version, context.lists, problem)).collect();
                 return case.broken(at, format!("refuses a specimen: {}", why.join("; ")));
             }
         }

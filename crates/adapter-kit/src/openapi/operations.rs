@@ -50,7 +50,7 @@ fn operation(version: &ApiVersion, lists: &Lists, endpoint: Endpoint, name: Stri
         .summary(Some(endpoint.meaning()))
         .description(description)
         .deprecated(deprecation.map(|_| Deprecated::True))
-        .parameters(Some(parameters::of(endpoint)))
+        .parameters(Some(parameters::of(version, endpoint)))
         .request_body(body(version, endpoint))
         .responses(replies::of(version, lists, endpoint))
         .build()

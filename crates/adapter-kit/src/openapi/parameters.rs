@@ -9,17 +9,22 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use crate::endpoint::{Endpoint, Method};
 use crate::reference;
+use crate::version::ApiVersion;
 
 /// Identifiers are 24 characters of the base-58 alphabet.
 const IDENTIFIER: &str = "^[1-9A-HJ-NP-Za-km-z]{24}$";
 
 /// The parameters of an endpoint.
-pub(super) fn of(endpoint: Endpoint) -> Vec<Parameter> {
+pub(super) fn of(version: &ApiVersion, endpoint: Endpoint) -> Vec<Parameter> {
     let mut parameters: Vec<Parameter> = identifiers(endpoint.path()).map(identifier).collect();
     match endpoint {
         Endpoint::ListTrainees => parameters.extend(filters()),
         Endpoint::ReferenceData => {
-            parameters.push(query("field", "The one list to give; all of them without.", names_of_lists()));
+            parameters.push(query(
+                "field",
+                "The one list to give, by its name or by that of a field that holds its codes; all of them without.",
+                names_of_lists(version),
+            ));
         }
         Endpoint::CreateTrainee | Endpoint::UpdateTrainee => {
             parameters.push(header("Enhanced-Errors", "`true` asks for the problems of a 422 by field."))
@@ -53,12 +58,14 @@ pub(super) fn of(endpoint: Endpoint) -> Vec<Parameter> {
             "A key of the client's for this request: sent again with it within a day, it gets the same reply.";
         parameters.push(header("Idempotency-Key", meaning));
     }
-    if endpoint.method() != Method::Get {
-        parameters.push(header(
+    parameters.push(if endpoint.method() == Method::Get {
+        header("Prefer", "`handling=strict` refuses unknown names in the query.")
+    } else {
+        header(
             "Prefer",
             "`validate-only` tries the request out and changes nothing; `handling=strict` refuses unknown names.",
-        ));
-    }
+        )
+    });
     parameters
 }
 
@@ -114,8 +121,9 @@ fn filters() -> [Parameter; 7] {
     ]
 }
 
-fn names_of_lists() -> ObjectBuilder {
-    let names: Vec<Value> = reference::names().map(|name| json!(name)).chain([json!("")]).collect();
+fn names_of_lists(version: &ApiVersion) -> ObjectBuilder {
+    let names: Vec<Value> =
+        reference::names_in(version).into_iter().map(|name| json!(name)).chain([json!("")]).collect();
     ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names))
 }
 
@@ -137,4 +145,22 @@ fn header(name: &str, description: &str) -> Parameter {
         .description(Some(description))
         .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
         .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::laws::planted::SOUND;
+
+    #[test]
+    fn the_document_has_the_parameters_that_the_endpoint_reads() {
+        for endpoint in Endpoint::ALL {
+            let documented: Vec<String> = of(&SOUND, *endpoint)
+                .into_iter()
+                .filter(|parameter| parameter.parameter_in == ParameterIn::Query)
+                .map(|parameter| parameter.name)
+                .collect();
+            assert_eq!(documented, endpoint.query_parameters(), "{endpoint}");
+        }
+    }
 }

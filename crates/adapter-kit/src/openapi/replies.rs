@@ -23,7 +23,7 @@ pub(super) fn of(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Res
     } else {
         success
     };
-    let success = limited(success);
+    let success = limited(warned(success));
     let success = links(version, endpoint).into_iter().fold(success, |success, (name, link)| success.link(name, link));
     let responses = ResponsesBuilder::new().response(status, deprecation(version, endpoint, success).build());
     failures(version, endpoint)
@@ -55,8 +55,7 @@ fn success(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> (&'static
             let object = schemas::in_data(schemas::list_of(schemas::TRAINEE_IN_LIST))
                 .property("meta", schemas::named(schemas::PAGE))
                 .required("meta");
-            let warning = header("Told when more records on a page were asked for than there can be.");
-            ("200", json_of("A page of trainees.", object, examples::page(version, lists)).header("Warning", warning))
+            ("200", json_of("A page of trainees.", object, examples::page(version, lists)))
         }
         Endpoint::CreateTrainee => ("201", tagged(tried(trainee("The trainee is registered.")))),
         Endpoint::ShowTrainee => ("200", tagged(trainee("The trainee."))),
@@ -107,11 +106,14 @@ fn limited(reply: ResponseBuilder) -> ResponseBuilder {
         .header("RateLimit-Policy", header("What a token can send: requests `q` in a window of `w` seconds."))
 }
 
-/// A request can be tried out, and can say more than it needs to.
+/// A request can be tried out.
 fn tried(reply: ResponseBuilder) -> ResponseBuilder {
-    reply
-        .header("Preference-Applied", header("`validate-only`: the request was only tried out."))
-        .header("Warning", header("What was accepted but not used, such as unknown names."))
+    reply.header("Preference-Applied", header("`validate-only`: the request was only tried out."))
+}
+
+/// The reply can say more than the client asked for.
+fn warned(reply: ResponseBuilder) -> ResponseBuilder {
+    reply.header("Warning", header("What was accepted but not used, such as unknown names."))
 }
 
 fn failures(version: &ApiVersion, endpoint: Endpoint) -> Vec<(&'static str, ResponseBuilder)> {
@@ -149,7 +151,7 @@ fn failures(version: &ApiVersion, endpoint: Endpoint) -> Vec<(&'static str, Resp
         failures.push(("413", errors("The body is too large.")));
         failures.push(("415", errors("The body is said to be something else than JSON.")));
     }
-    failures.extend(invalid(version, endpoint).map(|invalid| ("422", invalid)));
+    failures.push(("422", invalid(version, endpoint)));
     let too_many = errors("Too many requests with this token, or too many without a valid one from this address.");
     failures.push(("429", limited(too_many).header("Retry-After", header("When to try again, in seconds."))));
     failures.push(("500", errors("Something went wrong in the service.")));
@@ -176,26 +178,31 @@ fn missing(endpoint: Endpoint) -> Option<String> {
     })
 }
 
-/// What is answered to a request whose content is wrong, or which the state of the record refuses.
-fn invalid(version: &ApiVersion, endpoint: Endpoint) -> Option<ResponseBuilder> {
+/// What is answered to a request whose content is wrong, or which the state of the record refuses; and to unknown names
+/// in the query, when the client wants them refused.
+fn invalid(version: &ApiVersion, endpoint: Endpoint) -> ResponseBuilder {
+    let filters = || schemas::named(schemas::FILTER_ERRORS);
     if endpoint == Endpoint::ListTrainees {
-        return Some(json_of("Filters are wrong.", schemas::named(schemas::FILTER_ERRORS), None));
+        return json_of("Filters are wrong.", filters(), None);
     }
     let refuses = match endpoint.method() {
         Method::Get => false,
         Method::Delete => !version.rules.gates.is_empty(),
         Method::Post | Method::PutOrPatch => true,
     };
-    let description = "The content is wrong, or the state of the record refuses it.";
-    let reply = if [Endpoint::CreateTrainee, Endpoint::UpdateTrainee].contains(&endpoint) {
-        let list = schemas::named(schemas::ERRORS);
-        let either = AnyOfBuilder::new().item(list).item(schemas::named(schemas::ERRORS_BY_FIELD));
-        json_of(description, either, None)
+    if !refuses {
+        return json_of("The query has names that the endpoint does not have.", filters(), None);
+    }
+    // Where problems can be asked for by field, that form holds for the query too.
+    let by_field = if [Endpoint::CreateTrainee, Endpoint::UpdateTrainee].contains(&endpoint) {
+        schemas::named(schemas::ERRORS_BY_FIELD)
     } else {
-        errors(description)
+        filters()
     };
+    let either = AnyOfBuilder::new().item(schemas::named(schemas::ERRORS)).item(by_field);
+    let description = "The content is wrong, or the state of the record refuses it.";
     let tried_out = header("`validate-only`: the request was only tried out.");
-    refuses.then(|| reply.header("Preference-Applied", tried_out))
+    json_of(description, either, None).header("Preference-Applied", tried_out)
 }
 
 fn errors(description: &str) -> ResponseBuilder {

@@ -185,7 +185,7 @@ fn errors_by_field() -> RefOr<Schema> {
 }
 
 fn filter_errors() -> RefOr<Schema> {
-    by_name("Which filters of a list are wrong.").into()
+    by_name("Which filters or other names of a query are wrong.").into()
 }
 
 fn unauthorized() -> RefOr<Schema> {

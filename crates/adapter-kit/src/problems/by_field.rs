@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use domain::{Lists, Path, Problem};
 use serde::Serialize;
 
-use super::words;
+use super::{link_to_list, words};
 use crate::names::{field, list, path, shown};
 use crate::version::{ApiVersion, NestedErrors};
+use crate::versions::Served;
 
 /// Where the problems of a nested array as a whole stand when there are others in its items.
 const AS_A_WHOLE: &str = "base";
@@ -34,11 +35,12 @@ pub enum Found {
 impl ErrorsByField {
     /// All problems; how those in nested items are told is a property of the version.
     #[must_use]
-    pub fn of(version: &ApiVersion, lists: &Lists, problems: &[Problem]) -> Self {
+    pub fn of(served: &Served, lists: &Lists, problems: &[Problem]) -> Self {
+        let version = served.version;
         let mut here = BTreeMap::<String, Vec<String>>::new();
         let mut inside = BTreeMap::<String, BTreeMap<String, Vec<String>>>::new();
         for problem in problems {
-            let text = words(version, lists, &problem.kind);
+            let text = words(version, lists, problem) + &link_to_list(served, problem);
             match inner(version, &problem.at) {
                 Some((array, item, Some(field))) => {
                     let fields = inside.entry(array).or_default();

@@ -65,7 +65,7 @@ impl<'de, R: Nest> Visitor<'de> for Records<'_, R> {
     }
 }
 
-const MISTYPED: ProblemKind = ProblemKind::Mistyped { expected: Kind::Records };
+const MISTYPED: ProblemKind = ProblemKind::Mistyped { expected: Kind::Records, impossible_date: None };
 
 /// Something in a nested list that is no record: its place becomes the place of the one problem.
 fn no_record<R: Wire>() -> Sent<R> {
@@ -118,4 +118,4 @@ impl<'de> Visitor<'de> for Words {
     }
 }
 
-const NO_WORDS: ProblemKind = ProblemKind::Mistyped { expected: Kind::Texts };
+const NO_WORDS: ProblemKind = ProblemKind::Mistyped { expected: Kind::Texts, impossible_date: None };

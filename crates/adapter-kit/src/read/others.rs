@@ -84,7 +84,8 @@ fn tell_once<T, K>(told: &mut Vec<T>, one: T, subject: impl Fn(&T) -> (&Path, Di
 }
 
 /// The known name that an unknown one is most likely a slip of.
-pub(crate) fn nearest(key: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+#[must_use]
+pub fn nearest<'a>(key: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if key.len() > SLIP_LENGTH {
         return None;
     }

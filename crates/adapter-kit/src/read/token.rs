@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 use domain::dictionary::Changes as _;
-use domain::{Input, Problem, ProblemKind, Record, RecordField as _, Sent};
+use domain::value::impossible_date;
+use domain::{Input, Kind, Problem, ProblemKind, Record, RecordField as _, Sent};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::MAX_DEPTH;
@@ -130,6 +131,11 @@ pub(super) fn has_control_character(text: &str) -> bool {
 
 /// Asks for the value in a field, or says why it cannot be read.
 pub(super) fn ask<R: Record>(sent: &mut Sent<R>, field: R::Field, token: Token<'_>) {
+    let expected = field.info().kind;
+    let impossible_date = match &token {
+        Token::Text(text) if matches!(expected, Kind::Date | Kind::Year) => impossible_date(text).map(str::to_owned),
+        Token::Null | Token::Text(_) | Token::Integer(_) | Token::Other => None,
+    };
     let input = match token {
         Token::Null => return sent.changes.clear(field),
         Token::Text(text) if has_control_character(&text) => {
@@ -141,7 +147,7 @@ pub(super) fn ask<R: Record>(sent: &mut Sent<R>, field: R::Field, token: Token<'
         Token::Other => None,
     };
     if !input.is_some_and(|input| sent.changes.set(field, input)) {
-        refuse(sent, field, ProblemKind::Mistyped { expected: field.info().kind });
+        refuse(sent, field, ProblemKind::Mistyped { expected, impossible_date });
     }
 }
 

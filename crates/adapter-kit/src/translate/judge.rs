@@ -136,7 +136,7 @@ pub(super) fn verdict<R: Judged>(
     };
     let version = to.version;
     if direction == Direction::Request && lacks_data(&sent) {
-        return told(version, setting, None, Err(sent.problems.into_iter().take(1).collect()));
+        return told(to, setting, None, Err(sent.problems.into_iter().take(1).collect()));
     }
     let organisations = Organisations {
         schools: distinct(R::schools(&sent)),
@@ -156,12 +156,12 @@ pub(super) fn verdict<R: Judged>(
             } else {
                 Candidate::new(R::Owner::default(), None, sent, &context).problems().to_vec()
             };
-            told(version, setting, None, Err(problems))
+            told(to, setting, None, Err(problems))
         }
         (Direction::Request, Some(rules)) => {
             let sent = read::<R>(record, to, NestedLists::PassOver).unwrap_or(sent);
             let partial = partial::judge(sent, rules, version, &context);
-            let mut verdict = told(version, setting, purpose, Err(partial.problems));
+            let mut verdict = told(to, setting, purpose, Err(partial.problems));
             verdict.notices.extend(remarks(version, &partial.notices));
             verdict.notices.extend(partial.remarks);
             verdict
@@ -169,7 +169,7 @@ pub(super) fn verdict<R: Judged>(
         (Direction::Request, None) => {
             let now = setting.today.and_time(chrono::NaiveTime::MIN).and_utc();
             let origin = Origin { now, ukprn: "", next_id: &|| None };
-            told(version, setting, purpose, R::decide(sent, version, &context, &origin))
+            told(to, setting, purpose, R::decide(sent, version, &context, &origin))
         }
     }
 }
@@ -196,11 +196,11 @@ fn distinct(mut schools: Vec<School>) -> Vec<School> {
     schools
 }
 
-fn told(version: &ApiVersion, setting: Setting<'_>, purpose: Option<Purpose>, found: Found) -> Verdict {
+fn told(to: &Served, setting: Setting<'_>, purpose: Option<Purpose>, found: Found) -> Verdict {
     match found {
-        Ok(notices) => Verdict { purpose, problems: Vec::new(), notices: remarks(version, &notices) },
+        Ok(notices) => Verdict { purpose, problems: Vec::new(), notices: remarks(to.version, &notices) },
         Err(problems) => {
-            let problems = Errors::of(version, setting.lists, &problems).errors;
+            let problems = Errors::of(to, setting.lists, &problems).errors;
             Verdict { purpose, problems, notices: Vec::new() }
         }
     }

@@ -64,7 +64,7 @@ pub(super) fn judge<R: Judged>(
             .map(|field| name(version, (*field).into()))
             .collect();
         for problem in tried.problems().iter().skip(candidate.problems().len()).filter(is_there) {
-            let (place, words) = (place(version, &problem.at), words(version, context.lists, &problem.kind));
+            let (place, words) = (place(version, &problem.at), words(version, context.lists, problem));
             let message = format!("{place} {words}, unless the stored record says otherwise in {}", absent.join(", "));
             remarks.push(Remark::new(path(version, &problem.at), "may_be_refused", message));
         }

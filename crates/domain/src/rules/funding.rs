@@ -110,11 +110,17 @@ fn funding_exists(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Find
         return Findings::new();
     };
     let year = year_of(trainee, context);
-    let exists = trainee.course_subject_1.is_none()
-        || funding_subjects(trainee, context)
-            .iter()
-            .any(|subject| context.lists.has_funding(year, kind, route, subject));
-    found_if(!exists, TraineeField::funding_method, || ProblemKind::NoSuchFunding { method: method.to_owned(), year })
+    let exists = |kind: &str| {
+        funding_subjects(trainee, context).iter().any(|subject| context.lists.has_funding(year, kind, route, subject))
+    };
+    let is_available = |code: &str| {
+        let kind = context.lists.funding_method(code).and_then(|method| method.funding_type.as_deref());
+        context.terms.accepts(List::FundingMethod, code) && kind.is_none_or(exists)
+    };
+    found_if(trainee.course_subject_1.is_some() && !exists(kind), TraineeField::funding_method, || {
+        let codes = context.lists.codes(List::FundingMethod).filter(|code| is_available(code));
+        ProblemKind::NoSuchFunding { method: method.to_owned(), year, available: codes.map(str::to_owned).collect() }
+    })
 }
 
 fn veterans_initiative(candidate: &mut Candidate<Trainee>, _: &Context<'_>) {

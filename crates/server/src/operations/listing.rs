@@ -31,7 +31,7 @@ struct Meta {
 
 /// `GET /trainees`
 pub(super) fn list(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
-    let asked = query::listing(call.query(), session.today()).map_err(Failure::Filters)?;
+    let asked = query::listing(call.query(), call.refused_parameters(), session.today()).map_err(Failure::Filters)?;
     let listing = asked.listing;
     let found = session.list_trainees(&listing)?;
     if found.trainees.is_empty() {

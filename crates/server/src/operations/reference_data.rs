@@ -2,6 +2,8 @@
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::CACHE_CONTROL;
+use adapter_kit::names::shown;
+use adapter_kit::reference;
 use storage::session::ProviderSession;
 
 use crate::call::Call;
@@ -14,10 +16,13 @@ pub(super) fn show(_: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Fa
     let field = parameters.find(|(name, value)| name == "field" && !value.trim().is_empty()).map(|(_, value)| value);
     let written = match field {
         None => call.written_lists.all()?,
-        Some(name) => match call.written_lists.named(&name)? {
-            Some(written) => written,
-            None => return Err(Failure::NotFound(Missing::List(adapter_kit::names::shown(&name)))),
-        },
+        Some(name) => {
+            let list = reference::list_named(call.version(), &name).map(|list| call.written_lists.named(list));
+            match list.transpose()?.flatten() {
+                Some(written) => written,
+                None => return Err(Failure::NotFound(Missing::List(shown(&name)))),
+            }
+        }
     };
     let reply = call.unless_tag_held(Reply::of(StatusCode::OK, written.body), written.entity_tag);
     Ok(reply.with(CACHE_CONTROL.as_str(), "private, max-age=3600"))

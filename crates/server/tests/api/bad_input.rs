@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use adapter_kit::{Endpoint, Method, Wire, names};
-use domain::{Deferral, Degree, List, Placement, Recommendation, TraineeField as F, Withdrawal};
+use domain::{Deferral, Degree, Placement, Recommendation, TraineeField as F, Withdrawal};
 use serde_json::{Map, Value, json};
 use server::versions::SERVED;
 
@@ -107,7 +107,7 @@ struct Sweep<'a> {
 impl<'a> Sweep<'a> {
     fn over(api: &'a Api<'a>, trainee: &Shown) -> Self {
         let mut own = names::all(api.version);
-        own.extend(List::ALL.iter().map(|list| list.name()));
+        own.extend(adapter_kit::reference::names());
         let foreign =
             SERVED.iter().flat_map(|version| names::all(version)).filter(|name| !own.contains(name)).collect();
         Self { api, trainee: trainee.id().to_owned(), foreign, last: api.read(trainee.id()).data, requests: 0 }

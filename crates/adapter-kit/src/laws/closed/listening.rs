@@ -27,7 +27,7 @@ impl Listener<'_> {
     /// A problem is at a place that there is, and is told in words that the version has.
     pub(in crate::laws) fn complaint(&self, problem: &Problem) -> Result<(), Broken> {
         self.located(&problem.at)?;
-        self.worded(&problem.at, &words(self.case.version(), Lists::embedded(), &problem.kind))
+        self.worded(&problem.at, &words(self.case.version(), Lists::embedded(), problem))
     }
 
     /// So is a notice.

@@ -83,8 +83,8 @@ impl Asked<'_> {
             }
         }
         let longest = REFUSAL_BYTES + REFUSAL_PER_BYTE * self.body.len();
-        let errors = serde_json::to_vec(&Errors::of(case.version(), lists, problems));
-        let by_field = serde_json::to_vec(&ErrorsByField::of(case.version(), lists, problems));
+        let errors = serde_json::to_vec(&Errors::of(case.served, lists, problems));
+        let by_field = serde_json::to_vec(&ErrorsByField::of(case.served, lists, problems));
         for written in [errors, by_field] {
             match written {
                 Ok(written) if !problems.is_empty() && written.len() <= longest => {}

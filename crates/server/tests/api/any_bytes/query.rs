@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use adapter_kit::Endpoint;
 use chrono::{Datelike as _, NaiveDate, SecondsFormat, SubsecRound as _};
 use domain::listing::{Listing, MAX_PER_PAGE, Order, known_cycles};
 use serde::Deserialize;
-use server::query::{FilterErrors, listing};
+use server::query::{self, FilterErrors};
 
 /// The day on which lists are asked for.
 const TODAY: NaiveDate = adapter_kit::date(2026, 10, 5);
@@ -20,9 +21,17 @@ struct Told {
 }
 
 pub(crate) fn holds(query: &str) {
-    match listing(query, TODAY) {
+    let known = Endpoint::ListTrainees.query_parameters();
+    match query::listing(query, &[], TODAY) {
         Ok(asked) => understood(&asked.listing),
-        Err(errors) => refused(query, &errors),
+        Err(errors) => refused(query, &errors, |name| known.contains(&name)),
+    }
+    let unknown = query::unknown(query, known);
+    if let Err(errors) = query::require_known(&unknown) {
+        refused(query, &errors, |name| !known.contains(&name));
+    }
+    for text in unknown.iter().filter_map(query::UnknownParameter::warning) {
+        assert!(text.len() <= LONGEST_ERROR && text.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{text}");
     }
 }
 
@@ -50,18 +59,18 @@ fn understood(list: &Listing) {
         assert!((0..=9999).contains(&since.year()) && since.trunc_subsecs(3) == since, "{list:?}");
         plain += &format!("&since={}", since.to_rfc3339_opts(SecondsFormat::Millis, true));
     }
-    let again = listing(&plain, TODAY).map(|asked| (asked.listing, asked.per_page_cut));
+    let again = query::listing(&plain, &[], TODAY).map(|asked| (asked.listing, asked.per_page_cut));
     assert_eq!(again, Ok((list.clone(), false)), "{plain}");
 }
 
-fn refused(query: &str, errors: &FilterErrors) {
+fn refused(query: &str, errors: &FilterErrors, can_be_wrong: impl Fn(&str) -> bool) {
     let told = serde_json::to_string(errors).expect("errors can be written");
     let told: Told = serde_json::from_str(&told).expect("errors are JSON");
     let count: usize = told.errors.values().map(Vec::len).sum();
     assert!(told.message.starts_with(&format!("{count} ")), "{}", told.message);
     assert!(count > 0, "refused for nothing: {query}");
     for (name, texts) in &told.errors {
-        assert!(["academic_cycle", "status", "since", "has_trn", "sort_order"].contains(&name.as_str()), "{name}");
+        assert!(can_be_wrong(name), "{name}");
         for text in texts {
             assert!(text.starts_with(name) && text.chars().count() <= LONGEST_ERROR, "{text}");
         }
