@@ -51,7 +51,12 @@ pub fn list_of(field: Field) -> Option<&'static str> {
         Field::Degree(DegreeField::country) => Some(List::Country.name()),
         Field::Degree(DegreeField::institution) => Some(List::Institution.name()),
         Field::Withdrawal(field) if withdrawal.contains(&field) => Some(WITHDRAWAL_REASONS),
-        field => match field.info().codes {
+        Field::Trainee(_)
+        | Field::Placement(_)
+        | Field::Degree(_)
+        | Field::Withdrawal(_)
+        | Field::Deferral(_)
+        | Field::Recommendation(_) => match field.info().codes {
             Some(Codes::Listed(list)) => Some(list.name()),
             Some(Codes::OneOf(_)) | None => None,
         },

@@ -139,7 +139,7 @@ fn valid(case: Case<'_>, versions: &Versions, before: &Trainee, after: &Trainee,
     }
     match refused {
         Some((version, problem)) => {
-            let why = words(version, case.context().lists, &problem.kind);
+            let why = words(version, case.context().lists, &problem);
             case.broken(place(version, &problem.at), format!("{why}, but an update with {body} is accepted"))
         }
         None => Ok(()),
