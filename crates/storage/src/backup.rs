@@ -6,13 +6,13 @@
 //!
 //! PostgreSQL has tools of its own; for it this module says only which command to use.
 
+mod exclusive;
 mod postgres;
 
 use std::fs::{File, Permissions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use diesel::connection::SimpleConnection as _;
 use diesel::sql_types::Text;
 use diesel::{Connection as _, RunQueryDsl as _, SqliteConnection};
 use tempfile::NamedTempFile;
@@ -68,6 +68,18 @@ pub enum BackupError {
     /// A server, or another program, has the database open.
     #[error("{} is in use; stop the server first", .0.display())]
     InUse(PathBuf),
+    /// Nobody can say whether a server, or another program, has the database open.
+    #[error(
+        "cannot tell whether {} is in use: {source}; stop the server, and move the database with the files beside it away \
+         or give this program the right to lock them",
+        .path.display()
+    )]
+    UseUnknown {
+        /// The file that cannot be locked.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
 }
 
 /// Writes a backup of the SQLite database at `url` to a file, and returns its size in bytes. A file that is there already
@@ -102,8 +114,8 @@ pub fn back_up(url: &str, to: &Path, replace: bool) -> Result<u64, BackupError> 
 }
 
 /// Puts a backup in the place of the SQLite database at `url`, with its schema brought up to date, and returns what that
-/// took. A database that is there already is replaced only when `replace` says so, and never while it is in use. Blocks;
-/// no server may be started meanwhile.
+/// took. A database that is there already is replaced only when `replace` says so, and only when it is certain that nobody has it
+/// open. Blocks; no server may be started meanwhile.
 ///
 /// # Errors
 ///
@@ -139,7 +151,7 @@ pub fn restore(url: &str, from: &Path, replace: bool) -> Result<SchemaChange, Ba
     drop(restored);
 
     // Held until the new file has the name, so that nobody begins to use the old one.
-    let _held = if database.exists() { seize(database)? } else { None };
+    let _held = exclusive::acquire(database)?;
     if let Ok(replaced) = database.metadata() {
         allow(&part, replaced.permissions())?;
     }
@@ -229,20 +241,4 @@ fn require_sound(file: &Path, shown: &Path) -> Result<(), BackupError> {
         }
     }
     Ok(())
-}
-
-/// Takes a database for this program alone, with all that its journal holds brought into its one file; fails when anybody
-/// has it open. `None` when the file is too damaged to be opened, and thus to be in use.
-fn seize(database: &Path) -> Result<Option<SqliteConnection>, BackupError> {
-    let opened = SqliteConnection::establish(&database.to_string_lossy());
-    let mut connection = opened.map_err(StorageError::Connection)?;
-    // A connection in WAL mode holds a lock for as long as it is open, and the mode cannot be left while anybody has one.
-    for statement in ["PRAGMA busy_timeout = 0", "PRAGMA journal_mode = DELETE", "BEGIN EXCLUSIVE"] {
-        match connection.batch_execute(statement).map_err(StorageError::from) {
-            Ok(()) => {}
-            Err(StorageError::Busy) => return Err(BackupError::InUse(database.to_owned())),
-            Err(_) => return Ok(None),
-        }
-    }
-    Ok(Some(connection))
 }

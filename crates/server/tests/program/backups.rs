@@ -1,5 +1,6 @@
 //! Backups beside a server, and their way back.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -104,6 +105,46 @@ fn a_database_is_not_replaced_while_a_server_uses_it_nor_without_being_told() {
     assert_eq!(ids(&place.url()), [""; 0]);
     assert_eq!(place.run(&["check"], None).status(), 0);
     assert!(place.run(&["provider", "list"], None).stdout().contains("10000001"));
+}
+
+#[test]
+fn a_damaged_database_is_not_replaced_while_a_server_has_it_open() {
+    let (place, file) = with_backup();
+    let server = place.serve(&[], None);
+    register(&server, 1);
+    execute(&place.url(), "PRAGMA wal_checkpoint(TRUNCATE)");
+    // The server goes on with what it has read; whoever opens the file now finds no database.
+    let garbage = [b'x'; 4096];
+    let mut damaged = std::fs::File::options().write(true).open(place.path("register.db")).unwrap();
+    damaged.write_all(&garbage).unwrap();
+    drop(damaged);
+    assert_refused(&place, &["restore", "--force"], &file, "is in use");
+    drop(server);
+    let restored = place.run(&["restore", "--force"], Some(&file));
+    assert_eq!(restored.status(), 0, "{}", restored.stderr());
+    assert_eq!(place.run(&["check"], None).status(), 0);
+}
+
+#[test]
+fn a_database_that_was_moved_away_under_a_server_is_not_replaced() {
+    let (place, file) = with_backup();
+    let server = place.serve(&[], None);
+    std::fs::rename(place.path("register.db"), place.path("moved.db")).unwrap();
+    assert_refused(&place, &["restore"], &file, "is in use");
+    assert!(!place.path("register.db").exists());
+    drop(server);
+    let restored = place.run(&["restore"], Some(&file));
+    assert_eq!(restored.status(), 0, "{}", restored.stderr());
+}
+
+#[test]
+fn a_database_of_which_nobody_can_say_whether_it_is_in_use_is_not_replaced() {
+    let (place, file) = with_backup();
+    // What cannot be locked, whoever runs the test.
+    std::fs::create_dir(place.path("register.db-shm")).unwrap();
+    assert_refused(&place, &["restore", "--force"], &file, "cannot tell whether");
+    std::fs::remove_dir(place.path("register.db-shm")).unwrap();
+    assert_eq!(place.run(&["restore", "--force"], Some(&file)).status(), 0);
 }
 
 #[test]
