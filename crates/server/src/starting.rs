@@ -108,7 +108,10 @@ fn remedy(error: &StorageError) -> &'static str {
             "; check what the operating system allows the program"
         }
         // These say themselves what to do.
-        StorageError::SchemaNewer { .. } | StorageError::UnknownMigration { .. } | StorageError::UnfinishedCopy => "",
+        StorageError::SchemaNewer { .. }
+        | StorageError::UnknownMigration { .. }
+        | StorageError::BrokenReferences { .. }
+        | StorageError::UnfinishedCopy => "",
         StorageError::Refused(_)
         | StorageError::Stale
         | StorageError::CorruptRow { .. }

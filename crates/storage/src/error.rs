@@ -73,6 +73,19 @@ pub enum StorageError {
         /// The names that there are.
         known: String,
     },
+    /// Migrations left rows that refer to rows which are not there. They were undone.
+    #[error(
+        "migrations were undone: {rows} rows of table {table} refer to rows of table {owner} that do not exist; look for \
+         them with `trainee-register check` of the program that was used before"
+    )]
+    BrokenReferences {
+        /// The table that refers.
+        table: String,
+        /// The table in which the rows are missing.
+        owner: String,
+        /// How many rows refer to missing ones.
+        rows: i64,
+    },
     /// The database is the target of a copy that has not come to its end.
     #[error("database is the target of an unfinished copy: finish it with the same `trainee-register copy`")]
     UnfinishedCopy,
@@ -196,6 +209,7 @@ impl StorageError {
             | Self::Migration(_)
             | Self::SchemaNewer { .. }
             | Self::UnknownMigration { .. }
+            | Self::BrokenReferences { .. }
             | Self::UnfinishedCopy
             | Self::Thread(_)
             | Self::NoRandomness(_)

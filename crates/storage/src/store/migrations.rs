@@ -6,10 +6,11 @@
 use diesel::backend::Backend;
 use diesel::connection::SimpleConnection;
 use diesel::migration::{Migration, MigrationSource};
-use diesel::{Connection as _, SqliteConnection};
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
-use crate::connection::DatabaseConnection;
+use crate::connection::{Access, DatabaseConnection};
 use crate::error::StorageError;
 
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
@@ -17,6 +18,10 @@ const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 
 /// Takes PostgreSQL's lock for migrating. The number means nothing; it must only differ from the program's other locks.
 const POSTGRES_LOCK_SQL: &str = "SELECT pg_advisory_xact_lock(7203311846204)";
+
+/// A kind of reference to rows that do not exist, and how many rows make one.
+const BROKEN_REFERENCES_SQL: &str = "SELECT \"table\", parent AS owner, count(*) AS \"rows\" \
+     FROM pragma_foreign_key_check GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 1";
 
 /// How far the schema is to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,16 +42,92 @@ pub struct SchemaChange {
     pub taken_back: Vec<String>,
 }
 
+#[derive(QueryableByName)]
+struct BrokenReference {
+    #[diesel(sql_type = Text)]
+    table: String,
+    #[diesel(sql_type = Text)]
+    owner: String,
+    #[diesel(sql_type = BigInt)]
+    rows: i64,
+}
+
 /// Brings the schema to the goal.
 pub(crate) fn bring_to(connection: &mut DatabaseConnection, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
+    in_transaction(connection, |connection| walk_to(connection, goal))
+}
+
+/// Does work on the schema in one transaction, which is the only one of its kind.
+///
+/// On SQLite a table is rebuilt by dropping it, and while foreign keys are enforced, dropping a table first deletes its
+/// rows, and with them all rows that refer to them by `ON DELETE CASCADE`. So they are not enforced meanwhile, which can be
+/// set outside a transaction only; [`walk_on_sqlite`] checks them instead.
+fn in_transaction<T>(
+    connection: &mut DatabaseConnection,
+    work: impl FnOnce(&mut DatabaseConnection) -> Result<T, StorageError>,
+) -> Result<T, StorageError> {
+    enforce_foreign_keys(connection, "OFF")?;
+    let outcome = run_in_transaction(connection, work);
+    let enforced = enforce_foreign_keys(connection, "ON");
+    let answer = outcome?;
+    enforced.map(|()| answer)
+}
+
+fn run_in_transaction<T>(
+    connection: &mut DatabaseConnection,
+    work: impl FnOnce(&mut DatabaseConnection) -> Result<T, StorageError>,
+) -> Result<T, StorageError> {
+    connection.begin(Access::Write)?;
+    if let DatabaseConnection::Postgres(inner) = connection
+        && let Err(error) = inner.batch_execute(POSTGRES_LOCK_SQL)
+    {
+        let _ = connection.roll_back();
+        return Err(error.into());
+    }
+    match work(connection) {
+        Ok(answer) => {
+            connection.commit()?;
+            Ok(answer)
+        }
+        Err(error) => {
+            // What cannot be rolled back is not committed either, and the connection is not used again.
+            let _ = connection.roll_back();
+            Err(error)
+        }
+    }
+}
+
+/// Says whether SQLite enforces foreign keys; PostgreSQL always does, and alters tables in place.
+fn enforce_foreign_keys(connection: &mut DatabaseConnection, switch: &str) -> Result<(), StorageError> {
+    let DatabaseConnection::Sqlite(inner) = connection else { return Ok(()) };
+    Ok(inner.batch_execute(&format!("PRAGMA foreign_keys = {switch}"))?)
+}
+
+fn walk_to(connection: &mut DatabaseConnection, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
     match connection {
-        DatabaseConnection::Postgres(inner) => inner.transaction(|inner| {
-            inner.batch_execute(POSTGRES_LOCK_SQL)?;
+        DatabaseConnection::Postgres(inner) => {
             walk(inner, MigrationSource::<diesel::pg::Pg>::migrations(&POSTGRES), goal)
-        }),
-        DatabaseConnection::Sqlite(inner) => inner.immediate_transaction(|inner: &mut SqliteConnection| {
-            walk(inner, MigrationSource::<diesel::sqlite::Sqlite>::migrations(&SQLITE), goal)
-        }),
+        }
+        DatabaseConnection::Sqlite(inner) => {
+            walk_on_sqlite(inner, MigrationSource::<diesel::sqlite::Sqlite>::migrations(&SQLITE), goal)
+        }
+    }
+}
+
+/// As [`walk`], and refuses what leaves rows that refer to missing ones.
+fn walk_on_sqlite(
+    connection: &mut SqliteConnection,
+    embedded: diesel::migration::Result<Vec<Box<dyn Migration<diesel::sqlite::Sqlite>>>>,
+    goal: Goal<'_>,
+) -> Result<SchemaChange, StorageError> {
+    let change = walk(connection, embedded, goal)?;
+    if change == SchemaChange::default() {
+        return Ok(change);
+    }
+    let broken = diesel::sql_query(BROKEN_REFERENCES_SQL).get_result::<BrokenReference>(connection).optional()?;
+    match broken {
+        Some(BrokenReference { table, owner, rows }) => Err(StorageError::BrokenReferences { table, owner, rows }),
+        None => Ok(change),
     }
 }
 
@@ -121,5 +202,7 @@ fn position<DB: Backend>(migrations: &Known<DB>, name: &str) -> Result<usize, St
     })
 }
 
+#[cfg(test)]
+mod rebuilding;
 #[cfg(test)]
 mod tests;

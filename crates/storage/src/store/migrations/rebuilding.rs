@@ -1,0 +1,101 @@
+//! A table that is rebuilt on SQLite, as docs/changing-the-schema.md says, by a migration that is made for the test.
+
+use diesel::connection::SimpleConnection as _;
+use diesel::migration::Migration;
+use diesel::sqlite::Sqlite;
+use diesel_migrations::FileBasedMigrations;
+use test_support::Kind;
+
+use super::*;
+use crate::catalogue;
+use crate::testing::filled::{connect, counts, filled};
+
+/// The name of the test's migration.
+const NAME: &str = "2999-01-01-000001_rebuild";
+
+/// Applies a migration behind those of the program.
+fn apply(connection: &mut DatabaseConnection, up: &str) -> Result<SchemaChange, StorageError> {
+    let folder = tempfile::tempdir().unwrap();
+    let migration = folder.path().join(NAME);
+    std::fs::create_dir(&migration).unwrap();
+    std::fs::write(migration.join("up.sql"), up).unwrap();
+    std::fs::write(migration.join("down.sql"), "").unwrap();
+    let added: Vec<Box<dyn Migration<Sqlite>>> =
+        FileBasedMigrations::from_path(folder.path()).unwrap().migrations().unwrap();
+    let mut migrations: Vec<Box<dyn Migration<Sqlite>>> = SQLITE.migrations().unwrap();
+    migrations.extend(added);
+    in_transaction(connection, |connection| {
+        let DatabaseConnection::Sqlite(inner) = connection else { panic!("another database was opened") };
+        walk_on_sqlite(inner, Ok(migrations), Goal::Newest)
+    })
+}
+
+#[derive(QueryableByName)]
+struct Line {
+    #[diesel(sql_type = Text)]
+    text: String,
+}
+
+fn lines(connection: &mut DatabaseConnection, sql: &str) -> Vec<String> {
+    let lines = diesel::sql_query(sql).load::<Line>(connection).unwrap();
+    lines.into_iter().map(|line| line.text).collect()
+}
+
+/// The indexes and triggers of the table, which go with it and must be created again.
+const OBJECTS: &str = "SELECT sql AS text FROM sqlite_master WHERE tbl_name = 'trainees' AND type <> 'table' AND sql IS NOT NULL ORDER BY name";
+/// The last key that the table has given.
+const LAST_KEY: &str = "SELECT CAST(seq AS TEXT) AS text FROM sqlite_sequence WHERE name = 'trainees'";
+
+/// Rebuilds the table to which most others refer, with one constraint more.
+fn rebuild_trainees(connection: &mut DatabaseConnection) -> String {
+    let table = lines(connection, "SELECT sql AS text FROM sqlite_master WHERE name = 'trainees'").remove(0);
+    let table = table.replacen("CREATE TABLE trainees", "CREATE TABLE new_trainees", 1);
+    let table = format!("{}, CHECK (revision > 0))", table.strip_suffix(')').unwrap());
+    format!(
+        "{table};
+         INSERT INTO new_trainees SELECT * FROM trainees;
+         DELETE FROM sqlite_sequence WHERE name = 'new_trainees';
+         INSERT INTO sqlite_sequence (name, seq) SELECT 'new_trainees', seq FROM sqlite_sequence WHERE name = 'trainees';
+         DROP TABLE trainees;
+         ALTER TABLE new_trainees RENAME TO trainees;
+         {};",
+        lines(connection, OBJECTS).join(";\n")
+    )
+}
+
+#[test]
+fn rebuilding_a_table_keeps_the_rows_that_refer_to_it() {
+    let database = filled(Kind::Sqlite, 3);
+    let mut connection = connect(database.url());
+    // The last trainee was removed, and the key must not come again.
+    connection.batch_execute("DELETE FROM trainees WHERE id = 6").unwrap();
+    let rebuild = rebuild_trainees(&mut connection);
+    let state = |connection: &mut DatabaseConnection| {
+        let references = catalogue::references(connection).unwrap();
+        (counts(connection), references, lines(connection, OBJECTS), lines(connection, LAST_KEY))
+    };
+    let before = state(&mut connection);
+    assert!(before.0.iter().all(|(_, rows)| *rows > 0) && before.3 == ["6"], "{before:?}");
+
+    let change = apply(&mut connection, &rebuild).unwrap();
+    assert_eq!(change, SchemaChange { applied: vec![NAME.to_owned()], taken_back: vec![] });
+    assert_eq!(state(&mut connection), before);
+    assert!(connection.batch_execute("UPDATE trainees SET revision = 0").is_err(), "the table is the old one");
+
+    // Afterwards foreign keys are enforced again, on this connection too.
+    assert!(connection.batch_execute("UPDATE placements SET trainee_key = 99").is_err());
+    connection.batch_execute("DELETE FROM trainees WHERE id = 2").unwrap();
+    assert_eq!(catalogue::count(&mut connection, "placements").unwrap(), 0);
+}
+
+#[test]
+fn a_migration_that_leaves_broken_references_is_undone() {
+    let database = filled(Kind::Sqlite, 3);
+    let mut connection = connect(database.url());
+    let before = counts(&mut connection);
+    let refused = apply(&mut connection, "DELETE FROM schools").unwrap_err();
+    let StorageError::BrokenReferences { table, owner, rows } = &refused else { panic!("{refused:?}") };
+    assert_eq!((table.as_str(), owner.as_str(), *rows), ("placements", "schools", 1));
+    assert_eq!(counts(&mut connection), before);
+    assert!(connection.batch_execute("UPDATE placements SET trainee_key = 99").is_err());
+}
