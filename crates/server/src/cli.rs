@@ -7,13 +7,12 @@ use std::path::PathBuf;
 
 use adapter_kit::UnknownVersion;
 use chrono::NaiveDate;
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use storage::backup::BackupError;
 use storage::copy::CopyError;
 use storage::error::StorageError;
-use storage::store::{Store, StoreOptions};
-use storage::tokens::Environment;
 
+use self::database::{Database, Expected};
 use crate::causes::Causes;
 use crate::import::ImportError;
 use crate::logs::LogFormat;
@@ -26,6 +25,7 @@ mod audit;
 mod backups;
 mod checking;
 mod copying;
+mod database;
 mod documents;
 mod migrating;
 mod organisations;
@@ -79,7 +79,8 @@ enum Command {
     /// to its end, nothing else opens the database that is copied to.
     ///
     /// No server may write to the database that is copied from. What was written to it meanwhile is told as a difference.
-    /// Both schemas are brought up to date first.
+    /// It stays as it is, and its schema must be up to date; that of the other one is brought up to date. The copy is of
+    /// the same environment.
     Copy(copying::Copy),
     /// Add and list the providers that register trainees
     #[command(subcommand)]
@@ -112,34 +113,6 @@ enum Command {
     /// Write the documents that follow from the code: the codes of problems, the rules, and what changed in
     /// each version
     Docs(documents::Docs),
-}
-
-/// Which database to use.
-#[derive(Debug, Clone, Args)]
-struct Database {
-    /// Database to use: sqlite://PATH (the file is made when it is absent) or postgres://USER@HOST/NAME
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "REGISTER_DATABASE_URL",
-        default_value = "sqlite://var/register.db",
-        hide_env_values = true
-    )]
-    database_url: String,
-}
-
-impl Database {
-    /// Opens the database and brings its schema up to date.
-    fn open(&self) -> Result<Store, CommandError> {
-        Ok(self.store()?)
-    }
-
-    /// As [`Database::open`], for a command that has its own words for what is wrong.
-    fn store(&self) -> Result<Store, StorageError> {
-        let store = Store::open(&self.database_url, StoreOptions::default())?;
-        store.migrate()?;
-        Ok(store)
-    }
 }
 
 /// Why a command did not do what it was asked.
@@ -175,6 +148,9 @@ pub enum CommandError {
     /// The demo belongs to the sandbox.
     #[error("--demo works in the sandbox environment only")]
     DemoOutsideSandbox,
+    /// Invented trainees belong to the sandbox.
+    #[error("`sandbox seed` adds invented trainees, which a production register refuses")]
+    SeedOutsideSandbox,
     /// The sandbox could not be filled.
     #[error("{0}")]
     Seed(#[from] crate::seed::SeedError),
@@ -306,11 +282,6 @@ impl CommandLine {
             Command::Docs(docs) => docs.run(),
         }
     }
-}
-
-/// Reads the name of an environment.
-fn environment(text: &str) -> Result<Environment, String> {
-    text.parse().map_err(|error: storage::error::Refusal| error.to_string())
 }
 
 /// Reads a date.

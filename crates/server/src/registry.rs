@@ -16,6 +16,7 @@ use storage::error::{JobError, StorageError};
 use storage::history::Cause;
 use storage::session::{ProviderSession, Session};
 use storage::store::Store;
+use storage::tokens::Environment;
 use storage::trainees::StoredTrainee;
 
 /// How often a deed is tried that found the database busy.
@@ -24,7 +25,7 @@ const ATTEMPTS: usize = 5;
 /// What can be done to a trainee outside the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Deed {
-    /// The registry issues a teacher reference number: this one, or one that nobody has.
+    /// The registry issues a teacher reference number: this one, or, in a sandbox, one that nobody has.
     IssueTrn(Option<Trn>),
     /// The registry confirms the award.
     Award,
@@ -53,6 +54,9 @@ pub enum DeedError {
     /// No trainee has the identifier.
     #[error("no trainee has this identifier")]
     UnknownTrainee,
+    /// A number was to be drawn where only the registry issues them.
+    #[error("in production a TRN comes from the registry, and none is drawn: give the number")]
+    NumberRequired,
     /// It cannot be done to this trainee.
     #[error(transparent)]
     Refused(#[from] registry::Refusal),
@@ -112,6 +116,9 @@ fn number(
 ) -> Result<(Trn, Vec<Holder>), DeedError> {
     if let Some(trn) = asked {
         return Ok((trn.clone(), session.holders_of(trn, trainee_id)?));
+    }
+    if session.environment()? == Some(Environment::Production) {
+        return Err(DeedError::NumberRequired);
     }
     let held = registry::held_trn(&find(&mut open(session, trainee_id, cause)?, trainee_id)?.record);
     let trn = match held {

@@ -109,8 +109,13 @@ fn remedy(error: &StorageError) -> &'static str {
         }
         // These say themselves what to do.
         StorageError::SchemaNewer { .. }
+        | StorageError::SchemaOlder { .. }
         | StorageError::UnknownMigration { .. }
+        | StorageError::Absent(_)
+        | StorageError::NoRegister { .. }
         | StorageError::BrokenReferences { .. }
+        | StorageError::OtherEnvironment { .. }
+        | StorageError::EnvironmentNotRecorded
         | StorageError::UnfinishedCopy => "",
         StorageError::Refused(_)
         | StorageError::Stale

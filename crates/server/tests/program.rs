@@ -7,9 +7,11 @@ mod program {
     mod checking;
     mod copying;
     mod differences;
+    mod environment;
     mod importing;
     mod migrating;
     mod observing;
+    mod opening;
     mod privacy;
     mod reference_data;
     mod registry;

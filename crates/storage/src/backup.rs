@@ -20,8 +20,10 @@ use tempfile::NamedTempFile;
 use crate::catalogue;
 use crate::connection::{Connections, DatabaseConnection};
 use crate::copy::{self, tables};
+use crate::environment::{self, Unrecorded};
 use crate::error::StorageError;
-use crate::store::migrations::{Goal, SchemaChange, bring_to, refuse_newer};
+use crate::store::migrations::{Goal, MIGRATIONS_TABLE, SchemaChange, SetUp, refuse_newer, set_up};
+use crate::tokens::Environment;
 
 /// Why a backup was not made or not restored. What was there before is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -80,15 +82,32 @@ pub enum BackupError {
         /// Why.
         source: io::Error,
     },
+    /// The backup is of another environment than the database that it is to replace.
+    #[error(
+        "{} is a backup of a {backup} register, and {} is a {replaced} register: restore it to another database, or move \
+         the present one away",
+        .file.display(), .database.display()
+    )]
+    OtherEnvironment {
+        /// The backup.
+        file: PathBuf,
+        /// Its environment.
+        backup: Environment,
+        /// The database.
+        database: PathBuf,
+        /// Its environment.
+        replaced: Environment,
+    },
 }
 
 /// Writes a backup of the SQLite database at `url` to a file, and returns its size in bytes. A file that is there already
-/// is replaced only when `replace` says so. Blocks; a server goes on meanwhile.
+/// is replaced only when `replace` says so. The schema may be that of an older program, and stays as it is. Blocks; a
+/// server goes on meanwhile.
 ///
 /// # Errors
 ///
-/// [`BackupError`].
-pub fn back_up(url: &str, to: &Path, replace: bool) -> Result<u64, BackupError> {
+/// [`BackupError`]; also when an environment is requested that is not the recorded one.
+pub fn back_up(url: &str, to: &Path, replace: bool, requested: Option<Environment>) -> Result<u64, BackupError> {
     let connections = Connections::to(url)?;
     let Some(database) = connections.file() else {
         return Err(BackupError::OtherTool(postgres::dump(url, to)));
@@ -99,8 +118,9 @@ pub fn back_up(url: &str, to: &Path, replace: bool) -> Result<u64, BackupError> 
     if to.exists() && !replace {
         return Err(BackupError::Exists(to.to_owned()));
     }
-    let mut connection = connections.establish()?;
+    let mut connection = connections.establish_existing()?;
     require_register(&mut connection, database)?;
+    environment::require_same(environment::recorded(&mut connection)?, requested)?;
     let part = part_of(to)?;
     let DatabaseConnection::Sqlite(inner) = &mut connection else {
         return Err(BackupError::NotARegister(database.to_owned()));
@@ -113,14 +133,26 @@ pub fn back_up(url: &str, to: &Path, replace: bool) -> Result<u64, BackupError> 
     put_in_place(part, to, replace)
 }
 
-/// Puts a backup in the place of the SQLite database at `url`, with its schema brought up to date, and returns what that
-/// took. A database that is there already is replaced only when `replace` says so, and only when it is certain that nobody has it
-/// open. Blocks; no server may be started meanwhile.
+/// A backup that was put in the place of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The migrations that brought it up to date.
+    pub schema: SchemaChange,
+    /// Its environment; nothing when the backup holds trainees and does not record it.
+    pub environment: Option<Environment>,
+}
+
+/// Puts a backup in the place of the SQLite database at `url`, with its schema brought up to date. A database that is there
+/// already is replaced only when `replace` says so, and only when it is certain that nobody has it open. Blocks; no server
+/// may be started meanwhile.
+///
+/// The environment goes with the backup. One without trainees that does not record it gets the requested one, otherwise
+/// that of the database which it replaces, otherwise sandbox.
 ///
 /// # Errors
 ///
 /// [`BackupError`].
-pub fn restore(url: &str, from: &Path, replace: bool) -> Result<SchemaChange, BackupError> {
+pub fn restore(url: &str, from: &Path, replace: bool, requested: Option<Environment>) -> Result<Restored, BackupError> {
     let connections = Connections::to(url)?;
     let Some(database) = connections.file() else {
         return Err(BackupError::OtherTool(postgres::restore(url, from)));
@@ -146,7 +178,15 @@ pub fn restore(url: &str, from: &Path, replace: bool) -> Result<SchemaChange, Ba
     if copy::is_unfinished(&mut restored)? {
         return Err(StorageError::UnfinishedCopy.into());
     }
-    let change = bring_to(&mut restored, Goal::Newest)?;
+    let replaced = recorded_at(&connections);
+    environment::require_same(replaced, requested)?;
+    if let (Some(backup), Some(replaced)) = (environment::recorded(&mut restored)?, replaced)
+        && backup != replaced
+    {
+        let (file, database) = (from.to_owned(), database.to_owned());
+        return Err(BackupError::OtherEnvironment { file, backup, database, replaced });
+    }
+    let SetUp { schema, environment } = set_up(&mut restored, Goal::Newest, requested.or(replaced), Unrecorded::Keep)?;
     // With its last connection SQLite takes the files beside the database away.
     drop(restored);
 
@@ -159,7 +199,13 @@ pub fn restore(url: &str, from: &Path, replace: bool) -> Result<SchemaChange, Ba
         remove(&beside(database, ending))?;
     }
     put_in_place(part, database, replace)?;
-    Ok(change)
+    Ok(Restored { schema, environment })
+}
+
+/// What the database that is to be replaced records; nothing where there is none, or it cannot be read any more.
+fn recorded_at(connections: &Connections) -> Option<Environment> {
+    let mut connection = connections.establish_existing().ok()?;
+    environment::recorded(&mut connection).ok().flatten()
 }
 
 /// A new file in the folder of another one, which is removed unless it is put in place. Only its owner can read it.
@@ -216,7 +262,7 @@ fn require_register(connection: &mut DatabaseConnection, file: &Path) -> Result<
     let found = catalogue::tables(connection)?;
     // The first table that the first migration makes.
     let first = tables::copied().next().unwrap_or_default();
-    if ["__diesel_schema_migrations", first].iter().any(|table| !found.iter().any(|name| name == table)) {
+    if [MIGRATIONS_TABLE, first].iter().any(|table| !found.iter().any(|name| name == table)) {
         return Err(BackupError::NotARegister(file.to_owned()));
     }
     Ok(refuse_newer(connection)?)

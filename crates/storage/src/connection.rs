@@ -200,6 +200,27 @@ impl Connections {
         }
     }
 
+    /// What to call the database in a message. The address of a server is not shown: it may hold a password.
+    pub(crate) fn display_name(&self) -> String {
+        self.file().map_or_else(|| "the database".to_owned(), |path| path.display().to_string())
+    }
+
+    /// Makes a connection to a database that exists, and changes nothing in doing so.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Absent`] or [`StorageError::Connection`].
+    pub(crate) fn establish_existing(&self) -> Result<DatabaseConnection, StorageError> {
+        let Some(path) = self.file() else { return self.establish() };
+        // SQLite creates an absent file, and WAL mode is a change of the file.
+        if !path.is_file() {
+            return Err(StorageError::Absent(path.to_owned()));
+        }
+        let mut connection = SqliteConnection::establish(&path.to_string_lossy()).map_err(StorageError::Connection)?;
+        connection.batch_execute(&format!("PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}"))?;
+        Ok(DatabaseConnection::Sqlite(connection))
+    }
+
     /// Makes a connection that may write.
     ///
     /// # Errors

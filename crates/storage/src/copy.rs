@@ -16,8 +16,10 @@ use diesel::connection::SimpleConnection as _;
 
 use crate::catalogue;
 use crate::connection::{Access, Connections, DatabaseConnection};
+use crate::environment;
 use crate::error::StorageError;
-use crate::store::migrations::{Goal, bring_to, refuse_newer};
+use crate::store::migrations::{Goal, bring_to, refuse_newer, require_current};
+use crate::tokens::Environment;
 use tables::{Copied, Visitor, visit_all};
 pub use verify::Difference;
 
@@ -47,6 +49,16 @@ pub enum CopyError {
         table: &'static str,
         /// How many.
         rows: i64,
+    },
+    /// The target is recorded as another environment than the source.
+    #[error(
+        "database to copy from is a {from} register, and database to copy to is a {to} register: copy to a new database"
+    )]
+    OtherEnvironment {
+        /// The environment of the source.
+        from: Environment,
+        /// The environment of the target.
+        to: Environment,
     },
     /// The target holds a part of something else.
     #[error(
@@ -86,25 +98,23 @@ pub struct CopyReport {
 
 /// Copies the register at `from` to the empty database at `to`, or goes on where an earlier call was interrupted.
 ///
-/// Both schemas are brought up to date first. The source is read in one snapshot, and then compared row by row with the
+/// The target's schema is brought up to date first; that of the source must be up to date, and its environment recorded,
+/// which goes with the copy. The source is read in one snapshot, and then compared row by row with the
 /// target in another one, so that what was written to it meanwhile is found as a difference. Blocks.
 ///
 /// # Errors
 ///
-/// [`CopyError`]. What was copied stays, and the same call goes on there.
-pub fn copy(from: &str, to: &str, mut told: impl FnMut(Step)) -> Result<CopyReport, CopyError> {
-    let source = Connections::to(from).map_err(CopyError::Source)?;
-    // A connection would make the file, and an empty register would be copied with success.
-    if let Some(file) = source.file().filter(|file| !file.is_file()) {
-        return Err(CopyError::Absent(file.to_owned()));
-    }
-    let mut source = source.establish().map_err(CopyError::Source)?;
+/// [`CopyError`]; also when an environment is requested that is not that of the source. What was copied stays, and the same
+/// call goes on there.
+pub fn copy(
+    from: &str,
+    to: &str,
+    requested: Option<Environment>,
+    mut told: impl FnMut(Step),
+) -> Result<CopyReport, CopyError> {
+    let (mut source, environment) = open_source(from, requested)?;
     let mut target = Connections::to(to).and_then(|target| target.establish()).map_err(CopyError::Target)?;
-    if is_unfinished(&mut source).map_err(CopyError::Source)? {
-        return Err(CopyError::Source(StorageError::UnfinishedCopy));
-    }
-    bring_to(&mut source, Goal::Newest).map_err(CopyError::Source)?;
-    prepare(&mut target)?;
+    prepare(&mut target, environment)?;
 
     source.begin(Access::Read).map_err(|error| CopyError::Source(error.into()))?;
     let mut transfer = Transfer { source: &mut source, target: &mut target, told: &mut told };
@@ -121,19 +131,38 @@ pub fn copy(from: &str, to: &str, mut told: impl FnMut(Step)) -> Result<CopyRepo
     Ok(report)
 }
 
+/// Opens the database to copy from, which stays as it is.
+fn open_source(url: &str, requested: Option<Environment>) -> Result<(DatabaseConnection, Environment), CopyError> {
+    let connections = Connections::to(url).map_err(CopyError::Source)?;
+    let mut source = connections.establish_existing().map_err(|error| {
+        if let StorageError::Absent(file) = error { CopyError::Absent(file) } else { CopyError::Source(error) }
+    })?;
+    let outcome = is_unfinished(&mut source).and_then(|unfinished| {
+        if unfinished {
+            return Err(StorageError::UnfinishedCopy);
+        }
+        require_current(&mut source, &connections.display_name())?;
+        let environment = environment::recorded(&mut source)?.ok_or(StorageError::EnvironmentNotRecorded)?;
+        environment::require_same(Some(environment), requested)?;
+        Ok(environment)
+    });
+    let environment = outcome.map_err(CopyError::Source)?;
+    Ok((source, environment))
+}
+
 /// Whether the database is the target of a copy that has not come to its end.
 pub(crate) fn is_unfinished(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
     Ok(catalogue::tables(connection)?.iter().any(|table| table == IN_PROGRESS))
 }
 
 /// Brings a new target's schema up to date and marks it; refuses one that holds a register.
-fn prepare(target: &mut DatabaseConnection) -> Result<(), CopyError> {
+fn prepare(target: &mut DatabaseConnection, environment: Environment) -> Result<(), CopyError> {
     if is_unfinished(target).map_err(CopyError::Target)? {
         return refuse_newer(target).map_err(CopyError::Target);
     }
     bring_to(target, Goal::Newest).map_err(CopyError::Target)?;
     target.begin(Access::Write).map_err(|error| CopyError::Target(error.into()))?;
-    let outcome = mark(target);
+    let outcome = mark(target, environment);
     match outcome {
         Ok(()) => target.commit().map_err(|error| CopyError::Target(error.into())),
         Err(refusal) => {
@@ -144,15 +173,21 @@ fn prepare(target: &mut DatabaseConnection) -> Result<(), CopyError> {
     }
 }
 
-fn mark(target: &mut DatabaseConnection) -> Result<(), CopyError> {
-    for table in tables::copied() {
+fn mark(target: &mut DatabaseConnection, from: Environment) -> Result<(), CopyError> {
+    // An empty register has settings of its own, which make room for those of the source.
+    let settings = tables::SETTINGS;
+    for table in tables::copied().filter(|table| *table != settings) {
         let rows = catalogue::count(target, table).map_err(CopyError::Target)?;
         if rows > 0 {
             return Err(CopyError::NotEmpty { table, rows });
         }
     }
+    match environment::recorded(target).map_err(CopyError::Target)? {
+        Some(to) if to != from => return Err(CopyError::OtherEnvironment { from, to }),
+        Some(_) | None => {}
+    }
     target
-        .batch_execute(&format!("CREATE TABLE {IN_PROGRESS} (begun BOOLEAN)"))
+        .batch_execute(&format!("DELETE FROM {settings}; CREATE TABLE {IN_PROGRESS} (begun BOOLEAN)"))
         .map_err(|error| CopyError::Target(error.into()))
 }
 

@@ -1,12 +1,14 @@
 //! What can go wrong in storage, grouped by who can act: the operator, the person at the command line, or us.
 //!
-//! Knows nothing of HTTP. No variant holds a person's data, a token or a database address.
+//! Knows nothing of HTTP. No variant holds a person's data, a token or the address of
+//! a database server.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
 
-use crate::tokens::TokenStatus;
+use crate::tokens::{Environment, TokenStatus};
 
 /// A job or an operation of the store that failed.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +75,32 @@ pub enum StorageError {
         /// The names that there are.
         known: String,
     },
+    /// There is no file where a database is to be opened.
+    #[error(
+        "{} does not exist: check --database-url; `trainee-register serve`, `migrate` and `provider add` create a database",
+        .0.display()
+    )]
+    Absent(PathBuf),
+    /// The database holds no register.
+    #[error(
+        "{database} holds no register: check --database-url; `trainee-register serve`, `migrate` and `provider add` \
+         create one"
+    )]
+    NoRegister {
+        /// What to call the database.
+        database: String,
+    },
+    /// The schema lacks a migration of this program.
+    #[error(
+        "{database} has the schema of an older program, without migration {migration}: make a backup, then bring it up to \
+         date with `trainee-register migrate`"
+    )]
+    SchemaOlder {
+        /// What to call the database.
+        database: String,
+        /// The first migration that it lacks.
+        migration: String,
+    },
     /// Migrations left rows that refer to rows which are not there. They were undone.
     #[error(
         "migrations were undone: {rows} rows of table {table} refer to rows of table {owner} that do not exist; look for \
@@ -86,6 +114,23 @@ pub enum StorageError {
         /// How many rows refer to missing ones.
         rows: i64,
     },
+    /// Another environment than that of the register was requested.
+    #[error(
+        "the environment of this register is {recorded}, not {requested}: leave --environment (REGISTER_ENVIRONMENT) out, \
+         or choose another database"
+    )]
+    OtherEnvironment {
+        /// What the database records.
+        recorded: Environment,
+        /// What was requested.
+        requested: Environment,
+    },
+    /// The register holds trainees, and its database does not record the environment.
+    #[error(
+        "this register does not record its environment: record it once with `trainee-register migrate --environment \
+         production`, or `sandbox`"
+    )]
+    EnvironmentNotRecorded,
     /// The database is the target of a copy that has not come to its end.
     #[error("database is the target of an unfinished copy: finish it with the same `trainee-register copy`")]
     UnfinishedCopy,
@@ -209,7 +254,12 @@ impl StorageError {
             | Self::Migration(_)
             | Self::SchemaNewer { .. }
             | Self::UnknownMigration { .. }
+            | Self::Absent(_)
+            | Self::NoRegister { .. }
+            | Self::SchemaOlder { .. }
             | Self::BrokenReferences { .. }
+            | Self::OtherEnvironment { .. }
+            | Self::EnvironmentNotRecorded
             | Self::UnfinishedCopy
             | Self::Thread(_)
             | Self::NoRandomness(_)

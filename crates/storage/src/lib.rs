@@ -12,6 +12,7 @@ pub mod catalogue;
 pub mod clock;
 mod connection;
 pub mod copy;
+pub mod environment;
 pub mod error;
 pub mod history;
 pub mod identifiers;

@@ -312,6 +312,13 @@ table_with_row! {
     }
 }
 
+table_with_row! {
+    register_settings (name) as RegisterSettingRow {
+        name -> Text,
+        value -> Text,
+    }
+}
+
 diesel::joinable!(changes -> tokens (token_id));
 diesel::joinable!(placements -> schools (school_id));
 diesel::joinable!(tokens -> providers (provider_id));

@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod durability;
 pub(crate) mod migrations;
+#[cfg(test)]
+mod opening;
 mod pool;
 
 use std::sync::Arc;
@@ -14,15 +16,17 @@ use chrono::{DateTime, Utc};
 use tokio::task::spawn_blocking;
 
 use crate::clock::{Clock, WriteClock};
-use crate::connection::{Access, Connections};
+use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::copy;
+use crate::environment::Unrecorded;
 use crate::error::{JobError, StorageError};
 use crate::job::job;
 use crate::measures::Measures;
 use crate::probe::Probe;
 use crate::session::Session;
-pub use crate::store::migrations::{Goal, SchemaChange};
+pub use crate::store::migrations::{Goal, SchemaChange, SetUp};
 use crate::store::pool::JobPool;
+use crate::tokens::Environment;
 pub use crate::writer::WriterStats;
 use crate::writer::{WriteCounters, Writer};
 
@@ -87,7 +91,7 @@ pub struct Store {
 impl Store {
     /// Opens the database that `url` names: `sqlite://PATH`, `postgres://...` or `postgresql://...`.
     ///
-    /// A SQLite file and its folders are made when they are absent. The schema is not touched: see [`Store::migrate`].
+    /// A SQLite file and its folders are made when they are absent. The schema is not touched: see [`Store::set_up`].
     ///
     /// # Errors
     ///
@@ -110,30 +114,58 @@ impl Store {
         Ok(Self { connections, pool: Arc::new(pool), writer, counters, clock: options.clock })
     }
 
+    /// Opens a register that exists and has the schema of this program. Otherwise the database is left as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Absent`], [`StorageError::NoRegister`], [`StorageError::SchemaOlder`],
+    /// [`StorageError::SchemaNewer`] or [`StorageError::UnfinishedCopy`]; otherwise as [`Store::open`].
+    pub fn open_existing(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
+        let connections = Connections::to(url)?;
+        let mut connection = connections.establish_existing()?;
+        if copy::is_unfinished(&mut connection)? {
+            return Err(StorageError::UnfinishedCopy);
+        }
+        migrations::require_current(&mut connection, &connections.display_name())?;
+        drop(connection);
+        Self::open(url, options)
+    }
+
     /// Brings the schema up to date and returns how many migrations were applied. Blocks.
     ///
     /// Two servers that start together over one database are safe: one of them waits and then finds nothing to do.
     ///
     /// # Errors
     ///
-    /// As [`Store::change_schema`].
+    /// As [`Store::set_up`], but for the environment.
     pub fn migrate(&self) -> Result<usize, StorageError> {
-        Ok(self.change_schema(Goal::Newest)?.applied.len())
+        Ok(migrations::bring_to(&mut self.connection_to_set_up()?, Goal::Newest)?.applied.len())
     }
 
-    /// Brings the schema to the goal, forwards or back. Blocks.
+    /// Brings the schema to the goal, forwards or back, and records the environment of a register that has none recorded:
+    /// the requested one, otherwise sandbox. Blocks.
     ///
     /// # Errors
     ///
-    /// [`StorageError::SchemaNewer`], [`StorageError::UnfinishedCopy`], [`StorageError::UnknownMigration`] or
-    /// [`StorageError::Migration`], after which nothing was changed; [`StorageError::Connection`];
+    /// [`StorageError::SchemaNewer`], [`StorageError::UnfinishedCopy`], [`StorageError::UnknownMigration`],
+    /// [`StorageError::Migration`], [`StorageError::BrokenReferences`], [`StorageError::OtherEnvironment`] or
+    /// [`StorageError::EnvironmentNotRecorded`], after which nothing was changed; [`StorageError::Connection`];
     /// [`StorageError::Busy`].
-    pub fn change_schema(&self, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
+    pub fn set_up(
+        &self,
+        goal: Goal<'_>,
+        requested: Option<Environment>,
+        unrecorded: Unrecorded,
+    ) -> Result<SetUp, StorageError> {
+        migrations::set_up(&mut self.connection_to_set_up()?, goal, requested, unrecorded)
+    }
+
+    fn connection_to_set_up(&self) -> Result<DatabaseConnection, StorageError> {
         let mut connection = self.connections.establish()?;
         if copy::is_unfinished(&mut connection)? {
             return Err(StorageError::UnfinishedCopy);
         }
-        migrations::bring_to(&mut connection, goal)
+        Ok(connection)
     }
 
     /// The time where no record is concerned; jobs have a time of their own.

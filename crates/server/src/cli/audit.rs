@@ -19,7 +19,7 @@ impl Audit {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let Self { database, trainee_id } = self;
         let asked = trainee_id.clone();
-        let history = database.open()?.read_blocking(move |session| session.history_of(&asked))?;
+        let history = database.open_unrecorded()?.read_blocking(move |session| session.history_of(&asked))?;
         let history = history.ok_or(CommandError::UnknownTrainee(trainee_id))?;
         out::text(Told(&history))
     }

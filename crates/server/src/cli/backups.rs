@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use storage::backup;
+use storage::error::StorageError;
 
 use super::{CommandError, Database};
 
@@ -31,7 +32,8 @@ pub(super) struct Restore {
 
 impl Backup {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let bytes = backup::back_up(&self.database.database_url, &self.file, self.force)?;
+        let Database { database_url, expected } = &self.database;
+        let bytes = backup::back_up(database_url, &self.file, self.force, expected.environment)?;
         eprintln!("wrote {} ({bytes} bytes), checked", self.file.display());
         Ok(())
     }
@@ -39,8 +41,12 @@ impl Backup {
 
 impl Restore {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let change = backup::restore(&self.database.database_url, &self.file, self.force)?;
-        eprintln!("restored {}; migrations applied: {}", self.file.display(), change.applied.len());
+        let Database { database_url, expected } = &self.database;
+        let restored = backup::restore(database_url, &self.file, self.force, expected.environment)?;
+        eprintln!("restored {}; migrations applied: {}", self.file.display(), restored.schema.applied.len());
+        if restored.environment.is_none() {
+            eprintln!("{}", StorageError::EnvironmentNotRecorded);
+        }
         Ok(())
     }
 }

@@ -26,7 +26,7 @@ impl Check {
             Some(folder) => reference_data::with_files_of(folder)?,
             None => Lists::embedded(),
         };
-        let store = self.database.open()?;
+        let store = self.database.open_unrecorded()?;
         let bar = ProgressBar::new(0);
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left") {
             bar.set_style(style);

@@ -4,7 +4,7 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use storage::copy::{self, Step};
 
-use super::{CommandError, out};
+use super::{CommandError, Expected, out};
 
 #[derive(Debug, Args)]
 pub(super) struct Copy {
@@ -14,6 +14,8 @@ pub(super) struct Copy {
     /// Database to copy to: an empty one, or one to which the same copy was begun
     #[arg(long, value_name = "URL", env = "REGISTER_TO", hide_env_values = true)]
     to: String,
+    #[command(flatten)]
+    expected: Expected,
 }
 
 impl Copy {
@@ -22,7 +24,7 @@ impl Copy {
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% copied and compared, {eta} left") {
             bar.set_style(style);
         }
-        let report = copy::copy(&self.from, &self.to, |step| match step {
+        let report = copy::copy(&self.from, &self.to, self.expected.environment, |step| match step {
             // Each row is copied and compared.
             Step::Begun { rows } => bar.set_length(rows.saturating_mul(2)),
             Step::Copied(rows) | Step::Compared(rows) => bar.inc(rows),

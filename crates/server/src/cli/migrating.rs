@@ -1,7 +1,9 @@
 //! The command that moves the schema.
 
 use clap::Args;
-use storage::store::{Goal, Store, StoreOptions};
+use storage::environment::Unrecorded;
+use storage::error::StorageError;
+use storage::store::Goal;
 
 use super::{CommandError, Database, out};
 
@@ -20,10 +22,21 @@ pub(super) struct Migrate {
 impl Migrate {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let goal = self.to.as_deref().map_or(Goal::Newest, Goal::Migration);
-        let change = Store::open(&self.database.database_url, StoreOptions::default())?.change_schema(goal)?;
+        let unrecorded = match self.database.expected.environment {
+            Some(_) => Unrecorded::RecordRequested,
+            None => Unrecorded::Keep,
+        };
+        let (_, set_up) = self.database.set_up(goal, unrecorded)?;
+        let change = set_up.schema;
         change.taken_back.iter().try_for_each(|name| out::line(format_args!("taken back  {name}")))?;
         change.applied.iter().try_for_each(|name| out::line(format_args!("applied     {name}")))?;
         eprintln!("migrations applied: {}; taken back: {}", change.applied.len(), change.taken_back.len());
+        match set_up.environment {
+            Some(environment) => eprintln!("environment: {environment}"),
+            None if self.to.is_none() => eprintln!("{}", StorageError::EnvironmentNotRecorded),
+            // The schema to which it went back may have no room for the record.
+            None => {}
+        }
         Ok(())
     }
 }

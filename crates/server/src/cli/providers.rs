@@ -1,6 +1,7 @@
 //! Commands about providers.
 
 use clap::Subcommand;
+use storage::environment::Unrecorded;
 
 use super::{CommandError, Database, out};
 
@@ -32,7 +33,8 @@ impl ProviderCommand {
     pub(super) fn run(self) -> Result<(), CommandError> {
         match self {
             Self::Add { database, ukprn, name } => {
-                let provider = database.open()?.write_blocking(move |session| session.add_provider(&ukprn, &name))?;
+                let (store, _) = database.create(Unrecorded::Refuse)?;
+                let provider = store.write_blocking(move |session| session.add_provider(&ukprn, &name))?;
                 eprintln!("added provider {} ({})", provider.ukprn, provider.name);
             }
             Self::List(database) => {

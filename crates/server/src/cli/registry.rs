@@ -18,12 +18,12 @@ pub(super) enum RegistryCommand {
     /// Issue a teacher reference number (TRN) to a trainee, or to those in a file
     ///
     /// A TRN that is the number of another person is refused: of a trainee of whatever provider who was born on another
-    /// day, or has other first and last names. Without a TRN, one is drawn that no trainee has. A file has the columns
-    /// `trainee_id` and `trn`; where `trn` is blank, a number is drawn.
+    /// day, or has other first and last names. In a sandbox, one that no trainee has is drawn when none is given; in
+    /// production that is refused. A file has the columns `trainee_id` and `trn`, and a blank `trn` is none.
     IssueTrn {
         #[command(flatten)]
         common: Common,
-        /// The number, 7 digits [default: one that no trainee has]
+        /// The number, 7 digits [default: in a sandbox one that no trainee has]
         #[arg(conflicts_with = "from_file")]
         trn: Option<Trn>,
     },
@@ -123,7 +123,7 @@ fn for_file<R: Order>(store: &Store, path: &Path, deed: &Deed, operation: &'stat
             Ok(outcome) if outcome.changed => done += 1,
             Ok(_) => unchanged += 1,
             Err(DeedError::Storage(error)) => return Err(ImportError::Storage(error)),
-            Err(error @ (DeedError::UnknownTrainee | DeedError::Refused(_))) => {
+            Err(error @ (DeedError::UnknownTrainee | DeedError::NumberRequired | DeedError::Refused(_))) => {
                 refused.push(format!("line {line}: trainee {trainee_id}: {error}"));
             }
         }

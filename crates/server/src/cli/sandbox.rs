@@ -6,6 +6,7 @@ use clap::Subcommand;
 use domain::Lists;
 use indicatif::{ProgressBar, ProgressStyle};
 use storage::error::StorageError;
+use storage::tokens::Environment;
 
 use super::{CommandError, Database};
 use crate::reference_data::with_files_of;
@@ -39,7 +40,10 @@ impl SandboxCommand {
             Some(folder) => with_files_of(folder)?,
             None => Lists::embedded(),
         };
-        let store = database.open()?;
+        let (store, environment) = database.open_with_environment()?;
+        if environment != Environment::Sandbox {
+            return Err(CommandError::SeedOutsideSandbox);
+        }
         store.write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
         let bar = ProgressBar::new(trainees as u64);
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left") {

@@ -10,11 +10,12 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use clap::{Args, ValueEnum};
 use domain::Lists;
+use storage::environment::Unrecorded;
 use storage::error::StorageError;
 use storage::tokens::Environment;
 
 use self::bounds::Bounds;
-use super::{CommandError, Database, environment, out};
+use super::{CommandError, Database, out};
 use crate::admission::Admission;
 use crate::allowance::Allowance;
 use crate::operator::Operator;
@@ -38,9 +39,6 @@ pub(super) struct Serve {
     /// Address and port for operators alone, with metrics and health; port 0 for a free one, "off" for none
     #[arg(long, value_name = "ADDR|off", env = "REGISTER_OPERATOR_LISTEN", default_value = "127.0.0.1:9464")]
     operator_listen: String,
-    /// Environment whose tokens are valid: sandbox, with invented schools and training partners, or production
-    #[arg(long, env = "REGISTER_ENVIRONMENT", default_value = "sandbox", value_parser = environment)]
-    environment: Environment,
     /// Versions to serve, separated by commas [default: all]
     #[arg(long, value_name = "LABELS", env = "REGISTER_VERSIONS", value_delimiter = ',')]
     versions: Vec<String>,
@@ -87,8 +85,8 @@ const PRODUCTION_RATE_LIMIT: u32 = 100;
 
 impl Serve {
     /// What each token may send.
-    fn allowance(&self) -> Option<Allowance> {
-        let usual = match self.environment {
+    fn allowance(&self, environment: Environment) -> Option<Allowance> {
+        let usual = match environment {
             Environment::Production => PRODUCTION_RATE_LIMIT,
             Environment::Sandbox => 0,
         };
@@ -96,9 +94,12 @@ impl Serve {
         Some(Allowance { requests, window: Duration::from_secs(self.rate_window.get().into()) })
     }
 
-    /// Seconds that the registry takes; nothing where nobody plays it.
-    fn registry_delay(&self) -> Result<Option<u32>, CommandError> {
-        match (self.environment, self.registry) {
+    /// Seconds that the registry takes; nothing where nobody plays it. Refuses what belongs to the other environment.
+    fn registry_delay(&self, environment: Environment) -> Result<Option<u32>, CommandError> {
+        if self.demo && environment != Environment::Sandbox {
+            return Err(CommandError::DemoOutsideSandbox);
+        }
+        match (environment, self.registry) {
             (Environment::Production, None) if self.registry_delay.is_none() => Ok(None),
             (Environment::Production, _) => Err(CommandError::RegistryOutsideSandbox),
             (Environment::Sandbox, Some(Switch::Off)) => Ok(None),
@@ -117,9 +118,9 @@ impl Serve {
     }
 
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let registry_delay = self.registry_delay()?;
-        if self.demo && self.environment != Environment::Sandbox {
-            return Err(CommandError::DemoOutsideSandbox);
+        // A request that contradicts itself does not get as far as the database.
+        if let Some(requested) = self.database.expected.environment {
+            self.registry_delay(requested)?;
         }
         let versions = versions::chosen(&self.versions).map_err(CommandError::UnknownVersion)?;
         let lists = match &self.reference_data {
@@ -130,9 +131,12 @@ impl Serve {
         let operator = self.operator_listener()?;
         // Whatever is opened from here on is measured, if anybody can ask.
         let metrics = operator.is_some().then(measures::collect).transpose()?;
-        let store = self.database.store().map_err(StartError::Database)?;
+        let created = self.database.create(Unrecorded::RecordRequested);
+        let (store, environment) = created.map_err(StartError::Database)?;
+        let registry_delay = self.registry_delay(environment)?;
+        log::info!("the environment of this register is {environment}");
         clock::check(&store, self.bounds.clock_check)?;
-        if self.environment == Environment::Sandbox {
+        if environment == Environment::Sandbox {
             store.write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
         }
         let (no_schools, no_partners) = store.read_blocking(|session| session.registers_empty())?;
@@ -145,8 +149,8 @@ impl Serve {
         let address = listener.local_addr().map_err(CommandError::Server)?;
         let scheme = if service.certificate.is_some() { "https" } else { "http" };
         let base = format!("{scheme}://{address}");
-        let admission = Admission::within(self.allowance());
-        let register = Register { versions, admission, ..Register::of(store, self.environment).with_lists(lists) };
+        let admission = Admission::within(self.allowance(environment));
+        let register = Register { versions, admission, ..Register::of(store, environment).with_lists(lists) };
         let shadow = Shadow::begin(self.shadow_share, versions, lists, register.usage.clone());
         let register = Register { shadow: shadow.map_err(CommandError::Server)?, ..register };
         if self.demo {

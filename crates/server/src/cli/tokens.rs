@@ -3,9 +3,9 @@
 use chrono::{Days, NaiveDate};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
-use storage::tokens::{Environment, NewToken, Rotated, Rotation, Token, TokenRecord};
+use storage::tokens::{NewToken, Rotated, Rotation, Token, TokenRecord};
 
-use super::{CommandError, Database, date, environment, out};
+use super::{CommandError, Database, date, out};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
@@ -66,9 +66,6 @@ pub(super) struct Made {
     /// Day from whose start the new token is refused, at most six months ahead [default: in six months]
     #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_EXPIRES", value_parser = date)]
     expires: Option<NaiveDate>,
-    /// Environment in which the new token is valid: sandbox or production
-    #[arg(long, env = "REGISTER_ENVIRONMENT", default_value = "sandbox", value_parser = environment)]
-    environment: Environment,
 }
 
 /// Who asks.
@@ -83,10 +80,11 @@ impl TokenCommand {
     pub(super) fn run(self) -> Result<(), CommandError> {
         match self {
             Self::Issue { database, provider, name, made, by: By { by } } => {
-                let (token, record) = database.open()?.write_blocking(move |session| {
+                let (store, environment) = database.open_with_environment()?;
+                let (token, record) = store.write_blocking(move |session| {
                     session.issue_token(&NewToken {
                         provider_ukprn: &provider,
-                        environment: made.environment,
+                        environment,
                         name: &name,
                         created_by: &by,
                         expires_on: made.expires,
@@ -95,9 +93,10 @@ impl TokenCommand {
                 show(&token, &record)?;
             }
             Self::Rotate { database, id, overlap, made, by: By { by } } => {
-                let Rotated { token, new, old } = database.open()?.write_blocking(move |session| {
+                let (store, environment) = database.open_with_environment()?;
+                let Rotated { token, new, old } = store.write_blocking(move |session| {
                     let rotation = Rotation {
-                        environment: made.environment,
+                        environment,
                         created_by: &by,
                         expires_on: made.expires,
                         overlap: Days::new(overlap),

@@ -99,7 +99,7 @@ async fn do_all(store: &Store, delay: TimeDelta, find: Find, change: Change) -> 
             match store.write(move |session| change(session, &trainee_id)).await {
                 Ok(true) => changed += 1,
                 // Another server, or the provider, was faster.
-                Ok(false) | Err(DeedError::UnknownTrainee | DeedError::Refused(_)) => {}
+                Ok(false) | Err(DeedError::UnknownTrainee | DeedError::NumberRequired | DeedError::Refused(_)) => {}
                 Err(DeedError::Storage(error)) if error.is_temporary() => return Err(error),
                 // A record that cannot be changed keeps no other back.
                 Err(DeedError::Storage(error)) => log::warn!("the registry passed over {}: {error}", one.trainee_id),

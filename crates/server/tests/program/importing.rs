@@ -18,7 +18,7 @@ const CLIENTS: usize = 4;
 
 #[test]
 fn three_bad_rows_are_named_by_their_lines_and_the_others_are_imported() {
-    let place = Workplace::new();
+    let place = Workplace::migrated();
     let file = place.write(
         "schools.csv",
         format!("{HEADER}100000,Ash,ZZ1 1AA,Open\n10000,Beech,,Open\n100001,,,Open\n100002,Cedar,,Closed\n100000,Ash,,Open\n"),
@@ -34,7 +34,7 @@ fn three_bad_rows_are_named_by_their_lines_and_the_others_are_imported() {
 
 #[test]
 fn training_partners_are_imported_and_a_file_of_another_kind_is_refused_as_a_whole() {
-    let place = Workplace::new();
+    let place = Workplace::migrated();
     let file = place.write("partners.csv", b"URN,UKPRN,Name\r\n100000,,St Zo\xeb\r\n,10000001,Ash\r\n");
     let imported = place.run(&["partner", "import"], Some(&file));
     assert_eq!((imported.status(), imported.stdout()), (0, "added      2\nchanged    0\nunchanged  0\nrefused    0\n"));

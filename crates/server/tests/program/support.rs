@@ -31,6 +31,19 @@ impl Workplace {
         Self { folder: tempfile::tempdir().unwrap(), database: None }
     }
 
+    /// A workplace with an empty register.
+    pub(crate) fn migrated() -> Self {
+        let workplace = Self::new();
+        let ended = workplace.run(&["migrate"], None);
+        assert_eq!(ended.status(), 0, "{}", ended.stderr());
+        workplace
+    }
+
+    /// Takes another database in the place of its own.
+    pub(crate) fn use_database(&mut self, database: Database) {
+        self.database = Some(database);
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

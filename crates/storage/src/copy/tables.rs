@@ -12,6 +12,9 @@ use crate::schema::*;
 /// Tables that triggers of the database fill from the copied ones, in the target as anywhere else.
 pub(crate) const DERIVED: &[&str] = &["trainee_counts", "trainee_change_counts"];
 
+/// The table of what is true of the register as a whole.
+pub(crate) const SETTINGS: &str = <RegisterSettingRow as Copied>::TABLE;
+
 /// The row type of a table that is copied.
 pub(crate) trait Copied: Sized + PartialEq {
     /// The table's name.
@@ -78,6 +81,7 @@ copied! {
     UsageRow,
     ShadowCheckRow,
     ShadowProblemRow,
+    RegisterSettingRow,
 }
 
 /// What is the same for all tables. PostgreSQL takes many rows in one statement; on SQLite, where nothing has a way to go,
@@ -226,6 +230,38 @@ impl Copied for ReplyRow {
 
     fn find(connection: &mut DatabaseConnection, key: &Self::Key) -> QueryResult<Option<Self>> {
         replies::table.find((key.0, key.1.as_str())).first(connection).optional()
+    }
+}
+
+impl Copied for RegisterSettingRow {
+    type Key = String;
+
+    common!(register_settings, RegisterSettingRow);
+
+    fn key(&self) -> String {
+        self.name.clone()
+    }
+
+    fn shown(key: &String) -> String {
+        key.clone()
+    }
+
+    fn page(connection: &mut DatabaseConnection, after: Option<&String>, limit: i64) -> QueryResult<Vec<Self>> {
+        let name = connection.either("name COLLATE \"C\"", "name COLLATE BINARY");
+        register_settings::table
+            .filter(sql::<Text>(name).gt(after.cloned().unwrap_or_default()))
+            .order(sql::<Text>(name))
+            .limit(limit)
+            .load(connection)
+    }
+
+    fn last(connection: &mut DatabaseConnection) -> QueryResult<Option<Self>> {
+        let name = connection.either("name COLLATE \"C\"", "name COLLATE BINARY");
+        register_settings::table.order(sql::<Text>(name).desc()).first(connection).optional()
+    }
+
+    fn find(connection: &mut DatabaseConnection, key: &String) -> QueryResult<Option<Self>> {
+        register_settings::table.find(key.as_str()).first(connection).optional()
     }
 }
 

@@ -10,14 +10,20 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
+use crate::catalogue;
 use crate::connection::{Access, DatabaseConnection};
+use crate::environment::{self, Unrecorded};
 use crate::error::StorageError;
+use crate::tokens::Environment;
 
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 
 /// Takes PostgreSQL's lock for migrating. The number means nothing; it must only differ from the program's other locks.
 const POSTGRES_LOCK_SQL: &str = "SELECT pg_advisory_xact_lock(7203311846204)";
+
+/// The table in which diesel records the migrations that are applied.
+pub(crate) const MIGRATIONS_TABLE: &str = "__diesel_schema_migrations";
 
 /// A kind of reference to rows that do not exist, and how many rows make one.
 const BROKEN_REFERENCES_SQL: &str = "SELECT \"table\", parent AS owner, count(*) AS \"rows\" \
@@ -42,6 +48,15 @@ pub struct SchemaChange {
     pub taken_back: Vec<String>,
 }
 
+/// What a database was brought to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SetUp {
+    /// What became of its schema.
+    pub schema: SchemaChange,
+    /// The recorded environment; nothing when the schema has no room for it, or nobody has said which one it is.
+    pub environment: Option<Environment>,
+}
+
 #[derive(QueryableByName)]
 struct BrokenReference {
     #[diesel(sql_type = Text)]
@@ -55,6 +70,22 @@ struct BrokenReference {
 /// Brings the schema to the goal.
 pub(crate) fn bring_to(connection: &mut DatabaseConnection, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
     in_transaction(connection, |connection| walk_to(connection, goal))
+}
+
+/// Brings the schema to the goal and the register to its environment, both or neither.
+pub(crate) fn set_up(
+    connection: &mut DatabaseConnection,
+    goal: Goal<'_>,
+    requested: Option<Environment>,
+    unrecorded: Unrecorded,
+) -> Result<SetUp, StorageError> {
+    in_transaction(connection, |connection| {
+        // Going back may drop the record.
+        environment::require_same(environment::recorded(connection)?, requested)?;
+        let schema = walk_to(connection, goal)?;
+        let environment = environment::resolve(connection, requested, unrecorded)?;
+        Ok(SetUp { schema, environment })
+    })
 }
 
 /// Does work on the schema in one transaction, which is the only one of its kind.
@@ -141,6 +172,30 @@ pub(crate) fn refuse_newer(connection: &mut DatabaseConnection) -> Result<(), St
             known(inner, MigrationSource::<diesel::sqlite::Sqlite>::migrations(&SQLITE)).map(drop)
         }
     }
+}
+
+/// Fails unless the database has exactly the schema of this program; changes nothing. `name` is what to call it.
+pub(crate) fn require_current(connection: &mut DatabaseConnection, name: &str) -> Result<(), StorageError> {
+    // Looking for what is applied would make this table.
+    if !catalogue::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE) {
+        return Err(StorageError::NoRegister { database: name.to_owned() });
+    }
+    let missing = match connection {
+        DatabaseConnection::Postgres(inner) => {
+            first_missing(&known(inner, MigrationSource::<diesel::pg::Pg>::migrations(&POSTGRES))?)
+        }
+        DatabaseConnection::Sqlite(inner) => {
+            first_missing(&known(inner, MigrationSource::<diesel::sqlite::Sqlite>::migrations(&SQLITE))?)
+        }
+    };
+    match missing {
+        Some(migration) => Err(StorageError::SchemaOlder { database: name.to_owned(), migration }),
+        None => Ok(()),
+    }
+}
+
+fn first_missing<DB: Backend>(migrations: &Known<DB>) -> Option<String> {
+    migrations.iter().find(|(_, applied)| !applied).map(|(migration, _)| migration.name().to_string())
 }
 
 /// The migrations of one database, oldest first, each with whether it is applied.

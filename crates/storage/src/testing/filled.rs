@@ -71,7 +71,8 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
          INSERT INTO shadow_checks (day, token_id, version, against, checked, valid) VALUES
             ('2026-03-02', 1, 'v1', 'v2', 2, 1);
          INSERT INTO shadow_problems (day, token_id, version, against, field, code, writes) VALUES
-            ('2026-03-02', 1, 'v1', 'v2', 'email', 'blank', 1);",
+            ('2026-03-02', 1, 'v1', 'v2', 'email', 'blank', 1);
+         INSERT INTO register_settings (name, value) VALUES ('environment', 'production');",
     );
     connection.batch_execute("BEGIN").unwrap();
     connection.batch_execute(&sql).unwrap();

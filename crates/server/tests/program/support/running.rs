@@ -30,8 +30,14 @@ impl Running {
 
     /// Starts a server as [`Running::start`] does, and does not wait.
     pub(crate) fn begin(workplace: &Workplace, arguments: &[&str]) -> Self {
-        let mut command = workplace.command(&["serve", "--listen", "127.0.0.1:0", "--registry", "off"], None);
-        command.args(arguments).env("RUST_LOG", "warn,server=info").stderr(Stdio::piped());
+        let serve = ["serve", "--listen", "127.0.0.1:0", "--registry", "off"];
+        Self::begin_with(workplace, &[&serve, arguments].concat())
+    }
+
+    /// Starts a server with these arguments and no others, and does not wait.
+    pub(crate) fn begin_with(workplace: &Workplace, arguments: &[&str]) -> Self {
+        let mut command = workplace.command(arguments, None);
+        command.env("RUST_LOG", "warn,server=info").stderr(Stdio::piped());
         let mut process = Process::start(&mut command);
         let log = BufReader::new(process.stderr());
         Self { process, log, base: String::new() }

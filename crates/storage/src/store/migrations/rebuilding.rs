@@ -7,7 +7,6 @@ use diesel_migrations::FileBasedMigrations;
 use test_support::Kind;
 
 use super::*;
-use crate::catalogue;
 use crate::testing::filled::{connect, counts, filled};
 
 /// The name of the test's migration.

@@ -1,0 +1,246 @@
+//! The environment of a register: recorded when it is created, and every command must match it.
+
+use std::path::Path;
+
+use test_support::Database;
+
+use super::support::running::Running;
+use super::support::{Ended, Workplace, execute, kinds, texts};
+
+const PROVIDER: [&str; 6] = ["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"];
+const ISSUE: [&str; 6] = ["token", "issue", "--provider", "10000001", "--name", "Records"];
+const SEED: [&str; 6] = ["sandbox", "seed", "--provider", "10000001", "--trainees", "3"];
+const RECORD: &str = "SELECT value AS text FROM register_settings WHERE name = 'environment'";
+
+/// Requires that a command was refused with one line that has this text.
+#[track_caller]
+fn refuses(ended: &Ended, text: &str) {
+    assert_eq!((ended.status(), ended.stdout()), (1, ""), "{}", ended.stderr());
+    assert_eq!(ended.stderr().lines().count(), 1, "{}", ended.stderr());
+    assert!(ended.stderr().contains(text), "{text:?} is not in {}", ended.stderr());
+}
+
+#[track_caller]
+fn succeeds(ended: Ended) -> Ended {
+    assert_eq!(ended.status(), 0, "{}{}", ended.stdout(), ended.stderr());
+    ended
+}
+
+/// A register with three trainees, which is of the given environment now.
+fn with_trainees(place: &Workplace, environment: &str) {
+    for command in [PROVIDER, SEED] {
+        succeeds(place.run(&command, None));
+    }
+    execute(&place.url(), &format!("UPDATE register_settings SET value = '{environment}' WHERE name = 'environment'"));
+}
+
+/// All commands that open a register, but for those that are refused for other reasons first.
+fn commands(place: &Workplace) -> Vec<Vec<String>> {
+    let schools = place.write("schools.csv", "URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n");
+    let partners = place.write("partners.csv", "URN,UKPRN,Name\n");
+    let trainees = place.write("trainees.csv", "trainee_id\n");
+    let with = |words: &[&str], file: &Path| {
+        let mut words: Vec<_> = words.iter().map(|word| (*word).to_owned()).collect();
+        words.push(file.to_str().unwrap().to_owned());
+        words
+    };
+    let mut commands = vec![
+        with(&["school", "import"], &schools),
+        with(&["partner", "import"], &partners),
+        with(&["registry", "award", "--from-file"], &trainees),
+    ];
+    for words in [
+        "provider list",
+        "provider close 10000001",
+        "token issue --provider 10000001 --name Records",
+        "token list",
+        "token rotate 1",
+        "token revoke 1",
+        "registry issue-trn none 1234567",
+        "registry award none",
+        "sandbox seed --provider 10000001 --trainees 1",
+        "usage",
+        "version readiness v2025.0",
+    ] {
+        commands.push(words.split(' ').map(str::to_owned).collect());
+    }
+    commands
+}
+
+/// Runs a command with more arguments.
+fn run(place: &Workplace, command: &[String], more: &[&str]) -> Ended {
+    let words: Vec<&str> = command.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    place.run(&words, None)
+}
+
+#[test]
+fn a_server_without_a_word_on_the_environment_serves_production_as_production() {
+    let place = Workplace::new();
+    succeeds(place.run(&["migrate", "--environment", "production"], None));
+    succeeds(place.run(&PROVIDER, None));
+    let token = succeeds(place.run(&ISSUE, None));
+    assert!(token.stdout().starts_with("production_"), "{}", token.stdout());
+    refuses(&place.run(&["serve", "--listen", "127.0.0.1:0", "--registry-delay", "0"], None), "sandbox environment");
+    refuses(&place.run(&["serve", "--listen", "127.0.0.1:0", "--demo"], None), "sandbox environment only");
+    let mut server = Running::begin_with(&place, &["serve", "--listen", "127.0.0.1:0"]);
+    server.wait_for("the environment of this register is production");
+    server.wait_until_it_listens();
+    assert_eq!(texts(&place.url(), "SELECT name AS text FROM schools"), [""; 0]);
+}
+
+#[test]
+fn a_new_register_is_a_sandbox_unless_it_is_said_otherwise() {
+    for (environment, expected) in [(None, "sandbox"), (Some("sandbox"), "sandbox"), (Some("production"), "production")]
+    {
+        let place = Workplace::new();
+        let mut command = place.command(&PROVIDER, None);
+        // As an option or as a variable, it is the same.
+        environment.map(|environment| command.env("REGISTER_ENVIRONMENT", environment));
+        assert!(command.status().unwrap().success());
+        assert_eq!(texts(&place.url(), RECORD), [expected]);
+        let token = succeeds(place.run(&ISSUE, None));
+        assert!(token.stdout().starts_with(&format!("{expected}_")), "{}", token.stdout());
+    }
+}
+
+#[test]
+fn every_command_refuses_another_environment_than_that_of_the_register() {
+    let place = Workplace::new();
+    with_trainees(&place, "production");
+    let other = "the environment of this register is production, not sandbox";
+    let mut commands = commands(&place);
+    for words in ["serve --listen 127.0.0.1:0", "migrate", "migrate --to 2026-01-05-000002", "check", "audit none"] {
+        commands.push(words.split(' ').map(str::to_owned).collect());
+    }
+    commands.push(["provider", "add", "--ukprn", "10000002", "--name", "Beech"].map(str::to_owned).to_vec());
+    let target = Database::fresh();
+    commands.push(["copy", "--from", &place.url(), "--to", target.url()].map(str::to_owned).to_vec());
+    for command in &commands {
+        refuses(&run(&place, command, &["--environment", "sandbox"]), other);
+    }
+    let mut command = place.command(&["check"], None);
+    let ended = command.env("REGISTER_ENVIRONMENT", "sandbox").output().unwrap();
+    assert!(!ended.status.success() && String::from_utf8(ended.stderr).unwrap().contains(other));
+    assert_eq!(texts(&place.url(), RECORD), ["production"]);
+    succeeds(place.run(&["check", "--environment", "production"], None));
+}
+
+#[test]
+fn a_register_with_trainees_and_without_a_record_needs_its_environment_once() {
+    for kind in kinds() {
+        let (mut place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
+        place.use_database(database);
+        with_trainees(&place, "sandbox");
+        let id = &texts(&place.url(), "SELECT trainee_id AS text FROM trainees ORDER BY id")[0];
+        succeeds(place.run(&["migrate", "--to", "2026-11-21-000006"], None));
+        let remedy = "`trainee-register migrate --environment production`";
+        let serve = ["serve", "--listen", "127.0.0.1:0"];
+        for command in [&serve[..], &["provider", "add", "--ukprn", "10000002", "--name", "Beech"]] {
+            refuses(&place.run(command, None), remedy);
+        }
+        // Nothing was migrated by that.
+        refuses(&place.run(&["check"], None), "without migration 2026-11-22-000007_register_settings");
+
+        let migrated = succeeds(place.run(&["migrate"], None));
+        assert!(migrated.stderr().contains(remedy), "{}", migrated.stderr());
+        assert_eq!(texts(&place.url(), RECORD), [""; 0]);
+        succeeds(place.run(&["check"], None));
+        succeeds(place.run(&["audit", id], None));
+        if kind == test_support::Kind::Sqlite {
+            succeeds(place.run(&["backup"], Some(&place.path("backup.db"))));
+        }
+        for command in commands(&place) {
+            refuses(&run(&place, &command, &[]), remedy);
+            // Only two commands record it.
+            refuses(&run(&place, &command, &["--environment", "sandbox"]), remedy);
+        }
+        refuses(&place.run(&serve, None), remedy);
+        let target = Database::fresh_on(kind);
+        refuses(&place.run(&["copy", "--from", &place.url(), "--to", target.url()], None), remedy);
+
+        let recorded = succeeds(place.run(&["migrate", "--environment", "production"], None));
+        assert!(recorded.stderr().ends_with("environment: production\n"), "{}", recorded.stderr());
+        succeeds(place.run(&["provider", "list"], None));
+        assert_eq!(texts(&place.url(), RECORD), ["production"]);
+    }
+}
+
+#[test]
+fn nothing_is_invented_in_production() {
+    let place = Workplace::new();
+    with_trainees(&place, "production");
+    let first = "id = (SELECT min(id) FROM trainees)";
+    execute(&place.url(), &format!("UPDATE trainees SET trn = NULL, state = 'submitted_for_trn' WHERE {first}"));
+    let ids = texts(&place.url(), &format!("SELECT trainee_id AS text FROM trainees WHERE {first}"));
+    refuses(
+        &place.run(&["sandbox", "seed", "--provider", "10000001", "--trainees", "1", "--seed", "2"], None),
+        "production",
+    );
+    let id = &ids[0];
+    refuses(&place.run(&["registry", "issue-trn", id], None), "give the number");
+    let file = place.write("numbers.csv", format!("trainee_id,trn\n{id},\n"));
+    let refused = place.run(&["registry", "issue-trn", "--from-file"], Some(&file));
+    assert_eq!(refused.status(), 1);
+    let expected =
+        format!("done       0\nunchanged  0\nrefused    1\nline 2: trainee {id}: in production a TRN comes ");
+    assert!(refused.stdout().starts_with(&expected), "{}", refused.stdout());
+    assert_eq!(texts(&place.url(), "SELECT trn AS text FROM trainees WHERE trn = '1234567'"), [""; 0]);
+    let issued = succeeds(place.run(&["registry", "issue-trn", id, "1234567"], None));
+    assert!(issued.stdout().contains("TRN 1234567"), "{}", issued.stdout());
+}
+
+#[test]
+fn a_copy_is_of_the_environment_of_its_source() {
+    for kind in kinds() {
+        let place = Workplace::new();
+        with_trainees(&place, "production");
+        let (target, other) = (Database::fresh_on(kind), Database::fresh_on(kind));
+        succeeds(place.run(&["copy", "--from", &place.url(), "--to", target.url()], None));
+        assert_eq!(texts(target.url(), RECORD), ["production"]);
+        succeeds(place.run(&["migrate", "--database-url", other.url()], None));
+        assert_eq!(texts(other.url(), RECORD), ["sandbox"]);
+        let refused = place.run(&["copy", "--from", &place.url(), "--to", other.url()], None);
+        refuses(&refused, "copy from is a production register, and database to copy to is a sandbox register");
+        // The empty register is as usable as before.
+        succeeds(place.run(&["provider", "list", "--database-url", other.url()], None));
+    }
+}
+
+#[test]
+fn a_restored_register_is_of_the_environment_of_its_backup() {
+    let place = Workplace::on_sqlite();
+    with_trainees(&place, "production");
+    let file = place.path("backup.db");
+    succeeds(place.run(&["backup", "--environment", "production"], Some(&file)));
+    refuses(
+        &place.run(&["backup", "--force", "--environment", "sandbox"], Some(&file)),
+        "the environment of this register is production, not sandbox",
+    );
+    let other = Workplace::on_sqlite();
+    refuses(
+        &other.run(&["restore", "--environment", "sandbox"], Some(&file)),
+        "the environment of this register is production, not sandbox",
+    );
+    assert!(!other.path("register.db").exists());
+    succeeds(other.run(&["restore"], Some(&file)));
+    assert_eq!(texts(&other.url(), RECORD), ["production"]);
+
+    let sandbox = Workplace::on_sqlite();
+    with_trainees(&sandbox, "sandbox");
+    let before = texts(&sandbox.url(), "SELECT trainee_id AS text FROM trainees");
+    refuses(&sandbox.run(&["restore", "--force"], Some(&file)), "is a backup of a production register, and");
+    assert_eq!(texts(&sandbox.url(), "SELECT trainee_id AS text FROM trainees"), before);
+}
+
+#[test]
+fn a_backup_from_before_the_record_is_restored_without_one() {
+    let place = Workplace::on_sqlite();
+    with_trainees(&place, "sandbox");
+    succeeds(place.run(&["migrate", "--to", "2026-11-21-000006"], None));
+    let file = place.path("backup.db");
+    succeeds(place.run(&["backup"], Some(&file)));
+    let other = Workplace::on_sqlite();
+    let restored = succeeds(other.run(&["restore", "--environment", "production"], Some(&file)));
+    assert!(restored.stderr().contains("`trainee-register migrate --environment production`"), "{}", restored.stderr());
+    assert_eq!(texts(&other.url(), RECORD), [""; 0]);
+}

@@ -1,0 +1,110 @@
+//! The environment of a register, as its database records it: sandbox or production.
+//!
+//! The command that creates a database records it; all later ones must match it. A register that was created before the
+//! environment was recorded has no record, and once it holds trainees nobody may guess.
+
+use diesel::prelude::*;
+
+use crate::catalogue;
+use crate::connection::DatabaseConnection;
+use crate::error::StorageError;
+use crate::schema::{register_settings, trainees};
+use crate::session::Session;
+use crate::tokens::Environment;
+
+/// The name of the setting.
+const SETTING: &str = "environment";
+
+/// What a command does with a register that holds trainees and has no recorded environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unrecorded {
+    /// It records the requested environment; without a request it refuses.
+    RecordRequested,
+    /// It refuses.
+    Refuse,
+    /// It leaves the register without a record.
+    Keep,
+}
+
+impl Session<'_> {
+    /// The recorded environment of the register.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn environment(&mut self) -> Result<Option<Environment>, StorageError> {
+        read(self.connection)
+    }
+}
+
+/// Fails when an environment is requested that is not the recorded one.
+///
+/// # Errors
+///
+/// [`StorageError::OtherEnvironment`].
+pub fn require_same(recorded: Option<Environment>, requested: Option<Environment>) -> Result<(), StorageError> {
+    match (recorded, requested) {
+        (Some(recorded), Some(requested)) if recorded != requested => {
+            Err(StorageError::OtherEnvironment { recorded, requested })
+        }
+        (_, _) => Ok(()),
+    }
+}
+
+/// The environment that a database records; also asks one whose schema has no room for it.
+pub(crate) fn recorded(connection: &mut DatabaseConnection) -> Result<Option<Environment>, StorageError> {
+    if !has_settings(connection)? {
+        return Ok(None);
+    }
+    read(connection)
+}
+
+fn read(connection: &mut DatabaseConnection) -> Result<Option<Environment>, StorageError> {
+    let value = register_settings::table
+        .find(SETTING)
+        .select(register_settings::value)
+        .first::<String>(connection)
+        .optional()?;
+    Ok(value.map(|value| value.parse()).transpose()?)
+}
+
+/// Compares the recorded environment with the requested one, or records one where there is none: the requested one, otherwise
+/// sandbox. Returns what is recorded then; nothing when the schema has no room for it.
+///
+/// Must run in the transaction that brings the schema to its goal.
+pub(crate) fn resolve(
+    connection: &mut DatabaseConnection,
+    requested: Option<Environment>,
+    unrecorded: Unrecorded,
+) -> Result<Option<Environment>, StorageError> {
+    if let Some(environment) = recorded(connection)? {
+        require_same(Some(environment), requested)?;
+        return Ok(Some(environment));
+    }
+    if !has_settings(connection)? {
+        return Ok(None);
+    }
+    let environment = match (holds_trainees(connection)?, unrecorded, requested) {
+        (false, _, requested) => requested.unwrap_or(Environment::Sandbox),
+        (true, Unrecorded::RecordRequested, Some(requested)) => requested,
+        (true, Unrecorded::Keep, _) => return Ok(None),
+        (true, Unrecorded::Refuse | Unrecorded::RecordRequested, _) => {
+            return Err(StorageError::EnvironmentNotRecorded);
+        }
+    };
+    diesel::insert_into(register_settings::table)
+        .values((register_settings::name.eq(SETTING), register_settings::value.eq(environment.to_string())))
+        .execute(connection)?;
+    Ok(Some(environment))
+}
+
+fn has_settings(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
+    Ok(catalogue::tables(connection)?.iter().any(|table| table == "register_settings"))
+}
+
+fn holds_trainees(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
+    Ok(trainees::table.select(trainees::id).first::<i64>(connection).optional()?.is_some())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,66 @@
+//! That opening an existing register neither creates nor changes anything.
+
+use diesel::connection::SimpleConnection as _;
+use diesel::{Connection as _, SqliteConnection};
+use test_support::{Database, Kind, kinds};
+
+use crate::catalogue;
+use crate::error::StorageError;
+use crate::store::migrations::{Goal, bring_to};
+use crate::store::{Store, StoreOptions};
+use crate::testing::filled::{connect, filled};
+
+fn refusal(url: &str) -> StorageError {
+    Store::open_existing(url, StoreOptions::default()).err().unwrap()
+}
+
+#[test]
+fn an_absent_file_is_reported_and_not_created() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["register.db", "folder/register.db"] {
+        let file = folder.path().join(name);
+        let refused = refusal(&format!("sqlite://{}", file.display()));
+        assert!(matches!(&refused, StorageError::Absent(absent) if *absent == file), "{refused:?}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_database_without_a_register_is_reported_and_left_as_it_is() {
+    for kind in kinds() {
+        let database = Database::fresh_on(kind);
+        if kind == Kind::Sqlite {
+            // Somebody else's database, in the mode in which SQLite creates one.
+            let mut other = SqliteConnection::establish(database.url().strip_prefix("sqlite://").unwrap()).unwrap();
+            other.batch_execute("CREATE TABLE shoes (size INTEGER)").unwrap();
+        }
+        let before = content(&database);
+        let refused = refusal(database.url());
+        assert!(matches!(refused, StorageError::NoRegister { .. }), "{refused:?}");
+        assert!(content(&database) == before, "{kind:?} was changed");
+    }
+}
+
+/// The bytes of a file, or the names of the tables of a server's database.
+fn content(database: &Database) -> Vec<u8> {
+    match database.url().strip_prefix("sqlite://") {
+        Some(file) => std::fs::read(file).unwrap(),
+        None => catalogue::tables(&mut connect(database.url())).unwrap().join(" ").into_bytes(),
+    }
+}
+
+#[test]
+fn an_older_schema_is_reported_and_left_as_it_is() {
+    for kind in kinds() {
+        let database = filled(kind, 3);
+        let mut connection = connect(database.url());
+        bring_to(&mut connection, Goal::Migration("2026-01-05-000002_trainees")).unwrap();
+        let before = catalogue::tables(&mut connection).unwrap();
+        let refused = refusal(database.url());
+        let StorageError::SchemaOlder { migration, .. } = &refused else { panic!("{refused:?}") };
+        assert_eq!(migration, "2026-11-21-000003_changes_and_replies");
+        assert_eq!(catalogue::tables(&mut connection).unwrap(), before);
+        bring_to(&mut connection, Goal::Newest).unwrap();
+        Store::open_existing(database.url(), StoreOptions::default()).unwrap();
+    }
+}
