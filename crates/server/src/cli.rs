@@ -1,7 +1,8 @@
 //! The command line: what an operator can ask of the register.
 //!
-//! Each option can also be given as an environment variable; the option wins. What a command is asked for goes to
-//! standard output, everything else to standard error.
+//! Each option can also be given as an environment variable; the option wins. The variable is `REGISTER_` and the name of the
+//! option; where options of several commands have the same name, the words of the command stand between the two. What a
+//! command is asked for goes to standard output, everything else to standard error.
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ use storage::copy::CopyError;
 use storage::error::StorageError;
 
 use self::database::{Database, Expected};
+use self::reference_data::CodeLists;
 use crate::causes::Causes;
 use crate::import::ImportError;
 use crate::logs::LogFormat;
@@ -291,6 +293,8 @@ fn date(text: &str) -> Result<NaiveDate, String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use clap::CommandFactory as _;
 
     use super::*;
@@ -300,20 +304,41 @@ mod tests {
         CommandLine::command().debug_assert();
     }
 
+    /// Every option of every command, behind the words of the command.
+    fn options(command: &clap::Command, words: &str) -> Vec<(String, clap::Arg)> {
+        let own = command.get_arguments().filter(|option| option.get_long().is_some());
+        let own = own.filter(|option| !["help", "version"].contains(&option.get_id().as_str()));
+        let mut options: Vec<_> = own.map(|option| (words.to_owned(), option.clone())).collect();
+        for command in command.get_subcommands() {
+            let word = command.get_name().to_uppercase().replace('-', "_");
+            options.extend(self::options(command, &format!("{words}{word}_")));
+        }
+        options
+    }
+
     #[test]
     fn every_option_has_an_environment_variable_of_its_name() {
-        fn check(command: &clap::Command) {
-            for option in command.get_arguments().filter(|option| option.get_long().is_some()) {
-                let name = option.get_id().as_str();
-                if ["help", "version"].contains(&name) {
-                    continue;
-                }
-                let expected = format!("REGISTER_{}", name.to_uppercase());
-                assert_eq!(option.get_env().and_then(|env| env.to_str()), Some(expected.as_str()), "{name}");
-            }
-            command.get_subcommands().for_each(check);
+        let options = options(&CommandLine::command(), "");
+        assert!(options.len() > 30);
+        for (words, option) in options {
+            let name = option.get_id().as_str().to_uppercase();
+            let variable = option.get_env().and_then(|env| env.to_str()).unwrap_or_default();
+            let expected = [format!("REGISTER_{name}"), format!("REGISTER_{words}{name}")];
+            assert!(expected.iter().any(|expected| expected == variable), "{variable:?} is none of {expected:?}");
         }
-        check(&CommandLine::command());
+    }
+
+    #[test]
+    fn no_two_options_share_an_environment_variable() {
+        let mut meanings = HashMap::new();
+        for (words, option) in options(&CommandLine::command(), "") {
+            let said = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string);
+            // An option that several commands have is one and the same when they say the same of it.
+            let meaning = (said(option.get_help()), said(option.get_long_help()), option.get_default_values().to_vec());
+            let variable = option.get_env().unwrap().to_owned();
+            let (first, known) = meanings.entry(variable).or_insert_with(|| (words.clone(), meaning.clone()));
+            assert_eq!(*known, meaning, "{} of {first} and {words}", option.get_env().unwrap().display());
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(super) struct Backup {
     /// File to write
     file: PathBuf,
     /// Replace the file when it is there already
-    #[arg(long, env = "REGISTER_FORCE")]
+    #[arg(long, env = "REGISTER_BACKUP_FORCE")]
     force: bool,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Restore {
     /// Backup to read
     file: PathBuf,
     /// Replace the database when it is there already; what it holds is lost
-    #[arg(long, env = "REGISTER_FORCE")]
+    #[arg(long, env = "REGISTER_RESTORE_FORCE")]
     force: bool,
 }
 

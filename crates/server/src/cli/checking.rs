@@ -1,31 +1,24 @@
 //! The command that looks for what is wrong with the data.
 
-use std::path::PathBuf;
-
 use clap::Args;
-use domain::Lists;
 use indicatif::{ProgressBar, ProgressStyle};
 use storage::error::StorageError;
 
-use super::{CommandError, Database, out};
+use super::{CodeLists, CommandError, Database, out};
 use crate::inspection::{Inspector, Told};
-use crate::{reference_data, versions};
+use crate::versions;
 
 #[derive(Debug, Args)]
 pub(super) struct Check {
     #[command(flatten)]
     database: Database,
-    /// Folder with the code lists that the server is given, if it is given any
-    #[arg(long, value_name = "DIR", env = "REGISTER_REFERENCE_DATA")]
-    reference_data: Option<PathBuf>,
+    #[command(flatten)]
+    code_lists: CodeLists,
 }
 
 impl Check {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let lists = match &self.reference_data {
-            Some(folder) => reference_data::with_files_of(folder)?,
-            None => Lists::embedded(),
-        };
+        let lists = self.code_lists.read()?;
         let store = self.database.open_unrecorded()?;
         let bar = ProgressBar::new(0);
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left") {

@@ -15,7 +15,7 @@ pub(super) struct Migrate {
     ///
     /// This is the way back to an older program, whose last migration it is; do it with the newer one, and make a backup
     /// first. What only the migrations that are taken back have room for is lost.
-    #[arg(long, value_name = "MIGRATION", env = "REGISTER_TO")]
+    #[arg(long, value_name = "MIGRATION", env = "REGISTER_MIGRATE_TO")]
     to: Option<String>,
 }
 

@@ -15,7 +15,7 @@ pub(super) enum ProviderCommand {
         #[arg(long, env = "REGISTER_UKPRN")]
         ukprn: String,
         /// Name of the provider
-        #[arg(long, env = "REGISTER_NAME")]
+        #[arg(long, env = "REGISTER_PROVIDER_ADD_NAME")]
         name: String,
     },
     /// List all providers

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+use domain::Lists;
 
 use super::CommandError;
 use crate::reference_data;
@@ -18,6 +19,22 @@ pub(super) enum ReferenceDataCommand {
         #[arg(value_name = "DIR")]
         folder: PathBuf,
     },
+}
+
+/// Which code lists to use.
+#[derive(Debug, Args)]
+pub(super) struct CodeLists {
+    /// Folder with files that take the place of the code lists in the program, as `reference-data export` writes them; a
+    /// list without a file there stays as it is
+    #[arg(long, value_name = "DIR", env = "REGISTER_REFERENCE_DATA")]
+    reference_data: Option<PathBuf>,
+}
+
+impl CodeLists {
+    /// Those of the program, with the files of the folder in their places.
+    pub(super) fn read(&self) -> Result<&'static Lists, reference_data::ReferenceDataError> {
+        self.reference_data.as_deref().map_or_else(|| Ok(Lists::embedded()), reference_data::with_files_of)
+    }
 }
 
 impl ReferenceDataCommand {

@@ -1,15 +1,11 @@
 //! Commands for a register in which things are tried out.
 
-use std::path::PathBuf;
-
 use clap::Subcommand;
-use domain::Lists;
 use indicatif::{ProgressBar, ProgressStyle};
 use storage::error::StorageError;
 use storage::tokens::Environment;
 
-use super::{CommandError, Database};
-use crate::reference_data::with_files_of;
+use super::{CodeLists, CommandError, Database};
 use crate::seed::sow;
 
 #[derive(Debug, Subcommand)]
@@ -19,7 +15,7 @@ pub(super) enum SandboxCommand {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the provider
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_PROVIDER")]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_SANDBOX_SEED_PROVIDER")]
         provider: String,
         /// How many trainees to add
         #[arg(long, value_name = "N", env = "REGISTER_TRAINEES")]
@@ -27,19 +23,15 @@ pub(super) enum SandboxCommand {
         /// The same seed gives the same trainees on the same day; one that was used here before is refused
         #[arg(long, value_name = "S", env = "REGISTER_SEED", default_value_t = 1)]
         seed: u64,
-        /// Folder with code lists that take the place of those in the program, as for `serve`
-        #[arg(long, value_name = "DIR", env = "REGISTER_REFERENCE_DATA")]
-        reference_data: Option<PathBuf>,
+        #[command(flatten)]
+        code_lists: CodeLists,
     },
 }
 
 impl SandboxCommand {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let Self::Seed { database, provider, trainees, seed, reference_data } = self;
-        let lists = match &reference_data {
-            Some(folder) => with_files_of(folder)?,
-            None => Lists::embedded(),
-        };
+        let Self::Seed { database, provider, trainees, seed, code_lists } = self;
+        let lists = code_lists.read()?;
         let (store, environment) = database.open_with_environment()?;
         if environment != Environment::Sandbox {
             return Err(CommandError::SeedOutsideSandbox);

@@ -4,18 +4,16 @@ mod bounds;
 
 use std::net::TcpListener;
 use std::num::NonZeroU32;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use clap::{Args, ValueEnum};
-use domain::Lists;
 use storage::environment::Unrecorded;
 use storage::error::StorageError;
 use storage::tokens::Environment;
 
 use self::bounds::Bounds;
-use super::{CommandError, Database, out};
+use super::{CodeLists, CommandError, Database, out};
 use crate::admission::Admission;
 use crate::allowance::Allowance;
 use crate::operator::Operator;
@@ -25,7 +23,7 @@ use crate::registry::play;
 use crate::shadow::Shadow;
 use crate::starting::{StartError, clock};
 use crate::stopping::StopSignals;
-use crate::{demo, measures, reference_data, serve, starting, stopping, upkeep, usage, versions};
+use crate::{demo, measures, serve, starting, stopping, upkeep, usage, versions};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
@@ -42,10 +40,8 @@ pub(super) struct Serve {
     /// Versions to serve, separated by commas [default: all]
     #[arg(long, value_name = "LABELS", env = "REGISTER_VERSIONS", value_delimiter = ',')]
     versions: Vec<String>,
-    /// Folder with files that take the place of the code lists in the program, as `reference-data export` writes them; a
-    /// list without a file there stays as it is
-    #[arg(long, value_name = "DIR", env = "REGISTER_REFERENCE_DATA")]
-    reference_data: Option<PathBuf>,
+    #[command(flatten)]
+    code_lists: CodeLists,
     /// Requests that a token can send in each window; 0 for as many as it likes [default: 100 in production, 0 in the
     /// sandbox]
     #[arg(long, value_name = "N", env = "REGISTER_RATE_LIMIT")]
@@ -123,10 +119,7 @@ impl Serve {
             self.registry_delay(requested)?;
         }
         let versions = versions::chosen(&self.versions).map_err(CommandError::UnknownVersion)?;
-        let lists = match &self.reference_data {
-            Some(folder) => reference_data::with_files_of(folder)?,
-            None => Lists::embedded(),
-        };
+        let lists = self.code_lists.read()?;
         let service = self.bounds.service()?;
         let operator = self.operator_listener()?;
         // Whatever is opened from here on is measured, if anybody can ask.

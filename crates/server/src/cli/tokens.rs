@@ -14,10 +14,10 @@ pub(super) enum TokenCommand {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the provider that the token is for
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_PROVIDER")]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_TOKEN_ISSUE_PROVIDER")]
         provider: String,
         /// What the token is used for, such as the name of a student record system
-        #[arg(long, env = "REGISTER_NAME")]
+        #[arg(long, env = "REGISTER_TOKEN_ISSUE_NAME")]
         name: String,
         #[command(flatten)]
         made: Made,
@@ -46,7 +46,7 @@ pub(super) enum TokenCommand {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the provider whose tokens are listed [default: all providers]
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_PROVIDER")]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_TOKEN_LIST_PROVIDER")]
         provider: Option<String>,
     },
     /// Revoke a token; it is refused from the next request on, by every server

@@ -16,13 +16,13 @@ pub(super) struct Usage {
     #[command(flatten)]
     database: Database,
     /// UKPRN of the one provider to look at [default: all]
-    #[arg(long, value_name = "UKPRN", env = "REGISTER_PROVIDER")]
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_USAGE_PROVIDER")]
     provider: Option<String>,
     /// First day to look at [default: as long as counts are kept, 400 days]
     #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_SINCE", value_parser = date)]
     since: Option<NaiveDate>,
     /// Form of the answer: table to read, csv for spreadsheets, json for programs
-    #[arg(long, env = "REGISTER_FORMAT", value_enum, default_value_t = Format::Table)]
+    #[arg(long, env = "REGISTER_USAGE_FORMAT", value_enum, default_value_t = Format::Table)]
     format: Format,
 }
 

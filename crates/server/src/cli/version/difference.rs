@@ -15,7 +15,7 @@ pub(crate) struct Difference {
     #[arg(value_name = "TO")]
     to: String,
     /// Form of the answer: markdown to read, json for programs
-    #[arg(long, env = "REGISTER_FORMAT", value_enum, default_value_t = Format::Markdown)]
+    #[arg(long, env = "REGISTER_VERSION_DIFFERENCE_FORMAT", value_enum, default_value_t = Format::Markdown)]
     format: Format,
 }
 

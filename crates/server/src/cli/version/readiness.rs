@@ -21,7 +21,7 @@ pub(in crate::cli) struct Readiness {
         value_parser = clap::value_parser!(u16).range(1..=400))]
     days: u16,
     /// Form of the answer: table to read, json for programs
-    #[arg(long, env = "REGISTER_FORMAT", value_enum, default_value_t = Format::Table)]
+    #[arg(long, env = "REGISTER_VERSION_READINESS_FORMAT", value_enum, default_value_t = Format::Table)]
     format: Format,
 }
 

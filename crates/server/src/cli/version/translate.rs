@@ -27,13 +27,13 @@ use crate::versions;
 #[command(verbatim_doc_comment)]
 pub(crate) struct Translate {
     /// Version of the bodies
-    #[arg(long, value_name = "LABEL", env = "REGISTER_FROM", value_parser = served)]
+    #[arg(long, value_name = "LABEL", env = "REGISTER_VERSION_TRANSLATE_FROM", value_parser = served)]
     from: &'static Served,
     /// Version in whose names they are wanted
-    #[arg(long, value_name = "LABEL", env = "REGISTER_TO", value_parser = served)]
+    #[arg(long, value_name = "LABEL", env = "REGISTER_VERSION_TRANSLATE_TO", value_parser = served)]
     to: &'static Served,
     /// What to print
-    #[arg(long, env = "REGISTER_FORMAT", value_enum, default_value_t = Format::Text)]
+    #[arg(long, env = "REGISTER_VERSION_TRANSLATE_FORMAT", value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Record that the bodies are about: trainee, placement, degree, withdrawal, deferral or recommendation [default: as
     /// their keys say]
