@@ -17,7 +17,7 @@ use self::database::{Database, Expected};
 use self::reference_data::CodeLists;
 use crate::causes::Causes;
 use crate::import::ImportError;
-use crate::logs::LogFormat;
+use crate::logs::{LogFormat, Writing};
 use crate::reference_data::ReferenceDataError;
 use crate::registry::DeedError;
 use crate::starting::StartError;
@@ -256,6 +256,12 @@ impl CommandLine {
     #[must_use]
     pub fn log_format(&self) -> LogFormat {
         self.log_format
+    }
+
+    /// Who is to write the log: a server must not wait for that.
+    #[must_use]
+    pub fn log_writing(&self) -> Writing {
+        if let Command::Serve(_) = self.command { Writing::Queued } else { Writing::Direct }
     }
 
     /// Does what was asked.

@@ -1,14 +1,37 @@
 //! How the log is written: as lines of text for people, or as one JSON object a line for programs.
 //!
 //! What is logged says its facts as key-values; both forms show them. Which lines are shown is said by `RUST_LOG`.
+//!
+//! A server logs into a bounded queue, from which a thread of its own writes: whoever reads standard error slowly, or not at
+//! all, holds no request up. A command writes its lines itself, between the others that it prints.
 
-use std::io::Write as _;
+mod queue;
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::env;
+use std::io::{IsTerminal as _, Write as _, stderr};
+use std::panic::{self, PanicHookInfo};
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
 
 use clap::ValueEnum;
-use env_logger::{Builder, Env};
+use env_logger::{Builder, Env, Target, WriteStyle};
 use log::kv::{Error, Key, Value as KeyValue, VisitSource, VisitValue};
-use log::{LevelFilter, Record};
+use log::{Level, LevelFilter, Record};
 use serde_json::{Map, Value};
+
+use self::queue::LogQueue;
+
+/// The most that waits to be written, in bytes. As much again may be on its way to standard error.
+const MAX_QUEUED_BYTES: usize = 1_048_576;
+/// How long the end of the program waits for the log to be written.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
+/// The target of the line that reports a panic.
+const PANIC: &str = "panic";
+
+/// The queue of a server.
+static QUEUE: OnceLock<LogQueue> = OnceLock::new();
 
 /// The keys that every JSON line has. A key-value of such a name goes by another one, with [`RENAMED`] before it.
 const OWN_KEYS: [&str; 4] = ["timestamp", "level", "target", "message"];
@@ -29,9 +52,40 @@ pub enum LogFormat {
     Json,
 }
 
+/// Who writes the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writing {
+    /// Whoever logs, at once.
+    Direct,
+    /// A thread of its own.
+    Queued,
+}
+
+/// The log of the process. What is queued is written when this is dropped, also by a panic.
+#[derive(Debug)]
+#[must_use]
+pub struct Log(());
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        flush();
+    }
+}
+
 /// Begins to write the log to standard error. Once for a process.
-pub fn begin(format: LogFormat) {
+pub fn begin(format: LogFormat, writing: Writing) -> Log {
     let mut builder = Builder::new();
+    if writing == Writing::Queued && begin_thread() {
+        let is_plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        if stderr().is_terminal() && !is_plain {
+            // The queue is no terminal, but what it holds is shown by one.
+            builder.write_style(WriteStyle::Always);
+        }
+        if let Some(queue) = QUEUE.get() {
+            builder.target(Target::Pipe(Box::new(queue.clone())));
+        }
+        log_panics();
+    }
     for target in ABOUT_CLIENTS {
         builder.filter_module(target, LevelFilter::Off);
     }
@@ -46,6 +100,55 @@ pub fn begin(format: LogFormat) {
         }
     }
     builder.init();
+    Log(())
+}
+
+/// Waits until what is queued is written, for two seconds at most. For the end of the process.
+pub fn flush() {
+    if let Some(queue) = QUEUE.get() {
+        queue.flush(FLUSH_TIMEOUT);
+    }
+}
+
+/// Writes a line to standard error behind all that was logged.
+pub fn print(line: &str) {
+    match QUEUE.get() {
+        Some(queue) => queue.push(format!("{line}\n").as_bytes()),
+        None => eprintln!("{line}"),
+    }
+}
+
+/// How many lines of the log were lost since the start.
+#[must_use]
+pub fn lines_lost() -> u64 {
+    QUEUE.get().map_or(0, LogQueue::lost)
+}
+
+/// Begins to write what is queued. Whether there is a queue.
+fn begin_thread() -> bool {
+    let queue = LogQueue::new(MAX_QUEUED_BYTES);
+    let writing = queue.clone();
+    let report = |dropped| log::warn!(dropped; "log lines dropped, since nobody read the log for a while: {dropped}");
+    let thread = thread::Builder::new().name("log".to_owned()).spawn(move || writing.write_to(stderr(), report));
+    thread.is_ok() && QUEUE.set(queue).is_ok()
+}
+
+/// Reports panics in the log: to write them where they happen would hold requests up.
+fn log_panics() {
+    let write = panic::take_hook();
+    panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
+        if !log::log_enabled!(target: PANIC, Level::Error) {
+            return write(info);
+        }
+        let current = thread::current();
+        let name = current.name().unwrap_or("without a name");
+        let backtrace = Backtrace::capture();
+        if backtrace.status() == BacktraceStatus::Captured {
+            log::error!(target: PANIC, "thread {name} {info}\n{backtrace}");
+        } else {
+            log::error!(target: PANIC, "thread {name} {info}");
+        }
+    }));
 }
 
 /// One line as an object.

@@ -11,12 +11,12 @@ const NOBODY_READS: u8 = 141;
 
 fn main() -> ExitCode {
     let command_line = CommandLine::parse();
-    logs::begin(command_line.log_format());
+    let _log = logs::begin(command_line.log_format(), command_line.log_writing());
     match command_line.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.nobody_reads() => ExitCode::from(NOBODY_READS),
         Err(error) => {
-            eprintln!("trainee-register: {error}");
+            logs::print(&format!("trainee-register: {error}"));
             ExitCode::FAILURE
         }
     }

@@ -24,6 +24,7 @@ const DEPRECATED_REQUESTS: &str = "register_deprecated_requests_total";
 const MISNAMED: &str = "register_misnamed_fields_total";
 const TOKEN_FAILURES: &str = "register_token_failures_total";
 const RATE_LIMITED: &str = "register_rate_limited_requests_total";
+const LOG_LINES_LOST: &str = "register_log_lines_lost_total";
 const VERSION_SERVED: &str = "register_version_served";
 const BUILD_INFO: &str = "register_build_info";
 const START_TIME: &str = "process_start_time_seconds";
@@ -59,6 +60,7 @@ fn describe() {
     describe_counter!(MISNAMED, Unit::Count, "Names in bodies that the version does not have, by kind.");
     describe_counter!(TOKEN_FAILURES, Unit::Count, "Requests without a valid token, by reason.");
     describe_counter!(RATE_LIMITED, Unit::Count, "Requests that were refused since there were too many, by whose.");
+    describe_counter!(LOG_LINES_LOST, Unit::Count, "Lines of the log that were dropped, or could not be written.");
     describe_gauge!(VERSION_SERVED, Unit::Count, "1 for each version that is served.");
     describe_gauge!(BUILD_INFO, Unit::Count, "1, with the version of the program.");
     describe_gauge!(START_TIME, Unit::Seconds, "When the process started, in seconds since 1970.");
@@ -113,6 +115,11 @@ pub fn rate_limited(whose: Whose) -> Counter {
         Whose::Token => "token",
     };
     counter!(RATE_LIMITED, "by" => by)
+}
+
+/// Publishes how many lines of the log were lost since the start.
+pub fn publish_lost_log_lines(lines: u64) {
+    counter!(LOG_LINES_LOST).absolute(lines);
 }
 
 /// Requests for an endpoint of a version that should no longer be used.

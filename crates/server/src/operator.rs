@@ -22,6 +22,7 @@ use crate::failure::{Failure, Missing};
 use crate::mount::read_only;
 use crate::readiness::Readiness;
 use crate::register::Register;
+use crate::{logs, measures};
 
 /// How long the database may take to answer before it counts as away.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(2);
@@ -107,6 +108,7 @@ impl Operator {
 
     fn metrics(&self) -> HttpResponse {
         self.store.publish_measures();
+        measures::publish_lost_log_lines(logs::lines_lost());
         HttpResponse::Ok()
             .insert_header((CONTENT_TYPE, PROMETHEUS))
             .insert_header((CACHE_CONTROL, "no-store"))

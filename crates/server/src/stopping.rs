@@ -15,7 +15,7 @@ use futures_util::future::{Either, select};
 
 use crate::readiness::Readiness;
 use crate::register::Register;
-use crate::usage;
+use crate::{logs, usage};
 
 /// How long each step of the way may take.
 #[derive(Debug, Clone, Copy)]
@@ -98,6 +98,7 @@ pub async fn run(
         rt::spawn(async move {
             let again = signals.next().await;
             log::warn!("{} again: ending at once", again.name());
+            logs::flush();
             process::exit(again.exit_status());
         });
         stop(told, &handle, &readiness, patience).await;

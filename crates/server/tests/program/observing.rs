@@ -6,3 +6,4 @@ mod logs;
 mod metrics;
 mod series;
 mod server;
+mod stalled_log;
