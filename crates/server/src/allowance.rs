@@ -37,19 +37,15 @@ pub struct Left {
     pub allowance: Allowance,
     /// The requests that can be sent at once.
     pub requests: u32,
-}
-
-impl Left {
     /// When the allowance is full again, in whole seconds.
-    #[must_use]
-    pub fn full_again(self) -> u64 {
-        whole_seconds(self.allowance.period() * (self.allowance.requests.get() - self.requests))
-    }
+    pub full_again: u64,
 }
 
 /// An allowance is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UsedUp {
+    /// Nothing is left, and when all of it is back.
+    pub left: Left,
     /// When there is some of it again, in whole seconds.
     pub retry_after: u64,
 }
@@ -81,16 +77,29 @@ impl<K: Hash + Eq + Clone> Counter<K> {
         if self.limiter.len() >= self.most {
             self.limiter.retain_recent();
             if self.limiter.len() >= self.most {
-                return Err(UsedUp { retry_after: 1 });
+                // Somebody else's allowance is in the way.
+                return Err(self.used_up(Duration::from_secs(1), Duration::from_secs(1)));
             }
         }
         match self.limiter.check_key(key) {
-            Ok(state) => Ok(Left { allowance: self.allowance, requests: state.remaining_burst_capacity() }),
+            Ok(state) => {
+                let requests = state.remaining_burst_capacity();
+                let missing = self.allowance.requests.get() - requests;
+                let full_again = whole_seconds(self.allowance.period() * missing);
+                Ok(Left { allowance: self.allowance, requests, full_again })
+            }
             Err(refused) => {
                 let wait = refused.wait_time_from(MonotonicClock.now());
-                Err(UsedUp { retry_after: whole_seconds(wait).max(1) })
+                // The first request is back after the wait, and the others one after the other.
+                let others = self.allowance.period() * (self.allowance.requests.get() - 1);
+                Err(self.used_up(wait, wait + others))
             }
         }
+    }
+
+    fn used_up(&self, wait: Duration, full_again: Duration) -> UsedUp {
+        let left = Left { allowance: self.allowance, requests: 0, full_again: whole_seconds(full_again).max(1) };
+        UsedUp { left, retry_after: whole_seconds(wait).max(1) }
     }
 
     /// How many keys are remembered.
@@ -135,10 +144,12 @@ mod tests {
         let counter = Counter::new(ALLOWANCE, 10);
         let left: Vec<u32> = (0..3).map(|_| counter.take(&"one").unwrap().requests).collect();
         assert_eq!(left, [2, 1, 0]);
-        let wait = counter.take(&"one").unwrap_err().retry_after;
-        assert!((1_195..=1_200).contains(&wait), "{wait}");
+        let used_up = counter.take(&"one").unwrap_err();
+        assert!((1_195..=1_200).contains(&used_up.retry_after), "{used_up:?}");
+        assert!((3_595..=3_600).contains(&used_up.left.full_again), "{used_up:?}");
+        assert_eq!((used_up.left.allowance, used_up.left.requests), (ALLOWANCE, 0));
         let other = counter.clone().take(&"other").unwrap();
-        assert_eq!((other.requests, other.full_again()), (2, 1_200));
+        assert_eq!((other.requests, other.full_again), (2, 1_200));
     }
 
     #[test]

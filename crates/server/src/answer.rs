@@ -9,9 +9,8 @@ use storage::session::Session;
 use storage::store::Store;
 use storage::tokens::TokenDigest;
 
-use crate::allowance::Left;
 use crate::call::{Call, VALIDATE_ONLY};
-use crate::failure::{ErrorForm, Failure};
+use crate::failure::{ErrorForm, Failure, Whose};
 use crate::idempotency;
 use crate::operations::Operation;
 use crate::query;
@@ -20,10 +19,6 @@ use crate::reply::Reply;
 use crate::token_failure::TokenFailure;
 use crate::witness::Witness;
 use crate::{measures, request_id};
-
-/// What is left of an allowance, and what the allowance is (draft-ietf-httpapi-ratelimit-headers).
-const RATE_LIMIT: &str = "ratelimit";
-const RATE_LIMIT_POLICY: &str = "ratelimit-policy";
 
 /// What is asked for: an endpoint of a version.
 #[derive(Clone, Copy)]
@@ -69,6 +64,8 @@ impl Asked {
                 let request_id = request_id::for_the_log();
                 log::info!(request_id, reason:% = failure; "no valid token");
                 measures::token_failures(failure).increment(1);
+                // A token that has ended gets the reply of one that never was.
+                left = None;
                 warnings.clear();
                 let turned_away = register.admission.turn_away(&request, token.as_ref());
                 Err(turned_away.err().unwrap_or(Failure::Unauthorized(failure)))
@@ -76,16 +73,9 @@ impl Asked {
             reply => reply,
         };
         let reply = reply.unwrap_or_else(|failure| failure.reply(served, lists, form)).with_warnings(warnings);
-        let reply = left.into_iter().fold(reply, tell_what_is_left);
+        let reply = left.into_iter().fold(reply, |reply, left| reply.with_rate_limit(Whose::Token, left));
         if validates_only { reply.with("preference-applied", VALIDATE_ONLY).into() } else { reply.into() }
     }
-}
-
-fn tell_what_is_left(reply: Reply, left: Left) -> Reply {
-    let Left { allowance, requests } = left;
-    reply
-        .with(RATE_LIMIT_POLICY, format!("\"token\";q={};w={}", allowance.requests, allowance.window.as_secs()))
-        .with(RATE_LIMIT, format!("\"token\";r={requests};t={}", left.full_again()))
 }
 
 async fn hop(register: &Register, endpoint: Endpoint, operation: Operation, call: Call) -> Result<Reply, Failure> {

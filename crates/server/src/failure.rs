@@ -116,11 +116,23 @@ pub enum Whose {
     Token,
 }
 
+impl Whose {
+    /// In one word, for the policy in the reply and for metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Address => "address",
+            Self::Token => "token",
+        }
+    }
+}
+
 /// Why a request was not answered as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     // The client can act.
-    /// There is no valid token. Whoever sent it does not learn why.
+    /// There is no valid token. The reply says why as far as that tells an attacker nothing
+    /// ([`TokenFailure::challenge`]).
     #[error("no valid token: {0}")]
     Unauthorized(TokenFailure),
     /// What was looked for is not there.
@@ -215,8 +227,8 @@ impl Failure {
     #[must_use]
     pub fn reply_to_anyone(self) -> Reply {
         match self {
-            Self::Unauthorized(_) => told(StatusCode::UNAUTHORIZED, &json!({ "error": "Unauthorized" }))
-                .with(WWW_AUTHENTICATE.as_str(), "Bearer"),
+            Self::Unauthorized(failure) => told(StatusCode::UNAUTHORIZED, &json!({ "error": "Unauthorized" }))
+                .with(WWW_AUTHENTICATE.as_str(), failure.challenge()),
             Self::NotFound(missing) => one(StatusCode::NOT_FOUND, "NotFound", missing.message()),
             Self::Gone { label, served } => {
                 let labels: Vec<String> = served.iter().map(ToString::to_string).collect();
@@ -258,7 +270,7 @@ impl Failure {
                 one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
             }
             Self::Question(errors) => told(StatusCode::UNPROCESSABLE_ENTITY, &Errors { errors }),
-            Self::TooManyRequests { whose, used_up: UsedUp { retry_after } } => {
+            Self::TooManyRequests { whose, used_up: UsedUp { left, retry_after } } => {
                 measures::rate_limited(whose).increment(1);
                 let sender = match whose {
                     Whose::Address => "from this address",
@@ -267,6 +279,7 @@ impl Failure {
                 let message = format!("too many requests {sender}; send this one again in {retry_after} s");
                 one(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
                     .with(RETRY_AFTER.as_str(), retry_after.to_string())
+                    .with_rate_limit(whose, left)
             }
             Self::Filters(errors) => told(StatusCode::UNPROCESSABLE_ENTITY, &errors),
             Self::Duplicate { body } => Reply::of(StatusCode::CONFLICT, body),

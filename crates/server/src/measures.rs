@@ -110,11 +110,7 @@ pub fn token_failures(failure: TokenFailure) -> Counter {
 
 /// Requests that were refused since there were too many.
 pub fn rate_limited(whose: Whose) -> Counter {
-    let by = match whose {
-        Whose::Address => "address",
-        Whose::Token => "token",
-    };
-    counter!(RATE_LIMITED, "by" => by)
+    counter!(RATE_LIMITED, "by" => whose.name())
 }
 
 /// Publishes how many lines of the log were lost since the start.

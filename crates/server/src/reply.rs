@@ -14,11 +14,16 @@ use adapter_kit::problems::warning;
 use domain::Notice;
 use serde::Serialize;
 
+use crate::allowance::Left;
 use crate::entity_tag;
-use crate::failure::Failure;
+use crate::failure::{Failure, Whose};
 
 /// The media type of every reply.
 pub const JSON: &str = "application/json; charset=utf-8";
+/// What is left of an allowance, and what the allowance is (draft-ietf-httpapi-ratelimit-headers).
+pub const RATE_LIMIT: &str = "ratelimit";
+/// See [`RATE_LIMIT`].
+pub const RATE_LIMIT_POLICY: &str = "ratelimit-policy";
 /// The most warnings in one reply.
 const MAX_WARNINGS: usize = 10;
 
@@ -88,6 +93,15 @@ impl Reply {
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
+    }
+
+    /// The same reply with what is left of an allowance.
+    #[must_use]
+    pub fn with_rate_limit(self, whose: Whose, left: Left) -> Self {
+        let Left { allowance, requests, full_again } = left;
+        let (name, quota, window) = (whose.name(), allowance.requests, allowance.window.as_secs());
+        self.with(RATE_LIMIT_POLICY, format!("\"{name}\";q={quota};w={window}"))
+            .with(RATE_LIMIT, format!("\"{name}\";r={requests};t={full_again}"))
     }
 
     /// The same reply with what the client should know.

@@ -1,4 +1,5 @@
-//! Why a request has no valid token: for the operator, never for whoever sent it.
+//! Why a request has no valid token. The operator learns all of it; whoever sent the request learns what they can see in it
+//! themselves, and nothing of the tokens that there are.
 
 use std::fmt;
 
@@ -9,7 +10,7 @@ use storage::tokens::TokenRefusal;
 pub enum TokenFailure {
     /// There is no `Authorization` header.
     Missing,
-    /// The header is not a scheme and a token, or the token does not begin with the name of an environment.
+    /// The header is not a scheme and a token, or the token does not have the form of one.
     Malformed,
     /// The scheme is another than `Bearer`.
     WrongScheme,
@@ -31,6 +32,27 @@ impl TokenFailure {
         Self::Refused(TokenRefusal::Expired),
         Self::Refused(TokenRefusal::ProviderClosed),
     ];
+
+    /// What the reply says of it in `WWW-Authenticate` (RFC 6750, section 3). All tokens that are refused after a look-up
+    /// get the same: nothing tells a token that was once valid from an invented one.
+    #[must_use]
+    pub const fn challenge(self) -> &'static str {
+        match self {
+            Self::Missing => "Bearer",
+            Self::Malformed => {
+                "Bearer error=\"invalid_request\", \
+                 error_description=\"the Authorization header must be Bearer, a space, and a token as it was issued\""
+            }
+            Self::WrongScheme => {
+                "Bearer error=\"invalid_request\", \
+                 error_description=\"the scheme of the Authorization header must be Bearer\""
+            }
+            Self::OtherEnvironment => {
+                "Bearer error=\"invalid_token\", error_description=\"the token is for another environment\""
+            }
+            Self::Refused(_) => "Bearer error=\"invalid_token\", error_description=\"the token is not accepted\"",
+        }
+    }
 
     /// The failure in one word.
     #[must_use]

@@ -28,9 +28,12 @@ pub enum Environment {
 }
 
 impl Environment {
-    /// The environment that a token's text names, whether or not the token exists.
+    /// The environment that a token's text names, whether or not the token exists; nothing for a text that does not have
+    /// the form of a [`Token`].
     pub fn of_token(text: &str) -> Option<Self> {
-        text.split_once('_').and_then(|(name, _)| name.parse().ok())
+        let (name, secret) = text.split_once('_')?;
+        let is_hex = secret.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+        if is_hex && secret.len() == 2 * SECRET_BYTES { name.parse().ok() } else { None }
     }
 }
 
@@ -149,9 +152,21 @@ mod tests {
 
     #[test]
     fn a_token_text_names_its_environment() {
-        assert_eq!(Environment::of_token("sandbox_00"), Some(Environment::Sandbox));
-        assert_eq!(Environment::of_token("production_00"), Some(Environment::Production));
-        assert_eq!(Environment::of_token("sandbox"), None);
-        assert_eq!(Environment::of_token("staging_00"), None);
+        let secret = "0123456789abcdef".repeat(4);
+        assert_eq!(Environment::of_token(&format!("sandbox_{secret}")), Some(Environment::Sandbox));
+        assert_eq!(Environment::of_token(&format!("production_{secret}")), Some(Environment::Production));
+        let (short, upper) = (&secret[1..], secret.to_uppercase());
+        for other in [
+            "sandbox".to_owned(),
+            "sandbox_".to_owned(),
+            format!("staging_{secret}"),
+            format!("sandbox_{short}"),
+            format!("sandbox_{secret}0"),
+            format!("sandbox_{upper}"),
+            format!("sandbox_{short}g"),
+            format!("sandbox_{short} "),
+        ] {
+            assert_eq!(Environment::of_token(&other), None, "{other}");
+        }
     }
 }

@@ -132,7 +132,8 @@ fn failures(version: &ApiVersion, endpoint: Endpoint) -> Vec<(&'static str, Resp
         schemas::named(schemas::UNAUTHORIZED),
         Some(json!({ "error": "Unauthorized" })),
     );
-    failures.push(("401", unauthorized.header("WWW-Authenticate", header("`Bearer`"))));
+    let challenge = "`Bearer`, and unless no token was sent `error` and `error_description` (RFC 6750).";
+    failures.push(("401", unauthorized.header("WWW-Authenticate", header(challenge))));
     failures.extend(missing(endpoint).map(|missing| ("404", errors(&missing))));
     if has_body {
         failures.push(("408", errors("The body did not arrive in time.")));

@@ -1,7 +1,7 @@
 //! `/docs/migrate`: a body of one version beside the same in another, for people. A GET shows a form, and a POST what
 //! came of it. Nothing of a body is logged or kept.
 
-use actix_web::http::header::RETRY_AFTER;
+use actix_web::http::header::HeaderName;
 use actix_web::http::{Method as HttpMethod, StatusCode};
 use actix_web::web::{self, Payload};
 use actix_web::{HttpRequest, HttpResponse, Resource};
@@ -148,9 +148,11 @@ fn refusal(failure: Failure, versions: &'static Versions) -> HttpResponse {
     let reply = failure.reply_to_anyone();
     let form = Form::refused(FormField::Body, why);
     let mut response = page(reply.status, Keep::Never, html(&Migrate::new(form, versions, None)));
-    let wait = reply.headers.iter().find(|(name, _)| RETRY_AFTER == **name);
-    if let Some(Ok(seconds)) = wait.map(|(_, seconds)| seconds.parse()) {
-        response.headers_mut().insert(RETRY_AFTER, seconds);
+    // When to send it again, and what is left.
+    for (name, value) in &reply.headers {
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
+            response.headers_mut().append(name, value);
+        }
     }
     response
 }

@@ -1,17 +1,21 @@
 //! The matrix of access: every endpoint of every version, asked by everyone who must not get through.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
+use std::time::Duration;
 
 use adapter_kit::openapi::examples;
 use adapter_kit::{ApiVersion, Endpoint, Method};
 use domain::specimen::example::AFTERWARDS;
 use serde_json::{Value, json};
+use server::admission::Admission;
+use server::allowance::Allowance;
 use server::versions::SERVED;
 use storage::tokens::Environment;
 
 use super::support::register::{OTHER_UKPRN, UKPRN};
 use super::support::versions::methods;
-use super::support::{Api, Register, Request, Response};
+use super::support::{Api, Register, Request, Response, Setup};
 
 /// The identifiers of a trainee and of what belongs to it.
 #[derive(Clone)]
@@ -81,23 +85,48 @@ fn everything(version: &'static ApiVersion) -> impl Iterator<Item = (Endpoint, &
 /// Who has no valid token: the value of `Authorization`, where there is one.
 type Stranger = fn(&Api<'_>) -> Option<String>;
 
+/// What is wrong with the request of somebody who has no valid token, as far as the reply may tell (RFC 6750). The same
+/// class is the same reply, to the last header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Class {
+    NoToken,
+    Malformed,
+    WrongScheme,
+    OtherEnvironment,
+    /// Also a token that was valid once: nothing tells it from one that never was.
+    NotAccepted,
+}
+
+impl Class {
+    /// How the challenge begins.
+    fn challenge(self) -> &'static str {
+        match self {
+            Self::NoToken => "Bearer",
+            Self::Malformed | Self::WrongScheme => "Bearer error=\"invalid_request\", error_description=\"",
+            Self::OtherEnvironment | Self::NotAccepted => "Bearer error=\"invalid_token\", error_description=\"",
+        }
+    }
+}
+
 /// Everyone who has no valid token.
-const STRANGERS: [(&str, Stranger); 12] = [
-    ("no token", |_| None),
-    ("a scheme without a token", |_| Some("Bearer".to_owned())),
-    ("a malformed token", |api| Some(format!("Bearer {}", &api.token[..40]))),
-    ("a token and more", |api| Some(format!("Bearer {} {}", api.token, api.token))),
-    ("a token without its environment", |api| Some(format!("Bearer {}", api.token.split_once('_').unwrap().1))),
-    ("a wrong scheme", |api| Some(format!("Basic {}", api.token))),
-    ("no scheme", |api| Some(api.token.clone())),
-    ("an unknown token", |_| Some(format!("Bearer sandbox_{}", "0".repeat(64)))),
-    ("an expired token", |api| {
+const STRANGERS: [(&str, Class, Stranger); 13] = [
+    ("no token", Class::NoToken, |_| None),
+    ("a scheme without a token", Class::Malformed, |_| Some("Bearer".to_owned())),
+    ("a malformed token", Class::Malformed, |api| Some(format!("Bearer {}", &api.token[..40]))),
+    ("a token and more", Class::Malformed, |api| Some(format!("Bearer {} {}", api.token, api.token))),
+    ("a token without its environment", Class::Malformed, |api| {
+        Some(format!("Bearer {}", api.token.split_once('_').unwrap().1))
+    }),
+    ("a wrong scheme", Class::WrongScheme, |api| Some(format!("Basic {}", api.token))),
+    ("no scheme", Class::Malformed, |api| Some(api.token.clone())),
+    ("an unknown token", Class::NotAccepted, |_| Some(format!("Bearer sandbox_{}", "0".repeat(64)))),
+    ("an expired token", Class::NotAccepted, |api| {
         // Accepted today, and refused on the day on which everything is asked.
         let token = api.register.issue_token(UKPRN, Environment::Sandbox, "2026-10-06".parse().ok());
         api.register.api_with_token(api.version, token.clone()).get("/info").is(200);
         Some(format!("Bearer {token}"))
     }),
-    ("a revoked token", |api| {
+    ("a revoked token", Class::NotAccepted, |api| {
         let token = api.register.issue_token(UKPRN, Environment::Sandbox, None);
         api.register.api_with_token(api.version, token.clone()).get("/info").is(200);
         api.register.operate(|session| {
@@ -106,10 +135,13 @@ const STRANGERS: [(&str, Stranger); 12] = [
         });
         Some(format!("Bearer {token}"))
     }),
-    ("a token of another environment", |api| {
+    ("a token of another environment", Class::OtherEnvironment, |api| {
         Some(format!("Bearer {}", api.register.issue_token(UKPRN, Environment::Production, None)))
     }),
-    ("a token of a closed provider", |api| {
+    ("an unknown token of another environment", Class::OtherEnvironment, |_| {
+        Some(format!("Bearer production_{}", "0".repeat(64)))
+    }),
+    ("a token of a closed provider", Class::NotAccepted, |api| {
         let other = api.register.other_provider(api.version);
         other.get("/info").is(200);
         api.register.operate(|session| session.close_provider(OTHER_UKPRN));
@@ -121,10 +153,13 @@ const STRANGERS: [(&str, Stranger); 12] = [
 fn whoever_has_no_valid_token_learns_nothing_and_changes_nothing_at_any_endpoint() {
     let mut cases = 0;
     for version in SERVED {
-        let mut replies = BTreeMap::new();
-        for (name, stranger) in STRANGERS {
-            // Each has an address to itself, as far as failed attempts are counted.
-            let register = Register::start();
+        let (mut replies, mut challenges) = (BTreeMap::new(), BTreeMap::new());
+        for (name, class, stranger) in STRANGERS {
+            // Each has an address to itself, as far as failed attempts are counted. Valid tokens are told what is left of
+            // their allowance, and others are not, even if they were valid when they were last used.
+            let allowance = Allowance { requests: NonZeroU32::MAX, window: Duration::from_secs(60) };
+            let admission = Admission::within(Some(allowance));
+            let register = Register::with(Setup { admission, ..Setup::default() });
             let api = register.api(version);
             let authorization = stranger(&api);
             register.clock.set(&format!("{AFTERWARDS}T09:00:00Z"));
@@ -142,9 +177,14 @@ fn whoever_has_no_valid_token_learns_nothing_and_changes_nothing_at_any_endpoint
                 assert_eq!(reply.status, 401, "{what}: {:#}", reply.body);
                 let body = if method == "HEAD" { Value::Null } else { json!({ "error": "Unauthorized" }) };
                 assert_eq!(reply.body, body, "{what}");
-                assert_eq!(reply.header("www-authenticate"), Some("Bearer"), "{what}");
-                // Nothing tells one stranger from another.
-                let told = told(&reply, &known);
+                let challenge = reply.header("www-authenticate").unwrap();
+                assert!(challenge.starts_with(class.challenge()), "{what}: {challenge}");
+                assert_eq!(challenge == "Bearer", class == Class::NoToken, "{what}: {challenge}");
+                // Nothing tells one stranger of a class from another, and nothing but the challenge one class from
+                // another.
+                let mut told = told(&reply, &known);
+                assert_eq!(challenges.entry(class).or_insert_with(|| challenge.to_owned()), challenge, "{what}");
+                told.2.remove("www-authenticate");
                 assert_eq!(
                     replies.entry((endpoint.to_string(), method)).or_insert_with(|| told.clone()),
                     &told,
@@ -155,6 +195,8 @@ fn whoever_has_no_valid_token_learns_nothing_and_changes_nothing_at_any_endpoint
             let after = (api.get(&known.path(Endpoint::ShowTrainee)).is(200).body, api.get(&all).is(200).body);
             assert_eq!(before, after, "{name} in {}", version.label);
         }
+        let different: BTreeSet<_> = challenges.values().collect();
+        assert_eq!((challenges.len(), different.len()), (5, 5), "{challenges:?}");
     }
     eprintln!("{cases} requests without a valid token");
 }

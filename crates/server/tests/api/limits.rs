@@ -50,6 +50,10 @@ fn a_token_has_an_allowance_and_is_told_what_is_left_of_it() {
         assert!(refused.error(429, "TooManyRequests").contains("with this token"));
         let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
         assert!((28_000..=28_800).contains(&wait), "{wait}");
+        assert_eq!(refused.header("ratelimit-policy"), Some("\"token\";q=3;w=86400"));
+        let all_back = refused.header("ratelimit").and_then(|limit| limit.strip_prefix("\"token\";r=0;t="));
+        let all_back: u64 = all_back.unwrap_or_else(|| panic!("{refused:?}")).parse().unwrap();
+        assert!((85_000..=86_400).contains(&all_back), "{all_back}");
         // Whatever is asked, and whether or not it is right.
         api.send("POST", "/trainees", api.example()).error(429, "TooManyRequests");
         api.request("POST", "/trainees").bytes("{").send().error(429, "TooManyRequests");
@@ -91,6 +95,9 @@ fn an_address_with_many_wrong_tokens_is_told_so_and_a_provider_there_does_not_no
         let last = refusals.last().unwrap();
         assert!(last.error(429, "TooManyRequests").contains("from this address"));
         assert!(last.header("retry-after").is_some());
+        assert_eq!(last.header("ratelimit-policy"), Some("\"address\";q=60;w=60"));
+        let limit = last.header("ratelimit").unwrap();
+        assert!(limit.starts_with("\"address\";r=0;t="), "{limit}");
         // No header, another scheme and another environment count in the same way.
         register.request("GET", &format!("/api/{}/info", version.label)).send().is(429);
         // A token that was never seen here before is as good as one that was.
@@ -98,6 +105,16 @@ fn an_address_with_many_wrong_tokens_is_told_so_and_a_provider_there_does_not_no
         let api = register.api(version);
         api.create(api.example());
     }
+}
+
+#[test]
+fn pages_tell_an_address_what_is_left_too() {
+    let register = Register::start();
+    let form = || register.request("POST", "/docs/migrate").bytes("from=x").page();
+    let refused = (0..2 * STRANGERS).map(|_| form()).find(|page| page.status == 429).unwrap();
+    assert_eq!(refused.header("ratelimit-policy"), Some("\"address\";q=60;w=60"));
+    assert!(refused.header("ratelimit").unwrap().starts_with("\"address\";r=0;t="));
+    assert!(refused.header("retry-after").is_some());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Who may ask: every way of not having a token looks the same. Every endpoint is asked so in [`crate::api::access`].
+//! Who may ask. Every endpoint is asked without a valid token in [`crate::api::access`].
 
 use serde_json::json;
 use storage::tokens::Environment;
@@ -6,12 +6,27 @@ use storage::tokens::Environment;
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
 use crate::api::support::{Api, Request, Response, every_version};
 
+/// The body is the same whatever is wrong; what the client may know of it stands in the challenge.
 #[track_caller]
-fn is_unauthorized(reply: &Response) {
+fn is_unauthorized_with(reply: &Response, challenge: &str) {
     assert_eq!(reply.status, 401, "{:#}", reply.body);
     assert_eq!(reply.body, json!({ "error": "Unauthorized" }));
-    assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
+    assert_eq!(reply.header("www-authenticate"), Some(challenge));
 }
+
+/// The reply to a token that was looked up and refused, whatever the reason.
+#[track_caller]
+fn is_unauthorized(reply: &Response) {
+    is_unauthorized_with(reply, NOT_ACCEPTED);
+}
+
+const NOT_ACCEPTED: &str = "Bearer error=\"invalid_token\", error_description=\"the token is not accepted\"";
+const OTHER_ENVIRONMENT: &str =
+    "Bearer error=\"invalid_token\", error_description=\"the token is for another environment\"";
+const WRONG_SCHEME: &str = "Bearer error=\"invalid_request\", \
+     error_description=\"the scheme of the Authorization header must be Bearer\"";
+const MALFORMED: &str = "Bearer error=\"invalid_request\", \
+     error_description=\"the Authorization header must be Bearer, a space, and a token as it was issued\"";
 
 fn info_with<'a>(api: &Api<'a>, authorization: &str) -> Request<'a> {
     api.request("GET", "/info").header("Authorization", authorization)
@@ -44,8 +59,6 @@ fn a_token_is_accepted_with_its_scheme_in_any_case_and_nothing_else() {
         let digits = token.split_once('_').unwrap().1;
         for header in [
             token.clone(),
-            format!("Basic {token}"),
-            format!("Token {token}"),
             format!("Bearer{token}"),
             format!("Bearer {digits}"),
             format!("Bearer {}", token.to_uppercase()),
@@ -54,8 +67,12 @@ fn a_token_is_accepted_with_its_scheme_in_any_case_and_nothing_else() {
             "Bearer ".to_owned(),
             String::new(),
         ] {
-            is_unauthorized(&info_with(api, &header).send());
+            is_unauthorized_with(&info_with(api, &header).send(), MALFORMED);
         }
+        for scheme in ["Basic", "Token"] {
+            is_unauthorized_with(&info_with(api, &format!("{scheme} {token}")).send(), WRONG_SCHEME);
+        }
+        is_unauthorized_with(&api.request("GET", "/info").without("Authorization").send(), "Bearer");
     });
 }
 
@@ -68,9 +85,9 @@ fn an_unknown_token_is_refused() {
 fn a_token_of_another_environment_is_refused() {
     every_version(|api| {
         let production = api.register.issue_token(UKPRN, Environment::Production, None);
-        is_unauthorized(&info_with(api, &format!("Bearer {production}")).send());
+        is_unauthorized_with(&info_with(api, &format!("Bearer {production}")).send(), OTHER_ENVIRONMENT);
         let digits = api.token.split_once('_').unwrap().1;
-        is_unauthorized(&info_with(api, &format!("Bearer production_{digits}")).send());
+        is_unauthorized_with(&info_with(api, &format!("Bearer production_{digits}")).send(), OTHER_ENVIRONMENT);
     });
 }
 
@@ -115,7 +132,8 @@ fn the_tokens_of_a_closed_provider_are_refused() {
 #[test]
 fn a_request_to_write_without_a_token_writes_nothing() {
     every_version(|api| {
-        is_unauthorized(&api.request("POST", "/trainees").json(api.example()).without("Authorization").send());
+        let stranger = api.request("POST", "/trainees").json(api.example()).without("Authorization");
+        is_unauthorized_with(&stranger.send(), "Bearer");
         // The same person can still be registered, so nothing was stored.
         api.create(api.example());
     });

@@ -187,12 +187,13 @@ fn invent_tokens(target: &Target<'_>, is_over: &AtomicBool) -> usize {
     let (place, _) = target.token.rsplit_once('_').expect("a token says its environment");
     again_and_again(is_over, || {
         let Some(mut connection) = target.connect() else { return 0 };
-        let token = format!("{place}_{}{}", random.identifier(), random.identifier());
+        let secret: String = (0..4).map(|_| format!("{:016x}", random.number())).collect();
+        let token = format!("{place}_{secret}");
         let request = format!("{}\r\n", target.head("GET", "/trainees", &token));
         if connection.send(request.as_bytes())
             && let Some(status) = connection.status()
         {
-            assert!([401, 429].contains(&status), "{status}");
+            assert!([401, 429, 503].contains(&status), "{status}");
         }
         1
     })

@@ -50,7 +50,9 @@ fn what_happens_is_counted() {
     let trainees = format!("/api/{label}/trainees");
 
     assert_eq!(server.send("GET", &trainees, &[]).status, 401);
-    for header in ["Basic abc", "Bearer", "Bearer abc", "Bearer production_abc", "Bearer sandbox_abc"] {
+    let secret = "0".repeat(64);
+    let (other, unknown) = (format!("Bearer production_{secret}"), format!("Bearer sandbox_{secret}"));
+    for header in ["Basic abc", "Bearer", "Bearer sandbox_abc", &other, &unknown] {
         assert_eq!(server.send("GET", &trainees, &[&format!("Authorization: {header}")]).status, 401, "{header}");
     }
     let foreign = served.foreign.trainee.iter().map(|(name, _)| *name);

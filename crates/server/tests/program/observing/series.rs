@@ -51,7 +51,8 @@ fn send_rubbish(server: &Watched, number: u32) {
         format!("Person{number} x"),
         format!("Bearer {number}"),
         format!("Bearer sandbox_{number}"),
-        format!("Bearer production_{number}"),
+        format!("Bearer sandbox_{number:064x}"),
+        format!("Bearer production_{number:064x}"),
         format!("Bearer \u{e9}{number}"),
     ] {
         server.send("GET", &path, &[&format!("Authorization: {token}")]);
