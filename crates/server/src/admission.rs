@@ -14,6 +14,7 @@ use storage::tokens::TokenDigest;
 
 use crate::allowance::{Allowance, Counter, Left};
 use crate::failure::{Failure, Whose};
+use crate::proxies::TrustedProxies;
 use crate::token_failure::TokenFailure;
 use crate::visitors::Visitors;
 
@@ -38,6 +39,12 @@ impl Admission {
     pub fn within(allowance: Option<Allowance>) -> Self {
         let tokens = allowance.map(|allowance| Counter::new(allowance, MAX_TOKENS));
         Self { tokens, ..Self::default() }
+    }
+
+    /// The same, with clients that may come through these proxies.
+    #[must_use]
+    pub fn behind(self, proxies: TrustedProxies) -> Self {
+        Self { strangers: Visitors::behind(proxies), ..self }
     }
 
     /// Admits a request with a token. One that is seen for the first time is looked up beforehand, where it holds nobody

@@ -37,6 +37,7 @@ pub mod openapi;
 pub mod operations;
 pub mod operator;
 pub mod query;
+pub mod proxies;
 pub mod readiness;
 pub mod reference_data;
 pub mod register;

@@ -10,6 +10,7 @@ use storage::tokens::Environment;
 use crate::admission::Admission;
 use crate::bodies::Reception;
 use crate::connections::Limits;
+use crate::proxies::TrustedProxies;
 use crate::shadow::Shadow;
 use crate::usage::Usage;
 use crate::versions;
@@ -33,6 +34,8 @@ pub struct Register {
     pub admission: Admission,
     /// How often those who need no token have asked.
     pub visitors: Visitors,
+    /// The proxies that are trusted to name the client.
+    pub proxies: TrustedProxies,
     /// Where the bodies of requests are received.
     pub bodies: Reception,
     /// What tokens ask for.
@@ -53,9 +56,21 @@ impl Register {
             environment,
             admission: Admission::default(),
             visitors: Visitors::default(),
+            proxies: TrustedProxies::default(),
             bodies: Reception::within(Limits::default().body_timeout),
             usage: Usage::default(),
             shadow: Shadow::default(),
+        }
+    }
+
+    /// The same register behind reverse proxies that are trusted to name the client.
+    #[must_use]
+    pub fn behind(self, proxies: TrustedProxies) -> Self {
+        Self {
+            admission: self.admission.behind(proxies.clone()),
+            visitors: Visitors::behind(proxies.clone()),
+            proxies,
+            ..self
         }
     }
 

@@ -8,6 +8,7 @@ use actix_web::HttpRequest;
 
 use crate::allowance::{Allowance, Counter};
 use crate::failure::{Failure, Whose};
+use crate::proxies::TrustedProxies;
 
 /// What an address can ask.
 const ALLOWANCE: Allowance = Allowance { requests: NonZeroU32::new(60).unwrap(), window: Duration::from_secs(60) };
@@ -16,27 +17,35 @@ const MAX_ADDRESSES: usize = 10_000;
 
 /// Counts the requests of each address. Cheap to clone; all clones count together.
 #[derive(Debug, Clone)]
-pub struct Visitors(Counter<IpAddr>);
+pub struct Visitors {
+    counter: Counter<IpAddr>,
+    proxies: TrustedProxies,
+}
 
 impl Default for Visitors {
     fn default() -> Self {
-        Self(Counter::new(ALLOWANCE, MAX_ADDRESSES))
+        Self::behind(TrustedProxies::default())
     }
 }
 
 impl Visitors {
-    /// Counts a request by the address that it comes from; behind a proxy, that is the proxy's.
+    /// Counts clients that may come through these proxies.
+    #[must_use]
+    pub fn behind(proxies: TrustedProxies) -> Self {
+        Self { counter: Counter::new(ALLOWANCE, MAX_ADDRESSES), proxies }
+    }
+
+    /// Counts a request by the address of its client.
     ///
     /// # Errors
     ///
     /// [`Failure::TooManyRequests`] when the address has sent too many, or too many addresses have.
     pub fn count(&self, request: &HttpRequest) -> Result<(), Failure> {
-        let address = request.peer_addr().map_or(Ipv6Addr::UNSPECIFIED.into(), |peer| peer.ip());
-        self.count_address(address)
+        self.count_address(self.proxies.client_address(request))
     }
 
     fn count_address(&self, address: IpAddr) -> Result<(), Failure> {
-        let counted = self.0.take(&network(address));
+        let counted = self.counter.take(&network(address));
         counted.map(drop).map_err(|used_up| Failure::TooManyRequests { whose: Whose::Address, used_up })
     }
 }

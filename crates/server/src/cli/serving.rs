@@ -144,6 +144,7 @@ impl Serve {
         let base = format!("{scheme}://{address}");
         let admission = Admission::within(self.allowance(environment));
         let register = Register { versions, admission, ..Register::of(store, environment).with_lists(lists) };
+        let register = register.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
         let shadow = Shadow::begin(self.shadow_share, versions, lists, register.usage.clone());
         let register = Register { shadow: shadow.map_err(CommandError::Server)?, ..register };
         if self.demo {

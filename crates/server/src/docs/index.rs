@@ -8,6 +8,7 @@ use askama::Template;
 use super::page::{Keep, Place, day, html, page};
 use crate::addresses;
 use crate::mount::read_only;
+use crate::proxies::TrustedProxies;
 use crate::register::Register;
 use crate::versions::REMOVED;
 
@@ -49,21 +50,20 @@ struct Tag {
 
 /// The resource.
 pub(super) fn resource(register: &Register) -> Resource {
-    let versions = register.versions;
-    read_only("", move |request: HttpRequest| std::future::ready(answer(&request, versions)))
+    let (versions, proxies) = (register.versions, register.proxies.clone());
+    read_only("", move |request: HttpRequest| std::future::ready(answer(&request, versions, &proxies)))
 }
 
-fn answer(request: &HttpRequest, versions: &Versions) -> HttpResponse {
+fn answer(request: &HttpRequest, versions: &Versions, proxies: &TrustedProxies) -> HttpResponse {
     let Some(newest) = versions.newest().map(|newest| newest.version.label) else {
         return HttpResponse::NotFound().finish();
     };
-    let connection = request.connection_info();
     let index = Index {
         place: Place::Index,
         versions: versions.iter().rev().map(|served| listed(served.version, newest)).collect(),
         removed: REMOVED.iter().rev().map(|gone| Removed { label: gone.label, since: day(gone.since) }).collect(),
         newest,
-        origin: format!("{}://{}", connection.scheme(), connection.host()),
+        origin: proxies.origin(request),
     };
     page(StatusCode::OK, Keep::Fresh, html(&index))
 }

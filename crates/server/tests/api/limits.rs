@@ -117,6 +117,61 @@ fn pages_tell_an_address_what_is_left_too() {
     assert!(refused.header("retry-after").is_some());
 }
 
+/// What a header says of the client, in the request of this number.
+type ForwardedAddress = fn(usize) -> String;
+
+#[test]
+fn clients_behind_a_trusted_proxy_are_counted_each_by_its_own_address() {
+    let proxies = "127.0.0.0/8".parse().unwrap();
+    let register = Register::with(Setup { proxies, ..Setup::default() });
+    let label = SERVED[0].label;
+    let info = |header: &str, address: &str| {
+        register.request("GET", &format!("/api/{label}/info")).header(header, address).send().status
+    };
+    // Neither what a client claims to come after, nor another host of the same network of IPv6, is another client.
+    let clients: [(&str, ForwardedAddress); 4] = [
+        ("X-Forwarded-For", |_| "198.51.100.1".to_owned()),
+        ("X-Forwarded-For", |number| format!("203.0.113.{number}, 198.51.100.2")),
+        ("Forwarded", |number| format!("for=198.51.100.3;host=example-{number}")),
+        ("Forwarded", |number| format!("for=\"[2001:db8:1::{number:x}]:4711\"")),
+    ];
+    for (header, address) in clients {
+        assert_eq!(info(header, &address(0)), 401, "{}", address(0));
+        assert!((1..2 * STRANGERS).any(|number| info(header, &address(number)) == 429), "{}", address(0));
+    }
+    assert_eq!(info("X-Forwarded-For", "198.51.100.4"), 401);
+}
+
+#[test]
+fn a_forwarded_address_is_not_believed_of_anybody_else() {
+    let register = Register::start();
+    let label = SERVED[0].label;
+    let info = |number: usize| {
+        let address = format!("198.51.100.{number}");
+        let request = register.request("GET", &format!("/api/{label}/info")).header("X-Forwarded-For", &address);
+        request.header("Forwarded", &format!("for={address}")).send().status
+    };
+    assert!((0..2 * STRANGERS).any(|number| info(number) == 429));
+}
+
+#[test]
+fn no_page_shows_a_forwarded_host() {
+    let forged = [("Forwarded", "for=1.2.3.4;host=forged.example;proto=https"), ("X-Forwarded-Host", "forged.example")];
+    for (proxies, is_trusted) in [("", false), ("127.0.0.1", true)] {
+        let register = Register::with(Setup { proxies: proxies.parse().unwrap(), ..Setup::default() });
+        for (header, value) in forged {
+            for path in ["/docs", "/api/versions", &format!("/docs/versions/{}", SERVED[0].label)] {
+                let page = register.request("GET", path).header(header, value).page().is(200);
+                assert!(!page.text.contains("forged.example"), "{path}: {}", page.text);
+            }
+        }
+        // The example of a request has the scheme by which the client came, where that is to be believed.
+        let page = register.request("GET", "/docs").header("X-Forwarded-Proto", "https").page().is(200);
+        assert_eq!(page.text.contains("curl -i https://127.0.0.1:"), is_trusted);
+        assert_eq!(page.text.contains("curl -i http://127.0.0.1:"), !is_trusted);
+    }
+}
+
 #[test]
 fn a_full_queue_is_answered_at_once_and_says_when_to_try_again() {
     let register = Register::with(Setup { queue: 1, ..Setup::default() });

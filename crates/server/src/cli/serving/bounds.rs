@@ -1,4 +1,4 @@
-//! The options by which connections, TLS and the stop of a server are bounded.
+//! The options by which connections, TLS and the stop of a server are bounded, and the proxies in front of it.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::connections::Limits;
+use crate::proxies::TrustedProxies;
 use crate::serve::Service;
 use crate::starting::clock::ClockCheck;
 use crate::starting::open_files;
@@ -22,6 +23,10 @@ pub(super) struct Bounds {
     /// Private key of the certificate, in PEM form
     #[arg(long, value_name = "FILE", env = "REGISTER_TLS_KEY", requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
+    /// Reverse proxies, as addresses and networks separated by commas: on connections from these alone, `Forwarded` or
+    /// `X-Forwarded-For` names the client, for the limits by address [default: none]
+    #[arg(long, value_name = "CIDR,...", env = "REGISTER_TRUSTED_PROXIES")]
+    pub(super) trusted_proxies: Option<TrustedProxies>,
     /// Seconds in which the head of a request must arrive
     #[arg(long, value_name = "SECONDS", env = "REGISTER_HEADER_TIMEOUT", default_value = "10")]
     header_timeout: NonZeroU32,

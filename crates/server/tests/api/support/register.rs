@@ -10,6 +10,7 @@ use actix_web::dev::ServerHandle;
 use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
 use server::admission::Admission;
+use server::proxies::TrustedProxies;
 use server::shadow::Shadow;
 use server::usage;
 use server::versions::{self, SERVED};
@@ -57,6 +58,8 @@ impl SetClock {
 pub(crate) struct Setup {
     pub(crate) versions: &'static Versions,
     pub(crate) admission: Admission,
+    /// The proxies that are trusted to name the client.
+    pub(crate) proxies: TrustedProxies,
     /// Jobs that may wait for the store.
     pub(crate) queue: usize,
     /// Share of the accepted writes that are tried in the newest version, in percent.
@@ -68,6 +71,7 @@ impl Default for Setup {
         Self {
             versions: versions::all(),
             admission: Admission::default(),
+            proxies: TrustedProxies::default(),
             queue: StoreOptions::default().queue,
             shadow_share: 0,
         }
@@ -101,7 +105,7 @@ impl Register {
 
     /// Starts a sandbox as [`Register::start`] does, set up in another way.
     pub(crate) fn with(setup: Setup) -> Self {
-        let Setup { versions, admission, queue, shadow_share } = setup;
+        let Setup { versions, admission, proxies, queue, shadow_share } = setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
         let store = open(database.url(), &clock, queue);
@@ -110,6 +114,7 @@ impl Register {
             admission,
             ..server::register::Register::of(store.clone(), Environment::Sandbox)
         };
+        let register = register.behind(proxies);
         let shadow = Shadow::begin(shadow_share, versions, register.lists, register.usage.clone()).unwrap();
         let register = server::register::Register { shadow, ..register };
         let served = register.clone();
