@@ -36,6 +36,10 @@ race-test: ## Send colliding requests in 1,000 rounds, and hold overlapping ones
 rolling-test: ## Restart two servers over one PostgreSQL 20 times in turn, under load; no request may be lost
 	RESTARTS=20 $(ENDURANCE) rolling
 
+.PHONY: invented-test
+invented-test: ## Send 500 invented tokens a second for 20 seconds; ordinary requests may take twice as long at most
+	INVENTED_SECONDS=20 $(ENDURANCE) invented
+
 .PHONY: soak
 soak: ## Load the server for 10 minutes, then abuse it beside ordinary clients; nothing may be lost, slow or growing
 	SOAK_SECONDS=$${SOAK_SECONDS:-600} $(ENDURANCE) soak

@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use actix_web::HttpRequest;
 use storage::error::StorageError;
@@ -13,32 +14,56 @@ use storage::store::Store;
 use storage::tokens::TokenDigest;
 
 use crate::allowance::{Allowance, Counter, Left};
+use crate::concurrency_limit::ConcurrencyLimit;
 use crate::failure::{Failure, Whose};
 use crate::proxies::TrustedProxies;
 use crate::token_failure::TokenFailure;
 use crate::visitors::Visitors;
+use crate::{measures, request_id};
 
 /// The most tokens that are remembered.
 const MAX_TOKENS: usize = 100_000;
+/// Look-ups at once of tokens from addresses within their limit, and how many more wait.
+const LOOK_UPS: (usize, usize) = (2, 256);
+/// The same for tokens from addresses beyond their limit.
+const LOOK_UPS_BEYOND_LIMIT: (usize, usize) = (1, 64);
+/// How long a token waits to be looked up.
+const LOOK_UP_WAIT: Duration = Duration::from_secs(1);
 
 /// Counts the requests of each token, and those of each address that come without a valid one. Cheap to clone; all clones
 /// count together.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Admission {
     /// Requests by token, where they are limited.
     tokens: Option<Counter<TokenDigest>>,
-    /// Requests without a valid token, by address.
+    /// Requests without a token that is known, by address.
     strangers: Visitors,
     /// Tokens that were valid when they were last used.
     known: Arc<Mutex<HashSet<TokenDigest>>>,
+    /// Look-ups of other tokens, from addresses that are within their limit.
+    look_ups: ConcurrencyLimit,
+    /// The same from addresses that are beyond it: whoever sends many invented tokens holds up nobody but those.
+    look_ups_beyond_limit: ConcurrencyLimit,
+}
+
+impl Default for Admission {
+    fn default() -> Self {
+        Self::within(None)
+    }
 }
 
 impl Admission {
     /// Admits each token within an allowance, or as often as it asks.
     #[must_use]
     pub fn within(allowance: Option<Allowance>) -> Self {
-        let tokens = allowance.map(|allowance| Counter::new(allowance, MAX_TOKENS));
-        Self { tokens, ..Self::default() }
+        let limit = |(running, waiting)| ConcurrencyLimit::new(running, waiting, LOOK_UP_WAIT);
+        Self {
+            tokens: allowance.map(|allowance| Counter::new(allowance, MAX_TOKENS)),
+            strangers: Visitors::default(),
+            known: Arc::default(),
+            look_ups: limit(LOOK_UPS),
+            look_ups_beyond_limit: limit(LOOK_UPS_BEYOND_LIMIT),
+        }
     }
 
     /// The same, with clients that may come through these proxies.
@@ -47,48 +72,72 @@ impl Admission {
         Self { strangers: Visitors::behind(proxies), ..self }
     }
 
-    /// Admits a request with a token. One that is seen for the first time is looked up beforehand, where it holds nobody
-    /// up: whoever invents tokens must not stand in the queue of those who write, and is not counted as one of them.
+    /// Admits a request with a token. One that is not known here is counted by its address, and then looked up beside
+    /// few others: whoever invents tokens fills neither the queue of reads nor that of writes.
     ///
     /// # Errors
     ///
-    /// [`Failure::Unauthorized`]; [`Failure::TooManyRequests`].
-    pub async fn admit(&self, store: &Store, token: &TokenDigest) -> Result<Option<Left>, Failure> {
+    /// [`Failure::Unauthorized`]; [`Failure::TooManyRequests`]; [`Failure::TooManyLookUps`].
+    pub async fn admit(
+        &self,
+        store: &Store,
+        request: &HttpRequest,
+        token: &TokenDigest,
+    ) -> Result<Option<Left>, Failure> {
         if !self.known(|known| known.contains(token)) {
-            let asked = token.clone();
-            let refusal = store.read::<_, StorageError>(move |session| {
-                let is_valid = session.authenticate(&asked, Cause::of("admission"))?.is_some();
-                if is_valid { Ok(None) } else { session.refusal_of(&asked).map(Some) }
-            });
-            if let Some(refusal) = refusal.await? {
-                return Err(Failure::Unauthorized(TokenFailure::Refused(refusal)));
-            }
-            self.known(|known| {
-                if known.len() >= MAX_TOKENS {
-                    known.clear();
-                }
-                known.insert(token.clone())
-            });
+            self.look_up(store, request, token).await?;
         }
         let Some(tokens) = &self.tokens else { return Ok(None) };
         tokens.take(token).map(Some).map_err(|used_up| Failure::TooManyRequests { whose: Whose::Token, used_up })
     }
 
-    /// Counts a request that came without a valid token. A provider at the same address, with a valid one, does not
-    /// notice.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::TooManyRequests`] when there were too many from its address.
-    pub fn turn_away(&self, request: &HttpRequest, token: Option<&TokenDigest>) -> Result<(), Failure> {
+    /// Answers a request that turned out to have no valid token: counts it by its address.
+    pub fn reject(&self, request: &HttpRequest, token: Option<&TokenDigest>, failure: TokenFailure) -> Failure {
+        report(failure);
         if let Some(token) = token {
             self.known(|known| known.remove(token));
         }
-        self.strangers.count(request)
+        self.strangers.count(request).err().unwrap_or(Failure::Unauthorized(failure))
+    }
+
+    /// Remembers a token that is valid. An address that is beyond its limit gets the same answer to every other token; a
+    /// valid one gets in from there too, since it cannot help who else is behind the address.
+    async fn look_up(&self, store: &Store, request: &HttpRequest, token: &TokenDigest) -> Result<(), Failure> {
+        let counted = self.strangers.count(request);
+        let limit = if counted.is_ok() { &self.look_ups } else { &self.look_ups_beyond_limit };
+        let Some(permit) = limit.acquire().await else {
+            return Err(counted.err().unwrap_or(Failure::TooManyLookUps));
+        };
+        let asked = token.clone();
+        let refusal = store.read::<_, StorageError>(move |session| {
+            // The permit goes with the job, which runs on when nobody waits for it any more.
+            let _held = &permit;
+            let is_valid = session.authenticate(&asked, Cause::of("admission"))?.is_some();
+            if is_valid { Ok(None) } else { session.refusal_of(&asked).map(Some) }
+        });
+        if let Some(refusal) = refusal.await? {
+            let failure = TokenFailure::Refused(refusal);
+            report(failure);
+            return Err(counted.err().unwrap_or(Failure::Unauthorized(failure)));
+        }
+        self.known(|known| {
+            if known.len() >= MAX_TOKENS {
+                known.clear();
+            }
+            known.insert(token.clone());
+        });
+        Ok(())
     }
 
     fn known<T>(&self, look: impl FnOnce(&mut HashSet<TokenDigest>) -> T) -> T {
         // A poisoned lock is no harm: a set that lacks a token costs one look-up.
         look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Tells the operator of a request without a valid token.
+fn report(failure: TokenFailure) {
+    let request_id = request_id::for_the_log();
+    log::info!(request_id, reason:% = failure; "no valid token");
+    measures::token_failures(failure).increment(1);
 }

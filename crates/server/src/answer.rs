@@ -16,9 +16,9 @@ use crate::operations::Operation;
 use crate::query;
 use crate::register::Register;
 use crate::reply::Reply;
+use crate::request_id;
 use crate::token_failure::TokenFailure;
 use crate::witness::Witness;
-use crate::{measures, request_id};
 
 /// What is asked for: an endpoint of a version.
 #[derive(Clone, Copy)]
@@ -40,37 +40,31 @@ impl Asked {
         let form = ErrorForm::asked_for(request.headers(), endpoint);
         let mut left = None;
         let mut validates_only = false;
-        let mut token = None;
         let reply = match Call::take(&request, payload, served, endpoint, &register).await {
             Ok(mut call) => {
                 validates_only = operation.writes && call.validates_only();
-                token = Some(call.token.clone());
-                match register.admission.admit(&register.store, &call.token).await {
+                let token = call.token.clone();
+                match register.admission.admit(&register.store, &request, &token).await {
                     Ok(admitted) => {
                         left = admitted;
                         warnings = call.parameter_warnings();
                         let witness = Witness::of(&register, endpoint, &mut call, operation.writes && !validates_only);
                         let reply = hop(&register, endpoint, operation, call).await;
                         witness.tell(&register, reply.is_ok());
-                        reply
+                        if let Err(Failure::Unauthorized(failure)) = reply {
+                            // The token has ended since it was last used, and gets the reply of one that never was.
+                            left = None;
+                            warnings.clear();
+                            Err(register.admission.reject(&request, Some(&token), failure))
+                        } else {
+                            reply
+                        }
                     }
                     Err(failure) => Err(failure),
                 }
             }
+            Err(Failure::Unauthorized(failure)) => Err(register.admission.reject(&request, None, failure)),
             Err(failure) => Err(failure),
-        };
-        let reply = match reply {
-            Err(Failure::Unauthorized(failure)) => {
-                let request_id = request_id::for_the_log();
-                log::info!(request_id, reason:% = failure; "no valid token");
-                measures::token_failures(failure).increment(1);
-                // A token that has ended gets the reply of one that never was.
-                left = None;
-                warnings.clear();
-                let turned_away = register.admission.turn_away(&request, token.as_ref());
-                Err(turned_away.err().unwrap_or(Failure::Unauthorized(failure)))
-            }
-            reply => reply,
         };
         let reply = reply.unwrap_or_else(|failure| failure.reply(served, lists, form)).with_warnings(warnings);
         let reply = left.into_iter().fold(reply, |reply, left| reply.with_rate_limit(Whose::Token, left));

@@ -184,6 +184,9 @@ pub enum Failure {
         /// When it may ask again.
         used_up: UsedUp,
     },
+    /// Too many tokens that are not known here wait to be looked up, valid or not.
+    #[error("too many tokens are being looked up")]
+    TooManyLookUps,
     /// Filters of a list are wrong.
     #[error("filters are invalid")]
     Filters(FilterErrors),
@@ -280,6 +283,11 @@ impl Failure {
                 one(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
                     .with(RETRY_AFTER.as_str(), retry_after.to_string())
                     .with_rate_limit(whose, left)
+            }
+            Self::TooManyLookUps => {
+                let request_id = request_id::for_the_log();
+                log::info!(request_id; "too many unknown tokens wait to be looked up");
+                busy()
             }
             Self::Filters(errors) => told(StatusCode::UNPROCESSABLE_ENTITY, &errors),
             Self::Duplicate { body } => Reply::of(StatusCode::CONFLICT, body),

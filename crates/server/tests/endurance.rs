@@ -11,6 +11,7 @@ mod endurance {
     mod fields;
     mod history;
     mod http;
+    mod invented;
     mod linear;
     mod manner;
     mod model;

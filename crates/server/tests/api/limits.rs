@@ -173,6 +173,63 @@ fn no_page_shows_a_forwarded_host() {
 }
 
 #[test]
+fn many_invented_tokens_at_once_leave_the_queue_of_reads_to_others() {
+    /// Jobs that may wait for the store: less than there are strangers.
+    const QUEUE: usize = 16;
+    /// Strangers, more of whom ask than are answered without a look-up.
+    const CROWD: usize = 100;
+    /// Look-ups that stand in the queue at once.
+    const LOOK_UPS: usize = 3;
+    let register = Register::with(Setup { queue: QUEUE, ..Setup::default() });
+    let api = register.api(SERVED[0]);
+    // The token is known after this, and its use today written down.
+    api.create(api.example());
+    let readers = StoreOptions::default().readers;
+    let (held, is_held) = mpsc::channel();
+    let release = Arc::new(Barrier::new(readers as usize + 1));
+    let length = || register.store().stats().pool_queue.length;
+    thread::scope(|scope| {
+        for _ in 0..readers {
+            let (held, release, store) = (held.clone(), Arc::clone(&release), register.store());
+            scope.spawn(move || {
+                let hold = store.read::<_, StorageError>(move |_| {
+                    held.send(()).unwrap();
+                    release.wait();
+                    Ok(())
+                });
+                actix_web::rt::System::new().block_on(hold).unwrap();
+            });
+        }
+        (0..readers).for_each(|_| is_held.recv().unwrap());
+        let (answered, replies) = mpsc::channel();
+        for number in 0..CROWD {
+            let (answered, register) = (answered.clone(), &register);
+            scope.spawn(move || answered.send(info(&stranger(register, SERVED[0], number)).status).unwrap());
+        }
+        // All are answered but those that stand in the queue.
+        let told: Vec<u16> =
+            (0..CROWD - LOOK_UPS).map_while(|_| replies.recv_timeout(Duration::from_secs(20)).ok()).collect();
+        let in_queue = length();
+        let (answered, reply) = mpsc::channel();
+        scope.spawn({
+            let api = register.api(SERVED[0]);
+            move || answered.send(info(&api).status).unwrap()
+        });
+        let mut refused = None;
+        while length() == in_queue && refused.is_none() {
+            refused = reply.try_recv().ok();
+        }
+        release.wait();
+        assert_eq!(refused.unwrap_or_else(|| reply.recv().unwrap()), 200);
+        assert_eq!((told.len(), in_queue), (CROWD - LOOK_UPS, LOOK_UPS));
+        assert!(told.iter().all(|status| [429, 503].contains(status)), "{told:?}");
+        assert!((0..LOOK_UPS).all(|_| [401, 429].contains(&replies.recv().unwrap())));
+    });
+    // A valid token that was not seen before gets in from the address of the crowd.
+    info(&register.other_provider(SERVED[0])).is(200);
+}
+
+#[test]
 fn a_full_queue_is_answered_at_once_and_says_when_to_try_again() {
     let register = Register::with(Setup { queue: 1, ..Setup::default() });
     let api = register.api(SERVED[0]);

@@ -39,8 +39,13 @@ impl Site {
     fn at(place: Place) -> Self {
         let mut site = Self { place, token: String::new() };
         site.run(&["provider", "add", "--ukprn", UKPRN, "--name", "A University"]);
-        site.token = site.run(&["token", "issue", "--provider", UKPRN, "--name", "endurance"]).trim().to_owned();
+        site.token = site.another_token();
         site
+    }
+
+    /// Issues a token to the provider.
+    pub(crate) fn another_token(&self) -> String {
+        self.run(&["token", "issue", "--provider", UKPRN, "--name", "endurance"]).trim().to_owned()
     }
 
     pub(crate) fn kind(&self) -> Kind {
