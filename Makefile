@@ -12,14 +12,17 @@ run: ## Build, start on an embedded database in the sandbox, and print a first r
 	exec $(PROGRAM) serve --demo
 
 .PHONY: test
-test: check ## Check formatting, lints and structure, run all tests, and try a new version out
-	INSTA_UPDATE=no cargo test --workspace --locked
-	scripts/test-postgres
+test: check ## Check formatting, lints and structure, and run the tests for every change, on SQLite and PostgreSQL
+	scripts/test
+
+.PHONY: test-long
+test-long: ## Run all other tests: exhaustive ones, limits of time, load and crashes, adding a version
+	scripts/test long
 	scripts/check-new-version
 
 .PHONY: test-postgres
-test-postgres: ## Run the tests that use a database on PostgreSQL
-	scripts/test-postgres
+test-postgres: ## Run the part of `make test` that uses PostgreSQL
+	scripts/test postgres
 
 # Each on both databases, in a release build.
 ENDURANCE := scripts/test-endurance

@@ -1,6 +1,6 @@
 //! Servers and databases go away, whatever becomes of whoever asked for them.
 //!
-//! These tests need PostgreSQL: `make test-postgres` runs them.
+//! These tests need PostgreSQL: `scripts/test postgres` runs them.
 
 #[cfg(test)]
 mod cluster {
