@@ -197,8 +197,9 @@ fn what_the_schema_of_a_request_forbids_is_refused() {
 #[test]
 fn every_filter_that_is_described_is_read() {
     every_version(|api| {
-        let filters = in_document(documented(api), "/paths/~1trainees/get/parameters").as_array().unwrap();
-        let names: Vec<&str> = filters.iter().map(|filter| filter["name"].as_str().unwrap()).collect();
+        let parameters = in_document(documented(api), "/paths/~1trainees/get/parameters").as_array().unwrap();
+        let filters = parameters.iter().filter(|parameter| parameter["in"] == "query");
+        let names: Vec<&str> = filters.map(|filter| filter["name"].as_str().unwrap()).collect();
         // A page number that is none falls back.
         let (falling_back, refused): (Vec<&str>, Vec<&str>) = names.iter().partition(|name| name.contains("page"));
         assert_eq!((falling_back.len(), refused.len()), (2, 5));
