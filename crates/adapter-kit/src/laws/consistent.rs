@@ -226,16 +226,44 @@ fn made_whole(case: Case<'_>, random: &Random, degree: &Degree, other: &Trainee)
 
 #[cfg(test)]
 mod tests {
-    use domain::rules::{Rules, dates, degree};
+    use domain::rules::{Rules, course, dates, degree, required};
+    use domain::{List, Terms};
 
-    use super::super::planted::{SOUND, try_on, with_rules};
+    use super::super::planted::{SOUND, TODAY, try_on, with_rules};
     use super::*;
+    use crate::version::AllInputs;
+    use crate::{Inputs, Label, inputs};
 
     #[test]
     fn a_rule_that_does_not_declare_a_field_that_it_depends_on_is_found() {
         const UNDECLARED: Rule<Trainee> = Rule { reads: &[TraineeField::itt_end_date], ..dates::END_AFTER_START };
         let broken = try_on(consistent, with_rules(&[dates::START_AS_PLANNED, UNDECLARED])).unwrap_err();
         assert!(broken.fault.contains("itt_start_date"), "{broken}");
+    }
+
+    /// Another version has routes on which there need not be a study mode.
+    #[test]
+    fn a_rule_that_takes_for_granted_what_another_version_does_not_demand_is_found() {
+        const INPUTS: Inputs<Trainee> =
+            inputs! { Trainee, TraineeField: training_route, study_mode, itt_start_date, placements, degrees };
+        const fn version(year: u16, trainee: &'static [Rule<Trainee>], terms: Terms) -> ApiVersion {
+            ApiVersion {
+                label: Label::release(year, 0),
+                inputs: AllInputs { trainee: INPUTS, ..SOUND.inputs },
+                rules: Rules { trainee, ..SOUND.rules },
+                terms,
+                ..SOUND
+            }
+        }
+        const FEW_ROUTES: Terms = Terms { accepted: &[(List::TrainingRoute, &["11", "12"])], exception_years: &[] };
+        const UNDECLARED: Rule<Trainee> = Rule { reads: &[TraineeField::study_mode], ..course::STUDY_MODE };
+        static NEWER: ApiVersion = version(2002, &[course::STUDY_MODE_BY_ROUTE], SOUND.terms);
+        static OLDER: ApiVersion = version(2001, &[course::STUDY_MODE], FEW_ROUTES);
+        static FAULTY: ApiVersion = version(2001, &[UNDECLARED, required::TRAINING_ROUTE], FEW_ROUTES);
+        let sample = Sample::new(5, 150, TODAY).unwrap();
+        consistent(&Versions::new(&[&OLDER, &NEWER]), &sample).unwrap();
+        let broken = consistent(&Versions::new(&[&FAULTY, &NEWER]), &sample).unwrap_err();
+        assert_eq!((broken.version, broken.field.as_str()), (FAULTY.label, "study_mode"));
     }
 
     #[test]
