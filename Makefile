@@ -35,6 +35,10 @@ crash-test: ## Kill the server 200 times, and PostgreSQL 20 times, under load; n
 race-test: ## Send colliding requests in 1,000 rounds, and hold overlapping ones against a sequential model
 	RACE_ROUNDS=1000 HISTORIES=1000 $(ENDURANCE) race history
 
+.PHONY: dates-test
+dates-test: ## Write at full rate for 20 seconds; dates stay with the clock, and a client that polls misses nothing
+	DATES_MS=20000 $(ENDURANCE) dates
+
 .PHONY: rolling-test
 rolling-test: ## Restart two servers over one PostgreSQL 20 times in turn, under load; no request may be lost
 	RESTARTS=20 $(ENDURANCE) rolling

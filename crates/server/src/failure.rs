@@ -299,7 +299,7 @@ impl Failure {
             Self::Storage(error) if error.is_temporary() => {
                 let request_id = request_id::for_the_log();
                 log::warn!(request_id; "storage is unavailable: {}", Causes(&error));
-                busy()
+                if let StorageError::DateNotDue { wait } = error { busy_for(wait.as_secs() + 1) } else { busy() }
             }
             error @ (Self::Storage(_)
             | Self::Unwritable(_)
@@ -375,8 +375,13 @@ impl Missing {
 
 /// The reply to a request that can be done later.
 fn busy() -> Reply {
+    busy_for(RETRY_AFTER_SECONDS.into())
+}
+
+/// The reply to a request that can be done after so many seconds.
+fn busy_for(seconds: u64) -> Reply {
     one(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "the service is busy; send the request again")
-        .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string())
+        .with(RETRY_AFTER.as_str(), seconds.to_string())
 }
 
 fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> Reply {

@@ -97,6 +97,7 @@ fn remedy(error: &StorageError) -> &'static str {
         StorageError::Connection(_) | StorageError::Unavailable(_) | StorageError::ConnectionLost(_) => {
             "; check --database-url, that the database runs, and that the user of this program may use it"
         }
+        StorageError::DateNotDue { .. } => "; set the clock of this machine (timedatectl)",
         StorageError::Busy | StorageError::Collided | StorageError::QueueFull | StorageError::GroupLost(_) => {
             "; another program holds the database: start again when it has ended"
         }

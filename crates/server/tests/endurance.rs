@@ -7,6 +7,7 @@ mod endurance {
     mod balancer;
     mod client;
     mod crash;
+    mod dates;
     mod durability;
     mod fields;
     mod history;

@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
 
@@ -35,6 +36,13 @@ pub enum StorageError {
     /// Transactions that ran side by side got into each other's way, and this one was undone.
     #[error("transactions collided")]
     Collided,
+    /// The change would be dated more than a second ahead of the clock: the record has changed too often lately, or the
+    /// clock was set back.
+    #[error("the change would be dated more than a second ahead of the clock; it can be made in {} ms", .wait.as_millis())]
+    DateNotDue {
+        /// How long the change must wait.
+        wait: Duration,
+    },
     /// Too many jobs wait already. This one was not begun.
     #[error("queue of waiting jobs is full")]
     QueueFull,
@@ -244,6 +252,7 @@ impl StorageError {
             | Self::Unavailable(_)
             | Self::Busy
             | Self::Collided
+            | Self::DateNotDue { .. }
             | Self::QueueFull
             | Self::GroupLost(_)
             | Self::NoSpace(_)

@@ -3,6 +3,7 @@
 //! Knows nothing of groups and commits. The answer rests here until the store says that it is final.
 
 use std::mem;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -14,11 +15,13 @@ use crate::session::Session;
 pub(crate) enum Verdict {
     Keep,
     Undo,
+    /// It is to be undone, and the job run again after so long: its change cannot have a date yet.
+    Wait(Duration),
 }
 
 /// A job whose types are forgotten, so that jobs of all kinds can stand in one queue.
 pub(crate) trait Job: Send {
-    /// Runs the job, once, and holds its answer back.
+    /// Runs the job and holds its answer back. It is run once, unless it must wait.
     fn run(&mut self, session: &mut Session<'_>) -> Verdict;
 
     /// Gives the caller the job's answer when `fate` is good, otherwise the error.
@@ -56,11 +59,18 @@ where
 {
     fn run(&mut self, session: &mut Session<'_>) -> Verdict {
         if let Progress::Waiting(mut function) = mem::replace(&mut self.progress, Progress::Running) {
-            self.progress = Progress::Answered(function(session));
+            let answer = function(session);
+            let refusal = answer.as_ref().err().and_then(JobError::of_the_store);
+            if let Some(StorageError::DateNotDue { wait }) = refusal {
+                let wait = *wait;
+                self.progress = Progress::Waiting(function);
+                return Verdict::Wait(wait);
+            }
+            self.progress = Progress::Answered(answer);
         }
         match self.progress {
             Progress::Answered(Ok(_)) => Verdict::Keep,
-            Progress::Answered(Err(_)) | Progress::Waiting(_) | Progress::Running => Verdict::Undo,
+            Progress::Waiting(_) | Progress::Answered(Err(_)) | Progress::Running => Verdict::Undo,
         }
     }
 

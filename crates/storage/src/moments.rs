@@ -17,13 +17,7 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn latest_change(&mut self) -> Result<Option<DateTime<Utc>>, StorageError> {
-        // Entries are written in the order of their keys, but for those of transactions that run side by side.
-        let latest = changes::table
-            .select(changes::changed_at)
-            .order(changes::id.desc())
-            .first::<NaiveDateTime>(self.connection)
-            .optional()?;
-        Ok(latest.map(|moment| moment.and_utc()))
+        latest_change(self.connection)
     }
 
     /// The time of the database server; `None` where there is none but this machine.
@@ -39,6 +33,17 @@ impl Session<'_> {
             DatabaseConnection::Sqlite(_) => Ok(None),
         }
     }
+}
+
+/// When a trainee was last changed; `None` when none ever was.
+pub(crate) fn latest_change(connection: &mut DatabaseConnection) -> Result<Option<DateTime<Utc>>, StorageError> {
+    // Entries are written in the order of their keys, but for those of transactions that run side by side.
+    let latest = changes::table
+        .select(changes::changed_at)
+        .order(changes::id.desc())
+        .first::<NaiveDateTime>(connection)
+        .optional()?;
+    Ok(latest.map(|moment| moment.and_utc()))
 }
 
 #[cfg(test)]

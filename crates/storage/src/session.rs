@@ -3,9 +3,10 @@
 //! A [`Session`] offers what needs no provider. A [`ProviderSession`] is what authentication makes of it, and the only
 //! way to records that belong to a provider; it does not lead back to the session.
 
-use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
 
+use crate::clock::JobTime;
 use crate::connection::{Access, DatabaseConnection};
 use crate::error::StorageError;
 use crate::history::Cause;
@@ -16,14 +17,14 @@ use crate::tokens::TokenDigest;
 pub struct Session<'a> {
     pub(crate) connection: &'a mut DatabaseConnection,
     access: Access,
-    now: DateTime<Utc>,
+    time: JobTime,
 }
 
 /// A job's access to the records of one provider.
 pub struct ProviderSession<'a> {
     pub(crate) connection: &'a mut DatabaseConnection,
     access: Access,
-    now: DateTime<Utc>,
+    time: &'a mut JobTime,
     provider: Provider,
     cause: Cause<'a>,
     /// The token that opened the records, unless an operator did.
@@ -48,18 +49,23 @@ pub struct Provider {
 }
 
 impl<'a> Session<'a> {
-    pub(crate) fn new(connection: &'a mut DatabaseConnection, access: Access, now: DateTime<Utc>) -> Self {
-        Self { connection, access, now }
+    pub(crate) fn new(connection: &'a mut DatabaseConnection, access: Access, time: JobTime) -> Self {
+        Self { connection, access, time }
     }
 
-    /// The time at which the job began, cut to the millisecond. Every time that a job stores is this one.
+    /// The time of the job, cut to the millisecond; see [`ProviderSession::now`].
     pub fn now(&self) -> DateTime<Utc> {
-        self.now
+        self.time.now()
     }
 
     /// The date of [`Session::now`] in UTC.
     pub fn today(&self) -> NaiveDate {
-        self.now.date_naive()
+        self.now().date_naive()
+    }
+
+    /// The row of the trainee that the job could not change yet, if it is one.
+    pub(crate) fn waits_for(&self) -> Option<i64> {
+        self.time.waits_for()
     }
 
     /// Opens the records of the provider to which a token belongs; `None` when the token is unknown, revoked or
@@ -97,7 +103,7 @@ impl<'a> Session<'a> {
         ProviderSession {
             connection: &mut *self.connection,
             access: self.access,
-            now: self.now,
+            time: &mut self.time,
             provider,
             cause,
             token,
@@ -158,26 +164,30 @@ impl ProviderSession<'_> {
         &self.provider
     }
 
-    /// The time of what the job does, cut to the millisecond: that at which it began, or the millisecond after the last
-    /// change of the trainee that it is about to change, where that is later. Every time that a job stores is this one.
+    /// The time of what the job does, cut to the millisecond; every time that it stores is this one. In a job that writes
+    /// it is the date of the next change: not before any date that the process gave, and later than the last change of
+    /// the trainee that was found last.
     pub fn now(&self) -> DateTime<Utc> {
-        self.now
+        self.time.now()
     }
 
-    /// Moves `now` behind an earlier change.
+    /// Moves `now` behind the last change of the trainee of that row.
     ///
     /// On PostgreSQL a job waits for those that change the same trainee, also when it began before them, or on a machine
     /// whose clock is behind. What it does comes after what they did, and must be dated so: the order of placements and
     /// `updated_at` tell it.
-    pub(crate) fn come_after(&mut self, earlier: Option<DateTime<Utc>>) {
-        if let Some(earlier) = earlier {
-            self.now = self.now.max(earlier + TimeDelta::milliseconds(1));
-        }
+    pub(crate) fn come_after(&mut self, trainee_key: i64, last_change: Option<DateTime<Utc>>) {
+        self.time.come_after(trainee_key, last_change);
+    }
+
+    /// Gives `now` to a change of a trainee that is dated so; called before it is written.
+    pub(crate) fn take_date(&mut self, updated_at: Option<DateTime<Utc>>) -> Result<(), StorageError> {
+        if updated_at == Some(self.now()) { self.time.take() } else { Ok(()) }
     }
 
     /// The date of [`ProviderSession::now`] in UTC.
     pub fn today(&self) -> NaiveDate {
-        self.now.date_naive()
+        self.now().date_naive()
     }
 
     /// Through what the job came about.

@@ -4,6 +4,8 @@
 //! commits many together; on PostgreSQL they run side by side on the pool. Callers see no difference.
 
 #[cfg(test)]
+mod dates;
+#[cfg(test)]
 mod durability;
 pub(crate) mod migrations;
 #[cfg(test)]
@@ -11,9 +13,11 @@ mod opening;
 mod pool;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 
 use crate::clock::{Clock, WriteClock};
 use crate::connection::{Access, Connections, DatabaseConnection};
@@ -29,6 +33,9 @@ use crate::store::pool::JobPool;
 use crate::tokens::Environment;
 pub use crate::writer::WriterStats;
 use crate::writer::{WriteCounters, Writer};
+
+/// How long [`Store::settle`] waits before it looks again whether jobs wait for a date.
+const POSTPONED_PAUSE: Duration = Duration::from_millis(5);
 
 /// How a store is set up.
 #[derive(Debug, Clone)]
@@ -189,9 +196,9 @@ impl Store {
 
     /// Runs a job that may write. It is kept when it returns `Ok`, and then before this returns.
     ///
-    /// On PostgreSQL a job that collided with another one was undone, and is run again from its beginning, a few times at
-    /// most. The `now` of each run is later than that of the one before. When the caller stops waiting for the answer,
-    /// the job may yet be done.
+    /// A job whose change cannot have a date yet is undone, waits, and is run again from its beginning; so is, on
+    /// PostgreSQL and a few times at most, a job that collided with another one. When the caller stops waiting for the
+    /// answer, the job may yet be done.
     ///
     /// # Errors
     ///
@@ -257,7 +264,11 @@ impl Store {
         // The queue may be full, and then this waits for a place.
         let placed = spawn_blocking(move || writer.enqueue_when_there_is_room(last)).await;
         placed.unwrap_or(Err(StorageError::Closed))?;
-        answer.await.unwrap_or(Err(StorageError::Closed))
+        answer.await.unwrap_or(Err(StorageError::Closed))?;
+        while self.writer.as_ref().is_some_and(Writer::has_postponed) {
+            sleep(POSTPONED_PAUSE).await;
+        }
+        Ok(())
     }
 
     /// What was written since the store was opened.

@@ -103,6 +103,11 @@ impl Register {
         self.read(|session| Ok(session.authenticate(&digest, Cause::of("test"))?.is_some())).unwrap()
     }
 
+    /// Another store over the same database with the same clock, as another process has it.
+    pub(crate) fn another_store(&self) -> Store {
+        Store::open(self.url(), StoreOptions { clock: self.clock.clock(), ..StoreOptions::default() }).unwrap()
+    }
+
     pub(crate) fn url(&self) -> &str {
         self.database.url()
     }
@@ -148,5 +153,5 @@ impl<T> Queued<T> {
 }
 
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
 }

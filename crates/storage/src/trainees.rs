@@ -74,8 +74,8 @@ impl ProviderSession<'_> {
             .select(row())
             .load::<Row>(self.connection)?;
         let found = self.whole(rows, Nested::With)?.pop();
-        if self.writes() {
-            self.come_after(found.as_ref().and_then(|trainee| trainee.record.updated_at));
+        if let Some(trainee) = &found {
+            self.come_after(trainee.key, trainee.record.updated_at);
         }
         Ok(found)
     }
@@ -141,8 +141,9 @@ impl ProviderSession<'_> {
     ///
     /// # Errors
     ///
-    /// When the database does not answer.
+    /// [`StorageError::DateNotDue`], or when the database does not answer.
     pub fn insert_trainee(&mut self, trainee: &Trainee) -> Result<(), StorageError> {
+        self.take_date(trainee.updated_at)?;
         let likeness = Likeness::of(trainee, self.today());
         let key = diesel::insert_into(trainees::table)
             .values((
@@ -181,9 +182,10 @@ impl ProviderSession<'_> {
     ///
     /// # Errors
     ///
-    /// [`StorageError::Stale`] when the trainee has changed since it was found; otherwise when the database does not
-    /// answer.
+    /// [`StorageError::Stale`] when the trainee has changed since it was found; [`StorageError::DateNotDue`]; otherwise
+    /// when the database does not answer.
     pub fn update_trainee(&mut self, stored: &StoredTrainee, changed: &Trainee) -> Result<(), StorageError> {
+        self.take_date(changed.updated_at)?;
         let likeness = Likeness::of(changed, self.today());
         let updated = diesel::update(trainees::table)
             .filter(trainees::id.eq(stored.key))

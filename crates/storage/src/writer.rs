@@ -4,9 +4,12 @@
 //! together into one transaction, a savepoint each, and one commit serves them all. Nobody is told anything before that
 //! commit has returned, not even a refusal: it may rest on what a neighbour had not yet committed.
 //!
+//! A job whose change cannot have a date yet is undone and stands aside, so that it holds up nobody else.
+//!
 //! Knows nothing of what jobs do. It trusts them with nothing: whatever a job does to the transaction, its neighbours are
 //! either kept and told so, or lost and told so.
 
+mod postponed;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -14,20 +17,21 @@ mod watch;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use chrono::{DateTime, Utc};
 use diesel::connection::{SimpleConnection, TransactionManager};
 
-use crate::clock::WriteClock;
+use crate::clock::{JobTime, WriteClock};
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::error::StorageError;
 use crate::job::{Job, Verdict};
 use crate::measures::Measures;
+use crate::moments;
 use crate::session::Session;
 use crate::store::{Queue, StoreOptions};
+use crate::writer::postponed::{Postponed, Taken};
 use crate::writer::watch::Watch;
 
 /// What a store has written since it was opened.
@@ -82,6 +86,8 @@ pub(crate) struct Writer {
     queue: SyncSender<Box<dyn Job>>,
     /// How many jobs the queue holds, which it does not tell itself.
     length: Arc<AtomicUsize>,
+    /// How many jobs stand aside until their changes can have a date.
+    postponed: Arc<AtomicUsize>,
     limit: usize,
 }
 
@@ -97,15 +103,21 @@ impl Writer {
     ) -> Result<Self, StorageError> {
         let (queue, jobs) = sync_channel(options.queue);
         let length = Arc::new(AtomicUsize::new(0));
-        let waiting = Waiting { jobs, length: Arc::clone(&length) };
+        let postponed = Arc::new(AtomicUsize::new(0));
+        let mut waiting = Waiting {
+            jobs,
+            length: Arc::clone(&length),
+            aside: Postponed::new(options.queue),
+            postponed: Arc::clone(&postponed),
+        };
         let connection = Some(Watched::new(connection));
         let mut thread =
             WriterThread { connections, connection, clock, counters, measures, group_limit: options.group };
         thread::Builder::new()
             .name("sqlite-writer".to_owned())
-            .spawn(move || thread.serve(&waiting))
+            .spawn(move || thread.serve(&mut waiting))
             .map_err(StorageError::Thread)?;
-        Ok(Self { queue, length, limit: options.queue })
+        Ok(Self { queue, length, postponed, limit: options.queue })
     }
 
     /// Puts a job into the queue, without waiting.
@@ -132,8 +144,14 @@ impl Writer {
 
     /// The jobs that wait for the thread.
     pub(crate) fn queue(&self) -> Queue {
+        let length = self.length.load(Ordering::Relaxed).saturating_add(self.postponed.load(Ordering::Relaxed));
         // One that is being refused is counted for a moment.
-        Queue { length: self.length.load(Ordering::Relaxed).min(self.limit), limit: self.limit }
+        Queue { length: length.min(self.limit), limit: self.limit }
+    }
+
+    /// Whether jobs stand aside until their changes can have a date.
+    pub(crate) fn has_postponed(&self) -> bool {
+        self.postponed.load(Ordering::Relaxed) > 0
     }
 }
 
@@ -141,21 +159,49 @@ impl Writer {
 struct Waiting {
     jobs: Receiver<Box<dyn Job>>,
     length: Arc<AtomicUsize>,
+    aside: Postponed,
+    postponed: Arc<AtomicUsize>,
 }
 
 impl Waiting {
     /// The next job, as soon as there is one; `None` when there will be no more.
-    fn next(&self) -> Option<Box<dyn Job>> {
-        self.jobs.recv().ok().inspect(|_| self.count_out())
+    fn next(&mut self) -> Option<Taken> {
+        loop {
+            if let Some(due) = self.aside.take() {
+                return Some(due);
+            }
+            let Some(due) = self.aside.due() else { return self.jobs.recv().ok().map(|job| self.taken(job)) };
+            let pause = due.saturating_duration_since(Instant::now());
+            match self.jobs.recv_timeout(pause) {
+                Ok(job) => return Some(self.taken(job)),
+                Err(RecvTimeoutError::Timeout) => {}
+                // Nobody can send any more, and those that stand aside are still to be run.
+                Err(RecvTimeoutError::Disconnected) => thread::sleep(pause),
+            }
+        }
     }
 
     /// The next job, if there is one now.
-    fn next_at_once(&self) -> Option<Box<dyn Job>> {
-        self.jobs.try_recv().ok().inspect(|_| self.count_out())
+    fn next_at_once(&mut self) -> Option<Taken> {
+        self.aside.take().or_else(|| self.jobs.try_recv().ok().map(|job| self.taken(job)))
     }
 
-    fn count_out(&self) {
+    /// Lets a job stand aside until its change can have a date.
+    fn postpone(&mut self, taken: Taken, wait: Duration, trainee: Option<i64>) {
+        if let Err((job, cause)) = self.aside.add(taken, wait, trainee) {
+            // It has done nothing, so its answer rests on no commit.
+            answer(job, Err(cause));
+        }
+    }
+
+    /// Counts the jobs that stand aside, when a group has ended: one that was run again has left only then.
+    fn count_postponed(&self) {
+        self.postponed.store(self.aside.len(), Ordering::Relaxed);
+    }
+
+    fn taken(&self, job: Box<dyn Job>) -> Taken {
         self.length.fetch_sub(1, Ordering::Relaxed);
+        Taken::new(job)
     }
 }
 
@@ -183,18 +229,19 @@ impl Watched {
 }
 
 impl WriterThread {
-    fn serve(&mut self, waiting: &Waiting) {
+    fn serve(&mut self, waiting: &mut Waiting) {
         while let Some(first) = waiting.next() {
             let begun = Instant::now();
             let mut group = vec![first];
             let outcome = catch_unwind(AssertUnwindSafe(|| self.run_group(&mut group, waiting)))
                 .unwrap_or(Err(StorageError::JobPanicked));
             self.measures.group_ended(group.len(), begun);
+            waiting.count_postponed();
             match outcome {
                 Ok(()) => {
                     self.counters.committed(group.len() as u64);
-                    for job in group {
-                        answer(job, Ok(()));
+                    for taken in group {
+                        answer(taken.job, Ok(()));
                     }
                 }
                 Err(cause) => {
@@ -205,8 +252,8 @@ impl WriterThread {
                         group.extend(std::iter::from_fn(|| waiting.next_at_once()));
                     }
                     let cause = Arc::new(cause);
-                    for job in group {
-                        answer(job, Err(loss(&cause)));
+                    for taken in group {
+                        answer(taken.job, Err(loss(&cause)));
                     }
                 }
             }
@@ -216,25 +263,35 @@ impl WriterThread {
     /// Runs the first job of the group, then what waits, as long as something waits; then commits.
     ///
     /// The connection is out of its place meanwhile, so that any failure, a panic too, drops it with its transaction.
-    fn run_group(&mut self, group: &mut Vec<Box<dyn Job>>, waiting: &Waiting) -> Result<(), StorageError> {
+    fn run_group(&mut self, group: &mut Vec<Taken>, waiting: &mut Waiting) -> Result<(), StorageError> {
         let mut watched = match self.connection.take() {
             Some(watched) => watched,
             None => Watched::new(self.connections.establish()?),
         };
         let connection = &mut watched.connection;
         connection.begin(Access::Write)?;
+        // Another process may have written meanwhile, and clients may have seen its dates.
+        if let Some(latest) = moments::latest_change(connection)? {
+            self.clock.come_after(latest);
+        }
+        let mut run = 0;
         loop {
-            if let Some(job) = group.last_mut() {
+            if let Some(taken) = group.last_mut() {
                 let begun = Instant::now();
-                let ended = run_in_savepoint(connection, &watched.watch, self.clock.next(), &mut **job);
+                let ended = run_in_savepoint(connection, &watched.watch, &self.clock, &mut *taken.job);
                 self.measures.job_ended(Access::Write, begun);
-                ended?;
+                run += 1;
+                if let Some(wait) = ended?
+                    && let Some(taken) = group.pop()
+                {
+                    waiting.postpone(taken, wait.wait, wait.trainee);
+                }
             }
-            if group.len() >= self.group_limit {
+            if run >= self.group_limit {
                 break;
             }
             match waiting.next_at_once() {
-                Some(job) => group.push(job),
+                Some(taken) => group.push(taken),
                 None => break,
             }
         }
@@ -245,7 +302,14 @@ impl WriterThread {
     }
 }
 
-/// Runs one job inside the group's transaction and takes back what it did when it is refused.
+/// What a job waits for whose change cannot have a date yet.
+struct DateWait {
+    wait: Duration,
+    /// The row of the trainee that was changed too often lately.
+    trainee: Option<i64>,
+}
+
+/// Runs one job inside the group's transaction and takes back what it did when it is refused or must wait.
 ///
 /// Two savepoints stand around the job. The inner one is diesel's, so that a job which closes one transaction too many
 /// closes that and not the group's. The outer one is ours: diesel may take a failed roll-back of its own savepoints for
@@ -254,21 +318,29 @@ impl WriterThread {
 fn run_in_savepoint(
     connection: &mut DatabaseConnection,
     watch: &Watch,
-    now: DateTime<Utc>,
+    clock: &Arc<WriteClock>,
     job: &mut dyn Job,
-) -> Result<(), StorageError> {
+) -> Result<Option<DateWait>, StorageError> {
     connection.batch_execute("SAVEPOINT job")?;
     DatabaseConnection::begin_transaction(connection)?;
-    let verdict = catch_unwind(AssertUnwindSafe(|| job.run(&mut Session::new(connection, Access::Write, now))));
+    let verdict = catch_unwind(AssertUnwindSafe(|| {
+        let mut session = Session::new(connection, Access::Write, JobTime::of_writing(clock));
+        (job.run(&mut session), session.waits_for())
+    }));
     watch.require_open()?;
-    let verdict = verdict.map_err(|_| StorageError::JobPanicked)?;
+    let (verdict, trainee) = verdict.map_err(|_| StorageError::JobPanicked)?;
     connection.require_depth(2)?;
     connection.commit().map_err(StorageError::of_lost_transaction)?;
-    if verdict == Verdict::Undo {
-        connection.batch_execute("ROLLBACK TO SAVEPOINT job").map_err(StorageError::of_lost_transaction)?;
-    }
+    let wait = match verdict {
+        Verdict::Keep => None,
+        Verdict::Undo | Verdict::Wait(_) => {
+            connection.batch_execute("ROLLBACK TO SAVEPOINT job").map_err(StorageError::of_lost_transaction)?;
+            if let Verdict::Wait(wait) = verdict { Some(DateWait { wait, trainee }) } else { None }
+        }
+    };
     connection.batch_execute("RELEASE SAVEPOINT job").map_err(StorageError::of_lost_transaction)?;
-    connection.require_depth(1)
+    connection.require_depth(1)?;
+    Ok(wait)
 }
 
 /// What each job of a lost group is told.

@@ -3,15 +3,13 @@
 use std::fmt;
 use std::fs;
 
-use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 use clap::ValueEnum;
+use storage::clock::{MAX_LEAD, WRONG_CLOCK};
 use storage::error::StorageError;
 use storage::store::Store;
 
 use super::StartError;
-
-/// How far two clocks may be apart before one of them is wrong.
-const TOLERANCE: TimeDelta = TimeDelta::minutes(5);
 
 /// What becomes of a start with a clock that must be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -76,9 +74,9 @@ struct Evidence {
 impl Evidence {
     /// What shows that a clock is wrong which says that it is now.
     fn against(self, now: DateTime<Utc>) -> impl Iterator<Item = WrongClock> {
-        let is_later = move |moment: &DateTime<Utc>| *moment - now > TOLERANCE;
+        let is_later = move |moment: &DateTime<Utc>| *moment - now > WRONG_CLOCK;
         let changed = self.changed.filter(is_later).map(|changed| WrongClock::BehindRegister { now, changed });
-        let server = self.server.filter(|server| (*server - now).abs() > TOLERANCE);
+        let server = self.server.filter(|server| (*server - now).abs() > WRONG_CLOCK);
         let server = server.map(|server| WrongClock::ApartFromServer { now, server });
         let program = self.program.filter(is_later).map(|program| WrongClock::BehindProgram { now, program });
         changed.into_iter().chain(server).chain(program)
@@ -94,6 +92,15 @@ pub fn check(store: &Store, check: ClockCheck) -> Result<(), StartError> {
     let (changed, server) = store
         .read_blocking::<_, StorageError>(|session| Ok((session.latest_change()?, session.server_time()?)))
         .map_err(StartError::Database)?;
+    // On PostgreSQL it may be the date of a server whose clock is ahead, and nothing waits for that.
+    let lead = |changed: &DateTime<Utc>| *changed - store.now();
+    let waits = |changed: &DateTime<Utc>| server.is_none() && (MAX_LEAD..WRONG_CLOCK).contains(&lead(changed));
+    if let Some(changed) = changed.filter(waits) {
+        log::warn!(
+            "the register was last changed at {}, ahead of the clock; changes wait until it has caught up",
+            changed.to_rfc3339_opts(SecondsFormat::Secs, true)
+        );
+    }
     let evidence = Evidence { changed, server, program: date_of_the_program() };
     for wrong in evidence.against(store.now()) {
         match (check, wrong) {

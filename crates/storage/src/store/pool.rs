@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 use r2d2::{Pool, State};
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 
-use crate::clock::{Clock, WriteClock};
+use crate::clock::{Clock, JobTime, MAX_DATE_WAIT, WriteClock};
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::error::{JobError, StorageError};
 use crate::measures::Measures;
@@ -88,25 +89,33 @@ impl JobPool {
         Queue { length: admitted.saturating_sub(running), limit: self.queue }
     }
 
-    /// Runs a job on a thread where it may block, when one of the places is free.
+    /// Runs a job on a thread where it may block, when one of the places is free. A job that must wait for a date leaves
+    /// its place to others meanwhile.
     pub(super) async fn run<T, E>(
         self: Arc<Self>,
         access: Access,
-        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+        mut job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: JobError,
     {
         let _admitted = self.admitted.try_acquire().map_err(|_| StorageError::QueueFull)?;
-        let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| StorageError::Closed)?;
-        let pool = Arc::clone(&self);
-        let running = spawn_blocking(move || {
-            // The place goes into the thread, which runs on when its caller stops waiting.
-            let _place = place;
-            pool.run_here(access, job)
-        });
-        running.await.unwrap_or_else(|_| Err(StorageError::Closed.into()))
+        let begun = Instant::now();
+        loop {
+            let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| StorageError::Closed)?;
+            let pool = Arc::clone(&self);
+            let running = spawn_blocking(move || {
+                // The place goes into the thread, which runs on when its caller stops waiting.
+                let _place = place;
+                let answer = pool.run_until_it_ends(access, &mut job);
+                (job, answer)
+            });
+            let Ok((again, answer)) = running.await else { return Err(StorageError::Closed.into()) };
+            let Some(wait) = wait_for_date(&answer, begun) else { return answer };
+            job = again;
+            sleep(wait).await;
+        }
     }
 
     /// Waits until the jobs that were given before have ended.
@@ -115,7 +124,7 @@ impl JobPool {
         let _all = self.places.acquire_many(self.size()).await;
     }
 
-    /// Runs a job on this thread, and again when it collided with another one.
+    /// Runs a job on this thread.
     pub(super) fn run_here<T, E>(
         &self,
         access: Access,
@@ -124,11 +133,28 @@ impl JobPool {
     where
         E: JobError,
     {
+        let begun = Instant::now();
+        loop {
+            let answer = self.run_until_it_ends(access, &mut job);
+            let Some(wait) = wait_for_date(&answer, begun) else { return answer };
+            thread::sleep(wait);
+        }
+    }
+
+    /// Runs a job, and again when it collided with another one.
+    fn run_until_it_ends<T, E>(
+        &self,
+        access: Access,
+        job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
+    ) -> Result<T, E>
+    where
+        E: JobError,
+    {
         let mut collisions = 0;
         loop {
             let mut connection = self.connections.get().map_err(StorageError::Unavailable)?;
             let begun = Instant::now();
-            let answer = catch_unwind(AssertUnwindSafe(|| self.run_in_transaction(&mut connection, access, &mut job)));
+            let answer = catch_unwind(AssertUnwindSafe(|| self.run_in_transaction(&mut connection, access, job)));
             self.measures.job_ended(access, begun);
             // The pool drops a connection that comes back with an open transaction, as it does after a panic.
             let answer = answer.unwrap_or_else(|_| Err(StorageError::JobPanicked.into()));
@@ -154,11 +180,11 @@ impl JobPool {
         E: JobError,
     {
         connection.begin(access).map_err(StorageError::from)?;
-        let now = match access {
-            Access::Read => self.read_clock.now(),
-            Access::Write => self.write_clock.next(),
+        let time = match access {
+            Access::Read => JobTime::of_reading(self.read_clock.now()),
+            Access::Write => JobTime::of_writing(&self.write_clock),
         };
-        match job(&mut Session::new(connection, access, now)) {
+        match job(&mut Session::new(connection, access, time)) {
             Ok(answer) => {
                 connection.require_depth(1)?;
                 connection.commit().map_err(StorageError::of_lost_transaction)?;
@@ -175,4 +201,11 @@ impl JobPool {
             }
         }
     }
+}
+
+/// How long a job waits before it is run again, when the date of its change is not due and it has not waited too long.
+fn wait_for_date<T, E: JobError>(answer: &Result<T, E>, begun: Instant) -> Option<Duration> {
+    let Err(error) = answer else { return None };
+    let Some(StorageError::DateNotDue { wait }) = error.of_the_store() else { return None };
+    Some(*wait).filter(|wait| begun.elapsed() + *wait <= MAX_DATE_WAIT)
 }

@@ -16,8 +16,8 @@ impl ProviderSession<'_> {
     ///
     /// # Errors
     ///
-    /// [`StorageError::Stale`] when the trainee has changed since it was found; otherwise when the database does not
-    /// answer.
+    /// [`StorageError::Stale`] when the trainee has changed since it was found; [`StorageError::DateNotDue`]; otherwise
+    /// when the database does not answer.
     pub fn insert_placement(&mut self, trainee: &StoredTrainee, placement: &Placement) -> Result<(), StorageError> {
         self.touch(trainee, Part::Placement(&Placement::default(), placement))?;
         nested::insert_placement(self.connection, trainee.key, placement)
@@ -97,6 +97,7 @@ impl ProviderSession<'_> {
 
     /// Marks a trainee as changed now, and writes down what changes in it.
     fn touch(&mut self, trainee: &StoredTrainee, part: Part<'_>) -> Result<(), StorageError> {
+        self.take_date(Some(self.now()))?;
         let touched = diesel::update(trainees::table)
             .filter(trainees::id.eq(trainee.key))
             .filter(trainees::provider_id.eq(self.provider().id))

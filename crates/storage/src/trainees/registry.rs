@@ -153,8 +153,7 @@ fn place(behind: Option<&Waiting>) -> (NaiveDateTime, i64) {
 }
 
 impl ProviderSession<'_> {
-    /// The trainee with the identifier, also a draft and one that is discarded. In a job that may write, no other job
-    /// changes the trainee until this one has ended.
+    /// As [`ProviderSession::find_trainee`], also for a draft and for one that is discarded.
     ///
     /// # Errors
     ///
@@ -168,7 +167,11 @@ impl ProviderSession<'_> {
             .filter(trainees::provider_id.eq(provider).and(trainees::trainee_id.eq(trainee_id)))
             .select(row())
             .load::<Row>(self.connection)?;
-        Ok(self.whole(rows, Nested::With)?.pop())
+        let found = self.whole(rows, Nested::With)?.pop();
+        if let Some(trainee) = &found {
+            self.come_after(trainee.key, trainee.record.updated_at);
+        }
+        Ok(found)
     }
 
     /// The last withdrawal of a trainee, also one that was undone.

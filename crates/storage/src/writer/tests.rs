@@ -7,13 +7,15 @@ use std::sync::mpsc;
 use chrono::{DateTime, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
+use domain::{State, Trainee};
 use test_support::{Database, Kind};
 
 use super::*;
 use crate::error::Refusal;
+use crate::history::Cause;
 use crate::schema::providers;
 use crate::store::{Store, StoreOptions};
-use crate::testing::{Queued, Register, block_on};
+use crate::testing::{Queued, Register, UKPRN, block_on};
 
 type Answer<T> = Result<T, StorageError>;
 
@@ -288,7 +290,9 @@ fn a_full_disk_inside_a_nested_transaction_fails_the_whole_group() {
     let register = Register::on_sqlite();
     let answers = run_between_neighbours(&register, |session| {
         let now = session.now();
-        session.connection.transaction(|connection| fill_the_disk(&mut Session::new(connection, Access::Write, now)))
+        session.connection.transaction(|connection| {
+            fill_the_disk(&mut Session::new(connection, Access::Write, JobTime::of_reading(now)))
+        })
     });
     assert!(is_group_lost(&answers[2]), "{answers:?}");
     assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
@@ -345,10 +349,25 @@ fn a_database_held_by_another_process_is_busy() {
 }
 
 #[test]
-fn the_now_of_writes_strictly_increases_although_the_clock_stands_still() {
+fn the_changes_of_a_group_have_a_millisecond_each_although_the_clock_stands_still() {
     let register = Register::on_sqlite();
+    register.add_provider();
     let hold = Hold::of(&register.store);
-    let waiting: Vec<_> = (0..10).map(|_| queue(&register.store, |session| Ok(session.now()))).collect();
+    let add = |number: usize| {
+        move |session: &mut Session<'_>| {
+            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            let now = provider.now();
+            provider.insert_trainee(&Trainee {
+                trainee_id: Some(number.to_string()),
+                state: Some(State::SubmittedForTrn),
+                created_at: Some(now),
+                updated_at: Some(now),
+                ..Trainee::default()
+            })?;
+            Ok(now)
+        }
+    };
+    let waiting: Vec<_> = (0..10).map(|number| queue(&register.store, add(number))).collect();
     hold.release().unwrap();
     let times: Vec<DateTime<Utc>> = waiting.into_iter().map(|job| job.answer().unwrap()).collect();
     assert!(times.is_sorted_by(|earlier, later| earlier < later), "{times:?}");

@@ -12,6 +12,7 @@ use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 use test_support::Database;
 
 use super::Page;
+use crate::clock::JobTime;
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::history::Cause;
 use crate::schema::trainees;
@@ -62,7 +63,7 @@ fn crowded() -> (Database, DatabaseConnection) {
 
 /// The page of a list.
 fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
-    let mut session = Session::new(connection, Access::Read, NOW.parse().unwrap());
+    let mut session = Session::new(connection, Access::Read, JobTime::of_reading(NOW.parse().unwrap()));
     session.open_provider(UKPRN, Cause::of("test")).unwrap().unwrap().list_trainees(listing).unwrap()
 }
 

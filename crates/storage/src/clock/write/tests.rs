@@ -1,0 +1,182 @@
+//! How far dates run ahead, how many changes share one, and who waits.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use super::*;
+
+/// 2 March 2026, noon, in microseconds.
+const BEGINNING: i64 = 1_772_452_800_000_000;
+
+/// A clock that stands where the test sets it, and the dates by it.
+struct Machine {
+    micros: Arc<AtomicI64>,
+    dates: Arc<WriteClock>,
+    given: Vec<DateTime<Utc>>,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let micros = Arc::new(AtomicI64::new(BEGINNING));
+        let told = Arc::clone(&micros);
+        let clock = Clock::from_fn(move || DateTime::from_timestamp_micros(told.load(Ordering::SeqCst)).unwrap());
+        Self { micros, dates: Arc::new(WriteClock::new(clock)), given: Vec::new() }
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.dates.clock.now()
+    }
+
+    fn advance(&self, by: TimeDelta) {
+        self.micros.fetch_add(by.num_microseconds().unwrap(), Ordering::SeqCst);
+    }
+
+    /// The date of a change, or how long it has to wait.
+    fn change(&mut self, earlier: Option<DateTime<Utc>>) -> Result<DateTime<Utc>, Duration> {
+        let mut reserved = self.dates.reserve(earlier);
+        reserved.take()?;
+        self.given.push(reserved.date());
+        assert!(reserved.date() - self.now() <= TimeDelta::seconds(1), "{} at {}", reserved.date(), self.now());
+        Ok(reserved.date())
+    }
+
+    /// As [`Machine::change`], when the change has waited as long as it was told.
+    fn change_in_time(&mut self, earlier: Option<DateTime<Utc>>) -> DateTime<Utc> {
+        loop {
+            match self.change(earlier) {
+                Ok(date) => return date,
+                Err(wait) => self.advance(TimeDelta::from_std(wait).unwrap()),
+            }
+        }
+    }
+
+    /// No date went back, and few changes have the same one.
+    fn require_order(&self) {
+        assert!(self.given.is_sorted());
+        let mut changes = HashMap::new();
+        self.given.iter().for_each(|date| *changes.entry(date).or_insert(0) += 1);
+        assert!(changes.values().all(|changes| *changes <= CHANGES_PER_MILLISECOND), "{:?}", changes.values().max());
+    }
+
+    /// How far the last date is ahead.
+    fn lead(&self) -> TimeDelta {
+        *self.given.last().unwrap() - self.now()
+    }
+}
+
+#[test]
+fn changes_have_a_millisecond_each_also_when_the_clock_stands_still() {
+    let mut machine = Machine::new();
+    let dates: Vec<_> = (0..250).map(|_| machine.change(None).unwrap()).collect();
+    assert!(dates.is_sorted_by(|earlier, later| earlier < later));
+    assert_eq!(dates[0], machine.now());
+}
+
+#[test]
+fn a_refused_job_takes_no_date() {
+    let mut machine = Machine::new();
+    for _ in 0..5_000 {
+        assert_eq!(machine.dates.reserve(None).date(), machine.now());
+    }
+    assert_eq!(machine.change(None), Ok(machine.now()));
+}
+
+#[test]
+fn five_thousand_changes_a_second_stay_with_the_clock() {
+    let mut machine = Machine::new();
+    let mut widest = TimeDelta::zero();
+    for _ in 0..100_000 {
+        machine.change(None).unwrap();
+        widest = widest.max(machine.lead());
+        machine.advance(TimeDelta::microseconds(200));
+    }
+    machine.require_order();
+    assert!(widest <= SHARING_LEAD + MILLISECOND, "{widest}");
+}
+
+#[test]
+fn fifty_thousand_changes_at_once_wait_before_they_are_a_second_ahead() {
+    let mut machine = Machine::new();
+    let begun = machine.now();
+    for _ in 0..50_000 {
+        machine.change_in_time(None);
+        machine.advance(TimeDelta::microseconds(10));
+    }
+    machine.require_order();
+    // Ten in a millisecond take five seconds, and the last second of them lies ahead.
+    assert!(machine.now() - begun < TimeDelta::seconds(5), "{}", machine.now() - begun);
+}
+
+#[test]
+fn a_record_that_changes_too_often_waits_and_the_others_do_not() {
+    let mut machine = Machine::new();
+    let (mut last, mut changed, mut waited) = (machine.now(), 0, 0);
+    for _ in 0..10_000 {
+        match machine.change(Some(last)) {
+            Ok(date) => {
+                assert!(date > last);
+                (last, changed) = (date, changed + 1);
+            }
+            Err(wait) => {
+                assert!(wait <= Duration::from_millis(1));
+                waited += 1;
+            }
+        }
+        machine.change(None).unwrap();
+        machine.advance(TimeDelta::microseconds(250));
+    }
+    machine.require_order();
+    // 2.5 seconds, and the one ahead.
+    assert!((3_000..=3_500).contains(&changed), "{changed} changes, {waited} attempts too early");
+}
+
+#[test]
+fn changes_wait_while_the_clock_is_set_back_by_more_than_a_second() {
+    let mut machine = Machine::new();
+    let before = machine.change(None).unwrap();
+    machine.advance(-TimeDelta::milliseconds(900));
+    let meanwhile = machine.change(None).unwrap();
+    assert_eq!(meanwhile, before);
+    machine.advance(-TimeDelta::seconds(10));
+    assert_eq!(machine.change(Some(meanwhile)), Err(Duration::from_millis(9_901)));
+    let wait = machine.change(None).unwrap_err();
+    assert_eq!(wait, Duration::from_millis(9_900));
+    machine.advance(TimeDelta::from_std(wait).unwrap() - MILLISECOND);
+    assert_eq!(machine.change(None), Err(Duration::from_millis(1)));
+    machine.advance(MILLISECOND);
+    assert!(machine.change(None).unwrap() >= meanwhile);
+    machine.require_order();
+}
+
+#[test]
+fn dates_follow_those_that_another_process_committed() {
+    let mut machine = Machine::new();
+    let committed = machine.now() + TimeDelta::milliseconds(600);
+    machine.dates.come_after(committed);
+    machine.dates.come_after(machine.now());
+    assert_eq!(machine.change(None), Ok(committed));
+    machine.require_order();
+    // After a start with a clock that was set back changes wait, unless nobody can wait so long.
+    machine.dates.come_after(machine.now() + TimeDelta::minutes(2));
+    assert_eq!(machine.change(None), Err(Duration::from_secs(119)));
+    let mut other = Machine::new();
+    other.dates.come_after(other.now() + TimeDelta::minutes(6));
+    assert_eq!(other.change(None), Ok(other.now()));
+}
+
+#[test]
+fn a_date_of_a_clock_far_ahead_is_followed_without_the_others() {
+    let mut machine = Machine::new();
+    let ahead = machine.now() + TimeDelta::hours(1);
+    let mut reserved = machine.dates.reserve(Some(ahead));
+    assert_eq!((reserved.date(), reserved.take()), (ahead + MILLISECOND, Ok(())));
+    assert_eq!(machine.change(None), Ok(machine.now()));
+    // It gets no further ahead.
+    let mut next = machine.dates.reserve(Some(reserved.date()));
+    assert_eq!(next.take(), Err(Duration::from_millis(1)));
+    machine.advance(MILLISECOND);
+    assert_eq!(next.take(), Ok(()));
+    // One that is less far ahead may come from changes that were too fast.
+    let near = machine.now() + TimeDelta::milliseconds(1_500);
+    assert_eq!(machine.dates.reserve(Some(near)).take(), Err(Duration::from_millis(501)));
+}

@@ -1,0 +1,223 @@
+//! What the dates of changes promise a client that polls, on both databases.
+
+use std::collections::HashMap;
+use std::thread;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::listing::{DEFAULT_PER_PAGE, Listing, Order};
+use domain::{State, Trainee};
+use test_support::Kind;
+
+use crate::error::{Refusal, StorageError};
+use crate::history::Cause;
+use crate::session::Session;
+use crate::testing::{Register, UKPRN, block_on};
+
+/// The academic cycle in which the trainees of these tests are, and the clock.
+const CYCLE: i32 = 2025;
+
+fn add(session: &mut Session<'_>, id: &str, updated_at: Option<DateTime<Utc>>) -> Result<(), StorageError> {
+    let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+    let date = updated_at.unwrap_or(provider.now());
+    provider.insert_trainee(&Trainee {
+        trainee_id: Some(id.to_owned()),
+        state: Some(State::SubmittedForTrn),
+        itt_start_date: "2025-09-01".parse().ok(),
+        created_at: Some(date),
+        updated_at: Some(date),
+        ..Trainee::default()
+    })
+}
+
+/// Changes a trainee and gives its new date.
+fn change(session: &mut Session<'_>, id: &str) -> Result<DateTime<Utc>, StorageError> {
+    let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+    let stored = provider.find_trainee(id)?.unwrap();
+    let now = provider.now();
+    let count = stored.record.course_year.as_deref().map_or(0, |count| count.parse::<u32>().unwrap()) + 1;
+    let changed = Trainee { course_year: Some(count.to_string()), updated_at: Some(now), ..stored.record.clone() };
+    provider.update_trainee(&stored, &changed)?;
+    Ok(now)
+}
+
+/// The trainees `0` to `count`, in one job.
+fn register_with_trainees(count: usize) -> Register {
+    let register = Register::with_provider();
+    let yesterday = register.store.now() - TimeDelta::days(1);
+    register
+        .write(move |session| (0..count).try_for_each(|id| add(session, &id.to_string(), Some(yesterday))))
+        .unwrap();
+    register
+}
+
+/// A client that takes the date of the last record on its page as its cursor.
+struct Poller {
+    cursor: DateTime<Utc>,
+    seen: HashMap<String, DateTime<Utc>>,
+}
+
+impl Poller {
+    fn new(cursor: DateTime<Utc>) -> Self {
+        Self { cursor, seen: HashMap::new() }
+    }
+
+    /// Reads a page, and says whether there may be more.
+    fn poll(&mut self, register: &Register) -> bool {
+        let listing = Listing {
+            cycle: CYCLE,
+            status: None,
+            since: Some(self.cursor),
+            has_trn: None,
+            order: Order::OldestFirst,
+            page: 1,
+            per_page: DEFAULT_PER_PAGE,
+        };
+        let read = |session: &mut Session<'_>| {
+            session.open_provider(UKPRN, Cause::of("test"))?.unwrap().list_trainees(&listing)
+        };
+        let page = register.read(read).unwrap().trainees;
+        let is_full = page.len() as i64 == DEFAULT_PER_PAGE;
+        let before = self.cursor;
+        for trainee in page {
+            self.cursor = trainee.record.updated_at.unwrap();
+            self.seen.insert(trainee.record.trainee_id.unwrap(), self.cursor);
+        }
+        assert!(!is_full || self.cursor > before, "the client is stuck at {before}");
+        is_full
+    }
+}
+
+#[test]
+fn a_client_that_polls_misses_no_change_at_five_thousand_changes_a_second() {
+    const TRAINEES: usize = 120;
+    let register = register_with_trainees(TRAINEES);
+    let mut poller = Poller::new(register.store.now());
+    let mut dates: HashMap<usize, DateTime<Utc>> = HashMap::new();
+    let mut shared: HashMap<DateTime<Utc>, u32> = HashMap::new();
+    let mut next = 0;
+    // 5 changes in each millisecond: most one by one, some of them many in one job.
+    for (round, jobs) in [1, 5, 1, 30].into_iter().cycle().take(40).enumerate() {
+        let changes = if jobs == 1 { 60 } else { 1 };
+        for _ in 0..jobs {
+            let ids: Vec<usize> = (0..changes).map(|step| (next + step) * 7 % TRAINEES).collect();
+            next += changes;
+            let job = ids.clone();
+            let changed = register
+                .write(move |session| {
+                    job.iter().map(|id| change(session, &id.to_string())).collect::<Result<Vec<_>, _>>()
+                })
+                .unwrap();
+            for (id, date) in ids.into_iter().zip(changed) {
+                assert!(dates.insert(id, date).is_none_or(|last| last < date));
+                *shared.entry(date).or_default() += 1;
+                assert!(date - register.store.now() <= TimeDelta::seconds(1));
+            }
+        }
+        register.clock.advance(TimeDelta::milliseconds((jobs * changes / 5) as i64));
+        if round % 3 == 0 {
+            poller.poll(&register);
+        }
+    }
+    while poller.poll(&register) {}
+    let seen: HashMap<usize, _> = poller.seen.iter().map(|(id, date)| (id.parse().unwrap(), *date)).collect();
+    assert_eq!(seen, dates);
+    assert!(shared.values().all(|changes| *changes <= 40), "{:?}", shared.values().max());
+}
+
+#[test]
+fn a_job_that_changes_many_trainees_dates_them_within_the_bounds() {
+    const TRAINEES: usize = 600;
+    let register = register_with_trainees(TRAINEES);
+    let dates = register
+        .write(|session| (0..TRAINEES).map(|id| change(session, &id.to_string())).collect::<Result<Vec<_>, _>>())
+        .unwrap();
+    assert!(dates.is_sorted());
+    assert!(dates.chunk_by(PartialEq::eq).all(|equal| equal.len() <= 40));
+    assert!(*dates.last().unwrap() - register.store.now() <= TimeDelta::seconds(1));
+    let mut poller = Poller::new(register.store.now());
+    while poller.poll(&register) {}
+    assert_eq!(poller.seen.len(), TRAINEES);
+}
+
+#[test]
+fn refused_jobs_move_no_date() {
+    let register = register_with_trainees(1);
+    for _ in 0..300 {
+        let refused = register.write(|session| {
+            change(session, "0")?;
+            Err::<(), _>(Refusal::UnknownProvider.into())
+        });
+        assert!(matches!(refused, Err(StorageError::Refused(_))));
+    }
+    let date = register.write(|session| change(session, "0")).unwrap();
+    // What was taken within a millisecond before its job was refused cannot be given to another change.
+    assert!(date - register.store.now() <= TimeDelta::milliseconds(300), "{date}");
+    let refused = register.write(|session| {
+        session.open_provider(UKPRN, Cause::of("test"))?.unwrap().find_trainee("0")?;
+        Err::<(), _>(Refusal::UnknownProvider.into())
+    });
+    assert!(matches!(refused, Err(StorageError::Refused(_))));
+    assert_eq!(register.write(|session| change(session, "0")).unwrap(), date + TimeDelta::milliseconds(1));
+}
+
+#[test]
+fn a_change_that_waits_for_its_date_holds_up_no_other() {
+    let register = register_with_trainees(1);
+    let ahead = register.store.now() + TimeDelta::seconds(1);
+    register.write(move |session| add(session, "hot", Some(ahead))).unwrap();
+    let waiting: Vec<_> = (0..3)
+        .map(|_| {
+            let store = register.store.clone();
+            thread::spawn(move || block_on(store.write(|session| change(session, "hot"))))
+        })
+        .collect();
+    // They are run again and again, and have no date, as long as the clock stands.
+    for _ in 0..20 {
+        let date = register.write(|session| change(session, "0")).unwrap();
+        assert!(date < ahead);
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert!(waiting.iter().all(|change| !change.is_finished()));
+    register.clock.advance(TimeDelta::milliseconds(3));
+    let mut dates: Vec<_> = waiting.into_iter().map(|change| change.join().unwrap().unwrap()).collect();
+    dates.sort_unstable();
+    assert_eq!(dates, [1, 2, 3].map(|step| ahead + TimeDelta::milliseconds(step)));
+}
+
+#[test]
+fn changes_wait_for_a_clock_that_was_set_back_and_reads_do_not() {
+    let register = register_with_trainees(2);
+    let before = register.write(|session| change(session, "0")).unwrap();
+    register.clock.advance(-TimeDelta::seconds(4));
+    let store = register.store.clone();
+    let waiting = thread::spawn(move || block_on(store.write(|session| change(session, "1"))));
+    assert_eq!(register.read(|session| session.list_providers()).unwrap().len(), 1);
+    register.write(|session| session.add_provider("10000002", "Brackwater College")).unwrap();
+    assert!(!waiting.is_finished());
+    register.clock.advance(TimeDelta::seconds(3));
+    assert!(waiting.join().unwrap().unwrap() >= before);
+    // Nobody waits for an hour.
+    register.clock.advance(-TimeDelta::hours(1));
+    let refused = register.write(|session| change(session, "1")).unwrap_err();
+    assert!(matches!(refused, StorageError::DateNotDue { wait } if wait > Duration::from_secs(3_590)), "{refused:?}");
+    assert!(refused.is_temporary());
+}
+
+#[test]
+fn on_sqlite_no_process_dates_a_change_before_one_that_is_committed() {
+    let register = register_with_trainees(2);
+    if Kind::of_this_run() != Kind::Sqlite {
+        return;
+    }
+    let before = register.write(|session| change(session, "0")).unwrap();
+    register.clock.advance(-TimeDelta::milliseconds(500));
+    let other = register.another_store();
+    let change = |id: &'static str| move |session: &mut Session<'_>| change(session, id);
+    let after = other.write_blocking(change("1")).unwrap();
+    assert!(after >= before, "{after} is before {before}");
+    // Nor does one that starts with a clock that was set back by minutes.
+    register.clock.advance(-TimeDelta::minutes(3));
+    let refused = register.another_store().write_blocking(change("1"));
+    assert!(matches!(refused, Err(StorageError::DateNotDue { .. })), "{refused:?}");
+}
