@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use chrono::NaiveTime;
+
 use crate::degree::{Degree, DegreeField, DegreeKind};
 use crate::dictionary::{Record, RecordField as _, misfit};
 use crate::lifecycle::State;
@@ -130,6 +132,15 @@ pub fn faults(trainee: &Trainee, lists: &Lists) -> Vec<Fault> {
         faults.push(Fault::OutOfOrder {
             earlier: name(TraineeField::itt_start_date),
             later: name(TraineeField::itt_end_date),
+        });
+    }
+    if let Some((met, awarded_at)) = trainee.outcome_date.zip(trainee.awarded_at)
+        && awarded_at < met.and_time(NaiveTime::MIN).and_utc()
+    {
+        let name = |field: TraineeField| field.info().name.to_owned();
+        faults.push(Fault::OutOfOrder {
+            earlier: name(TraineeField::outcome_date),
+            later: name(TraineeField::awarded_at),
         });
     }
     faults
@@ -317,6 +328,25 @@ mod tests {
         }
         let withdrawn = Trainee { withdrawal_date: Some(day), ..sound() };
         assert_eq!(told(&withdrawn), ["state is submitted_for_trn, but withdrawal_date is there"]);
+    }
+
+    #[test]
+    fn an_award_is_not_dated_before_the_standards_were_met() {
+        let day = moment().date_naive();
+        let midnight = day.and_time(NaiveTime::MIN).and_utc();
+        let awarded = |awarded_at| Trainee {
+            state: Some(State::Awarded),
+            trn: Some("1234567".to_owned()),
+            outcome_date: Some(day),
+            recommended_for_award_at: Some(moment()),
+            awarded_at: Some(awarded_at),
+            ..sound()
+        };
+        // Awards of earlier releases are dated by their confirmation.
+        assert_eq!(told(&awarded(midnight)), [""; 0]);
+        assert_eq!(told(&awarded(moment())), [""; 0]);
+        let early = midnight - TimeDelta::milliseconds(1);
+        assert_eq!(told(&awarded(early)), ["awarded_at is not later than outcome_date"]);
     }
 
     #[test]

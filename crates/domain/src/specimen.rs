@@ -216,13 +216,13 @@ mod tests {
     #[test]
     fn nothing_has_happened_after_today() {
         for trainee in specimens(3, &organisations(), 300) {
-            let moments =
-                [trainee.created_at, trainee.recommended_for_award_at, trainee.awarded_at, trainee.updated_at];
+            let moments = [trainee.created_at, trainee.recommended_for_award_at, trainee.updated_at];
             let mut last = Moment::MIN_UTC;
             for moment in moments.into_iter().flatten() {
                 assert!(moment >= last && moment.date_naive() <= TODAY, "{trainee:?}");
                 last = moment;
             }
+            assert!(trainee.awarded_at.is_none_or(|at| Some(at.date_naive()) == trainee.outcome_date), "{trainee:?}");
         }
     }
 

@@ -25,6 +25,9 @@ pub trait Importable: Sized {
     /// The columns that are read, by the names in the header row.
     const COLUMNS: &'static [&'static str];
 
+    /// The columns that are read where the file has them.
+    const OPTIONAL_COLUMNS: &'static [&'static str] = &[];
+
     /// Reads a row.
     ///
     /// # Errors
@@ -138,7 +141,7 @@ fn list(columns: &[&str]) -> String {
 /// Why the file was not imported. When the store fails on the way, what was written before stays, and the same import
 /// can be made again.
 pub fn import<O: Importable + Organisation>(store: &Store, file: impl Read) -> Result<Report, ImportError> {
-    let mut table = Table::open(file, O::COLUMNS)?;
+    let mut table = Table::open(file, O::COLUMNS, O::OPTIONAL_COLUMNS)?;
     let mut merge = Merge::<O>::begin(store)?;
     let mut refused = Vec::new();
     read(&mut table, |line, row: Result<O, RowProblem>| {
@@ -160,7 +163,7 @@ pub fn each_row<R: Importable>(
     file: impl Read,
     take: impl FnMut(u64, Result<R, RowProblem>) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
-    rest(&mut Table::open(file, R::COLUMNS)?, take)
+    rest(&mut Table::open(file, R::COLUMNS, R::OPTIONAL_COLUMNS)?, take)
 }
 
 fn rest<R: Importable>(
@@ -168,7 +171,7 @@ fn rest<R: Importable>(
     mut take: impl FnMut(u64, Result<R, RowProblem>) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     while let Some((line, cells)) = table.next()? {
-        take(line, cells.and_then(|cells| R::from_row(&Row::new(R::COLUMNS, &cells))))?;
+        take(line, cells.and_then(|cells| R::from_row(&Row::new(R::COLUMNS, R::OPTIONAL_COLUMNS, &cells))))?;
     }
     Ok(())
 }
@@ -203,7 +206,7 @@ mod tests {
 
     fn rows<O: Importable + Organisation>(file: &[u8]) -> Result<Rows<O>, ImportError> {
         let mut rows = Vec::new();
-        read(&mut Table::open(file, O::COLUMNS)?, |line, row| {
+        read(&mut Table::open(file, O::COLUMNS, O::OPTIONAL_COLUMNS)?, |line, row| {
             rows.push((line, row));
             Ok(())
         })?;

@@ -8,7 +8,6 @@ pub mod rows;
 
 use std::sync::Arc;
 
-use chrono::NaiveDate;
 use domain::Trainee;
 use domain::decide::{Decision, registry};
 use domain::trn::{Holder, Trn};
@@ -21,6 +20,8 @@ use storage::trainees::StoredTrainee;
 
 /// How often a deed is tried that found the database busy.
 const ATTEMPTS: usize = 5;
+/// What is said of dates that were given for a trainee who missed nothing.
+const DATES_ARE_LEFT: &str = "; no date was stored, because the course or the deferral has not begun";
 
 /// What can be done to a trainee outside the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +30,8 @@ pub enum Deed {
     IssueTrn(Option<Trn>),
     /// The registry confirms the award.
     Award,
-    /// A deferred trainee came back on this day.
-    Reinstate(NaiveDate),
+    /// A deferred trainee came back.
+    Reinstate(registry::Return),
     /// A recommendation is returned.
     ReturnRecommendation,
     /// A withdrawal is undone.
@@ -82,27 +83,37 @@ pub fn carry_out(
     deed: &Deed,
     cause: Cause<'_>,
 ) -> Result<Outcome, DeedError> {
-    let now = session.now();
-    let today = session.today();
     match deed {
         Deed::IssueTrn(trn) => {
             let (trn, holders) = number(session, trainee_id, trn.as_ref(), cause)?;
-            settle(session, trainee_id, cause, |_, trainee| {
-                Ok(registry::issue_trn(&trainee.record, &trn, &holders, now)?)
+            settle(session, trainee_id, cause, |provider, trainee| {
+                Ok(registry::issue_trn(&trainee.record, &trn, &holders, provider.now())?)
             })
         }
-        Deed::Award => settle(session, trainee_id, cause, |_, trainee| Ok(registry::award(&trainee.record, now)?)),
-        Deed::Reinstate(day) => {
-            settle(session, trainee_id, cause, |_, trainee| Ok(registry::reinstate(&trainee.record, *day, today, now)?))
+        Deed::Award => settle(session, trainee_id, cause, |provider, trainee| {
+            Ok(registry::award(&trainee.record, provider.now())?)
+        }),
+        Deed::Reinstate(back) => {
+            let mut dates_are_left = false;
+            let outcome = settle(session, trainee_id, cause, |provider, trainee| {
+                let today = provider.today();
+                dates_are_left =
+                    *back != registry::Return::default() && registry::has_missed_nothing(&trainee.record, today);
+                Ok(registry::reinstate(&trainee.record, *back, today, provider.now())?)
+            })?;
+            let left = if dates_are_left { DATES_ARE_LEFT } else { "" };
+            Ok(Outcome { standing: outcome.standing + left, ..outcome })
         }
-        Deed::ReturnRecommendation => {
-            settle(session, trainee_id, cause, |_, trainee| Ok(registry::return_recommendation(&trainee.record, now)?))
-        }
+        Deed::ReturnRecommendation => settle(session, trainee_id, cause, |provider, trainee| {
+            Ok(registry::return_recommendation(&trainee.record, provider.now())?)
+        }),
         Deed::UndoWithdrawal => settle(session, trainee_id, cause, |provider, trainee| {
             let last = provider.last_withdrawal(trainee)?;
-            Ok(registry::undo_withdrawal(&trainee.record, last, now)?)
+            Ok(registry::undo_withdrawal(&trainee.record, last, provider.now())?)
         }),
-        Deed::Discard => settle(session, trainee_id, cause, |_, trainee| Ok(registry::discard(&trainee.record, now)?)),
+        Deed::Discard => settle(session, trainee_id, cause, |provider, trainee| {
+            Ok(registry::discard(&trainee.record, provider.now())?)
+        }),
     }
 }
 
@@ -140,7 +151,8 @@ fn find(provider: &mut ProviderSession<'_>, trainee_id: &str) -> Result<StoredTr
     provider.find_hidden_trainee(trainee_id)?.ok_or(DeedError::UnknownTrainee)
 }
 
-/// Saves what is decided of a trainee, when it is a change.
+/// Saves what is decided of a trainee, when it is a change. Only when the trainee was found is it known when the change is
+/// made: nobody else changes it any more, and the provider's `now` comes after its last change.
 fn settle(
     session: &mut Session<'_>,
     trainee_id: &str,

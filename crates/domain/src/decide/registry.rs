@@ -3,11 +3,13 @@
 //! No request of the API asks for any of it, so no rule of a version binds it: only the state machine does. Each function
 //! leaves a record as it is that is already as it would make it, so that whatever is done can be done again.
 
+use chrono::{Datelike as _, NaiveTime};
 use thiserror::Error;
 
 use super::Decision;
 use crate::duplicate::Likeness;
 use crate::lifecycle::{Action, State, TransitionError, Undone, next};
+use crate::rules::dates::{earliest_end, latest_end_year};
 use crate::trainee::Trainee;
 use crate::trn::{Holder, Trn};
 use crate::value::{Date, Moment};
@@ -30,12 +32,27 @@ pub enum Refusal {
     /// An award is confirmed for a number.
     #[error("the trainee has no TRN yet")]
     NoTrn,
+    /// An award is dated by the day on which the standards were met.
+    #[error("the trainee has no outcome_date")]
+    NoOutcomeDate,
+    /// The training has begun, so the return has a day.
+    #[error("the day on which the trainee came back is missing")]
+    NoReturnDate,
     /// Nobody comes back before the pause.
     #[error("the trainee was deferred on {0}, after that day")]
     BeforeDeferral(Date),
     /// The day lies ahead.
     #[error("that day is still to come")]
     DayAhead,
+    /// The training ends after it starts.
+    #[error("itt_end_date must be later than itt_start_date, {0}")]
+    EndNotAfterStart(Date),
+    /// The training would end too late.
+    #[error("itt_end_date must be in {0} or earlier")]
+    EndTooLate(i32),
+    /// The training would have ended too early.
+    #[error("itt_end_date must not be before {0}")]
+    EndTooEarly(Date),
     /// The record does not tell what the withdrawal ended.
     #[error("the state before the withdrawal is not known")]
     UnknownPreviousState,
@@ -72,11 +89,11 @@ pub fn issue_trn(trainee: &Trainee, trn: &Trn, holders: &[Holder], now: Moment) 
     Ok(changed(record))
 }
 
-/// A trainee to whom QTS or EYTS has been granted.
+/// A trainee to whom QTS or EYTS has been granted, as of the day on which the standards were met.
 ///
 /// # Errors
 ///
-/// When the trainee has no number, or is not recommended.
+/// When the trainee has no number or no such day, or is not recommended.
 pub fn award(trainee: &Trainee, now: Moment) -> Result<Decision<Trainee>, Refusal> {
     refuse_discarded(trainee)?;
     match state_of(trainee) {
@@ -90,27 +107,74 @@ pub fn award(trainee: &Trainee, now: Moment) -> Result<Decision<Trainee>, Refusa
         | State::Withdrawn => {}
     }
     let record = moved(trainee, Action::Award, now)?;
-    Ok(changed(Trainee { awarded_at: Some(now), ..record }))
+    let met = trainee.outcome_date.ok_or(Refusal::NoOutcomeDate)?;
+    Ok(changed(Trainee { awarded_at: Some(met.and_time(NaiveTime::MIN).and_utc()), ..record }))
 }
 
-/// A deferred trainee who came back on a day. The deferral stays on the record.
+/// What is said of a trainee who comes back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Return {
+    /// The day.
+    pub date: Option<Date>,
+    /// When the training ends now, where that has changed.
+    pub itt_end_date: Option<Date>,
+}
+
+/// Whether a deferred trainee missed nothing, because the course or the deferral has not begun. Who comes back then does
+/// so on no particular day, and the training ends when it would have.
+#[must_use]
+pub fn has_missed_nothing(trainee: &Trainee, today: Date) -> bool {
+    [trainee.itt_start_date, trainee.defer_date].into_iter().flatten().any(|day| day > today)
+}
+
+/// A deferred trainee who came back. The deferral stays on the record. Of a trainee who [has missed
+/// nothing](has_missed_nothing) only the state changes, whatever is said of the return.
 ///
 /// # Errors
 ///
-/// When the trainee is not deferred, or was not yet on that day, or the day comes after `today`.
-pub fn reinstate(trainee: &Trainee, day: Date, today: Date, now: Moment) -> Result<Decision<Trainee>, Refusal> {
+/// When the trainee is not deferred, or was not yet on that day, or the day is missing or comes after `today`, or the
+/// training cannot end on its new last day.
+pub fn reinstate(trainee: &Trainee, back: Return, today: Date, now: Moment) -> Result<Decision<Trainee>, Refusal> {
     refuse_discarded(trainee)?;
-    if is_in_training(trainee) && trainee.reinstate_date == Some(day) {
+    let only_state = has_missed_nothing(trainee, today);
+    let as_said =
+        trainee.reinstate_date == back.date && back.itt_end_date.is_none_or(|end| trainee.itt_end_date == Some(end));
+    let is_back = if only_state { trainee.defer_date.is_some() } else { back.date.is_some() && as_said };
+    if is_in_training(trainee) && is_back {
         return Ok(unchanged(trainee));
     }
-    let record = moved(trainee, Action::Reinstate, now)?;
+    let mut record = moved(trainee, Action::Reinstate, now)?;
+    if only_state {
+        return Ok(changed(record));
+    }
+    let day = back.date.ok_or(Refusal::NoReturnDate)?;
     if let Some(deferred) = trainee.defer_date.filter(|deferred| day < *deferred) {
         return Err(Refusal::BeforeDeferral(deferred));
     }
     if day > today {
         return Err(Refusal::DayAhead);
     }
-    Ok(changed(Trainee { reinstate_date: Some(day), ..record }))
+    record.reinstate_date = Some(day);
+    if let Some(end) = back.itt_end_date {
+        require_possible_end(end, trainee.itt_start_date, today)?;
+        record.itt_end_date = Some(end);
+    }
+    if record.state == Some(State::SubmittedForTrn) {
+        record.submitted_for_trn_at = Some(now);
+    }
+    Ok(changed(record))
+}
+
+/// The last day of a training is as the rules of every version have it.
+fn require_possible_end(end: Date, start: Option<Date>, today: Date) -> Result<(), Refusal> {
+    if let Some(start) = start.filter(|start| end <= *start) {
+        return Err(Refusal::EndNotAfterStart(start));
+    }
+    let (latest, earliest) = (latest_end_year(today), earliest_end(today));
+    if end.year() > latest {
+        return Err(Refusal::EndTooLate(latest));
+    }
+    if end < earliest { Err(Refusal::EndTooEarly(earliest)) } else { Ok(()) }
 }
 
 /// A trainee whose recommendation does not count: back in training, as if it had not been made. A trainee in training is

@@ -8,6 +8,7 @@ use crate::dictionary::Change;
 use crate::problem::{NoticeKind, ProblemKind};
 use crate::rules::{Context, Findings, Rule, Run, found_if};
 use crate::trainee::{Trainee, TraineeField};
+use crate::value::Date;
 
 /// How many calendar years ahead a training can start.
 const START_YEARS_AHEAD: i32 = 1;
@@ -85,14 +86,24 @@ fn start_not_too_late(candidate: &Candidate<Trainee>, context: &Context<'_>) -> 
     found_if(late, TraineeField::itt_start_date, || ProblemKind::YearTooLate { latest })
 }
 
+/// The last calendar year in which a training can end.
+pub(crate) fn latest_end_year(today: Date) -> i32 {
+    today.year() + END_YEARS_AHEAD
+}
+
+/// The first day on which a training can have ended.
+pub(crate) fn earliest_end(today: Date) -> Date {
+    years_before(today, YEARS_BACK)
+}
+
 fn end_not_too_late(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
-    let latest = context.today.year() + END_YEARS_AHEAD;
+    let latest = latest_end_year(context.today);
     let late = candidate.record.itt_end_date.is_some_and(|day| day.year() > latest);
     found_if(late, TraineeField::itt_end_date, || ProblemKind::YearTooLate { latest })
 }
 
 fn end_not_too_early(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
-    let earliest = years_before(context.today, YEARS_BACK);
+    let earliest = earliest_end(context.today);
     let early = candidate.record.itt_end_date.is_some_and(|day| day < earliest);
     found_if(early, TraineeField::itt_end_date, || ProblemKind::TooEarly { earliest })
 }

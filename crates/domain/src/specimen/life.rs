@@ -112,8 +112,9 @@ impl Life<'_> {
         if paused && fate != State::Deferred && !(fate == State::Withdrawn && self.random.chance(50)) {
             let day = self.day_after(trainee.defer_date);
             let back_at = self.after(&trainee, day);
-            trainee =
-                outcome(&trainee, Action::Reinstate, registry::reinstate(&trainee, day, self.context.today, back_at))?;
+            let back = registry::Return { date: Some(day), itt_end_date: None };
+            let reinstated = registry::reinstate(&trainee, back, self.context.today, back_at);
+            trainee = outcome(&trainee, Action::Reinstate, reinstated)?;
         }
         match fate {
             State::Draft | State::SubmittedForTrn | State::TrnReceived | State::Deferred => {}
@@ -121,8 +122,8 @@ impl Life<'_> {
             State::RecommendedForAward => trainee = self.recommend(&trainee)?,
             State::Awarded => {
                 trainee = self.recommend(&trainee)?;
-                let awarded_at = self.after(&trainee, self.day_after(trainee.outcome_date));
-                trainee = outcome(&trainee, Action::Award, registry::award(&trainee, awarded_at))?;
+                let confirmed_at = self.after(&trainee, self.day_after(trainee.outcome_date));
+                trainee = outcome(&trainee, Action::Award, registry::award(&trainee, confirmed_at))?;
             }
         }
         Ok(trainee)

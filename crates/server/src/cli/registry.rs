@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use chrono::NaiveDate;
 use clap::{Args, Subcommand};
 use domain::Trn;
+use domain::decide::registry::Return;
 use indicatif::{ProgressBar, ProgressStyle};
 use storage::store::Store;
 
@@ -31,7 +32,8 @@ pub(super) enum RegistryCommand {
     Award(Common),
     /// Bring a deferred trainee back to the training, or those in a file
     ///
-    /// A file has the columns `trainee_id` and `date`.
+    /// Before the course or the deferral begins, nothing was missed: then no date is needed, and none is stored. A file has
+    /// the columns `trainee_id` and `date`, and may have `itt_end_date`; both dates may be blank.
     Reinstate {
         #[command(flatten)]
         common: Common,
@@ -41,10 +43,18 @@ pub(super) enum RegistryCommand {
             value_name = "YYYY-MM-DD",
             env = "REGISTER_DATE",
             value_parser = date,
-            required_unless_present = "from_file",
             conflicts_with = "from_file"
         )]
         date: Option<NaiveDate>,
+        /// New last day of the training [default: as it is]
+        #[arg(
+            long,
+            value_name = "YYYY-MM-DD",
+            env = "REGISTER_ITT_END_DATE",
+            value_parser = date,
+            conflicts_with = "from_file"
+        )]
+        itt_end_date: Option<NaiveDate>,
     },
     /// Return a recommendation: the trainee, or those in a file, are in training again
     ReturnRecommendation(Common),
@@ -71,9 +81,8 @@ impl RegistryCommand {
         match self {
             Self::IssueTrn { common, trn } => common.run::<NumberRow>(&Deed::IssueTrn(trn), "registry issue-trn"),
             Self::Award(common) => common.run::<PlainRow>(&Deed::Award, "registry award"),
-            // In place of a day that is not given, each row of the file has its own.
-            Self::Reinstate { common, date } => {
-                common.run::<ReturnRow>(&Deed::Reinstate(date.unwrap_or_default()), "registry reinstate")
+            Self::Reinstate { common, date, itt_end_date } => {
+                common.run::<ReturnRow>(&Deed::Reinstate(Return { date, itt_end_date }), "registry reinstate")
             }
             Self::ReturnRecommendation(common) => {
                 common.run::<PlainRow>(&Deed::ReturnRecommendation, "registry return-recommendation")

@@ -14,8 +14,8 @@ use super::{ImportError, RowProblem};
 pub(super) struct Table<R> {
     rows: Rows<R>,
     record: ByteRecord,
-    /// Where the columns that are asked for stand in a row.
-    places: Vec<usize>,
+    /// Where the columns that are asked for stand in a row; `None` of an optional one that the file does not have.
+    places: Vec<Option<usize>>,
     width: usize,
 }
 
@@ -76,18 +76,25 @@ impl<R: Read> Rows<R> {
 }
 
 impl<R: Read> Table<R> {
-    /// Reads the header row, which must name all the columns.
-    pub(super) fn open(file: R, columns: &'static [&'static str]) -> Result<Self, ImportError> {
+    /// Reads the header row, which must name all the columns, and may name the optional ones.
+    pub(super) fn open(
+        file: R,
+        columns: &'static [&'static str],
+        optional_columns: &'static [&'static str],
+    ) -> Result<Self, ImportError> {
         let (mut rows, mut record) = (Rows::new(file), ByteRecord::new());
         rows.next(&mut record)?;
         let header: Vec<_> = cells(&record).map(|cell| cell.trim().to_owned()).collect();
         let mut places = Vec::new();
         let mut missing = Vec::new();
-        for &column in columns {
+        for (&column, is_optional) in
+            columns.iter().map(|column| (column, false)).chain(optional_columns.iter().map(|column| (column, true)))
+        {
             let mut at = header.iter().enumerate().filter(|(_, name)| *name == column).map(|(at, _)| at);
             match (at.next(), at.next()) {
-                (Some(place), None) => places.push(place),
+                (Some(place), None) => places.push(Some(place)),
                 (Some(_), Some(_)) => return Err(ImportError::ColumnTwice(column)),
+                (None, _) if is_optional => places.push(None),
                 (None, _) => missing.push(column),
             }
         }
@@ -109,7 +116,7 @@ impl<R: Read> Table<R> {
             let problem = RowProblem::Ragged { found: self.record.len(), expected: self.width };
             return Ok(Some((line, Err(problem))));
         }
-        let cell = |at: &usize| decoded(self.record.get(*at).unwrap_or_default());
+        let cell = |at: &Option<usize>| decoded(at.and_then(|at| self.record.get(at)).unwrap_or_default());
         Ok(Some((line, Ok(self.places.iter().map(cell).collect()))))
     }
 }

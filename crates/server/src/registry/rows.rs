@@ -1,7 +1,7 @@
 //! What the rows of the files say: a trainee, and what is special about the deed.
 
-use chrono::NaiveDate;
 use domain::Trn;
+use domain::decide::registry::Return;
 
 use super::Deed;
 use crate::import::{Importable, Row, RowProblem};
@@ -9,6 +9,7 @@ use crate::import::{Importable, Row, RowProblem};
 const TRAINEE_ID: &str = "trainee_id";
 const TRN: &str = "trn";
 const DATE: &str = "date";
+const ITT_END_DATE: &str = "itt_end_date";
 
 /// A row that asks for a deed.
 pub trait Order: Importable {
@@ -24,9 +25,9 @@ pub struct PlainRow(String);
 #[derive(Debug)]
 pub struct NumberRow(String, Option<Trn>);
 
-/// A trainee and the day of the return.
+/// A trainee and what is said of the return.
 #[derive(Debug)]
-pub struct ReturnRow(String, NaiveDate);
+pub struct ReturnRow(String, Return);
 
 fn trainee_id(row: &Row<'_>) -> Result<String, RowProblem> {
     row.text(TRAINEE_ID).ok_or(RowProblem::Blank(TRAINEE_ID))
@@ -51,10 +52,15 @@ impl Importable for NumberRow {
 
 impl Importable for ReturnRow {
     const COLUMNS: &'static [&'static str] = &[TRAINEE_ID, DATE];
+    const OPTIONAL_COLUMNS: &'static [&'static str] = &[ITT_END_DATE];
 
     fn from_row(row: &Row<'_>) -> Result<Self, RowProblem> {
-        let text = row.text(DATE).ok_or(RowProblem::Blank(DATE))?;
-        Ok(Self(trainee_id(row)?, text.parse().map_err(|_| RowProblem::BadDate(DATE))?))
+        let day = |column| {
+            let read = |text: String| text.parse().map_err(|_| RowProblem::BadDate(column));
+            row.text(column).map(read).transpose()
+        };
+        let back = Return { date: day(DATE)?, itt_end_date: day(ITT_END_DATE)? };
+        Ok(Self(trainee_id(row)?, back))
     }
 }
 

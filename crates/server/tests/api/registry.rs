@@ -4,6 +4,7 @@ use std::thread;
 
 use adapter_kit::view::View;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
+use domain::decide::registry::Return;
 use domain::{Action, Lists, TraineeField as F};
 use serde_json::{Value, json};
 use server::registry::play::{Played, play_once};
@@ -38,7 +39,7 @@ fn issue(trn: &str) -> Deed {
 }
 
 fn reinstate(day: &str) -> Deed {
-    Deed::Reinstate(day.parse().unwrap())
+    Deed::Reinstate(Return { date: Some(day.parse().unwrap()), itt_end_date: None })
 }
 
 /// The value of a field of type datetime, and so much later.
@@ -136,7 +137,7 @@ fn an_award_follows_a_recommendation_and_a_trn_and_ends_the_training() {
         let awarded = after(api, &created, &Deed::Award);
         awarded.has(&[
             (F::state, json!("awarded")),
-            (F::awarded_at, awarded.value(F::updated_at).clone()),
+            (F::awarded_at, json!("2026-10-01T00:00:00.000Z")),
             (F::outcome_date, json!("2026-10-01")),
             (F::recommended_for_award_at, numbered.value(F::recommended_for_award_at).clone()),
         ]);
@@ -160,10 +161,63 @@ fn a_reinstated_trainee_is_in_training_and_can_pause_again() {
             (F::state, json!("submitted_for_trn")),
             (F::reinstate_date, json!("2026-10-05")),
             (F::defer_date, json!("2026-10-02")),
+            (F::submitted_for_trn_at, back.value(F::updated_at).clone()),
         ]);
         carry_out(api, &created, Action::Defer).is(200);
         after(api, &created, &issue(TRN)).has(&[(F::state, json!("deferred"))]);
-        after(api, &created, &reinstate("2026-10-03")).has(&[(F::state, json!("trn_received"))]);
+        after(api, &created, &reinstate("2026-10-03")).has(&[
+            (F::state, json!("trn_received")),
+            (F::submitted_for_trn_at, back.value(F::submitted_for_trn_at).clone()),
+            (F::itt_end_date, created.value(F::itt_end_date).clone()),
+        ]);
+    });
+}
+
+#[test]
+fn a_reinstated_trainee_can_end_the_training_on_another_day() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        carry_out(api, &created, Action::Defer).is(200);
+        let until = |end: &str| {
+            let date = Some("2026-10-05".parse().unwrap());
+            Deed::Reinstate(Return { date, itt_end_date: Some(end.parse().unwrap()) })
+        };
+        let refused = attempt(api.register, created.id(), &until("2032-01-01")).unwrap_err();
+        assert_eq!(refused.to_string(), "itt_end_date must be in 2031 or earlier");
+        after(api, &created, &until("2028-02-29")).has(&[(F::itt_end_date, json!("2028-02-29"))]);
+    });
+}
+
+#[test]
+fn before_the_deferral_begins_only_the_state_of_a_reinstated_trainee_changes() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        let deferral = json!({ "data": { "defer_date": "2026-10-06" } });
+        api.send("POST", &format!("{}/defer", created.path()), deferral).is(200);
+        let outcome = attempt(api.register, created.id(), &Deed::Reinstate(Return::default())).unwrap();
+        assert!(outcome.changed);
+        api.read(created.id()).has(&[
+            (F::state, json!("submitted_for_trn")),
+            (F::reinstate_date, Value::Null),
+            (F::submitted_for_trn_at, created.value(F::submitted_for_trn_at).clone()),
+        ]);
+    });
+}
+
+/// The dates of what the registry does come after those of the server, also where its own clock is behind.
+#[test]
+fn a_change_by_the_registry_is_dated_after_the_last_change_of_the_trainee() {
+    every_version(|api| {
+        let created = ready(api, "1999-04-12");
+        carry_out(api, &created, Action::Recommend).is(202);
+        let behind = api.register.store_behind(TimeDelta::milliseconds(500));
+        let mut last = api.read(created.id()).value(F::updated_at).clone();
+        for deed in [issue(TRN), Deed::Award] {
+            assert!(carry_out_blocking(&behind, created.id(), &deed, "registry test").unwrap().changed);
+            let shown = api.read(created.id()).value(F::updated_at).clone();
+            assert!(shown.as_str() > last.as_str(), "{deed:?}: {shown} is not later than {last}");
+            last = shown;
+        }
     });
 }
 

@@ -111,8 +111,8 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
         &["issue-trn"],
         &["award"],
         &["award", one, "--from-file", "file.csv"],
-        &["reinstate", one],
         &["reinstate", one, "--date", "2026-02-30"],
+        &["reinstate", one, "--itt-end-date", "2027-02-29"],
     ] {
         assert_eq!(registry(&place, wrong).status(), 2, "{wrong:?}");
     }
@@ -147,14 +147,19 @@ fn the_rows_of_a_file_are_done_one_by_one_and_refused_ones_are_named_by_their_li
     }
     let file = place.write(
         "returns.csv",
-        format!("trainee_id,date\n{one},{today}\n{other},{today}\n{third},{today}\n{one},soon\n"),
+        format!(
+            "trainee_id,date,itt_end_date\n{one},{today},2029-08-31\n{other},{today},\n{third},{today},\n{one},soon,\n\
+             {other},{today},2099-01-01\n"
+        ),
     );
     let returned = from("reinstate", &file);
     let refused = format!(
         "line 4: trainee {third}: cannot reinstate a trainee in state trn_received\n\
-         line 5: date must be a date of the form YYYY-MM-DD\n"
+         line 5: date must be a date of the form YYYY-MM-DD\n\
+         line 6: trainee {other}: cannot reinstate a trainee in state submitted_for_trn\n"
     );
-    assert_eq!(returned.stdout(), format!("done       2\nunchanged  0\nrefused    2\n{refused}"));
+    assert_eq!(returned.stdout(), format!("done       2\nunchanged  0\nrefused    3\n{refused}"));
+    assert_eq!(read(&server, &one)["itt_end_date"], "2029-08-31");
     let file = place.write("wrong.csv", format!("trainee_id\n{other}\n{other}\n"));
     prints(&from("discard", &file), "done       1\nunchanged  1\nrefused    0\n");
     let incomplete = from("issue-trn", &file);

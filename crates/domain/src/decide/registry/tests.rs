@@ -102,11 +102,14 @@ fn the_trn_of_another_person_is_refused_and_that_of_the_same_person_is_not() {
 }
 
 #[test]
-fn an_award_needs_a_recommendation_and_a_trn() {
-    let record = done(award(&with_trn(State::RecommendedForAward), now()));
-    assert_eq!((record.state, record.awarded_at), (Some(State::Awarded), Some(now())));
+fn an_award_needs_a_recommendation_a_trn_and_the_day_on_which_the_standards_were_met() {
+    let recommended = Trainee { outcome_date: Some(day("2026-10-01")), ..with_trn(State::RecommendedForAward) };
+    let record = done(award(&recommended, now()));
+    assert_eq!((record.state, record.awarded_at), (Some(State::Awarded), Some(at("2026-10-01T00:00:00Z"))));
     left_alone(award(&record, now() + TimeDelta::days(1)), &record);
-    assert_eq!(award(&in_state(State::RecommendedForAward), now()).unwrap_err(), Refusal::NoTrn);
+    assert_eq!(award(&Trainee { trn: None, ..recommended }, now()).unwrap_err(), Refusal::NoTrn);
+    let undated = award(&with_trn(State::RecommendedForAward), now()).unwrap_err();
+    assert_eq!(undated.to_string(), "the trainee has no outcome_date");
     let refused = award(&with_trn(State::Withdrawn), now()).unwrap_err();
     assert_eq!(refused.to_string(), "cannot award a trainee in state withdrawn");
 }
@@ -118,19 +121,90 @@ fn a_deferred_trainee_comes_back_to_where_the_trn_says() {
         [(in_state(State::Deferred), State::SubmittedForTrn), (with_trn(State::Deferred), State::TrnReceived)]
     {
         let trainee = Trainee { defer_date: deferral, ..trainee };
-        for back in ["2026-09-10", "2026-10-05"].map(day) {
+        for back in ["2026-09-10", "2026-10-05"].map(on) {
             let record = done(reinstate(&trainee, back, today(), now()));
-            assert_eq!((record.state, record.reinstate_date), (Some(after), Some(back)));
+            assert_eq!((record.state, record.reinstate_date), (Some(after), back.date));
             assert_eq!(record.defer_date, deferral);
             left_alone(reinstate(&record, back, today(), now() + TimeDelta::days(1)), &record);
-            let again = reinstate(&record, day("2026-09-11"), today(), now()).unwrap_err();
+            let again = reinstate(&record, on("2026-09-11"), today(), now()).unwrap_err();
             assert!(matches!(again, Refusal::Transition(_)), "{again}");
         }
-        let early = reinstate(&trainee, day("2026-09-09"), today(), now()).unwrap_err();
+        let early = reinstate(&trainee, on("2026-09-09"), today(), now()).unwrap_err();
         assert_eq!(early.to_string(), "the trainee was deferred on 2026-09-10, after that day");
-        assert_eq!(reinstate(&trainee, day("2026-10-06"), today(), now()).unwrap_err(), Refusal::DayAhead);
+        assert_eq!(reinstate(&trainee, on("2026-10-06"), today(), now()).unwrap_err(), Refusal::DayAhead);
+        assert_eq!(reinstate(&trainee, Return::default(), today(), now()).unwrap_err(), Refusal::NoReturnDate);
     }
-    assert_eq!(refused_in(|one| reinstate(one, day("2026-10-05"), today(), now())).len(), 6);
+    assert_eq!(refused_in(|one| reinstate(one, on("2026-10-05"), today(), now())).len(), 6);
+}
+
+/// Someone came back on that day.
+fn on(date: &str) -> Return {
+    Return { date: Some(day(date)), itt_end_date: None }
+}
+
+#[test]
+fn who_comes_back_without_a_trn_is_submitted_for_one_again() {
+    let submitted_at = Some(at("2026-09-01T12:00:00Z"));
+    let submitted_again_at = |trainee: Trainee| {
+        let trainee = Trainee { defer_date: Some(day("2026-09-10")), submitted_for_trn_at: submitted_at, ..trainee };
+        done(reinstate(&trainee, on("2026-10-05"), today(), now())).submitted_for_trn_at
+    };
+    assert_eq!(submitted_again_at(in_state(State::Deferred)), Some(now()));
+    assert_eq!(submitted_again_at(with_trn(State::Deferred)), submitted_at);
+}
+
+#[test]
+fn the_training_can_end_later_or_earlier_after_a_deferral() {
+    let trainee = Trainee {
+        defer_date: Some(day("2026-09-10")),
+        itt_start_date: Some(day("2026-09-01")),
+        itt_end_date: Some(day("2027-07-01")),
+        ..in_state(State::Deferred)
+    };
+    let ending = |end: &str| {
+        let back = Return { itt_end_date: Some(day(end)), ..on("2026-10-05") };
+        reinstate(&trainee, back, today(), now())
+    };
+    for end in ["2026-09-02", "2027-07-01", "2031-12-31"] {
+        let record = done(ending(end));
+        assert_eq!(record.itt_end_date, Some(day(end)));
+        let again = Return { itt_end_date: Some(day(end)), ..on("2026-10-05") };
+        left_alone(reinstate(&record, again, today(), now()), &record);
+        left_alone(reinstate(&record, on("2026-10-05"), today(), now()), &record);
+    }
+    for (end, reason) in [
+        ("2026-09-01", "itt_end_date must be later than itt_start_date, 2026-09-01"),
+        ("2032-01-01", "itt_end_date must be in 2031 or earlier"),
+    ] {
+        assert_eq!(ending(end).unwrap_err().to_string(), reason);
+    }
+    let undated = Trainee { itt_start_date: None, ..trainee.clone() };
+    let back = Return { itt_end_date: Some(day("2016-10-04")), ..on("2026-10-05") };
+    let refused = reinstate(&undated, back, today(), now()).unwrap_err();
+    assert_eq!(refused.to_string(), "itt_end_date must not be before 2016-10-05");
+    assert_eq!(done(reinstate(&trainee, on("2026-10-05"), today(), now())).itt_end_date, trainee.itt_end_date);
+}
+
+#[test]
+fn before_the_course_or_the_deferral_begins_only_the_state_changes() {
+    for (start, deferral) in [("2026-10-06", "2026-09-10"), ("2026-09-01", "2026-10-06"), ("2026-10-06", "2026-10-20")]
+    {
+        for said in [Return::default(), Return { itt_end_date: Some(day("2030-01-01")), ..on("2026-10-05") }] {
+            let trainee = Trainee {
+                defer_date: Some(day(deferral)),
+                itt_start_date: Some(day(start)),
+                submitted_for_trn_at: Some(at("2026-09-01T12:00:00Z")),
+                ..in_state(State::Deferred)
+            };
+            let record = done(reinstate(&trainee, said, today(), now()));
+            let moved = Trainee { state: Some(State::SubmittedForTrn), updated_at: Some(now()), ..trainee.clone() };
+            assert_eq!(record, moved);
+            left_alone(reinstate(&record, said, today(), now() + TimeDelta::days(1)), &record);
+            // On the day itself the course and the deferral have begun.
+            let later = reinstate(&trainee, Return::default(), day("2026-10-20"), now()).unwrap_err();
+            assert_eq!(later, Refusal::NoReturnDate);
+        }
+    }
 }
 
 #[test]
@@ -187,7 +261,7 @@ fn nothing_becomes_of_a_discarded_trainee() {
     for result in [
         issue_trn(&record, &trn("1234567"), &[], now()),
         award(&record, now()),
-        reinstate(&record, day("2026-10-01"), today(), now()),
+        reinstate(&record, on("2026-10-01"), today(), now()),
         return_recommendation(&record, now()),
         undo_withdrawal(&record, None, now()),
     ] {

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use actix_web::dev::ServerHandle;
 use adapter_kit::{ApiVersion, Served, Versions};
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use server::admission::Admission;
 use server::proxies::TrustedProxies;
 use server::shadow::Shadow;
@@ -49,8 +49,13 @@ impl SetClock {
     }
 
     fn clock(&self) -> Clock {
+        self.clock_behind(TimeDelta::zero())
+    }
+
+    /// The clock of a machine that is so far behind.
+    fn clock_behind(&self, by: TimeDelta) -> Clock {
         let millis = Arc::clone(&self.0);
-        Clock::from_fn(move || DateTime::from_timestamp_millis(millis.load(Ordering::SeqCst)).unwrap())
+        Clock::from_fn(move || DateTime::from_timestamp_millis(millis.load(Ordering::SeqCst)).unwrap() - by)
     }
 }
 
@@ -108,7 +113,7 @@ impl Register {
         let Setup { versions, admission, proxies, queue, shadow_share } = setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
-        let store = open(database.url(), &clock, queue);
+        let store = open(database.url(), clock.clock(), queue);
         let register = server::register::Register {
             versions,
             admission,
@@ -199,7 +204,12 @@ impl Register {
 
     /// Another store over the same database, as another server, or the same one after a restart, has it.
     pub(crate) fn another_store(&self) -> Store {
-        open(self.database.url(), &self.clock, StoreOptions::default().queue)
+        open(self.database.url(), self.clock.clock(), StoreOptions::default().queue)
+    }
+
+    /// Another store over the same database, on a machine whose clock is so far behind.
+    pub(crate) fn store_behind(&self, by: TimeDelta) -> Store {
+        open(self.database.url(), self.clock.clock_behind(by), StoreOptions::default().queue)
     }
 
     /// Does what an operator does, on the store itself.
@@ -222,8 +232,8 @@ impl Drop for Register {
     }
 }
 
-fn open(url: &str, clock: &SetClock, queue: usize) -> Store {
-    Store::open(url, StoreOptions { clock: clock.clock(), queue, ..StoreOptions::default() }).unwrap()
+fn open(url: &str, clock: Clock, queue: usize) -> Store {
+    Store::open(url, StoreOptions { clock, queue, ..StoreOptions::default() }).unwrap()
 }
 
 /// Gives an empty database its schema and the invented schools.
