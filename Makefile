@@ -37,7 +37,7 @@ race-test: ## Send colliding requests in 1,000 rounds, and hold overlapping ones
 
 .PHONY: dates-test
 dates-test: ## Write at full rate for 20 seconds; dates stay with the clock, and a client that polls misses nothing
-	DATES_MS=20000 $(ENDURANCE) dates
+	DATES_MS=20000 $(ENDURANCE) dates::
 
 .PHONY: rolling-test
 rolling-test: ## Restart two servers over one PostgreSQL 20 times in turn, under load; no request may be lost
