@@ -9,8 +9,10 @@ use super::exposition::Exposition;
 use super::server::{exchange, head};
 use crate::program::support::Workplace;
 
-/// Requests that certainly fill the log: everything that a request does is logged.
-const MOST_REQUESTS: usize = 20_000;
+/// Requests that are sent one behind the other on a connection, and how often that certainly fills the log: everything that
+/// a request does is logged.
+const PIPELINED: usize = 100;
+const MOST_ROUNDS: usize = 500;
 /// The metric of what is lost.
 const LOST: &str = "register_log_lines_lost_total";
 
@@ -55,10 +57,12 @@ impl Stalled {
     /// Sends requests, each of which must be answered, until lines are lost.
     fn fill(&self) {
         let before = self.lost();
-        for number in 0..MOST_REQUESTS {
-            let answer = exchange(&self.public, &head("GET", "/api/versions", &[]));
-            assert_eq!(answer.status, 200);
-            if number % 50 == 0 && self.lost() > before {
+        let request = "GET /nowhere HTTP/1.1\r\nHost: register\r\n\r\n".repeat(PIPELINED - 1);
+        let requests = request + &head("GET", "/nowhere", &[]);
+        for _ in 0..MOST_ROUNDS {
+            let answer = exchange(&self.public, &requests);
+            assert_eq!((answer.status, answer.body.matches("HTTP/1.1 404").count()), (404, PIPELINED - 1));
+            if self.lost() > before {
                 return;
             }
         }
