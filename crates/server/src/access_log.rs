@@ -1,18 +1,20 @@
-//! One line in the log, and one count, for each request: what was asked, by its pattern, and how it went. Never a name, an
-//! address or a token.
+//! One line in the log, and one count, for each request: what was requested, by the pattern of its path, with which token,
+//! by its number, and how it went. Never a name, an address or the text of a token.
 //!
 //! Stands around everything that is answered. Knows how a request is recorded, and nothing of what the metrics are called.
 
+use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use actix_web::Error;
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::StatusCode;
 use actix_web::http::header::HeaderValue;
 use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage as _, HttpRequest};
+use storage::session::ValidToken;
 
 use crate::measures::requests::{Passing, RequestMeasures, method_name};
 use crate::request_id;
@@ -43,6 +45,17 @@ pub async fn log(
     Ok(response)
 }
 
+/// Says whose request it is: with which token it came, which is valid. Nothing where it has none.
+pub fn identify(request: &HttpRequest, token: Option<ValidToken>) {
+    if let Some(TokenNumber(number)) = request.extensions().get::<TokenNumber>() {
+        number.set(token.map(|token| token.id));
+    }
+}
+
+/// The number of the token with which a request came, as soon as it is known.
+#[derive(Clone, Default)]
+struct TokenNumber(Rc<Cell<Option<i64>>>);
+
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum End {
@@ -69,6 +82,7 @@ struct Answering {
     method: &'static str,
     /// Such as `/api/<version>/trainees/{trainee_id}`; nothing for a path that there is not.
     pattern: Option<String>,
+    token: TokenNumber,
     end: End,
     /// What is mounted has them; a service that is not, such as that of a test, counts nothing.
     measures: Option<Rc<RequestMeasures>>,
@@ -78,11 +92,14 @@ struct Answering {
 impl Answering {
     fn begin(request: &ServiceRequest, id: String) -> Self {
         let measures = request.app_data::<Rc<RequestMeasures>>().cloned();
+        let token = TokenNumber::default();
+        request.extensions_mut().insert(token.clone());
         Self {
             id,
             started: Instant::now(),
             method: method_name(request.method()),
             pattern: request.match_pattern(),
+            token,
             end: End::Cancelled,
             _passing: measures.as_deref().map(RequestMeasures::begin),
             measures,
@@ -93,12 +110,20 @@ impl Answering {
         let (version, endpoint) = split(self.pattern.as_deref());
         // Tenths are as much as anybody reads.
         let milliseconds = (duration.as_secs_f64() * 10_000.0).round() / 10.0;
-        log::info!(
-            target: "access",
-            request_id = self.id.as_str(), method = self.method, endpoint, version,
-            status:% = self.end, milliseconds;
-            "request"
-        );
+        macro_rules! line {
+            ($($token:tt)*) => {
+                log::info!(
+                    target: "access",
+                    request_id = self.id.as_str(), method = self.method, endpoint, version $($token)*,
+                    status:% = self.end, milliseconds;
+                    "request"
+                )
+            };
+        }
+        match self.token.0.get() {
+            Some(token) => line!(, token),
+            None => line!(),
+        }
         if let Some(measures) = &self.measures {
             measures.end(self.pattern.as_deref(), self.method, self.end, duration);
         }

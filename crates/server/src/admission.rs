@@ -3,13 +3,14 @@
 //! Here it is only said who may knock. Whether a token is valid is asked again in the transaction of every request, so a
 //! token that is revoked is refused from the next request on.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::HttpRequest;
 use storage::error::StorageError;
 use storage::history::Cause;
+use storage::session::ValidToken;
 use storage::store::Store;
 use storage::tokens::TokenDigest;
 
@@ -39,7 +40,7 @@ pub struct Admission {
     /// Requests without a token that is known, by address.
     strangers: Visitors,
     /// Tokens that were valid when they were last used.
-    known: Arc<Mutex<HashSet<TokenDigest>>>,
+    known: Arc<Mutex<HashMap<TokenDigest, ValidToken>>>,
     /// Look-ups of other tokens, from addresses that are within their limit.
     look_ups: ConcurrencyLimit,
     /// The same from addresses that are beyond it: whoever sends many invented tokens holds up nobody but those.
@@ -84,7 +85,7 @@ impl Admission {
         request: &HttpRequest,
         token: &TokenDigest,
     ) -> Result<Option<Left>, Failure> {
-        if !self.known(|known| known.contains(token)) {
+        if self.valid_token(token).is_none() {
             self.look_up(store, request, token).await?;
         }
         let Some(tokens) = &self.tokens else { return Ok(None) };
@@ -109,28 +110,46 @@ impl Admission {
             return Err(counted.err().unwrap_or(Failure::TooManyLookUps));
         };
         let asked = token.clone();
-        let refusal = store.read::<_, StorageError>(move |session| {
+        let found = store.read::<_, StorageError>(move |session| {
             // The permit goes with the job, which runs on when nobody waits for it any more.
             let _held = &permit;
-            let is_valid = session.authenticate(&asked, Cause::of("admission"))?.is_some();
-            if is_valid { Ok(None) } else { session.refusal_of(&asked).map(Some) }
+            let valid = session.authenticate(&asked, Cause::of("admission"))?.and_then(|provider| provider.token());
+            valid.map_or_else(|| session.refusal_of(&asked).map(Err), |valid| Ok(Ok(valid)))
         });
-        if let Some(refusal) = refusal.await? {
-            let failure = TokenFailure::Refused(refusal);
-            report(failure);
-            return Err(counted.err().unwrap_or(Failure::Unauthorized(failure)));
-        }
-        self.known(|known| {
-            if known.len() >= MAX_TOKENS {
-                known.clear();
+        match found.await? {
+            Ok(valid) => {
+                self.remember(token, valid);
+                Ok(())
             }
-            known.insert(token.clone());
-        });
-        Ok(())
+            Err(refusal) => {
+                let failure = TokenFailure::Refused(refusal);
+                report(failure);
+                Err(counted.err().unwrap_or(Failure::Unauthorized(failure)))
+            }
+        }
     }
 
-    fn known<T>(&self, look: impl FnOnce(&mut HashSet<TokenDigest>) -> T) -> T {
-        // A poisoned lock is no harm: a set that lacks a token costs one look-up.
+    /// What is known of a token that was valid when it was last used.
+    #[must_use]
+    pub fn valid_token(&self, token: &TokenDigest) -> Option<ValidToken> {
+        self.known(|known| known.get(token).copied())
+    }
+
+    /// Remembers what was found of a token that is valid.
+    pub fn remember(&self, token: &TokenDigest, valid: ValidToken) {
+        self.known(|known| match known.get_mut(token) {
+            Some(earlier) => *earlier = valid,
+            None => {
+                if known.len() >= MAX_TOKENS {
+                    known.clear();
+                }
+                known.insert(token.clone(), valid);
+            }
+        });
+    }
+
+    fn known<T>(&self, look: impl FnOnce(&mut HashMap<TokenDigest, ValidToken>) -> T) -> T {
+        // A poisoned lock is no harm: a map that lacks a token costs one look-up.
         look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::{Endpoint, Served};
 use storage::error::StorageError;
 use storage::history::Cause;
-use storage::session::Session;
+use storage::session::{Session, ValidToken};
 use storage::store::Store;
 use storage::tokens::TokenDigest;
 
@@ -16,9 +16,9 @@ use crate::operations::Operation;
 use crate::query;
 use crate::register::Register;
 use crate::reply::Reply;
-use crate::request_id;
 use crate::token_failure::TokenFailure;
 use crate::witness::Witness;
+use crate::{access_log, request_id};
 
 /// What is asked for: an endpoint of a version.
 #[derive(Clone, Copy)]
@@ -40,20 +40,30 @@ impl Asked {
         let form = ErrorForm::asked_for(request.headers(), endpoint);
         let mut left = None;
         let mut validates_only = false;
+        let mut valid = None;
         let reply = match Call::take(&request, payload, served, endpoint, &register).await {
             Ok(mut call) => {
                 validates_only = operation.writes && call.validates_only();
                 let token = call.token.clone();
-                match register.admission.admit(&register.store, &request, &token).await {
+                let admitted = register.admission.admit(&register.store, &request, &token).await;
+                valid = register.admission.valid_token(&token);
+                access_log::identify(&request, valid);
+                match admitted {
                     Ok(admitted) => {
                         left = admitted;
                         warnings = call.parameter_warnings();
                         let witness = Witness::of(&register, endpoint, &mut call, operation.writes && !validates_only);
                         let reply = hop(&register, endpoint, operation, call).await;
+                        if let Some(found) = witness.token() {
+                            register.admission.remember(&token, found);
+                            valid = Some(found);
+                        }
                         witness.tell(&register, reply.is_ok());
                         if let Err(Failure::Unauthorized(failure)) = reply {
                             // The token has ended since it was last used, and gets the reply of one that never was.
                             left = None;
+                            valid = None;
+                            access_log::identify(&request, valid);
                             warnings.clear();
                             Err(register.admission.reject(&request, Some(&token), failure))
                         } else {
@@ -68,8 +78,17 @@ impl Asked {
         };
         let reply = reply.unwrap_or_else(|failure| failure.reply(served, lists, form)).with_warnings(warnings);
         let reply = left.into_iter().fold(reply, |reply, left| reply.with_rate_limit(Whose::Token, left));
+        let reply = match valid.filter(|token| token.expires_soon(register.store.now())) {
+            Some(token) => reply.with_first_warning(&expiry_warning(token)),
+            None => reply,
+        };
         if validates_only { reply.with("preference-applied", VALIDATE_ONLY).into() } else { reply.into() }
     }
+}
+
+/// What the client is warned of when its token expires soon.
+fn expiry_warning(token: ValidToken) -> String {
+    format!("this token expires on {}: from that day on it is refused", token.expires_on)
 }
 
 async fn hop(register: &Register, endpoint: Endpoint, operation: Operation, call: Call) -> Result<Reply, Failure> {
@@ -83,7 +102,7 @@ async fn hop(register: &Register, endpoint: Endpoint, operation: Operation, call
             let refusal = session.refusal_of(&call.token)?;
             return Err(Failure::Unauthorized(TokenFailure::Refused(refusal)));
         };
-        call.sighting.begin(session.token_id());
+        call.sighting.begin(session.token());
         // A list reads its filters itself, and names them all at once.
         if !reads_filters {
             query::require_known(call.refused_parameters()).map_err(Failure::Filters)?;

@@ -173,7 +173,7 @@ impl Call {
     /// Through what the records are reached, for their history.
     #[must_use]
     pub fn cause(&self) -> Cause<'_> {
-        Cause { operation: &self.operation, version: Some(&self.label), request_id: self.request_id.as_deref() }
+        Cause { version: Some(&self.label), request_id: self.request_id.as_deref(), ..Cause::of(&self.operation) }
     }
 
     /// The key under which the reply is kept, if the client sent one.

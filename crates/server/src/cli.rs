@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use adapter_kit::UnknownVersion;
 use chrono::NaiveDate;
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use storage::backup::BackupError;
 use storage::copy::CopyError;
 use storage::error::StorageError;
@@ -25,6 +25,7 @@ use crate::tls::TlsError;
 
 mod audit;
 mod backups;
+mod by;
 mod checking;
 mod copying;
 mod database;
@@ -48,6 +49,11 @@ pub struct CommandLine {
     /// How the log is written to standard error
     #[arg(long, global = true, env = "REGISTER_LOG_FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
+    #[command(flatten)]
+    by: by::By,
+    /// The names of the command and its subcommand.
+    #[arg(skip)]
+    name: String,
     #[command(subcommand)]
     command: Command,
 }
@@ -251,7 +257,37 @@ impl CommandError {
     }
 }
 
+/// Commands that change nothing and show no records: the log does not say who ran them.
+const UNRECORDED: [&str; 12] = [
+    "serve",
+    "check",
+    "provider list",
+    "token list",
+    "reference-data export",
+    "usage",
+    "version check",
+    "version difference",
+    "version openapi",
+    "version readiness",
+    "version translate",
+    "docs",
+];
+
+/// The names of the command and its subcommand.
+fn full_name(matches: &ArgMatches) -> String {
+    let commands = std::iter::successors(matches.subcommand(), |(_, matches)| matches.subcommand());
+    commands.map(|(name, _)| name).collect::<Vec<_>>().join(" ")
+}
+
 impl CommandLine {
+    /// What the process was started with. Ends the process where that is no command, or asks for help.
+    #[must_use]
+    pub fn from_environment() -> Self {
+        let matches = Self::command().get_matches();
+        let line = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        Self { name: full_name(&matches), ..line }
+    }
+
     /// How the log is to be written.
     #[must_use]
     pub fn log_format(&self) -> LogFormat {
@@ -270,24 +306,38 @@ impl CommandLine {
     ///
     /// Why it could not be done.
     pub fn run(self) -> Result<(), CommandError> {
-        match self.command {
-            Command::Serve(serve) => serve.run(),
-            Command::Migrate(migrate) => migrate.run(),
-            Command::Backup(backup) => backup.run(),
-            Command::Restore(restore) => restore.run(),
-            Command::Check(check) => check.run(),
-            Command::Copy(copy) => copy.run(),
-            Command::Provider(command) => command.run(),
-            Command::Token(command) => command.run(),
-            Command::School(command) => command.run(),
-            Command::Partner(command) => command.run(),
-            Command::Registry(command) => command.run(),
-            Command::ReferenceData(command) => command.run(),
-            Command::Usage(usage) => usage.run(),
-            Command::Audit(audit) => audit.run(),
-            Command::Sandbox(command) => command.run(),
-            Command::Version(command) => command.run(),
-            Command::Docs(docs) => docs.run(),
+        let Self { by, name, command, .. } = self;
+        let by = by.resolve();
+        let outcome = command.run(&by);
+        if !UNRECORDED.contains(&name.as_str()) {
+            let outcome = if outcome.is_ok() { "done" } else { "failed" };
+            log::info!(target: "command", command = name.as_str(), by = by.as_str(), outcome; "command");
+        }
+        outcome
+    }
+}
+
+impl Command {
+    /// Does what was asked, for whoever runs the command.
+    fn run(self, by: &str) -> Result<(), CommandError> {
+        match self {
+            Self::Serve(serve) => serve.run(),
+            Self::Migrate(migrate) => migrate.run(),
+            Self::Backup(backup) => backup.run(),
+            Self::Restore(restore) => restore.run(),
+            Self::Check(check) => check.run(),
+            Self::Copy(copy) => copy.run(),
+            Self::Provider(command) => command.run(),
+            Self::Token(command) => command.run(by),
+            Self::School(command) => command.run(),
+            Self::Partner(command) => command.run(),
+            Self::Registry(command) => command.run(by),
+            Self::ReferenceData(command) => command.run(),
+            Self::Usage(usage) => usage.run(),
+            Self::Audit(audit) => audit.run(),
+            Self::Sandbox(command) => command.run(by),
+            Self::Version(command) => command.run(),
+            Self::Docs(docs) => docs.run(),
         }
     }
 }
@@ -300,8 +350,6 @@ fn date(text: &str) -> Result<NaiveDate, String> {
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
-
-    use clap::CommandFactory as _;
 
     use super::*;
 
@@ -320,6 +368,15 @@ mod tests {
             options.extend(self::options(command, &format!("{words}{word}_")));
         }
         options
+    }
+
+    #[test]
+    fn every_command_that_is_not_recorded_exists() {
+        for name in UNRECORDED {
+            let commands = CommandLine::command();
+            let found = name.split(' ').try_fold(&commands, |command, name| command.find_subcommand(name));
+            assert!(found.is_some_and(|command| !command.has_subcommands()), "{name}");
+        }
     }
 
     #[test]

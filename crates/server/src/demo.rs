@@ -42,7 +42,7 @@ pub fn prepare(register: &Register, base: &str, registry_delay: Option<u32>) -> 
         Ok((token, is_new))
     })?;
     if is_new {
-        sow(&register.store, register.lists, DEMO_UKPRN, DEMO_TRAINEES, DEMO_SEED, |_| {})?;
+        sow(&register.store, register.lists, DEMO_UKPRN, DEMO_TRAINEES, DEMO_SEED, None, |_| {})?;
     }
     Ok(introduction(register.versions, base, token.reveal(), registry_delay))
 }

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use server::cli::CommandLine;
 use server::logs;
 
@@ -10,7 +9,7 @@ use server::logs;
 const NOBODY_READS: u8 = 141;
 
 fn main() -> ExitCode {
-    let command_line = CommandLine::parse();
+    let command_line = CommandLine::from_environment();
     let _log = logs::begin(command_line.log_format(), command_line.log_writing());
     match command_line.run() {
         Ok(()) => ExitCode::SUCCESS,

@@ -26,6 +26,7 @@ const TOKEN_FAILURES: &str = "register_token_failures_total";
 const RATE_LIMITED: &str = "register_rate_limited_requests_total";
 const LOG_LINES_LOST: &str = "register_log_lines_lost_total";
 const VERSION_SERVED: &str = "register_version_served";
+const TOKENS_EXPIRING: &str = "register_tokens_expiring";
 const BUILD_INFO: &str = "register_build_info";
 const START_TIME: &str = "process_start_time_seconds";
 
@@ -62,6 +63,7 @@ fn describe() {
     describe_counter!(RATE_LIMITED, Unit::Count, "Requests that were refused since there were too many, by whose.");
     describe_counter!(LOG_LINES_LOST, Unit::Count, "Lines of the log that were dropped, or could not be written.");
     describe_gauge!(VERSION_SERVED, Unit::Count, "1 for each version that is served.");
+    describe_gauge!(TOKENS_EXPIRING, Unit::Count, "Tokens that are accepted and expire within 30 days.");
     describe_gauge!(BUILD_INFO, Unit::Count, "1, with the version of the program.");
     describe_gauge!(START_TIME, Unit::Seconds, "When the process started, in seconds since 1970.");
 }
@@ -87,6 +89,11 @@ pub fn begin(versions: &Versions) {
     for whose in [Whose::Address, Whose::Token] {
         rate_limited(whose).increment(0);
     }
+}
+
+/// Publishes how many tokens expire soon.
+pub fn tokens_expiring(tokens: usize) {
+    gauge!(TOKENS_EXPIRING).set(u32::try_from(tokens).unwrap_or(u32::MAX));
 }
 
 /// Counts the names of a body that its version does not have.

@@ -168,7 +168,7 @@ fn settle(
     Ok(Outcome { changed: decision.changed, standing: registry::standing(&decision.record) })
 }
 
-/// As [`carry_out`], in a transaction of its own, which is tried again a few times while another process keeps the
+/// As [`carry_out`] for a command, in a transaction of its own, which is tried again a few times while another process keeps the
 /// database busy. Blocks.
 ///
 /// # Errors
@@ -178,13 +178,17 @@ pub fn carry_out_blocking(
     store: &Store,
     trainee_id: &str,
     deed: &Deed,
-    operation: &'static str,
+    cause: Cause<'_>,
 ) -> Result<Outcome, DeedError> {
-    let job = Arc::new((trainee_id.to_owned(), deed.clone()));
+    let Cause { operation, by, .. } = cause;
+    let job = Arc::new((trainee_id.to_owned(), deed.clone(), operation.to_owned(), by.map(str::to_owned)));
     let mut attempt = 1;
     loop {
         let job = Arc::clone(&job);
-        let outcome = store.write_blocking(move |session| carry_out(session, &job.0, &job.1, Cause::of(operation)));
+        let outcome = store.write_blocking(move |session| {
+            let (trainee_id, deed, operation, by) = &*job;
+            carry_out(session, trainee_id, deed, Cause { by: by.as_deref(), ..Cause::of(operation) })
+        });
         match outcome {
             Err(DeedError::Storage(StorageError::Busy | StorageError::Collided)) if attempt < ATTEMPTS => attempt += 1,
             other => return other,

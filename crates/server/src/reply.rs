@@ -117,6 +117,19 @@ impl Reply {
         let texts = texts.into_iter().take(MAX_WARNINGS.saturating_sub(there));
         texts.fold(self, |reply, text| reply.with(WARNING.as_str(), format!("299 - \"{text}\"")))
     }
+
+    /// The same reply with a warning before all others. Where there would be too many, the last is left out.
+    #[must_use]
+    pub fn with_first_warning(mut self, text: &str) -> Self {
+        let mut room = MAX_WARNINGS - 1;
+        self.headers.retain(|(name, _)| {
+            let is_kept = name != WARNING.as_str() || room > 0;
+            room -= usize::from(is_kept && name == WARNING.as_str());
+            is_kept
+        });
+        self.headers.insert(0, (WARNING.as_str().into(), format!("299 - \"{text}\"")));
+        self
+    }
 }
 
 impl From<Reply> for HttpResponse {

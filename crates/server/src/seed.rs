@@ -38,7 +38,8 @@ impl JobError for SeedError {
 }
 
 /// Adds so many invented trainees to a provider, with codes of the lists; the same seed gives the same trainees on the
-/// same day. `written` is told how many were written, after each batch.
+/// same day. `written` is told how many were written, after each batch. `by` is who runs
+/// the command, where one is run.
 ///
 /// # Errors
 ///
@@ -49,6 +50,7 @@ pub fn sow(
     ukprn: &str,
     count: usize,
     seed: u64,
+    by: Option<&str>,
     written: impl Fn(usize),
 ) -> Result<(), SeedError> {
     let Some(newest) = versions::all().newest() else { return Ok(()) };
@@ -63,12 +65,13 @@ pub fn sow(
         let batch = left.min(BATCH);
         let trainees: Vec<Trainee> =
             (0..batch).map(|_| specimens.trainee(ukprn)).collect::<Result<_, _>>().map_err(SeedError::Refused)?;
-        let provider = ukprn.to_owned();
+        let (provider, by) = (ukprn.to_owned(), by.map(str::to_owned));
         store.write_blocking(move |session| -> Result<(), SeedError> {
-            let mut session = match session.open_provider(&provider, Cause::of("sandbox seed"))? {
-                Some(session) => session,
-                None => return Err(SeedError::UnknownProvider(provider.clone())),
-            };
+            let mut session =
+                match session.open_provider(&provider, Cause { by: by.as_deref(), ..Cause::of("sandbox seed") })? {
+                    Some(session) => session,
+                    None => return Err(SeedError::UnknownProvider(provider.clone())),
+                };
             trainees.iter().try_for_each(|trainee| match session.insert_trainee(trainee) {
                 Err(error) if error.is_repetition() => Err(SeedError::SeedUsed(seed)),
                 result => Ok(result?),

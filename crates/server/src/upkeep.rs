@@ -1,4 +1,5 @@
-//! What a server does besides answering: it removes what is no longer needed, a little at a time.
+//! What a server does besides answering: it removes what is no longer needed, a little at a time, and counts the tokens that
+//! expire soon.
 
 use std::time::Duration;
 
@@ -6,8 +7,10 @@ use actix_web::rt;
 use storage::error::StorageError;
 use storage::session::Session;
 use storage::store::Store;
+use storage::tokens::EXPIRES_SOON_DAYS;
 
 use crate::causes::Causes;
+use crate::measures;
 
 /// How often a server looks for what it can remove.
 const PAUSE: Duration = Duration::from_secs(600);
@@ -25,8 +28,21 @@ pub fn begin(store: Store) {
                     log::warn!("old {what} were not removed: {}", Causes(&error));
                 }
             }
+            match store.read(count_expiring_tokens).await {
+                Ok(tokens) => measures::tokens_expiring(tokens),
+                Err(error) => log::warn!("tokens that expire soon were not counted: {}", Causes(&error)),
+            }
         }
     });
+}
+
+/// How many tokens expire soon.
+///
+/// # Errors
+///
+/// When the database does not answer.
+pub fn count_expiring_tokens(session: &mut Session<'_>) -> Result<usize, StorageError> {
+    Ok(session.list_expiring_tokens(None, EXPIRES_SOON_DAYS)?.len())
 }
 
 /// Removes in one job so many at most, and says how many there were.

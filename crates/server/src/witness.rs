@@ -2,6 +2,7 @@
 //! accepted write to those that try it in the newest version.
 
 use adapter_kit::{Endpoint, Served};
+use storage::session::ValidToken;
 
 use crate::call::Call;
 use crate::register::Register;
@@ -29,10 +30,16 @@ impl Witness {
         Self { sighting: call.sighting.clone(), served, endpoint, request_id, part_id }
     }
 
+    /// The token, as the job found it; nothing when none was valid.
+    #[must_use]
+    pub fn token(&self) -> Option<ValidToken> {
+        self.sighting.token()
+    }
+
     /// Hands on what was seen. A request whose token was not valid is not counted.
     pub fn tell(self, register: &Register, accepted: bool) {
         let Self { sighting, served, endpoint, request_id, part_id } = self;
-        let Some(token) = sighting.token() else { return };
+        let Some(ValidToken { id: token, .. }) = sighting.token() else { return };
         let at = register.store.now();
         register
             .usage

@@ -21,6 +21,7 @@ mod api {
     mod enhanced_errors;
     mod error_entries;
     mod every_version;
+    mod expiring_tokens;
     mod former_names;
     mod history;
     mod laws;

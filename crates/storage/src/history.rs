@@ -32,13 +32,21 @@ pub struct Cause<'a> {
     pub version: Option<&'a str>,
     /// The identifier of the request.
     pub request_id: Option<&'a str>,
+    /// Who ran the command.
+    pub by: Option<&'a str>,
 }
 
 impl<'a> Cause<'a> {
     /// An operation that nobody asked for through the API.
     #[must_use]
     pub fn of(operation: &'a str) -> Self {
-        Self { operation, version: None, request_id: None }
+        Self { operation, version: None, request_id: None, by: None }
+    }
+
+    /// The same, for a command that somebody runs.
+    #[must_use]
+    pub fn by(self, by: &'a str) -> Self {
+        Self { by: Some(by), ..self }
     }
 }
 
@@ -56,6 +64,7 @@ impl ProviderSession<'_> {
             changes::version.eq(cause.version.map(str::to_owned)),
             changes::operation.eq(cause.operation.to_owned()),
             changes::fields.eq(fields),
+            changes::changed_by.eq(cause.by.map(str::to_owned)),
         );
         diesel::insert_into(changes::table).values(entry).execute(self.connection)?;
         Ok(())

@@ -109,6 +109,37 @@ impl Session<'_> {
     }
 }
 
+impl Session<'_> {
+    /// Reopens a provider that was closed: its tokens that have neither expired nor been revoked are accepted again. One
+    /// that is open stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownProvider`].
+    pub fn reopen_provider(&mut self, ukprn: &str) -> Result<ProviderRecord, StorageError> {
+        diesel::update(providers::table.filter(providers::ukprn.eq(ukprn)).filter(providers::closed_at.is_not_null()))
+            .set(providers::closed_at.eq(None::<NaiveDateTime>))
+            .execute(self.connection)?;
+        self.provider(ukprn)
+    }
+
+    /// Gives a provider another name. One that has the name already stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::BlankProviderName`] or [`Refusal::UnknownProvider`].
+    pub fn rename_provider(&mut self, ukprn: &str, name: &str) -> Result<ProviderRecord, StorageError> {
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(Refusal::BlankProviderName.into());
+        }
+        diesel::update(providers::table.filter(providers::ukprn.eq(ukprn)).filter(providers::name.ne(name)))
+            .set(providers::name.eq(name))
+            .execute(self.connection)?;
+        self.provider(ukprn)
+    }
+}
+
 impl From<ProviderRow> for ProviderRecord {
     fn from(row: ProviderRow) -> Self {
         Self {
@@ -134,7 +165,8 @@ fn taken(error: diesel::result::Error) -> StorageError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Register, UKPRN};
+    use crate::testing::{NEW_TOKEN, Register, UKPRN};
+    use crate::tokens::NewToken;
 
     #[test]
     fn a_provider_is_added_once() {
@@ -158,6 +190,43 @@ mod tests {
         }
         let refused = register.write(|session| session.add_provider(UKPRN, "  ")).unwrap_err();
         assert!(matches!(refused, StorageError::Refused(Refusal::BlankProviderName)));
+    }
+
+    #[test]
+    fn a_provider_is_renamed_and_reopened_as_often_as_requested() {
+        let register = Register::with_provider();
+        for _ in 0..2 {
+            let renamed = register.write(|session| session.rename_provider(UKPRN, " Beech University ")).unwrap();
+            assert_eq!(renamed.name, "Beech University");
+        }
+        register.write(|session| session.close_provider(UKPRN)).unwrap();
+        for _ in 0..2 {
+            let reopened = register.write(|session| session.reopen_provider(UKPRN)).unwrap();
+            assert_eq!((reopened.closed_at, reopened.name.as_str()), (None, "Beech University"));
+        }
+        let blank = register.write(|session| session.rename_provider(UKPRN, " ")).unwrap_err();
+        assert!(matches!(blank, StorageError::Refused(Refusal::BlankProviderName)));
+        for unknown in [
+            register.write(|session| session.rename_provider("10000009", "Nobody")).unwrap_err(),
+            register.write(|session| session.reopen_provider("10000009")).unwrap_err(),
+        ] {
+            assert!(matches!(unknown, StorageError::Refused(Refusal::UnknownProvider)));
+        }
+    }
+
+    #[test]
+    fn tokens_of_a_reopened_provider_are_accepted_again_unless_they_have_ended() {
+        let register = Register::with_provider();
+        let (kept, _) = register.issue_token(NEW_TOKEN).unwrap();
+        let (revoked, record) = register.issue_token(NEW_TOKEN).unwrap();
+        let expires_on = "2026-03-03".parse().ok();
+        let (expired, _) = register.issue_token(NewToken { expires_on, ..NEW_TOKEN }).unwrap();
+        register.write(|session| session.close_provider(UKPRN)).unwrap();
+        register.write(move |session| session.revoke_token(record.id, "operator")).unwrap();
+        register.clock.set("2026-03-03");
+        assert!(![&kept, &revoked, &expired].into_iter().any(|token| register.accepts(token)));
+        register.write(|session| session.reopen_provider(UKPRN)).unwrap();
+        assert_eq!([&kept, &revoked, &expired].map(|token| register.accepts(token)), [true, false, false]);
     }
 
     #[test]

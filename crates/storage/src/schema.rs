@@ -256,6 +256,7 @@ table_with_row! {
         version -> Nullable<Text>,
         operation -> Text,
         fields -> Text,
+        changed_by -> Nullable<Text>,
     }
 }
 

@@ -35,7 +35,17 @@ pub struct ProviderSession<'a> {
 #[derive(Queryable)]
 struct UsedToken {
     id: i64,
+    expires_on: NaiveDate,
     last_used_on: Option<NaiveDate>,
+}
+
+/// A token that was valid when a request came with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ValidToken {
+    /// Its number, as `token list` shows it.
+    pub id: i64,
+    /// The first day on which it is refused.
+    pub expires_on: NaiveDate,
 }
 
 /// The provider for which a job runs.
@@ -89,7 +99,7 @@ impl<'a> Session<'a> {
             .filter(providers::closed_at.is_null())
             .select((
                 (providers::id, providers::ukprn, providers::name),
-                (tokens::id, tokens::last_used_on),
+                (tokens::id, tokens::expires_on, tokens::last_used_on),
                 tokens::digest,
             ))
             .first::<(Provider, UsedToken, String)>(self.connection)
@@ -198,6 +208,11 @@ impl ProviderSession<'_> {
     /// The token that opened the records, unless an operator did.
     pub fn token_id(&self) -> Option<i64> {
         self.token.as_ref().map(|token| token.id)
+    }
+
+    /// The same, with its end.
+    pub fn token(&self) -> Option<ValidToken> {
+        self.token.as_ref().map(|token| ValidToken { id: token.id, expires_on: token.expires_on })
     }
 
     /// Whether the job may write, and must keep others from what it is about to change.

@@ -2,6 +2,7 @@
 //!
 //! Only the digest of a token is ever stored. A token has 256 random bits, so the digest needs no salt.
 
+mod expiry;
 mod management;
 mod refusal;
 
@@ -11,6 +12,7 @@ use std::str::FromStr;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 
+pub use self::expiry::EXPIRES_SOON_DAYS;
 pub use self::management::{NewToken, Revocation, Rotated, Rotation, TokenRecord, TokenStatus};
 pub use self::refusal::TokenRefusal;
 use crate::error::{Refusal, StorageError};

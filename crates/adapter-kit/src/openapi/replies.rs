@@ -14,6 +14,8 @@ use crate::endpoint::{Endpoint, Method};
 use crate::version::ApiVersion;
 
 const JSON: &str = "application/json";
+/// What every reply to a valid token may say.
+const TOKEN_EXPIRES: &str = "On which day the token expires, when it has less than 30 days left.";
 
 /// The replies of an endpoint, by status.
 pub(super) fn of(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Responses {
@@ -29,6 +31,8 @@ pub(super) fn of(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Res
     failures(version, endpoint)
         .into_iter()
         .fold(responses, |responses, (status, failure)| {
+            // Whoever has no valid token has none that expires.
+            let failure = if status == "401" { failure } else { warned(failure) };
             responses.response(status, deprecation(version, endpoint, failure).build())
         })
         .build()
@@ -113,7 +117,7 @@ fn tried(reply: ResponseBuilder) -> ResponseBuilder {
 
 /// The reply can say more than the client asked for.
 fn warned(reply: ResponseBuilder) -> ResponseBuilder {
-    reply.header("Warning", header("What was accepted but not used, such as unknown names."))
+    reply.header("Warning", header(&format!("What was accepted but not used, such as unknown names. {TOKEN_EXPIRES}")))
 }
 
 fn failures(version: &ApiVersion, endpoint: Endpoint) -> Vec<(&'static str, ResponseBuilder)> {

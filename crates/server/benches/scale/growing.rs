@@ -87,7 +87,7 @@ pub(super) fn grow(store: &Store, url: &str, trainees: usize) -> Result<(), Box<
         }
         Ok(())
     })?;
-    server::seed::sow(store, domain::Lists::embedded(), &ukprn(0), SOWN, SEED, |_| {})?;
+    server::seed::sow(store, domain::Lists::embedded(), &ukprn(0), SOWN, SEED, None, |_| {})?;
     let (mut connection, dialect): (Box<dyn SimpleConnection>, Dialect) = match url.strip_prefix("sqlite://") {
         Some(path) => (Box::new(SqliteConnection::establish(path)?), SQLITE),
         None => (Box::new(PgConnection::establish(url)?), POSTGRES),

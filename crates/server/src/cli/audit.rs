@@ -49,9 +49,11 @@ fn heading(entry: &Entry) -> String {
     if let Some(version) = &entry.version {
         text.push_str(&format!("  {version}"));
     }
-    text.push_str(&match &entry.token {
-        Some((id, name)) => format!("  token {id} ({name})"),
-        None => "  operator".to_owned(),
+    text.push_str(&match (&entry.token, &entry.by) {
+        (Some((id, name)), _) => format!("  token {id} ({name})"),
+        (None, Some(by)) => format!("  by {by}"),
+        // The server itself, or an entry that is older than the record of who it was.
+        (None, None) => "  operator".to_owned(),
     });
     if let Some(request_id) = &entry.request_id {
         text.push_str(&format!("  request {request_id}"));

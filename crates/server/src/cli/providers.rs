@@ -18,10 +18,28 @@ pub(super) enum ProviderCommand {
         #[arg(long, env = "REGISTER_PROVIDER_ADD_NAME")]
         name: String,
     },
+    /// Give a provider another name; the same name again changes nothing
+    Rename {
+        #[command(flatten)]
+        database: Database,
+        /// UK provider reference number of the provider, 8 digits
+        #[arg(long, env = "REGISTER_UKPRN")]
+        ukprn: String,
+        /// New name of the provider
+        #[arg(long, env = "REGISTER_PROVIDER_RENAME_NAME")]
+        name: String,
+    },
     /// List all providers
     List(Database),
     /// Close a provider: all its tokens are refused from the next request on, and it gets no others; its records stay
     Close {
+        #[command(flatten)]
+        database: Database,
+        /// UK provider reference number of the provider
+        ukprn: String,
+    },
+    /// Reopen a provider that was closed: its tokens that have neither expired nor been revoked are accepted again
+    Reopen {
         #[command(flatten)]
         database: Database,
         /// UK provider reference number of the provider
@@ -37,6 +55,11 @@ impl ProviderCommand {
                 let provider = store.write_blocking(move |session| session.add_provider(&ukprn, &name))?;
                 eprintln!("added provider {} ({})", provider.ukprn, provider.name);
             }
+            Self::Rename { database, ukprn, name } => {
+                let provider =
+                    database.open()?.write_blocking(move |session| session.rename_provider(&ukprn, &name))?;
+                eprintln!("the name of provider {} is {}", provider.ukprn, provider.name);
+            }
             Self::List(database) => {
                 let providers = database.open()?.read_blocking(|session| session.list_providers())?;
                 let rows: Vec<_> = providers
@@ -51,6 +74,10 @@ impl ProviderCommand {
             Self::Close { database, ukprn } => {
                 let provider = database.open()?.write_blocking(move |session| session.close_provider(&ukprn))?;
                 eprintln!("provider {} ({}) is closed", provider.ukprn, provider.name);
+            }
+            Self::Reopen { database, ukprn } => {
+                let provider = database.open()?.write_blocking(move |session| session.reopen_provider(&ukprn))?;
+                eprintln!("provider {} ({}) is open", provider.ukprn, provider.name);
             }
         }
         Ok(())

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand};
 use domain::Trn;
 use domain::decide::registry::Return;
 use indicatif::{ProgressBar, ProgressStyle};
+use storage::history::Cause;
 use storage::store::Store;
 
 use super::{CommandError, Database, date, organisations, out};
@@ -77,31 +78,36 @@ pub(super) struct Common {
 }
 
 impl RegistryCommand {
-    pub(super) fn run(self) -> Result<(), CommandError> {
+    pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
         match self {
-            Self::IssueTrn { common, trn } => common.run::<NumberRow>(&Deed::IssueTrn(trn), "registry issue-trn"),
-            Self::Award(common) => common.run::<PlainRow>(&Deed::Award, "registry award"),
+            Self::IssueTrn { common, trn } => {
+                common.run::<NumberRow>(&Deed::IssueTrn(trn), Cause::of("registry issue-trn").by(by))
+            }
+            Self::Award(common) => common.run::<PlainRow>(&Deed::Award, Cause::of("registry award").by(by)),
             Self::Reinstate { common, date, itt_end_date } => {
-                common.run::<ReturnRow>(&Deed::Reinstate(Return { date, itt_end_date }), "registry reinstate")
+                let deed = Deed::Reinstate(Return { date, itt_end_date });
+                common.run::<ReturnRow>(&deed, Cause::of("registry reinstate").by(by))
             }
             Self::ReturnRecommendation(common) => {
-                common.run::<PlainRow>(&Deed::ReturnRecommendation, "registry return-recommendation")
+                common.run::<PlainRow>(&Deed::ReturnRecommendation, Cause::of("registry return-recommendation").by(by))
             }
-            Self::UndoWithdrawal(common) => common.run::<PlainRow>(&Deed::UndoWithdrawal, "registry undo-withdrawal"),
-            Self::Discard(common) => common.run::<PlainRow>(&Deed::Discard, "registry discard"),
+            Self::UndoWithdrawal(common) => {
+                common.run::<PlainRow>(&Deed::UndoWithdrawal, Cause::of("registry undo-withdrawal").by(by))
+            }
+            Self::Discard(common) => common.run::<PlainRow>(&Deed::Discard, Cause::of("registry discard").by(by)),
         }
     }
 }
 
 impl Common {
     /// Does the deed to the trainee, or to those in the file, whose rows say the rest of it.
-    fn run<R: Order>(self, deed: &Deed, operation: &'static str) -> Result<(), CommandError> {
+    fn run<R: Order>(self, deed: &Deed, cause: Cause<'_>) -> Result<(), CommandError> {
         let store = self.database.open()?;
         if let Some(path) = &self.from_file {
-            return for_file::<R>(&store, path, deed, operation);
+            return for_file::<R>(&store, path, deed, cause);
         }
         let trainee_id = self.trainee_id.unwrap_or_default();
-        match carry_out_blocking(&store, &trainee_id, deed, operation) {
+        match carry_out_blocking(&store, &trainee_id, deed, cause) {
             Ok(outcome) => {
                 let repeated = if outcome.changed { "" } else { "nothing to do: " };
                 out::line(format_args!("trainee {trainee_id}: {repeated}{}", outcome.standing))
@@ -112,7 +118,7 @@ impl Common {
 }
 
 /// Does the deed to the trainees in a file, one after the other, and says what became of it.
-fn for_file<R: Order>(store: &Store, path: &Path, deed: &Deed, operation: &'static str) -> Result<(), CommandError> {
+fn for_file<R: Order>(store: &Store, path: &Path, deed: &Deed, cause: Cause<'_>) -> Result<(), CommandError> {
     let failed = |error| CommandError::Import { file: path.to_owned(), error };
     let (file, length) = organisations::open(path).map_err(failed)?;
     let bar = ProgressBar::new(length);
@@ -128,7 +134,7 @@ fn for_file<R: Order>(store: &Store, path: &Path, deed: &Deed, operation: &'stat
                 return Ok(());
             }
         };
-        match carry_out_blocking(store, &trainee_id, &deed, operation) {
+        match carry_out_blocking(store, &trainee_id, &deed, cause) {
             Ok(outcome) if outcome.changed => done += 1,
             Ok(_) => unchanged += 1,
             Err(DeedError::Storage(error)) => return Err(ImportError::Storage(error)),

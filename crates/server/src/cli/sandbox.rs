@@ -29,7 +29,7 @@ pub(super) enum SandboxCommand {
 }
 
 impl SandboxCommand {
-    pub(super) fn run(self) -> Result<(), CommandError> {
+    pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
         let Self::Seed { database, provider, trainees, seed, code_lists } = self;
         let lists = code_lists.read()?;
         let (store, environment) = database.open_with_environment()?;
@@ -41,7 +41,7 @@ impl SandboxCommand {
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left") {
             bar.set_style(style);
         }
-        sow(&store, lists, &provider, trainees, seed, |written| bar.set_position(written as u64))?;
+        sow(&store, lists, &provider, trainees, seed, Some(by), |written| bar.set_position(written as u64))?;
         bar.finish_and_clear();
         eprintln!("added {trainees} invented trainees to provider {provider}");
         Ok(())

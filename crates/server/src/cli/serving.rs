@@ -150,9 +150,11 @@ impl Serve {
         if self.demo {
             out::line(demo::prepare(&register, &base, registry_delay)?)?;
         }
+        let expiring_tokens = register.store.read_blocking(upkeep::count_expiring_tokens)?;
         let (patience, readiness) = (self.bounds.patience(), Readiness::default());
         let operator = operator.zip(metrics).map(|(listener, metrics)| {
             measures::begin(register.versions);
+            measures::tokens_expiring(expiring_tokens);
             (listener, Operator::of(&register, readiness.clone(), metrics))
         });
         actix_web::rt::System::new().block_on(async move {

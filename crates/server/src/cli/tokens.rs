@@ -1,7 +1,6 @@
 //! Commands about tokens.
 
 use chrono::{Days, NaiveDate};
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
 use storage::tokens::{NewToken, Rotated, Rotation, Token, TokenRecord};
 
@@ -21,8 +20,6 @@ pub(super) enum TokenCommand {
         name: String,
         #[command(flatten)]
         made: Made,
-        #[command(flatten)]
-        by: By,
     },
     /// Replace a token: issue a new one of the same provider and name, and print it; both are accepted for some days
     ///
@@ -38,8 +35,6 @@ pub(super) enum TokenCommand {
         overlap: u64,
         #[command(flatten)]
         made: Made,
-        #[command(flatten)]
-        by: By,
     },
     /// List all tokens, without their texts
     List {
@@ -48,6 +43,9 @@ pub(super) enum TokenCommand {
         /// UKPRN of the provider whose tokens are listed [default: all providers]
         #[arg(long, value_name = "UKPRN", env = "REGISTER_TOKEN_LIST_PROVIDER")]
         provider: Option<String>,
+        /// Only tokens that are accepted now and expire within so many days
+        #[arg(long, value_name = "DAYS", env = "REGISTER_EXPIRING")]
+        expiring: Option<u32>,
     },
     /// Revoke a token; it is refused from the next request on, by every server
     Revoke {
@@ -55,8 +53,6 @@ pub(super) enum TokenCommand {
         database: Database,
         /// Number of the token, as `token list` shows it
         id: i64,
-        #[command(flatten)]
-        by: By,
     },
 }
 
@@ -68,18 +64,11 @@ pub(super) struct Made {
     expires: Option<NaiveDate>,
 }
 
-/// Who asks.
-#[derive(Debug, Args)]
-pub(super) struct By {
-    /// Who does it, for the list of tokens
-    #[arg(long = "by", value_name = "NAME", env = "REGISTER_BY", default_value = "operator", value_parser = NonEmptyStringValueParser::new())]
-    by: String,
-}
-
 impl TokenCommand {
-    pub(super) fn run(self) -> Result<(), CommandError> {
+    pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
         match self {
-            Self::Issue { database, provider, name, made, by: By { by } } => {
+            Self::Issue { database, provider, name, made } => {
+                let by = by.to_owned();
                 let (store, environment) = database.open_with_environment()?;
                 let (token, record) = store.write_blocking(move |session| {
                     session.issue_token(&NewToken {
@@ -92,7 +81,8 @@ impl TokenCommand {
                 })?;
                 show(&token, &record)?;
             }
-            Self::Rotate { database, id, overlap, made, by: By { by } } => {
+            Self::Rotate { database, id, overlap, made } => {
+                let by = by.to_owned();
                 let (store, environment) = database.open_with_environment()?;
                 let Rotated { token, new, old } = store.write_blocking(move |session| {
                     let rotation = Rotation {
@@ -106,13 +96,17 @@ impl TokenCommand {
                 eprintln!("token {} expires on {}; `token revoke {}` ends it sooner", old.id, old.expires_on, old.id);
                 show(&token, &new)?;
             }
-            Self::List { database, provider } => {
-                let tokens = database.open()?.read_blocking(|session| session.list_tokens(provider.as_deref()))?;
+            Self::List { database, provider, expiring } => {
+                let tokens = database.open()?.read_blocking(|session| match expiring {
+                    Some(days) => session.list_expiring_tokens(provider.as_deref(), days),
+                    None => session.list_tokens(provider.as_deref()),
+                })?;
                 let headings =
                     ["id", "provider", "name", "status", "issued", "by", "expires", "last used", "revoked", "by"];
                 out::table(headings, &tokens.into_iter().map(row).collect::<Vec<_>>())?;
             }
-            Self::Revoke { database, id, by: By { by } } => {
+            Self::Revoke { database, id } => {
+                let by = by.to_owned();
                 let token = database.open()?.write_blocking(move |session| session.revoke_token(id, &by))?;
                 eprintln!("token {} of {} is {}", token.id, token.provider_name, token.status);
             }

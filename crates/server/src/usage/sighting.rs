@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::Trainee;
 use domain::organisations::Organisations;
+use storage::session::ValidToken;
 
 use crate::bodies::Body;
 
@@ -22,7 +23,7 @@ pub struct Sighting {
 
 #[derive(Default)]
 struct Seen {
-    token: Option<i64>,
+    token: Option<ValidToken>,
     names: Vec<&'static str>,
     met: Met,
 }
@@ -54,7 +55,7 @@ impl Sighting {
     }
 
     /// The job begins, with a valid token.
-    pub fn begin(&self, token: Option<i64>) {
+    pub fn begin(&self, token: Option<ValidToken>) {
         self.with(|seen| *seen = Seen { token, ..Seen::default() });
     }
 
@@ -82,9 +83,9 @@ impl Sighting {
         }
     }
 
-    /// The number of the token; nothing when none was valid.
+    /// The token; nothing when none was valid.
     #[must_use]
-    pub fn token(&self) -> Option<i64> {
+    pub fn token(&self) -> Option<ValidToken> {
         self.with(|seen| seen.token)
     }
 

@@ -9,6 +9,7 @@ use domain::{Action, Lists, TraineeField as F};
 use serde_json::{Value, json};
 use server::registry::play::{Played, play_once};
 use server::registry::{Deed, DeedError, Outcome, carry_out_blocking};
+use storage::history::Cause;
 use storage::store::Store;
 
 use super::life::{carry_out, ready};
@@ -20,7 +21,7 @@ const DELAY: TimeDelta = TimeDelta::seconds(10);
 const TRN: &str = "1234567";
 
 fn attempt(register: &Register, id: &str, deed: &Deed) -> Result<Outcome, DeedError> {
-    carry_out_blocking(&register.store(), id, deed, "registry test")
+    carry_out_blocking(&register.store(), id, deed, Cause::of("registry test").by("A. Operator"))
 }
 
 /// Does something to a trainee, which must change the record, and reads it.
@@ -213,7 +214,7 @@ fn a_change_by_the_registry_is_dated_after_the_last_change_of_the_trainee() {
         let behind = api.register.store_behind(TimeDelta::milliseconds(500));
         let mut last = api.read(created.id()).value(F::updated_at).clone();
         for deed in [issue(TRN), Deed::Award] {
-            assert!(carry_out_blocking(&behind, created.id(), &deed, "registry test").unwrap().changed);
+            assert!(carry_out_blocking(&behind, created.id(), &deed, Cause::of("registry test")).unwrap().changed);
             let shown = api.read(created.id()).value(F::updated_at).clone();
             assert!(shown.as_str() > last.as_str(), "{deed:?}: {shown} is not later than {last}");
             last = shown;

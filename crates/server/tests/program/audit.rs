@@ -1,5 +1,7 @@
 //! What the program prints of the history of a trainee.
 
+use std::process::Command;
+
 use serde_json::{Value, json};
 use server::{demo, versions};
 
@@ -36,4 +38,40 @@ fn the_history_of_a_trainee_says_who_changed_what_and_when() {
 
     let unknown = place.run(&["audit", "none"], None);
     assert_eq!((unknown.status(), unknown.stderr()), (1, "trainee-register: no trainee has the identifier none\n"));
+}
+
+#[test]
+fn what_a_command_changes_is_recorded_with_who_ran_it() {
+    let place = Workplace::new();
+    let server = place.serve(&[], None);
+    let version = versions::all().newest().unwrap().version;
+    let body: Value = serde_json::from_str(&demo::example(version)).unwrap();
+    let (status, created) = server.send(&agent(), "POST", &format!("/api/{}/trainees", version.label), Some(&body));
+    assert_eq!(status, 201, "{created}");
+    let id = created["data"]["trainee_id"].as_str().unwrap();
+    let id_program = Command::new("id").arg("-un").output().unwrap();
+    let user = str::from_utf8(&id_program.stdout).unwrap().trim();
+    let run = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let mut command = place.command(arguments, None);
+        command.env_remove("REGISTER_BY").env_remove("SUDO_USER").envs(variables.iter().copied());
+        let ended = command.env("RUST_LOG", "info").output().unwrap();
+        assert!(ended.status.success(), "{ended:?}");
+        String::from_utf8(ended.stderr).unwrap()
+    };
+    let logged = run(&["registry", "issue-trn", id, "1234567"], &[]);
+    assert!(logged.contains("command=registry issue-trn") && logged.contains(&format!("by={user}")), "{logged}");
+    run(&["registry", "discard", id], &[("SUDO_USER", "somebody"), ("REGISTER_BY", "B. Operator")]);
+    let audit = place.run(&["audit", id], None);
+    for heading in [&*format!("  registry issue-trn  by {user}\n"), "  registry discard  by B. Operator\n"] {
+        assert!(audit.stdout().contains(heading), "{heading}: {}", audit.stdout());
+    }
+
+    let logged = run(&["provider", "add", "--ukprn", "10067890", "--name", "Another"], &[("SUDO_USER", "somebody")]);
+    assert!(logged.contains("command=provider add") && logged.contains("by=somebody"), "{logged}");
+    // What changes nothing and shows no record is not recorded.
+    assert!(!run(&["provider", "list"], &[]).contains("by="));
+    for name in ["", " ", "A\nB"] {
+        let refused = place.run(&["provider", "close", "10067890", "--by", name], None);
+        assert_eq!(refused.status(), 2, "{}", refused.stderr());
+    }
 }

@@ -5,5 +5,5 @@ mod health;
 mod logs;
 mod metrics;
 mod series;
-mod server;
+pub(crate) mod server;
 mod stalled_log;

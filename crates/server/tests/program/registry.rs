@@ -56,7 +56,8 @@ fn each_command_is_done_once_beside_a_running_server_and_stands_in_the_history()
     let server = place.serve(&[], None);
     let id = &*create(&server, 1990);
     let twice = |arguments: &[&str], standing: &str| {
-        prints(&registry(&place, arguments), &format!("trainee {id}: {standing}\n"));
+        let by = [arguments, &["--by", "A. Operator"]].concat();
+        prints(&registry(&place, &by), &format!("trainee {id}: {standing}\n"));
         prints(&registry(&place, arguments), &format!("trainee {id}: nothing to do: {standing}\n"));
     };
     let today = read(&server, id)["created_at"].as_str().unwrap()[..10].to_owned();
@@ -74,7 +75,7 @@ fn each_command_is_done_once_beside_a_running_server_and_stands_in_the_history()
 
     let audit = place.run(&["audit", id], None);
     for command in ["reinstate", "issue-trn", "undo-withdrawal", "discard"] {
-        let heading = format!("  registry {command}  operator\n");
+        let heading = format!("  registry {command}  by A. Operator\n");
         assert_eq!(audit.stdout().matches(&heading).count(), 1, "{}", audit.stdout());
     }
 }

@@ -2,6 +2,7 @@
 
 use ureq::Agent;
 
+use crate::program::observing::server::Watched;
 use crate::program::support::{Ended, Server, Workplace, agent};
 
 /// The provider of the demo.
@@ -71,4 +72,60 @@ fn the_tokens_of_a_provider_that_is_closed_are_refused_at_once_and_it_gets_no_ot
     assert_eq!(status(&server, &agent, &token), 401);
     let refused = place.run(&["token", "issue", "--provider", &ukprn, "--name", "Records"], None);
     assert_eq!((refused.status(), refused.stderr()), (1, "trainee-register: provider is closed\n"));
+}
+
+#[test]
+fn a_provider_is_renamed_closed_and_reopened_beside_a_running_server() {
+    let place = Workplace::new();
+    let server = place.serve(&[], None);
+    let agent = agent();
+    let ukprn = provider(&place);
+    let issue = |name| printed(&place.run(&["token", "issue", "--provider", &ukprn, "--name", name], None));
+    let [kept, revoked] = ["Records", "Lost"].map(issue);
+    let said = |arguments: &[&str]| {
+        let ended = place.run(arguments, None);
+        assert_eq!((ended.status(), ended.stdout()), (0, ""), "{}", ended.stderr());
+        ended.stderr().to_owned()
+    };
+    for _ in 0..2 {
+        let renamed = said(&["provider", "rename", "--ukprn", &ukprn, "--name", "Beech University"]);
+        assert_eq!(renamed, format!("the name of provider {ukprn} is Beech University\n"));
+    }
+    assert_eq!(said(&["provider", "close", &ukprn]), format!("provider {ukprn} (Beech University) is closed\n"));
+    // The demo has the first number.
+    said(&["token", "revoke", "3"]);
+    assert_eq!([&kept, &revoked].map(|token| status(&server, &agent, token)), [401, 401]);
+    for _ in 0..2 {
+        assert_eq!(said(&["provider", "reopen", &ukprn]), format!("provider {ukprn} (Beech University) is open\n"));
+    }
+    assert_eq!([&kept, &revoked].map(|token| status(&server, &agent, token)), [200, 401]);
+    for arguments in
+        [&["provider", "reopen", "10000001"][..], &["provider", "rename", "--ukprn", "10000001", "--name", "x"]]
+    {
+        let unknown = place.run(arguments, None);
+        assert_eq!((unknown.status(), unknown.stderr()), (1, "trainee-register: no provider has this ukprn\n"));
+    }
+}
+
+#[test]
+fn tokens_that_expire_soon_are_listed_and_counted() {
+    let place = Workplace::new();
+    printed(&place.run(&["provider", "add", "--ukprn", "10067890", "--name", "Another"], None));
+    let today = chrono::Utc::now().date_naive();
+    for days in [10, 40] {
+        let day = (today + chrono::Days::new(days)).to_string();
+        let name = format!("In {days} days");
+        let issue = ["token", "issue", "--provider", "10067890", "--name", &name, "--expires", &day];
+        printed(&place.run(&issue, None));
+    }
+    let listed = |days: &str| {
+        let listed = printed(&place.run(&["token", "list", "--expiring", days], None));
+        listed.lines().skip(1).map(|line| line.split(' ').next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed("5"), [""; 0]);
+    assert_eq!(listed("30"), ["1"]);
+    assert_eq!(listed("50"), ["1", "2"]);
+    // The demo's own token has six months.
+    let server = Watched::start(place.command(&["serve"], None));
+    assert_eq!(server.scrape().value("register_tokens_expiring", &[]), Some(1.0));
 }

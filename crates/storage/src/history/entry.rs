@@ -26,8 +26,10 @@ pub struct Entry {
     pub id: i64,
     /// When.
     pub changed_at: DateTime<Utc>,
-    /// Number and name of the token with which it was asked for; nothing where an operator was at work.
+    /// Number and name of the token with which it was requested; nothing where a command or the server did it.
     pub token: Option<(i64, String)>,
+    /// Who ran the command; nothing where a token or the server did it, and where this was not recorded yet.
+    pub by: Option<String>,
     /// The identifier of the request.
     pub request_id: Option<String>,
     /// The version of the API.
@@ -62,7 +64,7 @@ impl FieldEntry {
     }
 }
 
-type Row = (i64, NaiveDateTime, Option<(i64, String)>, Option<String>, Option<String>, String, String);
+type Row = (i64, NaiveDateTime, Option<(i64, String)>, Option<String>, Option<String>, Option<String>, String, String);
 
 impl Session<'_> {
     /// The history of a trainee of whatever provider, also of one that no request shows any more; `None` when there is no
@@ -87,6 +89,7 @@ impl Session<'_> {
                 changes::id,
                 changes::changed_at,
                 (tokens::id, tokens::name).nullable(),
+                changes::changed_by,
                 changes::request_id,
                 changes::version,
                 changes::operation,
@@ -98,9 +101,9 @@ impl Session<'_> {
     }
 }
 
-fn entry((id, changed_at, token, request_id, version, operation, fields): Row) -> Result<Entry, StorageError> {
+fn entry((id, changed_at, token, by, request_id, version, operation, fields): Row) -> Result<Entry, StorageError> {
     let fields = read_fields(&fields).ok_or(StorageError::CorruptRow { table: "changes", id })?;
-    Ok(Entry { id, changed_at: changed_at.and_utc(), token, request_id, version, operation, fields })
+    Ok(Entry { id, changed_at: changed_at.and_utc(), token, by, request_id, version, operation, fields })
 }
 
 /// The fields of an entry; nothing when it is not of the form in which entries are written.

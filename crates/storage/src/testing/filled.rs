@@ -58,8 +58,9 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
          DELETE FROM placements WHERE placement_id = 'p2';
          INSERT INTO degrees (trainee_key, degree_id, graduation_year, created_at, updated_at) VALUES
             (4, 'd1', 2021, '2026-03-02 12:00:00', '2026-03-02 12:00:00');
-         INSERT INTO changes (trainee_key, changed_at, token_id, operation, fields) VALUES
-            (2, '2026-03-02 12:00:00', 1, 'update', '{}');
+         INSERT INTO changes (trainee_key, changed_at, token_id, operation, fields, changed_by) VALUES
+            (2, '2026-03-02 12:00:00', 1, 'update', '{}', NULL),
+            (2, '2026-03-02 12:00:00', NULL, 'registry award', '{}', 'A. Operator');
          INSERT INTO replies (provider_id, idempotency_key, request_digest, status, headers, body, created_at) VALUES
             (1, 'b', 'x', 201, '[]', '{}', '2026-03-02 12:00:00'),
             (1, 'B', 'x', 201, '[]', '{}', '2026-03-02 12:00:00'),

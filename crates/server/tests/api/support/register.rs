@@ -189,7 +189,7 @@ impl Register {
 
     /// Gives the provider of the test so many invented trainees.
     pub(crate) fn sow(&self, count: usize) {
-        server::seed::sow(&self.store, domain::Lists::embedded(), UKPRN, count, 2_026, |_| {}).unwrap();
+        server::seed::sow(&self.store, domain::Lists::embedded(), UKPRN, count, 2_026, None, |_| {}).unwrap();
     }
 
     /// Writes what was counted of the requests so far, as the server does every few seconds.

@@ -31,9 +31,11 @@ fn a_request_is_one_line_with_its_facts_and_names_nobody() {
         assert_eq!(line[key], expected, "{key}: {line}");
     }
     assert!(line["milliseconds"].as_f64().unwrap() >= 0.0);
+    // The demo has the first token.
+    assert_eq!(line["token"], 1, "{line}");
     let timestamp = line["timestamp"].as_str().unwrap();
     assert!(timestamp.ends_with('Z') && DateTime::parse_from_rfc3339(timestamp).is_ok(), "{timestamp}");
-    assert_eq!(line.as_object().unwrap().len(), 10, "{line}");
+    assert_eq!(line.as_object().unwrap().len(), 11, "{line}");
 
     // What is not in order is told with the same identifier, and never as it was sent.
     let canaries = ["Authorization: Bearer Canary-3", "X-Request-Id: second"];
@@ -48,6 +50,7 @@ fn a_request_is_one_line_with_its_facts_and_names_nobody() {
         (&"other".into(), &"-".into(), &"-".into())
     );
     for line in lines {
+        assert!(line.get("token").is_none(), "a request without a valid token has none: {line}");
         assert!(!line.to_string().to_ascii_lowercase().contains("canary"), "{line}");
     }
 }
