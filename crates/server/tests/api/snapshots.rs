@@ -42,8 +42,16 @@ fn redacted(json: Value) -> Value {
         Value::String(ref text) if is_moment(text) => "[moment]".into(),
         Value::Array(values) => values.into_iter().map(redacted).collect(),
         Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, redacted(value))).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => json,
+        Value::String(text) => without_link_versions(&text).into(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => json,
     }
+}
+
+/// The text without the versions in its links to code lists: where the lists are published is no property of a version.
+pub(crate) fn without_link_versions(text: &str) -> String {
+    SERVED.iter().fold(text.to_owned(), |text, version| {
+        text.replace(&format!("/api/{}/reference-data", version.label), "/api/[version]/reference-data")
+    })
 }
 
 /// 24 letters and digits of both sorts; no other text in a reply looks like that.
