@@ -55,6 +55,10 @@ soak: ## Load the server for 10 minutes, then abuse it beside ordinary clients; 
 memory-test: ## Register 20,000 trainees with random sets of optional fields; they may take no more memory than others
 	MEMORY_CREATES=20000 $(ENDURANCE) memory_does_not_depend
 
+.PHONY: unread-test
+unread-test: ## Ask for the largest replies on 900 connections that do not read them; the server may hold 64 MiB more at most
+	UNREAD_CONNECTIONS=900 $(ENDURANCE) replies_that_nobody_reads
+
 .PHONY: check
 check: format-check lint structure ## Check formatting, lints and structure
 

@@ -32,7 +32,19 @@ pub fn openapi(label: Label) -> String {
 /// What is new in a version.
 #[must_use]
 pub fn release_notes(label: Label) -> String {
-    format!("{DOCS}/versions/{label}")
+    written(&label.to_string())
+}
+
+/// What is written about a version, by its name.
+#[must_use]
+pub fn written(name: &str) -> String {
+    format!("{DOCS}/versions/{name}")
+}
+
+/// A file that pages load, by the digest of its content and its name.
+#[must_use]
+pub fn asset(digest: &str, name: &str) -> String {
+    format!("{DOCS}/assets/{digest}/{name}")
 }
 
 /// How to get from one version to another.

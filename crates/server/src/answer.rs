@@ -96,6 +96,7 @@ async fn hop(register: &Register, endpoint: Endpoint, operation: Operation, call
     // What is only tried out must not write, and runs where nothing can.
     let writes = operation.writes && !call.validates_only();
     let reads_filters = endpoint == Endpoint::ListTrainees;
+    let outgoing = register.outgoing.clone();
     let job = move |session: &mut Session<'_>| {
         let opened = session.authenticate(&call.token, call.cause())?;
         let Some(mut session) = opened else {
@@ -116,7 +117,8 @@ async fn hop(register: &Register, endpoint: Endpoint, operation: Operation, call
         } else {
             (operation.run)(&mut session, &call)
         };
-        Ok::<_, Failure>((reply?, use_is_due))
+        // Where there is no room for the reply, nothing is done: what is refused here is undone.
+        Ok::<_, Failure>((outgoing.count(reply?)?, use_is_due))
     };
     let (reply, use_is_due) = if writes { register.store.write(job).await? } else { register.store.read(job).await? };
     if use_is_due {

@@ -8,7 +8,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::http::header::{CONTENT_TYPE, HeaderMap};
+use actix_web::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use actix_web::rt;
 use actix_web::web::{Bytes, BytesMut, Payload};
 use futures_util::StreamExt as _;
@@ -58,17 +58,20 @@ impl Reception {
     ///
     /// Why the body cannot be used.
     pub async fn receive_json(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, Unusable> {
-        let body = self.receive(payload, max).await?;
+        let body = self.receive(headers, payload, max).await?;
         if is_json(headers) { Ok(body) } else { Err(Unusable::NotJson) }
     }
 
-    /// Receives a body of so many bytes at most, whatever it is.
+    /// Receives a body of so many bytes at most, whatever it is. One that is compressed is received too, so that its sender
+    /// gets to see the reply; it is not decompressed, so what it would come to does not matter.
     ///
     /// # Errors
     ///
-    /// When it is larger, or does not arrive whole, or not in time, or there is no room for it now.
-    pub async fn receive(&self, payload: Payload, max: usize) -> Result<Body, Unusable> {
-        rt::time::timeout(self.timeout, self.receive_whole(payload, max)).await.unwrap_or(Err(Unusable::TooSlow))
+    /// When it is larger, or does not arrive whole, or not in time, or is compressed, or there is no room for it now.
+    pub async fn receive(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, Unusable> {
+        let whole = rt::time::timeout(self.timeout, self.receive_whole(payload, max));
+        let body = whole.await.unwrap_or(Err(Unusable::TooSlow))?;
+        if is_encoded(headers) { Err(Unusable::Encoded) } else { Ok(body) }
     }
 
     async fn receive_whole(&self, mut payload: Payload, max: usize) -> Result<Body, Unusable> {
@@ -116,6 +119,11 @@ impl Deref for Body {
     fn deref(&self) -> &[u8] {
         &self.bytes
     }
+}
+
+/// Whether the body has a content coding, such as gzip.
+fn is_encoded(headers: &HeaderMap) -> bool {
+    headers.get_all(CONTENT_ENCODING).any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// Whether the body is said to be JSON; one that is said to be nothing is taken for JSON.

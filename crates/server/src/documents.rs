@@ -9,6 +9,8 @@ use domain::Lists;
 
 /// The folder of what is written about versions.
 const ABOUT_VERSIONS: &str = "versions";
+/// What the name of a guide begins with, before the version that it leads away from.
+const GUIDE: &str = "migrating-from-";
 
 /// A generated document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,21 +33,29 @@ pub fn all(versions: &Versions) -> Vec<Document> {
 }
 
 /// What is written about each version: its release notes, and the guide away from it.
-#[must_use]
-pub fn about_versions(versions: &Versions, lists: &Lists) -> Vec<Document> {
-    let documents = versions.iter().flat_map(|served| {
+fn about_versions(versions: &Versions, lists: &Lists) -> Vec<Document> {
+    let names = versions.iter().flat_map(|served| {
         let label = served.version.label;
-        let notes = Document { file: file_about(&label.to_string()), text: release_notes(served, versions, lists) };
-        let guide = migration_guide(served, versions, lists);
-        let guide = guide.map(|text| Document { file: file_about(&format!("migrating-from-{label}")), text });
-        [Some(notes), guide]
+        [label.to_string(), format!("{GUIDE}{label}")]
     });
-    documents.flatten().collect()
+    let document =
+        |name: String| Some(Document { text: about_version(&name, versions, lists)?, file: file_about(&name) });
+    names.filter_map(document).collect()
+}
+
+/// What is written about a version under a name, which is that of the version for its release notes; nothing where no
+/// document has the name.
+#[must_use]
+pub fn about_version(name: &str, versions: &Versions, lists: &Lists) -> Option<String> {
+    let find = |label: &str| versions.iter().find(|served| served.version.label.to_string() == label);
+    match name.strip_prefix(GUIDE) {
+        Some(label) => migration_guide(find(label)?, versions, lists),
+        None => Some(release_notes(find(name)?, versions, lists)),
+    }
 }
 
 /// The file of what is written about a version, by its name.
-#[must_use]
-pub fn file_about(name: &str) -> String {
+fn file_about(name: &str) -> String {
     format!("{ABOUT_VERSIONS}/{name}.md")
 }
 

@@ -1,7 +1,7 @@
 //! The only place where an error meets HTTP: the status from one match, the body in one envelope.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{ALLOW, HeaderMap, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::http::header::{ACCEPT_ENCODING, ALLOW, HeaderMap, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
 use adapter_kit::problems::{ErrorEntry, Errors, ErrorsByField};
 use adapter_kit::read::Malformed;
 use adapter_kit::{Endpoint, Label, Served, UnknownVersion};
@@ -85,6 +85,9 @@ pub enum Unusable {
     /// It is said to be something else than JSON.
     #[error("body is not said to be json")]
     NotJson,
+    /// It is compressed, or in another content coding.
+    #[error("body has a content coding")]
+    Encoded,
     /// It could not be received whole.
     #[error("body was cut off")]
     CutOff,
@@ -201,6 +204,9 @@ pub enum Failure {
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// Other large replies wait to be read by their clients.
+    #[error("no room for another large reply")]
+    NoRoomForReply,
     /// The work on a reply came to no end.
     #[error("work was interrupted")]
     Interrupted,
@@ -301,6 +307,11 @@ impl Failure {
                 log::warn!(request_id; "storage is unavailable: {}", Causes(&error));
                 if let StorageError::DateNotDue { wait } = error { busy_for(wait.as_secs() + 1) } else { busy() }
             }
+            Self::NoRoomForReply => {
+                let request_id = request_id::for_the_log();
+                log::warn!(request_id; "no room for another large reply");
+                busy()
+            }
             error @ (Self::Storage(_)
             | Self::Unwritable(_)
             | Self::UnwritablePage(_)
@@ -331,6 +342,12 @@ impl Unusable {
                 "UnsupportedMediaType",
                 "send the body as JSON, with the header Content-Type: application/json",
             ),
+            Self::Encoded => one(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "UnsupportedMediaType",
+                "send the body without a Content-Encoding",
+            )
+            .with(ACCEPT_ENCODING.as_str(), "identity"),
             Self::CutOff => one(StatusCode::BAD_REQUEST, "BadRequest", "the body could not be received whole"),
             Self::TooSlow => one(
                 StatusCode::REQUEST_TIMEOUT,

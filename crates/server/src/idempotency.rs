@@ -86,5 +86,5 @@ fn replayed(earlier: StoredReply) -> Reply {
     let headers = earlier.headers.into_iter().map(|(name, value)| (name.into(), value)).collect();
     // Only replies that the operations gave are kept, so the status is one.
     let status = StatusCode::from_u16(earlier.status).unwrap_or(StatusCode::OK);
-    Reply { status, headers, body: earlier.body.into() }.with(IDEMPOTENT_REPLAYED, "true")
+    Reply { headers, ..Reply::of(status, earlier.body) }.with(IDEMPOTENT_REPLAYED, "true")
 }

@@ -11,24 +11,23 @@ use actix_web::web::{self, Payload, ServiceConfig};
 use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder};
 use adapter_kit::{Endpoint, Label, Method, Served, Versions};
 
-use crate::addresses;
 use crate::answer::Asked;
 use crate::docs;
 use crate::failure::{Failure, Missing};
 use crate::lifecycle::{Life, methods};
 use crate::measures::requests::RequestMeasures;
-use crate::nearest_path;
-use crate::openapi::Document;
 use crate::operations::{self, Operation};
 use crate::register::Register;
-use crate::version_list;
 use crate::versions::REMOVED;
+use crate::visitors::{Visitors, count_page};
+use crate::{addresses, nearest_path, openapi, version_list};
 
 /// Mounts everything that the register answers.
 pub fn mount(config: &mut ServiceConfig, register: &Register) {
     let versions = register.versions;
     config.app_data(Rc::new(RequestMeasures::of(versions)));
-    config.service(version_list(versions));
+    let count = |visitors: Visitors| from_fn(move |request, next| count_page(visitors.clone(), request, next));
+    config.service(version_list(register).wrap(count(register.page_visitors.clone())));
     for served in versions.iter() {
         let life = Life { version: served.version, versions };
         let scope = web::scope(&addresses::base(served.version.label));
@@ -37,8 +36,11 @@ pub fn mount(config: &mut ServiceConfig, register: &Register) {
             life.write(reply.headers_mut(), None, request.path());
             std::future::ready(reply)
         }));
-        let document = Document::new(served, register.lists);
-        let document = read_only("/openapi.json", move |request| std::future::ready(document.answer(&request)));
+        let owned = register.clone();
+        let document = read_only("/openapi.json", move |request: HttpRequest| {
+            std::future::ready(openapi::answer(served, &owned, &request))
+        });
+        let document = document.wrap(count(register.page_visitors.clone()));
         let scope = scope.service(document.wrap(from_fn(move |request, next| life.tell(Vec::new(), request, next))));
         config.service(
             paths(served)
@@ -61,12 +63,12 @@ pub fn mount(config: &mut ServiceConfig, register: &Register) {
 }
 
 /// The list of versions.
-fn version_list(versions: &'static Versions) -> Resource {
-    let list = move || {
-        let reply = version_list::list(versions).unwrap_or_else(Failure::reply_to_anyone);
-        std::future::ready(HttpResponse::from(reply))
-    };
-    read_only(addresses::VERSIONS, list)
+fn version_list(register: &Register) -> Resource {
+    let register = register.clone();
+    read_only(addresses::VERSIONS, move |request: HttpRequest| {
+        let response = version_list::answer(&register, &request);
+        std::future::ready(response.unwrap_or_else(|failure| failure.reply_to_anyone().into()))
+    })
 }
 
 /// A resource that is read and nothing else.

@@ -1,42 +1,21 @@
 //! The OpenAPI document of each version: for its clients, and for the files in which it is committed.
 
-use std::sync::{Arc, OnceLock};
-
-use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::{Served, openapi};
 use domain::Lists;
 
-use crate::entity_tag::{Comparison, find};
-use crate::reply::{JSON, Written};
+use crate::addresses;
+use crate::register::Register;
+use crate::reply::JSON;
 
-/// The document of a version, written when it is first asked for.
-#[derive(Debug, Clone)]
-pub struct Document {
-    served: &'static Served,
-    lists: &'static Lists,
-    written: Arc<OnceLock<Written>>,
-}
-
-impl Document {
-    /// The document of a version in a register with these code lists.
-    #[must_use]
-    pub fn new(served: &'static Served, lists: &'static Lists) -> Self {
-        Self { served, lists, written: Arc::default() }
-    }
-
-    /// Answers whoever asks for the document, with or without a token.
-    #[must_use]
-    pub fn answer(&self, request: &HttpRequest) -> HttpResponse {
-        let Written { body, entity_tag } = self.written.get_or_init(|| Written::of(written(self.served, self.lists)));
-        let known = request.headers().get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
-        let cached = known.and_then(|tags| find(tags, entity_tag, Comparison::Weak));
-        let is_known = cached.is_some();
-        let mut response = if is_known { HttpResponse::NotModified() } else { HttpResponse::Ok() };
-        response
-            .insert_header((ETAG, cached.as_ref().unwrap_or(entity_tag).as_str()))
-            .insert_header((CACHE_CONTROL, "public, max-age=3600"));
-        if is_known { response.finish() } else { response.insert_header((CONTENT_TYPE, JSON)).body(body.clone()) }
+/// Answers whoever asks for the document of a version, with or without a token.
+#[must_use]
+pub fn answer(served: &Served, register: &Register, request: &HttpRequest) -> HttpResponse {
+    let address = addresses::openapi(served.version.label);
+    match register.contents.get(&address, || Ok(written(served, register.lists).into_bytes())) {
+        Ok(document) => document.response(request, &[(CONTENT_TYPE, JSON), (CACHE_CONTROL, "public, max-age=3600")]),
+        Err(failure) => failure.reply_to_anyone().into(),
     }
 }
 

@@ -10,7 +10,9 @@ use storage::tokens::Environment;
 use crate::admission::Admission;
 use crate::bodies::Reception;
 use crate::connections::Limits;
+use crate::content::ContentCache;
 use crate::proxies::TrustedProxies;
+use crate::sending::Outgoing;
 use crate::shadow::Shadow;
 use crate::usage::Usage;
 use crate::versions;
@@ -36,6 +38,12 @@ pub struct Register {
     pub visitors: Visitors,
     /// The proxies that are trusted to name the client.
     pub proxies: TrustedProxies,
+    /// How often those who read public pages have asked.
+    pub page_visitors: Visitors,
+    /// What is the same for everyone, and was asked for.
+    pub contents: ContentCache,
+    /// Where replies are sent.
+    pub outgoing: Outgoing,
     /// Where the bodies of requests are received.
     pub bodies: Reception,
     /// What tokens ask for.
@@ -57,6 +65,9 @@ impl Register {
             admission: Admission::default(),
             visitors: Visitors::default(),
             proxies: TrustedProxies::default(),
+            page_visitors: Visitors::within(None),
+            contents: ContentCache::default(),
+            outgoing: Outgoing::default(),
             bodies: Reception::within(Limits::default().body_timeout),
             usage: Usage::default(),
             shadow: Shadow::default(),
@@ -69,6 +80,7 @@ impl Register {
         Self {
             admission: self.admission.behind(proxies.clone()),
             visitors: Visitors::behind(proxies.clone()),
+            page_visitors: self.page_visitors.with_proxies(proxies.clone()),
             proxies,
             ..self
         }
@@ -77,7 +89,7 @@ impl Register {
     /// The same register with other code lists.
     #[must_use]
     pub fn with_lists(self, lists: &'static Lists) -> Self {
-        Self { lists, written_lists: WrittenLists::of(lists), ..self }
+        Self { lists, written_lists: WrittenLists::of(lists), contents: ContentCache::default(), ..self }
     }
 }
 

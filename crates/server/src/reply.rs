@@ -15,8 +15,9 @@ use domain::Notice;
 use serde::Serialize;
 
 use crate::allowance::Left;
-use crate::entity_tag;
+use crate::content::Content;
 use crate::failure::{Failure, Whose};
+use crate::sending::Source;
 
 /// The media type of every reply.
 pub const JSON: &str = "application/json; charset=utf-8";
@@ -24,11 +25,13 @@ pub const JSON: &str = "application/json; charset=utf-8";
 pub const RATE_LIMIT: &str = "ratelimit";
 /// See [`RATE_LIMIT`].
 pub const RATE_LIMIT_POLICY: &str = "ratelimit-policy";
+/// The policy of replies that are no pages.
+pub const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 /// The most warnings in one reply.
 const MAX_WARNINGS: usize = 10;
 
 /// A finished reply.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Reply {
     /// The status.
     pub status: StatusCode,
@@ -36,32 +39,21 @@ pub struct Reply {
     pub headers: Vec<(Cow<'static, str>, String)>,
     /// The body, which is JSON.
     pub body: Bytes,
-}
-
-/// A body that is written once and sent to many, with its entity tag. Cheap to clone.
-#[derive(Debug, Clone)]
-pub struct Written {
-    /// The body.
-    pub body: Bytes,
-    /// Its entity tag.
-    pub entity_tag: String,
-}
-
-impl Written {
-    /// A body with its entity tag.
-    #[must_use]
-    pub fn of(body: impl Into<Bytes>) -> Self {
-        let body = body.into();
-        let entity_tag = entity_tag::of(&body);
-        Self { body, entity_tag }
-    }
+    /// Where the body comes from.
+    pub source: Source,
 }
 
 impl Reply {
     /// A reply with a body that is JSON already.
     #[must_use]
     pub fn of(status: StatusCode, body: impl Into<Bytes>) -> Self {
-        Self { status, headers: Vec::new(), body: body.into() }
+        Self { status, headers: Vec::new(), body: body.into(), source: Source::Request }
+    }
+
+    /// A reply with JSON that is the same for everyone.
+    #[must_use]
+    pub fn shared(status: StatusCode, content: Content) -> Self {
+        Self { source: Source::Shared(content.clone()), ..Self::of(status, content.plain().clone()) }
     }
 
     /// A reply with a body.
@@ -70,7 +62,10 @@ impl Reply {
     ///
     /// [`Failure::Unwritable`] when a value cannot be JSON.
     pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Self, Failure> {
-        Ok(Self::of(status, serde_json::to_vec(body).map_err(Failure::Unwritable)?))
+        let mut body = serde_json::to_vec(body).map_err(Failure::Unwritable)?;
+        // It may wait for its client.
+        body.shrink_to_fit();
+        Ok(Self::of(status, body))
     }
 
     /// A reply with `{"data": ...}`.
@@ -141,7 +136,7 @@ impl From<Reply> for HttpResponse {
         // Most replies are about people, and none is a page.
         response
             .insert_header((CACHE_CONTROL, "no-store"))
-            .insert_header((CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'"))
+            .insert_header((CONTENT_SECURITY_POLICY, DATA_POLICY))
             .insert_header((REFERRER_POLICY, "no-referrer"))
             .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"));
         for (name, value) in &reply.headers {
@@ -151,6 +146,7 @@ impl From<Reply> for HttpResponse {
                 response.append_header((name.as_ref(), value.as_str()));
             }
         }
+        response.extensions_mut().insert(reply.source);
         response.body(reply.body)
     }
 }

@@ -20,7 +20,7 @@ use crate::measures::requests::connected;
 use crate::mount::mount;
 use crate::register::Register;
 use crate::tls::Certificate;
-use crate::{access_log, tls};
+use crate::{access_log, sending, tls};
 
 /// How long a connection that is to be closed may take over it.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -59,7 +59,9 @@ impl Service {
         let is_secure = self.certificate.is_some();
         let app = move || {
             let secure = DefaultHeaders::new().add((STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT));
+            let outgoing = register.outgoing.clone();
             App::new()
+                .wrap(from_fn(move |request, next| outgoing.clone().send(request, next)))
                 .wrap(from_fn(access_log::log))
                 .wrap(Condition::new(is_secure, secure))
                 .wrap(from_fn(move |request, next| connections::attend(limits, request, next)))
@@ -73,6 +75,7 @@ impl Service {
             .client_request_timeout(limits.header_timeout)
             .tls_handshake_timeout(limits.header_timeout)
             .keep_alive(limits.keep_alive)
+            .h1_write_buffer_size(sending::WRITE_BUFFER_BYTES)
             .client_disconnect_timeout(DISCONNECT_TIMEOUT)
             .shutdown_timeout(self.drain_time.as_secs())
             .disable_signals()

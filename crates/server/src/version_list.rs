@@ -1,15 +1,19 @@
 //! `GET /api/versions`: which versions there are, how long they last, and where to read about them (contract, section
 //! 9.5). Needs no token.
 
-use actix_web::http::StatusCode;
-use actix_web::http::header::CACHE_CONTROL;
+use actix_web::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use actix_web::{HttpRequest, HttpResponse};
+use adapter_kit::compose::Data;
 use adapter_kit::lifecycle::Removed;
 use adapter_kit::{ApiVersion, Label, Status, Versions};
 use serde::Serialize;
 
 use crate::addresses;
 use crate::failure::Failure;
-use crate::reply::Reply;
+use crate::register::Register;
+use crate::reply::{DATA_POLICY, JSON};
 use crate::versions::REMOVED;
 
 /// How long a client may keep the list, in seconds.
@@ -39,12 +43,26 @@ struct Links {
     migration_guide: Option<String>,
 }
 
-/// The list, newest first.
+/// Answers whoever asks for the list.
 ///
 /// # Errors
 ///
 /// When it cannot be written, which does not happen.
-pub fn list(versions: &Versions) -> Result<Reply, Failure> {
+pub fn answer(register: &Register, request: &HttpRequest) -> Result<HttpResponse, Failure> {
+    let list = register.contents.get(addresses::VERSIONS, || list(register.versions))?;
+    let caching = format!("public, max-age={MAX_AGE_SECONDS}");
+    let headers = [
+        (CONTENT_TYPE, JSON),
+        (CACHE_CONTROL, caching.as_str()),
+        (CONTENT_SECURITY_POLICY, DATA_POLICY),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    Ok(list.response(request, &headers))
+}
+
+/// The list, newest first.
+fn list(versions: &Versions) -> Result<Vec<u8>, Failure> {
     let mut listed: Vec<(Label, Listed)> = versions
         .iter()
         .map(|served| (served.version.label, served_version(served.version, versions)))
@@ -52,8 +70,7 @@ pub fn list(versions: &Versions) -> Result<Reply, Failure> {
         .collect();
     listed.sort_by_key(|(label, _)| std::cmp::Reverse(*label));
     let listed: Vec<Listed> = listed.into_iter().map(|(_, version)| version).collect();
-    let reply = Reply::data(StatusCode::OK, listed)?;
-    Ok(reply.with(CACHE_CONTROL.as_str(), format!("public, max-age={MAX_AGE_SECONDS}")))
+    serde_json::to_vec(&Data { data: listed }).map_err(Failure::Unwritable)
 }
 
 fn served_version(version: &ApiVersion, versions: &Versions) -> Listed {

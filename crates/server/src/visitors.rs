@@ -1,10 +1,16 @@
 //! How often each address asks what needs no token, or asks without a valid one.
+//!
+//! Pages are what a browser loads several of at once, so they are counted apart from work that is done for an address.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use actix_web::HttpRequest;
+use actix_web::body::{EitherBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::Method;
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpRequest, HttpResponse};
 
 use crate::allowance::{Allowance, Counter};
 use crate::failure::{Failure, Whose};
@@ -15,24 +21,37 @@ const ALLOWANCE: Allowance = Allowance { requests: NonZeroU32::new(60).unwrap(),
 /// The most addresses that are remembered.
 const MAX_ADDRESSES: usize = 10_000;
 
-/// Counts the requests of each address. Cheap to clone; all clones count together.
+/// Counts the requests of each address, where they are limited. Cheap to clone; all clones count together.
 #[derive(Debug, Clone)]
 pub struct Visitors {
-    counter: Counter<IpAddr>,
+    counter: Option<Counter<IpAddr>>,
     proxies: TrustedProxies,
 }
 
 impl Default for Visitors {
     fn default() -> Self {
-        Self::behind(TrustedProxies::default())
+        Self::within(Some(ALLOWANCE))
     }
 }
 
 impl Visitors {
+    /// Lets each address ask within an allowance, or as often as it likes.
+    #[must_use]
+    pub fn within(allowance: Option<Allowance>) -> Self {
+        let counter = allowance.map(|allowance| Counter::new(allowance, MAX_ADDRESSES));
+        Self { counter, proxies: TrustedProxies::default() }
+    }
+
     /// Counts clients that may come through these proxies.
     #[must_use]
     pub fn behind(proxies: TrustedProxies) -> Self {
-        Self { counter: Counter::new(ALLOWANCE, MAX_ADDRESSES), proxies }
+        Self::default().with_proxies(proxies)
+    }
+
+    /// The same counts for clients that may come through these proxies.
+    #[must_use]
+    pub fn with_proxies(self, proxies: TrustedProxies) -> Self {
+        Self { proxies, ..self }
     }
 
     /// Counts a request by the address of its client.
@@ -45,8 +64,30 @@ impl Visitors {
     }
 
     fn count_address(&self, address: IpAddr) -> Result<(), Failure> {
-        let counted = self.counter.take(&network(address));
+        let Some(counter) = &self.counter else { return Ok(()) };
+        let counted = counter.take(&network(address));
         counted.map(drop).map_err(|used_up| Failure::TooManyRequests { whose: Whose::Address, used_up })
+    }
+}
+
+/// Answers a request for a public page, unless its address has read too many. Work that is asked for is counted where it is
+/// done.
+///
+/// # Errors
+///
+/// Those of the service behind.
+pub(crate) async fn count_page<B: MessageBody>(
+    visitors: Visitors,
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<EitherBody<B>>, Error> {
+    let is_read = [Method::GET, Method::HEAD].contains(request.method());
+    match if is_read { visitors.count(request.request()) } else { Ok(()) } {
+        Ok(()) => Ok(next.call(request).await?.map_into_left_body()),
+        Err(failure) => {
+            let response = HttpResponse::from(failure.reply_to_anyone());
+            Ok(request.into_response(response).map_into_right_body())
+        }
     }
 }
 

@@ -10,8 +10,8 @@ use adapter_kit::reference::{self, AllLists, OneList};
 use domain::Lists;
 use serde::Serialize;
 
+use crate::content::Content;
 use crate::failure::Failure;
-use crate::reply::Written;
 
 /// The code lists of a register, as JSON. Cheap to clone; all clones keep the same.
 #[derive(Debug, Clone)]
@@ -22,8 +22,8 @@ pub struct WrittenLists {
 
 #[derive(Debug)]
 struct Kept {
-    all: OnceLock<Written>,
-    each: BTreeMap<&'static str, OnceLock<Written>>,
+    all: OnceLock<Content>,
+    each: BTreeMap<&'static str, OnceLock<Content>>,
 }
 
 impl WrittenLists {
@@ -39,7 +39,7 @@ impl WrittenLists {
     /// # Errors
     ///
     /// [`Failure::Unwritable`] when a value cannot be JSON.
-    pub fn all(&self) -> Result<Written, Failure> {
+    pub fn all(&self) -> Result<Content, Failure> {
         written_once(&self.kept.all, &AllLists(self.lists))
     }
 
@@ -48,17 +48,17 @@ impl WrittenLists {
     /// # Errors
     ///
     /// As [`WrittenLists::all`].
-    pub fn named(&self, name: &str) -> Result<Option<Written>, Failure> {
+    pub fn named(&self, name: &str) -> Result<Option<Content>, Failure> {
         let Some(kept) = self.kept.each.get(name) else { return Ok(None) };
         OneList::named(name, self.lists).map(|list| written_once(kept, &list)).transpose()
     }
 }
 
-fn written_once(kept: &OnceLock<Written>, list: &impl Serialize) -> Result<Written, Failure> {
+fn written_once(kept: &OnceLock<Content>, list: &impl Serialize) -> Result<Content, Failure> {
     match kept.get() {
         Some(written) => Ok(written.clone()),
         None => {
-            let written = Written::of(serde_json::to_vec(list).map_err(Failure::Unwritable)?);
+            let written = Content::of(serde_json::to_vec(list).map_err(Failure::Unwritable)?);
             Ok(kept.get_or_init(|| written).clone())
         }
     }
@@ -75,9 +75,9 @@ mod tests {
         let pairs = [(lists.all().unwrap(), other.all().unwrap())].into_iter();
         let named = |name| (lists.named(name).unwrap().unwrap(), other.named(name).unwrap().unwrap());
         for (one, again) in pairs.chain(reference::names().map(named)) {
-            assert!(!one.body.is_empty());
-            assert_eq!(one.body.as_ptr(), again.body.as_ptr());
-            assert_eq!(one.entity_tag, again.entity_tag);
+            assert!(!one.plain().is_empty());
+            assert_eq!(one.plain().as_ptr(), again.plain().as_ptr());
+            assert_eq!(one.entity_tag(), again.entity_tag());
         }
         assert!(lists.named("shoe_size").unwrap().is_none());
     }

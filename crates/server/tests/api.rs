@@ -11,6 +11,7 @@ mod api {
     mod any_bytes;
     mod bad_input;
     mod clauses;
+    mod compression;
     mod contracts;
     mod courses;
     mod degrees;

@@ -23,4 +23,5 @@ mod endurance {
     mod site;
     mod size;
     mod soak;
+    mod unread;
 }

@@ -12,6 +12,7 @@ mod program {
     mod migrating;
     mod observing;
     mod opening;
+    mod pages;
     mod privacy;
     mod reference_data;
     mod registry;

@@ -23,6 +23,7 @@ use crate::registry::play;
 use crate::shadow::Shadow;
 use crate::starting::{StartError, clock};
 use crate::stopping::StopSignals;
+use crate::visitors::Visitors;
 use crate::{demo, measures, serve, starting, stopping, upkeep, usage, versions};
 
 #[derive(Debug, Args)]
@@ -49,6 +50,9 @@ pub(super) struct Serve {
     /// The window of --rate-limit, in seconds
     #[arg(long, value_name = "SECONDS", env = "REGISTER_RATE_WINDOW", default_value = "60")]
     rate_window: NonZeroU32,
+    /// Requests for public pages, their files and documents that an address can send each minute; 0 for as many as it likes
+    #[arg(long, value_name = "N", env = "REGISTER_PAGE_RATE_LIMIT", default_value = "600")]
+    page_rate_limit: u32,
     /// Whether the server plays the registry: issues TRNs and confirms awards (sandbox only) [default: on]
     #[arg(long, value_name = "on|off", env = "REGISTER_REGISTRY")]
     registry: Option<Switch>,
@@ -88,6 +92,12 @@ impl Serve {
         };
         let requests = NonZeroU32::new(self.rate_limit.unwrap_or(usual))?;
         Some(Allowance { requests, window: Duration::from_secs(self.rate_window.get().into()) })
+    }
+
+    /// How often each address may ask for public pages.
+    fn page_visitors(&self) -> Visitors {
+        let requests = NonZeroU32::new(self.page_rate_limit);
+        Visitors::within(requests.map(|requests| Allowance { requests, window: Duration::from_secs(60) }))
     }
 
     /// Seconds that the registry takes; nothing where nobody plays it. Refuses what belongs to the other environment.
@@ -142,8 +152,9 @@ impl Serve {
         let address = listener.local_addr().map_err(CommandError::Server)?;
         let scheme = if service.certificate.is_some() { "https" } else { "http" };
         let base = format!("{scheme}://{address}");
-        let admission = Admission::within(self.allowance(environment));
-        let register = Register { versions, admission, ..Register::of(store, environment).with_lists(lists) };
+        let (admission, page_visitors) = (Admission::within(self.allowance(environment)), self.page_visitors());
+        let register =
+            Register { versions, admission, page_visitors, ..Register::of(store, environment).with_lists(lists) };
         let register = register.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
         let shadow = Shadow::begin(self.shadow_share, versions, lists, register.usage.clone());
         let register = Register { shadow: shadow.map_err(CommandError::Server)?, ..register };

@@ -3,17 +3,21 @@
 //! It is Markdown, unless the client asks for another form: JSON for programs, a page for people, with `?format=` or in
 //! `Accept`.
 
-use actix_web::http::StatusCode;
-use actix_web::http::header::{Accept, CONTENT_TYPE, Header as _, HeaderValue, VARY};
+use actix_web::http::header::{
+    Accept, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, Header as _, HeaderValue, REFERRER_POLICY, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
 use actix_web::web::Path;
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::Difference;
 
-use super::written::shown;
+use super::page::shared_page;
+use super::written::page_of;
+use crate::addresses;
 use crate::failure::{Failure, Missing};
 use crate::mount::read_only;
 use crate::register::Register;
-use crate::reply::Reply;
+use crate::reply::{DATA_POLICY, JSON};
 
 /// The media type of a difference that people read.
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
@@ -30,11 +34,29 @@ pub(super) fn resource(register: &Register) -> Resource {
 fn answer(register: &Register, request: &HttpRequest, pair: &str) -> Result<HttpResponse, Failure> {
     let (from, to) = pair.split_once("..").ok_or(Failure::NotFound(Missing::Path))?;
     let named = |text| register.versions.named(text).map_err(|unknown| Failure::NotFound(Missing::Version(unknown)));
-    let difference = Difference::between(named(from)?, named(to)?, register.lists);
-    let mut response = match form(request) {
-        Form::Json => Reply::json(StatusCode::OK, &difference)?.into(),
-        Form::Markdown => HttpResponse::Ok().insert_header((CONTENT_TYPE, MARKDOWN)).body(difference.markdown()),
-        Form::Page => shown(&difference.markdown()),
+    let (from, to, form) = (named(from)?, named(to)?, form(request));
+    let address = format!("{} {form:?}", addresses::differences(from.version.label, to.version.label));
+    let content = register.contents.get(&address, || {
+        let difference = Difference::between(from, to, register.lists);
+        match form {
+            Form::Json => serde_json::to_vec(&difference).map_err(Failure::Unwritable),
+            Form::Markdown => Ok(difference.markdown().into_bytes()),
+            Form::Page => page_of(&difference.markdown()),
+        }
+    })?;
+    let data = |media_type| {
+        [
+            (CONTENT_TYPE, media_type),
+            (CACHE_CONTROL, "no-cache"),
+            (CONTENT_SECURITY_POLICY, DATA_POLICY),
+            (REFERRER_POLICY, "no-referrer"),
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        ]
+    };
+    let mut response = match form {
+        Form::Json => content.response(request, &data(JSON)),
+        Form::Markdown => content.response(request, &data(MARKDOWN)),
+        Form::Page => shared_page(request, &content),
     };
     response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
     Ok(response)

@@ -8,20 +8,25 @@ use actix_web::http::header::{
 };
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::Label;
-use utoipa_swagger_ui::{Config, serve};
+use utoipa_swagger_ui::Config;
 
+use super::assets::{self, JAVASCRIPT};
+use super::page::HTML;
 use crate::addresses;
 use crate::failure::{Failure, Missing};
 use crate::mount::read_only;
+use crate::register::Register;
 
 /// The explorer sets styles by itself, and shows pictures that are part of them.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       font-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
-/// How long a browser may use a file without asking, in seconds.
-const MAX_AGE_SECONDS: u32 = 3_600;
+/// The page of the explorer.
+const PAGE: &str = "index.html";
+/// The script that says which document is shown.
+const INITIALIZER: &str = "swagger-initializer.js";
 
 /// The explorer of a version: its address, which leads to the page, and the files of the page.
-pub(super) fn resources(label: Label) -> [Resource; 2] {
+pub(super) fn resources(register: &Register, label: Label) -> [Resource; 2] {
     let to = format!("{}/", addresses::documentation(label));
     let lead = move || {
         let reply = HttpResponse::PermanentRedirect().insert_header((LOCATION, to.clone())).finish();
@@ -34,21 +39,47 @@ pub(super) fn resources(label: Label) -> [Resource; 2] {
         .display_request_duration(true)
         .default_models_expand_depth(0);
     let config = Arc::new(config);
-    let file = move |request: HttpRequest| std::future::ready(answer(&request, &config));
+    let register = register.clone();
+    let file = move |request: HttpRequest| {
+        let response = answer(&register, label, &config, &request);
+        std::future::ready(response.unwrap_or_else(|failure| failure.reply_to_anyone().into()))
+    };
     [read_only(&format!("/{label}"), lead), read_only(&format!("/{label}/{{file:.*}}"), file)]
 }
 
-fn answer(request: &HttpRequest, config: &Arc<Config<'static>>) -> HttpResponse {
+fn answer(
+    register: &Register,
+    label: Label,
+    config: &Arc<Config<'static>>,
+    request: &HttpRequest,
+) -> Result<HttpResponse, Failure> {
     let name = request.match_info().get("file").unwrap_or_default();
-    match serve(name, Arc::clone(config)) {
-        Ok(Some(file)) => HttpResponse::Ok()
-            .insert_header((CONTENT_TYPE, file.content_type))
-            .insert_header((CACHE_CONTROL, format!("public, max-age={MAX_AGE_SECONDS}")))
-            .insert_header((CONTENT_SECURITY_POLICY, POLICY))
-            .insert_header((REFERRER_POLICY, "no-referrer"))
-            .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
-            .body(file.bytes.into_owned()),
-        Ok(None) => Failure::NotFound(Missing::Path).reply_to_anyone().into(),
-        Err(error) => Failure::UnwritablePage(askama::Error::Custom(error.to_string().into())).reply_to_anyone().into(),
-    }
+    let (name, media_type) = match name {
+        "" | PAGE => (PAGE, HTML),
+        INITIALIZER => (INITIALIZER, JAVASCRIPT),
+        // Pages that a browser kept load the others by their names.
+        name => return assets::by_name(name, request).ok_or(Failure::NotFound(Missing::Path)),
+    };
+    let address = format!("{}/{name}", addresses::documentation(label));
+    let content = register.contents.get(&address, || {
+        let part = assets::part_of_explorer(name, config).ok_or(Failure::NotFound(Missing::Path))?;
+        let text = String::from_utf8_lossy(part.plain()).into_owned();
+        Ok(if name == PAGE { with_addresses(text) } else { text }.into_bytes())
+    })?;
+    let headers = [
+        (CONTENT_TYPE, media_type),
+        (CACHE_CONTROL, "no-cache"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    Ok(content.response(request, &headers))
+}
+
+/// The page that loads its files from the addresses at which browsers keep them.
+fn with_addresses(page: String) -> String {
+    assets::addresses().fold(page, |page, (name, address)| {
+        let address = format!("\"{address}\"");
+        page.replace(&format!("\"./{name}\""), &address).replace(&format!("\"{name}\""), &address)
+    })
 }

@@ -1,12 +1,14 @@
 //! `GET /docs`: the versions, how long they last, and where to read about them.
 
-use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::{ApiVersion, Label, Status, Versions};
 use askama::Template;
+use askama::filters::{Html, escape};
 
-use super::page::{Keep, Place, day, html, page};
+use super::page::{Place, day, html, tagged_page};
 use crate::addresses;
+use crate::content::ContentCache;
+use crate::failure::{Failure, Missing};
 use crate::mount::read_only;
 use crate::proxies::TrustedProxies;
 use crate::register::Register;
@@ -22,7 +24,7 @@ struct Index {
     removed: Vec<Removed>,
     newest: Label,
     /// Scheme and host by which the reader came here.
-    origin: String,
+    origin: &'static str,
 }
 
 struct Listed {
@@ -50,22 +52,40 @@ struct Tag {
 
 /// The resource.
 pub(super) fn resource(register: &Register) -> Resource {
-    let (versions, proxies) = (register.versions, register.proxies.clone());
-    read_only("", move |request: HttpRequest| std::future::ready(answer(&request, versions, &proxies)))
+    let versions = register.versions;
+    let (contents, proxies) = (register.contents.clone(), register.proxies.clone());
+    read_only("", move |request: HttpRequest| {
+        let response = answer(&request, versions, &contents, &proxies);
+        std::future::ready(response.unwrap_or_else(|failure| failure.reply_to_anyone().into()))
+    })
 }
 
-fn answer(request: &HttpRequest, versions: &Versions, proxies: &TrustedProxies) -> HttpResponse {
-    let Some(newest) = versions.newest().map(|newest| newest.version.label) else {
-        return HttpResponse::NotFound().finish();
-    };
-    let index = Index {
+/// Stands for the origin in the page that is made once for all readers. A browser finds it nowhere.
+const ORIGIN: &str = "https://origin.invalid";
+
+fn answer(
+    request: &HttpRequest,
+    versions: &Versions,
+    contents: &ContentCache,
+    proxies: &TrustedProxies,
+) -> Result<HttpResponse, Failure> {
+    let content = contents.get(addresses::DOCS, || {
+        let newest = versions.newest().ok_or(Failure::NotFound(Missing::Path))?;
+        html(&index(versions, newest.version.label)).map(String::into_bytes).map_err(Failure::UnwritablePage)
+    })?;
+    let Ok(origin) = escape(proxies.origin(request), Html);
+    let page = String::from_utf8_lossy(content.plain()).replace(ORIGIN, &origin.to_string());
+    Ok(tagged_page(request, page))
+}
+
+fn index(versions: &Versions, newest: Label) -> Index {
+    Index {
         place: Place::Index,
         versions: versions.iter().rev().map(|served| listed(served.version, newest)).collect(),
         removed: REMOVED.iter().rev().map(|gone| Removed { label: gone.label, since: day(gone.since) }).collect(),
         newest,
-        origin: proxies.origin(request),
-    };
-    page(StatusCode::OK, Keep::Fresh, html(&index))
+        origin: ORIGIN,
+    }
 }
 
 fn listed(version: &ApiVersion, newest: Label) -> Listed {

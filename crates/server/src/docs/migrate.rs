@@ -113,7 +113,7 @@ pub(super) fn resource(register: &Register) -> Resource {
 async fn answer(register: Register, request: HttpRequest, payload: Payload) -> HttpResponse {
     let versions = register.versions;
     // What was refused for its number is received too, so that its sender gets to see the reply.
-    let received = register.bodies.receive(payload, MAX_FORM_BYTES).await;
+    let received = register.bodies.receive(request.headers(), payload, MAX_FORM_BYTES).await;
     let encoded = match register.visitors.count(&request).and(received.map_err(Failure::from)) {
         Ok(encoded) => encoded,
         Err(failure) => return refusal(failure, versions),
@@ -142,6 +142,8 @@ fn refusal(failure: Failure, versions: &'static Versions) -> HttpResponse {
         format!("There were too many requests from your address: send the form again in {retry_after} s")
     } else if let Failure::Body(Unusable::TooLarge { .. }) = &failure {
         form::too_large()
+    } else if let Failure::Body(Unusable::Encoded) = &failure {
+        "The form was sent with a Content-Encoding: send it without".to_owned()
     } else {
         "The form could not be received whole: send it again".to_owned()
     };

@@ -1,18 +1,23 @@
 //! A page as it is sent: HTML with the headers that keep it to itself. What stands on it is not known here.
 
-use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
+use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use chrono::NaiveDate;
 
+use crate::content::{Condition, Content, conditional};
+use crate::entity_tag;
 use crate::failure::Failure;
 
 /// Nothing is loaded but the style, from here; nothing is run; no other page frames this one.
 const POLICY: &str =
     "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// To be asked for again each time.
+const FRESH: &str = "no-cache";
 
 /// Where a reader is, for the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +37,34 @@ pub(super) enum Keep {
     Never,
 }
 
+/// The media type of a page.
+pub(super) const HTML: &str = "text/html; charset=utf-8";
+
+/// The headers of every page, with how it may be stored.
+fn headers(caching: &'static str) -> [(HeaderName, &'static str); 5] {
+    [
+        (CONTENT_TYPE, HTML),
+        (CACHE_CONTROL, caching),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ]
+}
+
+/// A page that is the same for everyone, and has no form.
+pub(super) fn shared_page(request: &HttpRequest, content: &Content) -> HttpResponse {
+    content.response(request, &headers(FRESH))
+}
+
+/// A page without anything that somebody sent in a body, with its entity tag. It is not compressed.
+pub(super) fn tagged_page(request: &HttpRequest, html: String) -> HttpResponse {
+    let tag = entity_tag::of(html.as_bytes());
+    match conditional(request, &tag, &headers(FRESH)) {
+        Condition::Cached(mut response) => response.finish(),
+        Condition::Modified(mut response) => response.body(html),
+    }
+}
+
 /// The text of a page.
 pub(super) fn html(template: &impl Template) -> Result<String, askama::Error> {
     template.render()
@@ -44,16 +77,14 @@ pub(super) fn page(status: StatusCode, keep: Keep, html: Result<String, askama::
         Err(error) => return Failure::UnwritablePage(error).reply_to_anyone().into(),
     };
     let caching = match keep {
-        Keep::Fresh => "no-cache",
+        Keep::Fresh => FRESH,
         Keep::Never => "no-store",
     };
-    HttpResponse::build(status)
-        .insert_header((CONTENT_TYPE, "text/html; charset=utf-8"))
-        .insert_header((CACHE_CONTROL, caching))
-        .insert_header((CONTENT_SECURITY_POLICY, POLICY))
-        .insert_header((REFERRER_POLICY, "no-referrer"))
-        .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
-        .body(html)
+    let mut response = HttpResponse::build(status);
+    for header in headers(caching) {
+        response.insert_header(header);
+    }
+    response.body(html)
 }
 
 /// A day as people write it.

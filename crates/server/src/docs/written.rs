@@ -1,15 +1,13 @@
 //! `GET /docs/versions/<name>`: what is written about a version, as a page. The text is that of the generated documents.
 
-use std::sync::{Arc, OnceLock};
-
-use actix_web::http::StatusCode;
 use actix_web::web::Path;
-use actix_web::{HttpResponse, Resource};
+use actix_web::{HttpRequest, HttpResponse, Resource};
 use askama::Template;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::page::{Keep, Place, html, page};
-use crate::documents::{self, Document};
+use super::page::{Place, html, shared_page};
+use crate::addresses;
+use crate::documents;
 use crate::failure::{Failure, Missing};
 use crate::mount::read_only;
 use crate::register::Register;
@@ -26,25 +24,24 @@ struct Written {
 /// The resource.
 pub(super) fn resource(register: &Register) -> Resource {
     let register = register.clone();
-    // Written when the first of them is asked for.
-    let written = Arc::new(OnceLock::new());
-    read_only("/versions/{name}", move |name: Path<String>| {
-        let written = written.get_or_init(|| documents::about_versions(register.versions, register.lists));
-        std::future::ready(answer(written, &name))
+    read_only("/versions/{name}", move |request: HttpRequest, name: Path<String>| {
+        let response = answer(&register, &request, &name);
+        std::future::ready(response.unwrap_or_else(|failure| failure.reply_to_anyone().into()))
     })
 }
 
-fn answer(written: &[Document], name: &str) -> HttpResponse {
+fn answer(register: &Register, request: &HttpRequest, name: &str) -> Result<HttpResponse, Failure> {
     // The texts refer to one another as files.
-    let file = documents::file_about(name.strip_suffix(".md").unwrap_or(name));
-    match written.iter().find(|document| document.file == file) {
-        Some(document) => shown(&document.text),
-        None => Failure::NotFound(Missing::Path).reply_to_anyone().into(),
-    }
+    let name = name.strip_suffix(".md").unwrap_or(name);
+    let content = register.contents.get(&addresses::written(name), || {
+        let text = documents::about_version(name, register.versions, register.lists);
+        page_of(&text.ok_or(Failure::NotFound(Missing::Path))?)
+    })?;
+    Ok(shared_page(request, &content))
 }
 
 /// A text in Markdown as a page. Its line about where it comes from is for those who read the file.
-pub(super) fn shown(markdown: &str) -> HttpResponse {
+pub(super) fn page_of(markdown: &str) -> Result<Vec<u8>, Failure> {
     let markdown = markdown.replacen(adapter_kit::documents::GENERATED, "", 1);
     let title = markdown.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or_default().to_owned();
     let mut body = String::new();
@@ -60,5 +57,6 @@ pub(super) fn shown(markdown: &str) -> HttpResponse {
         before.into_iter().chain([event]).chain(after)
     });
     pulldown_cmark::html::push_html(&mut body, events);
-    page(StatusCode::OK, Keep::Fresh, html(&Written { place: Place::Index, title, body }))
+    let html = html(&Written { place: Place::Index, title, body });
+    html.map(String::into_bytes).map_err(Failure::UnwritablePage)
 }

@@ -24,6 +24,7 @@ pub(super) fn show(_: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Fa
             }
         }
     };
-    let reply = call.unless_tag_held(Reply::of(StatusCode::OK, written.body), written.entity_tag);
+    let tag = written.entity_tag().to_owned();
+    let reply = call.unless_tag_held(Reply::shared(StatusCode::OK, written), tag);
     Ok(reply.with(CACHE_CONTROL.as_str(), "private, max-age=3600"))
 }

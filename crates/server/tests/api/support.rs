@@ -8,6 +8,6 @@ pub(crate) mod shown;
 pub(crate) mod versions;
 
 pub(crate) use bodies::{Body, REQUIRED, record};
-pub(crate) use client::{Page, Request, Response};
+pub(crate) use client::{Page, Raw, Request, Response};
 pub(crate) use register::{Api, Register, Setup, every_version, version};
 pub(crate) use shown::Shown;

@@ -10,6 +10,7 @@ pub(super) mod memory;
 mod warming;
 
 use std::collections::BTreeMap;
+use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -117,14 +118,19 @@ fn a_server_under_load_and_abuse_stays_what_it_was() {
     }
 }
 
-/// Starts a server as the unit does, as far as that can be seen in its memory.
+/// Starts a server as the unit does.
 pub(super) fn serve_as_installed(site: &Site) -> Server {
+    Server::start(as_installed(site))
+}
+
+/// The command of a server as the unit has it, as far as that can be seen in its memory.
+pub(super) fn as_installed(site: &Site) -> Command {
     let settings = UNIT.lines().filter_map(|line| line.strip_prefix("Environment=")?.split_once('='));
     // The register of the test is a sandbox.
     let settings = settings.filter(|(name, _)| *name != "REGISTER_ENVIRONMENT");
     let mut command = site.command(&[], &SERVE);
     command.envs(settings);
-    Server::start(command)
+    command
 }
 
 /// The rate of ordinary clients under each abuse, over all rounds, and that of the quiet times beside it.

@@ -63,27 +63,30 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// Sends the request and receives a text that people, or their browsers, read.
-    pub(crate) fn page(self) -> Page {
+    /// Sends the request and receives whatever is answered, as it is sent.
+    pub(crate) fn raw(self) -> Raw {
         let Self { client: Client(agent), request } = self;
+        // Only a body that is there is sent: an empty one makes a difference to GET.
         let sent = if request.body().is_empty() { agent.run(request.map(|_| ())) } else { agent.run(request) };
         let (head, mut body) = sent.unwrap().into_parts();
-        Page { status: head.status.as_u16(), headers: head.headers, text: body.read_to_string().unwrap() }
+        Raw { status: head.status.as_u16(), headers: head.headers, body: body.read_to_vec().unwrap() }
+    }
+
+    /// Sends the request and receives a text that people, or their browsers, read.
+    pub(crate) fn page(self) -> Page {
+        let Raw { status, headers, body } = self.raw();
+        Page { status, headers, text: String::from_utf8(body).unwrap() }
     }
 
     /// Sends the request and receives the reply, which must be JSON unless it has no body at all.
     #[track_caller]
     pub(crate) fn send(self) -> Response {
-        let Self { client: Client(agent), request } = self;
-        let no_body = request.method() == "HEAD";
-        let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
-        // Only a body that is there is sent: an empty one makes a difference to GET.
-        let sent = if request.body().is_empty() { agent.run(request.map(|_| ())) } else { agent.run(request) };
-        let (head, mut body) = sent.unwrap().into_parts();
-        let bytes = body.read_to_vec().unwrap();
+        let no_body = self.request.method() == "HEAD";
+        let (method, path) = (self.request.method().to_string(), self.request.uri().path().to_owned());
+        let Raw { status, headers, body: bytes } = self.raw();
         let response = Response {
-            status: head.status.as_u16(),
-            headers: head.headers,
+            status,
+            headers,
             body: if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() },
         };
         let bodiless = [204, 304].contains(&response.status);
@@ -93,6 +96,21 @@ impl<'a> Request<'a> {
         }
         contract::check(&method, &path, &response);
         response
+    }
+}
+
+/// What was answered, as it was sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Raw {
+    pub(crate) status: u16,
+    headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Raw {
+    /// A header.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 }
 

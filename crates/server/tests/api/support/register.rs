@@ -11,6 +11,7 @@ use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use server::admission::Admission;
 use server::proxies::TrustedProxies;
+use server::sending::Outgoing;
 use server::shadow::Shadow;
 use server::usage;
 use server::versions::{self, SERVED};
@@ -195,6 +196,11 @@ impl Register {
     /// Writes what was counted of the requests so far, as the server does every few seconds.
     pub(crate) fn write_usage(&self) {
         actix_web::rt::System::new().block_on(usage::write(&self.served));
+    }
+
+    /// Where replies are sent.
+    pub(crate) fn outgoing(&self) -> Outgoing {
+        self.served.outgoing.clone()
     }
 
     /// The store itself.
