@@ -29,8 +29,8 @@ const UPDATES: usize = 6;
 const FIELDS: usize = 2;
 
 /// An update that a version accepts leaves a record in which storage finds no new fault. A record that some version
-/// accepts as a new one is accepted by some version afterwards too, and stored there as it is, as far as the version that
-/// updates it judges the same fields. A degree that is between the kinds can be sent back, and is whole after any change.
+/// accepts as a new one is accepted by some version afterwards too, as far as the version that updates it judges the same
+/// fields; where that is the version itself, it stores the new one as it is. A degree that is between the kinds can be sent back, and is whole after any change.
 ///
 /// # Errors
 ///
@@ -124,20 +124,25 @@ fn valid(case: Case<'_>, versions: &Versions, before: &Trainee, after: &Trainee,
     if anew.iter().all(Result::is_err) {
         return Ok(());
     }
-    let mut refused = None;
+    let (mut accepted, mut refused) = (false, None);
     for ((served, anew), created) in versions.iter().zip(anew).zip(creating(after)?) {
         let version = served.version;
         match created {
-            // What was not in order before need not be afterwards.
-            Ok(_) if anew.is_ok_and(|anew| difference(case, version, before, &anew).is_some()) => return Ok(()),
-            Ok(anew) => return in_order(case, version, after, &anew, body),
+            // What another version puts in order, and what was not in order before, need not be in order here.
+            Ok(created) => {
+                let was_in_order = anew.is_ok_and(|anew| difference(case, version, before, &anew).is_none());
+                if version.label == case.version().label && was_in_order {
+                    in_order(case, version, after, &created, body)?;
+                }
+                accepted = true;
+            }
             Err(problems) => match problems.into_iter().find(|problem| is_judged(case, problem)) {
                 Some(problem) => refused = Some((version, problem)),
-                None => return Ok(()),
+                None => accepted = true,
             },
         }
     }
-    match refused {
+    match refused.filter(|_| !accepted) {
         Some((version, problem)) => {
             let why = words(version, case.context().lists, &problem);
             case.broken(place(version, &problem.at), format!("{why}, but an update with {body} is accepted"))
@@ -154,7 +159,7 @@ fn created(case: Case<'_>, record: &Trainee) -> Result<Result<Trainee, Vec<Probl
     Ok(decision.map(|decision| decision.record))
 }
 
-/// The version that accepts the record as a new one puts nothing in order that the update left out of order.
+/// The version puts nothing in order in a new record that its update left out of order.
 fn in_order(case: Case<'_>, version: &ApiVersion, after: &Trainee, anew: &Trainee, body: &Json) -> Result<(), Broken> {
     match difference(case, version, after, anew) {
         Some(input) => {
