@@ -50,7 +50,7 @@ fn a_reader_who_stops_before_the_end_ends_the_command_without_a_word() {
     for arguments in [&["version", "openapi", &newest][..], &["provider", "list"], &["check"]] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let ended = Workplace::new().command(arguments, None).stdout(writer).output().unwrap();
+        let ended = Workplace::migrated().command(arguments, None).stdout(writer).output().unwrap();
         assert_eq!((ended.status.code(), String::from_utf8(ended.stderr).unwrap().as_str()), (Some(141), ""));
     }
 }
