@@ -12,11 +12,11 @@ run: ## Build, start on an embedded database in the sandbox, and print a first r
 	exec $(PROGRAM) serve --demo
 
 .PHONY: test
-test: check ## Check formatting, lints and structure, and run the tests for every change, on SQLite and PostgreSQL
+test: format-check structure ## Check formatting and structure, and run the tests for every change, on SQLite and PostgreSQL
 	scripts/test
 
 .PHONY: test-long
-test-long: ## Run all other tests: exhaustive ones, limits of time, load and crashes, adding a version
+test-long: lint ## Check lints, and run all other tests: exhaustive ones, limits of time, load and crashes, adding a version
 	scripts/test long
 	scripts/check-new-version
 
