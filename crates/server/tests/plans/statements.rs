@@ -119,8 +119,6 @@ fn write(register: &Register, seed: u64, count: usize) {
         // A date is at most a second ahead of the clock, and each change of one record has a later one.
         let now = register.store().now() + TimeDelta::minutes(1);
         register.clock.set(&now.to_rfc3339_opts(SecondsFormat::Millis, true));
-        // A clock that stands still would hold so many changes up.
-        register.clock.set(&format!("2026-10-05T{:02}:{batch:02}:00Z", 10 + count / BATCH));
         register.operate(move |session| {
             let random = Random::new(seed + batch as u64);
             let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
