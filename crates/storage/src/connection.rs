@@ -36,6 +36,25 @@ pub(crate) enum DatabaseConnection {
     Sqlite(SqliteConnection),
 }
 
+/// Runs a query on the connection that a [`DatabaseConnection`] holds, whichever it is:
+/// `with_inner!(connection, |inner| query.get_result(inner))`.
+///
+/// The enum's connection builds the SQL of a query at every execution, to look for its prepared statement; a connection of
+/// its own finds the statement of a static query by the type of the query. So the queries that every request makes are run
+/// this way. Such a query is static, that is neither boxed nor with `sql(..)` in it, and on SQLite it has no bound `LIMIT`
+/// (`first`, `limit`), because of which SQLite prepares the statement anew each time, and no `eq_any`.
+///
+/// The query stands in the program once for each database. It is made before, or in place.
+macro_rules! with_inner {
+    ($connection:expr, |$inner:ident| $query:expr) => {
+        match $connection {
+            $crate::connection::DatabaseConnection::Postgres($inner) => $query,
+            $crate::connection::DatabaseConnection::Sqlite($inner) => $query,
+        }
+    };
+}
+pub(crate) use with_inner;
+
 /// What diesel knows of both databases together.
 pub(crate) type Backend = <DatabaseConnection as diesel::Connection>::Backend;
 

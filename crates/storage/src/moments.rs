@@ -5,7 +5,7 @@ use diesel::dsl::{max, sql};
 use diesel::prelude::*;
 use diesel::sql_types::Timestamptz;
 
-use crate::connection::DatabaseConnection;
+use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::StorageError;
 use crate::schema::changes;
 use crate::session::Session;
@@ -38,11 +38,13 @@ impl Session<'_> {
 /// When a trainee was last changed; `None` when none ever was.
 pub(crate) fn latest_change(connection: &mut DatabaseConnection) -> Result<Option<DateTime<Utc>>, StorageError> {
     // Entries are written in the order of their keys, except those of transactions that run side by side. Each group of
-    // writes on SQLite asks this: two look-ups by key, without a LIMIT, so that both statements stay prepared.
-    let Some(last) = changes::table.select(max(changes::id)).get_result::<Option<i64>>(connection)? else {
+    // writes on SQLite asks this: two look-ups by key, whose statements stay prepared.
+    let last = changes::table.select(max(changes::id));
+    let Some(last) = with_inner!(connection, |inner| last.get_result::<Option<i64>>(inner))? else {
         return Ok(None);
     };
-    let changed_at = changes::table.find(last).select(changes::changed_at).get_result::<NaiveDateTime>(connection)?;
+    let entry = changes::table.find(last).select(changes::changed_at);
+    let changed_at: NaiveDateTime = with_inner!(connection, |inner| entry.get_result(inner))?;
     Ok(Some(changed_at.and_utc()))
 }
 
