@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use domain::{Kind, Lists, RecordField as _, Value};
+use domain::{Kind, Lists, Record, RecordField as _, Stored, Value};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use crate::version::{ApiVersion, Wire};
@@ -11,11 +11,11 @@ use crate::view::Milliseconds;
 /// A record as a request that would make it. Fields without a value, and fields that this version
 /// cannot set, are left out.
 #[derive(Debug)]
-pub struct Request<'a, R> {
+pub struct Request<'a, R: Record> {
     /// The version.
     pub version: &'a ApiVersion,
     /// The record.
-    pub record: &'a R,
+    pub record: &'a dyn Stored<R>,
     /// The code lists.
     pub lists: &'a Lists,
 }
@@ -37,8 +37,8 @@ impl<R: Wire> Request<'_, R> {
         serde_json::to_vec(&Data { data: self })
     }
 
-    fn nested<'b, N>(&'b self, records: &'b [N]) -> Vec<Request<'b, N>> {
-        records.iter().map(|record| Request { version: self.version, record, lists: self.lists }).collect()
+    fn nested<'b, N: Record>(&'b self, records: Vec<&'b dyn Stored<N>>) -> Vec<Request<'b, N>> {
+        records.into_iter().map(|record| Request { version: self.version, record, lists: self.lists }).collect()
     }
 }
 
@@ -46,7 +46,7 @@ impl<R: Wire> Serialize for Request<'_, R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
         for input in R::inputs(self.version).entries {
-            let text = match self.record.value(input.field, self.lists) {
+            let text = match R::shown(self.record, input.field, self.lists) {
                 Value::Placements(records) => {
                     object.serialize_entry(input.name, &self.nested(records))?;
                     continue;
@@ -56,7 +56,7 @@ impl<R: Wire> Serialize for Request<'_, R> {
                     continue;
                 }
                 Value::Texts(texts) => {
-                    object.serialize_entry(input.name, texts)?;
+                    object.serialize_entry(input.name, &texts)?;
                     continue;
                 }
                 // A request carries a year as text (contract, section 4.8).

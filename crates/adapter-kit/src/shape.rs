@@ -4,24 +4,28 @@
 //! Each lists its fields in order, also those whose name is canonical: it is the contract of the
 //! version, and does not move when a neighbour does.
 
-use domain::{Kind, Lists, Record, RecordField, Value};
+use domain::{Kind, Lists, Record, RecordField, Stored, Value};
 
 /// A field that only one version has: computed by a function of the version's crate, so that it goes
 /// with the crate.
 #[derive(Debug)]
-pub struct OwnField<R> {
+pub struct OwnField<R: Record> {
     /// One sentence of meaning.
     pub meaning: &'static str,
     /// What sort of value it holds.
     pub kind: Kind,
     /// Its value.
-    pub value: for<'a> fn(&'a R, &'a Lists) -> Value<'a>,
+    pub value: for<'a> fn(&'a dyn Stored<R>, &'a Lists) -> Value<'a>,
 }
 
-impl<R> OwnField<R> {
+impl<R: Record> OwnField<R> {
     /// A field with a meaning, a kind and the function that computes it.
     #[must_use]
-    pub const fn new(meaning: &'static str, kind: Kind, value: for<'a> fn(&'a R, &'a Lists) -> Value<'a>) -> Self {
+    pub const fn new(
+        meaning: &'static str,
+        kind: Kind,
+        value: for<'a> fn(&'a dyn Stored<R>, &'a Lists) -> Value<'a>,
+    ) -> Self {
         Self { meaning, kind, value }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use chrono::{DateTime, Datelike as _, Timelike as _, Utc};
-use domain::{Degree, Kind, Lists, Placement, Record, Trainee, Value};
+use domain::{Degree, Kind, Lists, Placement, Record, Stored, Trainee, Value};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::value::RawValue;
 
@@ -15,7 +15,7 @@ use crate::version::ApiVersion;
 pub struct View<'a, R: Record> {
     version: &'a ApiVersion,
     shape: &'a Shape<R>,
-    record: &'a R,
+    record: &'a dyn Stored<R>,
     lists: &'a Lists,
     nested: bool,
 }
@@ -23,7 +23,7 @@ pub struct View<'a, R: Record> {
 impl<'a> View<'a, Placement> {
     /// The placement as an endpoint of its own shows it.
     #[must_use]
-    pub fn placement(version: &'a ApiVersion, record: &'a Placement, lists: &'a Lists) -> Self {
+    pub fn placement(version: &'a ApiVersion, record: &'a dyn Stored<Placement>, lists: &'a Lists) -> Self {
         Self { version, shape: &version.shapes.placement, record, lists, nested: true }
     }
 }
@@ -31,7 +31,7 @@ impl<'a> View<'a, Placement> {
 impl<'a> View<'a, Degree> {
     /// The degree.
     #[must_use]
-    pub fn degree(version: &'a ApiVersion, record: &'a Degree, lists: &'a Lists) -> Self {
+    pub fn degree(version: &'a ApiVersion, record: &'a dyn Stored<Degree>, lists: &'a Lists) -> Self {
         Self { version, shape: &version.shapes.degree, record, lists, nested: true }
     }
 }
@@ -39,13 +39,13 @@ impl<'a> View<'a, Degree> {
 impl<'a> View<'a, Trainee> {
     /// The trainee with placements and degrees.
     #[must_use]
-    pub fn trainee(version: &'a ApiVersion, record: &'a Trainee, lists: &'a Lists) -> Self {
+    pub fn trainee(version: &'a ApiVersion, record: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Self {
         Self { version, shape: &version.shapes.trainee, record, lists, nested: true }
     }
 
     /// The trainee in a list, without nested records.
     #[must_use]
-    pub fn in_list(version: &'a ApiVersion, record: &'a Trainee, lists: &'a Lists) -> Self {
+    pub fn in_list(version: &'a ApiVersion, record: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Self {
         Self { nested: false, ..Self::trainee(version, record, lists) }
     }
 }
@@ -58,7 +58,7 @@ impl<R: Record> Serialize for View<'_, R> {
                 continue;
             }
             let value = match &entry.source {
-                Source::Field(field) => self.record.value(*field, self.lists),
+                Source::Field(field) => R::shown(self.record, *field, self.lists),
                 Source::Own(own) => (own.value)(self.record, self.lists),
             };
             if entry.when_set && value == Value::Null {
@@ -101,14 +101,14 @@ impl Serialize for Shown<'_> {
             },
             Value::Placements(placements) => {
                 let mut array = serializer.serialize_seq(Some(placements.len()))?;
-                for record in *placements {
+                for &record in placements {
                     array.serialize_element(&self.nested(record, &self.version.shapes.placement_nested))?;
                 }
                 array.end()
             }
             Value::Degrees(degrees) => {
                 let mut array = serializer.serialize_seq(Some(degrees.len()))?;
-                for record in *degrees {
+                for &record in degrees {
                     array.serialize_element(&self.nested(record, &self.version.shapes.degree))?;
                 }
                 array.end()
@@ -118,7 +118,7 @@ impl Serialize for Shown<'_> {
 }
 
 impl<'a> Shown<'a> {
-    fn nested<R: Record>(&'a self, record: &'a R, shape: &'a Shape<R>) -> View<'a, R> {
+    fn nested<R: Record>(&'a self, record: &'a dyn Stored<R>, shape: &'a Shape<R>) -> View<'a, R> {
         View { version: self.version, shape, record, lists: self.lists, nested: true }
     }
 }

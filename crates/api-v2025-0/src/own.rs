@@ -7,7 +7,7 @@ use domain::derivation::is_primary_course;
 use domain::problem::NoticeKind;
 use domain::rules::{Context, Rule, Run, course::PRIMARY_SUBJECT_CODE};
 use domain::trainee::{DISABILITIES, SUBJECTS};
-use domain::{Candidate, Kind, Lists, RecordField as _, Trainee, TraineeField, Value};
+use domain::{Candidate, Kind, Lists, RecordField as _, Stored, Trainee, TraineeField, Value};
 
 /// A primary course gets primary teaching as its first subject; the others follow in order, and a
 /// fourth falls away (contract, section 9.2: an error from the next version on).
@@ -54,9 +54,9 @@ pub(crate) const AGENCY_DISABILITIES: OwnField<Trainee> =
 pub(crate) const WITHDRAW_REASONS_DFE_DETAILS: OwnField<Trainee> =
     OwnField::new("Always null.", Kind::Text, |_, _| Value::Null);
 
-fn agency_disabilities<'a>(trainee: &'a Trainee, _: &'a Lists) -> Value<'a> {
-    let sent = DISABILITIES.iter().zip(trainee.disabilities());
-    let codes: Vec<_> = sent.filter_map(|(field, code)| Some((field.info().name, code?))).collect();
+fn agency_disabilities<'a>(trainee: &'a dyn Stored<Trainee>, _: &'a Lists) -> Value<'a> {
+    let codes: Vec<_> =
+        DISABILITIES.iter().filter_map(|field| Some((field.info().name, trainee.text(*field)?))).collect();
     if codes.is_empty() { Value::Null } else { Value::Codes(codes) }
 }
 

@@ -1,8 +1,11 @@
 //! A degree that the trainee held before the training.
 
-use crate::dictionary::{Record as _, record};
+use std::borrow::Cow;
+
+use crate::dictionary::record;
 use crate::field_set::FieldSet;
 use crate::lists::{List, Lists};
+use crate::stored::Stored;
 use crate::value::{Moment, Text, Value, Year};
 
 record! {
@@ -87,23 +90,33 @@ pub fn is_uk_country(code: &str, lists: &Lists) -> bool {
     code == UNITED_KINGDOM || lists.is_uk(code)
 }
 
+/// The kind of a degree. One that is not whole is of the kind that its country says; without a country it is foreign only
+/// when its type is, and nothing says otherwise.
+#[must_use]
+pub fn kind(degree: &dyn Stored<Degree>, lists: &Lists) -> DegreeKind {
+    let is_uk = match degree.text(DegreeField::country) {
+        Some(country) => is_uk_country(&country, lists),
+        None => {
+            degree.has(DegreeField::institution)
+                || degree.has(DegreeField::uk_degree)
+                || !degree.has(DegreeField::non_uk_degree)
+        }
+    };
+    if is_uk { DegreeKind::Uk } else { DegreeKind::Foreign }
+}
+
 impl Degree {
-    /// The kind of the degree. One that is not whole is of the kind that its country says; without a country it is
-    /// foreign only when its type is, and nothing says otherwise.
+    /// The kind of the degree; see [`kind`].
     #[must_use]
     pub fn kind(&self, lists: &Lists) -> DegreeKind {
-        let is_uk = match &self.country {
-            Some(country) => is_uk_country(country, lists),
-            None => self.institution.is_some() || self.uk_degree.is_some() || self.non_uk_degree.is_none(),
-        };
-        if is_uk { DegreeKind::Uk } else { DegreeKind::Foreign }
+        kind(self, lists)
     }
 
     /// Whether the degree holds all that its kind needs and nothing of the other kind.
     #[must_use]
     pub fn is_whole(&self, lists: &Lists) -> bool {
         let kind = self.kind(lists);
-        let holds = |field: &DegreeField| self.held(*field) != Value::Null;
+        let holds = |field: &DegreeField| self.stored(*field) != Value::Null;
         kind.required().iter().all(holds) && !kind.excluded().iter().any(holds)
     }
 
@@ -132,26 +145,26 @@ fn completion(
 
 /// A degree from the United Kingdom without a listed institution is one of "other UK institution",
 /// which has an entry but no code.
-fn institution_uuid<'a>(degree: &'a Degree, lists: &'a Lists) -> Value<'a> {
-    match &degree.institution {
-        Some(code) => lists.uuid(List::Institution, code).map_or(Value::Null, Value::Uuid),
-        None if degree.kind(lists) == DegreeKind::Uk => Value::Uuid(Lists::other_uk_institution()),
+fn institution_uuid<'a>(degree: &'a dyn Stored<Degree>, lists: &'a Lists) -> Value<'a> {
+    match degree.text(DegreeField::institution) {
+        Some(code) => lists.uuid(List::Institution, &code).map_or(Value::Null, Value::Uuid),
+        None if kind(degree, lists) == DegreeKind::Uk => Value::Uuid(Lists::other_uk_institution()),
         None => Value::Null,
     }
 }
 
-fn uk_degree_uuid<'a>(degree: &'a Degree, lists: &'a Lists) -> Value<'a> {
-    entry(lists, List::DegreeType, degree.uk_degree.as_deref())
+fn uk_degree_uuid<'a>(degree: &'a dyn Stored<Degree>, lists: &'a Lists) -> Value<'a> {
+    entry(lists, List::DegreeType, degree.text(DegreeField::uk_degree))
 }
 
-fn subject_uuid<'a>(degree: &'a Degree, lists: &'a Lists) -> Value<'a> {
-    entry(lists, List::DegreeSubject, degree.subject.as_deref())
+fn subject_uuid<'a>(degree: &'a dyn Stored<Degree>, lists: &'a Lists) -> Value<'a> {
+    entry(lists, List::DegreeSubject, degree.text(DegreeField::subject))
 }
 
-fn grade_uuid<'a>(degree: &'a Degree, lists: &'a Lists) -> Value<'a> {
-    entry(lists, List::DegreeGrade, degree.grade.as_deref())
+fn grade_uuid<'a>(degree: &'a dyn Stored<Degree>, lists: &'a Lists) -> Value<'a> {
+    entry(lists, List::DegreeGrade, degree.text(DegreeField::grade))
 }
 
-fn entry<'a>(lists: &Lists, list: List, code: Option<&str>) -> Value<'a> {
-    code.and_then(|code| lists.uuid(list, code)).map_or(Value::Null, Value::Uuid)
+fn entry<'a>(lists: &Lists, list: List, code: Option<Cow<'_, str>>) -> Value<'a> {
+    code.and_then(|code| lists.uuid(list, &code)).map_or(Value::Null, Value::Uuid)
 }

@@ -14,6 +14,7 @@ use crate::lists::{List, Lists};
 use crate::organisations::Organisations;
 use crate::problem::{Field, ProblemKind};
 use crate::rules::Terms;
+use crate::stored::Stored;
 use crate::value::{Input, Kind, Typed, Value};
 
 /// What a request asks of one field.
@@ -132,7 +133,7 @@ impl<F: RecordField> Merged<F> {
 }
 
 /// A record of the dictionary.
-pub trait Record: Clone + Default + PartialEq + fmt::Debug + Send + Sync + 'static {
+pub trait Record: Stored<Self> + Clone + Default + PartialEq + Send + 'static {
     /// The enum of the record's fields.
     type Field: RecordField;
     /// What a request can ask of the record.
@@ -143,13 +144,15 @@ pub trait Record: Clone + Default + PartialEq + fmt::Debug + Send + Sync + 'stat
     /// The record's name in the field's standard terms, such as `trainee`.
     const NAME: &'static str;
 
-    /// The field's value as it is shown, computed where it is not held.
-    fn value<'a>(&'a self, field: Self::Field, lists: &'a Lists) -> Value<'a>;
+    /// The field's value as it is shown, computed where it is not stored, of a record wherever it is stored.
+    fn shown<'a>(record: &'a dyn Stored<Self>, field: Self::Field, lists: &'a Lists) -> Value<'a>;
 
-    /// The field's value as it is held; null where nothing is held, or where the value is computed.
-    fn held(&self, field: Self::Field) -> Value<'_>;
+    /// The field's value as it is shown, computed where it is not stored.
+    fn value<'a>(&'a self, field: Self::Field, lists: &'a Lists) -> Value<'a> {
+        Self::shown(self, field, lists)
+    }
 
-    /// Holds a value that [`Record::held`] gave; false when the field holds no such value.
+    /// Holds a value that [`Stored::stored`] gave; false when the field holds no such value.
     fn hold(&mut self, field: Self::Field, value: Value<'_>) -> bool;
 
     /// The record with the changes merged into it; `stored` is `None` when it is new. A value equal
@@ -244,7 +247,8 @@ pub(crate) fn hold<T: Typed>(field: &mut Option<T>, value: Value<'_>) -> bool {
 ///
 /// The fields stand in four groups: `inputs` are held and may be set by a request; `service` fields
 /// are held and set by the service alone; `derived` fields are computed; `nested` ones are lists of
-/// other records. A held field may name a function that shows it (`= derivation::ethnicity`). Behind the owner, functions
+/// other records, each with the form of its value. A held field may name a function that shows it
+/// (`= derivation::ethnicity`). Behind the owner, functions
 /// can take the place of [`Record::implied_changes`] (`implied by`) and of [`Record::ignored_fields`] (`ignored by`).
 macro_rules! record {
     (
@@ -254,7 +258,7 @@ macro_rules! record {
             inputs { $( $(#[doc = $i_doc:literal])+ $i:ident : $i_ty:ty $(= $i_show:path)? $(, $i_key:ident $($i_arg:expr)?)* ; )* }
             service { $( $(#[doc = $s_doc:literal])+ $s:ident : $s_ty:ty $(= $s_show:path)? $(, $s_key:ident $($s_arg:expr)?)* ; )* }
             derived { $( $(#[doc = $d_doc:literal])+ $d:ident : $d_ty:ty = $d_show:path $(, $d_key:ident $($d_arg:expr)?)* ; )* }
-            nested { $( $(#[doc = $n_doc:literal])+ $n:ident : $n_ty:ty = $n_show:path ; )* }
+            nested { $( $(#[doc = $n_doc:literal])+ $n:ident : $n_ty:ty = $n_view:path ; )* }
         }
     ) => {
         $(#[doc = $doc])+
@@ -317,6 +321,18 @@ macro_rules! record {
             }
         }
 
+        impl $crate::stored::Stored<Self> for $record {
+            fn stored(&self, field: $fields) -> $crate::value::Value<'_> {
+                use $crate::value::{Typed, Value};
+                match field {
+                    $( $fields::$i => self.$i.as_ref().map_or(Value::Null, Typed::view), )*
+                    $( $fields::$s => self.$s.as_ref().map_or(Value::Null, Typed::view), )*
+                    $( $fields::$d => Value::Null, )*
+                    $( $fields::$n => $n_view(&self.$n), )*
+                }
+            }
+        }
+
         impl $crate::dictionary::Record for $record {
             type Field = $fields;
             type Changes = $changes;
@@ -324,22 +340,16 @@ macro_rules! record {
             const NAME: &'static str = $title;
 
             #[allow(unused_variables, reason = "a record without derived fields needs no lists")]
-            fn value<'a>(&'a self, field: $fields, lists: &'a $crate::lists::Lists) -> $crate::value::Value<'a> {
+            fn shown<'a>(
+                record: &'a dyn $crate::stored::Stored<Self>,
+                field: $fields,
+                lists: &'a $crate::lists::Lists,
+            ) -> $crate::value::Value<'a> {
                 match field {
-                    $( $fields::$i => record!(@show self, lists, $i: $i_ty $(= $i_show)?), )*
-                    $( $fields::$s => record!(@show self, lists, $s: $s_ty $(= $s_show)?), )*
-                    $( $fields::$d => $d_show(self, lists), )*
-                    $( $fields::$n => $n_show(self), )*
-                }
-            }
-
-            fn held(&self, field: $fields) -> $crate::value::Value<'_> {
-                use $crate::value::{Typed, Value};
-                match field {
-                    $( $fields::$i => self.$i.as_ref().map_or(Value::Null, Typed::view), )*
-                    $( $fields::$s => self.$s.as_ref().map_or(Value::Null, Typed::view), )*
-                    $( $fields::$d => Value::Null, )*
-                    $( $fields::$n => $n_show(self), )*
+                    $( $fields::$i => record!(@show record, field, lists, $i_ty $(= $i_show)?), )*
+                    $( $fields::$s => record!(@show record, field, lists, $s_ty $(= $s_show)?), )*
+                    $( $fields::$d => $d_show(record, lists), )*
+                    $( $fields::$n => record.stored(field), )*
                 }
             }
 
@@ -468,11 +478,11 @@ macro_rules! record {
             }
         }
     };
-    (@show $self:ident, $lists:ident, $name:ident : $ty:ty) => {
-        $self.$name.as_ref().map_or(<$ty as $crate::value::Typed>::ABSENT, $crate::value::Typed::view)
+    (@show $record:ident, $field:ident, $lists:ident, $ty:ty) => {
+        $record.stored($field).or_else(|| <$ty as $crate::value::Typed>::ABSENT)
     };
-    (@show $self:ident, $lists:ident, $name:ident : $ty:ty = $show:path) => {
-        $show($self, $lists)
+    (@show $record:ident, $field:ident, $lists:ident, $ty:ty = $show:path) => {
+        $show($record, $lists)
     };
 }
 pub(crate) use record;

@@ -22,7 +22,7 @@ pub struct FieldChange<'a, F> {
 /// The fields that `after` holds otherwise than `before`, in the order of the dictionary.
 pub fn changes<'a, R: Record>(before: &'a R, after: &'a R) -> impl Iterator<Item = FieldChange<'a, R::Field>> {
     R::Field::ALL.iter().filter_map(|field| {
-        let change = FieldChange { field: *field, before: before.held(*field), after: after.held(*field) };
+        let change = FieldChange { field: *field, before: before.stored(*field), after: after.stored(*field) };
         let is_nested = matches!(change.after, Value::Placements(_) | Value::Degrees(_));
         (!is_nested && change.before != change.after).then_some(change)
     })

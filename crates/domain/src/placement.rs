@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::dictionary::record;
 use crate::lists::Lists;
 use crate::organisations::Organisations;
+use crate::stored::Stored;
 use crate::value::{Integer, Moment, Text, Value};
 
 record! {
@@ -46,10 +47,11 @@ fn given_by_school(placement: &Placement, organisations: &Organisations) -> &'st
 
 /// `URN <urn>` with the postcode appended when one is known; without a URN the postcode alone
 /// (contract, section 2.2).
-fn address<'a>(placement: &'a Placement, _: &'a Lists) -> Value<'a> {
-    match (&placement.urn, &placement.postcode) {
+fn address<'a>(placement: &'a dyn Stored<Placement>, _: &'a Lists) -> Value<'a> {
+    match (placement.text(PlacementField::urn), placement.text(PlacementField::postcode)) {
         (Some(urn), Some(postcode)) => Value::Text(Cow::Owned(format!("URN {urn}, {postcode}"))),
         (Some(urn), None) => Value::Text(Cow::Owned(format!("URN {urn}"))),
-        (None, postcode) => Value::optional(postcode.as_deref()),
+        (None, Some(postcode)) => Value::Text(postcode),
+        (None, None) => Value::Null,
     }
 }

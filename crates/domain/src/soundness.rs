@@ -8,15 +8,17 @@ use std::fmt;
 
 use chrono::NaiveTime;
 
-use crate::degree::{Degree, DegreeField, DegreeKind};
+use crate::degree::{self, Degree, DegreeField, DegreeKind};
 use crate::dictionary::{Record, RecordField as _, misfit};
 use crate::lifecycle::State;
 use crate::lists::Lists;
+use crate::placement::PlacementField;
 use crate::problem::ProblemKind;
 use crate::rules::Terms;
+use crate::stored::Stored;
 use crate::trainee::{Trainee, TraineeField};
 use crate::transition::{Deferral, Recommendation, Withdrawal};
-use crate::value::{Moment, Value};
+use crate::value::{Date, Moment, Texts, Value};
 
 /// Accepts what any version accepts.
 const ANY_VERSION: Terms = Terms { accepted: &[], exception_years: &[] };
@@ -102,31 +104,42 @@ fn described(kind: DegreeKind) -> &'static str {
 
 /// All that cannot be so in a stored trainee, with all that belongs to it.
 #[must_use]
-pub fn faults(trainee: &Trainee, lists: &Lists) -> Vec<Fault> {
+pub fn faults(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Vec<Fault> {
     let mut faults = Vec::new();
     fit(trainee, "", lists, &mut faults);
-    for (record, place) in trainee.placements.iter().zip(1..) {
-        let within = format!("placement {place}: ");
-        fit(record, &within, lists, &mut faults);
-        in_order(&within, record.created_at, record.updated_at, &mut faults);
+    if let Value::Placements(records) = trainee.stored(TraineeField::placements) {
+        for (record, place) in records.into_iter().zip(1..) {
+            let within = format!("placement {place}: ");
+            fit(record, &within, lists, &mut faults);
+            let [created_at, updated_at] =
+                [PlacementField::created_at, PlacementField::updated_at].map(|field| record.get(field));
+            in_order(&within, created_at, updated_at, &mut faults);
+        }
     }
-    for (record, place) in trainee.degrees.iter().zip(1..) {
-        let within = format!("degree {place}: ");
-        fit(record, &within, lists, &mut faults);
-        one_kind(record, &within, lists, &mut faults);
-        in_order(&within, record.created_at, record.updated_at, &mut faults);
+    if let Value::Degrees(records) = trainee.stored(TraineeField::degrees) {
+        for (record, place) in records.into_iter().zip(1..) {
+            let within = format!("degree {place}: ");
+            fit(record, &within, lists, &mut faults);
+            one_kind(record, &within, lists, &mut faults);
+            let [created_at, updated_at] =
+                [DegreeField::created_at, DegreeField::updated_at].map(|field| record.get(field));
+            in_order(&within, created_at, updated_at, &mut faults);
+        }
     }
     // What was asked for then is held in fields of the trainee, which say less of what they may hold.
-    Deferral::of(trainee).iter().for_each(|record| fit(record, "deferral: ", lists, &mut faults));
-    Recommendation::of(trainee).iter().for_each(|record| fit(record, "recommendation: ", lists, &mut faults));
-    Withdrawal::of(trainee).iter().for_each(|record| fit(record, "withdrawal: ", lists, &mut faults));
-    let reasons = trainee.withdrawal_reasons.as_deref().unwrap_or_default();
-    if reasons.iter().any(|code| lists.withdrawal_reasons().iter().all(|reason| reason.code != *code)) {
+    Deferral::of(trainee).iter().for_each(|record| fit::<Deferral>(record, "deferral: ", lists, &mut faults));
+    Recommendation::of(trainee)
+        .iter()
+        .for_each(|record| fit::<Recommendation>(record, "recommendation: ", lists, &mut faults));
+    Withdrawal::of(trainee).iter().for_each(|record| fit::<Withdrawal>(record, "withdrawal: ", lists, &mut faults));
+    let reasons: Option<Texts> = trainee.get(TraineeField::withdrawal_reasons);
+    if reasons.iter().flatten().any(|code| lists.withdrawal_reasons().iter().all(|reason| reason.code != *code)) {
         faults.push(Fault::UnknownCode { field: TraineeField::withdrawal_reasons.info().name.to_owned() });
     }
     state(trainee, &mut faults);
-    in_order("", trainee.created_at, trainee.updated_at, &mut faults);
-    let (start, end) = (trainee.itt_start_date, trainee.itt_end_date);
+    in_order("", trainee.get(TraineeField::created_at), trainee.get(TraineeField::updated_at), &mut faults);
+    let [start, end]: [Option<Date>; 2] =
+        [TraineeField::itt_start_date, TraineeField::itt_end_date].map(|field| trainee.get(field));
     if start.zip(end).is_some_and(|(start, end)| end <= start) {
         let name = |field: TraineeField| field.info().name.to_owned();
         faults.push(Fault::OutOfOrder {
@@ -134,7 +147,8 @@ pub fn faults(trainee: &Trainee, lists: &Lists) -> Vec<Fault> {
             later: name(TraineeField::itt_end_date),
         });
     }
-    if let Some((met, awarded_at)) = trainee.outcome_date.zip(trainee.awarded_at)
+    let met: Option<Date> = trainee.get(TraineeField::outcome_date);
+    if let Some((met, awarded_at)) = met.zip(trainee.get::<Moment>(TraineeField::awarded_at))
         && awarded_at < met.and_time(NaiveTime::MIN).and_utc()
     {
         let name = |field: TraineeField| field.info().name.to_owned();
@@ -147,19 +161,19 @@ pub fn faults(trainee: &Trainee, lists: &Lists) -> Vec<Fault> {
 }
 
 /// Each value fits its field, and what every record has is there.
-fn fit<R: Record>(record: &R, within: &str, lists: &Lists, faults: &mut Vec<Fault>) {
+fn fit<R: Record>(record: &dyn Stored<R>, within: &str, lists: &Lists, faults: &mut Vec<Fault>) {
     for field in R::Field::ALL {
         let info = field.info();
         let name = || format!("{within}{}", info.name);
-        if info.always && record.value(*field, lists) == Value::Null {
+        if info.always && R::shown(record, *field, lists) == Value::Null {
             faults.push(Fault::Missing { field: name() });
         }
-        let held = record.held(*field);
+        let stored = record.stored(*field);
         // A draft is never shown, so its state is none of the words of the dictionary.
-        if held.as_text() == Some(State::Draft.name()) && info.name == TraineeField::state.info().name {
+        if stored.as_text() == Some(State::Draft.name()) && info.name == TraineeField::state.info().name {
             continue;
         }
-        match misfit(info, &held, lists, &ANY_VERSION) {
+        match misfit(info, &stored, lists, &ANY_VERSION) {
             None => {}
             Some(ProblemKind::TooLong { max }) => faults.push(Fault::TooLong { field: name(), max }),
             Some(_) => faults.push(Fault::UnknownCode { field: name() }),
@@ -168,13 +182,13 @@ fn fit<R: Record>(record: &R, within: &str, lists: &Lists, faults: &mut Vec<Faul
 }
 
 /// A degree is of one kind, whole.
-fn one_kind(degree: &Degree, within: &str, lists: &Lists, faults: &mut Vec<Fault>) {
-    let kind = degree.kind(lists);
-    let held = |field: &&DegreeField| degree.held(**field) != Value::Null;
+fn one_kind(degree: &dyn Stored<Degree>, within: &str, lists: &Lists, faults: &mut Vec<Fault>) {
+    let kind = degree::kind(degree, lists);
+    let stored = |field: &&DegreeField| degree.has(**field);
     let name = |field: &DegreeField| format!("{within}{}", field.info().name);
-    let required = kind.required().iter().filter(|field| !held(field));
+    let required = kind.required().iter().filter(|field| !stored(field));
     faults.extend(required.map(|field| Fault::KindLacks { kind, field: name(field) }));
-    let excluded = kind.excluded().iter().filter(held);
+    let excluded = kind.excluded().iter().filter(stored);
     faults.extend(excluded.map(|field| Fault::KindHas { kind, field: name(field) }));
 }
 
@@ -188,10 +202,10 @@ fn in_order(within: &str, created_at: Option<Moment>, updated_at: Option<Moment>
 }
 
 /// The state has what leads to it, and nothing that leads elsewhere.
-fn state(trainee: &Trainee, faults: &mut Vec<Fault>) {
+fn state(trainee: &dyn Stored<Trainee>, faults: &mut Vec<Fault>) {
     use State::{Awarded, Deferred, Draft, RecommendedForAward, SubmittedForTrn, TrnReceived, Withdrawn};
     // A record without a state is reported as such.
-    let Some(state) = trainee.state else { return };
+    let Some(state) = trainee.get(TraineeField::state) else { return };
     let needed: &[TraineeField] = match state {
         Draft | SubmittedForTrn => &[],
         TrnReceived => &[TraineeField::trn],
@@ -212,11 +226,11 @@ fn state(trainee: &Trainee, faults: &mut Vec<Fault>) {
         Withdrawn => &[TraineeField::awarded_at],
         Awarded => &[TraineeField::withdrawal_date],
     };
-    let held = |field: &&TraineeField| trainee.held(**field) != Value::Null;
+    let stored = |field: &&TraineeField| trainee.has(**field);
     faults.extend(
-        needed.iter().filter(|field| !held(field)).map(|field| Fault::StateLacks { state, field: field.info().name }),
+        needed.iter().filter(|field| !stored(field)).map(|field| Fault::StateLacks { state, field: field.info().name }),
     );
-    faults.extend(barred.iter().filter(held).map(|field| Fault::StateHas { state, field: field.info().name }));
+    faults.extend(barred.iter().filter(stored).map(|field| Fault::StateHas { state, field: field.info().name }));
 }
 
 #[cfg(test)]

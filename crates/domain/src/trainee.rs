@@ -7,7 +7,7 @@ use crate::field_set::FieldSet;
 use crate::lifecycle::State;
 use crate::lists::{List, Lists};
 use crate::placement::Placement;
-use crate::value::{Date, Document, Flag, Integer, Moment, Text, Texts, Value};
+use crate::value::{Date, Document, Flag, Integer, Moment, Text, Texts};
 
 /// Where a record came from.
 pub const RECORD_SOURCES: &[&str] =
@@ -215,9 +215,9 @@ record! {
         }
         nested {
             /// Placements in schools, oldest first.
-            placements: Placement = placements;
+            placements: Placement = crate::Value::placements;
             /// Degrees held before the training, by year of graduation.
-            degrees: Degree = degrees;
+            degrees: Degree = crate::Value::degrees;
         }
     }
 }
@@ -303,12 +303,4 @@ fn removed_partner(
     } else {
         &[]
     }
-}
-
-fn placements(trainee: &Trainee) -> Value<'_> {
-    Value::Placements(&trainee.placements)
-}
-
-fn degrees(trainee: &Trainee) -> Value<'_> {
-    Value::Degrees(&trainee.degrees)
 }

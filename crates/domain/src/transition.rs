@@ -3,7 +3,8 @@
 //! Each is written for a trainee, its owner, whose state and dates the rules of the transition read.
 
 use crate::dictionary::record;
-use crate::trainee::Trainee;
+use crate::stored::Stored;
+use crate::trainee::{Trainee, TraineeField as F};
 use crate::value::{Date, Text, Texts};
 
 /// Whose decision a withdrawal can be.
@@ -66,14 +67,14 @@ record! {
 impl Withdrawal {
     /// The request that withdrew the trainee, as far as the record tells; `None` when there was none.
     #[must_use]
-    pub fn of(trainee: &Trainee) -> Option<Self> {
-        trainee.withdrawal_date.map(|date| Self {
+    pub fn of(trainee: &dyn Stored<Trainee>) -> Option<Self> {
+        trainee.get(F::withdrawal_date).map(|date| Self {
             withdrawal_date: Some(date),
-            trigger: trainee.withdrawal_trigger.clone(),
-            future_interest: trainee.withdrawal_future_interest.clone(),
-            reasons: trainee.withdrawal_reasons.clone(),
-            another_reason: trainee.withdrawal_another_reason.clone(),
-            safeguarding_concern_reasons: trainee.withdrawal_safeguarding_concern_reasons.clone(),
+            trigger: trainee.get(F::withdrawal_trigger),
+            future_interest: trainee.get(F::withdrawal_future_interest),
+            reasons: trainee.get(F::withdrawal_reasons),
+            another_reason: trainee.get(F::withdrawal_another_reason),
+            safeguarding_concern_reasons: trainee.get(F::withdrawal_safeguarding_concern_reasons),
         })
     }
 }
@@ -81,15 +82,17 @@ impl Withdrawal {
 impl Deferral {
     /// The request that deferred the trainee last; `None` when there was none.
     #[must_use]
-    pub fn of(trainee: &Trainee) -> Option<Self> {
-        trainee.defer_date.map(|date| Self { defer_date: Some(date), defer_reason: trainee.defer_reason.clone() })
+    pub fn of(trainee: &dyn Stored<Trainee>) -> Option<Self> {
+        trainee
+            .get(F::defer_date)
+            .map(|date| Self { defer_date: Some(date), defer_reason: trainee.get(F::defer_reason) })
     }
 }
 
 impl Recommendation {
     /// The request that recommended the trainee; `None` when there was none.
     #[must_use]
-    pub fn of(trainee: &Trainee) -> Option<Self> {
-        trainee.outcome_date.map(|date| Self { qts_standards_met_date: Some(date) })
+    pub fn of(trainee: &dyn Stored<Trainee>) -> Option<Self> {
+        trainee.get(F::outcome_date).map(|date| Self { qts_standards_met_date: Some(date) })
     }
 }

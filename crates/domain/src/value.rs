@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 use uuid::Uuid;
 
-use crate::{Degree, Placement};
+use crate::{Degree, Placement, Stored};
 
 /// Text of any length; the dictionary gives the limit, if there is one.
 pub type Text = String;
@@ -85,15 +85,15 @@ pub enum Value<'a> {
     /// A UUID.
     Uuid(Uuid),
     /// An array of strings.
-    Texts(&'a [String]),
+    Texts(Vec<Cow<'a, str>>),
     /// An object of names and codes, in this order.
-    Codes(Vec<(&'static str, &'a str)>),
+    Codes(Vec<(&'static str, Cow<'a, str>)>),
     /// An imported fragment of JSON.
-    Document(&'a str),
+    Document(Cow<'a, str>),
     /// Nested placements.
-    Placements(&'a [Placement]),
+    Placements(Vec<&'a dyn Stored<Placement>>),
     /// Nested degrees.
-    Degrees(&'a [Degree]),
+    Degrees(Vec<&'a dyn Stored<Degree>>),
 }
 
 impl<'a> Value<'a> {
@@ -107,6 +107,24 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn optional(text: Option<&'a str>) -> Self {
         text.map_or(Self::Null, Self::text)
+    }
+
+    /// The placements, wherever they are stored.
+    #[must_use]
+    pub fn placements<S: Stored<Placement>>(records: &'a [S]) -> Self {
+        Self::Placements(records.iter().map(|record| record as _).collect())
+    }
+
+    /// The degrees, wherever they are stored.
+    #[must_use]
+    pub fn degrees<S: Stored<Degree>>(records: &'a [S]) -> Self {
+        Self::Degrees(records.iter().map(|record| record as _).collect())
+    }
+
+    /// The value, or another in place of null.
+    #[must_use]
+    pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
+        if self == Self::Null { other() } else { self }
     }
 
     /// The text of a text value.
@@ -250,14 +268,14 @@ impl Typed for Year {
 
 impl Typed for Texts {
     const KIND: Kind = Kind::Texts;
-    const ABSENT: Value<'static> = Value::Texts(&[]);
+    const ABSENT: Value<'static> = Value::Texts(Vec::new());
 
     fn view(&self) -> Value<'_> {
-        Value::Texts(self)
+        Value::Texts(self.iter().map(|text| Cow::Borrowed(text.as_str())).collect())
     }
 
     fn of_view(value: Value<'_>) -> Option<Self> {
-        if let Value::Texts(texts) = value { Some(texts.to_vec()) } else { None }
+        if let Value::Texts(texts) = value { Some(texts.into_iter().map(Cow::into_owned).collect()) } else { None }
     }
 
     fn read(input: Input<'_>) -> Option<Self> {
@@ -269,11 +287,11 @@ impl Typed for Document {
     const KIND: Kind = Kind::Document;
 
     fn view(&self) -> Value<'_> {
-        Value::Document(&self.0)
+        Value::Document(Cow::Borrowed(&self.0))
     }
 
     fn of_view(value: Value<'_>) -> Option<Self> {
-        if let Value::Document(text) = value { Some(Self(text.to_owned())) } else { None }
+        if let Value::Document(text) = value { Some(Self(text.into_owned())) } else { None }
     }
 }
 

@@ -15,7 +15,7 @@ use adapter_kit::{ApiVersion, Label, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
 use criterion::{Criterion, criterion_group, criterion_main};
 use domain::specimen::example;
-use domain::{Degree, DegreeField, Lists, Placement, PlacementField, Record, Trainee, TraineeField, Value};
+use domain::{Degree, DegreeField, Lists, Placement, PlacementField, Record, Stored, Trainee, TraineeField, Value};
 use serde::{Serialize, Serializer};
 use server::versions;
 
@@ -78,7 +78,7 @@ held! {
     Text: Value::Text(text) => Some(Cow::into_owned(text)), else None;
     Number: Value::Integer(number) => Some(number), else None;
     Flag: Value::Flag(flag) => flag, else false;
-    Texts: Value::Texts(texts) => texts.to_vec(), else Vec::new();
+    Texts: Value::Texts(texts) => texts.into_iter().map(Cow::into_owned).collect(), else Vec::new();
     Nothing: Value::Document(_) => Some(()), else None;
     Day: Value::Date(day) => Some(day), else None;
     Moment: Value::Moment(moment) => Some(moment), else None;
@@ -88,14 +88,14 @@ held! {
 impl Held for Vec<DerivedPlacement> {
     fn held(value: Value<'_>, lists: &Lists) -> Self {
         let Value::Placements(records) = value else { return Self::new() };
-        records.iter().map(|record| DerivedPlacement::of(record, lists)).collect()
+        records.into_iter().map(|record| DerivedPlacement::of(record, lists)).collect()
     }
 }
 
 impl Held for Vec<DerivedDegree> {
     fn held(value: Value<'_>, lists: &Lists) -> Self {
         let Value::Degrees(records) = value else { return Self::new() };
-        records.iter().map(|record| DerivedDegree::of(record, lists)).collect()
+        records.into_iter().map(|record| DerivedDegree::of(record, lists)).collect()
     }
 }
 
@@ -105,8 +105,8 @@ macro_rules! derived {
         struct $name { $($($field: $kind,)+)+ }
 
         impl $name {
-            fn of(record: &$record, lists: &Lists) -> Self {
-                Self { $($($field: Held::held(record.value($fields::$field, lists), lists),)+)+ }
+            fn of(record: &dyn Stored<$record>, lists: &Lists) -> Self {
+                Self { $($($field: Held::held($record::shown(record, $fields::$field, lists), lists),)+)+ }
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use domain::problem::{Notice, Problem};
 use domain::rules::Run;
-use domain::{FieldSet, Lists, Record, RecordField as _, Trainee, TraineeField, decide};
+use domain::{FieldSet, Lists, Record, RecordField as _, Stored as _, Trainee, TraineeField, decide};
 use serde_json::{Map, Value as Json};
 
 use super::{Broken, Case, Sample};
@@ -78,10 +78,10 @@ pub(super) fn only_seen(
     seen: &FieldSet<TraineeField>,
     body: impl Fn() -> String,
 ) -> Result<(), Broken> {
-    let changed = |field: &&TraineeField| after.held(**field) != before.held(**field);
+    let changed = |field: &&TraineeField| after.stored(**field) != before.stored(**field);
     match TraineeField::ALL.iter().filter(|field| !seen.contains(**field)).find(changed) {
         Some(field) => {
-            let (was, is) = (before.held(*field), after.held(*field));
+            let (was, is) = (before.stored(*field), after.stored(*field));
             let body = body();
             case.broken(field.info().name, format!("was {was:?} and is {is:?} after an update with {body}"))
         }
@@ -127,9 +127,9 @@ pub(super) fn unchanged<R: Record>(
             let at = notices.first().map(|notice| place(version, &notice.at)).unwrap_or_default();
             case.broken(at, "is remarked upon when it is sent back")
         }
-        Ok((after, _)) => match R::Field::ALL.iter().find(|field| after.held(**field) != record.held(**field)) {
+        Ok((after, _)) => match R::Field::ALL.iter().find(|field| after.stored(**field) != record.stored(**field)) {
             Some(field) => {
-                let (was, is) = (record.held(*field), after.held(*field));
+                let (was, is) = (record.stored(*field), after.stored(*field));
                 case.broken(field.info().name, format!("was {was:?} and is {is:?} after it was sent back"))
             }
             None => Ok(()),

@@ -100,7 +100,7 @@ pub(super) fn asks_for<R: Wire>(case: Case<'_>, sent: &Sent<R>, record: &R) -> R
 }
 
 fn is_empty(value: &Value<'_>) -> bool {
-    matches!(value, Value::Texts([]))
+    matches!(value, Value::Texts(texts) if texts.is_empty())
 }
 
 /// Whether the version accepts the request; where it does, the result is the record's normal form.

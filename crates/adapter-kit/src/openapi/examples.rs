@@ -64,8 +64,9 @@ fn body<R: Wire>(version: &ApiVersion, record: &R) -> Option<Value> {
     let request = Request { version, record, lists: Lists::embedded() };
     let mut body = serde_json::to_value(Data { data: request }).ok()?;
     let data = body.get_mut("data")?.as_object_mut()?;
+    let nothing = [Held::Null, Held::Placements(Vec::new()), Held::Degrees(Vec::new())];
     for input in R::inputs(version).entries {
-        if matches!(record.held(input.field), Held::Null | Held::Placements([]) | Held::Degrees([])) {
+        if nothing.contains(&record.stored(input.field)) {
             data.shift_remove(input.name);
         }
     }

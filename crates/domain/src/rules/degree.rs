@@ -2,9 +2,10 @@
 
 use chrono::Datelike as _;
 
+use crate::Stored as _;
 use crate::candidate::Candidate;
 use crate::degree::{Degree, DegreeField, DegreeKind, is_uk_country};
-use crate::dictionary::{Change, Record as _};
+use crate::dictionary::Change;
 use crate::lists::List;
 use crate::problem::ProblemKind;
 use crate::rules::{Context, Findings, Rule, Run, found, found_if};
@@ -206,7 +207,7 @@ fn grade(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
 
 /// A degree of that kind has a value in the field.
 fn required_of(kind: DegreeKind, field: DegreeField, candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
-    let missing = kind_of(candidate, context) == kind && candidate.record.held(field) == Value::Null;
+    let missing = kind_of(candidate, context) == kind && candidate.record.stored(field) == Value::Null;
     found_if(missing, field, || ProblemKind::Blank)
 }
 

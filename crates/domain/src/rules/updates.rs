@@ -5,7 +5,8 @@ use TraineeField as F;
 
 use super::trial::judged;
 use super::{Rule, course, dates, diversity, funding, personal};
-use crate::dictionary::{Changes as _, Record as _};
+use crate::Stored as _;
+use crate::dictionary::Changes as _;
 use crate::problem::{Notice, NoticeKind};
 use crate::trainee::{Trainee, TraineeChanges, TraineeField};
 use crate::value::{Input, Value};
@@ -27,7 +28,7 @@ fn trainee(fields: &[(F, &str)]) -> Trainee {
 /// Asks for the value that a record holds in a field.
 fn asking(record: &Trainee, field: F) -> TraineeChanges {
     let mut changes = TraineeChanges::default();
-    let held = record.held(field);
+    let held = record.stored(field);
     if let Value::Date(day) = held {
         set(&mut changes, field, &day.to_string());
     } else if let Some(text) = held.as_text() {
@@ -47,7 +48,7 @@ fn refused_by_any(rule: Rule<Trainee>, at: F, wrong: &[(F, &str)], other: &[(F, 
     let fields: Vec<F> = <F as crate::RecordField>::ALL
         .iter()
         .copied()
-        .filter(|field| wrong.held(*field) != other.held(*field))
+        .filter(|field| wrong.stored(*field) != other.stored(*field))
         .collect();
     assert!(!fields.is_empty());
     for field in fields {

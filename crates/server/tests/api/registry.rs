@@ -5,7 +5,7 @@ use std::thread;
 use adapter_kit::view::View;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use domain::decide::registry::Return;
-use domain::{Action, Lists, TraineeField as F};
+use domain::{Action, Lists, Trainee, TraineeField as F};
 use serde_json::{Value, json};
 use server::registry::play::{Played, play_once};
 use server::registry::{Deed, DeedError, Outcome, carry_out_blocking};
@@ -298,7 +298,8 @@ fn every_deed_stands_in_the_history_as_clients_saw_it() {
         let id = created.id().to_owned();
         let history = api.register.operate(move |session| session.history_of(&id)).unwrap();
         let states = history.states().unwrap();
-        let view = |state| serde_json::to_value(View::trainee(api.version, state, Lists::embedded())).unwrap();
+        let view =
+            |state: &Trainee| serde_json::to_value(View::trainee(api.version, state, Lists::embedded())).unwrap();
         // The first entry is from before the second placement.
         assert_eq!(states.iter().skip(1).map(view).collect::<Vec<_>>(), seen);
         let by_operators = history.entries.iter().filter(|entry| entry.operation == "registry test");

@@ -130,18 +130,16 @@ fn of_id<'a, R: Record>(records: &'a mut Vec<(String, R)>, id: &str) -> Option<&
 /// Puts a value of an entry into the field of that name.
 fn hold<R: Record>(record: &mut R, name: &str, json: &Json) -> Option<()> {
     let field = *R::Field::ALL.iter().find(|field| field.info().name == name)?;
-    let texts: Vec<String>;
     let value = match (field.info().kind, json) {
         (_, Json::Null) => Value::Null,
         (Kind::Text, Json::String(text)) => Value::Text(Cow::Borrowed(text)),
-        (Kind::Document, Json::String(text)) => Value::Document(text),
+        (Kind::Document, Json::String(text)) => Value::Document(Cow::Borrowed(text)),
         (Kind::Integer | Kind::Year, Json::Number(number)) => Value::Integer(number.as_i64()?),
         (Kind::Flag, Json::Bool(flag)) => Value::Flag(*flag),
         (Kind::Date, Json::String(text)) => Value::Date(text.parse::<NaiveDate>().ok()?),
         (Kind::Moment, Json::String(text)) => Value::Moment(text.parse::<DateTime<Utc>>().ok()?),
         (Kind::Texts, Json::Array(items)) => {
-            texts = items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<_>>()?;
-            Value::Texts(&texts)
+            Value::Texts(items.iter().map(|item| item.as_str().map(Cow::Borrowed)).collect::<Option<_>>()?)
         }
         _ => return None,
     };

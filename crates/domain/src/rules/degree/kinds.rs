@@ -146,7 +146,7 @@ fn a_degree_between_the_kinds_can_be_sent_back_as_it_is() {
         Degree { uk_degree: None, ..uk() },
         Degree { country: text("FR"), non_uk_degree: text("051"), ..uk() },
     ] {
-        let value = |field| stored.held(field).as_text().map(str::to_owned);
+        let value = |field| stored.stored(field).as_text().map(str::to_owned);
         let shown = [F::country, F::uk_degree, F::non_uk_degree, F::institution, F::grade, F::subject]
             .map(|field| (field, value(field)));
         let sent: Vec<_> = shown.iter().map(|(field, value)| (*field, value.as_deref())).collect();
