@@ -73,15 +73,32 @@ impl Cluster {
         Self::try_start(settings).unwrap_or_else(|reason| panic!("{reason}"))
     }
 
+    /// Starts a server whose files stay in a folder below the caller's, with the databases of the time before.
+    ///
+    /// # Panics
+    ///
+    /// When PostgreSQL is not installed, or does not start.
+    pub fn start_in(folder: &Path, settings: Settings) -> Self {
+        let own = folder.join("server");
+        let made = std::fs::create_dir_all(&own).map_err(|error| format!("{}: {error}", own.display()));
+        made.and_then(|()| Self::launch(own, folder, settings, "keep")).unwrap_or_else(|reason| panic!("{reason}"))
+    }
+
     /// As [`Cluster::start`], or why not.
     pub(crate) fn try_start(settings: Settings) -> Result<Self, String> {
-        let programs = Programs::find().ok_or(ABSENT)?;
         let folder = new_folder(settings)?;
+        Self::launch(folder.clone(), &folder, settings, "remove")
+    }
+
+    /// Starts a server in a folder. `callers` is one of the caller's own; what happens to the other `at_end`, the keeper
+    /// knows.
+    fn launch(folder: PathBuf, callers: &Path, settings: Settings, at_end: &str) -> Result<Self, String> {
+        let programs = Programs::find().ok_or(ABSENT)?;
         let mut command = Command::new("sh");
         command.args(["-c", KEEPER, "keeper"]).arg(&folder).arg(&programs.folder);
-        command.arg(format!("-k '{}' -c listen_addresses='' {}", folder.display(), settings.options()));
+        command.arg(format!("-k '{}' -c listen_addresses='' {}", folder.display(), settings.options())).arg(at_end);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).current_dir(&folder);
-        if let Some((user, group)) = programs::servant(&folder)? {
+        if let Some((user, group)) = programs::servant(callers)? {
             // The server runs as this user, and the keeper removes the folder as it.
             chown(&folder, Some(user), Some(group)).map_err(|error| format!("the folder stays root's: {error}"))?;
             command.uid(user).gid(group);

@@ -1,12 +1,15 @@
 # Keeps one PostgreSQL server: obeys orders from standard input, and answers each with a line. When the orders end, stops
-# the server and removes its folder.
-folder=$1 programs=$2 options=$3
+# the server, and removes its folder unless that is to be kept.
+folder=$1 programs=$2 options=$3 at_end=$4
 # Whoever gave the orders may be gone when one is answered.
 trap '' HUP INT PIPE TERM
 
 obey() {
     case $1 in
-    init) "$programs/initdb" --no-sync --auth=trust --username=postgres --encoding=UTF8 --locale=C -D "$folder/data" ;;
+    init)
+        [ -d "$folder/data" ] ||
+            "$programs/initdb" --no-sync --auth=trust --username=postgres --encoding=UTF8 --locale=C -D "$folder/data"
+        ;;
     start) "$programs/pg_ctl" -D "$folder/data" -l "$folder/log" -o "$options" -t 300 -w start ;;
     stop) "$programs/pg_ctl" -D "$folder/data" -m immediate -t 300 -w stop ;;
     esac >> "$folder/log" 2>&1 < /dev/null
@@ -16,4 +19,4 @@ while read -r order; do
     if obey "$order"; then echo "done"; else echo "failed"; fi
 done
 obey stop
-cd / && rm -rf "$folder"
+[ "$at_end" = keep ] || { cd / && rm -rf "$folder"; }

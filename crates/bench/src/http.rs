@@ -1,0 +1,92 @@
+//! Just enough HTTP/1.1: requests written in advance, and the head of a reply.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+
+use crate::Outcome;
+
+/// What of a reply's head the benchmark looks at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Head {
+    pub(crate) status: u16,
+    /// Bytes of the head.
+    pub(crate) bytes: usize,
+    /// Bytes of the body.
+    pub(crate) length: usize,
+}
+
+impl Head {
+    /// The head that the received bytes begin with; `None` while it is not complete.
+    pub(crate) fn parse(received: &[u8]) -> Option<Outcome<Self>> {
+        const NAME: &[u8] = b"content-length:";
+        let bytes = received.windows(4).position(|end| end == b"\r\n\r\n")? + 4;
+        let (status, mut length) = (received.get(9..12).and_then(number), None);
+        for line in received.get(..bytes)?.split(|byte| *byte == b'\n') {
+            if line.get(..NAME.len()).is_some_and(|name| name.eq_ignore_ascii_case(NAME)) {
+                length = line.get(NAME.len()..).and_then(|value| number(value.trim_ascii()));
+            }
+        }
+        Some(match (status, length) {
+            (Some(status), Some(length)) => Ok(Self { status: status as u16, bytes, length }),
+            (_, _) => Err(format!("not a reply with a length: {}", String::from_utf8_lossy(received)).into()),
+        })
+    }
+}
+
+fn number(digits: &[u8]) -> Option<usize> {
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// A request without a body. `token` is empty where none is sent.
+pub(crate) fn get(path: &str, token: &str, headers: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{}{headers}\r\n", authorization(token)).into_bytes()
+}
+
+/// A request with a body of JSON.
+pub(crate) fn post(path: &str, token: &str, body: &str) -> Vec<u8> {
+    let (authorization, length) = (authorization(token), body.len());
+    let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\n{authorization}Content-Type: application/json\r\n");
+    format!("{head}Content-Length: {length}\r\n\r\n{body}").into_bytes()
+}
+
+fn authorization(token: &str) -> String {
+    if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") }
+}
+
+/// A client that waits for each reply, for all that is not measured.
+#[derive(Debug)]
+pub(crate) struct Client(TcpStream);
+
+impl Client {
+    pub(crate) fn connect(address: SocketAddr) -> Outcome<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        Ok(Self(stream))
+    }
+
+    /// Sends a request, and gives the status and the body of the reply.
+    pub(crate) fn send(&mut self, request: &[u8]) -> Outcome<(u16, Vec<u8>)> {
+        self.0.write_all(request)?;
+        let (mut received, mut buffer) = (Vec::new(), [0; 65_536]);
+        loop {
+            if let Some(head) = Head::parse(&received) {
+                let head = head?;
+                if received.len() >= head.bytes + head.length {
+                    return Ok((head.status, received.split_off(head.bytes)));
+                }
+            }
+            match self.0.read(&mut buffer)? {
+                0 => return Err("the server has closed the connection".into()),
+                count => received.extend(buffer.iter().take(count)),
+            }
+        }
+    }
+
+    /// Reads what must be there.
+    pub(crate) fn read(&mut self, path: &str, token: &str) -> Outcome<Vec<u8>> {
+        match self.send(&get(path, token, ""))? {
+            (200, body) => Ok(body),
+            (status, body) => Err(format!("{path}: {status} {}", String::from_utf8_lossy(&body)).into()),
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! The load: keep-alive connections on one thread that send one request after the other, and look at nothing of the
+//! replies but status and length.
+
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use mio::net::TcpStream;
+use mio::{Events, Interest, Poll, Token};
+
+use crate::Outcome;
+use crate::http::Head;
+
+/// How long a turn waits for a reply before it fails.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// What is read at once, in bytes: more than the largest reply.
+const BUFFER_BYTES: usize = 1_048_576;
+/// The status of a server that is busy. Another request is sent.
+const BUSY: u16 = 503;
+
+/// What a connection sends next.
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    /// One of these requests, in turn. The reply is `200`.
+    Read(Rc<[Vec<u8>]>),
+    /// A new trainee. The reply is `201`.
+    Create(Rc<[Create]>),
+}
+
+/// A request that registers somebody new each time it is sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Create {
+    request: Vec<u8>,
+    /// Where the letters stand that tell one person from the next.
+    places: Vec<usize>,
+}
+
+impl Create {
+    /// What stands in a request in place of the letters that differ.
+    pub(crate) const LETTERS: &str = "qqqqqqqq";
+
+    pub(crate) fn new(request: Vec<u8>) -> Self {
+        let letters = Self::LETTERS.as_bytes();
+        let places = request.windows(letters.len()).enumerate().filter(|(_, window)| *window == letters);
+        Self { places: places.map(|(place, _)| place).collect(), request }
+    }
+
+    fn write(&self, number: usize, out: &mut Vec<u8>) {
+        let letters = format!("{number:08}").into_bytes().into_iter().map(|digit| digit + (b'a' - b'0'));
+        out.extend_from_slice(&self.request);
+        for place in &self.places {
+            let there = out.iter_mut().skip(*place);
+            there.zip(letters.clone()).for_each(|(byte, letter)| *byte = letter);
+        }
+    }
+}
+
+/// A scenario's requests, and how many were sent of them.
+#[derive(Debug)]
+pub(crate) struct Load {
+    steps: Vec<Step>,
+    connections: usize,
+    sent: usize,
+}
+
+/// What was measured in a turn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turn {
+    /// Replies a second.
+    pub(crate) rate: f64,
+    /// Half of the replies took no longer, in milliseconds.
+    pub(crate) p50: f64,
+    /// 99 of 100 replies took no longer, in milliseconds.
+    pub(crate) p99: f64,
+    /// Processor time of the server for each reply, in microseconds.
+    pub(crate) processor: f64,
+    /// Bytes of body for each reply.
+    pub(crate) bytes: f64,
+    /// How many requests were answered `503` because the server was busy. They do not count.
+    pub(crate) refused: usize,
+}
+
+impl Load {
+    pub(crate) fn new(steps: Vec<Step>, connections: usize) -> Self {
+        Self { steps, connections, sent: 0 }
+    }
+
+    /// Sends requests until the time is over. What happens in the first quarter of it is not counted.
+    ///
+    /// # Errors
+    ///
+    /// When a reply has another status than the expected one, but for a `503`, or does not come.
+    pub(crate) fn run(
+        &mut self,
+        address: SocketAddr,
+        time: Duration,
+        processor_time: impl Fn() -> Outcome<Duration>,
+    ) -> Outcome<Turn> {
+        let (mut poll, mut events) = (Poll::new()?, Events::with_capacity(self.connections));
+        let mut connections = Vec::with_capacity(self.connections);
+        for token in 0..self.connections {
+            let mut stream = TcpStream::connect(address)?;
+            stream.set_nodelay(true)?;
+            poll.registry().register(&mut stream, Token(token), Interest::READABLE | Interest::WRITABLE)?;
+            connections.push(Connection::new(stream));
+        }
+        for connection in &mut connections {
+            self.next(connection)?;
+        }
+        let mut buffer = vec![0; BUFFER_BYTES];
+        let (mut latencies, mut bytes) = (Vec::<Duration>::with_capacity(1 << 20), 0);
+        let begun = Instant::now();
+        let mut counted: Option<(Instant, Duration)> = None;
+        let (mut end, mut heard, mut refused) = (None, begun, 0);
+        let mut busy = connections.len();
+        while busy > 0 {
+            // Whoever sleeps here has to be woken by the server, which then costs the server more than some replies do.
+            poll.poll(&mut events, Some(Duration::ZERO))?;
+            let now = Instant::now();
+            if !events.is_empty() {
+                heard = now;
+            } else if now - heard > PATIENCE {
+                return Err("a reply has not come".into());
+            }
+            if counted.is_none() && now - begun >= time / 4 {
+                (counted, bytes) = (Some((now, processor_time()?)), 0);
+                latencies.clear();
+            }
+            if let (Some((since, before)), None) = (counted, end)
+                && now - begun >= time
+            {
+                end = Some((now - since, processor_time()?.saturating_sub(before), latencies.len(), bytes));
+            }
+            for event in &events {
+                let Some(connection) = connections.get_mut(event.token().0) else { continue };
+                let Some(head) = connection.go_on(&mut buffer)? else { continue };
+                if head.status == BUSY {
+                    refused += 1;
+                } else {
+                    latencies.push(connection.began.elapsed());
+                    bytes += head.length;
+                }
+                if end.is_some() {
+                    busy -= 1;
+                } else {
+                    self.next(connection)?;
+                }
+            }
+        }
+        let (took, used, count, bytes) = end.ok_or("nothing was measured")?;
+        latencies.truncate(count);
+        latencies.sort_unstable();
+        let at =
+            |part: f64| latencies.get((count as f64 * part) as usize).map_or(f64::NAN, |time| 1e3 * time.as_secs_f64());
+        Ok(Turn {
+            rate: count as f64 / took.as_secs_f64(),
+            p50: at(0.5),
+            p99: at(0.99),
+            processor: used.as_secs_f64() * 1e6 / count as f64,
+            bytes: bytes as f64 / count as f64,
+            refused,
+        })
+    }
+
+    /// Begins the next request on a connection.
+    fn next(&mut self, connection: &mut Connection) -> Outcome<()> {
+        let (number, steps) = (self.sent, self.steps.len());
+        self.sent += 1;
+        let out = &mut connection.out;
+        out.clear();
+        match self.steps.get(number % steps).ok_or("a load without requests")? {
+            Step::Read(requests) => {
+                // Far apart, so that neighbours in a list are not asked for one after the other.
+                let request = requests.get(number.wrapping_mul(7_919) % requests.len());
+                out.extend_from_slice(request.ok_or("no request")?);
+                connection.expected = 200;
+            }
+            Step::Create(creates) => {
+                creates.get(number % creates.len()).ok_or("no request")?.write(number, out);
+                connection.expected = 201;
+            }
+        }
+        (connection.written, connection.began) = (0, Instant::now());
+        connection.write()
+    }
+}
+
+#[derive(Debug)]
+struct Connection {
+    stream: TcpStream,
+    out: Vec<u8>,
+    written: usize,
+    expected: u16,
+    began: Instant,
+    /// The reply, until its head is complete.
+    received: Vec<u8>,
+    /// The head of the reply, and how many bytes of its body are still to come.
+    awaited: Option<(Head, usize)>,
+}
+
+impl Connection {
+    fn new(stream: TcpStream) -> Self {
+        let (out, received) = (Vec::new(), Vec::new());
+        Self { stream, out, written: 0, expected: 0, began: Instant::now(), received, awaited: None }
+    }
+
+    fn write(&mut self) -> Outcome<()> {
+        while let Some(rest) = self.out.get(self.written..).filter(|rest| !rest.is_empty()) {
+            match self.stream.write(rest) {
+                Ok(count) => self.written += count,
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected) => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends and receives what can be without waiting; the head of the reply when it is complete.
+    fn go_on(&mut self, buffer: &mut [u8]) -> Outcome<Option<Head>> {
+        if self.written < self.out.len() {
+            self.write()?;
+        }
+        // Less than the buffer takes is all that has arrived, and what arrives later is another event.
+        let count = match self.stream.read(buffer) {
+            Ok(0) => return Err("the server has closed a connection".into()),
+            Ok(count) => count,
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let new = buffer.get(..count).unwrap_or_default();
+        let (head, rest) = match self.awaited {
+            Some((head, rest)) => (head, rest.saturating_sub(count)),
+            None => {
+                let is_first = self.received.is_empty();
+                if !is_first {
+                    self.received.extend_from_slice(new);
+                }
+                let received = if is_first { new } else { &self.received };
+                let Some(head) = Head::parse(received) else {
+                    if is_first {
+                        self.received.extend_from_slice(new);
+                    }
+                    return Ok(None);
+                };
+                let head = head?;
+                if head.status != self.expected && head.status != BUSY {
+                    return Err(format!("not {}: {}", self.expected, String::from_utf8_lossy(received)).into());
+                }
+                let rest = (head.bytes + head.length).saturating_sub(received.len());
+                self.received.clear();
+                (head, rest)
+            }
+        };
+        if rest == 0 {
+            self.awaited = None;
+            return Ok(Some(head));
+        }
+        self.awaited = Some((head, rest));
+        Ok(None)
+    }
+}

@@ -1,0 +1,228 @@
+//! Registers: filled by a program's own commands, and served by it.
+
+use std::fs::{self, File, OpenOptions};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use diesel::connection::SimpleConnection as _;
+use diesel::sql_types::Text;
+use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection};
+use test_support::Process;
+
+use crate::Outcome;
+use crate::database::Databases;
+use crate::http::{Client, get};
+use crate::process::{Meter, on_server_processor, wait_for};
+
+/// Providers of a register, each with as many trainees.
+const PROVIDERS: usize = 5;
+
+/// The program of a commit.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
+    /// What tells its schema from others.
+    schema: String,
+}
+
+#[derive(QueryableByName)]
+struct Part {
+    #[diesel(sql_type = Text)]
+    sql: String,
+}
+
+impl Program {
+    /// The program at a path. What it does to an empty database tells its schema.
+    pub(crate) fn at(path: &Path, folder: &Path) -> Outcome<Self> {
+        let mut program = Self { path: path.canonicalize()?, schema: String::new() };
+        let databases = Databases::open("sqlite", folder)?;
+        databases.create("schema")?;
+        program.run(&["migrate", "--environment", "sandbox", "--database-url", &databases.url("schema")])?;
+        let url = databases.url("schema");
+        let mut connection = SqliteConnection::establish(url.trim_start_matches("sqlite://"))?;
+        let query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name";
+        let parts: Vec<Part> = diesel::sql_query(query).load(&mut connection)?;
+        let mut hasher = DefaultHasher::new();
+        parts.iter().for_each(|part| part.sql.hash(&mut hasher));
+        program.schema = format!("{:08x}", hasher.finish() as u32);
+        connection.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)")?;
+        Ok(program)
+    }
+
+    /// Runs a command to its end, and gives what it prints.
+    fn run(&self, arguments: &[&str]) -> Outcome<String> {
+        let output = without_settings(&mut Command::new(&self.path)).args(arguments).output()?;
+        if output.status.success() {
+            return Ok(String::from_utf8(output.stdout)?.trim().to_owned());
+        }
+        Err(format!("{}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr)).into())
+    }
+
+    /// The name of the kept register of so many trainees, which is filled if it is not there.
+    pub(crate) fn filled(&self, databases: &Databases, trainees: usize) -> Outcome<String> {
+        let name = format!("filled_{trainees}_{}", self.schema);
+        if databases.exists(&name) {
+            return Ok(name);
+        }
+        eprintln!("bench: filling a register with {trainees} trainees");
+        let begun = Instant::now();
+        databases.create("filling")?;
+        let url = databases.url("filling");
+        self.run(&["migrate", "--environment", "sandbox", "--database-url", &url])?;
+        let count = (trainees / PROVIDERS).to_string();
+        for number in 0..PROVIDERS {
+            let ukprn = ukprn(number);
+            self.run(&["provider", "add", "--database-url", &url, "--ukprn", &ukprn, "--name", &ukprn])?;
+            let seed = (number + 1).to_string();
+            let who = ["--database-url", &url, "--provider", &ukprn];
+            self.run(&[&["sandbox", "seed", "--trainees", &count, "--seed", &seed], &who[..]].concat())?;
+        }
+        databases.finish("filling", &name)?;
+        eprintln!("bench: filled in {:.0} s", begun.elapsed().as_secs_f64());
+        Ok(name)
+    }
+
+    /// A token of each provider of a register.
+    pub(crate) fn tokens(&self, url: &str) -> Outcome<Vec<String>> {
+        let issue = |number| {
+            self.run(&["token", "issue", "--database-url", url, "--provider", &ukprn(number), "--name", "bench"])
+        };
+        (0..PROVIDERS).map(issue).collect()
+    }
+}
+
+fn ukprn(number: usize) -> String {
+    (10_000_001 + number).to_string()
+}
+
+/// Nothing from outside decides what is measured.
+fn without_settings(command: &mut Command) -> &mut Command {
+    command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").stdin(Stdio::null())
+}
+
+/// A process that serves.
+#[derive(Debug)]
+pub(crate) struct Server {
+    process: Process,
+    pub(crate) address: SocketAddr,
+    pub(crate) meter: Meter,
+    /// From the start of the process to the first time that it said it was ready.
+    pub(crate) started_in: Duration,
+    log: File,
+}
+
+impl Server {
+    /// Starts a command on the processor of what is measured. `arguments` gets two free ports, the second for operators,
+    /// and the command is ready when `ready` is found there, or else at the first.
+    pub(crate) fn start(
+        program: &Path,
+        log: &Path,
+        database: Option<u32>,
+        ready: Option<&str>,
+        arguments: impl Fn(u16, u16) -> Vec<String>,
+    ) -> Outcome<Self> {
+        let ports = [TcpListener::bind("127.0.0.1:0")?, TcpListener::bind("127.0.0.1:0")?];
+        let [port, operators] = ports.map(|listener| listener.local_addr().map(|address| address.port()));
+        let (port, operators) = (port?, operators?);
+        let log_file = OpenOptions::new().create(true).append(true).open(log)?;
+        let mut command = on_server_processor(program);
+        without_settings(&mut command).args(arguments(port, operators));
+        command.stdout(Stdio::null()).stderr(log_file.try_clone()?);
+        let begun = Instant::now();
+        let process = Process::start(&mut command);
+        let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        wait_for("a server", || {
+            let (port, path) = ready.map_or((port, "/"), |path| (operators, path));
+            let (status, _) = Client::connect(address(port)).ok()?.send(&get(path, "", "")).ok()?;
+            (status == 200 || ready.is_none()).then_some(())
+        })
+        .map_err(|error| format!("{error}: {}", fs::read_to_string(log).unwrap_or_default()))?;
+        let started_in = begun.elapsed();
+        let meter = Meter { process: process.id(), database };
+        Ok(Self { process, address: address(port), meter, started_in, log: log_file })
+    }
+
+    /// Empties the log.
+    pub(crate) fn empty_log(&self) -> Outcome<()> {
+        Ok(self.log.set_len(0)?)
+    }
+
+    /// Stops the server as its operator does.
+    pub(crate) fn stop(&mut self) {
+        self.process.signal("TERM");
+        self.process.wait();
+    }
+}
+
+/// A register that is served, from a copy of a filled one.
+pub(crate) struct Register {
+    program: Rc<Program>,
+    databases: Rc<Databases>,
+    filled: String,
+    copy: String,
+    log: PathBuf,
+    pub(crate) trainees: usize,
+    pub(crate) tokens: Vec<String>,
+    server: Option<Server>,
+}
+
+impl Register {
+    /// Fills a register, if need be, and issues tokens. It is served from [`Register::start`] on.
+    pub(crate) fn new(
+        program: &Rc<Program>,
+        databases: &Rc<Databases>,
+        trainees: usize,
+        name: &str,
+        folder: &Path,
+    ) -> Outcome<Self> {
+        let filled = program.filled(databases, trainees)?;
+        let tokens = program.tokens(&databases.url(&filled))?;
+        let (program, databases) = (Rc::clone(program), Rc::clone(databases));
+        let (copy, log) = (format!("copy_{name}"), folder.join(format!("{name}.log")));
+        Ok(Self { program, databases, filled, copy, log, trainees, tokens, server: None })
+    }
+
+    /// The register as it was filled.
+    pub(crate) fn copy(&mut self) -> Outcome<()> {
+        self.stop();
+        self.databases.copy(&self.filled, &self.copy)
+    }
+
+    /// Serves the copy.
+    pub(crate) fn start(&mut self) -> Outcome<()> {
+        self.stop();
+        let (url, database) = (self.databases.url(&self.copy), self.databases.server()?);
+        let server =
+            Server::start(&self.program.path, &self.log, database, Some("/health/ready"), |port, operators| {
+                // No limits, and no registry that changes trainees by itself.
+                let serve = ["serve", "--environment", "sandbox", "--registry", "off", "--rate-limit", "0"];
+                let (listen, operators) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{operators}"));
+                let places = ["--database-url", &url, "--listen", &listen, "--operator-listen", &operators];
+                serve.iter().chain(&places).map(|argument| (*argument).to_owned()).collect()
+            })?;
+        self.server = Some(server);
+        Ok(())
+    }
+
+    pub(crate) fn stop(&mut self) {
+        if let Some(mut server) = self.server.take() {
+            server.stop();
+        }
+    }
+
+    pub(crate) fn server(&self) -> Outcome<&Server> {
+        self.server.as_ref().ok_or_else(|| "the register is not served".into())
+    }
+}
+
+impl Drop for Register {
+    fn drop(&mut self) {
+        self.stop();
+        // What is left is overwritten by the next run.
+        let _ = self.databases.remove(&self.copy);
+    }
+}

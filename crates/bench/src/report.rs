@@ -1,0 +1,172 @@
+//! The report, in Markdown.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use crate::contest::{Results, Who};
+use crate::load::Turn;
+use crate::scenario::Scenario;
+use crate::{Options, Outcome};
+
+/// Between these two lines of a document stands the report of the last run.
+const MARKS: [&str; 2] = ["<!-- The report of `make bench` begins here. -->", "<!-- It ends here. -->"];
+const ABSENT: &str = "-";
+
+pub(crate) fn introduction(options: &Options) -> String {
+    let Options { register_name, before_name, seconds, rounds, .. } = options;
+    let before = options.before.as_ref().map(|_| format!(", \"before\" is {before_name}")).unwrap_or_default();
+    format!("\"Now\" is {register_name}{before}. Rounds: {rounds}, of {seconds} seconds for each.\n")
+}
+
+/// What was measured on one kind of database.
+pub(crate) fn section(kind: &str, results: &Results) -> String {
+    let name = if kind == "sqlite" { "SQLite" } else { "PostgreSQL" };
+    let mut out = format!("\n### {name}\n");
+    let Some(first) = results.sizes.first().map(|size| Who::Register(*size)) else { return out };
+    table(
+        &mut out,
+        &[
+            "Request",
+            "Limit",
+            "Before",
+            "Now",
+            "Now : limit",
+            "Now : before",
+            "Processor of limit, before, now",
+            "p50, p99 now",
+        ],
+        Scenario::ALL.into_iter().filter_map(|scenario| {
+            let turns = |who| results.turns.get(&(scenario, who)).map(Vec::as_slice).unwrap_or_default();
+            let (limit, before, now) = (turns(Who::Limit), turns(Who::Before), turns(first));
+            let rate = |turns: &[Turn]| {
+                median(turns, |turn| turn.rate).map_or(ABSENT.to_owned(), |rate| format!("{rate:.0}/s"))
+            };
+            let processor = [limit, before, now].map(|turns| shown(median(turns, |turn| turn.processor), 1)).join(", ");
+            let times =
+                [median(now, |turn| turn.p50), median(now, |turn| turn.p99)].map(|time| shown(time, 2)).join(", ");
+            let ratios = [ratio(now, limit, |turn| turn.rate), ratio(now, before, |turn| turn.rate)];
+            let [of_limit, of_before] = ratios;
+            let cells = [
+                rate(limit),
+                rate(before),
+                rate(now),
+                of_limit,
+                of_before,
+                format!("{processor} µs"),
+                format!("{times} ms"),
+            ];
+            (!now.is_empty()).then(|| [vec![scenario.title().to_owned()], cells.to_vec()].concat())
+        }),
+    );
+    for ((scenario, who), turns) in &results.turns {
+        let refused: usize = turns.iter().map(|turn| turn.refused).sum();
+        if refused > 0 {
+            let _ =
+                writeln!(out, "\n{}, {who}: {refused} requests were answered 503 and do not count.", scenario.title());
+        }
+    }
+    let (shared, alone) =
+        (results.turns.get(&(Scenario::Post, Who::Limit)), results.turns.get(&(Scenario::Post, Who::LimitAlone)));
+    if let Some((shared, alone)) = shared.zip(alone) {
+        let rate = shown(median(alone, |turn| turn.rate), 0);
+        let ratio = ratio(shared, alone, |turn| turn.rate);
+        let _ = writeln!(
+            out,
+            "\nThe limit program makes {rate} inserts a second with a commit for each; sharing commits brings {ratio}."
+        );
+    }
+    for size in results.sizes.iter().skip(1) {
+        sizes(&mut out, results, first, Who::Register(*size));
+    }
+    versions(&mut out, results, first);
+    resources(&mut out, results);
+    out
+}
+
+/// The larger register against the first.
+fn sizes(out: &mut String, results: &Results, first: Who, larger: Who) {
+    let heading = |who| if let Who::Register(size) = who { format!("{size} trainees") } else { String::new() };
+    let headings = ["Request", &heading(first), &heading(larger), "Ratio", "Processor"];
+    let rows = Scenario::ALL.into_iter().filter_map(|scenario| {
+        let turns = |who| results.turns.get(&(scenario, who)).filter(|turns| !turns.is_empty());
+        let (small, large) = (turns(first)?, turns(larger)?);
+        let rate = |turns| format!("{}/s", shown(median(turns, |turn| turn.rate), 0));
+        let processor = [small, large].map(|turns| shown(median(turns, |turn| turn.processor), 1)).join(", ");
+        let ratio = ratio(large, small, |turn| turn.rate);
+        Some(vec![scenario.title().to_owned(), rate(small), rate(large), ratio, format!("{processor} µs")])
+    });
+    table(out, &headings, rows);
+}
+
+/// The oldest version against the newest, for each byte of a reply.
+fn versions(out: &mut String, results: &Results, first: Who) {
+    let headings = ["Bytes of replies", "Newest version", "Oldest version", "Ratio"];
+    let rows = Scenario::OLDEST.into_iter().filter_map(|(oldest, newest)| {
+        let (old, new) = (results.turns.get(&(oldest, first))?, results.turns.get(&(newest, first))?);
+        let bytes = |turn: &Turn| turn.rate * turn.bytes;
+        let rate = |turns| format!("{} MB/s", shown(median(turns, bytes).map(|rate| rate / 1e6), 1));
+        Some(vec![newest.title().to_owned(), rate(new), rate(old), ratio(old, new, bytes)])
+    });
+    table(out, &headings, rows);
+}
+
+/// How long servers take to start, and what memory they hold.
+fn resources(out: &mut String, results: &Results) {
+    let everybody = results.sizes.iter().map(|size| Who::Register(*size)).chain([Who::Before]);
+    let rows = everybody.filter_map(|who| {
+        let starts = results.starts.get(&who).map(Vec::as_slice).unwrap_or_default();
+        let mut times: Vec<f64> = starts.iter().map(|time| time.as_secs_f64() * 1e3).collect();
+        let [low, middle, high] = spread(&mut times).map_or([None; 3], |times| times.map(Some));
+        let memory = results.memory.get(&who).copied();
+        let start = middle
+            .map_or(ABSENT.to_owned(), |middle| format!("{middle:.0} ms ({}..{})", shown(low, 0), shown(high, 0)));
+        let memory = format!("{} MiB", shown(memory, 1));
+        (middle.is_some() || results.memory.contains_key(&who)).then(|| vec![who.to_string(), start, memory])
+    });
+    table(out, &["Server", "Start to ready", "Memory after the mixed load"], rows);
+}
+
+/// A table, unless it has no rows.
+fn table(out: &mut String, headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
+    let rows: Vec<String> = rows.into_iter().map(|cells| format!("| {} |\n", cells.join(" | "))).collect();
+    if !rows.is_empty() {
+        let _ = writeln!(
+            out,
+            "\n| {} |\n|{}\n{}",
+            headings.join(" | "),
+            "---|".repeat(headings.len()),
+            rows.concat().trim_end()
+        );
+    }
+}
+
+/// The median of the rounds' ratios, and the lowest and the highest of them.
+fn ratio(turns: &[Turn], to: &[Turn], of: impl Fn(&Turn) -> f64) -> String {
+    let mut ratios: Vec<f64> = turns.iter().zip(to).map(|(turn, to)| of(turn) / of(to)).collect();
+    spread(&mut ratios).map_or(ABSENT.to_owned(), |[low, middle, high]| format!("{middle:.2} ({low:.2}..{high:.2})"))
+}
+
+fn median(turns: &[Turn], of: impl Fn(&Turn) -> f64) -> Option<f64> {
+    let mut values: Vec<f64> = turns.iter().map(of).collect();
+    spread(&mut values).map(|[_, middle, _]| middle)
+}
+
+/// The lowest, the median and the highest.
+fn spread(values: &mut [f64]) -> Option<[f64; 3]> {
+    values.sort_by(f64::total_cmp);
+    Some([*values.first()?, *values.get(values.len() / 2)?, *values.last()?])
+}
+
+fn shown(value: Option<f64>, digits: usize) -> String {
+    value.map_or(ABSENT.to_owned(), |value| format!("{value:.digits$}"))
+}
+
+/// Puts the report between the marks of a document.
+pub(crate) fn put_into(file: &Path, report: &str) -> Outcome<()> {
+    let text = fs::read_to_string(file)?;
+    let [begin, end] = MARKS;
+    let (before, rest) = text.split_once(begin).ok_or("the document has no mark where the report begins")?;
+    let (_, after) = rest.split_once(end).ok_or("the document has no mark where the report ends")?;
+    Ok(fs::write(file, format!("{before}{begin}\n\n{}\n\n{end}{after}", report.trim()))?)
+}

@@ -1,0 +1,290 @@
+//! The requests that are measured.
+
+use std::rc::Rc;
+
+use chrono::{Datelike as _, Utc};
+use serde_json::Value;
+
+use crate::Outcome;
+use crate::http::{Client, get, post};
+use crate::load::{Create, Load, Step};
+use crate::register::Register;
+
+/// Connections of a load that reads.
+const READERS: usize = 16;
+/// Connections of a load that writes.
+const WRITERS: usize = 64;
+/// Pages around the middle or the end of a list that are asked for in turn.
+const NEIGHBOURS: u64 = 20;
+/// Changes that a client polls for that has seen all others.
+const FEW_CHANGES: u64 = 40;
+/// Pages of a list from which trainees are taken.
+const SAMPLED_PAGES: u64 = 4;
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Scenario {
+    /// One trainee.
+    Get,
+    /// The same in the oldest version.
+    GetOldest,
+    /// The same, compressed.
+    GetGzip,
+    /// The first page of a list.
+    List,
+    /// The same in the oldest version.
+    ListOldest,
+    /// The same, compressed.
+    ListGzip,
+    /// A page in the middle of a list.
+    Middle,
+    /// A page near the end of a list.
+    Deep,
+    /// The first page of a list of one state.
+    Status,
+    /// The last changes of a list.
+    Since,
+    /// A new trainee.
+    Post,
+}
+
+impl Scenario {
+    pub(crate) const ALL: [Self; 11] = [
+        Self::Get,
+        Self::GetOldest,
+        Self::GetGzip,
+        Self::List,
+        Self::Middle,
+        Self::Deep,
+        Self::ListOldest,
+        Self::ListGzip,
+        Self::Status,
+        Self::Since,
+        Self::Post,
+    ];
+
+    /// What the option `--only` calls it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::GetOldest => "get-oldest",
+            Self::GetGzip => "get-gzip",
+            Self::List => "list",
+            Self::ListOldest => "list-oldest",
+            Self::ListGzip => "list-gzip",
+            Self::Middle => "list-50",
+            Self::Deep => "list-90",
+            Self::Status => "list-status",
+            Self::Since => "since",
+            Self::Post => "post",
+        }
+    }
+
+    /// What a table calls it.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Get => "One trainee",
+            Self::GetOldest => "One trainee, oldest version",
+            Self::GetGzip => "One trainee, gzip",
+            Self::List => "List of 50, first page",
+            Self::ListOldest => "List of 50, oldest version",
+            Self::ListGzip => "List of 50, gzip",
+            Self::Middle => "List of 50, page at 50 %",
+            Self::Deep => "List of 50, page at 90 %",
+            Self::Status => "List of 50, first page of a state",
+            Self::Since => "List of the last 40 changes (`since`)",
+            Self::Post => "New trainee with two placements and a degree",
+        }
+    }
+
+    /// The scenarios in the oldest version, with the same in the newest one.
+    pub(crate) const OLDEST: [(Self, Self); 2] = [(Self::GetOldest, Self::Get), (Self::ListOldest, Self::List)];
+
+    /// The load on a register.
+    pub(crate) fn load(self, facts: &Facts) -> Load {
+        if self == Self::Post {
+            return Load::new(vec![facts.create()], WRITERS);
+        }
+        Load::new(vec![Step::Read(self.requests(facts).into())], READERS)
+    }
+
+    /// The load on a limit program that is filled with [`Scenario::replies`]. Without a commit for many requests if `alone`.
+    pub(crate) fn load_on_limit(self, facts: &Facts, alone: bool) -> Load {
+        if self == Self::Post {
+            let writer = if alone { "alone" } else { "shared" };
+            let request = post(&format!("/{writer}?{}", facts.created_bytes), "", &facts.body);
+            return Load::new(vec![Step::Create(Rc::new([Create::new(request)]))], WRITERS);
+        }
+        let requests: Vec<_> =
+            self.keys(self.requests(facts).len()).map(|key| get(&format!("/{key}"), "", "")).collect();
+        Load::new(vec![Step::Read(requests.into())], READERS)
+    }
+
+    /// The bodies of the replies to all requests that read, under the keys that a limit program is asked for.
+    pub(crate) fn replies(self, facts: &Facts, client: &mut Client) -> Outcome<Vec<(i64, Vec<u8>)>> {
+        let requests = if self == Self::Post { Vec::new() } else { self.requests(facts) };
+        let replies = self.keys(requests.len()).zip(&requests).map(|(key, request)| match client.send(request)? {
+            (200, body) => Ok((key, body)),
+            (status, body) => Err(format!("{}: {status} {}", self.name(), String::from_utf8_lossy(&body)).into()),
+        });
+        replies.collect()
+    }
+
+    /// So many keys that no other scenario has.
+    fn keys(self, count: usize) -> impl Iterator<Item = i64> {
+        let first = self as i64 * 1_000_000;
+        (first..).take(count)
+    }
+
+    fn requests(self, facts: &Facts) -> Vec<Vec<u8>> {
+        const GZIP: &str = "Accept-Encoding: gzip\r\n";
+        match self {
+            Self::Get => facts.trainees(&facts.newest, ""),
+            Self::GetOldest => facts.trainees(&facts.oldest, ""),
+            Self::GetGzip => facts.trainees(&facts.newest, GZIP),
+            Self::List => facts.pages(&facts.newest, 0, ""),
+            Self::ListOldest => facts.pages(&facts.oldest, 0, ""),
+            Self::ListGzip => facts.pages(&facts.newest, 0, GZIP),
+            Self::Middle => facts.pages(&facts.newest, 50, ""),
+            Self::Deep => facts.pages(&facts.newest, 90, ""),
+            Self::Status => facts.first_pages(|_| "status=withdrawn".to_owned()),
+            Self::Since => facts.first_pages(|provider| format!("since={}", provider.since)),
+            Self::Post => Vec::new(),
+        }
+    }
+}
+
+/// The mixed load, under which memory is measured: of 20 requests 14 read a trainee, two a page, one the last changes, and
+/// three register somebody.
+pub(crate) fn mixed(facts: &Facts) -> Load {
+    let read = |scenario: Scenario| Step::Read(scenario.requests(facts).into());
+    let (one, deep, since) = (read(Scenario::Get), read(Scenario::Middle), read(Scenario::Since));
+    let others = [read(Scenario::List), deep, since, facts.create(), facts.create(), facts.create()];
+    let steps = others.into_iter().flat_map(|step| [one.clone(), one.clone(), step]).chain([one.clone(), one.clone()]);
+    Load::new(steps.collect(), WRITERS)
+}
+
+/// What a client has to know of a register to ask it.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    newest: String,
+    oldest: String,
+    providers: Vec<Provider>,
+    /// The body that registers somebody, with letters that are to be replaced.
+    body: String,
+    /// Bytes of the reply to such a body.
+    created_bytes: usize,
+}
+
+#[derive(Debug)]
+struct Provider {
+    token: String,
+    trainees: Vec<String>,
+    /// The academic cycle with the most trainees.
+    cycle: i32,
+    /// The pages of 50 of its list.
+    pages: u64,
+    since: String,
+}
+
+impl Facts {
+    /// Asks a register that is served.
+    pub(crate) fn of(register: &Register) -> Outcome<Self> {
+        let mut client = Client::connect(register.server()?.address)?;
+        let versions: Value = serde_json::from_slice(&client.read("/api/versions", "")?)?;
+        let versions = versions.get("data").and_then(Value::as_array).into_iter().flatten();
+        let bases: Vec<&str> = versions.filter_map(|version| version.pointer("/links/self")?.as_str()).collect();
+        let (newest, oldest) = bases.first().zip(bases.last()).ok_or("there is no version")?;
+        let document: Value = serde_json::from_slice(&client.read(&format!("{newest}/openapi.json"), "")?)?;
+        let example = document.pointer("/paths/~1trainees/post/requestBody/content/application~1json/example");
+        let mut body = example.ok_or("there is no example")?.clone();
+        let data = body.get_mut("data").and_then(Value::as_object_mut).ok_or("the example has no data")?;
+        data.insert("last_name".to_owned(), Create::LETTERS.into());
+        data.insert("email".to_owned(), format!("{}@example.com", Create::LETTERS).into());
+        let body = body.to_string();
+        let mut providers = Vec::new();
+        for token in &register.tokens {
+            providers.push(Provider::find(&mut client, newest, token)?);
+        }
+        let token = register.tokens.first().ok_or("there is no token")?;
+        // The register is left as it was.
+        let request = post(&format!("{newest}/trainees"), token, &body);
+        let head = "Content-Type: application/json\r\n";
+        let tried = String::from_utf8(request)?.replacen(head, &format!("{head}Prefer: validate-only\r\n"), 1);
+        let created_bytes = match client.send(tried.as_bytes())? {
+            (200 | 201, reply) => reply.len(),
+            (status, reply) => return Err(format!("{status} {}", String::from_utf8_lossy(&reply)).into()),
+        };
+        Ok(Self { newest: (*newest).to_owned(), oldest: (*oldest).to_owned(), providers, body, created_bytes })
+    }
+
+    fn trainees(&self, base: &str, headers: &str) -> Vec<Vec<u8>> {
+        let of = |provider: &Provider| -> Vec<_> {
+            let paths = provider.trainees.iter().map(|trainee| format!("{base}/trainees/{trainee}"));
+            paths.map(|path| get(&path, &provider.token, headers)).collect()
+        };
+        self.providers.iter().flat_map(of).collect()
+    }
+
+    /// Pages so many hundredths of the way to the end of the lists.
+    fn pages(&self, base: &str, part: u64, headers: &str) -> Vec<Vec<u8>> {
+        let of = |provider: &Provider| -> Vec<_> {
+            let first = (provider.pages * part / 100).max(1);
+            let last = if part == 0 { first } else { provider.pages.min(first + NEIGHBOURS - 1) };
+            let path = format!("{base}/trainees?academic_cycle={}", provider.cycle);
+            (first..=last).map(|page| get(&format!("{path}&page={page}"), &provider.token, headers)).collect()
+        };
+        self.providers.iter().flat_map(of).collect()
+    }
+
+    /// The first page of each list, narrowed.
+    fn first_pages(&self, filter: impl Fn(&Provider) -> String) -> Vec<Vec<u8>> {
+        let of = |provider: &Provider| {
+            let (base, cycle) = (&self.newest, provider.cycle);
+            let path = format!("{base}/trainees?academic_cycle={cycle}&{}", filter(provider));
+            get(&path, &provider.token, "")
+        };
+        self.providers.iter().map(of).collect()
+    }
+
+    fn create(&self) -> Step {
+        let path = format!("{}/trainees", self.newest);
+        Step::Create(self.providers.iter().map(|of| Create::new(post(&path, &of.token, &self.body))).collect())
+    }
+}
+
+impl Provider {
+    fn find(client: &mut Client, base: &str, token: &str) -> Outcome<Self> {
+        let mut page = |query: String| -> Outcome<Value> {
+            Ok(serde_json::from_slice(&client.read(&format!("{base}/trainees?{query}"), token)?)?)
+        };
+        let total =
+            |page: &Value, name: &str| page.pointer(&format!("/meta/{name}")).and_then(Value::as_u64).unwrap_or(0);
+        let (mut trainees, mut largest) = (Vec::new(), (0, 0));
+        // The years to which trainings of invented trainees belong, and some around them.
+        let this_year = Utc::now().year();
+        for cycle in this_year - 8..=this_year + 2 {
+            // An empty list is a 404.
+            let Ok(first) = page(format!("academic_cycle={cycle}&per_page=500")) else { continue };
+            largest = largest.max((total(&first, "total_count"), cycle));
+            let pages = total(&first, "total_pages");
+            let sampled = pages.min(SAMPLED_PAGES);
+            for number in 0..sampled {
+                let listed =
+                    page(format!("academic_cycle={cycle}&per_page=500&page={}", 1 + number * pages / sampled))?;
+                trainees.extend(texts(&listed, "trainee_id"));
+            }
+        }
+        let cycle = largest.1;
+        let pages = total(&page(format!("academic_cycle={cycle}"))?, "total_pages");
+        let changed = page(format!("academic_cycle={cycle}&per_page=1&page={FEW_CHANGES}"))?;
+        let since = texts(&changed, "updated_at").pop().ok_or("a list has no changes")?;
+        Ok(Self { token: token.to_owned(), trainees, cycle, pages, since })
+    }
+}
+
+/// A text of each record in a list.
+fn texts(page: &Value, key: &str) -> Vec<String> {
+    let records = page.get("data").and_then(Value::as_array).into_iter().flatten();
+    records.filter_map(|record| record.get(key)?.as_str().map(str::to_owned)).collect()
+}
