@@ -2,6 +2,9 @@
 //!
 //! Knows nothing of jobs or groups: only which database an address names, and how a transaction begins on it.
 
+mod locks;
+pub(crate) mod prepared;
+
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,14 +13,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
-use diesel::dsl::sql;
 use diesel::r2d2::R2D2Connection;
 use diesel::result::Error as DieselError;
-use diesel::sql_types::{BigInt, Bool, Text};
-use diesel::{Connection as _, PgConnection, RunQueryDsl as _, SqliteConnection};
-use domain::Trn;
-use domain::duplicate::Likeness;
-use sha2::{Digest as _, Sha256};
+use diesel::{Connection as _, PgConnection, SqliteConnection};
 
 use crate::error::StorageError;
 
@@ -100,52 +98,6 @@ impl DatabaseConnection {
         Self::rollback_transaction(self)
     }
 
-    /// Lets no other transaction look for or add a duplicate of the same person until this one ends. On SQLite nothing
-    /// needs to be done: writes come one after the other.
-    pub(crate) fn lock_likeness(&mut self, provider_id: i64, likeness: &Likeness) -> Result<(), StorageError> {
-        self.lock(&[
-            b"likeness",
-            &provider_id.to_be_bytes(),
-            likeness.date_of_birth.map(|day| day.to_string()).unwrap_or_default().as_bytes(),
-            likeness.training_route.as_deref().unwrap_or_default().as_bytes(),
-            &likeness.academic_cycle.to_be_bytes(),
-            likeness.last_name.as_bytes(),
-        ])
-    }
-
-    /// Lets no other transaction issue the number until this one ends. On SQLite nothing needs to be done: writes come one
-    /// after the other.
-    pub(crate) fn lock_trn(&mut self, trn: &Trn) -> Result<(), StorageError> {
-        self.lock(&[b"trn", trn.as_str().as_bytes()])
-    }
-
-    /// Waits until no other transaction holds the lock on what the parts say together, and holds it until this one ends.
-    fn lock(&mut self, parts: &[&[u8]]) -> Result<(), StorageError> {
-        let Self::Postgres(inner) = self else { return Ok(()) };
-        diesel::sql_query("SELECT pg_advisory_xact_lock($1)").bind::<BigInt, _>(lock_key(parts)).execute(inner)?;
-        Ok(())
-    }
-
-    /// Lets no other transaction change the trainee until this one ends, and waits for those that do. On SQLite nothing
-    /// needs to be done: writes come one after the other.
-    pub(crate) fn lock_trainee(&mut self, provider_id: i64, trainee_id: &str) -> Result<(), StorageError> {
-        let Self::Postgres(inner) = self else { return Ok(()) };
-        diesel::sql_query("SELECT 1 FROM trainees WHERE trainee_id = $1 AND provider_id = $2 FOR NO KEY UPDATE")
-            .bind::<Text, _>(trainee_id)
-            .bind::<BigInt, _>(provider_id)
-            .execute(inner)?;
-        Ok(())
-    }
-
-    /// Whether no other transaction handles a request with the same key; then none does until this one ends. On SQLite
-    /// this is always so: writes come one after the other.
-    pub(crate) fn try_lock_reply(&mut self, provider_id: i64, idempotency_key: &str) -> Result<bool, StorageError> {
-        let Self::Postgres(inner) = self else { return Ok(true) };
-        let key = lock_key(&[b"reply", &provider_id.to_be_bytes(), idempotency_key.as_bytes()]);
-        Ok(diesel::select(sql::<Bool>("pg_try_advisory_xact_lock(").bind::<BigInt, _>(key).sql(")"))
-            .get_result(inner)?)
-    }
-
     /// What is meant for the database that is connected.
     pub(crate) fn either<T>(&self, postgres: T, sqlite: T) -> T {
         match self {
@@ -161,18 +113,6 @@ impl DatabaseConnection {
             Ok(_) | Err(_) => Err(StorageError::TransactionDepth),
         }
     }
-}
-
-/// The number by which PostgreSQL knows a lock on what the parts say together.
-fn lock_key(parts: &[&[u8]]) -> i64 {
-    let mut hasher = Sha256::new();
-    for part in parts {
-        hasher.update(part.len().to_be_bytes());
-        hasher.update(part);
-    }
-    let mut key = [0; 8];
-    key.copy_from_slice(hasher.finalize().get(..8).unwrap_or_default());
-    i64::from_be_bytes(key)
 }
 
 /// Makes connections to the database that an address names; the manager of the pool.

@@ -2,10 +2,11 @@
 //!
 //! Knows nothing of what it means when one is not found; that is for the rules.
 
+use diesel::dsl::exists;
 use diesel::prelude::*;
 use domain::organisations::{Organisations, School, TrainingPartner};
 
-use crate::connection::DatabaseConnection;
+use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::StorageError;
 use crate::schema::{schools, training_partners};
 use crate::session::{ProviderSession, Session};
@@ -109,10 +110,15 @@ impl Session<'_> {
 
 /// The schools with these URNs, in no particular order; those that are not known are left out.
 fn schools_by_urn(connection: &mut DatabaseConnection, urns: &[String]) -> Result<Vec<School>, StorageError> {
-    if urns.is_empty() {
-        return Ok(Vec::new());
-    }
-    let rows = schools::table.filter(schools::urn.eq_any(urns)).load::<SchoolRow>(connection)?;
+    let rows: Vec<SchoolRow> = match connection {
+        DatabaseConnection::Postgres(_) if urns.is_empty() => Vec::new(),
+        DatabaseConnection::Postgres(inner) => schools::table.filter(schools::urn.eq_any(urns)).load(inner)?,
+        // One statement that stays prepared, in place of one for each number of URNs that does not.
+        DatabaseConnection::Sqlite(inner) => {
+            let found = urns.iter().map(|urn| schools::table.filter(schools::urn.eq(urn)).get_result(inner).optional());
+            found.filter_map(Result::transpose).collect::<Result<_, _>>()?
+        }
+    };
     Ok(rows.into_iter().map(school).collect())
 }
 
@@ -122,13 +128,26 @@ fn partners_by(
     urns: &[String],
     ukprns: &[String],
 ) -> Result<Vec<TrainingPartner>, StorageError> {
-    if urns.is_empty() && ukprns.is_empty() {
-        return Ok(Vec::new());
-    }
-    let rows = training_partners::table
-        .filter(training_partners::urn.eq_any(urns).or(training_partners::ukprn.eq_any(ukprns)))
-        .order(training_partners::id)
-        .load::<PartnerRow>(connection)?;
+    let rows: Vec<PartnerRow> = match connection {
+        DatabaseConnection::Postgres(_) if urns.is_empty() && ukprns.is_empty() => Vec::new(),
+        DatabaseConnection::Postgres(inner) => training_partners::table
+            .filter(training_partners::urn.eq_any(urns).or(training_partners::ukprn.eq_any(ukprns)))
+            .order(training_partners::id)
+            .load(inner)?,
+        // As for schools.
+        DatabaseConnection::Sqlite(inner) => {
+            let mut rows: Vec<PartnerRow> = Vec::new();
+            for urn in urns {
+                rows.extend(training_partners::table.filter(training_partners::urn.eq(urn)).load(inner)?);
+            }
+            for ukprn in ukprns {
+                rows.extend(training_partners::table.filter(training_partners::ukprn.eq(ukprn)).load(inner)?);
+            }
+            rows.sort_unstable_by_key(|(id, ..)| *id);
+            rows.dedup_by_key(|(id, ..)| *id);
+            rows
+        }
+    };
     Ok(rows.into_iter().map(partner).collect())
 }
 
@@ -144,11 +163,13 @@ fn partner((id, urn, ukprn, name): PartnerRow) -> TrainingPartner {
 }
 
 fn has_no_schools(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    Ok(schools::table.select(schools::id).first::<i64>(connection).optional()?.is_none())
+    let any = diesel::select(exists(schools::table.select(schools::id)));
+    Ok(!with_inner!(connection, |inner| any.get_result::<bool>(inner))?)
 }
 
 fn has_no_partners(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    Ok(training_partners::table.select(training_partners::id).first::<i64>(connection).optional()?.is_none())
+    let any = diesel::select(exists(training_partners::table.select(training_partners::id)));
+    Ok(!with_inner!(connection, |inner| any.get_result::<bool>(inner))?)
 }
 
 fn present(cell: &str) -> Option<&str> {

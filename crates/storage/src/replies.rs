@@ -8,6 +8,7 @@
 use chrono::{NaiveDateTime, TimeDelta};
 use diesel::prelude::*;
 
+use crate::connection::with_inner;
 use crate::error::StorageError;
 use crate::schema::replies;
 use crate::session::{ProviderSession, Session};
@@ -53,14 +54,13 @@ impl ProviderSession<'_> {
             return Ok(Earlier::InFlight);
         }
         let oldest = (self.now() - LIFE).naive_utc();
-        let found = replies::table
+        let reply = replies::table
             .filter(replies::provider_id.eq(provider))
             .filter(replies::idempotency_key.eq(key))
             .filter(replies::created_at.gt(oldest))
-            .select((replies::request_digest, replies::status, replies::headers, replies::body))
-            .first::<(String, i32, String, String)>(self.connection)
-            .optional()?;
-        let Some((digest, status, headers, body)) = found else { return Ok(Earlier::Nothing) };
+            .select((replies::request_digest, replies::status, replies::headers, replies::body));
+        let found = with_inner!(self.connection, |inner| reply.get_result::<(String, i32, String, String)>(inner));
+        let Some((digest, status, headers, body)) = found.optional()? else { return Ok(Earlier::Nothing) };
         if digest != request_digest {
             return Ok(Earlier::AnotherRequest);
         }
@@ -80,20 +80,20 @@ impl ProviderSession<'_> {
     pub fn keep_reply(&mut self, key: &str, request_digest: &str, reply: &StoredReply) -> Result<(), StorageError> {
         let provider = self.provider().id;
         // One that has had its day may still be there.
-        diesel::delete(replies::table.find((provider, key))).execute(self.connection)?;
+        let earlier = diesel::delete(replies::table.find((provider, key)));
+        with_inner!(self.connection, |inner| earlier.execute(inner))?;
         // A list of texts is always JSON.
         let headers = serde_json::to_string(&reply.headers).unwrap_or_default();
-        diesel::insert_into(replies::table)
-            .values((
-                replies::provider_id.eq(provider),
-                replies::idempotency_key.eq(key),
-                replies::request_digest.eq(request_digest),
-                replies::status.eq(i32::from(reply.status)),
-                replies::headers.eq(headers),
-                replies::body.eq(reply.body.as_str()),
-                replies::created_at.eq(self.now().naive_utc()),
-            ))
-            .execute(self.connection)?;
+        let kept = diesel::insert_into(replies::table).values((
+            replies::provider_id.eq(provider),
+            replies::idempotency_key.eq(key),
+            replies::request_digest.eq(request_digest),
+            replies::status.eq(i32::from(reply.status)),
+            replies::headers.eq(headers),
+            replies::body.eq(reply.body.as_str()),
+            replies::created_at.eq(self.now().naive_utc()),
+        ));
+        with_inner!(self.connection, |inner| kept.execute(inner))?;
         Ok(())
     }
 }

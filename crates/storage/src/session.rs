@@ -7,7 +7,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
 
 use crate::clock::JobTime;
-use crate::connection::{Access, DatabaseConnection};
+use crate::connection::{Access, DatabaseConnection, with_inner};
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::schema::{providers, tokens, trainees};
@@ -91,7 +91,7 @@ impl<'a> Session<'a> {
         digest: &TokenDigest,
         cause: Cause<'b>,
     ) -> Result<Option<ProviderSession<'b>>, StorageError> {
-        let found = tokens::table
+        let token = tokens::table
             .inner_join(providers::table)
             .filter(tokens::digest.eq(digest.as_hex()))
             .filter(tokens::revoked_at.is_null())
@@ -101,11 +101,10 @@ impl<'a> Session<'a> {
                 (providers::id, providers::ukprn, providers::name),
                 (tokens::id, tokens::expires_on, tokens::last_used_on),
                 tokens::digest,
-            ))
-            .first::<(Provider, UsedToken, String)>(self.connection)
-            .optional()?;
+            ));
+        let found = with_inner!(self.connection, |inner| token.get_result::<(Provider, UsedToken, String)>(inner));
         // The database compares as it likes; what is accepted is compared in the same time for every digest.
-        let found = found.filter(|(_, _, stored)| digest.is_stored_as(stored));
+        let found = found.optional()?.filter(|(_, _, stored)| digest.is_stored_as(stored));
         Ok(found.map(|(provider, token, _)| self.open(provider, cause, Some(token))))
     }
 
@@ -132,11 +131,12 @@ impl Session<'_> {
         ukprn: &str,
         cause: Cause<'b>,
     ) -> Result<Option<ProviderSession<'b>>, StorageError> {
-        let found = providers::table
-            .filter(providers::ukprn.eq(ukprn))
-            .select((providers::id, providers::ukprn, providers::name))
-            .first::<Provider>(self.connection)
-            .optional()?;
+        let provider = providers::table.filter(providers::ukprn.eq(ukprn)).select((
+            providers::id,
+            providers::ukprn,
+            providers::name,
+        ));
+        let found = with_inner!(self.connection, |inner| provider.get_result::<Provider>(inner)).optional()?;
         Ok(found.map(|provider| self.open(provider, cause, None)))
     }
 
@@ -150,13 +150,11 @@ impl Session<'_> {
         trainee_id: &str,
         cause: Cause<'b>,
     ) -> Result<Option<ProviderSession<'b>>, StorageError> {
-        let ukprn = trainees::table
+        let owner = trainees::table
             .inner_join(providers::table)
             .filter(trainees::trainee_id.eq(trainee_id))
-            .select(providers::ukprn)
-            .first::<String>(self.connection)
-            .optional()?;
-        match ukprn {
+            .select(providers::ukprn);
+        match with_inner!(self.connection, |inner| owner.get_result::<String>(inner)).optional()? {
             Some(ukprn) => self.open_provider(&ukprn, cause),
             None => Ok(None),
         }
@@ -236,7 +234,8 @@ impl ProviderSession<'_> {
         let Some(token) = self.token.as_mut().filter(|token| token.last_used_on.is_none_or(|day| day < today)) else {
             return Ok(());
         };
-        diesel::update(tokens::table.find(token.id)).set(tokens::last_used_on.eq(today)).execute(self.connection)?;
+        let used = diesel::update(tokens::table.find(token.id)).set(tokens::last_used_on.eq(today));
+        with_inner!(self.connection, |inner| used.execute(inner))?;
         token.last_used_on = Some(today);
         Ok(())
     }

@@ -21,9 +21,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread;
 use std::time::{Duration, Instant};
 
-use diesel::connection::{SimpleConnection, TransactionManager};
+use diesel::connection::TransactionManager;
 
 use crate::clock::{JobTime, WriteClock};
+use crate::connection::prepared::{OpenSavepoint, ReleaseSavepoint, RollBackToSavepoint};
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::error::StorageError;
 use crate::job::{Job, Verdict};
@@ -321,7 +322,7 @@ fn run_in_savepoint(
     clock: &Arc<WriteClock>,
     job: &mut dyn Job,
 ) -> Result<Option<DateWait>, StorageError> {
-    connection.batch_execute("SAVEPOINT job")?;
+    connection.run_prepared(OpenSavepoint)?;
     DatabaseConnection::begin_transaction(connection)?;
     let verdict = catch_unwind(AssertUnwindSafe(|| {
         let mut session = Session::new(connection, Access::Write, JobTime::of_writing(clock));
@@ -334,11 +335,11 @@ fn run_in_savepoint(
     let wait = match verdict {
         Verdict::Keep => None,
         Verdict::Undo | Verdict::Wait(_) => {
-            connection.batch_execute("ROLLBACK TO SAVEPOINT job").map_err(StorageError::of_lost_transaction)?;
+            connection.run_prepared(RollBackToSavepoint).map_err(StorageError::of_lost_transaction)?;
             if let Verdict::Wait(wait) = verdict { Some(DateWait { wait, trainee }) } else { None }
         }
     };
-    connection.batch_execute("RELEASE SAVEPOINT job").map_err(StorageError::of_lost_transaction)?;
+    connection.run_prepared(ReleaseSavepoint).map_err(StorageError::of_lost_transaction)?;
     connection.require_depth(1)?;
     Ok(wait)
 }
