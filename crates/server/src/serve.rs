@@ -75,6 +75,8 @@ impl Service {
             .client_request_timeout(limits.header_timeout)
             .tls_handshake_timeout(limits.header_timeout)
             .keep_alive(limits.keep_alive)
+            // The last piece of a reply does not wait until the client has acknowledged those before.
+            .tcp_nodelay(true)
             .h1_write_buffer_size(sending::WRITE_BUFFER_BYTES)
             .client_disconnect_timeout(DISCONNECT_TIMEOUT)
             .shutdown_timeout(self.drain_time.as_secs())
