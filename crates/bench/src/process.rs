@@ -25,13 +25,14 @@ fn is_pinned() -> bool {
     all_processors().is_ok_and(|processors| processors != SERVER)
 }
 
-/// A command that runs on the processor of what is measured.
+/// A command that runs on the processor of what is measured, and is killed when the benchmark ends in any way.
 pub(crate) fn on_server_processor(program: &Path) -> Command {
-    if !is_pinned() {
-        return Command::new(program);
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]);
+    if is_pinned() {
+        command.args(["taskset", "--cpu-list", SERVER]);
     }
-    let mut command = Command::new("taskset");
-    command.args(["--cpu-list", SERVER]).arg(program);
+    command.arg(program);
     command
 }
 
