@@ -1,4 +1,4 @@
-//! Who is measured, and in which order: a scenario after the other, in rounds, and in each round everybody in turn.
+//! Who is measured, and in which order: in rounds, in each of them one scenario after the other, and everybody in turn.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +14,7 @@ use crate::register::{Program, Register, Server};
 use crate::scenario::{Facts, Scenario, mixed};
 use crate::{Options, Outcome, limit};
 
-/// The largest register that is copied anew before each turn that writes. In a larger one, what is written hardly counts.
+/// The largest register that is copied anew after each turn that writes. In a larger one, what is written hardly counts.
 const MAX_COPIED_TRAINEES: usize = 100_000;
 
 /// Who is measured.
@@ -127,8 +127,8 @@ impl Contest {
     /// Measures everything that is asked for.
     pub(crate) fn run(mut self, options: &Options) -> Outcome<Results> {
         let mut results = Results { sizes: self.sizes.clone(), ..Results::default() };
-        for scenario in Scenario::ALL.into_iter().filter(|scenario| options.is_asked_for(scenario.name())) {
-            for round in 1..=options.rounds {
+        for round in 1..=options.rounds {
+            for scenario in Scenario::ALL.into_iter().filter(|scenario| options.is_asked_for(scenario.name())) {
                 let mut line = format!("bench: {} {round}:", scenario.name());
                 let contestants: Vec<_> = self.loads.keys().filter(|key| key.0 == scenario).copied().collect();
                 for key in contestants {
@@ -160,19 +160,22 @@ impl Contest {
     }
 
     fn turn(&mut self, (scenario, who): (Scenario, Who), time: Duration) -> Outcome<Turn> {
-        let server = match self.registers.iter_mut().find(|(other, _, _)| *other == who) {
-            Some((_, register, _)) => {
-                if scenario == Scenario::Post && register.trainees <= MAX_COPIED_TRAINEES {
-                    register.copy()?;
-                    register.start()?;
-                }
-                register.server()?
-            }
+        let register = self.registers.iter_mut().find(|(other, _, _)| *other == who).map(|(_, register, _)| register);
+        let server = match &register {
+            Some(register) => register.server()?,
             None => self.limit.as_ref().ok_or("there is no limit program")?,
         };
         server.empty_log()?;
         let load = self.loads.get_mut(&(scenario, who)).ok_or("there is no load")?;
         let turn = load.run(server.address, time, || server.meter.processor_time());
-        turn.map_err(|error| format!("{} of {who}: {error}", scenario.name()).into())
+        let turn = turn.map_err(|error| format!("{} of {who}: {error}", scenario.name()))?;
+        if let Some(register) = register
+            && scenario == Scenario::Post
+            && register.trainees <= MAX_COPIED_TRAINEES
+        {
+            register.copy()?;
+            register.start()?;
+        }
+        Ok(turn)
     }
 }
