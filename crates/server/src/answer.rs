@@ -12,7 +12,7 @@ use storage::tokens::TokenDigest;
 use crate::call::{Call, VALIDATE_ONLY};
 use crate::failure::{ErrorForm, Failure, Whose};
 use crate::idempotency;
-use crate::operations::Operation;
+use crate::operations::{Access, Operation};
 use crate::query;
 use crate::register::Register;
 use crate::reply::Reply;
@@ -43,7 +43,7 @@ impl Asked {
         let mut valid = None;
         let reply = match Call::take(&request, payload, served, endpoint, &register).await {
             Ok(mut call) => {
-                validates_only = operation.writes && call.validates_only();
+                validates_only = operation.access == Access::Write && call.validates_only();
                 let token = call.token.clone();
                 let admitted = register.admission.admit(&register.store, &request, &token).await;
                 valid = register.admission.valid_token(&token);
@@ -52,7 +52,8 @@ impl Asked {
                     Ok(admitted) => {
                         left = admitted;
                         warnings = call.parameter_warnings();
-                        let witness = Witness::of(&register, endpoint, &mut call, operation.writes && !validates_only);
+                        let writes = operation.access == Access::Write && !validates_only;
+                        let witness = Witness::of(&register, endpoint, &mut call, writes);
                         let reply = hop(&register, endpoint, operation, call).await;
                         if let Some(found) = witness.token() {
                             register.admission.remember(&token, found);
@@ -94,7 +95,9 @@ fn expiry_warning(token: ValidToken) -> String {
 async fn hop(register: &Register, endpoint: Endpoint, operation: Operation, call: Call) -> Result<Reply, Failure> {
     let token = call.token.clone();
     // What is only tried out must not write, and runs where nothing can.
-    let writes = operation.writes && !call.validates_only();
+    let is_tried_out = operation.access == Access::Write && call.validates_only();
+    let access = if is_tried_out { Access::Read } else { operation.access };
+    let writes = access == Access::Write;
     let reads_filters = endpoint == Endpoint::ListTrainees;
     let outgoing = register.outgoing.clone();
     let job = move |session: &mut Session<'_>| {
@@ -120,7 +123,11 @@ async fn hop(register: &Register, endpoint: Endpoint, operation: Operation, call
         // Where there is no room for the reply, nothing is done: what is refused here is undone.
         Ok::<_, Failure>((outgoing.count(reply?)?, use_is_due))
     };
-    let (reply, use_is_due) = if writes { register.store.write(job).await? } else { register.store.read(job).await? };
+    let (reply, use_is_due) = match access {
+        Access::LookUp => register.store.look_up(job).await?,
+        Access::Read => register.store.read(job).await?,
+        Access::Write => register.store.write(job).await?,
+    };
     if use_is_due {
         actix_web::rt::spawn(record_token_use(register.store.clone(), token, request_id::for_the_log()));
     }

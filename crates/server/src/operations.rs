@@ -18,11 +18,22 @@ mod reference_data;
 mod trainees;
 mod transitions;
 
+/// What an operation does with records, which decides where it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It reads one record by its key.
+    LookUp,
+    /// It reads.
+    Read,
+    /// It may write.
+    Write,
+}
+
 /// What runs at an endpoint.
 #[derive(Clone, Copy)]
 pub struct Operation {
-    /// Whether it may write.
-    pub writes: bool,
+    /// What it does with records.
+    pub access: Access,
     /// What it does.
     pub run: fn(&mut ProviderSession<'_>, &Call) -> Result<Reply, Failure>,
 }
@@ -30,22 +41,23 @@ pub struct Operation {
 /// The operation of an endpoint.
 #[must_use]
 pub fn of(endpoint: Endpoint) -> Operation {
-    let reading = |run| Operation { writes: false, run };
-    let writing = |run| Operation { writes: true, run };
+    let looking_up = |run| Operation { access: Access::LookUp, run };
+    let reading = |run| Operation { access: Access::Read, run };
+    let writing = |run| Operation { access: Access::Write, run };
     match endpoint {
-        Endpoint::Info => reading(info::show),
+        Endpoint::Info => looking_up(info::show),
         Endpoint::ListTrainees => reading(listing::list),
         Endpoint::CreateTrainee => writing(trainees::create),
-        Endpoint::ShowTrainee => reading(trainees::show),
+        Endpoint::ShowTrainee => looking_up(trainees::show),
         Endpoint::UpdateTrainee => writing(trainees::update),
         Endpoint::ListPlacements => reading(placements::list),
         Endpoint::CreatePlacement => writing(placements::create),
-        Endpoint::ShowPlacement => reading(placements::show),
+        Endpoint::ShowPlacement => looking_up(placements::show),
         Endpoint::UpdatePlacement => writing(placements::update),
         Endpoint::DeletePlacement => writing(placements::delete),
         Endpoint::ListDegrees => reading(degrees::list),
         Endpoint::CreateDegree => writing(degrees::create),
-        Endpoint::ShowDegree => reading(degrees::show),
+        Endpoint::ShowDegree => looking_up(degrees::show),
         Endpoint::UpdateDegree => writing(degrees::update),
         Endpoint::DeleteDegree => writing(degrees::delete),
         Endpoint::Defer => writing(transitions::defer),

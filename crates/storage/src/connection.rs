@@ -22,6 +22,13 @@ use crate::error::StorageError;
 /// How long a connection waits for another one to release what it needs.
 const BUSY_TIMEOUT_MS: u32 = 5_000;
 
+/// What the page caches of all connections to one SQLite database take together, at most, in KiB.
+const PAGE_CACHES_KIB: u32 = 32 * 1024;
+/// The same of one connection, however few there are.
+const MAX_PAGE_CACHE_KIB: u32 = 8 * 1024;
+/// The same of a connection of a command; as SQLite has it unless told otherwise.
+const DEFAULT_PAGE_CACHE_KIB: u32 = 2_000;
+
 /// How long a connection waits before it tries again to bring a new file into WAL mode.
 const WAL_RETRY_PAUSE: Duration = Duration::from_millis(5);
 
@@ -119,6 +126,8 @@ impl DatabaseConnection {
 #[derive(Clone)]
 pub(crate) struct Connections {
     address: Arc<Address>,
+    /// What the page cache of one connection to SQLite takes, at most, in KiB.
+    page_cache_kib: u32,
 }
 
 enum Address {
@@ -143,7 +152,12 @@ impl Connections {
             }
             Some(_) | None => return Err(StorageError::UnknownAddress),
         };
-        Ok(Self { address: Arc::new(address) })
+        Ok(Self { address: Arc::new(address), page_cache_kib: DEFAULT_PAGE_CACHE_KIB })
+    }
+
+    /// The same, for so many connections at most, whose page caches have their bound together.
+    pub(crate) fn shared_by(self, connections: u32) -> Self {
+        Self { page_cache_kib: (PAGE_CACHES_KIB / connections.max(1)).min(MAX_PAGE_CACHE_KIB), ..self }
     }
 
     /// Whether all writes must go through one connection.
@@ -188,8 +202,22 @@ impl Connections {
     pub(crate) fn establish(&self) -> Result<DatabaseConnection, StorageError> {
         match &*self.address {
             Address::Postgres(url) => establish_postgres(url).map(DatabaseConnection::Postgres),
-            Address::Sqlite(path) => establish_sqlite(path).map(DatabaseConnection::Sqlite),
+            Address::Sqlite(path) => establish_sqlite(path, self.page_cache_kib).map(DatabaseConnection::Sqlite),
         }
+    }
+
+    /// Makes a connection for the pool: on SQLite one that only reads, since a write through it would wait for, or starve,
+    /// the writer's thread.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connections::establish`].
+    pub(crate) fn establish_for_pool(&self) -> Result<DatabaseConnection, StorageError> {
+        let mut connection = self.establish()?;
+        if let DatabaseConnection::Sqlite(inner) = &mut connection {
+            inner.batch_execute("PRAGMA query_only = ON")?;
+        }
+        Ok(connection)
     }
 }
 
@@ -207,12 +235,7 @@ impl r2d2::ManageConnection for Connections {
     type Error = PoolError;
 
     fn connect(&self) -> Result<DatabaseConnection, PoolError> {
-        let mut connection = self.establish()?;
-        if let DatabaseConnection::Sqlite(inner) = &mut connection {
-            // On SQLite the pool only reads: a write through it would wait for, or starve, the writer's thread.
-            inner.batch_execute("PRAGMA query_only = ON").map_err(StorageError::from)?;
-        }
-        Ok(connection)
+        Ok(self.establish_for_pool()?)
     }
 
     fn is_valid(&self, connection: &mut DatabaseConnection) -> Result<(), PoolError> {
@@ -255,7 +278,7 @@ fn establish_postgres(url: &str) -> Result<PgConnection, StorageError> {
     Ok(connection)
 }
 
-fn establish_sqlite(path: &Path) -> Result<SqliteConnection, StorageError> {
+fn establish_sqlite(path: &Path, page_cache_kib: u32) -> Result<SqliteConnection, StorageError> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(StorageError::Folder)?;
     }
@@ -266,6 +289,8 @@ fn establish_sqlite(path: &Path) -> Result<SqliteConnection, StorageError> {
     enter_wal_mode(&mut connection)?;
     connection.batch_execute("PRAGMA synchronous = FULL")?;
     connection.batch_execute("PRAGMA foreign_keys = ON")?;
+    // No memory map instead: what it takes is not bounded by this, and a file that is cut short under it ends the process.
+    connection.batch_execute(&format!("PRAGMA cache_size = -{page_cache_kib}"))?;
     Ok(connection)
 }
 
@@ -284,6 +309,9 @@ fn enter_wal_mode(connection: &mut SqliteConnection) -> Result<(), StorageError>
 
 #[cfg(test)]
 mod tests {
+    use diesel::prelude::*;
+    use diesel::sql_types::BigInt;
+
     use super::*;
 
     #[test]
@@ -300,6 +328,25 @@ mod tests {
     fn the_debug_form_of_connections_hides_the_password() {
         let connections = Connections::to("postgres://me:secret@host/db").unwrap();
         assert_eq!(format!("{connections:?}"), "Connections(postgres)");
+    }
+
+    #[test]
+    fn the_page_caches_of_all_connections_take_32_mib_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("register.db").display());
+        for count in [1_u32, 3, 13, 64] {
+            let mut connection = Connections::to(&url).unwrap().shared_by(count).establish().unwrap();
+            let size = diesel::sql_query("SELECT cache_size AS size FROM pragma_cache_size");
+            let PageCache { size } = size.get_result(&mut connection).unwrap();
+            // A negative size is one in KiB.
+            assert!(size < 0 && -size * i64::from(count) <= 32 * 1024, "{size} for each of {count}");
+        }
+    }
+
+    #[derive(QueryableByName)]
+    struct PageCache {
+        #[diesel(sql_type = BigInt)]
+        size: i64,
     }
 
     #[test]

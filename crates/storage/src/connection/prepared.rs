@@ -9,6 +9,18 @@ use diesel::{RunQueryDsl, SqliteConnection};
 
 use super::DatabaseConnection;
 
+/// Begins a transaction that reads.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub(crate) struct Begin;
+
+/// Commits the transaction.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub(crate) struct Commit;
+
+/// Rolls the transaction back.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub(crate) struct RollBack;
+
 /// Opens the savepoint around a job of the writer.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub(crate) struct OpenSavepoint;
@@ -35,6 +47,9 @@ macro_rules! statements {
 }
 
 statements! {
+    Begin => "BEGIN",
+    Commit => "COMMIT",
+    RollBack => "ROLLBACK",
     OpenSavepoint => "SAVEPOINT job",
     RollBackToSavepoint => "ROLLBACK TO SAVEPOINT job",
     ReleaseSavepoint => "RELEASE SAVEPOINT job",
