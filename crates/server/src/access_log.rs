@@ -3,7 +3,7 @@
 //!
 //! Stands around everything that is answered. Knows how a request is recorded, and nothing of what the metrics are called.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -47,14 +47,26 @@ pub async fn log(
 
 /// Says whose request it is: with which token it came, which is valid. Nothing where it has none.
 pub fn identify(request: &HttpRequest, token: Option<ValidToken>) {
-    if let Some(TokenNumber(number)) = request.extensions().get::<TokenNumber>() {
-        number.set(token.map(|token| token.id));
+    if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
+        observed.token.set(token.map(|token| token.id));
     }
 }
 
-/// The number of the token with which a request came, as soon as it is known.
-#[derive(Clone, Default)]
-struct TokenNumber(Rc<Cell<Option<i64>>>);
+/// Says for which path of a version a request is, by its pattern. Any other path is known by what it matches.
+pub fn set_pattern(request: &HttpRequest, pattern: Rc<str>) {
+    if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
+        observed.pattern.replace(Some(pattern));
+    }
+}
+
+/// What is found out of a request on its way.
+#[derive(Default)]
+struct Observed {
+    /// The number of the token with which it came, as soon as it is known.
+    token: Cell<Option<i64>>,
+    /// Such as `/api/<version>/trainees/{trainee_id}`; nothing for a path that there is not.
+    pattern: RefCell<Option<Rc<str>>>,
+}
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -80,9 +92,7 @@ struct Answering {
     id: String,
     started: Instant,
     method: &'static str,
-    /// Such as `/api/<version>/trainees/{trainee_id}`; nothing for a path that there is not.
-    pattern: Option<String>,
-    token: TokenNumber,
+    observed: Rc<Observed>,
     end: End,
     /// What is mounted has them; a service that is not, such as that of a test, counts nothing.
     measures: Option<Rc<RequestMeasures>>,
@@ -92,14 +102,16 @@ struct Answering {
 impl Answering {
     fn begin(request: &ServiceRequest, id: String) -> Self {
         let measures = request.app_data::<Rc<RequestMeasures>>().cloned();
-        let token = TokenNumber::default();
-        request.extensions_mut().insert(token.clone());
+        let observed = Rc::new(Observed::default());
+        if !is_of_a_version(request.path()) {
+            observed.pattern.replace(request.match_pattern().map(Rc::from));
+        }
+        request.extensions_mut().insert(Rc::clone(&observed));
         Self {
             id,
             started: Instant::now(),
             method: method_name(request.method()),
-            pattern: request.match_pattern(),
-            token,
+            observed,
             end: End::Cancelled,
             _passing: measures.as_deref().map(RequestMeasures::begin),
             measures,
@@ -107,7 +119,8 @@ impl Answering {
     }
 
     fn record(&self, duration: Duration) {
-        let (version, endpoint) = split(self.pattern.as_deref());
+        let pattern = self.observed.pattern.borrow();
+        let (version, endpoint) = split(pattern.as_deref());
         // Tenths are as much as anybody reads.
         let milliseconds = (duration.as_secs_f64() * 10_000.0).round() / 10.0;
         macro_rules! line {
@@ -120,12 +133,12 @@ impl Answering {
                 )
             };
         }
-        match self.token.0.get() {
+        match self.observed.token.get() {
             Some(token) => line!(, token),
             None => line!(),
         }
         if let Some(measures) = &self.measures {
-            measures.end(self.pattern.as_deref(), self.method, self.end, duration);
+            measures.end(pattern.as_deref(), self.method, self.end, duration);
         }
     }
 }
@@ -134,6 +147,12 @@ impl Drop for Answering {
     fn drop(&mut self) {
         self.record(self.started.elapsed());
     }
+}
+
+/// Whether a path is below that of a version, whose routes say their patterns themselves: to look for the pattern of a path
+/// is to match it a second time. A path that is written with escapes is none of them, and its pattern is looked for.
+fn is_of_a_version(path: &str) -> bool {
+    path.strip_prefix("/api/v").is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit()))
 }
 
 /// The version and the rest of a pattern such as `/api/<version>/trainees/{trainee_id}`.

@@ -1,5 +1,7 @@
 //! Answers a request for an endpoint: takes it apart, makes the one hop to the store, and sends what comes back.
 
+use std::rc::Rc;
+
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::{Endpoint, Served};
@@ -33,7 +35,7 @@ pub struct Asked {
 
 impl Asked {
     /// Answers one request.
-    pub async fn answer(self, register: Register, request: HttpRequest, payload: Payload) -> HttpResponse {
+    pub async fn answer(self, register: Rc<Register>, request: HttpRequest, payload: Payload) -> HttpResponse {
         let Self { served, endpoint, operation } = self;
         let lists = register.lists;
         let mut warnings = Vec::new();

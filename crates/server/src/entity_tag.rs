@@ -3,17 +3,23 @@
 //! A reply that is sent compressed has the tag of the plain body with the content coding at its end, such as `"abc-gzip"`
 //! for `"abc"`. A client sends back whichever it received, so both stand for the same state of a record.
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 
 /// The content coding of compressed replies, as in `Accept-Encoding` and `Content-Encoding`.
 pub const GZIP: &str = "gzip";
+/// The bytes of the digest that a tag shows.
+const TAG_BYTES: usize = 16;
 
 /// The strong tag of a plain body: a digest of it.
 #[must_use]
 pub fn of(body: &[u8]) -> String {
     let digest = Sha256::digest(body);
-    let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    format!("\"{hex}\"")
+    let mut tag = String::with_capacity(2 * TAG_BYTES + 2);
+    tag.push('"');
+    HEXLOWER.encode_append(digest.get(..TAG_BYTES).unwrap_or_default(), &mut tag);
+    tag.push('"');
+    tag
 }
 
 /// The tag of the same content in a content coding.
@@ -62,6 +68,11 @@ pub fn are_quoted(tags: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tag_is_the_first_half_of_the_sha_256_in_quotes() {
+        assert_eq!(of(b"abc"), "\"ba7816bf8f01cfea414140de5dae2223\"");
+    }
 
     #[test]
     fn tag_of_a_compressed_reply_stands_for_the_plain_one() {

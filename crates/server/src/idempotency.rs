@@ -5,6 +5,7 @@
 
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
+use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 use storage::replies::{Earlier, StoredReply};
 use storage::session::ProviderSession;
@@ -52,7 +53,7 @@ impl Key {
             digest.update(part.len().to_be_bytes());
             digest.update(part);
         }
-        let request_digest = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let request_digest = HEXLOWER.encode(&digest.finalize());
         Ok(Some(Self { text: key.to_owned(), request_digest }))
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! What ends, and when, follows from the versions ([`adapter_kit::lifecycle`]); the clock is not asked.
 
+use std::rc::Rc;
+
 use actix_web::Error;
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -13,7 +15,7 @@ use adapter_kit::lifecycle::End;
 use adapter_kit::{ApiVersion, Endpoint, Label, Method, Versions};
 use chrono::{NaiveDate, NaiveTime};
 
-use crate::addresses;
+use crate::{access_log, addresses};
 
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
@@ -27,31 +29,56 @@ pub struct Life {
     pub versions: &'static Versions,
 }
 
-impl Life {
-    /// Answers a request for a path with these endpoints, and tells what ends.
+/// A path of a version, with the endpoints that it has. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct LivingPath {
+    life: Life,
+    /// Such as `/api/<version>/trainees/{trainee_id}`.
+    pattern: Rc<str>,
+    endpoints: Rc<[Endpoint]>,
+}
+
+impl LivingPath {
+    /// A path below that of the version.
+    #[must_use]
+    pub fn of(life: Life, path: &str, endpoints: Vec<Endpoint>) -> Self {
+        let pattern = format!("{}{path}", addresses::base(life.version.label)).into();
+        Self { life, pattern, endpoints: endpoints.into() }
+    }
+
+    /// Answers a request for the path, and tells what ends.
     ///
     /// # Errors
     ///
     /// Those of the service behind.
     pub async fn tell<B: MessageBody>(
         self,
-        endpoints: Vec<Endpoint>,
         request: ServiceRequest,
         next: Next<B>,
     ) -> Result<ServiceResponse<B>, Error> {
-        let endpoint = self.asked(&endpoints, request.method());
-        let path = request.path().to_owned();
+        let Self { life, pattern, endpoints } = self;
+        access_log::set_pattern(request.request(), pattern);
+        let endpoint = life.asked(&endpoints, request.method());
         let mut response = next.call(request).await?;
-        self.write(response.headers_mut(), endpoint, &path);
+        if life.end(endpoint).is_in_sight() {
+            let path = response.request().path().to_owned();
+            life.write(response.headers_mut(), endpoint, &path);
+        }
         Ok(response)
+    }
+}
+
+impl Life {
+    fn end(self, endpoint: Option<Endpoint>) -> End {
+        match endpoint {
+            Some(endpoint) => End::of_endpoint(self.version, endpoint, self.versions),
+            None => End::of_version(self.version, self.versions),
+        }
     }
 
     /// Writes what ends into the headers of a reply: the endpoint of a path, or the version as a whole.
     pub fn write(self, headers: &mut HeaderMap, endpoint: Option<Endpoint>, path: &str) {
-        let end = match endpoint {
-            Some(endpoint) => End::of_endpoint(self.version, endpoint, self.versions),
-            None => End::of_version(self.version, self.versions),
-        };
+        let end = self.end(endpoint);
         if !end.is_in_sight() {
             return;
         }

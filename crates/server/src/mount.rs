@@ -14,8 +14,8 @@ use adapter_kit::{Endpoint, Label, Method, Served, Versions};
 use crate::answer::Asked;
 use crate::docs;
 use crate::failure::{Failure, Missing};
-use crate::lifecycle::{Life, methods};
-use crate::measures::requests::RequestMeasures;
+use crate::lifecycle::{Life, LivingPath, methods};
+use crate::measures::requests::{OPENAPI, RequestMeasures};
 use crate::operations::{self, Operation};
 use crate::register::Register;
 use crate::versions::REMOVED;
@@ -25,6 +25,8 @@ use crate::{addresses, nearest_path, openapi, version_list};
 /// Mounts everything that the register answers.
 pub fn mount(config: &mut ServiceConfig, register: &Register) {
     let versions = register.versions;
+    // One for all requests of a worker.
+    let shared = Rc::new(register.clone());
     config.app_data(Rc::new(RequestMeasures::of(versions)));
     let count = |visitors: Visitors| from_fn(move |request, next| count_page(visitors.clone(), request, next));
     config.service(version_list(register).wrap(count(register.page_visitors.clone())));
@@ -37,15 +39,16 @@ pub fn mount(config: &mut ServiceConfig, register: &Register) {
             std::future::ready(reply)
         }));
         let owned = register.clone();
-        let document = read_only("/openapi.json", move |request: HttpRequest| {
+        let document = read_only(OPENAPI, move |request: HttpRequest| {
             std::future::ready(openapi::answer(served, &owned, &request))
         });
         let document = document.wrap(count(register.page_visitors.clone()));
-        let scope = scope.service(document.wrap(from_fn(move |request, next| life.tell(Vec::new(), request, next))));
+        let path = LivingPath::of(life, OPENAPI, Vec::new());
+        let scope = scope.service(document.wrap(from_fn(move |request, next| path.clone().tell(request, next))));
         config.service(
             paths(served)
                 .into_iter()
-                .fold(scope, |scope, (path, endpoints)| scope.service(resource(register, served, path, endpoints))),
+                .fold(scope, |scope, (path, endpoints)| scope.service(resource(&shared, served, path, endpoints))),
         );
     }
     let labels: Vec<Label> = versions.iter().map(|served| served.version.label).collect();
@@ -94,7 +97,7 @@ fn paths(served: &Served) -> BTreeMap<&'static str, Vec<(Endpoint, Operation)>> 
 
 /// The routes of one path, which say on every reply what ends.
 fn resource(
-    register: &Register,
+    register: &Rc<Register>,
     served: &'static Served,
     path: &str,
     endpoints: Vec<(Endpoint, Operation)>,
@@ -103,18 +106,18 @@ fn resource(
     let mut allowed = Vec::new();
     for (endpoint, operation) in endpoints.iter().copied() {
         for method in methods(endpoint.method()) {
-            let register = register.clone();
+            let register = Rc::clone(register);
             let handler = move |request: HttpRequest, payload: Payload| {
                 let asked = Asked { served, endpoint, operation };
-                asked.answer(register.clone(), request, payload)
+                asked.answer(Rc::clone(&register), request, payload)
             };
             resource = resource.route(web::method(method.clone()).to(handler));
             allowed.push(method.clone());
         }
     }
     let life = Life { version: served.version, versions: register.versions };
-    let endpoints: Vec<Endpoint> = endpoints.into_iter().map(|(endpoint, _)| endpoint).collect();
-    closed(resource, &allowed).wrap(from_fn(move |request, next| life.tell(endpoints.clone(), request, next)))
+    let path = LivingPath::of(life, path, endpoints.into_iter().map(|(endpoint, _)| endpoint).collect());
+    closed(resource, &allowed).wrap(from_fn(move |request, next| path.clone().tell(request, next)))
 }
 
 /// The same resource, which answers what it is not asked with what it can be asked.

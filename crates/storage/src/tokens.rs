@@ -9,6 +9,7 @@ mod refusal;
 use std::fmt;
 use std::str::FromStr;
 
+use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -72,7 +73,7 @@ impl Token {
     pub fn generate(environment: Environment) -> Result<Self, StorageError> {
         let mut secret = [0; SECRET_BYTES];
         getrandom::fill(&mut secret).map_err(StorageError::NoRandomness)?;
-        Ok(Self(format!("{environment}_{}", hex(&secret))))
+        Ok(Self(format!("{environment}_{}", HEXLOWER.encode(&secret))))
     }
 
     /// The token itself, to be shown once to the person for whom it was made.
@@ -94,7 +95,7 @@ pub struct TokenDigest(String);
 impl TokenDigest {
     /// The digest of a token's text, as it stands in the `Authorization` header.
     pub fn of(text: &str) -> Self {
-        Self(hex(&Sha256::digest(text.as_bytes())))
+        Self(HEXLOWER.encode(&Sha256::digest(text.as_bytes())))
     }
 
     pub(crate) fn as_hex(&self) -> &str {
@@ -111,10 +112,6 @@ impl fmt::Debug for TokenDigest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("TokenDigest(hidden)")
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

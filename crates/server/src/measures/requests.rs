@@ -20,7 +20,7 @@ use crate::addresses;
 use crate::lifecycle::methods;
 
 /// The path of a version's OpenAPI document, below that of the version.
-const OPENAPI: &str = "/openapi.json";
+pub(crate) const OPENAPI: &str = "/openapi.json";
 
 /// The methods that a request is known by; any other is [`OTHER_METHOD`].
 pub const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
