@@ -1,7 +1,7 @@
 //! The record on its way in: partly wrong, perhaps, and still whole enough to be judged.
 //!
 //! A request becomes a [`Candidate`]: the merged record, the fields that were sent and the fields
-//! that already have a problem. A rule that reads a field in problem is skipped, so one mistake is
+//! that already have a problem. A rule that needs a field in problem is skipped, so one mistake is
 //! reported once, and all mistakes are reported together.
 
 use crate::dictionary::{Changes, Record};
@@ -17,7 +17,7 @@ pub struct Sent<R: Record> {
     pub changes: R::Changes,
     /// What could not be read.
     pub problems: Vec<Problem>,
-    /// Fields that could not be read; no rule that reads one of them is run.
+    /// Fields that could not be read; no rule that needs one of them is run.
     pub unread: FieldSet<R::Field>,
     /// What the client should know besides.
     pub notices: Vec<Notice>,

@@ -42,8 +42,8 @@ pub struct Rule<R: Record> {
     pub demands: &'static str,
     /// The section of the contract that it comes from.
     pub section: &'static str,
-    /// The fields that it reads. An update that changes none of them does not run it, and a problem
-    /// in one of them skips it. An adjustment changes no other field that a request can set.
+    /// The fields that it reads. An update that changes none of them does not run it. An adjustment
+    /// changes no other field that a request can set.
     pub reads: &'static [R::Field],
     /// What it does.
     pub run: Run<R>,
@@ -56,6 +56,9 @@ pub enum Run<R: Record> {
     Adjust(fn(&mut Candidate<R>, &Context<'_>)),
     /// Finds problems.
     Check(fn(&Candidate<R>, &Context<'_>) -> Findings),
+    /// Finds problems which depend on these fields in the first place: a problem in another field
+    /// that the rule reads does not skip it, so that both are reported together.
+    CheckOf(&'static [R::Field], fn(&Candidate<R>, &Context<'_>) -> Findings),
     /// Demands a value in the first of the fields that the rule reads.
     Present,
 }
@@ -66,7 +69,17 @@ impl<R: Record> Rule<R> {
     pub fn demanded(&self) -> Option<R::Field> {
         match self.run {
             Run::Present => self.reads.first().copied(),
-            Run::Adjust(_) | Run::Check(_) => None,
+            Run::Adjust(_) | Run::Check(_) | Run::CheckOf(..) => None,
+        }
+    }
+
+    /// The fields that must be valid for the rule to be judged: a problem in one of them skips it.
+    #[must_use]
+    pub fn needs(&self) -> &'static [R::Field] {
+        match self.run {
+            Run::CheckOf(needs, _) => needs,
+            Run::Present => self.reads.get(..1).unwrap_or_default(),
+            Run::Adjust(_) | Run::Check(_) => self.reads,
         }
     }
 }
@@ -168,13 +181,13 @@ pub fn judge<R: Record>(candidate: &mut Candidate<R>, rules: &[Rule<R>], context
         for rule in rules {
             if matches!(rule.run, Run::Adjust(_)) != adjusting
                 || !candidate.touches(rule.reads)
-                || !candidate.sound(rule.reads)
+                || !candidate.sound(rule.needs())
             {
                 continue;
             }
             match rule.run {
                 Run::Adjust(adjust) => adjust(candidate, context),
-                Run::Check(check) => {
+                Run::Check(check) | Run::CheckOf(_, check) => {
                     for problem in check(candidate, context) {
                         candidate.report(problem);
                     }

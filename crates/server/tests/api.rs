@@ -31,6 +31,7 @@ mod api {
     mod limits;
     mod lists;
     mod messages;
+    mod mistakes_together;
     mod names;
     mod newcomers;
     mod openapi;

@@ -60,7 +60,7 @@ fn sent<R: Wire>(version: &ApiVersion) -> Vec<&'static str> {
 fn named<R: Record>(rules: &[Rule<R>]) -> Map<String, Value> {
     let stage = |rule: &Rule<R>| match rule.run {
         Run::Adjust(_) => "adjust",
-        Run::Check(_) | Run::Present => "check",
+        Run::Check(_) | Run::CheckOf(..) | Run::Present => "check",
     };
     rules.iter().map(|rule| (rule.name.to_owned(), json!(stage(rule)))).collect()
 }

@@ -92,7 +92,7 @@ fn of<R: Record>(from: &ApiVersion, to: &ApiVersion, rules: fn(&Rules) -> &'stat
 fn text<R: Record>(rule: &Rule<R>, names_of: &ApiVersion) -> RuleText {
     let stage = match rule.run {
         Run::Adjust(_) => RuleStage::Adjust,
-        Run::Check(_) | Run::Present => RuleStage::Check,
+        Run::Check(_) | Run::CheckOf(..) | Run::Present => RuleStage::Check,
     };
     let reads = rule.reads.iter().map(|field| names::field(names_of, (*field).into())).collect();
     RuleText { name: rule.name, demands: rule.demands, reads, stage, section: rule.section }

@@ -36,8 +36,8 @@ pub fn rules(versions: &Versions) -> String {
          What a record must satisfy, and which versions demand it. Fields have the names of the newest version; `section`\n\
          is that of [api.md](api.md). Rules run in the order in which they stand, those of the stage `adjust` first: they\n\
          change what is recorded. Those of the stage `check` find problems, and a `gate` refuses an action by the state of\n\
-         the record. A rule is skipped when a field that it reads has a problem already, and on an update when the request\n\
-         changes none of them; one that reads no field runs always.\n\n{}",
+         the record. A rule is skipped when a field that it reads has a problem already, unless the field is in brackets,\n\
+         and on an update when the request changes none of them; one that reads no field runs always.\n\n{}",
         sections.join("\n")
     )
 }
@@ -56,9 +56,14 @@ impl<'a> Row<'a> {
     fn of_rule<R: Record>(rule: &'a Rule<R>) -> Self {
         let stage = match rule.run {
             Run::Adjust(_) => "adjust",
-            Run::Check(_) | Run::Present => "check",
+            Run::Check(_) | Run::CheckOf(..) | Run::Present => "check",
         };
-        let reads = listed(rule.reads.iter().map(|field| field.info().name));
+        let needs = rule.needs();
+        let reads = rule.reads.iter().map(|field| match needs.contains(field) {
+            true => format!("`{}`", field.info().name),
+            false => format!("(`{}`)", field.info().name),
+        });
+        let reads = reads.collect::<Vec<_>>().join(", ");
         Self { name: rule.name, demands: rule.demands, reads, stage, section: rule.section, versions: Vec::new() }
     }
 

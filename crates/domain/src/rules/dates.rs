@@ -77,7 +77,7 @@ pub const STARTED_NOT_IN_FUTURE: Rule<Trainee> = Rule {
     demands: "is not later than today, unless it is the planned day",
     section: "2.1",
     reads: &[TraineeField::trainee_start_date, TraineeField::itt_start_date],
-    run: Run::Check(started_not_in_future),
+    run: Run::CheckOf(&[TraineeField::trainee_start_date], started_not_in_future),
 };
 
 fn start_not_too_late(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {

@@ -81,7 +81,7 @@ pub const UK_DEGREE: Rule<Degree> = Rule {
     demands: "must be there on a degree of the United Kingdom",
     section: "2.3",
     reads: KIND_FIELDS,
-    run: Run::Check(uk_degree),
+    run: Run::CheckOf(&[DegreeField::uk_degree, DegreeField::country], uk_degree),
 };
 
 /// A degree of another country has a type.
@@ -90,7 +90,7 @@ pub const NON_UK_DEGREE: Rule<Degree> = Rule {
     demands: "must be there on a degree of another country",
     section: "2.3",
     reads: KIND_FIELDS,
-    run: Run::Check(non_uk_degree),
+    run: Run::CheckOf(&[DegreeField::non_uk_degree, DegreeField::country], non_uk_degree),
 };
 
 /// A degree of another country has a country. It comes behind the type, so that both are reported where both are missing;

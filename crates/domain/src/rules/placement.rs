@@ -43,7 +43,7 @@ pub const POSTCODE: Rule<Placement> = Rule {
     demands: "is a full postcode of the United Kingdom, but where the URN is that of a known school",
     section: "2.2",
     reads: &[PlacementField::postcode, PlacementField::urn],
-    run: Run::Check(postcode),
+    run: Run::CheckOf(&[PlacementField::postcode], postcode),
 };
 
 fn urn_form(candidate: &Candidate<Placement>, _: &Context<'_>) -> Findings {

@@ -52,7 +52,7 @@ pub const DATE_AFTER_START: Rule<Withdrawal> = Rule {
     demands: "is not earlier than the first day of the training, unless the record was added in error",
     section: "4.13",
     reads: &[WithdrawalField::withdrawal_date, WithdrawalField::reasons],
-    run: Run::Check(date_after_start),
+    run: Run::CheckOf(&[WithdrawalField::withdrawal_date], date_after_start),
 };
 
 /// Each reason counts once.
