@@ -17,7 +17,7 @@ const SUDO_USER: &str = "SUDO_USER";
 pub(super) struct By {
     /// Who runs the command, for the log, the history of trainees and the list of tokens [default: the user of the system;
     /// with sudo, the one who called it]
-    #[arg(long = "by", id = "by", global = true, value_name = "NAME", env = "REGISTER_BY", value_parser = name)]
+    #[arg(long = "by", id = "by", global = true, value_name = "NAME", env = "REGISTER_BY", value_parser = name_or_blank)]
     by: Option<String>,
 }
 
@@ -25,7 +25,7 @@ impl By {
     /// The name to record.
     pub(super) fn resolve(self) -> String {
         let by_sudo = || env::var(SUDO_USER).ok().and_then(|user| name(&user).ok());
-        self.by.or_else(by_sudo).unwrap_or_else(user_of_system)
+        self.by.filter(|by| !by.is_empty()).or_else(by_sudo).unwrap_or_else(user_of_system)
     }
 }
 
@@ -45,6 +45,11 @@ fn user_with(id: &str, passwd: &str) -> Option<String> {
         let (user, listed) = (fields.next()?, fields.nth(1)?);
         if listed == id { name(user).ok() } else { None }
     })
+}
+
+/// Reads a name. Blank text counts as absent, as an environment variable that is set to nothing does.
+fn name_or_blank(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Ok(String::new()) } else { name(text) }
 }
 
 /// Reads a name. It stands in the log and in tables that are printed, so it is one short line.
@@ -76,6 +81,9 @@ mod tests {
     #[test]
     fn the_user_of_the_system_has_a_name_or_a_number() {
         assert!(!user_of_system().is_empty());
-        assert_eq!(By { by: Some("A. Operator".to_owned()) }.resolve(), "A. Operator");
+        let resolved = |text| By { by: Some(name_or_blank(text).unwrap()) }.resolve();
+        assert_eq!(resolved("A. Operator"), "A. Operator");
+        let absent = By { by: None }.resolve();
+        assert_eq!([resolved(""), resolved("  ")], [absent.clone(), absent]);
     }
 }
