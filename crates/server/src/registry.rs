@@ -7,6 +7,8 @@ pub mod play;
 pub mod rows;
 
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use domain::Trainee;
 use domain::decide::{Decision, registry};
@@ -20,6 +22,8 @@ use storage::trainees::StoredTrainee;
 
 /// How often a deed is tried that found the database busy.
 const ATTEMPTS: usize = 5;
+/// How long a command waits at most, in all attempts, until the date of one change is due.
+const MAX_DATE_WAIT: Duration = Duration::from_secs(300);
 /// What is said of dates that were given for a trainee who missed nothing.
 const DATES_ARE_LEFT: &str = "; no date was stored, because the course or the deferral has not begun";
 
@@ -169,7 +173,7 @@ fn settle(
 }
 
 /// As [`carry_out`] for a command, in a transaction of its own, which is tried again a few times while another process keeps the
-/// database busy. Blocks.
+/// database busy, and when the date of the change is due. Blocks.
 ///
 /// # Errors
 ///
@@ -182,7 +186,7 @@ pub fn carry_out_blocking(
 ) -> Result<Outcome, DeedError> {
     let Cause { operation, by, .. } = cause;
     let job = Arc::new((trainee_id.to_owned(), deed.clone(), operation.to_owned(), by.map(str::to_owned)));
-    let mut attempt = 1;
+    let (mut attempt, begun) = (1, Instant::now());
     loop {
         let job = Arc::clone(&job);
         let outcome = store.write_blocking(move |session| {
@@ -191,6 +195,9 @@ pub fn carry_out_blocking(
         });
         match outcome {
             Err(DeedError::Storage(StorageError::Busy | StorageError::Collided)) if attempt < ATTEMPTS => attempt += 1,
+            Err(DeedError::Storage(StorageError::DateNotDue { wait })) if begun.elapsed() + wait <= MAX_DATE_WAIT => {
+                thread::sleep(wait);
+            }
             other => return other,
         }
     }

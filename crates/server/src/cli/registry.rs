@@ -119,7 +119,13 @@ impl Common {
 
 /// Does the deed to the trainees in a file, one after the other, and says what became of it.
 fn for_file<R: Order>(store: &Store, path: &Path, deed: &Deed, cause: Cause<'_>) -> Result<(), CommandError> {
-    let failed = |error| CommandError::Import { file: path.to_owned(), error };
+    let failed = |error| match error {
+        // Nothing is wrong with the file.
+        ImportError::Storage(error) => CommandError::from(error),
+        error @ (ImportError::Unreadable(_) | ImportError::MissingColumns { .. } | ImportError::ColumnTwice(_)) => {
+            CommandError::Import { file: path.to_owned(), error }
+        }
+    };
     let (file, length) = organisations::open(path).map_err(failed)?;
     let bar = ProgressBar::new(length);
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% of the file, {eta} left") {

@@ -1,6 +1,7 @@
 //! What clients see of what the registry and operators do, and the registry that is played in the sandbox.
 
 use std::thread;
+use std::time::Duration;
 
 use adapter_kit::view::View;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
@@ -220,6 +221,19 @@ fn a_change_by_the_registry_is_dated_after_the_last_change_of_the_trainee() {
             last = shown;
         }
     });
+}
+
+/// The wait is longer than that of a request. On PostgreSQL a date that is so far ahead is that of another clock.
+#[test]
+fn change_by_a_command_waits_until_its_date_is_due() {
+    let register = Register::start();
+    let newest = server::versions::all().newest().unwrap().version;
+    let created = ready(&register.api(newest), "1999-04-12");
+    let (behind, id) = (register.store_behind(TimeDelta::seconds(7)), created.id().to_owned());
+    let waiting = thread::spawn(move || carry_out_blocking(&behind, &id, &issue(TRN), Cause::of("registry test")));
+    thread::sleep(Duration::from_millis(500));
+    register.clock.set(&later(created.value(F::updated_at), TimeDelta::seconds(8)));
+    assert!(waiting.join().unwrap().unwrap().changed);
 }
 
 #[test]
