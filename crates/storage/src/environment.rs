@@ -1,21 +1,21 @@
 //! The environment of a register, as its database records it: sandbox or production.
 //!
 //! The command that creates a database records it; all later ones must match it. A register that was created before the
-//! environment was recorded has no record, and once it holds trainees nobody may guess.
+//! environment was recorded has no record, and once it has a provider nobody may guess.
 
 use diesel::prelude::*;
 
 use crate::catalogue;
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
-use crate::schema::{register_settings, trainees};
+use crate::schema::{providers, register_settings};
 use crate::session::Session;
 use crate::tokens::Environment;
 
 /// The name of the setting.
 const SETTING: &str = "environment";
 
-/// What a command does with a register that holds trainees and has no recorded environment.
+/// What a command does with a register that is in use and has no recorded environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unrecorded {
     /// It records the requested environment; without a request it refuses.
@@ -84,7 +84,7 @@ pub(crate) fn resolve(
     if !has_settings(connection)? {
         return Ok(None);
     }
-    let environment = match (holds_trainees(connection)?, unrecorded, requested) {
+    let environment = match (is_in_use(connection)?, unrecorded, requested) {
         (false, _, requested) => requested.unwrap_or(Environment::Sandbox),
         (true, Unrecorded::RecordRequested, Some(requested)) => requested,
         (true, Unrecorded::Keep, _) => return Ok(None),
@@ -102,8 +102,9 @@ fn has_settings(connection: &mut DatabaseConnection) -> Result<bool, StorageErro
     Ok(catalogue::tables(connection)?.iter().any(|table| table == "register_settings"))
 }
 
-fn holds_trainees(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    Ok(trainees::table.select(trainees::id).first::<i64>(connection).optional()?.is_some())
+/// Whether the register has a provider, whose tokens are of one environment. One whose schema was just created has none.
+fn is_in_use(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
+    Ok(providers::table.select(providers::id).first::<i64>(connection).optional()?.is_some())
 }
 
 #[cfg(test)]

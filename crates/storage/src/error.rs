@@ -133,7 +133,7 @@ pub enum StorageError {
         /// What was requested.
         requested: Environment,
     },
-    /// The register holds trainees, and its database does not record the environment.
+    /// The register has providers, and its database does not record the environment.
     #[error(
         "this register does not record its environment: record it once with `trainee-register migrate --environment \
          production`, or `sandbox`"

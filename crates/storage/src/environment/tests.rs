@@ -81,6 +81,32 @@ fn a_register_with_trainees_from_before_the_record_is_recorded_by_an_explicit_re
     }
 }
 
+/// Its tokens are of one environment already.
+#[test]
+fn a_register_with_providers_only_from_before_the_record_is_recorded_by_an_explicit_request_only() {
+    for kind in kinds() {
+        let database = empty(kind);
+        let mut connection = connect(database.url());
+        bring_to(&mut connection, BEFORE).unwrap();
+        diesel::insert_into(providers::table)
+            .values((
+                providers::ukprn.eq("10000001"),
+                providers::name.eq("Ashdown University"),
+                providers::created_at.eq(chrono::NaiveDateTime::default()),
+            ))
+            .execute(&mut connection)
+            .unwrap();
+        for unrecorded in [Unrecorded::RecordRequested, Unrecorded::Refuse] {
+            let refused = set_up(&mut connection, Goal::Newest, None, unrecorded);
+            assert!(matches!(refused, Err(StorageError::EnvironmentNotRecorded)), "{refused:?}");
+        }
+        let requested = Some(Environment::Production);
+        assert_eq!(environment(set_up(&mut connection, Goal::Newest, None, Unrecorded::Keep)), None);
+        let set_up = set_up(&mut connection, Goal::Newest, requested, Unrecorded::RecordRequested);
+        assert_eq!(environment(set_up), requested);
+    }
+}
+
 #[test]
 fn going_back_to_a_schema_without_the_record_needs_no_environment() {
     for kind in kinds() {
