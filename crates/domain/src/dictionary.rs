@@ -111,6 +111,9 @@ pub trait RecordField: Copy + Eq + Hash + fmt::Debug + Into<Field> + Send + Sync
 
     /// The field's place in [`RecordField::ALL`].
     fn index(self) -> usize;
+
+    /// Whether records store the field; otherwise it is computed.
+    fn is_stored(self) -> bool;
 }
 
 /// What a merge of changes into a record did.
@@ -318,6 +321,15 @@ macro_rules! record {
 
             fn index(self) -> usize {
                 self as usize
+            }
+
+            fn is_stored(self) -> bool {
+                match self {
+                    $( Self::$i => true, )*
+                    $( Self::$s => true, )*
+                    $( Self::$d => false, )*
+                    $( Self::$n => true, )*
+                }
             }
         }
 

@@ -140,9 +140,9 @@ fn list(columns: &[&str]) -> String {
 ///
 /// Why the file was not imported. When the store fails on the way, what was written before stays, and the same import
 /// can be made again.
-pub fn import<O: Importable + Organisation>(store: &Store, file: impl Read) -> Result<Report, ImportError> {
+pub fn import<O: Importable + Organisation>(store: &Store, file: impl Read, by: &str) -> Result<Report, ImportError> {
     let mut table = Table::open(file, O::COLUMNS, O::OPTIONAL_COLUMNS)?;
-    let mut merge = Merge::<O>::begin(store)?;
+    let mut merge = Merge::<O>::begin(store)?.by(by);
     let mut refused = Vec::new();
     read(&mut table, |line, row: Result<O, RowProblem>| {
         match row {

@@ -112,7 +112,7 @@ pub fn carry_out(
             Ok(registry::return_recommendation(&trainee.record, provider.now())?)
         }),
         Deed::UndoWithdrawal => settle(session, trainee_id, cause, |provider, trainee| {
-            let last = provider.last_withdrawal(trainee)?;
+            let last = trainee.last_withdrawal()?;
             Ok(registry::undo_withdrawal(&trainee.record, last, provider.now())?)
         }),
         Deed::Discard => settle(session, trainee_id, cause, |provider, trainee| {

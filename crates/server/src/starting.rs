@@ -111,6 +111,8 @@ fn remedy(error: &StorageError) -> &'static str {
         // These say themselves what to do.
         StorageError::SchemaNewer { .. }
         | StorageError::SchemaOlder { .. }
+        | StorageError::NotConverted { .. }
+        | StorageError::RecordsNewer { .. }
         | StorageError::UnknownMigration { .. }
         | StorageError::Absent(_)
         | StorageError::NoRegister { .. }

@@ -22,7 +22,7 @@ use crate::connection::{Connections, DatabaseConnection};
 use crate::copy::{self, tables};
 use crate::environment::{self, Unrecorded};
 use crate::error::StorageError;
-use crate::store::migrations::{Goal, MIGRATIONS_TABLE, SchemaChange, SetUp, refuse_newer, set_up};
+use crate::store::migrations::{Goal, MIGRATIONS_TABLE, SchemaChange, SetUp, convert, refuse_newer, set_up};
 use crate::tokens::Environment;
 
 /// Why a backup was not made or not restored. What was there before is as it was.
@@ -186,7 +186,10 @@ pub fn restore(url: &str, from: &Path, replace: bool, requested: Option<Environm
         let (file, database) = (from.to_owned(), database.to_owned());
         return Err(BackupError::OtherEnvironment { file, backup, database, replaced });
     }
-    let SetUp { schema, environment } = set_up(&mut restored, Goal::Newest, requested.or(replaced), Unrecorded::Keep)?;
+    let requested = requested.or(replaced);
+    let SetUp { schema, environment, .. } =
+        set_up(&mut restored, Goal::NewestUnconverted, requested, Unrecorded::Keep)?;
+    convert(&mut restored, |_| {})?;
     // With its last connection SQLite takes the files beside the database away.
     drop(restored);
 

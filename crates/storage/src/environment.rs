@@ -7,6 +7,7 @@ use diesel::prelude::*;
 
 use crate::catalogue;
 use crate::connection::DatabaseConnection;
+use crate::document;
 use crate::error::StorageError;
 use crate::schema::{providers, register_settings};
 use crate::session::Session;
@@ -14,6 +15,8 @@ use crate::tokens::Environment;
 
 /// The name of the setting.
 const SETTING: &str = "environment";
+/// The name of the setting that holds [`document::SCHEMA`].
+const SCHEMA_SETTING: &str = "record_schema";
 
 /// What a command does with a register that is in use and has no recorded environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +99,43 @@ pub(crate) fn resolve(
         .values((register_settings::name.eq(SETTING), register_settings::value.eq(environment.to_string())))
         .execute(connection)?;
     Ok(Some(environment))
+}
+
+/// Records which set of fields the documents hold, unless a newer one is recorded; nothing when the schema has no room for it.
+pub(crate) fn record_schema(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    if !has_settings(connection)? {
+        return Ok(());
+    }
+    let recorded = require_known_schema(connection)?;
+    let number = document::SCHEMA.to_string();
+    match recorded {
+        Some(recorded) if recorded == document::SCHEMA => {}
+        Some(_) => {
+            diesel::update(register_settings::table.find(SCHEMA_SETTING))
+                .set(register_settings::value.eq(number))
+                .execute(connection)?;
+        }
+        None => {
+            diesel::insert_into(register_settings::table)
+                .values((register_settings::name.eq(SCHEMA_SETTING), register_settings::value.eq(number)))
+                .execute(connection)?;
+        }
+    }
+    Ok(())
+}
+
+/// The recorded number of the set of fields that documents hold. Fails when it is that of a newer program.
+pub(crate) fn require_known_schema(connection: &mut DatabaseConnection) -> Result<Option<i64>, StorageError> {
+    let value = register_settings::table
+        .find(SCHEMA_SETTING)
+        .select(register_settings::value)
+        .first::<String>(connection)
+        .optional()?;
+    let Some(value) = value else { return Ok(None) };
+    match value.parse::<i64>() {
+        Ok(number) if number <= document::SCHEMA => Ok(Some(number)),
+        Ok(_) | Err(_) => Err(StorageError::RecordsNewer { recorded: value, known: document::SCHEMA }),
+    }
 }
 
 fn has_settings(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {

@@ -109,6 +109,25 @@ pub enum StorageError {
         /// The first migration that it lacks.
         migration: String,
     },
+    /// Trainees are yet to be converted to documents.
+    #[error(
+        "{trainees} trainees are stored as an older program stored them: stop all servers, make a backup, then convert them \
+         with `trainee-register migrate`"
+    )]
+    NotConverted {
+        /// How many.
+        trainees: i64,
+    },
+    /// Documents hold fields that the program does not know.
+    #[error(
+        "records have fields of a newer program (record schema {recorded}, this program knows {known}): use the newer program"
+    )]
+    RecordsNewer {
+        /// The number that the database records.
+        recorded: String,
+        /// The number of this program.
+        known: i64,
+    },
     /// Migrations left rows that refer to rows which are not there. They were undone.
     #[error(
         "migrations were undone: {rows} rows of table {table} refer to rows of table {owner} that do not exist; look for \
@@ -266,6 +285,8 @@ impl StorageError {
             | Self::Absent(_)
             | Self::NoRegister { .. }
             | Self::SchemaOlder { .. }
+            | Self::NotConverted { .. }
+            | Self::RecordsNewer { .. }
             | Self::BrokenReferences { .. }
             | Self::OtherEnvironment { .. }
             | Self::EnvironmentNotRecorded

@@ -5,13 +5,14 @@
 //! What belongs to a provider is reached only through the [`session::ProviderSession`] that authentication returns, so
 //! no query can miss its provider.
 //!
-//! This crate knows neither HTTP nor JSON nor any version of the API.
+//! This crate knows neither HTTP nor any version of the API.
 
 pub mod backup;
 pub mod catalogue;
 pub mod clock;
 mod connection;
 pub mod copy;
+mod document;
 pub mod environment;
 pub mod error;
 pub mod history;

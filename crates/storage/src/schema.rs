@@ -1,6 +1,7 @@
 //! The tables as diesel sees them; `migrations/` makes them.
 //!
-//! Columns are text, integer, bool, date and timestamp only: what both databases know. Timestamps are UTC.
+//! Columns are text, integer, bool, date and timestamp: what both databases know; timestamps are UTC. The record of a trainee
+//! is a JSON document.
 //!
 //! Each table that holds data of its own has a row type with all its columns, by which it is copied (`copy/tables.rs`). A
 //! table that the database itself derives from others is declared by `diesel::table!` alone.
@@ -9,7 +10,9 @@
 //! of the statement, and each connection would keep a prepared statement for every set of columns for ever.
 
 use chrono::{NaiveDate, NaiveDateTime};
-use diesel::sql_types::{BigInt, Bool, Date, Integer, Nullable, Text, Timestamp};
+use diesel::sql_types::{BigInt, Bool, Date, Integer, Json, Nullable, Text, Timestamp};
+
+use crate::document::JsonText;
 
 /// What a column of an SQL type holds in a row.
 pub(crate) trait Held {
@@ -35,6 +38,7 @@ held! {
     Bool => bool,
     Date => NaiveDate,
     Timestamp => NaiveDateTime,
+    Json => JsonText,
 }
 
 macro_rules! table_with_row {
@@ -113,56 +117,25 @@ table_with_row! {
         last_name_folded -> Text,
         first_names_folded -> Text,
         email_folded -> Text,
-        provider_trainee_id -> Nullable<Text>,
-        application_id -> Nullable<Text>,
-        agency_id -> Nullable<Text>,
-        first_names -> Nullable<Text>,
-        middle_names -> Nullable<Text>,
-        last_name -> Nullable<Text>,
-        previous_last_name -> Nullable<Text>,
         date_of_birth -> Nullable<Date>,
-        email -> Nullable<Text>,
-        nationality -> Nullable<Text>,
-        sex -> Nullable<Text>,
-        ni_number -> Nullable<Text>,
-        ethnicity -> Nullable<Text>,
         training_route -> Nullable<Text>,
-        course_subject_1 -> Nullable<Text>,
-        course_subject_2 -> Nullable<Text>,
-        course_subject_3 -> Nullable<Text>,
-        course_age_range -> Nullable<Text>,
-        course_year -> Nullable<Text>,
-        study_mode -> Nullable<Text>,
-        itt_aim -> Nullable<Text>,
-        itt_qualification_aim -> Nullable<Text>,
-        iqts_country -> Nullable<Text>,
         itt_start_date -> Nullable<Date>,
-        itt_end_date -> Nullable<Date>,
-        trainee_start_date -> Nullable<Date>,
-        pg_apprenticeship_start_date -> Nullable<Date>,
-        training_initiative -> Nullable<Text>,
-        additional_training_initiative -> Nullable<Text>,
-        fund_code -> Nullable<Text>,
-        funding_method -> Nullable<Text>,
-        employing_school_urn -> Nullable<Text>,
-        training_partner_urn -> Nullable<Text>,
-        training_partner_ukprn -> Nullable<Text>,
         trn -> Nullable<Text>,
         state -> Nullable<Text>,
-        defer_date -> Nullable<Date>,
-        defer_reason -> Nullable<Text>,
-        outcome_date -> Nullable<Date>,
-        reinstate_date -> Nullable<Date>,
         created_at -> Nullable<Timestamp>,
         updated_at -> Nullable<Timestamp>,
         submitted_for_trn_at -> Nullable<Timestamp>,
         recommended_for_award_at -> Nullable<Timestamp>,
         awarded_at -> Nullable<Timestamp>,
         discarded_at -> Nullable<Timestamp>,
-        slug_sent_to_registry_at -> Nullable<Timestamp>,
-        record_source -> Nullable<Text>,
-        commencement_status -> Nullable<Text>,
-        imported_facts -> Nullable<Text>,
+        record -> Json,
+    }
+}
+
+table_with_row! {
+    placement_schools (school_id, trainee_key) as PlacementSchoolRow {
+        school_id -> BigInt,
+        trainee_key -> BigInt,
     }
 }
 
@@ -187,62 +160,6 @@ diesel::table! {
         state -> Text,
         has_trn -> Bool,
         trainees -> BigInt,
-    }
-}
-
-table_with_row! {
-    trainee_disabilities (trainee_key, position) as TraineeDisabilityRow {
-        trainee_key -> BigInt,
-        position -> Integer,
-        code -> Text,
-    }
-}
-
-table_with_row! {
-    withdrawals (id) as WithdrawalRow {
-        id -> BigInt,
-        trainee_key -> BigInt,
-        previous_state -> Text,
-        withdrawal_date -> Nullable<Date>,
-        trigger -> Nullable<Text>,
-        future_interest -> Nullable<Text>,
-        reasons -> Text,
-        another_reason -> Nullable<Text>,
-        safeguarding_concern_reasons -> Nullable<Text>,
-        created_at -> Timestamp,
-        undone_at -> Nullable<Timestamp>,
-    }
-}
-
-table_with_row! {
-    placements (id) as PlacementRow {
-        id -> BigInt,
-        trainee_key -> BigInt,
-        placement_id -> Text,
-        urn -> Nullable<Text>,
-        name -> Nullable<Text>,
-        postcode -> Nullable<Text>,
-        school_id -> Nullable<BigInt>,
-        created_at -> Nullable<Timestamp>,
-        updated_at -> Nullable<Timestamp>,
-    }
-}
-
-table_with_row! {
-    degrees (id) as DegreeRow {
-        id -> BigInt,
-        trainee_key -> BigInt,
-        degree_id -> Text,
-        uk_degree -> Nullable<Text>,
-        non_uk_degree -> Nullable<Text>,
-        subject -> Nullable<Text>,
-        institution -> Nullable<Text>,
-        graduation_year -> Nullable<BigInt>,
-        grade -> Nullable<Text>,
-        other_grade -> Nullable<Text>,
-        country -> Nullable<Text>,
-        created_at -> Nullable<Timestamp>,
-        updated_at -> Nullable<Timestamp>,
     }
 }
 
@@ -321,10 +238,10 @@ table_with_row! {
 }
 
 diesel::joinable!(changes -> tokens (token_id));
-diesel::joinable!(placements -> schools (school_id));
+diesel::joinable!(placement_schools -> trainees (trainee_key));
 diesel::joinable!(tokens -> providers (provider_id));
 diesel::joinable!(trainees -> providers (provider_id));
 diesel::allow_tables_to_appear_in_same_query!(changes, tokens);
-diesel::allow_tables_to_appear_in_same_query!(placements, schools);
+diesel::allow_tables_to_appear_in_same_query!(placement_schools, trainees);
 diesel::allow_tables_to_appear_in_same_query!(providers, tokens);
 diesel::allow_tables_to_appear_in_same_query!(providers, trainees);

@@ -32,7 +32,7 @@ use crate::measures::Measures;
 use crate::probe::Probe;
 use crate::session::Session;
 use crate::store::look_ups::LookUps;
-pub use crate::store::migrations::{Goal, SchemaChange, SetUp};
+pub use crate::store::migrations::{Conversion, Goal, Progress, SchemaChange, SetUp};
 use crate::store::pool::JobPool;
 use crate::tokens::Environment;
 pub use crate::writer::WriterStats;
@@ -184,6 +184,27 @@ impl Store {
         unrecorded: Unrecorded,
     ) -> Result<SetUp, StorageError> {
         migrations::set_up(&mut self.connection_to_set_up()?, goal, requested, unrecorded)
+    }
+
+    /// Converts the trainees that are stored as an older program stored them, a batch in a transaction, and makes the views
+    /// over the records anew. What was converted stays when this is interrupted. Blocks; no server may run.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn convert(&self, progress: impl FnMut(Progress)) -> Result<(), StorageError> {
+        let mut connection = self.connection_to_set_up()?;
+        migrations::convert(&mut connection, progress)?;
+        migrations::remake_views(&mut connection)
+    }
+
+    /// Removes the tables in which an older program stored trainees. Blocks; no server may run.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::NotConverted`], or when the database does not answer.
+    pub fn finish_conversion(&self) -> Result<(), StorageError> {
+        migrations::finish(&mut self.connection_to_set_up()?)
     }
 
     fn connection_to_set_up(&self) -> Result<DatabaseConnection, StorageError> {

@@ -1,9 +1,10 @@
 //! The command that moves the schema.
 
 use clap::Args;
+use indicatif::ProgressBar;
 use storage::environment::Unrecorded;
 use storage::error::StorageError;
-use storage::store::Goal;
+use storage::store::{Conversion, Goal, Progress, Store};
 
 use super::{CommandError, Database, out};
 
@@ -17,20 +18,37 @@ pub(super) struct Migrate {
     /// first. What only the migrations that are taken back have room for is lost.
     #[arg(long, value_name = "MIGRATION", env = "REGISTER_MIGRATE_TO")]
     to: Option<String>,
+    /// Remove the tables in which an older program stored trainees, once they are converted
+    ///
+    /// Until then the tables take room on the disk, and nothing reads them. The way back is open afterwards too.
+    #[arg(long, env = "REGISTER_MIGRATE_FINISH", conflicts_with = "to")]
+    finish: bool,
 }
 
 impl Migrate {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let goal = self.to.as_deref().map_or(Goal::Newest, Goal::Migration);
+        let goal = self.to.as_deref().map_or(Goal::NewestUnconverted, Goal::Migration);
         let unrecorded = match self.database.expected.environment {
             Some(_) => Unrecorded::RecordRequested,
             None => Unrecorded::Keep,
         };
-        let (_, set_up) = self.database.set_up(goal, unrecorded)?;
+        let (store, set_up) = self.database.set_up(goal, unrecorded)?;
         let change = set_up.schema;
         change.taken_back.iter().try_for_each(|name| out::line(format_args!("taken back  {name}")))?;
         change.applied.iter().try_for_each(|name| out::line(format_args!("applied     {name}")))?;
         eprintln!("migrations applied: {}; taken back: {}", change.applied.len(), change.taken_back.len());
+        if self.to.is_none() {
+            convert(&store)?;
+        }
+        if self.finish {
+            store.finish_conversion()?;
+            eprintln!("tables of older programs were removed");
+        } else if set_up.conversion != Conversion::Finished && self.to.is_none() {
+            eprintln!(
+                "the tables in which an older program stored trainees are kept: when all is well, remove them with \
+                 `trainee-register migrate --finish`"
+            );
+        }
         match set_up.environment {
             Some(environment) => eprintln!("environment: {environment}"),
             None if self.to.is_none() => eprintln!("{}", StorageError::EnvironmentNotRecorded),
@@ -39,4 +57,18 @@ impl Migrate {
         }
         Ok(())
     }
+}
+
+/// Converts the trainees that an older program stored, with a bar that shows how far it has come.
+fn convert(store: &Store) -> Result<(), StorageError> {
+    let bar = ProgressBar::new(0);
+    store.convert(|step| match step {
+        Progress::Begun { trainees } => {
+            eprintln!("trainees to convert: {trainees}");
+            bar.set_length(u64::try_from(trainees).unwrap_or_default());
+        }
+        Progress::Converted(more) => bar.inc(u64::try_from(more).unwrap_or_default()),
+    })?;
+    bar.finish_and_clear();
+    Ok(())
 }

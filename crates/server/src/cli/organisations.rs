@@ -46,21 +46,21 @@ pub(super) struct Import {
 }
 
 impl SchoolCommand {
-    pub(super) fn run(self) -> Result<(), CommandError> {
+    pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
         let Self::Import(import) = self;
-        import.run::<SchoolDetails>()
+        import.run::<SchoolDetails>(by)
     }
 }
 
 impl PartnerCommand {
-    pub(super) fn run(self) -> Result<(), CommandError> {
+    pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
         let Self::Import(import) = self;
-        import.run::<PartnerDetails>()
+        import.run::<PartnerDetails>(by)
     }
 }
 
 impl Import {
-    fn run<O: Importable + Organisation>(self) -> Result<(), CommandError> {
+    fn run<O: Importable + Organisation>(self, by: &str) -> Result<(), CommandError> {
         let failed = |error| CommandError::Import { file: self.file.clone(), error };
         let (file, length) = open(&self.file).map_err(failed)?;
         let store = self.database.open()?;
@@ -68,7 +68,7 @@ impl Import {
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% of the file, {eta} left") {
             bar.set_style(style);
         }
-        let report = import::<O>(&store, bar.wrap_read(file));
+        let report = import::<O>(&store, bar.wrap_read(file), by);
         bar.finish_and_clear();
         let report = report.map_err(failed)?;
         out::line(format_args!("added      {}", report.merged.added))?;

@@ -7,6 +7,7 @@ use domain::Trainee;
 use domain::listing::MAX_PER_PAGE;
 use serde::Serialize;
 use storage::session::ProviderSession;
+use storage::trainees::Nested;
 
 use crate::call::Call;
 use crate::failure::{Failure, Missing};
@@ -37,8 +38,9 @@ pub(super) fn list(session: &mut ProviderSession<'_>, call: &Call) -> Result<Rep
     if found.trainees.is_empty() {
         return Err(Failure::NotFound(Missing::Trainees));
     }
+    let trainees: Vec<_> = found.trainees.iter().map(|one| one.read(Nested::Without)).collect::<Result<_, _>>()?;
     let page = Page {
-        data: found.trainees.iter().map(|one| View::in_list(call.version(), &one.record, call.lists)).collect(),
+        data: trainees.iter().map(|one| View::in_list(call.version(), one, call.lists)).collect(),
         meta: Meta {
             current_page: listing.page,
             total_pages: (found.total + listing.per_page - 1) / listing.per_page,

@@ -7,9 +7,9 @@ use adapter_kit::read::lacks_data;
 use adapter_kit::view::View;
 use domain::decide::{self, Origin};
 use domain::organisations::Organisations;
-use domain::{Action, Context, PlacementField, Record, Sent, Trainee, TraineeField};
+use domain::{Action, Context, PlacementField, Record, Sent, Stored, Trainee, TraineeField};
 use storage::session::ProviderSession;
-use storage::trainees::StoredTrainee;
+use storage::trainees::{Nested, StoredTrainee, TraineeDocument};
 
 use crate::call::Call;
 use crate::failure::{Failure, Missing};
@@ -17,8 +17,8 @@ use crate::reply::Reply;
 
 /// `GET /trainees/{trainee_id}`
 pub(super) fn show(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
-    let stored = find(session, call)?;
-    Ok(call.unless_held(show_trainee(StatusCode::OK, call, &stored.record)?))
+    let document = find_to_show(session, call)?;
+    Ok(call.unless_held(show_trainee(StatusCode::OK, call, &document.read(Nested::With)?)?))
 }
 
 /// `POST /trainees`
@@ -59,6 +59,11 @@ pub(super) fn update(session: &mut ProviderSession<'_>, call: &Call) -> Result<R
     Ok(reply.with_notices(version, &decision.notices))
 }
 
+/// The trainee of the path, to be shown.
+pub(super) fn find_to_show(session: &mut ProviderSession<'_>, call: &Call) -> Result<TraineeDocument, Failure> {
+    session.show_trainee(call.trainee_id())?.ok_or(Failure::NotFound(Missing::Trainee))
+}
+
 /// The trainee of the path.
 pub(super) fn find(session: &mut ProviderSession<'_>, call: &Call) -> Result<StoredTrainee, Failure> {
     let stored = session.find_trainee(call.trainee_id())?.ok_or(Failure::NotFound(Missing::Trainee))?;
@@ -85,7 +90,7 @@ pub(super) fn to_change(stored: StoredTrainee, call: &Call) -> Result<StoredTrai
 }
 
 /// A reply with a trainee and its nested records.
-pub(super) fn show_trainee(status: StatusCode, call: &Call, trainee: &Trainee) -> Result<Reply, Failure> {
+pub(super) fn show_trainee(status: StatusCode, call: &Call, trainee: &dyn Stored<Trainee>) -> Result<Reply, Failure> {
     Reply::data(status, View::trainee(call.version(), trainee, call.lists))
 }
 
@@ -113,9 +118,9 @@ fn mentioned(session: &mut ProviderSession<'_>, sent: &Sent<Trainee>) -> Result<
     Ok(session.organisations(&schools, &partner_urns, &partner_ukprns)?)
 }
 
-fn duplicate(call: &Call, existing: &[StoredTrainee]) -> Result<Failure, Failure> {
-    let data: Vec<_> =
-        existing.iter().map(|stored| View::trainee(call.version(), &stored.record, call.lists)).collect();
+fn duplicate(call: &Call, existing: &[TraineeDocument]) -> Result<Failure, Failure> {
+    let existing: Vec<_> = existing.iter().map(|one| one.read(Nested::With)).collect::<Result<_, _>>()?;
+    let data: Vec<_> = existing.iter().map(|one| View::trainee(call.version(), one, call.lists)).collect();
     let errors = Errors::one("Conflict", "this trainee is already present");
     let body = serde_json::to_vec(&Conflict { errors, existing: Data { data } }).map_err(Failure::Unwritable)?;
     Ok(Failure::Duplicate { body })

@@ -170,10 +170,10 @@ fn a_target_that_is_not_empty_and_a_copy_that_is_not_the_same_are_told() {
             target.url(),
             &match kind {
                 Kind::Sqlite => "CREATE TRIGGER other AFTER INSERT ON trainees WHEN NEW.id = 2 BEGIN
-                                 UPDATE trainees SET last_name = 'Secret' WHERE id = 2; END"
+                                 UPDATE trainees SET last_name_folded = 'Secret' WHERE id = 2; END"
                     .to_owned(),
                 Kind::Postgres => "CREATE FUNCTION other() RETURNS trigger LANGUAGE plpgsql AS
-                                 'BEGIN NEW.last_name := ''Secret''; RETURN NEW; END';
+                                 'BEGIN NEW.last_name_folded := ''Secret''; RETURN NEW; END';
                                CREATE TRIGGER other BEFORE INSERT ON trainees FOR EACH ROW WHEN (NEW.id = 2)
                                  EXECUTE FUNCTION other()"
                     .to_owned(),

@@ -31,6 +31,10 @@ fn with_trainees(place: &Workplace, environment: &str) {
     for command in [PROVIDER, SEED] {
         succeeds(place.run(&command, None));
     }
+    record(place, environment);
+}
+
+fn record(place: &Workplace, environment: &str) {
     execute(&place.url(), &format!("UPDATE register_settings SET value = '{environment}' WHERE name = 'environment'"));
 }
 
@@ -168,9 +172,11 @@ fn a_register_with_trainees_and_without_a_record_needs_its_environment_once() {
 #[test]
 fn nothing_is_invented_in_production() {
     let place = Workplace::new();
-    with_trainees(&place, "production");
-    let first = "id = (SELECT min(id) FROM trainees)";
-    execute(&place.url(), &format!("UPDATE trainees SET trn = NULL, state = 'submitted_for_trn' WHERE {first}"));
+    succeeds(place.run(&PROVIDER, None));
+    // So many that some of them wait for a number.
+    succeeds(place.run(&["sandbox", "seed", "--provider", "10000001", "--trainees", "40"], None));
+    record(&place, "production");
+    let first = "id = (SELECT min(id) FROM trainees WHERE trn IS NULL AND state = 'submitted_for_trn')";
     let ids = texts(&place.url(), &format!("SELECT trainee_id AS text FROM trainees WHERE {first}"));
     refuses(
         &place.run(&["sandbox", "seed", "--provider", "10000001", "--trainees", "1", "--seed", "2"], None),

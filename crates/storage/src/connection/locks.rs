@@ -10,7 +10,6 @@ use sha2::{Digest as _, Sha256};
 
 use super::DatabaseConnection;
 use crate::error::StorageError;
-use crate::schema::trainees;
 
 #[diesel::declare_sql_function]
 extern "SQL" {
@@ -42,18 +41,6 @@ impl DatabaseConnection {
     fn lock(&mut self, parts: &[&[u8]]) -> Result<(), StorageError> {
         let Self::Postgres(inner) = self else { return Ok(()) };
         diesel::select(pg_advisory_xact_lock(lock_key(parts))).execute(inner)?;
-        Ok(())
-    }
-
-    /// Lets no other transaction change the trainee until this one ends, and waits for those that do.
-    pub(crate) fn lock_trainee(&mut self, provider_id: i64, trainee_id: &str) -> Result<(), StorageError> {
-        let Self::Postgres(inner) = self else { return Ok(()) };
-        trainees::table
-            .filter(trainees::trainee_id.eq(trainee_id))
-            .filter(trainees::provider_id.eq(provider_id))
-            .select(trainees::id)
-            .for_no_key_update()
-            .execute(inner)?;
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
-use crate::connection::DatabaseConnection;
+use crate::connection::{DatabaseConnection, with_inner};
 use crate::schema::*;
 
 /// Tables that triggers of the database fill from the copied ones, in the target as anywhere else.
@@ -72,10 +72,7 @@ copied! {
     SchoolRow,
     TrainingPartnerRow,
     TraineeRow,
-    TraineeDisabilityRow,
-    WithdrawalRow,
-    PlacementRow,
-    DegreeRow,
+    PlacementSchoolRow,
     ChangeRow,
     ReplyRow,
     UsageRow,
@@ -128,19 +125,21 @@ macro_rules! keyed_by_id {
                     after: Option<&i64>,
                     limit: i64,
                 ) -> QueryResult<Vec<Self>> {
-                    $table::table
+                    let query = $table::table
                         .filter($table::id.gt(after.copied().unwrap_or(i64::MIN)))
                         .order($table::id)
-                        .limit(limit)
-                        .load(connection)
+                        .limit(limit);
+                    with_inner!(connection, |inner| query.load(inner))
                 }
 
                 fn last(connection: &mut DatabaseConnection) -> QueryResult<Option<Self>> {
-                    $table::table.order($table::id.desc()).first(connection).optional()
+                    let query = $table::table.order($table::id.desc());
+                    with_inner!(connection, |inner| query.first(inner)).optional()
                 }
 
                 fn find(connection: &mut DatabaseConnection, key: &i64) -> QueryResult<Option<Self>> {
-                    $table::table.find(*key).first(connection).optional()
+                    let query = $table::table.find(*key);
+                    with_inner!(connection, |inner| query.first(inner)).optional()
                 }
             }
         )+
@@ -152,22 +151,19 @@ keyed_by_id! {
     schools: SchoolRow,
     training_partners: TrainingPartnerRow,
     trainees: TraineeRow,
-    withdrawals: WithdrawalRow,
-    placements: PlacementRow,
-    degrees: DegreeRow,
     changes: ChangeRow,
     usage_by_day: UsageRow,
     shadow_checks: ShadowCheckRow,
     shadow_problems: ShadowProblemRow,
 }
 
-impl Copied for TraineeDisabilityRow {
-    type Key = (i64, i32);
+impl Copied for PlacementSchoolRow {
+    type Key = (i64, i64);
 
-    common!(trainee_disabilities, TraineeDisabilityRow);
+    common!(placement_schools, PlacementSchoolRow);
 
     fn key(&self) -> Self::Key {
-        (self.trainee_key, self.position)
+        (self.school_id, self.trainee_key)
     }
 
     fn shown(key: &Self::Key) -> String {
@@ -175,23 +171,23 @@ impl Copied for TraineeDisabilityRow {
     }
 
     fn page(connection: &mut DatabaseConnection, after: Option<&Self::Key>, limit: i64) -> QueryResult<Vec<Self>> {
-        use trainee_disabilities::{position, table, trainee_key};
-        let (trainee, place) = after.copied().unwrap_or((i64::MIN, i32::MIN));
+        use placement_schools::{school_id, table, trainee_key};
+        let (school, trainee) = after.copied().unwrap_or((i64::MIN, i64::MIN));
         table
-            .filter(trainee_key.ge(trainee))
-            .filter(trainee_key.gt(trainee).or(position.gt(place)))
-            .order((trainee_key, position))
+            .filter(school_id.ge(school))
+            .filter(school_id.gt(school).or(trainee_key.gt(trainee)))
+            .order((school_id, trainee_key))
             .limit(limit)
             .load(connection)
     }
 
     fn last(connection: &mut DatabaseConnection) -> QueryResult<Option<Self>> {
-        use trainee_disabilities::{position, table, trainee_key};
-        table.order((trainee_key.desc(), position.desc())).first(connection).optional()
+        use placement_schools::{school_id, table, trainee_key};
+        table.order((school_id.desc(), trainee_key.desc())).first(connection).optional()
     }
 
     fn find(connection: &mut DatabaseConnection, key: &Self::Key) -> QueryResult<Option<Self>> {
-        trainee_disabilities::table.find(*key).first(connection).optional()
+        placement_schools::table.find(*key).first(connection).optional()
     }
 }
 

@@ -1,18 +1,14 @@
 //! Goes back to the states of a trainee by its history.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 
-use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
-use domain::{
-    Degree, Kind, Placement, PlacementField, Record, RecordField as _, Trainee, TraineeField, Value, history,
-};
-use serde_json::Value as Json;
+use domain::{Degree, Placement, PlacementField, Record, RecordField as _, Trainee, TraineeField, history};
 
 use super::entry::{FieldEntry, TraineeHistory, read_fields};
 use super::{DEGREES, PLACEMENTS};
 use crate::connection::DatabaseConnection;
+use crate::document::values;
 use crate::error::StorageError;
 use crate::schema::changes;
 
@@ -77,9 +73,9 @@ impl Rebuilt {
         for FieldEntry { path, after, .. } in fields {
             let mut steps = path.splitn(3, '.');
             match (steps.next()?, steps.next(), steps.next()) {
-                (name, None, None) => hold(&mut self.trainee, name, after)?,
-                (PLACEMENTS, Some(id), Some(name)) => hold(of_id(&mut self.placements, id)?, name, after)?,
-                (DEGREES, Some(id), Some(name)) => hold(of_id(&mut self.degrees, id)?, name, after)?,
+                (name, None, None) => values::set(&mut self.trainee, name, after)?,
+                (PLACEMENTS, Some(id), Some(name)) => values::set(of_id(&mut self.placements, id)?, name, after)?,
+                (DEGREES, Some(id), Some(name)) => values::set(of_id(&mut self.degrees, id)?, name, after)?,
                 _ => return None,
             }
         }
@@ -125,23 +121,4 @@ fn of_id<'a, R: Record>(records: &'a mut Vec<(String, R)>, id: &str) -> Option<&
         records.push((id.to_owned(), R::default()));
     }
     records.iter_mut().find(|(known, _)| known == id).map(|(_, record)| record)
-}
-
-/// Puts a value of an entry into the field of that name.
-fn hold<R: Record>(record: &mut R, name: &str, json: &Json) -> Option<()> {
-    let field = *R::Field::ALL.iter().find(|field| field.info().name == name)?;
-    let value = match (field.info().kind, json) {
-        (_, Json::Null) => Value::Null,
-        (Kind::Text, Json::String(text)) => Value::Text(Cow::Borrowed(text)),
-        (Kind::Document, Json::String(text)) => Value::Document(Cow::Borrowed(text)),
-        (Kind::Integer | Kind::Year, Json::Number(number)) => Value::Integer(number.as_i64()?),
-        (Kind::Flag, Json::Bool(flag)) => Value::Flag(*flag),
-        (Kind::Date, Json::String(text)) => Value::Date(text.parse::<NaiveDate>().ok()?),
-        (Kind::Moment, Json::String(text)) => Value::Moment(text.parse::<DateTime<Utc>>().ok()?),
-        (Kind::Texts, Json::Array(items)) => {
-            Value::Texts(items.iter().map(|item| item.as_str().map(Cow::Borrowed)).collect::<Option<_>>()?)
-        }
-        _ => return None,
-    };
-    record.hold(field, value).then_some(())
 }

@@ -3,10 +3,13 @@
 //! A field of a placement or a degree stands behind its list and its identifier, as in `placements.<placement_id>.urn`.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
-use chrono::SecondsFormat;
 use domain::{Degree, Placement, Record, RecordField as _, Trainee, Value, history};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
+
+use super::{DEGREES, PLACEMENTS};
+use crate::document::values::StoredJson;
 
 /// What one request changes in a trainee and its nested records.
 #[derive(Debug, Default)]
@@ -15,32 +18,35 @@ pub(crate) struct Changed<'a> {
 }
 
 impl<'a> Changed<'a> {
-    /// The same, with the changes of the trainee itself.
-    pub(crate) fn trainee(mut self, before: &'a Trainee, after: &'a Trainee) -> Self {
-        let changes = history::changes(before, after);
-        self.fields.extend(changes.map(|change| (change.field.info().name.into(), change.before, change.after)));
-        self
+    /// What changes between two states of a trainee. Nested records are told apart by their identifiers.
+    pub(crate) fn between(before: &'a Trainee, after: &'a Trainee) -> Self {
+        let mut changed = Self::default();
+        changed.record("", before, after);
+        changed.list(PLACEMENTS, &before.placements, &after.placements, |one| one.placement_id.as_deref());
+        changed.list(DEGREES, &before.degrees, &after.degrees, |one| one.degree_id.as_deref());
+        changed
     }
 
-    /// The same, with the changes of a placement; one that is not there, before or after, is an empty one.
-    pub(crate) fn placement(self, before: &'a Placement, after: &'a Placement) -> Self {
-        let id = after.placement_id.as_deref().or(before.placement_id.as_deref());
-        self.nested(super::PLACEMENTS, id, before, after)
+    /// A record that is only there before or after is compared with an empty one.
+    fn list<R: EmptyRecord>(&mut self, name: &str, before: &'a [R], after: &'a [R], id: impl Fn(&R) -> Option<&str>) {
+        let of_id = |records: &'a [R], wanted: Option<&str>| {
+            records.iter().find(|record| id(record) == wanted).unwrap_or(R::empty())
+        };
+        let removed = before.iter().filter(|one| !after.iter().any(|other| id(one) == id(other)));
+        for one in removed {
+            self.record(&format!("{name}.{}.", id(one).unwrap_or_default()), one, R::empty());
+        }
+        for one in after {
+            self.record(&format!("{name}.{}.", id(one).unwrap_or_default()), of_id(before, id(one)), one);
+        }
     }
 
-    /// The same, with the changes of a degree; one that is not there, before or after, is an empty one.
-    pub(crate) fn degree(self, before: &'a Degree, after: &'a Degree) -> Self {
-        let id = after.degree_id.as_deref().or(before.degree_id.as_deref());
-        self.nested(super::DEGREES, id, before, after)
-    }
-
-    fn nested<R: Record>(mut self, list: &str, id: Option<&str>, before: &'a R, after: &'a R) -> Self {
-        let id = id.unwrap_or_default();
+    fn record<R: Record>(&mut self, prefix: &str, before: &'a R, after: &'a R) {
         self.fields.extend(history::changes(before, after).map(|change| {
-            let path = format!("{list}.{id}.{}", change.field.info().name);
-            (path.into(), change.before, change.after)
+            let name = change.field.info().name;
+            let path = if prefix.is_empty() { Cow::Borrowed(name) } else { Cow::Owned(format!("{prefix}{name}")) };
+            (path, change.before, change.after)
         }));
-        self
     }
 
     /// The JSON of the entry; nothing when nothing changed.
@@ -54,28 +60,27 @@ impl Serialize for Changed<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.fields.len()))?;
         for (path, before, after) in &self.fields {
-            map.serialize_entry(path, &[Json(before), Json(after)])?;
+            map.serialize_entry(path, &[StoredJson(before), StoredJson(after)])?;
         }
         map.end()
     }
 }
 
-/// A value as it stands in an entry.
-struct Json<'a>(&'a Value<'a>);
-
-impl Serialize for Json<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            // Nested records have entries of their own, and no field that is held has codes.
-            Value::Null | Value::Codes(_) | Value::Placements(_) | Value::Degrees(_) => serializer.serialize_none(),
-            Value::Text(text) => serializer.serialize_str(text),
-            Value::Integer(number) => serializer.serialize_i64(*number),
-            Value::Flag(flag) => serializer.serialize_bool(*flag),
-            Value::Date(day) => serializer.collect_str(day),
-            Value::Moment(moment) => serializer.serialize_str(&moment.to_rfc3339_opts(SecondsFormat::Millis, true)),
-            Value::Uuid(uuid) => serializer.collect_str(uuid),
-            Value::Texts(texts) => texts.serialize(serializer),
-            Value::Document(text) => serializer.serialize_str(text),
-        }
-    }
+/// A record that holds nothing, for as long as the program runs.
+trait EmptyRecord: Record {
+    fn empty() -> &'static Self;
 }
+
+macro_rules! empty_record {
+    ($($record:ident),+) => {
+        $(
+            impl EmptyRecord for $record {
+                fn empty() -> &'static Self {
+                    static EMPTY: LazyLock<$record> = LazyLock::new($record::default);
+                    &EMPTY
+                }
+            }
+        )+
+    };
+}
+empty_record!(Placement, Degree);

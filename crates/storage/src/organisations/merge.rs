@@ -10,6 +10,7 @@ use std::time::Instant;
 use diesel::prelude::*;
 
 use crate::error::StorageError;
+use crate::history::Cause;
 use crate::organisations::{PartnerRow, SchoolRow};
 use crate::schema::{schools, training_partners};
 use crate::session::Session;
@@ -69,6 +70,22 @@ pub trait Organisation: Clone + PartialEq + Send + 'static {
     ///
     /// When the database does not answer, or another process was faster.
     fn replace(&self, id: i64, session: &mut Session<'_>) -> Result<(), StorageError>;
+
+    /// Changes the records that hold what is said of the one with this number: the next of them behind a key. Returns the
+    /// last key while there may be more.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    fn update_records(
+        &self,
+        _id: i64,
+        _session: &mut Session<'_>,
+        _after: Option<i64>,
+        _by: Option<&str>,
+    ) -> Result<Option<i64>, StorageError> {
+        Ok(None)
+    }
 }
 
 impl Organisation for SchoolDetails {
@@ -99,6 +116,18 @@ impl Organisation for SchoolDetails {
             .set((schools::name.eq(&self.name), schools::postcode.eq(&self.postcode), schools::open.eq(self.open)))
             .execute(session.connection)?;
         Ok(())
+    }
+
+    /// A placement holds the name and the postcode of its school.
+    fn update_records(
+        &self,
+        id: i64,
+        session: &mut Session<'_>,
+        after: Option<i64>,
+        by: Option<&str>,
+    ) -> Result<Option<i64>, StorageError> {
+        let cause = Cause { by, ..Cause::of("school import") };
+        session.update_placements_of_school((id, &self.name, self.postcode.as_deref()), after, cause)
     }
 }
 
@@ -150,6 +179,8 @@ pub struct Merge<'a, O> {
     /// What is to be written next; what is stored already comes with its number.
     waiting: Vec<(Option<i64>, O)>,
     merged: Merged,
+    /// Who imports, for the history of the records that change.
+    by: Option<String>,
 }
 
 impl<'a, O: Organisation> Merge<'a, O> {
@@ -164,7 +195,13 @@ impl<'a, O: Organisation> Merge<'a, O> {
             // Of several with one key the oldest counts, as it does where one is looked for.
             stored.entry(organisation.key().to_owned()).or_insert((id, organisation));
         }
-        Ok(Self { store, stored, waiting: Vec::with_capacity(BATCH), merged: Merged::default() })
+        Ok(Self { store, stored, waiting: Vec::with_capacity(BATCH), merged: Merged::default(), by: None })
+    }
+
+    /// The same, with who imports.
+    #[must_use]
+    pub fn by(self, by: &str) -> Self {
+        Self { by: Some(by.to_owned()), ..self }
     }
 
     /// Takes one organisation, and now and then writes those that wait.
@@ -203,28 +240,53 @@ impl<'a, O: Organisation> Merge<'a, O> {
         Ok(self.merged)
     }
 
+    /// Writes those that wait. Records are changed before the organisation, so that what was interrupted is found to differ
+    /// the next time, and again behind it, for those that were written meanwhile.
     fn write(&mut self) -> Result<(), StorageError> {
-        if self.waiting.is_empty() {
+        let batch = std::mem::take(&mut self.waiting);
+        if batch.is_empty() {
             return Ok(());
         }
-        for attempt in 1.. {
-            let batch = self.waiting.clone();
-            let written = self.store.write_blocking(move |session| {
-                batch.iter().try_for_each(|(id, organisation)| match id {
-                    Some(id) => organisation.replace(*id, session),
-                    None => organisation.add(session),
-                })
-            });
-            match written {
-                // Nothing was kept, and the server that was at work may well be done the next time.
-                Err(StorageError::Busy) if attempt < ATTEMPTS => {}
-                other => {
-                    self.waiting.clear();
-                    return other;
+        let changed: Vec<(i64, O)> = batch.iter().filter_map(|(id, one)| Some(((*id)?, one.clone()))).collect();
+        self.update_records(&changed)?;
+        self.attempt(move |session| {
+            batch.iter().try_for_each(|(id, organisation)| match id {
+                Some(id) => organisation.replace(*id, session),
+                None => organisation.add(session),
+            })
+        })?;
+        self.update_records(&changed)
+    }
+
+    fn update_records(&self, changed: &[(i64, O)]) -> Result<(), StorageError> {
+        for (id, organisation) in changed {
+            let mut after = None;
+            loop {
+                let (id, organisation, by) = (*id, organisation.clone(), self.by.clone());
+                let began = Instant::now();
+                after = self.attempt(move |session| organisation.update_records(id, session, after, by.as_deref()))?;
+                if after.is_none() {
+                    break;
                 }
+                thread::sleep(began.elapsed());
             }
         }
         Ok(())
+    }
+
+    /// Runs a job, and again where the database was busy: nothing was kept then, and the server that was at work may well be
+    /// done the next time.
+    fn attempt<T: Send + 'static>(
+        &self,
+        job: impl Fn(&mut Session<'_>) -> Result<T, StorageError> + Clone + Send + 'static,
+    ) -> Result<T, StorageError> {
+        let mut attempts = 1;
+        loop {
+            match self.store.write_blocking(job.clone()) {
+                Err(StorageError::Busy) if attempts < ATTEMPTS => attempts += 1,
+                outcome => return outcome,
+            }
+        }
     }
 }
 
@@ -261,6 +323,60 @@ mod tests {
         assert_eq!(merge(&register, &second), Merged { added: 1, changed: 1, unchanged: 1 });
         let expected = [(1, school(1, "Ash")), (2, closed), (3, school(3, "Cedar")), (4, school(4, "Damson"))];
         assert_eq!(stored::<SchoolDetails>(&register), expected);
+    }
+
+    #[test]
+    fn placements_take_the_new_name_of_their_school_with_a_date_and_an_entry_in_the_history() {
+        use crate::testing::UKPRN;
+        use domain::{Placement, State, Trainee};
+
+        let register = Register::with_provider();
+        merge(&register, &[school(1, "Ash"), school(2, "Beech")]);
+        let add = |session: &mut Session<'_>| {
+            let now = session.now();
+            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            for number in 0..120 {
+                let placement = |school_id| Placement {
+                    placement_id: Some(format!("placement {school_id} of {number}")),
+                    urn: Some(format!("{school_id:06}")),
+                    name: Some(if school_id == 1 { "Ash" } else { "Beech" }.to_owned()),
+                    school_id: Some(school_id),
+                    created_at: Some(now),
+                    updated_at: Some(now),
+                    ..Placement::default()
+                };
+                provider.insert_trainee(&Trainee {
+                    trainee_id: Some(format!("trainee {number}")),
+                    state: Some(State::SubmittedForTrn),
+                    placements: (1..=2).map(placement).collect(),
+                    created_at: Some(now),
+                    updated_at: Some(now),
+                    ..Trainee::default()
+                })?;
+            }
+            Ok(now)
+        };
+        let before = register.write(add).unwrap();
+        let mut change = Merge::begin(&register.store).unwrap().by("A. Operator");
+        change.take(school(1, "Ashes")).unwrap();
+        // A school that only closes changes no placement.
+        change.take(SchoolDetails { open: false, ..school(2, "Beech") }).unwrap();
+        change.finish().unwrap();
+        for number in 0..120 {
+            let id = format!("trainee {number}");
+            let (record, history) = register
+                .read(|session| {
+                    let record = session.open_provider(UKPRN, Cause::of("test"))?.unwrap().find_trainee(&id)?;
+                    Ok((record.unwrap().record, session.history_of(&id)?.unwrap()))
+                })
+                .unwrap();
+            let names: Vec<_> = record.placements.iter().map(|placement| placement.name.as_deref().unwrap()).collect();
+            assert_eq!(names, ["Ashes", "Beech"]);
+            assert!(record.updated_at.unwrap() > before && record.placements[1].updated_at.unwrap() == before);
+            assert_eq!(record.placements[0].updated_at, record.updated_at);
+            let [_, entry] = history.entries.as_slice() else { panic!("{history:?}") };
+            assert_eq!((entry.operation.as_str(), entry.by.as_deref()), ("school import", Some("A. Operator")));
+        }
     }
 
     #[test]

@@ -80,8 +80,9 @@ impl Poller {
         let is_full = page.len() as i64 == DEFAULT_PER_PAGE;
         let before = self.cursor;
         for trainee in page {
-            self.cursor = trainee.record.updated_at.unwrap();
-            self.seen.insert(trainee.record.trainee_id.unwrap(), self.cursor);
+            let trainee = trainee.parsed();
+            self.cursor = trainee.updated_at.unwrap();
+            self.seen.insert(trainee.trainee_id.unwrap(), self.cursor);
         }
         assert!(!is_full || self.cursor > before, "the client is stuck at {before}");
         is_full

@@ -10,6 +10,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use diesel_migrations::{EmbeddedMigrations, MigrationHarness, embed_migrations};
 
+pub(crate) use self::records::convert;
+pub use self::records::{Conversion, Progress};
 use crate::catalogue;
 use crate::connection::{Access, DatabaseConnection};
 use crate::environment::{self, Unrecorded};
@@ -32,8 +34,10 @@ const BROKEN_REFERENCES_SQL: &str = "SELECT \"table\", parent AS owner, count(*)
 /// How far the schema is to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Goal<'a> {
-    /// To the newest migration of this program.
+    /// To the newest migration of this program. A small register is converted to documents; a large one is refused.
     Newest,
+    /// To the newest migration; a large register is left to be converted ([`crate::store::Store::convert`]).
+    NewestUnconverted,
     /// To the migration of this name, such as `2026-01-05-000002_trainees` or its number alone. Those behind it are taken
     /// back, and what only they have room for is lost.
     Migration(&'a str),
@@ -49,12 +53,14 @@ pub struct SchemaChange {
 }
 
 /// What a database was brought to.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetUp {
     /// What became of its schema.
     pub schema: SchemaChange,
     /// The recorded environment; nothing when the schema has no room for it, or nobody has said which one it is.
     pub environment: Option<Environment>,
+    /// Whether all trainees are stored as documents.
+    pub conversion: Conversion,
 }
 
 #[derive(QueryableByName)]
@@ -69,7 +75,24 @@ struct BrokenReference {
 
 /// Brings the schema to the goal.
 pub(crate) fn bring_to(connection: &mut DatabaseConnection, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
-    in_transaction(connection, |connection| walk_to(connection, goal))
+    in_transaction(connection, |connection| {
+        let change = walk_to(connection, goal)?;
+        records::after_migrations(connection, goal)?;
+        Ok(change)
+    })
+}
+
+/// Removes the tables of before the conversion to documents; nothing when that was done.
+pub(crate) fn finish(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    in_transaction(connection, records::finish)
+}
+
+/// Makes the views over the documents anew.
+pub(crate) fn remake_views(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    in_transaction(connection, |connection| match records::state(connection)? {
+        Conversion::NotBegun => Ok(()),
+        Conversion::Begun { .. } | Conversion::Converted | Conversion::Finished => views::make(connection),
+    })
 }
 
 /// Brings the schema to the goal and the register to its environment, both or neither.
@@ -83,8 +106,11 @@ pub(crate) fn set_up(
         // Going back may drop the record.
         environment::require_same(environment::recorded(connection)?, requested)?;
         let schema = walk_to(connection, goal)?;
+        records::after_migrations(connection, goal)?;
         let environment = environment::resolve(connection, requested, unrecorded)?;
-        Ok(SetUp { schema, environment })
+        environment::record_schema(connection)?;
+        let conversion = records::state(connection)?;
+        Ok(SetUp { schema, environment, conversion })
     })
 }
 
@@ -135,6 +161,17 @@ fn enforce_foreign_keys(connection: &mut DatabaseConnection, switch: &str) -> Re
 }
 
 fn walk_to(connection: &mut DatabaseConnection, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
+    if let Goal::Migration(name) = goal {
+        records::before_migrations(connection, name)?;
+    }
+    let change = walk_migrations(connection, goal)?;
+    if !change.applied.is_empty() && records::state(connection)? != Conversion::NotBegun {
+        views::make(connection)?;
+    }
+    Ok(change)
+}
+
+fn walk_migrations(connection: &mut DatabaseConnection, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
     match connection {
         DatabaseConnection::Postgres(inner) => {
             walk(inner, MigrationSource::<diesel::pg::Pg>::migrations(&POSTGRES), goal)
@@ -190,7 +227,18 @@ pub(crate) fn require_current(connection: &mut DatabaseConnection, name: &str) -
     };
     match missing {
         Some(migration) => Err(StorageError::SchemaOlder { database: name.to_owned(), migration }),
-        None => Ok(()),
+        None => {
+            environment::require_known_schema(connection)?;
+            require_converted(connection)
+        }
+    }
+}
+
+/// Fails while trainees have no document.
+pub(crate) fn require_converted(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    match records::state(connection)? {
+        Conversion::Begun { left } => Err(StorageError::NotConverted { trainees: left }),
+        Conversion::NotBegun | Conversion::Converted | Conversion::Finished => Ok(()),
     }
 }
 
@@ -222,17 +270,22 @@ fn known<DB: Backend, C: MigrationHarness<DB>>(
         .collect())
 }
 
-fn walk<DB: Backend, C: MigrationHarness<DB>>(
+fn walk<DB: Backend, C: MigrationHarness<DB> + SimpleConnection>(
     connection: &mut C,
     embedded: diesel::migration::Result<Vec<Box<dyn Migration<DB>>>>,
     goal: Goal<'_>,
 ) -> Result<SchemaChange, StorageError> {
     let migrations = known(connection, embedded)?;
     let kept = match goal {
-        Goal::Newest => migrations.len(),
+        Goal::Newest | Goal::NewestUnconverted => migrations.len(),
         Goal::Migration(name) => 1 + position(&migrations, name)?,
     };
     let mut change = SchemaChange::default();
+    let changes = |(at, (_, applied)): (usize, &(_, bool))| (at < kept) != *applied;
+    if migrations.iter().enumerate().any(changes) {
+        // A table that a view shows can be neither rebuilt on SQLite nor altered freely on PostgreSQL.
+        connection.batch_execute(views::REMOVE_SQL)?;
+    }
     for (migration, _) in migrations.iter().skip(kept).rev().filter(|(_, applied)| *applied) {
         connection.revert_migration(migration).map_err(StorageError::Migration)?;
         change.taken_back.push(migration.name().to_string());
@@ -258,6 +311,10 @@ fn position<DB: Backend>(migrations: &Known<DB>, name: &str) -> Result<usize, St
 }
 
 #[cfg(test)]
+mod conversion;
+#[cfg(test)]
 mod rebuilding;
+mod records;
 #[cfg(test)]
 mod tests;
+mod views;

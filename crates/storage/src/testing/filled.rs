@@ -41,23 +41,16 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
         write!(
             sql,
             "INSERT INTO trainees (id, provider_id, trainee_id, revision, academic_cycle, last_name_folded,
-                first_names_folded, email_folded, last_name, date_of_birth, state, created_at, updated_at)
-             VALUES ({trainee}, {provider}, 't{trainee}', 1, 2026, 'example', '', '', 'Example', '1999-04-12',
-                'submitted_for_trn', '2026-03-02 12:00:00', '2026-03-02 12:00:00.{trainee:03}');",
+                first_names_folded, email_folded, date_of_birth, state, created_at, updated_at, record)
+             VALUES ({trainee}, {provider}, 't{trainee}', 1, 2026, 'example', '', '', '1999-04-12',
+                'submitted_for_trn', '2026-03-02 12:00:00', '2026-03-02 12:00:00.{trainee:03}',
+                '{{\"last_name\":\"Example\",\"date_of_birth\":\"1999-04-12\",\"trainee_id\":\"t{trainee}\",\"ukprn\":\"1000000{provider}\",\"state\":\"submitted_for_trn\",\"created_at\":\"2026-03-02T12:00:00.000Z\",\"updated_at\":\"2026-03-02T12:00:00.{trainee:03}Z\"}}');",
             trainee = trainee * 2,
         )
         .unwrap();
     }
     sql.push_str(
-        "INSERT INTO trainee_disabilities (trainee_key, position, code) VALUES (2, 1, '58'), (2, 2, '57'), (4, 1, '51');
-         INSERT INTO withdrawals (trainee_key, previous_state, reasons, created_at) VALUES
-            (2, 'trn_received', 'a b', '2026-03-02 12:00:00');
-         INSERT INTO placements (trainee_key, placement_id, urn, school_id, created_at, updated_at) VALUES
-            (2, 'p1', '100000', 1, '2026-03-02 12:00:00', '2026-03-02 12:00:00'),
-            (2, 'p2', NULL, NULL, '2026-03-02 12:00:00', '2026-03-02 12:00:00');
-         DELETE FROM placements WHERE placement_id = 'p2';
-         INSERT INTO degrees (trainee_key, degree_id, graduation_year, created_at, updated_at) VALUES
-            (4, 'd1', 2021, '2026-03-02 12:00:00', '2026-03-02 12:00:00');
+        "INSERT INTO placement_schools (school_id, trainee_key) VALUES (1, 2), (2, 2), (1, 4);
          INSERT INTO changes (trainee_key, changed_at, token_id, operation, fields, changed_by) VALUES
             (2, '2026-03-02 12:00:00', 1, 'update', '{}', NULL),
             (2, '2026-03-02 12:00:00', NULL, 'registry award', '{}', 'A. Operator');
@@ -70,7 +63,8 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
             last_request_id) VALUES
             ('2026-03-02', 1, 'v1', 'GET /info', '', 2, '2026-03-02 12:00:00', 'a', '2026-03-02 12:00:00.5', 'b');
          INSERT INTO shadow_checks (day, token_id, version, against, checked, valid) VALUES
-            ('2026-03-02', 1, 'v1', 'v2', 2, 1);
+            ('2026-03-02', 1, 'v1', 'v2', 2, 1), ('2026-03-03', 1, 'v1', 'v2', 2, 1);
+         DELETE FROM shadow_checks WHERE day = '2026-03-03';
          INSERT INTO shadow_problems (day, token_id, version, against, field, code, writes) VALUES
             ('2026-03-02', 1, 'v1', 'v2', 'email', 'blank', 1);
          INSERT INTO register_settings (name, value) VALUES ('environment', 'production');",

@@ -1,156 +1,101 @@
-//! The columns that hold the fields of a trainee, and how a field becomes a column and back.
-//!
-//! A column is named like its field. Disabilities, withdrawals, placements and degrees are rows of their own.
+//! The columns of a trainee that can change: the document, and what is searched, ordered, counted or unique in it.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
+use chrono::{NaiveDate, NaiveDateTime};
 use diesel::prelude::*;
+use domain::duplicate::Likeness;
 use domain::{State, Trainee};
 
+use crate::document::{Extra, JsonText};
 use crate::schema::trainees;
 
-/// A field that a column can hold.
-trait Held: Sized {
-    /// The column's type.
-    type Column;
-
-    fn store(&self) -> Self::Column;
-
-    /// The field again; `None` when no field could have been stored like that.
-    fn load(column: Self::Column) -> Option<Self>;
+/// The columns that follow from a record.
+#[derive(Debug, Clone, PartialEq, Eq, Queryable, Insertable, AsChangeset)]
+#[diesel(table_name = trainees, treat_none_as_null = true, treat_none_as_default_value = false)]
+pub(super) struct Derived {
+    academic_cycle: i32,
+    last_name_folded: String,
+    first_names_folded: String,
+    email_folded: String,
+    date_of_birth: Option<NaiveDate>,
+    training_route: Option<String>,
+    itt_start_date: Option<NaiveDate>,
+    trn: Option<String>,
+    state: Option<String>,
+    created_at: Option<NaiveDateTime>,
+    updated_at: Option<NaiveDateTime>,
+    submitted_for_trn_at: Option<NaiveDateTime>,
+    recommended_for_award_at: Option<NaiveDateTime>,
+    awarded_at: Option<NaiveDateTime>,
+    discarded_at: Option<NaiveDateTime>,
 }
 
-impl Held for String {
-    type Column = Self;
-
-    fn store(&self) -> Self {
-        self.clone()
-    }
-
-    fn load(column: Self) -> Option<Self> {
-        Some(column)
-    }
+/// The columns, in the same order.
+#[diesel::dsl::auto_type(no_type_alias)]
+pub(super) fn derived() -> _ {
+    (
+        trainees::academic_cycle,
+        trainees::last_name_folded,
+        trainees::first_names_folded,
+        trainees::email_folded,
+        trainees::date_of_birth,
+        trainees::training_route,
+        trainees::itt_start_date,
+        trainees::trn,
+        trainees::state,
+        trainees::created_at,
+        trainees::updated_at,
+        trainees::submitted_for_trn_at,
+        trainees::recommended_for_award_at,
+        trainees::awarded_at,
+        trainees::discarded_at,
+    )
 }
 
-impl Held for NaiveDate {
-    type Column = Self;
-
-    fn store(&self) -> Self {
-        *self
-    }
-
-    fn load(column: Self) -> Option<Self> {
-        Some(column)
-    }
-}
-
-impl Held for DateTime<Utc> {
-    type Column = NaiveDateTime;
-
-    fn store(&self) -> NaiveDateTime {
-        self.naive_utc()
-    }
-
-    fn load(column: NaiveDateTime) -> Option<Self> {
-        Some(column.and_utc())
-    }
-}
-
-impl Held for State {
-    type Column = String;
-
-    fn store(&self) -> String {
-        self.name().to_owned()
-    }
-
-    fn load(column: String) -> Option<Self> {
-        column.parse().ok()
-    }
-}
-
-/// A field's value for its column.
-fn store<F: Held>(field: &Option<F>) -> Option<F::Column> {
-    field.as_ref().map(Held::store)
-}
-
-/// A column's value for its field.
-fn load<F: Held>(column: Option<F::Column>) -> Option<Option<F>> {
-    match column {
-        None => Some(None),
-        Some(column) => F::load(column).map(Some),
-    }
-}
-
-macro_rules! columns {
-    ($($column:ident: $type:ty,)+) => {
-        /// The columns of one trainee.
-        #[derive(Queryable, Selectable, Insertable, AsChangeset)]
-        #[diesel(table_name = trainees, treat_none_as_null = true, treat_none_as_default_value = false)]
-        pub(super) struct Columns {
-            $($column: Option<$type>,)+
+impl Derived {
+    /// The columns of a record that is written on that day.
+    pub(super) fn of(trainee: &Trainee, today: NaiveDate) -> Self {
+        let likeness = Likeness::of(trainee, today);
+        Self {
+            academic_cycle: likeness.academic_cycle,
+            last_name_folded: likeness.last_name,
+            first_names_folded: likeness.first_names,
+            email_folded: likeness.email,
+            date_of_birth: trainee.date_of_birth,
+            training_route: trainee.training_route.clone(),
+            itt_start_date: trainee.itt_start_date,
+            trn: trainee.trn.clone(),
+            state: trainee.state.map(|state| State::name(state).to_owned()),
+            created_at: trainee.created_at.map(|timestamp| timestamp.naive_utc()),
+            updated_at: trainee.updated_at.map(|timestamp| timestamp.naive_utc()),
+            submitted_for_trn_at: trainee.submitted_for_trn_at.map(|timestamp| timestamp.naive_utc()),
+            recommended_for_award_at: trainee.recommended_for_award_at.map(|timestamp| timestamp.naive_utc()),
+            awarded_at: trainee.awarded_at.map(|timestamp| timestamp.naive_utc()),
+            discarded_at: trainee.discarded_at.map(|timestamp| timestamp.naive_utc()),
         }
+    }
 
-        impl Columns {
-            /// The columns that hold the trainee's fields.
-            pub(super) fn of(trainee: &Trainee) -> Self {
-                Self { $($column: store(&trainee.$column),)+ }
-            }
-
-            /// The trainee whose fields the columns hold; `None` when a column holds what no field could have been
-            /// stored as.
-            pub(super) fn into_trainee(self) -> Option<Trainee> {
-                Some(Trainee { $($column: load(self.$column)?,)+ ..Trainee::default() })
-            }
+    /// Whether these are the columns of the record. One without a start counts for the academic year in which it was
+    /// written.
+    pub(super) fn agree_with(&self, trainee: &Trainee, today: NaiveDate) -> bool {
+        let mut expected = Self::of(trainee, today);
+        if trainee.start_date().is_none() {
+            expected.academic_cycle = self.academic_cycle;
         }
-    };
+        *self == expected
+    }
 }
-columns! {
-    provider_trainee_id: String,
-    application_id: String,
-    agency_id: String,
-    first_names: String,
-    middle_names: String,
-    last_name: String,
-    previous_last_name: String,
-    date_of_birth: NaiveDate,
-    email: String,
-    nationality: String,
-    sex: String,
-    ni_number: String,
-    ethnicity: String,
-    training_route: String,
-    course_subject_1: String,
-    course_subject_2: String,
-    course_subject_3: String,
-    course_age_range: String,
-    course_year: String,
-    study_mode: String,
-    itt_aim: String,
-    itt_qualification_aim: String,
-    iqts_country: String,
-    itt_start_date: NaiveDate,
-    itt_end_date: NaiveDate,
-    trainee_start_date: NaiveDate,
-    pg_apprenticeship_start_date: NaiveDate,
-    training_initiative: String,
-    additional_training_initiative: String,
-    fund_code: String,
-    funding_method: String,
-    employing_school_urn: String,
-    training_partner_urn: String,
-    training_partner_ukprn: String,
-    trn: String,
-    state: String,
-    defer_date: NaiveDate,
-    defer_reason: String,
-    outcome_date: NaiveDate,
-    reinstate_date: NaiveDate,
-    created_at: NaiveDateTime,
-    updated_at: NaiveDateTime,
-    submitted_for_trn_at: NaiveDateTime,
-    recommended_for_award_at: NaiveDateTime,
-    awarded_at: NaiveDateTime,
-    discarded_at: NaiveDateTime,
-    slug_sent_to_registry_at: NaiveDateTime,
-    record_source: String,
-    commencement_status: String,
+
+/// The same with the document.
+#[derive(Insertable, AsChangeset)]
+#[diesel(table_name = trainees, treat_none_as_null = true, treat_none_as_default_value = false)]
+pub(super) struct Columns {
+    #[diesel(embed)]
+    derived: Derived,
+    record: JsonText,
+}
+
+impl Columns {
+    pub(super) fn of(trainee: &Trainee, extra: &Extra, today: NaiveDate) -> Self {
+        Self { derived: Derived::of(trainee, today), record: JsonText::of(trainee, extra) }
+    }
 }

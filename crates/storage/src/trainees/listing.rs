@@ -4,16 +4,11 @@
 //! database keeps (`counting`). What a page skips is skipped inside an index (`finding`), and only the trainees of the
 //! page are read.
 
-use std::collections::HashMap;
-
-use diesel::prelude::*;
 use domain::listing::Listing;
 
 pub(crate) use self::counting::miscounted;
-use super::load::{Nested, Row};
-use super::{StoredTrainee, row};
+use super::TraineeDocument;
 use crate::error::StorageError;
-use crate::schema::trainees;
 use crate::session::ProviderSession;
 
 mod counting;
@@ -24,8 +19,8 @@ mod tests;
 /// One page of a list.
 #[derive(Debug)]
 pub struct Page {
-    /// The trainees on the page, without placements and degrees.
-    pub trainees: Vec<StoredTrainee>,
+    /// The trainees on the page.
+    pub trainees: Vec<TraineeDocument>,
     /// The trainees on all pages.
     pub total: i64,
 }
@@ -44,11 +39,6 @@ impl ProviderSession<'_> {
             return Ok(Page { trainees: Vec::new(), total });
         }
         let keys = finding::keys(self.connection, provider, listing, today, &count)?;
-        // By key alone: the keys are the provider's, and beside another condition SQLite might rather go through all
-        // that the provider has.
-        let rows = trainees::table.filter(trainees::id.eq_any(&keys)).select(row()).load::<Row>(self.connection)?;
-        let mut rows: HashMap<i64, Row> = rows.into_iter().map(|row| (row.0, row)).collect();
-        let rows = keys.iter().filter_map(|key| rows.remove(key)).collect();
-        Ok(Page { trainees: self.whole(rows, Nested::Without)?, total })
+        Ok(Page { trainees: finding::documents(self.connection, &keys)?, total })
     }
 }

@@ -8,11 +8,10 @@ use domain::decide::registry::LastWithdrawal;
 use domain::lifecycle::{Action, State, next};
 use domain::trn::{Holder, Trn};
 
-use super::load::{Nested, Row};
-use super::{StoredTrainee, row};
+use super::StoredTrainee;
 use crate::error::{Refusal, StorageError};
-use crate::schema::{trainees, withdrawals};
-use crate::session::{ProviderSession, Session};
+use crate::schema::trainees;
+use crate::session::Session;
 
 /// How often a number is drawn that somebody has, before the search is given up.
 const DRAWS: usize = 64;
@@ -152,43 +151,16 @@ fn place(behind: Option<&Waiting>) -> (NaiveDateTime, i64) {
     behind.map_or_else(Default::default, |waiting| (waiting.since.naive_utc(), waiting.key))
 }
 
-impl ProviderSession<'_> {
-    /// As [`ProviderSession::find_trainee`], also for a draft and for one that is discarded.
+impl StoredTrainee {
+    /// The last withdrawal, also one that was undone.
     ///
     /// # Errors
     ///
-    /// When the database does not answer, or a row is corrupt.
-    pub fn find_hidden_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
-        let provider = self.provider().id;
-        if self.writes() {
-            self.connection.lock_trainee(provider, trainee_id)?;
-        }
-        let rows = trainees::table
-            .filter(trainees::provider_id.eq(provider).and(trainees::trainee_id.eq(trainee_id)))
-            .select(row())
-            .load::<Row>(self.connection)?;
-        let found = self.whole(rows, Nested::With)?.pop();
-        if let Some(trainee) = &found {
-            self.come_after(trainee.key, trainee.record.updated_at);
-        }
-        Ok(found)
-    }
-
-    /// The last withdrawal of a trainee, also one that was undone.
-    ///
-    /// # Errors
-    ///
-    /// When the database does not answer, or the row is corrupt.
-    pub fn last_withdrawal(&mut self, stored: &StoredTrainee) -> Result<Option<LastWithdrawal>, StorageError> {
-        let last = withdrawals::table
-            .filter(withdrawals::trainee_key.eq(stored.key))
-            .order(withdrawals::id.desc())
-            .select((withdrawals::id, withdrawals::previous_state, withdrawals::undone_at))
-            .first::<(i64, String, Option<NaiveDateTime>)>(self.connection)
-            .optional()?;
-        let Some((id, previous, undone_at)) = last else { return Ok(None) };
-        let previous = previous.parse().map_err(|_| StorageError::CorruptRow { table: "withdrawals", id })?;
-        Ok(Some(LastWithdrawal { previous, undone: undone_at.is_some() }))
+    /// When the row is corrupt.
+    pub fn last_withdrawal(&self) -> Result<Option<LastWithdrawal>, StorageError> {
+        let Some(last) = self.extra.withdrawals.last() else { return Ok(None) };
+        let previous = last.previous_state.parse().map_err(|_| super::corrupt(self.key))?;
+        Ok(Some(LastWithdrawal { previous, undone: last.is_undone() }))
     }
 }
 

@@ -7,10 +7,11 @@ use std::collections::HashMap;
 use diesel::prelude::*;
 use diesel::result::Error as DieselError;
 use domain::Trainee;
-use domain::duplicate::Likeness;
 
-use super::load::{Nested, Row, load};
-use super::row;
+use super::columns::{Derived, derived};
+use super::corrupt;
+use crate::connection::with_inner;
+use crate::document::JsonText;
 use crate::error::StorageError;
 use crate::history;
 use crate::schema::{providers, trainees};
@@ -25,15 +26,14 @@ pub struct Swept {
     pub trainee_id: String,
     /// The record, or why its rows cannot be read.
     pub record: Result<Trainee, StorageError>,
-    /// Whether lists and the duplicate rule find the record by what it says.
+    /// Whether the columns are those that follow from the record, so that lists and the duplicate rule find it.
     pub is_findable: bool,
     /// Whether the record is what its history leads to; also where it has none that begins with its creation.
     pub follows_from_history: bool,
 }
 
-/// What of a row is read first, and can be read whatever else is wrong: key, identifier, provider, and what lists and the
-/// duplicate rule look for.
-type Head = (i64, String, i64, i32, (String, String, String));
+/// What is read of a row: key, identifier, provider, document and the columns that follow from it.
+type Row = (i64, String, i64, JsonText, Derived);
 
 impl Session<'_> {
     /// The trainees behind a key, in the order of their keys; not more than `limit`.
@@ -44,65 +44,75 @@ impl Session<'_> {
     pub fn sweep_trainees(&mut self, after: Option<i64>, limit: i64) -> Result<Vec<Swept>, StorageError> {
         let ukprns: HashMap<i64, String> =
             providers::table.select((providers::id, providers::ukprn)).load(self.connection)?.into_iter().collect();
-        let heads = trainees::table
-            .filter(trainees::id.gt(after.unwrap_or(i64::MIN)))
-            .order(trainees::id)
-            .limit(limit)
-            .select((
-                trainees::id,
-                trainees::trainee_id,
-                trainees::provider_id,
-                trainees::academic_cycle,
-                (trainees::last_name_folded, trainees::first_names_folded, trainees::email_folded),
-            ))
-            .load::<Head>(self.connection)?;
-        let keys: Vec<i64> = heads.iter().map(|head| head.0).collect();
-        let mut records = HashMap::with_capacity(keys.len());
-        match self.load_whole(&keys) {
-            Ok(found) => records.extend(found.into_iter().map(|(key, record)| (key, Ok(record)))),
-            Err(error) if is_in_a_row(&error) => {
-                for key in &keys {
-                    match self.load_whole(&[*key]) {
-                        Ok(found) => records.extend(found.into_iter().map(|(key, record)| (key, Ok(record)))),
-                        Err(error) if is_in_a_row(&error) => drop(records.insert(*key, Err(error))),
-                        Err(error) => return Err(error),
-                    }
-                }
-            }
+        let after = after.unwrap_or(i64::MIN);
+        let mut swept = match self.rows_behind(after, limit) {
+            Ok(rows) => rows.into_iter().map(|row| self.swept(row, &ukprns)).collect(),
+            Err(error) if is_in_a_row(&error) => self.one_by_one(after, limit, &ukprns)?,
             Err(error) => return Err(error),
-        }
-        for (key, _, provider, ..) in &heads {
-            if let Some(Ok(record)) = records.get_mut(key) {
-                record.ukprn = ukprns.get(provider).cloned();
-            }
-        }
-        let read = records.iter().filter_map(|(key, record)| Some((*key, record.as_ref().ok()?))).collect();
+        };
+        let read = swept.iter().filter_map(|one: &Swept| Some((one.key, one.record.as_ref().ok()?))).collect();
         let agreements = history::agreements(self.connection, &read)?;
-        let today = self.today();
-        let swept = heads.into_iter().map(|(key, trainee_id, _, cycle, folded)| {
-            let unread = Err(StorageError::CorruptRow { table: "trainees", id: key });
-            let record = records.remove(&key).unwrap_or(unread);
-            let mut is_findable = true;
-            if let Ok(record) = &record {
-                let likeness = Likeness::of(record, today);
-                // A record without a start counts for the year in which it was written.
-                is_findable = (record.start_date().is_none() || likeness.academic_cycle == cycle)
-                    && (likeness.last_name, likeness.first_names, likeness.email) == folded;
-            }
-            let follows_from_history = agreements.get(&key).is_none_or(|agrees| *agrees);
-            Swept { key, trainee_id, record, is_findable, follows_from_history }
-        });
-        Ok(swept.collect())
+        for one in &mut swept {
+            one.follows_from_history = agreements.get(&one.key).is_none_or(|agrees| *agrees);
+        }
+        Ok(swept)
     }
 
-    fn load_whole(&mut self, keys: &[i64]) -> Result<Vec<(i64, Trainee)>, StorageError> {
-        let rows = trainees::table.filter(trainees::id.eq_any(keys)).select(row()).load::<Row>(self.connection)?;
-        let found = load(self.connection, rows, "", Nested::With)?;
-        Ok(found.into_iter().map(|stored| (stored.key, stored.record)).collect())
+    fn rows_behind(&mut self, after: i64, limit: i64) -> Result<Vec<Row>, StorageError> {
+        let query = trainees::table.filter(trainees::id.gt(after)).order(trainees::id).limit(limit).select((
+            trainees::id,
+            trainees::trainee_id,
+            trainees::provider_id,
+            trainees::record,
+            derived(),
+        ));
+        Ok(with_inner!(self.connection, |inner| query.load::<Row>(inner))?)
+    }
+
+    /// The same, row by row, where the database cannot read one of them.
+    fn one_by_one(
+        &mut self,
+        after: i64,
+        limit: i64,
+        ukprns: &HashMap<i64, String>,
+    ) -> Result<Vec<Swept>, StorageError> {
+        let heads = trainees::table
+            .filter(trainees::id.gt(after))
+            .order(trainees::id)
+            .limit(limit)
+            .select((trainees::id, trainees::trainee_id))
+            .load::<(i64, String)>(self.connection)?;
+        let mut swept = Vec::with_capacity(heads.len());
+        for (key, trainee_id) in heads {
+            match self.rows_behind(key - 1, 1) {
+                Ok(rows) => swept.extend(rows.into_iter().map(|row| self.swept(row, ukprns))),
+                Err(error) if is_in_a_row(&error) => swept.push(Swept {
+                    key,
+                    trainee_id,
+                    record: Err(error),
+                    is_findable: true,
+                    follows_from_history: true,
+                }),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(swept)
+    }
+
+    fn swept(&self, row: Row, ukprns: &HashMap<i64, String>) -> Swept {
+        let (key, trainee_id, provider, document, derived) = row;
+        let record = document.parsed().map(|parsed| parsed.trainee).ok_or(corrupt(key));
+        let is_findable = record.as_ref().is_ok_and(|record| {
+            derived.agree_with(record, self.today())
+                && record.trainee_id.as_ref() == Some(&trainee_id)
+                && record.ukprn.as_ref() == ukprns.get(&provider)
+        });
+        let is_findable = is_findable || record.is_err();
+        Swept { key, trainee_id, record, is_findable, follows_from_history: true }
     }
 }
 
 /// Whether the error is in what a row holds, so that other rows can yet be read.
 fn is_in_a_row(error: &StorageError) -> bool {
-    matches!(error, StorageError::CorruptRow { .. } | StorageError::Query(DieselError::DeserializationError(_)))
+    matches!(error, StorageError::Query(DieselError::DeserializationError(_)))
 }

@@ -147,7 +147,7 @@ fn a_server_goes_on_after_an_expanding_migration_of_a_newer_program() {
         apply_unknown(
             &mut connect(database.url()),
             "ALTER TABLE trainees ADD COLUMN shoe_size TEXT;
-             ALTER TABLE placements ADD COLUMN days INTEGER NOT NULL DEFAULT 0;
+             ALTER TABLE schools ADD COLUMN days INTEGER NOT NULL DEFAULT 0;
              CREATE TABLE shoes (trainee_key BIGINT REFERENCES trainees (id) ON DELETE CASCADE);
              CREATE INDEX trainees_by_shoe_size ON trainees (shoe_size);",
         );

@@ -9,6 +9,7 @@
 //! from taking another.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use chrono::{NaiveDate, NaiveDateTime};
 use diesel::prelude::*;
@@ -16,10 +17,11 @@ use domain::State;
 use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 
 use super::counting::Count;
-use crate::connection::{Backend, DatabaseConnection};
+use crate::connection::{Backend, DatabaseConnection, with_inner};
+use crate::document::JsonText;
 use crate::error::StorageError;
 use crate::schema::trainees;
-use crate::trainees::visible;
+use crate::trainees::{TraineeDocument, visible};
 
 type Trainees = trainees::BoxedQuery<'static, Backend>;
 
@@ -39,6 +41,20 @@ pub(super) fn keys(
         Some(states) if passes_by && count.total <= MAX_PER_PAGE => few(connection, provider, listing, today, states),
         Some(_) | None => walk(connection, provider, listing, today, count.total),
     }
+}
+
+/// The trainees with these keys, in this order.
+pub(super) fn documents(
+    connection: &mut DatabaseConnection,
+    keys: &[i64],
+) -> Result<Vec<TraineeDocument>, StorageError> {
+    // By key alone: the keys are the provider's, and next to another condition SQLite might rather go through all that the
+    // provider has.
+    let query = trainees::table.filter(trainees::id.eq_any(keys)).select((trainees::id, trainees::record));
+    let rows = with_inner!(connection, |inner| query.load::<(i64, JsonText)>(inner))?;
+    let mut rows: HashMap<i64, JsonText> = rows.into_iter().collect();
+    let documents = keys.iter().filter_map(|key| Some(TraineeDocument { key: *key, record: rows.remove(key)? }));
+    Ok(documents.collect())
 }
 
 /// Goes along the list, from its nearer end.

@@ -175,7 +175,7 @@ fn an_undone_withdrawal_is_kept_as_such_and_the_next_one_counts() {
         let read = |session: &mut Session<'_>| {
             let mut provider = session.open_trainee("one", Cause::of("test"))?.unwrap();
             let stored = provider.find_hidden_trainee("one")?.unwrap();
-            Ok((provider.last_withdrawal(&stored)?, stored.record))
+            Ok((stored.last_withdrawal()?, stored.record))
         };
         register.read(read).unwrap()
     };
@@ -193,7 +193,7 @@ fn an_undone_withdrawal_is_kept_as_such_and_the_next_one_counts() {
             let now = session.now();
             let mut provider = session.open_trainee("one", Cause::of("test"))?.unwrap();
             let stored = provider.find_trainee("one")?.unwrap();
-            let last = provider.last_withdrawal(&stored)?;
+            let last = stored.last_withdrawal()?;
             let undone = registry::undo_withdrawal(&stored.record, last, now).unwrap();
             provider.update_trainee(&stored, &undone.record)
         };

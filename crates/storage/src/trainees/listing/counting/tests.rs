@@ -111,8 +111,8 @@ impl Numbers {
         match self.below(10) {
             0..4 => format!(
                 "INSERT INTO trainees (provider_id, trainee_id, revision, academic_cycle, last_name_folded,
-                     first_names_folded, email_folded, itt_start_date, trn, state, created_at, updated_at, discarded_at)
-                 VALUES ({}, '{named}', 1, {}, '', '', '', {}, {}, {}, '2026-10-01', '2026-10-01', {})",
+                     first_names_folded, email_folded, itt_start_date, trn, state, created_at, updated_at, record, discarded_at)
+                 VALUES ({}, '{named}', 1, {}, '', '', '', {}, {}, {}, '2026-10-01', '2026-10-01', '{{}}', {})",
                 self.provider(),
                 self.cycle(),
                 self.start(),
@@ -193,8 +193,8 @@ fn writers_side_by_side_neither_wait_for_a_count_nor_spoil_it() {
     let insert = |named: &str| {
         format!(
             "INSERT INTO trainees (provider_id, trainee_id, revision, academic_cycle, last_name_folded,
-                 first_names_folded, email_folded, state, created_at, updated_at)
-             VALUES (1, '{named}', 1, 2026, '', '', '', 'deferred', '2026-10-01', '2026-10-01')"
+                 first_names_folded, email_folded, state, created_at, updated_at, record)
+             VALUES (1, '{named}', 1, 2026, '', '', '', 'deferred', '2026-10-01', '2026-10-01', '{{}}')"
         )
     };
     connection.batch_execute(&insert("first")).unwrap();

@@ -1,0 +1,49 @@
+-- Removes the tables of before.
+DROP TABLE former_trainee_disabilities;
+DROP TABLE former_withdrawals;
+DROP TABLE former_placements;
+DROP TABLE former_degrees;
+
+DROP INDEX trainees_to_convert;
+
+ALTER TABLE trainees
+    DROP COLUMN provider_trainee_id,
+    DROP COLUMN application_id,
+    DROP COLUMN agency_id,
+    DROP COLUMN first_names,
+    DROP COLUMN middle_names,
+    DROP COLUMN last_name,
+    DROP COLUMN previous_last_name,
+    DROP COLUMN email,
+    DROP COLUMN nationality,
+    DROP COLUMN sex,
+    DROP COLUMN ni_number,
+    DROP COLUMN ethnicity,
+    DROP COLUMN course_subject_1,
+    DROP COLUMN course_subject_2,
+    DROP COLUMN course_subject_3,
+    DROP COLUMN course_age_range,
+    DROP COLUMN course_year,
+    DROP COLUMN study_mode,
+    DROP COLUMN itt_aim,
+    DROP COLUMN itt_qualification_aim,
+    DROP COLUMN iqts_country,
+    DROP COLUMN itt_end_date,
+    DROP COLUMN trainee_start_date,
+    DROP COLUMN pg_apprenticeship_start_date,
+    DROP COLUMN training_initiative,
+    DROP COLUMN additional_training_initiative,
+    DROP COLUMN fund_code,
+    DROP COLUMN funding_method,
+    DROP COLUMN employing_school_urn,
+    DROP COLUMN training_partner_urn,
+    DROP COLUMN training_partner_ukprn,
+    DROP COLUMN defer_date,
+    DROP COLUMN defer_reason,
+    DROP COLUMN outcome_date,
+    DROP COLUMN reinstate_date,
+    DROP COLUMN slug_sent_to_registry_at,
+    DROP COLUMN record_source,
+    DROP COLUMN commencement_status,
+    DROP COLUMN imported_facts,
+    ALTER COLUMN record SET NOT NULL;

@@ -1,0 +1,164 @@
+//! What is written is read again, in both ways; and what nobody wrote is not taken for a document.
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, NaiveDate};
+use domain::dictionary::Record;
+use domain::specimen::example;
+use domain::{Degree, Kind, Placement};
+use proptest::prelude::*;
+
+use super::*;
+
+/// Values that a field of that kind can hold, and none.
+fn value(kind: Kind) -> BoxedStrategy<Value<'static>> {
+    let value = match kind {
+        Kind::Text | Kind::Document => any::<String>().prop_map(|text| Value::Text(Cow::Owned(text))).boxed(),
+        Kind::Integer | Kind::Year => any::<i64>().prop_map(Value::Integer).boxed(),
+        Kind::Flag => any::<bool>().prop_map(Value::Flag).boxed(),
+        Kind::Date => (0..3_652_059_i32)
+            .prop_filter_map("no day", |day| NaiveDate::from_num_days_from_ce_opt(day).map(Value::Date))
+            .boxed(),
+        Kind::Moment => (-62_135_596_800_000..253_402_300_799_999_i64)
+            .prop_filter_map("no time", |time| DateTime::from_timestamp_millis(time).map(Value::Moment))
+            .boxed(),
+        Kind::Texts => prop::collection::vec(any::<String>(), 0..3)
+            .prop_map(|texts| Value::Texts(texts.into_iter().map(Cow::Owned).collect()))
+            .boxed(),
+        Kind::Uuid | Kind::Records => Just(Value::Null).boxed(),
+    };
+    prop_oneof![1 => Just(Value::Null), 2 => value].boxed()
+}
+
+/// Records with any values; a state is one of the states.
+fn record<R: Record>() -> BoxedStrategy<R> {
+    let values: Vec<_> = R::Field::ALL.iter().map(|field| value(field.info().kind)).collect();
+    let record = |values: Vec<Value<'static>>| {
+        let mut record = R::default();
+        for (field, value) in R::Field::ALL.iter().zip(values) {
+            let value = match (field.info().kind, value) {
+                (Kind::Document, Value::Text(text)) => Value::Document(text),
+                (_, value) => value,
+            };
+            // A state holds nothing but states.
+            let _ = record.hold(*field, value);
+        }
+        record
+    };
+    values.prop_map(record).boxed()
+}
+
+fn trainee() -> impl Strategy<Value = Trainee> {
+    let placements = prop::collection::vec(record::<Placement>(), 0..3);
+    let degrees = prop::collection::vec(record::<Degree>(), 0..3);
+    (record::<Trainee>(), placements, degrees, prop::sample::select(&State::ALL[..])).prop_map(
+        |(trainee, placements, mut degrees, state)| {
+            degrees.sort_by_key(|degree| (degree.graduation_year, degree.created_at));
+            Trainee { placements, degrees, state: Some(state), ..trainee }
+        },
+    )
+}
+
+fn text_of(trainee: &Trainee) -> String {
+    JsonText::of(trainee, &Extra::default()).0
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn both_ways_read_what_was_written(trainee in trainee()) {
+        let text = text_of(&trainee);
+        let parsed = parse(&text).unwrap().trainee;
+        prop_assert_eq!(&parsed, &trainee, "{}", &text);
+        let scanned = scan::scan(&text, Nested::With);
+        // Years beyond 9999 have more digits, and are left to the other way.
+        let scanned = scanned.unwrap().to_parsed().unwrap().trainee;
+        prop_assert_eq!(&scanned, &trainee, "{}", &text);
+        prop_assert_eq!(text_of(&scanned), text);
+    }
+
+    #[test]
+    fn without_nested_records_the_fields_are_the_same(trainee in trainee()) {
+        let text = text_of(&trainee);
+        let scanned = scan::scan(&text, Nested::Without).unwrap();
+        let record: &dyn Stored<Trainee> = &scanned;
+        let expected = Trainee { placements: Vec::new(), degrees: Vec::new(), ..trainee };
+        let expected: &dyn Stored<Trainee> = &expected;
+        prop_assert!(record == expected, "{text}");
+    }
+
+    #[test]
+    fn a_document_that_was_cut_or_changed_is_read_as_serde_json_reads_it(
+        trainee in trainee(), at in any::<prop::sample::Index>(), byte in prop::sample::select(&b"\"\\,:{}[]0aZ-. "[..]),
+    ) {
+        let text = text_of(&trainee);
+        let place = at.index(text.len());
+        if text.is_char_boundary(place) {
+            let cut = text.get(..place).unwrap();
+            prop_assert!(scan::scan(cut, Nested::With).is_none(), "{cut}");
+        }
+        let mut changed = text.into_bytes();
+        if changed[place].is_ascii() {
+            changed[place] = byte;
+            let text = String::from_utf8(changed).unwrap();
+            if let Some(scanned) = scan::scan(&text, Nested::With).and_then(|scanned| scanned.to_parsed()) {
+                let parsed = parse(&text);
+                prop_assert_eq!(Some(scanned.trainee), parsed.map(|parsed| parsed.trainee), "{}", text);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_example_is_stored_as_this_text() {
+    let mut lines = text_of(&example::trainee()).replace(",\"", ",\n\"");
+    lines.push('\n');
+    insta::assert_snapshot!(lines);
+}
+
+#[test]
+fn unknown_keys_and_another_order_are_kept_through_a_change() {
+    let trainee = example::trainee();
+    let text = text_of(&trainee);
+    let id = trainee.degrees[0].degree_id.clone().unwrap();
+    let text = text.replacen('{', "{\"shoe_size\":{\"eu\":[41.5,null]},", 1);
+    let text = text.replace(&format!("\"degree_id\":\"{id}\""), &format!("\"seal\":true,\"degree_id\":\"{id}\""));
+    let document = JsonText(text);
+    let Parsed { trainee: mut read, extra } = document.parsed().unwrap();
+    assert_eq!(read, trainee);
+    let shown = document.fields(Nested::With).unwrap();
+    assert!((&shown as &dyn Stored<Trainee>) == (&trainee as &dyn Stored<Trainee>));
+    read.email = None;
+    let written = JsonText::of(&read, &extra).0;
+    assert!(written.contains("\"shoe_size\":{\"eu\":[41.5,null]}") && written.contains("\"seal\":true"), "{written}");
+    assert_eq!(parse(&written).unwrap().trainee, read);
+}
+
+#[test]
+fn what_is_no_trainee_is_no_document() {
+    for text in [
+        "",
+        "[]",
+        "{\"trn\":7}",
+        "{\"date_of_birth\":\"2026-02-30\"}",
+        "{\"placements\":{}}",
+        "{\"course_level\":\"x\"}",
+    ] {
+        assert!(JsonText(text.to_owned()).parsed().is_none(), "{text}");
+        assert!(JsonText(text.to_owned()).fields(Nested::With).is_none(), "{text}");
+    }
+    assert_eq!(JsonText("{}".to_owned()).parsed().unwrap().trainee, Trainee::default());
+}
+
+/// A field that is added, removed or renamed is one that programs of before do not know.
+#[test]
+fn the_number_of_the_schema_is_raised_with_the_fields() {
+    fn names<R: Record>() -> Vec<&'static str> {
+        R::Field::ALL.iter().filter(|field| field.is_stored()).map(|field| field.info().name).collect()
+    }
+    insta::assert_debug_snapshot!(
+        format!("stored_fields_{SCHEMA}"),
+        (names::<Trainee>(), names::<Placement>(), names::<Degree>())
+    );
+}

@@ -1,0 +1,99 @@
+//! Writes a document.
+
+use domain::dictionary::Record;
+use domain::value::Year;
+use domain::{Degree, Kind, RecordField as _, Trainee, Value};
+use serde::Serialize;
+
+use super::values::StoredJson;
+use super::{Extra, UnknownKey, WITHDRAWALS};
+
+/// Bytes of an ordinary document.
+const USUAL_LENGTH: usize = 3_072;
+
+/// The document of a trainee. Degrees are in the order in which they are shown: by year, those without one first.
+pub(super) fn document(trainee: &Trainee, extra: &Extra) -> String {
+    let mut object = Object { text: Vec::with_capacity(USUAL_LENGTH), is_empty: true };
+    object.text.push(b'{');
+    object.fields(trainee, &extra.trainee);
+    if !extra.withdrawals.is_empty() {
+        object.entry(WITHDRAWALS, &extra.withdrawals);
+    }
+    if !trainee.placements.is_empty() {
+        object.list("placements", trainee.placements.iter(), |placement| {
+            extra.of_nested(placement.placement_id.as_deref())
+        });
+    }
+    if !trainee.degrees.is_empty() {
+        let mut degrees: Vec<&Degree> = trainee.degrees.iter().collect();
+        degrees.sort_by_key(|degree| (degree.graduation_year.map(|Year(year)| year), degree.created_at));
+        object.list("degrees", degrees.into_iter(), |degree| extra.of_nested(degree.degree_id.as_deref()));
+    }
+    object.text.push(b'}');
+    // It was put together from texts.
+    String::from_utf8(object.text).unwrap_or_default()
+}
+
+/// An object that is being written.
+struct Object {
+    text: Vec<u8>,
+    is_empty: bool,
+}
+
+impl Object {
+    fn key(&mut self, name: &str) {
+        if !self.is_empty {
+            self.text.push(b',');
+        }
+        self.is_empty = false;
+        self.json(name);
+        self.text.push(b':');
+    }
+
+    fn entry(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {
+        self.key(name);
+        self.json(value);
+    }
+
+    /// Writing to memory does not fail, and what is written has a form in JSON.
+    fn json(&mut self, value: &(impl Serialize + ?Sized)) {
+        let _ = serde_json::to_writer(&mut self.text, value);
+    }
+
+    fn fields<R: Record>(&mut self, record: &R, unknown: &[UnknownKey]) {
+        for field in R::Field::ALL {
+            let info = field.info();
+            if info.kind == Kind::Records {
+                continue;
+            }
+            let value = record.stored(*field);
+            if value != Value::Null {
+                self.entry(info.name, &StoredJson(&value));
+            }
+        }
+        for (name, value) in unknown {
+            self.entry(name, value);
+        }
+    }
+
+    fn list<'a, 'b, R: Record>(
+        &mut self,
+        name: &str,
+        records: impl Iterator<Item = &'a R>,
+        unknown: impl Fn(&R) -> &'b [UnknownKey],
+    ) {
+        self.key(name);
+        self.text.push(b'[');
+        for (at, record) in records.enumerate() {
+            if at > 0 {
+                self.text.push(b',');
+            }
+            self.text.push(b'{');
+            self.is_empty = true;
+            self.fields(record, unknown(record));
+            self.text.push(b'}');
+        }
+        self.text.push(b']');
+        self.is_empty = false;
+    }
+}

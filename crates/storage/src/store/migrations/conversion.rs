@@ -1,0 +1,219 @@
+//! Registers that go from the tables of before to documents, and back, on both databases.
+
+use chrono::{DateTime, TimeDelta};
+use diesel::connection::SimpleConnection as _;
+use domain::specimen::example;
+use domain::value::Document;
+use domain::{Degree, Placement, State, Trainee};
+use test_support::{Database, Kind, kinds};
+
+use super::records::Conversion;
+use super::*;
+use crate::connection::with_inner;
+use crate::history::Cause;
+use crate::session::Session;
+use crate::store::{Store, StoreOptions};
+use crate::testing::filled::connect;
+
+const UKPRN: &str = "10000001";
+/// The last migration without documents.
+const BEFORE: Goal<'_> = Goal::Migration("2026-11-22-000008_changes_by");
+
+/// Trainees of every sort: with everything, with nothing, withdrawn, imported, and with texts that need escapes.
+fn trainees() -> Vec<Trainee> {
+    let moment = DateTime::from_timestamp_millis(1_772_452_800_123);
+    let bare = |id: &str| Trainee {
+        trainee_id: Some(id.to_owned()),
+        ukprn: Some(UKPRN.to_owned()),
+        state: Some(State::SubmittedForTrn),
+        created_at: moment,
+        updated_at: moment,
+        ..Trainee::default()
+    };
+    let placement = |number: i64, school_id: Option<i64>| Placement {
+        placement_id: Some(format!("placement {number}")),
+        urn: school_id.map(|_| "990001".to_owned()),
+        // The older program showed what the register of schools says.
+        name: Some(school_id.map_or(format!("School \"{number}\""), |_| "Barley Mow Junior School".to_owned())),
+        postcode: school_id.map(|_| "ZZ1 1AA".to_owned()),
+        school_id,
+        created_at: moment.map(|moment| moment + TimeDelta::milliseconds(number)),
+        updated_at: moment,
+    };
+    let degree = |number: i64, year: Option<i64>| Degree {
+        degree_id: Some(format!("degree {number}")),
+        graduation_year: year.map(domain::value::Year),
+        subject: Some("100485".to_owned()),
+        created_at: moment,
+        updated_at: moment,
+        ..Degree::default()
+    };
+    vec![
+        Trainee { trainee_id: Some("example".to_owned()), ukprn: Some(UKPRN.to_owned()), ..example::trainee() },
+        bare("bare"),
+        Trainee {
+            first_names: Some("Zoë \"Q\" \\ \u{1}\n\t\u{2028}".to_owned()),
+            disability1: Some("58".to_owned()),
+            disability9: Some("57".to_owned()),
+            placements: vec![placement(1, None), placement(2, Some(1))],
+            degrees: vec![degree(1, None), degree(2, Some(1999)), degree(3, Some(2021))],
+            ..bare("nested")
+        },
+        Trainee {
+            state: Some(State::Withdrawn),
+            withdrawal_date: chrono::NaiveDate::from_ymd_opt(2026, 3, 1),
+            withdrawal_trigger: Some("provider".to_owned()),
+            withdrawal_reasons: Some(vec!["had_to_withdraw".to_owned(), "other".to_owned()]),
+            withdrawal_another_reason: Some("a, b".to_owned()),
+            ..bare("withdrawn")
+        },
+        Trainee { state: Some(State::Withdrawn), withdrawal_reasons: Some(Vec::new()), ..bare("without reasons") },
+        Trainee {
+            course_min_age: Some(11),
+            ebacc: Some(true),
+            created_from_legacy: Some(false),
+            agency_updated_at: DateTime::from_timestamp_millis(1_700_000_000_007),
+            additional_legacy_data: Some(Document("{ \"a\": [1.50, \"\\u00e9\"] }".to_owned())),
+            discarded_at: moment,
+            ..bare("imported")
+        },
+    ]
+}
+
+/// A register with these trainees, one of which was withdrawn and is back.
+fn register(kind: Kind) -> (Database, DatabaseConnection) {
+    let database = Database::fresh_on(kind);
+    let store = Store::open(database.url(), StoreOptions::default()).unwrap();
+    store.migrate().unwrap();
+    let fill = |session: &mut Session<'_>| {
+        session.ensure_sandbox_organisations()?;
+        session.add_provider(UKPRN, "Ashdown University")?;
+        let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+        for trainee in trainees() {
+            provider.insert_trainee(&trainee)?;
+        }
+        let stored = provider.find_trainee("withdrawn")?.unwrap();
+        let back = Trainee {
+            state: Some(State::SubmittedForTrn),
+            withdrawal_date: None,
+            withdrawal_trigger: None,
+            withdrawal_reasons: None,
+            withdrawal_another_reason: None,
+            ..stored.record.clone()
+        };
+        provider.update_trainee(&stored, &back)?;
+        let stored = provider.find_trainee("withdrawn")?.unwrap();
+        let again =
+            Trainee { state: Some(State::Withdrawn), withdrawal_reasons: Some(vec!["other".to_owned()]), ..back };
+        provider.update_trainee(&stored, &again)
+    };
+    store.write_blocking(fill).unwrap();
+    drop(store);
+    let connection = connect(database.url());
+    (database, connection)
+}
+
+/// The documents, by the order of the keys, and the schools of placements.
+fn documents(connection: &mut DatabaseConnection) -> (Vec<String>, Vec<(i64, i64)>) {
+    use crate::schema::{placement_schools, trainees};
+    let rows = with_inner!(connection, |inner| trainees::table
+        .order(trainees::id)
+        .select(trainees::record)
+        .load::<crate::document::JsonText>(inner))
+    .unwrap();
+    let links = placement_schools::table
+        .order((placement_schools::school_id, placement_schools::trainee_key))
+        .load(connection)
+        .unwrap();
+    (rows.into_iter().map(|document| document.0).collect(), links)
+}
+
+#[test]
+fn a_register_that_goes_back_and_forth_holds_what_it_held() {
+    for kind in kinds() {
+        let (_database, mut connection) = register(kind);
+        assert_eq!(records::state(&mut connection).unwrap(), Conversion::Finished);
+        let before = documents(&mut connection);
+        // Once from a register that is finished, and once from one that keeps the tables of before.
+        for _ in 0..2 {
+            bring_to(&mut connection, BEFORE).unwrap();
+            assert_eq!(records::state(&mut connection).unwrap(), Conversion::NotBegun);
+            bring_to(&mut connection, Goal::Newest).unwrap();
+            assert_eq!(records::state(&mut connection).unwrap(), Conversion::Converted);
+            let after = documents(&mut connection);
+            for (one, other) in before.0.iter().zip(&after.0) {
+                assert_eq!(one, other, "{kind:?}");
+            }
+            assert_eq!(before, after, "{kind:?}");
+        }
+        finish(&mut connection).unwrap();
+        assert_eq!(records::state(&mut connection).unwrap(), Conversion::Finished);
+        assert_eq!(documents(&mut connection), before, "{kind:?}");
+    }
+}
+
+#[test]
+fn what_is_written_after_the_conversion_goes_back_too() {
+    for kind in kinds() {
+        let (database, mut connection) = register(kind);
+        bring_to(&mut connection, BEFORE).unwrap();
+        bring_to(&mut connection, Goal::Newest).unwrap();
+        let store = Store::open(database.url(), StoreOptions::default()).unwrap();
+        let change = |session: &mut Session<'_>| {
+            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            let stored = provider.find_trainee("nested")?.unwrap();
+            provider.delete_placement(&stored, "placement 1")?;
+            let stored = provider.find_trainee("bare")?.unwrap();
+            provider
+                .update_trainee(&stored, &Trainee { email: Some("a@example.com".to_owned()), ..stored.record.clone() })
+        };
+        store.write_blocking(change).unwrap();
+        drop(store);
+        bring_to(&mut connection, BEFORE).unwrap();
+        let count = |connection: &mut DatabaseConnection, table| catalogue::count(connection, table).unwrap();
+        assert_eq!(count(&mut connection, "placements"), 1 + example::trainee().placements.len() as i64, "{kind:?}");
+        assert_eq!(count(&mut connection, "withdrawals"), 3, "{kind:?}");
+        connection.batch_execute("DELETE FROM trainees WHERE email IS NULL OR email <> 'a@example.com'").unwrap();
+        assert_eq!(count(&mut connection, "trainees"), 1, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_large_register_is_refused_by_what_starts_and_converted_in_batches_that_can_be_interrupted() {
+    for kind in kinds() {
+        let (database, mut connection) = register(kind);
+        let many = "INSERT INTO trainees (provider_id, trainee_id, revision, academic_cycle, last_name_folded, \
+                    first_names_folded, email_folded, state, created_at, updated_at, record) \
+                    WITH RECURSIVE numbers AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM numbers WHERE n < 10500) \
+                    SELECT 1, 'many ' || n, 1, 2026, '', '', '', 'deferred', '2026-03-01', '2026-03-01', \
+                    '{\"state\":\"deferred\",\"created_at\":\"2026-03-01T00:00:00.000Z\",\"updated_at\":\"2026-03-01T00:00:00.000Z\"}' \
+                    FROM numbers";
+        let many = if kind == Kind::Postgres { many.replace("}'", "}'::json") } else { many.to_owned() };
+        connection.batch_execute(&many).unwrap();
+        bring_to(&mut connection, BEFORE).unwrap();
+        let refused = bring_to(&mut connection, Goal::Newest).unwrap_err();
+        assert!(matches!(refused, StorageError::NotConverted { trainees: 10_506 }), "{refused:?}");
+        assert_eq!(records::state(&mut connection).unwrap(), Conversion::NotBegun, "nothing was changed");
+
+        bring_to(&mut connection, Goal::NewestUnconverted).unwrap();
+        let refused = Store::open_existing(database.url(), StoreOptions::default()).unwrap_err();
+        assert!(matches!(refused, StorageError::NotConverted { trainees: 10_506 }), "{refused:?}");
+        assert!(matches!(finish(&mut connection).unwrap_err(), StorageError::NotConverted { .. }));
+        let torn = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            convert(&mut connect(database.url()), |step| assert!(matches!(step, Progress::Begun { .. }), "torn"))
+        }));
+        assert!(torn.is_err());
+        let Conversion::Begun { left } = records::state(&mut connection).unwrap() else { panic!("not begun") };
+        assert!(0 < left && left < 10_506, "{left}");
+        let mut converted = 0;
+        let count = |step: Progress| {
+            if let Progress::Converted(more) = step {
+                converted += more;
+            }
+        };
+        convert(&mut connection, count).unwrap();
+        assert_eq!(converted, left, "{kind:?}");
+        assert_eq!(records::state(&mut connection).unwrap(), Conversion::Converted);
+        Store::open_existing(database.url(), StoreOptions::default()).unwrap();
+    }
+}
