@@ -44,6 +44,8 @@ pub enum Source<R: Record> {
 pub struct Entry<R: Record> {
     /// The name in this version.
     pub name: &'static str,
+    /// The name as the key of a JSON object, with its quotes and colon.
+    pub key: &'static str,
     /// Where the value comes from.
     pub source: Source<R>,
     /// Whether the field is left out while it has no value.
@@ -185,6 +187,7 @@ macro_rules! shape {
         $crate::Shape::<$record> {
             entries: &[$($crate::Entry {
                 name: stringify!($name),
+                key: concat!("\"", stringify!($name), "\":"),
                 source: $crate::shape!(@source $field $name [$($canonical)?] [$($own)?]),
                 when_set: $crate::shape!(@flag $($flag)?),
             }),+],

@@ -1,14 +1,21 @@
-//! Writes a record as JSON, in the shape of a version, in one streaming pass.
+//! Writes a record as JSON, in the shape of a version, in one pass into a buffer.
 
 use std::fmt;
 
 use chrono::{DateTime, Datelike as _, Timelike as _, Utc};
 use domain::{Degree, Kind, Lists, Placement, Record, Stored, Trainee, Value};
-use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
+use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::shape::{Shape, Source};
 use crate::version::ApiVersion;
+
+mod json;
+#[cfg(test)]
+mod tests;
+
+/// Characters of a UUID with hyphens.
+const UUID_LENGTH: usize = 36;
 
 /// A record as a version shows it.
 #[derive(Debug)]
@@ -50,9 +57,14 @@ impl<'a> View<'a, Trainee> {
     }
 }
 
-impl<R: Record> Serialize for View<'_, R> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_map(None)?;
+impl<R: Record> View<'_, R> {
+    /// Writes the record as JSON to the end of a buffer.
+    ///
+    /// # Errors
+    ///
+    /// When an imported document is not JSON; the buffer then ends somewhere in the record.
+    pub fn write(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        let start = out.len();
         for entry in self.shape.entries {
             if !self.nested && entry.kind() == Kind::Records {
                 continue;
@@ -64,62 +76,97 @@ impl<R: Record> Serialize for View<'_, R> {
             if entry.when_set && value == Value::Null {
                 continue;
             }
-            object.serialize_entry(entry.name, &Shown { value, version: self.version, lists: self.lists })?;
+            out.push(if out.len() == start { b'{' } else { b',' });
+            out.extend_from_slice(entry.key.as_bytes());
+            self.write_value(&value, out)?;
         }
-        object.end()
+        if out.len() == start {
+            out.push(b'{');
+        }
+        out.push(b'}');
+        Ok(())
     }
-}
 
-/// A value of a field, as JSON.
-struct Shown<'a> {
-    value: Value<'a>,
-    version: &'a ApiVersion,
-    lists: &'a Lists,
-}
-
-impl Serialize for Shown<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.value {
-            Value::Null => serializer.serialize_unit(),
-            Value::Text(text) => serializer.serialize_str(text),
-            Value::Integer(number) => serializer.serialize_i64(*number),
-            Value::Flag(flag) => serializer.serialize_bool(*flag),
-            Value::Date(day) => serializer.collect_str(day),
-            Value::Moment(moment) => serializer.collect_str(&Milliseconds(*moment)),
-            Value::Uuid(uuid) => serializer.collect_str(uuid),
-            Value::Texts(texts) => texts.serialize(serializer),
+    fn write_value(&self, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        match value {
+            Value::Null => out.extend_from_slice(b"null"),
+            Value::Text(text) => json::string(out, text),
+            Value::Integer(number) => json::integer(out, *number),
+            Value::Flag(flag) => json::flag(out, *flag),
+            Value::Date(date) => json::date(out, *date),
+            Value::Moment(timestamp) => json::timestamp(out, *timestamp),
+            Value::Uuid(uuid) => json::string(out, uuid.hyphenated().encode_lower(&mut [0; UUID_LENGTH])),
+            Value::Texts(texts) => write_each(texts, out, |text, out| {
+                json::string(out, text);
+                Ok(())
+            })?,
             Value::Codes(codes) => {
-                let mut object = serializer.serialize_map(Some(codes.len()))?;
-                for (name, code) in codes {
-                    object.serialize_entry(name, code)?;
+                out.push(b'{');
+                for (at, (name, code)) in codes.iter().enumerate() {
+                    if at > 0 {
+                        out.push(b',');
+                    }
+                    json::string(out, name);
+                    out.push(b':');
+                    json::string(out, code);
                 }
-                object.end()
+                out.push(b'}');
             }
-            Value::Document(json) => match serde_json::from_str::<&RawValue>(json) {
-                Ok(document) => document.serialize(serializer),
-                Err(error) => Err(serde::ser::Error::custom(error)),
-            },
-            Value::Placements(placements) => {
-                let mut array = serializer.serialize_seq(Some(placements.len()))?;
-                for &record in placements {
-                    array.serialize_element(&self.nested(record, &self.version.shapes.placement_nested))?;
-                }
-                array.end()
+            Value::Document(text) => {
+                let document: &RawValue = serde_json::from_str(text)?;
+                out.extend_from_slice(document.get().as_bytes());
             }
-            Value::Degrees(degrees) => {
-                let mut array = serializer.serialize_seq(Some(degrees.len()))?;
-                for &record in degrees {
-                    array.serialize_element(&self.nested(record, &self.version.shapes.degree))?;
-                }
-                array.end()
+            Value::Placements(records) => {
+                write_each(records, out, |record, out| {
+                    self.nested(*record, &self.version.shapes.placement_nested).write(out)
+                })?;
+            }
+            Value::Degrees(records) => {
+                write_each(records, out, |record, out| self.nested(*record, &self.version.shapes.degree).write(out))?;
             }
         }
+        Ok(())
+    }
+
+    fn nested<'b, N: Record>(&'b self, record: &'b dyn Stored<N>, shape: &'b Shape<N>) -> View<'b, N> {
+        View { version: self.version, shape, record, lists: self.lists, nested: true }
     }
 }
 
-impl<'a> Shown<'a> {
-    fn nested<R: Record>(&'a self, record: &'a dyn Stored<R>, shape: &'a Shape<R>) -> View<'a, R> {
-        View { version: self.version, shape, record, lists: self.lists, nested: true }
+/// Writes records as a JSON array to the end of a buffer.
+///
+/// # Errors
+///
+/// As [`View::write`].
+pub fn write_list<'a, R: Record>(
+    views: impl IntoIterator<Item = View<'a, R>>,
+    out: &mut Vec<u8>,
+) -> Result<(), serde_json::Error> {
+    write_each(views, out, |view, out| view.write(out))
+}
+
+fn write_each<T>(
+    values: impl IntoIterator<Item = T>,
+    out: &mut Vec<u8>,
+    write: impl Fn(T, &mut Vec<u8>) -> Result<(), serde_json::Error>,
+) -> Result<(), serde_json::Error> {
+    out.push(b'[');
+    for (at, value) in values.into_iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        write(value, out)?;
+    }
+    out.push(b']');
+    Ok(())
+}
+
+/// For records that are part of another document; it is the same JSON, parsed again.
+impl<R: Record> Serialize for View<'_, R> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = Vec::new();
+        self.write(&mut out).map_err(S::Error::custom)?;
+        serde_json::from_slice::<&RawValue>(&out).map_err(S::Error::custom)?.serialize(serializer)
     }
 }
 

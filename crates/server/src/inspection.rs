@@ -96,7 +96,7 @@ impl Inspector<'_> {
 
     /// The versions in which the record cannot be shown.
     fn unviewable(&self, record: &Trainee) -> Vec<String> {
-        let shown = |version| serde_json::to_string(&View::trainee(version, record, self.lists));
+        let shown = |version| View::trainee(version, record, self.lists).write(&mut Vec::new());
         let versions = self.versions.iter().map(|served| served.version);
         versions
             .filter(|version| shown(version).is_err())

@@ -9,9 +9,9 @@ use actix_web::http::header::{
 };
 use actix_web::web::Bytes;
 use adapter_kit::ApiVersion;
-use adapter_kit::compose::Data;
 use adapter_kit::problems::warning;
-use domain::Notice;
+use adapter_kit::view::{View, write_list};
+use domain::{Notice, Record};
 use serde::Serialize;
 
 use crate::allowance::Left;
@@ -27,6 +27,10 @@ pub const RATE_LIMIT: &str = "ratelimit";
 pub const RATE_LIMIT_POLICY: &str = "ratelimit-policy";
 /// The policy of replies that are no pages.
 pub const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
+/// How a body with records begins.
+const DATA: &[u8] = b"{\"data\":";
+/// Room for most records, in bytes.
+const RECORD_BYTES: usize = 4_096;
 /// The most warnings in one reply.
 const MAX_WARNINGS: usize = 10;
 
@@ -68,13 +72,63 @@ impl Reply {
         Ok(Self::of(status, body))
     }
 
-    /// A reply with `{"data": ...}`.
+    /// A reply with `{"data": ...}` around a record.
     ///
     /// # Errors
     ///
     /// [`Failure::Unwritable`] when a value cannot be JSON.
-    pub fn data(status: StatusCode, data: impl Serialize) -> Result<Self, Failure> {
-        Self::json(status, &Data { data })
+    pub fn record<R: Record>(status: StatusCode, view: &View<'_, R>) -> Result<Self, Failure> {
+        Self::written(status, RECORD_BYTES, |body| {
+            body.extend_from_slice(DATA);
+            view.write(body)
+        })
+    }
+
+    /// A reply with `{"data": [...]}` around records.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unwritable`] when a value cannot be JSON.
+    pub fn records<'a, R: Record>(
+        status: StatusCode,
+        views: impl ExactSizeIterator<Item = View<'a, R>>,
+    ) -> Result<Self, Failure> {
+        Self::written(status, RECORD_BYTES * views.len(), |body| {
+            body.extend_from_slice(DATA);
+            write_list(views, body)
+        })
+    }
+
+    /// A reply with `{"data": [...], "meta": ...}` around records.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unwritable`] when a value cannot be JSON.
+    pub fn page<'a, R: Record>(
+        status: StatusCode,
+        views: impl ExactSizeIterator<Item = View<'a, R>>,
+        meta: &impl Serialize,
+    ) -> Result<Self, Failure> {
+        Self::written(status, RECORD_BYTES * views.len(), |body| {
+            body.extend_from_slice(DATA);
+            write_list(views, body)?;
+            body.extend_from_slice(b",\"meta\":");
+            serde_json::to_writer(body, meta)
+        })
+    }
+
+    /// A reply whose object is written into one buffer, without its last brace.
+    fn written(
+        status: StatusCode,
+        capacity: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>,
+    ) -> Result<Self, Failure> {
+        let mut body = Vec::with_capacity(capacity);
+        write(&mut body).map_err(Failure::Unwritable)?;
+        body.push(b'}');
+        // It may wait for its client.
+        body.shrink_to_fit();
+        Ok(Self::of(status, body))
     }
 
     /// The reply to a client that has the representation already: it has no body.

@@ -21,8 +21,7 @@ pub(super) fn list(session: &mut ProviderSession<'_>, call: &Call) -> Result<Rep
     if trainee.record.degrees.is_empty() {
         return Err(Failure::NotFound(Missing::Degree));
     }
-    let views: Vec<_> = trainee.record.degrees.iter().map(|degree| view(call, degree)).collect();
-    Reply::data(StatusCode::OK, views)
+    Reply::records(StatusCode::OK, trainee.record.degrees.iter().map(|degree| view(call, degree)))
 }
 
 /// `GET /trainees/{trainee_id}/degrees/{degree_id}`
@@ -47,7 +46,7 @@ pub(super) fn create(session: &mut ProviderSession<'_>, call: &Call) -> Result<R
         session.insert_degree(&trainee, &decision.record)?;
     }
     // The contract shows a list of one; its tag is that of the degree, which has an address of its own.
-    let reply = Reply::data(StatusCode::CREATED, [view(call, &decision.record)])?;
+    let reply = Reply::records(StatusCode::CREATED, std::iter::once(view(call, &decision.record)))?;
     let reply = call.tagged_as(reply, &show_one(StatusCode::OK, call, &decision.record)?);
     Ok(reply.with_notices(call.version(), &decision.notices))
 }
@@ -115,7 +114,7 @@ fn require_distinct(call: &Call, trainee: &StoredTrainee, degree: &Degree) -> Re
 
 /// A reply with one degree.
 fn show_one(status: StatusCode, call: &Call, degree: &Degree) -> Result<Reply, Failure> {
-    Reply::data(status, view(call, degree))
+    Reply::record(status, &view(call, degree))
 }
 
 fn view<'a>(call: &Call, degree: &'a Degree) -> View<'a, Degree> {

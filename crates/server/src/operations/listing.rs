@@ -3,7 +3,6 @@
 use actix_web::http::StatusCode;
 use actix_web::http::header::WARNING;
 use adapter_kit::view::View;
-use domain::Trainee;
 use domain::listing::MAX_PER_PAGE;
 use serde::Serialize;
 use storage::session::ProviderSession;
@@ -13,13 +12,6 @@ use crate::call::Call;
 use crate::failure::{Failure, Missing};
 use crate::query;
 use crate::reply::Reply;
-
-/// A page: `{data: [...], meta: {...}}`.
-#[derive(Serialize)]
-struct Page<'a> {
-    data: Vec<View<'a, Trainee>>,
-    meta: Meta,
-}
 
 /// Where the page stands among the others.
 #[derive(Serialize)]
@@ -39,16 +31,14 @@ pub(super) fn list(session: &mut ProviderSession<'_>, call: &Call) -> Result<Rep
         return Err(Failure::NotFound(Missing::Trainees));
     }
     let trainees: Vec<_> = found.trainees.iter().map(|one| one.read(Nested::Without)).collect::<Result<_, _>>()?;
-    let page = Page {
-        data: trainees.iter().map(|one| View::in_list(call.version(), one, call.lists)).collect(),
-        meta: Meta {
-            current_page: listing.page,
-            total_pages: (found.total + listing.per_page - 1) / listing.per_page,
-            total_count: found.total,
-            per_page: listing.per_page,
-        },
+    let views = trainees.iter().map(|one| View::in_list(call.version(), one, call.lists));
+    let meta = Meta {
+        current_page: listing.page,
+        total_pages: (found.total + listing.per_page - 1) / listing.per_page,
+        total_count: found.total,
+        per_page: listing.per_page,
     };
-    let reply = Reply::json(StatusCode::OK, &page)?;
+    let reply = Reply::page(StatusCode::OK, views, &meta)?;
     Ok(if asked.per_page_cut {
         reply.with(WARNING.as_str(), format!("299 - \"per_page is {MAX_PER_PAGE} at most\""))
     } else {

@@ -16,8 +16,7 @@ use crate::reply::Reply;
 /// `GET /trainees/{trainee_id}/placements`
 pub(super) fn list(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
     let trainee = find(session, call)?;
-    let views: Vec<_> = trainee.record.placements.iter().map(|placement| view(call, placement)).collect();
-    Reply::data(StatusCode::OK, views)
+    Reply::records(StatusCode::OK, trainee.record.placements.iter().map(|placement| view(call, placement)))
 }
 
 /// `GET /trainees/{trainee_id}/placements/{placement_id}`
@@ -97,7 +96,7 @@ fn schools(
 
 /// A reply with one placement.
 fn show_one(status: StatusCode, call: &Call, placement: &Placement) -> Result<Reply, Failure> {
-    Reply::data(status, view(call, placement))
+    Reply::record(status, &view(call, placement))
 }
 
 fn view<'a>(call: &Call, placement: &'a Placement) -> View<'a, Placement> {

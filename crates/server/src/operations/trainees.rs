@@ -91,7 +91,7 @@ pub(super) fn to_change(stored: StoredTrainee, call: &Call) -> Result<StoredTrai
 
 /// A reply with a trainee and its nested records.
 pub(super) fn show_trainee(status: StatusCode, call: &Call, trainee: &dyn Stored<Trainee>) -> Result<Reply, Failure> {
-    Reply::data(status, View::trainee(call.version(), trainee, call.lists))
+    Reply::record(status, &View::trainee(call.version(), trainee, call.lists))
 }
 
 /// What was sent, unless there was no `data`: then that is the only answer.

@@ -116,7 +116,9 @@ fn later_version(field: F, name: &'static str) -> &'static ApiVersion {
     let trainee = Inputs { entries: entries.leak(), by_name: by_name.leak() };
     let inputs = AllInputs { trainee, ..newest.inputs };
     let shown = |entry: &Entry<Trainee>| match entry.source {
-        Source::Field(shown) if shown == field => Entry { name, source: Source::Field(shown), ..*entry },
+        Source::Field(shown) if shown == field => {
+            Entry { name, key: format!("\"{name}\":").leak(), source: Source::Field(shown), ..*entry }
+        }
         Source::Field(shown) => Entry { source: Source::Field(shown), ..*entry },
         Source::Own(own) => Entry { source: Source::Own(own), ..*entry },
     };
