@@ -70,8 +70,9 @@ fn what_a_command_changes_is_recorded_with_who_ran_it() {
     assert!(logged.contains("command=provider add") && logged.contains("by=somebody"), "{logged}");
     // What changes nothing and shows no record is not recorded.
     assert!(!run(&["provider", "list"], &[]).contains("by="));
-    for name in ["", " ", "A\nB"] {
-        let refused = place.run(&["provider", "close", "10067890", "--by", name], None);
-        assert_eq!(refused.status(), 2, "{}", refused.stderr());
-    }
+    let refused = place.run(&["provider", "close", "10067890", "--by", "A\nB"], None);
+    assert_eq!(refused.status(), 2, "{}", refused.stderr());
+    // A blank name is none.
+    let closed = place.run(&["provider", "close", "10067890", "--by", " "], None);
+    assert_eq!(closed.status(), 0, "{}", closed.stderr());
 }
