@@ -1,8 +1,9 @@
 //! The history of a trainee: what each request changed, when, by whom and through what.
 //!
 //! An entry is written in the transaction of its change, so there is none without the other. It holds every field that
-//! changed, with the old and the new value, in canonical names; fields that are computed are left out. The entries of a
-//! trainee are enough to go back to each of its states ([`TraineeHistory::states`]).
+//! changed, with the old and the new value, in canonical names; fields that are computed are left out. The entry of the
+//! creation holds none: what was created follows from the record and the later entries, backwards. So the record and its
+//! entries are enough to go back to each of its states ([`TraineeHistory::states`]).
 
 mod entry;
 mod rebuild;
@@ -22,6 +23,9 @@ use diesel::prelude::*;
 const PLACEMENTS: &str = "placements";
 /// By what the degrees of a trainee stand in an entry.
 const DEGREES: &str = "degrees";
+
+/// What the entry of a creation holds. Older ones hold every field that was set.
+const CREATION: &str = "{}";
 
 /// Through what a job came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +57,18 @@ impl<'a> Cause<'a> {
 impl ProviderSession<'_> {
     /// Writes down what changes in the trainee with that key; nothing when nothing does.
     pub(crate) fn remember(&mut self, trainee_key: i64, changed: &Changed<'_>) -> Result<(), StorageError> {
-        let Some(fields) = changed.to_json() else { return Ok(()) };
+        match changed.to_json() {
+            Some(fields) => self.add_entry(trainee_key, fields),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes down that the trainee with that key was created.
+    pub(crate) fn remember_creation(&mut self, trainee_key: i64) -> Result<(), StorageError> {
+        self.add_entry(trainee_key, CREATION.to_owned())
+    }
+
+    fn add_entry(&mut self, trainee_key: i64, fields: String) -> Result<(), StorageError> {
         let now: DateTime<Utc> = self.now();
         let cause = self.cause();
         let entry = (

@@ -210,7 +210,7 @@ impl ProviderSession<'_> {
             .returning(trainees::id);
         let key = with_inner!(self.connection, |inner| query.get_result::<i64>(inner))?;
         self.link_schools(key, &Trainee::default(), trainee)?;
-        self.remember(key, &Changed::between(&Trainee::default(), trainee))
+        self.remember_creation(key)
     }
 
     /// Changes a trainee to what it is to be, placements and degrees included.

@@ -91,3 +91,7 @@ INSERT INTO former_degrees (trainee_key, degree_id, uk_degree, non_uk_degree, su
            one ->> 'country', (one ->> 'created_at')::timestamptz AT TIME ZONE 'UTC', (one ->> 'updated_at')::timestamptz AT TIME ZONE 'UTC'
     FROM trainees, json_array_elements(record -> 'degrees') WITH ORDINALITY AS each (one, place)
     ORDER BY trainees.id, place;
+
+-- The program of before knows no order of nested records in its history.
+UPDATE changes SET fields = (fields::jsonb - 'placements' - 'degrees')::text
+WHERE fields LIKE '%"placements":[[%' OR fields LIKE '%"degrees":[[%';

@@ -95,3 +95,7 @@ INSERT INTO former_degrees (trainee_key, degree_id, uk_degree, non_uk_degree, su
            strftime('%Y-%m-%d %H:%M:%f', each.value ->> '$.created_at'), strftime('%Y-%m-%d %H:%M:%f', each.value ->> '$.updated_at')
     FROM trainees, json_each(record, '$.degrees') each
     ORDER BY trainees.id, each.key;
+
+-- The program of before knows no order of nested records in its history.
+UPDATE changes SET fields = json_remove(fields, '$.placements', '$.degrees')
+WHERE fields LIKE '%"placements":[[%' OR fields LIKE '%"degrees":[[%';

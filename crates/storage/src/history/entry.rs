@@ -4,6 +4,10 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
 use serde_json::{Map, Value as Json};
 
+use super::rebuild::complete_creation;
+use super::{DEGREES, PLACEMENTS};
+use crate::connection::with_inner;
+use crate::document::{JsonText, Parsed};
 use crate::error::StorageError;
 use crate::schema::{changes, providers, tokens, trainees};
 use crate::session::Session;
@@ -74,13 +78,14 @@ impl Session<'_> {
     ///
     /// When the database does not answer, or an entry is corrupt.
     pub fn history_of(&mut self, trainee_id: &str) -> Result<Option<TraineeHistory>, StorageError> {
-        let found = trainees::table
-            .inner_join(providers::table)
-            .filter(trainees::trainee_id.eq(trainee_id))
-            .select((trainees::id, providers::ukprn))
-            .first::<(i64, String)>(self.connection)
-            .optional()?;
-        let Some((key, ukprn)) = found else { return Ok(None) };
+        let found = trainees::table.inner_join(providers::table).filter(trainees::trainee_id.eq(trainee_id)).select((
+            trainees::id,
+            providers::ukprn,
+            trainees::record,
+        ));
+        let found =
+            with_inner!(self.connection, |inner| found.get_result::<(i64, String, JsonText)>(inner)).optional()?;
+        let Some((key, ukprn, record)) = found else { return Ok(None) };
         let rows = changes::table
             .left_join(tokens::table)
             .filter(changes::trainee_key.eq(key))
@@ -96,7 +101,20 @@ impl Session<'_> {
                 changes::fields,
             ))
             .load::<Row>(self.connection)?;
-        let entries = rows.into_iter().map(entry).collect::<Result<_, _>>()?;
+        let mut entries: Vec<Entry> = rows.into_iter().map(entry).collect::<Result<_, _>>()?;
+        if let Some((first, later)) = entries.split_first_mut()
+            && first.fields.is_empty()
+        {
+            let Parsed { trainee, .. } =
+                record.parsed().ok_or(StorageError::CorruptRow { table: "trainees", id: key })?;
+            let later: Vec<_> = later.iter().map(|entry| entry.fields.clone()).collect();
+            complete_creation(&mut first.fields, &later, &trainee)
+                .ok_or(StorageError::CorruptRow { table: "changes", id: first.id })?;
+        }
+        for entry in &mut entries {
+            // The order of nested records is no field.
+            entry.fields.retain(|field| field.path != PLACEMENTS && field.path != DEGREES);
+        }
         Ok(Some(TraineeHistory { trainee_id: trainee_id.to_owned(), ukprn, entries }))
     }
 }

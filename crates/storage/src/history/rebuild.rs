@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use diesel::prelude::*;
 use domain::{Degree, Placement, PlacementField, Record, RecordField as _, Trainee, TraineeField, history};
+use serde_json::Value as Json;
 
 use super::entry::{FieldEntry, TraineeHistory, read_fields};
-use super::{DEGREES, PLACEMENTS};
+use super::{Changed, DEGREES, PLACEMENTS};
 use crate::connection::DatabaseConnection;
 use crate::document::values;
 use crate::error::StorageError;
@@ -43,20 +44,51 @@ pub(crate) fn agreements(
         .load::<(i64, String)>(connection)?;
     let mut agreements = HashMap::new();
     for of_one in entries.chunk_by(|(one, _), (next, _)| one == next) {
-        let Some((key, first)) = of_one.first() else { continue };
+        let Some((key, _)) = of_one.first() else { continue };
         let Some(record) = records.get(key) else { continue };
+        let fields = of_one.iter().map(|(_, text)| read_fields(text)).collect::<Option<Vec<_>>>();
+        let fields = fields.and_then(|mut fields| {
+            let (first, later) = fields.split_first_mut()?;
+            complete_creation(first, later, record)?;
+            Some(fields)
+        });
+        let Some(fields) = fields else {
+            agreements.insert(*key, false);
+            continue;
+        };
         let mut state = Rebuilt::default();
-        let is_whole = of_one.iter().try_for_each(|(_, text)| state.apply(&read_fields(text)?)).is_some();
-        if !is_whole || begins_with_creation(first) {
+        let is_whole = fields.iter().try_for_each(|fields| state.apply(fields)).is_some();
+        if !is_whole || fields.first().is_some_and(|first| is_creation(first)) {
             agreements.insert(*key, is_whole && state.leads_to(record));
         }
     }
     Ok(agreements)
 }
 
-fn begins_with_creation(text: &str) -> bool {
+fn is_creation(fields: &[FieldEntry]) -> bool {
     let name = TraineeField::trainee_id.info().name;
-    read_fields(text).is_some_and(|fields| fields.iter().any(|field| field.path == name && field.before.is_null()))
+    fields.iter().any(|field| field.path == name && field.before.is_null())
+}
+
+/// Fills the entry of a creation, which holds nothing, with what was created: what the record was before the later entries.
+/// Nothing when an entry holds what no field can hold.
+pub(super) fn complete_creation(
+    first: &mut Vec<FieldEntry>,
+    later: &[Vec<FieldEntry>],
+    record: &Trainee,
+) -> Option<()> {
+    if !first.is_empty() {
+        return Some(());
+    }
+    let mut state = Rebuilt::of(record);
+    later.iter().rev().try_for_each(|fields| state.undo(fields))?;
+    let created = state.trainee();
+    // One that holds nothing was not created by this program.
+    *first = match Changed::between(&Trainee::default(), &created).to_json() {
+        Some(text) => read_fields(&text)?,
+        None => Vec::new(),
+    };
+    Some(())
 }
 
 /// A trainee on its way through its history, the nested records by their identifiers.
@@ -68,14 +100,33 @@ pub(super) struct Rebuilt {
 }
 
 impl Rebuilt {
+    fn of(record: &Trainee) -> Self {
+        let id = |id: &Option<String>| id.clone().unwrap_or_default();
+        let placements = record.placements.iter().map(|one| (id(&one.placement_id), one.clone())).collect();
+        let degrees = record.degrees.iter().map(|one| (id(&one.degree_id), one.clone())).collect();
+        let trainee = Trainee { placements: Vec::new(), degrees: Vec::new(), ..record.clone() };
+        Self { trainee, placements, degrees }
+    }
+
     /// Goes on by one entry; nothing when the entry holds what no field can hold.
-    pub(super) fn apply(&mut self, fields: &[FieldEntry]) -> Option<()> {
-        for FieldEntry { path, after, .. } in fields {
+    fn apply(&mut self, fields: &[FieldEntry]) -> Option<()> {
+        self.set_all(fields.iter().map(|field| (field.path.as_str(), &field.after)))
+    }
+
+    /// Goes back by one entry; nothing when the entry holds what no field can hold.
+    fn undo(&mut self, fields: &[FieldEntry]) -> Option<()> {
+        self.set_all(fields.iter().map(|field| (field.path.as_str(), &field.before)))
+    }
+
+    fn set_all<'a>(&mut self, values: impl Iterator<Item = (&'a str, &'a Json)>) -> Option<()> {
+        for (path, value) in values {
             let mut steps = path.splitn(3, '.');
             match (steps.next()?, steps.next(), steps.next()) {
-                (name, None, None) => values::set(&mut self.trainee, name, after)?,
-                (PLACEMENTS, Some(id), Some(name)) => values::set(of_id(&mut self.placements, id)?, name, after)?,
-                (DEGREES, Some(id), Some(name)) => values::set(of_id(&mut self.degrees, id)?, name, after)?,
+                (PLACEMENTS, None, None) => put_in_order(&mut self.placements, value)?,
+                (DEGREES, None, None) => put_in_order(&mut self.degrees, value)?,
+                (name, None, None) => values::set(&mut self.trainee, name, value)?,
+                (PLACEMENTS, Some(id), Some(name)) => values::set(of_id(&mut self.placements, id)?, name, value)?,
+                (DEGREES, Some(id), Some(name)) => values::set(of_id(&mut self.degrees, id)?, name, value)?,
                 _ => return None,
             }
         }
@@ -107,12 +158,19 @@ impl Rebuilt {
     }
 
     /// The trainee as it was then.
-    pub(super) fn trainee(&self) -> Trainee {
+    fn trainee(&self) -> Trainee {
         let placements = self.placements.iter().map(|(_, placement)| placement.clone()).collect();
         let mut degrees: Vec<Degree> = self.degrees.iter().map(|(_, degree)| degree.clone()).collect();
         degrees.sort_by_key(|degree| (degree.graduation_year, degree.created_at));
         Trainee { placements, degrees, ..self.trainee.clone() }
     }
+}
+
+/// Puts nested records into the order of their identifiers in an entry.
+fn put_in_order<R>(records: &mut [(String, R)], ids: &Json) -> Option<()> {
+    let ids = ids.as_array()?;
+    records.sort_by_key(|(id, _)| ids.iter().position(|one| one.as_str() == Some(id)).unwrap_or(ids.len()));
+    Some(())
 }
 
 /// The nested record with the identifier, which is an empty one at first.

@@ -27,8 +27,15 @@ impl<'a> Changed<'a> {
         changed
     }
 
-    /// A record that is only there before or after is compared with an empty one.
-    fn list<R: EmptyRecord>(&mut self, name: &str, before: &'a [R], after: &'a [R], id: impl Fn(&R) -> Option<&str>) {
+    /// A record that is only there before or after is compared with an empty one. Where one is removed from among others, the
+    /// identifiers before and after are an entry too, under the name of the list: by them it gets its place back.
+    fn list<R: EmptyRecord>(
+        &mut self,
+        name: &'static str,
+        before: &'a [R],
+        after: &'a [R],
+        id: impl Fn(&R) -> Option<&str>,
+    ) {
         let of_id = |records: &'a [R], wanted: Option<&str>| {
             records.iter().find(|record| id(record) == wanted).unwrap_or(R::empty())
         };
@@ -38,6 +45,13 @@ impl<'a> Changed<'a> {
         }
         for one in after {
             self.record(&format!("{name}.{}.", id(one).unwrap_or_default()), of_id(before, id(one)), one);
+        }
+        if after.len() < before.len() && before.len() > 1 {
+            let ids = |records: &'a [R]| {
+                let ids = records.iter().map(|record| Cow::Owned(id(record).unwrap_or_default().to_owned()));
+                Value::Texts(ids.collect())
+            };
+            self.fields.push((Cow::Borrowed(name), ids(before), ids(after)));
         }
     }
 

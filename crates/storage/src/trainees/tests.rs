@@ -73,3 +73,42 @@ fn what_changes_a_trainee_is_dated_after_its_last_change_also_where_the_clock_is
     // Who only reads changes nothing that would have to come after.
     assert!(seen.unwrap() < last_change);
 }
+
+#[test]
+fn creation_is_stored_without_a_copy_of_the_record_and_reported_in_full() {
+    let register = Register::with_provider();
+    let moment = DateTime::from_timestamp(1_770_000_000, 0);
+    let trainee = Trainee {
+        trainee_id: Some("trainee".to_owned()),
+        last_name: Some("Example".to_owned()),
+        state: Some(State::SubmittedForTrn),
+        created_at: moment,
+        updated_at: moment,
+        degrees: vec![Degree { degree_id: Some("degree".to_owned()), created_at: moment, ..Degree::default() }],
+        ..Trainee::default()
+    };
+    register
+        .write(move |session| {
+            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            provider.insert_trainee(&trainee)?;
+            let stored = provider.find_trainee("trainee")?.unwrap();
+            provider.delete_degree(&stored, "degree")?;
+            let stored = provider.find_trainee("trainee")?.unwrap();
+            let changed = Trainee { last_name: Some("Other".to_owned()), ..stored.record.clone() };
+            provider.update_trainee(&stored, &changed)
+        })
+        .unwrap();
+    let stored: Vec<String> = register
+        .read(|session| {
+            use crate::schema::changes;
+            Ok(changes::table.order(changes::id).select(changes::fields).load(session.connection)?)
+        })
+        .unwrap();
+    assert_eq!(stored[0], "{}");
+    let history = register.read(|session| session.history_of("trainee")).unwrap().unwrap();
+    let created: Vec<_> = history.entries[0].fields.iter().map(|field| (&*field.path, field.after())).collect();
+    assert!(created.contains(&("last_name", "\"Example\"".to_owned())), "{created:?}");
+    assert!(created.contains(&("degrees.degree.degree_id", "\"degree\"".to_owned())), "{created:?}");
+    assert!(history.entries[0].fields.iter().all(|field| field.before() == "null"));
+    assert_eq!(history.states().unwrap()[0].degrees.len(), 1);
+}
