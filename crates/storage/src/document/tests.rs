@@ -10,6 +10,17 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// Compares a text with the snapshot of this name in the folder of all snapshots.
+fn matches(name: &str, text: &str) {
+    insta::with_settings!({
+        snapshot_path => concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots/storage"),
+        prepend_module_to_snapshot => false,
+        omit_expression => true,
+    }, {
+        insta::assert_snapshot!(name, text);
+    });
+}
+
 /// Values that a field of that kind can hold, and none.
 fn value(kind: Kind) -> BoxedStrategy<Value<'static>> {
     let value = match kind {
@@ -114,7 +125,7 @@ proptest! {
 fn an_example_is_stored_as_this_text() {
     let mut lines = text_of(&example::trainee()).replace(",\"", ",\n\"");
     lines.push('\n');
-    insta::assert_snapshot!(lines);
+    matches("document", &lines);
 }
 
 #[test]
@@ -157,8 +168,6 @@ fn the_number_of_the_schema_is_raised_with_the_fields() {
     fn names<R: Record>() -> Vec<&'static str> {
         R::Field::ALL.iter().filter(|field| field.is_stored()).map(|field| field.info().name).collect()
     }
-    insta::assert_debug_snapshot!(
-        format!("stored_fields_{SCHEMA}"),
-        (names::<Trainee>(), names::<Placement>(), names::<Degree>())
-    );
+    let records = [names::<Trainee>(), names::<Placement>(), names::<Degree>()].map(|names| names.join("\n"));
+    matches(&format!("stored_fields_{SCHEMA}"), &records.join("\n\n"));
 }
