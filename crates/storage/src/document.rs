@@ -10,6 +10,8 @@
 //! Knows nothing of tables and queries.
 
 use chrono::{DateTime, Utc};
+use diesel::QueryResult;
+use diesel::result::Error as DieselError;
 use domain::{RecordField as _, State, Stored, Trainee, TraineeField, Value};
 use serde::{Deserialize, Serialize};
 
@@ -140,8 +142,8 @@ impl Stored<Trainee> for ReadTrainee<'_> {
 
 impl JsonText {
     /// The document of a trainee.
-    pub(crate) fn of(trainee: &Trainee, extra: &Extra) -> Self {
-        Self(write::document(trainee, extra))
+    pub(crate) fn of(trainee: &Trainee, extra: &Extra) -> QueryResult<Self> {
+        write::document(trainee, extra).map(Self).map_err(DieselError::SerializationError)
     }
 
     /// The fields of the trainee; `None` when the document is not that of a trainee.

@@ -57,7 +57,7 @@ impl<'a> Cause<'a> {
 impl ProviderSession<'_> {
     /// Writes down what changes in the trainee with that key; nothing when nothing does.
     pub(crate) fn remember(&mut self, trainee_key: i64, changed: &Changed<'_>) -> Result<(), StorageError> {
-        match changed.to_json() {
+        match changed.to_json()? {
             Some(fields) => self.add_entry(trainee_key, fields),
             None => Ok(()),
         }

@@ -3,8 +3,6 @@
 //! A trainee is one row: the record as a JSON document, which decides, and columns for what is searched, ordered, counted or
 //! unique, which follow from it. Whether a change is allowed is not asked here.
 
-use std::collections::BTreeSet;
-
 use diesel::prelude::*;
 use domain::duplicate::Likeness;
 use domain::{State, Trainee};
@@ -14,7 +12,7 @@ use crate::document::{Extra, JsonText, Parsed};
 pub use crate::document::{Nested, ReadTrainee};
 use crate::error::StorageError;
 use crate::history::Changed;
-use crate::schema::{placement_schools, trainees};
+use crate::schema::trainees;
 use crate::session::ProviderSession;
 
 mod columns;
@@ -205,7 +203,7 @@ impl ProviderSession<'_> {
                 trainees::provider_id.eq(self.provider().id),
                 trainees::trainee_id.eq(trainee.trainee_id.as_deref().unwrap_or_default()),
                 trainees::revision.eq(1_i64),
-                Columns::of(trainee, &extra, self.today()),
+                Columns::of(trainee, &extra, self.today())?,
             ))
             .returning(trainees::id);
         let key = with_inner!(self.connection, |inner| query.get_result::<i64>(inner))?;
@@ -226,30 +224,12 @@ impl ProviderSession<'_> {
             .filter(trainees::id.eq(stored.key))
             .filter(trainees::provider_id.eq(self.provider().id))
             .filter(trainees::revision.eq(stored.revision))
-            .set((trainees::revision.eq(stored.revision + 1), Columns::of(changed, &extra, self.today())));
+            .set((trainees::revision.eq(stored.revision + 1), Columns::of(changed, &extra, self.today())?));
         if with_inner!(self.connection, |inner| query.execute(inner))? != 1 {
             return Err(StorageError::Stale);
         }
         self.link_schools(stored.key, &stored.record, changed)?;
         self.remember(stored.key, &Changed::between(&stored.record, changed))
-    }
-
-    /// Keeps the table by which the placements of a school are found.
-    fn link_schools(&mut self, key: i64, before: &Trainee, after: &Trainee) -> Result<(), StorageError> {
-        let schools = |trainee: &Trainee| -> BTreeSet<i64> {
-            trainee.placements.iter().filter_map(|placement| placement.school_id).collect()
-        };
-        let (before, after) = (schools(before), schools(after));
-        for school in after.difference(&before) {
-            let query = diesel::insert_into(placement_schools::table)
-                .values((placement_schools::school_id.eq(*school), placement_schools::trainee_key.eq(key)));
-            with_inner!(self.connection, |inner| query.execute(inner))?;
-        }
-        for school in before.difference(&after) {
-            let query = diesel::delete(placement_schools::table.find((*school, key)));
-            with_inner!(self.connection, |inner| query.execute(inner))?;
-        }
-        Ok(())
     }
 }
 

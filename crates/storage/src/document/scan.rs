@@ -82,7 +82,7 @@ impl ScannedTrainee<'_> {
     }
 }
 
-/// Reads a document; `None` when it is not one that this program wrote. Without nested records it is read as far as to them.
+/// Reads a document; `None` when it is not one that this program wrote.
 pub(super) fn scan(text: &str, nested: Nested) -> Option<ScannedTrainee<'_>> {
     let mut input = Input { rest: text };
     let mut trainee =
@@ -92,17 +92,15 @@ pub(super) fn scan(text: &str, nested: Nested) -> Option<ScannedTrainee<'_>> {
         trainee.withdrawals = Some(input.array()?);
         key = input.next_key()?;
     }
-    if nested == Nested::Without && key.is_some() {
-        return Some(trainee);
-    }
     if key == Some("placements") {
-        trainee.placements = input.records()?;
+        trainee.placements = input.nested(nested)?;
         key = input.next_key()?;
     }
     if key == Some("degrees") {
-        trainee.degrees = input.records()?;
+        trainee.degrees = input.nested(nested)?;
         key = input.next_key()?;
     }
+    // A key behind the lists, where some editors put new ones, is one that was not read.
     (key.is_none() && input.rest.is_empty()).then_some(trainee)
 }
 
@@ -168,6 +166,14 @@ impl<'a> Input<'a> {
         Some(None)
     }
 
+    /// A list of nested records, passed over where they are not wanted.
+    fn nested<R: Record>(&mut self, nested: Nested) -> Option<Vec<Scanned<'a, R>>> {
+        match nested {
+            Nested::With => self.records(),
+            Nested::Without => self.array().map(|_| Vec::new()),
+        }
+    }
+
     /// An array of objects, each with nothing but fields.
     fn records<R: Record>(&mut self) -> Option<Vec<Scanned<'a, R>>> {
         self.take("[")?;
@@ -191,7 +197,7 @@ impl<'a> Input<'a> {
             Kind::Document => self.string().map(Value::Document),
             Kind::Integer | Kind::Year => {
                 let length = self.rest.bytes().position(|byte| !byte.is_ascii_digit() && byte != b'-')?;
-                self.split(length)?.parse().ok().map(Value::Integer)
+                integer(self.split(length)?).map(Value::Integer)
             }
             Kind::Flag if self.take("true").is_some() => Some(Value::Flag(true)),
             Kind::Flag => self.take("false").map(|()| Value::Flag(false)),
@@ -218,7 +224,7 @@ impl<'a> Input<'a> {
     /// A string, copied only where it has escapes.
     fn string(&mut self) -> Option<Cow<'a, str>> {
         let text = self.rest.strip_prefix('"')?;
-        let end = text.bytes().position(|byte| byte == b'"' || byte == b'\\')?;
+        let end = text.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte.is_ascii_control())?;
         if text.as_bytes().get(end) == Some(&b'"') {
             self.rest = text.get(end + 1..)?;
             return text.get(..end).map(Cow::Borrowed);
@@ -258,6 +264,13 @@ fn quoted(bytes: &[u8]) -> Option<usize> {
             _ => at += 1,
         }
     }
+}
+
+/// A number as JSON writes one: without a sign of plus and without leading zeros.
+fn integer(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_plain = text == "0" || !digits.starts_with('0');
+    text.parse().ok().filter(|_| is_plain)
 }
 
 /// The number that some digits form.

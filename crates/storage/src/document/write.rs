@@ -11,27 +11,29 @@ use super::{Extra, UnknownKey, WITHDRAWALS};
 /// Bytes of an ordinary document.
 const USUAL_LENGTH: usize = 3_072;
 
+/// Why a document was not written.
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
 /// The document of a trainee. Degrees are in the order in which they are shown: by year, those without one first.
-pub(super) fn document(trainee: &Trainee, extra: &Extra) -> String {
+pub(super) fn document(trainee: &Trainee, extra: &Extra) -> Result<String, Failure> {
     let mut object = Object { text: Vec::with_capacity(USUAL_LENGTH), is_empty: true };
     object.text.push(b'{');
-    object.fields(trainee, &extra.trainee);
+    object.fields(trainee, &extra.trainee)?;
     if !extra.withdrawals.is_empty() {
-        object.entry(WITHDRAWALS, &extra.withdrawals);
+        object.entry(WITHDRAWALS, &extra.withdrawals)?;
     }
     if !trainee.placements.is_empty() {
         object.list("placements", trainee.placements.iter(), |placement| {
             extra.of_nested(placement.placement_id.as_deref())
-        });
+        })?;
     }
     if !trainee.degrees.is_empty() {
         let mut degrees: Vec<&Degree> = trainee.degrees.iter().collect();
         degrees.sort_by_key(|degree| (degree.graduation_year.map(|Year(year)| year), degree.created_at));
-        object.list("degrees", degrees.into_iter(), |degree| extra.of_nested(degree.degree_id.as_deref()));
+        object.list("degrees", degrees.into_iter(), |degree| extra.of_nested(degree.degree_id.as_deref()))?;
     }
     object.text.push(b'}');
-    // It was put together from texts.
-    String::from_utf8(object.text).unwrap_or_default()
+    Ok(String::from_utf8(object.text)?)
 }
 
 /// An object that is being written.
@@ -41,26 +43,22 @@ struct Object {
 }
 
 impl Object {
-    fn key(&mut self, name: &str) {
+    fn key(&mut self, name: &str) -> Result<(), Failure> {
         if !self.is_empty {
             self.text.push(b',');
         }
         self.is_empty = false;
-        self.json(name);
+        serde_json::to_writer(&mut self.text, name)?;
         self.text.push(b':');
+        Ok(())
     }
 
-    fn entry(&mut self, name: &str, value: &(impl Serialize + ?Sized)) {
-        self.key(name);
-        self.json(value);
+    fn entry(&mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Result<(), Failure> {
+        self.key(name)?;
+        Ok(serde_json::to_writer(&mut self.text, value)?)
     }
 
-    /// Writing to memory does not fail, and what is written has a form in JSON.
-    fn json(&mut self, value: &(impl Serialize + ?Sized)) {
-        let _ = serde_json::to_writer(&mut self.text, value);
-    }
-
-    fn fields<R: Record>(&mut self, record: &R, unknown: &[UnknownKey]) {
+    fn fields<R: Record>(&mut self, record: &R, unknown: &[UnknownKey]) -> Result<(), Failure> {
         for field in R::Field::ALL {
             let info = field.info();
             if info.kind == Kind::Records {
@@ -68,12 +66,13 @@ impl Object {
             }
             let value = record.stored(*field);
             if value != Value::Null {
-                self.entry(info.name, &StoredJson(&value));
+                self.entry(info.name, &StoredJson(&value))?;
             }
         }
         for (name, value) in unknown {
-            self.entry(name, value);
+            self.entry(name, value)?;
         }
+        Ok(())
     }
 
     fn list<'a, 'b, R: Record>(
@@ -81,8 +80,8 @@ impl Object {
         name: &str,
         records: impl Iterator<Item = &'a R>,
         unknown: impl Fn(&R) -> &'b [UnknownKey],
-    ) {
-        self.key(name);
+    ) -> Result<(), Failure> {
+        self.key(name)?;
         self.text.push(b'[');
         for (at, record) in records.enumerate() {
             if at > 0 {
@@ -90,10 +89,11 @@ impl Object {
             }
             self.text.push(b'{');
             self.is_empty = true;
-            self.fields(record, unknown(record));
+            self.fields(record, unknown(record))?;
             self.text.push(b'}');
         }
         self.text.push(b']');
         self.is_empty = false;
+        Ok(())
     }
 }

@@ -84,7 +84,7 @@ pub(super) fn complete_creation(
     later.iter().rev().try_for_each(|fields| state.undo(fields))?;
     let created = state.trainee();
     // One that holds nothing was not created by this program.
-    *first = match Changed::between(&Trainee::default(), &created).to_json() {
+    *first = match Changed::between(&Trainee::default(), &created).to_json().ok()? {
         Some(text) => read_fields(&text)?,
         None => Vec::new(),
     };

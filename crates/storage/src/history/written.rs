@@ -5,6 +5,8 @@
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
+use diesel::QueryResult;
+use diesel::result::Error as DieselError;
 use domain::{Degree, Placement, Record, RecordField as _, Trainee, Value, history};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
@@ -64,9 +66,11 @@ impl<'a> Changed<'a> {
     }
 
     /// The JSON of the entry; nothing when nothing changed.
-    pub(super) fn to_json(&self) -> Option<String> {
-        // It consists of texts, numbers and flags, which are always JSON.
-        if self.fields.is_empty() { None } else { serde_json::to_string(self).ok() }
+    pub(super) fn to_json(&self) -> QueryResult<Option<String>> {
+        if self.fields.is_empty() {
+            return Ok(None);
+        }
+        serde_json::to_string(self).map(Some).map_err(|error| DieselError::SerializationError(Box::new(error)))
     }
 }
 

@@ -95,7 +95,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub(super) fn of(trainee: &Trainee, extra: &Extra, today: NaiveDate) -> Self {
-        Self { derived: Derived::of(trainee, today), record: JsonText::of(trainee, extra) }
+    pub(super) fn of(trainee: &Trainee, extra: &Extra, today: NaiveDate) -> QueryResult<Self> {
+        Ok(Self { derived: Derived::of(trainee, today), record: JsonText::of(trainee, extra)? })
     }
 }
