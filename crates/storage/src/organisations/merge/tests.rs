@@ -1,0 +1,129 @@
+use super::*;
+use crate::testing::Register;
+
+fn school(number: usize, name: &str) -> SchoolDetails {
+    SchoolDetails { urn: format!("{number:06}"), name: name.to_owned(), postcode: None, open: true }
+}
+
+fn partner(urn: Option<&str>, ukprn: Option<&str>, name: &str) -> PartnerDetails {
+    PartnerDetails { urn: urn.map(str::to_owned), ukprn: ukprn.map(str::to_owned), name: name.to_owned() }
+}
+
+fn merge<O: Organisation>(register: &Register, organisations: &[O]) -> Merged {
+    let mut merge = Merge::begin(&register.store).unwrap();
+    organisations.iter().for_each(|organisation| merge.take(organisation.clone()).unwrap());
+    merge.finish().unwrap()
+}
+
+fn stored<O: Organisation>(register: &Register) -> Vec<(i64, O)> {
+    register.read(O::stored).unwrap()
+}
+
+#[test]
+fn a_merge_writes_what_differs_and_removes_nothing() {
+    let register = Register::new();
+    let first = [school(1, "Ash"), school(2, "Beech"), school(3, "Cedar")];
+    assert_eq!(merge(&register, &first), Merged { added: 3, changed: 0, unchanged: 0 });
+    let closed = SchoolDetails { open: false, postcode: Some("ZZ1 1AA".to_owned()), ..school(2, "Beech") };
+    let second = [school(4, "Damson"), closed.clone(), school(1, "Ash")];
+    assert_eq!(merge(&register, &second), Merged { added: 1, changed: 1, unchanged: 1 });
+    let expected = [(1, school(1, "Ash")), (2, closed), (3, school(3, "Cedar")), (4, school(4, "Damson"))];
+    assert_eq!(stored::<SchoolDetails>(&register), expected);
+}
+
+#[test]
+fn placements_take_the_new_name_of_their_school_with_a_date_and_an_entry_in_the_history() {
+    use crate::testing::UKPRN;
+    use domain::{Placement, State, Trainee};
+
+    let register = Register::with_provider();
+    merge(&register, &[school(1, "Ash"), school(2, "Beech")]);
+    let add = |session: &mut Session<'_>| {
+        let now = session.now();
+        let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+        for number in 0..120 {
+            let placement = |school_id| Placement {
+                placement_id: Some(format!("placement {school_id} of {number}")),
+                urn: Some(format!("{school_id:06}")),
+                name: Some(if school_id == 1 { "Ash" } else { "Beech" }.to_owned()),
+                school_id: Some(school_id),
+                created_at: Some(now),
+                updated_at: Some(now),
+                ..Placement::default()
+            };
+            provider.insert_trainee(&Trainee {
+                trainee_id: Some(format!("trainee {number}")),
+                state: Some(State::SubmittedForTrn),
+                placements: (1..=2).map(placement).collect(),
+                created_at: Some(now),
+                updated_at: Some(now),
+                ..Trainee::default()
+            })?;
+        }
+        Ok(now)
+    };
+    let before = register.write(add).unwrap();
+    let mut change = Merge::begin(&register.store).unwrap().by("A. Operator");
+    change.take(school(1, "Ashes")).unwrap();
+    // A school that only closes changes no placement.
+    change.take(SchoolDetails { open: false, ..school(2, "Beech") }).unwrap();
+    change.finish().unwrap();
+    for number in 0..120 {
+        let id = format!("trainee {number}");
+        let (record, history) = register
+            .read(|session| {
+                let record = session.open_provider(UKPRN, Cause::of("test"))?.unwrap().find_trainee(&id)?;
+                Ok((record.unwrap().record, session.history_of(&id)?.unwrap()))
+            })
+            .unwrap();
+        let names: Vec<_> = record.placements.iter().map(|placement| placement.name.as_deref().unwrap()).collect();
+        assert_eq!(names, ["Ashes", "Beech"]);
+        assert!(record.updated_at.unwrap() > before && record.placements[1].updated_at.unwrap() == before);
+        assert_eq!(record.placements[0].updated_at, record.updated_at);
+        let [_, entry] = history.entries.as_slice() else { panic!("{history:?}") };
+        assert_eq!((entry.operation.as_str(), entry.by.as_deref()), ("school import", Some("A. Operator")));
+    }
+}
+
+#[test]
+fn a_merge_takes_several_transactions_and_its_repetition_none() {
+    let register = Register::new();
+    let count = 2 * BATCH + 1;
+    let schools: Vec<_> = (0..count).map(|number| school(number, "Ash")).collect();
+    let before = register.store.writer_stats().groups;
+    assert_eq!(merge(&register, &schools), Merged { added: count, ..Merged::default() });
+    assert_eq!(register.store.writer_stats().groups - before, 3);
+    let before = register.store.writer_stats();
+    assert_eq!(merge(&register, &schools), Merged { unchanged: count, ..Merged::default() });
+    assert_eq!(register.store.writer_stats(), before);
+}
+
+#[test]
+fn a_partner_is_known_by_its_urn_or_else_by_its_ukprn() {
+    let register = Register::new();
+    let first = [
+        partner(Some("100001"), Some("10000001"), "Ash"),
+        partner(None, Some("10000001"), "Beech"),
+        partner(None, Some("10000002"), "Cedar"),
+    ];
+    assert_eq!(merge(&register, &first), Merged { added: 3, changed: 0, unchanged: 0 });
+    let second = [
+        partner(Some("100001"), Some("10000009"), "Ash"),
+        partner(None, Some("10000001"), "Beech Trust"),
+        partner(None, Some("10000002"), "Cedar"),
+    ];
+    assert_eq!(merge(&register, &second), Merged { added: 0, changed: 2, unchanged: 1 });
+    let now: Vec<_> = stored::<PartnerDetails>(&register).into_iter().map(|(_, partner)| partner).collect();
+    assert_eq!(now, second);
+}
+
+#[test]
+fn what_a_failed_batch_held_is_lost_as_a_whole_and_what_came_before_stays() {
+    let register = Register::new();
+    let mut merge = Merge::begin(&register.store).unwrap();
+    (0..BATCH).for_each(|number| merge.take(school(number, "Ash")).unwrap());
+    // Given twice, against the rule.
+    [school(900, "Beech"), school(900, "Beech")].into_iter().for_each(|school| merge.take(school).unwrap());
+    assert!(merge.finish().unwrap_err().is_repetition());
+    assert_eq!(stored::<SchoolDetails>(&register).len(), BATCH);
+}

@@ -1,0 +1,75 @@
+use std::future::Future as _;
+use std::task::{Context, Waker};
+
+use test_support::Database;
+
+use super::*;
+use crate::testing::{Register, UKPRN, block_on};
+
+#[test]
+fn the_queries_of_a_read_see_one_snapshot() {
+    let register = Register::new();
+    let store = register.store.clone();
+    let (before, after) = register
+        .read(|session| {
+            let before = session.list_providers()?.len();
+            store.write_blocking(|session| session.add_provider(UKPRN, "A provider"))?;
+            Ok((before, session.list_providers()?.len()))
+        })
+        .unwrap();
+    assert_eq!((before, after), (0, 0));
+    assert_eq!(register.read(|session| session.list_providers()).unwrap().len(), 1);
+}
+
+#[test]
+fn a_read_cannot_write() {
+    let register = Register::new();
+    let refused = register.read(|session| session.add_provider(UKPRN, "A provider"));
+    assert!(matches!(refused, Err(StorageError::Query(_))), "{refused:?}");
+    register.write(|session| session.add_provider(UKPRN, "A provider")).unwrap();
+}
+
+#[test]
+fn a_panicking_read_is_told_so_and_the_pool_goes_on() {
+    let register = Register::new();
+    for _ in 0..3 {
+        let answer: Result<(), _> = register.read(|_| panic!("as the test wants"));
+        assert!(matches!(answer, Err(StorageError::JobPanicked)));
+    }
+    assert!(register.read(|session| session.list_providers()).unwrap().is_empty());
+}
+
+#[test]
+fn a_store_that_has_settled_has_done_what_nobody_waits_for_any_more() {
+    let register = Register::new();
+    block_on(async {
+        let write = register.store.write(|session| session.add_provider(UKPRN, "A provider"));
+        // The caller goes away when the job stands in the queue, or runs.
+        let mut write = Box::pin(write);
+        assert!(write.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        drop(write);
+        register.store.settle().await.unwrap();
+    });
+    assert_eq!(register.read(|session| session.list_providers()).unwrap().len(), 1);
+}
+
+#[test]
+fn migrating_again_changes_nothing() {
+    let register = Register::new();
+    assert_eq!(register.store.migrate().unwrap(), 0);
+}
+
+#[test]
+fn servers_that_start_together_migrate_once() {
+    let database = Database::fresh();
+    let servers: Vec<_> = (0..4)
+        .map(|_| {
+            let url = database.url().to_owned();
+            std::thread::spawn(move || Store::open(&url, StoreOptions::default()).and_then(|store| store.migrate()))
+        })
+        .collect();
+    let mut applied: Vec<_> = servers.into_iter().map(|server| server.join().unwrap().unwrap()).collect();
+    applied.sort_unstable();
+    assert_eq!(applied.split_last().unwrap().1, [0, 0, 0]);
+    assert!(applied.last().is_some_and(|all| *all > 0));
+}
