@@ -31,14 +31,14 @@ pub struct Life {
 
 /// A path of a version, with the endpoints that it has. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct LivingPath {
+pub struct VersionPath {
     life: Life,
     /// Such as `/api/<version>/trainees/{trainee_id}`.
     pattern: Rc<str>,
     endpoints: Rc<[Endpoint]>,
 }
 
-impl LivingPath {
+impl VersionPath {
     /// A path below that of the version.
     #[must_use]
     pub fn of(life: Life, path: &str, endpoints: Vec<Endpoint>) -> Self {

@@ -14,7 +14,7 @@ use adapter_kit::{Endpoint, Label, Method, Served, Versions};
 use crate::answer::Asked;
 use crate::docs;
 use crate::failure::{Failure, Missing};
-use crate::lifecycle::{Life, LivingPath, methods};
+use crate::lifecycle::{Life, VersionPath, methods};
 use crate::measures::requests::{OPENAPI, RequestMeasures};
 use crate::operations::{self, Operation};
 use crate::register::Register;
@@ -43,7 +43,7 @@ pub fn mount(config: &mut ServiceConfig, register: &Register) {
             std::future::ready(openapi::answer(served, &owned, &request))
         });
         let document = document.wrap(count(register.page_visitors.clone()));
-        let path = LivingPath::of(life, OPENAPI, Vec::new());
+        let path = VersionPath::of(life, OPENAPI, Vec::new());
         let scope = scope.service(document.wrap(from_fn(move |request, next| path.clone().tell(request, next))));
         config.service(
             paths(served)
@@ -116,7 +116,7 @@ fn resource(
         }
     }
     let life = Life { version: served.version, versions: register.versions };
-    let path = LivingPath::of(life, path, endpoints.into_iter().map(|(endpoint, _)| endpoint).collect());
+    let path = VersionPath::of(life, path, endpoints.into_iter().map(|(endpoint, _)| endpoint).collect());
     closed(resource, &allowed).wrap(from_fn(move |request, next| path.clone().tell(request, next)))
 }
 

@@ -87,6 +87,25 @@ fn each_damage_is_one_line_with_the_trainee_and_nothing_of_the_person() {
 }
 
 #[test]
+fn a_trainee_that_an_import_of_schools_would_pass_over_is_named() {
+    for kind in kinds() {
+        let place = Workplace::on_sqlite();
+        let database = seeded(&place, kind);
+        let url = database.url();
+        let ids = texts(
+            url,
+            "SELECT DISTINCT trainee_id AS text FROM trainees JOIN placement_schools ON trainee_key = trainees.id",
+        );
+        let of = |id: &str| format!("trainee_key = (SELECT id FROM trainees WHERE trainee_id = '{id}')");
+        execute(url, &format!("DELETE FROM placement_schools WHERE {}", of(&ids[0])));
+        let checked = place.run(&["check", "--database-url", url], None);
+        assert_eq!(checked.status(), 1, "{kind:?}: {}", checked.stdout());
+        let faults: Vec<_> = checked.stdout().lines().filter(|line| line.starts_with("trainee ")).collect();
+        assert_eq!(faults, [format!("trainee {}: is not found by what it says", ids[0])], "{kind:?}");
+    }
+}
+
+#[test]
 fn a_degree_between_the_kinds_is_named_and_made_whole_by_its_next_change() {
     for kind in kinds() {
         let place = Workplace::on_sqlite();

@@ -1,4 +1,5 @@
--- Makes the tables of before, empty.
+-- Gives the table of trainees its columns of before, and the other tables of before, which were just made, the names that
+-- they have until the conversion is finished.
 ALTER TABLE trainees ADD COLUMN provider_trainee_id TEXT;
 ALTER TABLE trainees ADD COLUMN application_id TEXT;
 ALTER TABLE trainees ADD COLUMN agency_id TEXT;
@@ -39,59 +40,9 @@ ALTER TABLE trainees ADD COLUMN record_source TEXT;
 ALTER TABLE trainees ADD COLUMN commencement_status TEXT;
 ALTER TABLE trainees ADD COLUMN imported_facts TEXT;
 
-CREATE TABLE former_trainee_disabilities (
-    trainee_key INTEGER  NOT NULL REFERENCES trainees (id) ON DELETE CASCADE,
-    position    INTEGER NOT NULL, -- 1 to 9
-    code        TEXT    NOT NULL,
-    PRIMARY KEY (trainee_key, position)
-);
-
-CREATE TABLE former_withdrawals (
-    id                           INTEGER PRIMARY KEY AUTOINCREMENT,
-    trainee_key                  INTEGER NOT NULL REFERENCES trainees (id) ON DELETE CASCADE,
-    previous_state               TEXT NOT NULL,
-    withdrawal_date              DATE,
-    "trigger"                    TEXT,
-    future_interest              TEXT,
-    reasons                      TEXT NOT NULL, -- codes, separated by single spaces, in the order sent
-    another_reason               TEXT,
-    safeguarding_concern_reasons TEXT,
-    created_at                   TIMESTAMP NOT NULL,
-    undone_at                    TIMESTAMP
-);
-
-CREATE INDEX withdrawals_by_trainee ON former_withdrawals (trainee_key);
-
-CREATE TABLE former_placements (
-    id           INTEGER PRIMARY KEY AUTOINCREMENT,
-    trainee_key  INTEGER NOT NULL REFERENCES trainees (id) ON DELETE CASCADE,
-    placement_id TEXT NOT NULL UNIQUE,
-    urn          TEXT,
-    name         TEXT,
-    postcode     TEXT,
-    school_id    INTEGER REFERENCES schools (id),
-    created_at   TIMESTAMP NOT NULL,
-    updated_at   TIMESTAMP NOT NULL
-);
-
-CREATE INDEX placements_by_trainee ON former_placements (trainee_key);
-
-CREATE TABLE former_degrees (
-    id              INTEGER PRIMARY KEY AUTOINCREMENT,
-    trainee_key     INTEGER NOT NULL REFERENCES trainees (id) ON DELETE CASCADE,
-    degree_id       TEXT NOT NULL UNIQUE,
-    uk_degree       TEXT,
-    non_uk_degree   TEXT,
-    subject         TEXT,
-    institution     TEXT,
-    graduation_year INTEGER,
-    grade           TEXT,
-    other_grade     TEXT,
-    country         TEXT,
-    created_at      TIMESTAMP NOT NULL,
-    updated_at      TIMESTAMP NOT NULL
-);
-
-CREATE INDEX degrees_by_trainee ON former_degrees (trainee_key);
-
 CREATE INDEX trainees_to_convert ON trainees (id) WHERE record IS NULL;
+
+ALTER TABLE trainee_disabilities RENAME TO former_trainee_disabilities;
+ALTER TABLE withdrawals RENAME TO former_withdrawals;
+ALTER TABLE placements RENAME TO former_placements;
+ALTER TABLE degrees RENAME TO former_degrees;

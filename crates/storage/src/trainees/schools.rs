@@ -1,11 +1,16 @@
-//! Placements in a school that has another name or postcode now: they are changed too.
+//! The schools of placements: by a table of its own the trainees with a placement in a school are found, to be changed when
+//! the school gets another name or postcode.
+
+use std::collections::{BTreeSet, HashMap};
 
 use diesel::prelude::*;
+use domain::Trainee;
 
+use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::schema::{placement_schools, trainees};
-use crate::session::Session;
+use crate::session::{ProviderSession, Session};
 
 /// Trainees that are changed in one transaction.
 const BATCH: i64 = 50;
@@ -51,4 +56,42 @@ impl Session<'_> {
         }
         Ok(found.last().map(|(key, _)| *key))
     }
+}
+
+impl ProviderSession<'_> {
+    /// Keeps the schools of the placements of a trainee that changes.
+    pub(super) fn link_schools(&mut self, key: i64, before: &Trainee, after: &Trainee) -> Result<(), StorageError> {
+        let (before, after) = (schools_of(before), schools_of(after));
+        for school in after.difference(&before) {
+            let query = diesel::insert_into(placement_schools::table)
+                .values((placement_schools::school_id.eq(*school), placement_schools::trainee_key.eq(key)));
+            with_inner!(self.connection, |inner| query.execute(inner))?;
+        }
+        for school in before.difference(&after) {
+            let query = diesel::delete(placement_schools::table.find((*school, key)));
+            with_inner!(self.connection, |inner| query.execute(inner))?;
+        }
+        Ok(())
+    }
+}
+
+/// The schools of the placements.
+pub(super) fn schools_of(trainee: &Trainee) -> BTreeSet<i64> {
+    trainee.placements.iter().filter_map(|placement| placement.school_id).collect()
+}
+
+/// By what schools some trainees are found: for each of the keys that has any.
+pub(super) fn linked_schools(
+    connection: &mut DatabaseConnection,
+    trainee_keys: &[i64],
+) -> Result<HashMap<i64, BTreeSet<i64>>, StorageError> {
+    let links = placement_schools::table
+        .filter(placement_schools::trainee_key.eq_any(trainee_keys))
+        .select((placement_schools::trainee_key, placement_schools::school_id))
+        .load::<(i64, i64)>(connection)?;
+    let mut schools: HashMap<i64, BTreeSet<i64>> = HashMap::new();
+    for (trainee, school) in links {
+        schools.entry(trainee).or_default().insert(school);
+    }
+    Ok(schools)
 }

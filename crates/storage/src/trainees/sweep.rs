@@ -10,6 +10,7 @@ use domain::Trainee;
 
 use super::columns::{Derived, derived};
 use super::corrupt;
+use super::schools::{linked_schools, schools_of};
 use crate::connection::with_inner;
 use crate::document::JsonText;
 use crate::error::StorageError;
@@ -26,7 +27,8 @@ pub struct Swept {
     pub trainee_id: String,
     /// The record, or why its rows cannot be read.
     pub record: Result<Trainee, StorageError>,
-    /// Whether the columns are those that follow from the record, so that lists and the duplicate rule find it.
+    /// Whether the columns and the schools of placements are those that follow from the record, so that lists, the duplicate
+    /// rule and an import of schools find it.
     pub is_findable: bool,
     /// Whether the record is what its history leads to; also where it has none that begins with its creation.
     pub follows_from_history: bool,
@@ -52,7 +54,12 @@ impl Session<'_> {
         };
         let read = swept.iter().filter_map(|one: &Swept| Some((one.key, one.record.as_ref().ok()?))).collect();
         let agreements = history::agreements(self.connection, &read)?;
+        let keys: Vec<i64> = swept.iter().map(|one| one.key).collect();
+        let linked = linked_schools(self.connection, &keys)?;
         for one in &mut swept {
+            if let Ok(record) = &one.record {
+                one.is_findable &= schools_of(record) == linked.get(&one.key).cloned().unwrap_or_default();
+            }
             one.follows_from_history = agreements.get(&one.key).is_none_or(|agrees| *agrees);
         }
         Ok(swept)

@@ -45,6 +45,13 @@ const CONVERT: Script = script!("convert.sql");
 const FINISH: Script = script!("finish.sql");
 const REOPEN: Script = script!("reopen.sql");
 const REVERT: Script = script!("revert.sql");
+/// The migration that made the tables of before.
+const TRAINEES: Script = Script {
+    sqlite: include_str!("../../../../../migrations/sqlite/2026-01-05-000002_trainees/up.sql"),
+    postgres: include_str!("../../../../../migrations/postgres/2026-01-05-000002_trainees/up.sql"),
+};
+/// What stands in it in front of the tables with rows of a trainee.
+const FIRST_NESTED_TABLE: &str = "CREATE TABLE trainee_disabilities";
 
 impl Script {
     fn run(&self, connection: &mut DatabaseConnection) -> Result<(), StorageError> {
@@ -53,8 +60,10 @@ impl Script {
     }
 }
 
+/// The trainees without a document.
 #[derive(QueryableByName)]
-struct Keys {
+struct Unconverted {
+    /// The first of their keys.
     #[diesel(sql_type = Nullable<BigInt>)]
     first: Option<i64>,
     #[diesel(sql_type = BigInt)]
@@ -99,8 +108,7 @@ pub(crate) fn state(connection: &mut DatabaseConnection) -> Result<Conversion, S
     }
 }
 
-/// The trainees without a document, and the first of their keys.
-fn unconverted(connection: &mut DatabaseConnection) -> Result<Keys, StorageError> {
+fn unconverted(connection: &mut DatabaseConnection) -> Result<Unconverted, StorageError> {
     let query = "SELECT min(id) AS first, count(*) AS trainees FROM trainees WHERE record IS NULL";
     Ok(diesel::sql_query(query).get_result(connection)?)
 }
@@ -111,7 +119,7 @@ fn unconverted(connection: &mut DatabaseConnection) -> Result<Keys, StorageError
 pub(super) fn after_migrations(connection: &mut DatabaseConnection, goal: Goal<'_>) -> Result<(), StorageError> {
     if let Conversion::Begun { left } = state(connection)? {
         if left <= SMALL_REGISTER {
-            while convert_batch(connection)? > 0 {}
+            convert_in_transaction(connection)?;
         } else if goal == Goal::Newest {
             return Err(StorageError::NotConverted { trainees: left });
         }
@@ -122,39 +130,48 @@ pub(super) fn after_migrations(connection: &mut DatabaseConnection, goal: Goal<'
     Ok(())
 }
 
-/// Converts the next trainees that have no document, and returns how many they were.
-fn convert_batch(connection: &mut DatabaseConnection) -> Result<i64, StorageError> {
-    let before = unconverted(connection)?;
-    let Some(first) = before.first else { return Ok(0) };
+/// Converts the next trainees that have no document, and returns what is left then. It is an error when that is as much as
+/// before.
+fn convert_batch(connection: &mut DatabaseConnection, left: &Unconverted) -> Result<Unconverted, StorageError> {
+    let Some(first) = left.first else { return unconverted(connection) };
     let sql = connection.either(CONVERT.postgres, CONVERT.sqlite);
     let sql = sql.replace(":first", &first.to_string()).replace(":last", &(first + BATCH - 1).to_string());
     connection.batch_execute(&sql)?;
-    Ok(before.trainees - unconverted(connection)?.trainees)
+    let after = unconverted(connection)?;
+    if after.trainees < left.trainees { Ok(after) } else { Err(StorageError::NotConverted { trainees: left.trainees }) }
 }
 
-/// Converts the trainees that have no document, a batch in a transaction. What was converted stays when this is interrupted,
+/// Converts all trainees that have no document, in the transaction that is open.
+fn convert_in_transaction(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    let mut left = unconverted(connection)?;
+    while left.trainees > 0 {
+        left = convert_batch(connection, &left)?;
+    }
+    Ok(())
+}
+
+/// Converts all trainees that have no document, a batch in a transaction. What was converted stays when this is interrupted,
 /// and the same call goes on there.
 pub(crate) fn convert(
     connection: &mut DatabaseConnection,
     mut progress: impl FnMut(Progress),
 ) -> Result<(), StorageError> {
-    if let Conversion::Begun { left } = state(connection)? {
-        progress(Progress::Begun { trainees: left });
-        loop {
-            connection.begin(Access::Write)?;
-            let converted = match convert_batch(connection) {
-                Ok(converted) => converted,
-                Err(error) => {
-                    let _ = connection.roll_back();
-                    return Err(error);
-                }
-            };
-            connection.commit()?;
-            if converted == 0 {
-                break;
+    let Conversion::Begun { .. } = state(connection)? else { return Ok(()) };
+    let mut left = unconverted(connection)?;
+    progress(Progress::Begun { trainees: left.trainees });
+    while left.trainees > 0 {
+        connection.begin(Access::Write)?;
+        let after = match convert_batch(connection, &left) {
+            Ok(after) => after,
+            Err(error) => {
+                // What cannot be rolled back is not committed either, and the connection is not used again.
+                let _ = connection.roll_back();
+                return Err(error);
             }
-            progress(Progress::Converted(converted));
-        }
+        };
+        connection.commit()?;
+        progress(Progress::Converted(left.trainees - after.trainees));
+        left = after;
     }
     Ok(())
 }
@@ -208,14 +225,19 @@ pub(super) fn before_migrations(connection: &mut DatabaseConnection, goal: &str)
         return Ok(());
     }
     connection.batch_execute(views::REMOVE_SQL)?;
-    while convert_batch_if_begun(connection, state)? > 0 {}
-    if state == Conversion::Finished {
-        REOPEN.run(connection)?;
+    match state {
+        // An interrupted conversion is ended first: the tables are filled from documents alone.
+        Conversion::Begun { .. } => convert_in_transaction(connection)?,
+        Conversion::Finished => reopen(connection)?,
+        Conversion::NotBegun | Conversion::Converted => {}
     }
     REVERT.run(connection)
 }
 
-/// An interrupted conversion is ended first: the tables are filled from documents alone.
-fn convert_batch_if_begun(connection: &mut DatabaseConnection, state: Conversion) -> Result<i64, StorageError> {
-    if let Conversion::Begun { .. } = state { convert_batch(connection) } else { Ok(0) }
+/// Makes the tables of before, empty, as the migration made them that made them first.
+fn reopen(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    let first_migration = connection.either(TRAINEES.postgres, TRAINEES.sqlite);
+    let nested = first_migration.find(FIRST_NESTED_TABLE).and_then(|place| first_migration.get(place..));
+    connection.batch_execute(nested.unwrap_or_default())?;
+    REOPEN.run(connection)
 }
