@@ -46,8 +46,7 @@ pub(crate) enum DatabaseConnection {
 ///
 /// The enum's connection builds the SQL of a query at every execution, to look for its prepared statement; a connection of
 /// its own finds the statement of a static query by the type of the query. So the queries that every request makes are run
-/// this way. Such a query is static, that is neither boxed nor with `sql(..)` in it, and on SQLite it has no bound `LIMIT`
-/// (`first`, `limit`), because of which SQLite prepares the statement anew each time, and no `eq_any`.
+/// this way. Such a query is static, that is neither boxed nor with `sql(..)` in it, and on SQLite it has no `eq_any`.
 ///
 /// The query stands in the program once for each database. It is made before, or in place.
 macro_rules! with_inner {
