@@ -8,6 +8,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+/// How long the thread leaves lines to gather after it has written some. To write each line when it comes would take a change
+/// of threads for each request.
+const GATHERING: Duration = Duration::from_millis(5);
 /// How long the thread waits before it tries again to write to what takes nothing now.
 const RETRY_PAUSE: Duration = Duration::from_millis(10);
 
@@ -50,10 +53,14 @@ impl LogQueue {
             state.lost += 1;
             return;
         }
+        // The thread waits for the first line only.
+        let is_first = state.bytes.is_empty();
         state.bytes.extend_from_slice(line);
         state.lines += 1;
         drop(state);
-        self.0.changed.notify_all();
+        if is_first {
+            self.0.changed.notify_all();
+        }
     }
 
     /// How many lines were dropped, or could not be written.
@@ -74,6 +81,9 @@ impl LogQueue {
                 // There is nowhere to say so. A report would fail in the same way.
                 self.state().lost += lines;
             }
+            self.state().is_writing = false;
+            self.0.changed.notify_all();
+            thread::sleep(GATHERING);
         }
     }
 
@@ -94,8 +104,6 @@ impl LogQueue {
     /// Waits for lines and takes all of them, with their number and that of the lines dropped since the last time.
     fn take(&self) -> (Vec<u8>, u64, u64) {
         let mut state = self.state();
-        state.is_writing = false;
-        self.0.changed.notify_all();
         while state.bytes.is_empty() && state.unreported == 0 {
             state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
