@@ -3,7 +3,8 @@
 use std::fmt;
 
 use chrono::{DateTime, Datelike as _, Timelike as _, Utc};
-use domain::{Degree, Kind, Lists, Placement, Record, Stored, Trainee, Value};
+use domain::stored::Json;
+use domain::{Degree, Kind, Lists, Placement, Record, RecordField as _, Stored, Trainee, Value};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -69,15 +70,28 @@ impl<R: Record> View<'_, R> {
             if !self.nested && entry.kind() == Kind::Records {
                 continue;
             }
-            let value = match &entry.source {
-                Source::Field(field) => R::shown(self.record, *field, self.lists),
-                Source::Own(own) => (own.value)(self.record, self.lists),
+            let key = |out: &mut Vec<u8>| {
+                out.push(if out.len() == start { b'{' } else { b',' });
+                out.extend_from_slice(entry.key.as_bytes());
+            };
+            let at_hand = match &entry.source {
+                Source::Field(field) if field.is_shown_as_stored() => self.record.json(*field),
+                Source::Field(_) | Source::Own(_) => Json::NotAtHand,
+            };
+            let value = match (at_hand, &entry.source) {
+                (Json::Text(json), _) => {
+                    key(out);
+                    out.extend_from_slice(json.as_bytes());
+                    continue;
+                }
+                (Json::Null, _) => Value::Null,
+                (Json::NotAtHand, Source::Field(field)) => R::shown(self.record, *field, self.lists),
+                (Json::NotAtHand, Source::Own(own)) => (own.value)(self.record, self.lists),
             };
             if entry.when_set && value == Value::Null {
                 continue;
             }
-            out.push(if out.len() == start { b'{' } else { b',' });
-            out.extend_from_slice(entry.key.as_bytes());
+            key(out);
             self.write_value(&value, out)?;
         }
         if out.len() == start {

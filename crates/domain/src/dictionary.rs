@@ -114,6 +114,9 @@ pub trait RecordField: Copy + Eq + Hash + fmt::Debug + Into<Field> + Send + Sync
 
     /// Whether records store the field; otherwise it is computed.
     fn is_stored(self) -> bool;
+
+    /// Whether a value that is stored in the field is shown as it is.
+    fn is_shown_as_stored(self) -> bool;
 }
 
 /// What a merge of changes into a record did.
@@ -331,6 +334,15 @@ macro_rules! record {
                     $( Self::$n => true, )*
                 }
             }
+
+            fn is_shown_as_stored(self) -> bool {
+                match self {
+                    $( Self::$i => record!(@is_plain $($i_show)?), )*
+                    $( Self::$s => record!(@is_plain $($s_show)?), )*
+                    $( Self::$d => false, )*
+                    $( Self::$n => true, )*
+                }
+            }
         }
 
         impl $crate::stored::Stored<Self> for $record {
@@ -490,6 +502,8 @@ macro_rules! record {
             }
         }
     };
+    (@is_plain) => { true };
+    (@is_plain $show:path) => { false };
     (@show $record:ident, $field:ident, $lists:ident, $ty:ty) => {
         $record.stored($field).or_else(|| <$ty as $crate::value::Typed>::ABSENT)
     };

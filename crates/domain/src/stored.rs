@@ -13,6 +13,23 @@ use crate::value::{Typed, Value};
 pub trait Stored<R: Record>: fmt::Debug + Sync {
     /// The stored value of the field; null where nothing is stored, and for computed fields.
     fn stored(&self, field: R::Field) -> Value<'_>;
+
+    /// The stored value as JSON, where it is at hand in that form.
+    fn json(&self, field: R::Field) -> Json<'_> {
+        let _ = field;
+        Json::NotAtHand
+    }
+}
+
+/// A stored value as the JSON that a reply shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Json<'a> {
+    /// The value must be asked for.
+    NotAtHand,
+    /// It is null.
+    Null,
+    /// It is written so.
+    Text(&'a str),
 }
 
 impl<R: Record> dyn Stored<R> + '_ {

@@ -12,6 +12,7 @@
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::result::Error as DieselError;
+use domain::stored::Json;
 use domain::{RecordField as _, State, Stored, Trainee, TraineeField, Value};
 use serde::{Deserialize, Serialize};
 
@@ -136,6 +137,13 @@ impl Stored<Trainee> for ReadTrainee<'_> {
         match &self.0 {
             Fields::Scanned(fields) => fields.stored(field),
             Fields::Parsed(trainee) => trainee.stored(field),
+        }
+    }
+
+    fn json(&self, field: TraineeField) -> Json<'_> {
+        match &self.0 {
+            Fields::Scanned(fields) => fields.json(field),
+            Fields::Parsed(trainee) => trainee.json(field),
         }
     }
 }

@@ -1,23 +1,40 @@
-//! Reads a document that this program wrote, in one pass: values are borrowed from it.
+//! Reads a document that this program wrote, in one pass: it finds where each value stands, and that it is one of its kind.
+//! What a field holds is read from there when somebody asks for it; a reply takes most values as they stand.
 //!
 //! It takes keys in the order of the dictionary, no white space, and nothing unknown. Whatever else it meets ends the scan,
 //! and the document is read in the other way.
 
 use std::borrow::Cow;
-use std::marker::PhantomData;
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use domain::dictionary::Record;
+use domain::field_set::FieldSet;
+use domain::stored::Json;
 use domain::{Degree, Kind, Placement, RecordField as _, Stored, Trainee, TraineeField, Value};
 
 use super::read::Parsed;
 use super::{Extra, Nested, WITHDRAWALS};
 
-/// The stored values of one record, by the index of the field.
+/// Bytes of a date with its quotes.
+const DATE_LENGTH: usize = 12;
+/// Bytes of a timestamp with its quotes.
+const TIMESTAMP_LENGTH: usize = 26;
+
+/// The stored values of one record.
 #[derive(Debug)]
 pub(super) struct Scanned<'a, R: Record> {
-    values: Vec<Value<'a>>,
-    record: PhantomData<R>,
+    document: &'a str,
+    /// Where the values stand, by the index of the field.
+    places: Vec<Place>,
+    /// The fields whose values are written as replies show them.
+    as_shown: FieldSet<R::Field>,
+}
+
+/// Where a value stands in the document, in bytes; an empty place is that of a field in which nothing is stored.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    start: u32,
+    end: u32,
 }
 
 /// The stored values of a trainee and its nested records.
@@ -30,15 +47,38 @@ pub(super) struct ScannedTrainee<'a> {
     withdrawals: Option<&'a str>,
 }
 
+/// How a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// As replies show it.
+    AsShown,
+    /// Perhaps otherwise: with escapes, of which JSON has several for the same character, or with white space.
+    Other,
+}
+
+impl<'a, R: Record> Scanned<'a, R> {
+    fn empty(document: &'a str) -> Self {
+        Self { document, places: vec![Place { start: 0, end: 0 }; R::Field::ALL.len()], as_shown: FieldSet::new() }
+    }
+
+    /// What stands in the document for the field; `None` where nothing is stored.
+    fn written(&self, field: R::Field) -> Option<&'a str> {
+        let Place { start, end } = *self.places.get(field.index())?;
+        self.document.get(start as usize..end as usize).filter(|value| !value.is_empty())
+    }
+}
+
 impl<R: Record> Stored<R> for Scanned<'_, R> {
     fn stored(&self, field: R::Field) -> Value<'_> {
-        match self.values.get(field.index()) {
-            // What is borrowed from the document is not copied for whoever looks at it.
-            Some(Value::Text(text)) => Value::Text(Cow::Borrowed(text)),
-            Some(Value::Document(text)) => Value::Document(Cow::Borrowed(text)),
-            Some(Value::Texts(texts)) => Value::Texts(texts.iter().map(|text| Cow::Borrowed(&**text)).collect()),
-            Some(value) => value.clone(),
-            None => Value::Null,
+        self.written(field).and_then(|value| read(field.info().kind, value)).unwrap_or(Value::Null)
+    }
+
+    fn json(&self, field: R::Field) -> Json<'_> {
+        match self.written(field) {
+            Some(value) if self.as_shown.contains(field) => Json::Text(value),
+            // These show that there is nothing by something else than null.
+            None if !matches!(field.info().kind, Kind::Flag | Kind::Texts | Kind::Records) => Json::Null,
+            Some(_) | None => Json::NotAtHand,
         }
     }
 }
@@ -52,6 +92,10 @@ impl Stored<Trainee> for ScannedTrainee<'_> {
         } else {
             self.fields.stored(field)
         }
+    }
+
+    fn json(&self, field: TraineeField) -> Json<'_> {
+        self.fields.json(field)
     }
 }
 
@@ -84,9 +128,9 @@ impl ScannedTrainee<'_> {
 
 /// Reads a document; `None` when it is not one that this program wrote.
 pub(super) fn scan(text: &str, nested: Nested) -> Option<ScannedTrainee<'_>> {
-    let mut input = Input { rest: text };
-    let mut trainee =
-        ScannedTrainee { fields: Scanned::empty(), placements: Vec::new(), degrees: Vec::new(), withdrawals: None };
+    let mut input = Input { document: text, rest: text };
+    let fields = Scanned::empty(text);
+    let mut trainee = ScannedTrainee { fields, placements: Vec::new(), degrees: Vec::new(), withdrawals: None };
     let mut key = input.fields(&mut trainee.fields)?;
     if key == Some(WITHDRAWALS) {
         trainee.withdrawals = Some(input.array()?);
@@ -104,14 +148,9 @@ pub(super) fn scan(text: &str, nested: Nested) -> Option<ScannedTrainee<'_>> {
     (key.is_none() && input.rest.is_empty()).then_some(trainee)
 }
 
-impl<R: Record> Scanned<'_, R> {
-    fn empty() -> Self {
-        Self { values: vec![Value::Null; R::Field::ALL.len()], record: PhantomData }
-    }
-}
-
-/// What is left of the document.
+/// A document, and what is left of it.
 struct Input<'a> {
+    document: &'a str,
     rest: &'a str,
 }
 
@@ -150,7 +189,12 @@ impl<'a> Input<'a> {
         Some(key)
     }
 
-    /// Reads the fields of an object, up to its end or to a key that is no field or holds other records: that is returned.
+    /// How many bytes were read.
+    fn place(&self) -> Option<u32> {
+        u32::try_from(self.document.len() - self.rest.len()).ok()
+    }
+
+    /// Finds the fields of an object, up to its end or to a key that is no field or holds other records: that is returned.
     fn fields<R: Record>(&mut self, record: &mut Scanned<'a, R>) -> Option<Option<&'a str>> {
         let mut fields = R::Field::ALL.iter();
         let mut key = self.first_key()?;
@@ -160,7 +204,11 @@ impl<'a> Input<'a> {
             if kind == Kind::Records || !field.is_stored() {
                 return Some(key);
             }
-            *record.values.get_mut(field.index())? = self.value(kind)?;
+            let start = self.place()?;
+            if self.value(kind)? == Form::AsShown {
+                record.as_shown.insert(*field);
+            }
+            *record.places.get_mut(field.index())? = Place { start, end: self.place()? };
             key = self.next_key()?;
         }
         Some(None)
@@ -179,7 +227,7 @@ impl<'a> Input<'a> {
         self.take("[")?;
         let mut records = Vec::new();
         loop {
-            let mut record = Scanned::empty();
+            let mut record = Scanned::empty(self.document);
             if self.fields(&mut record)?.is_some() {
                 return None;
             }
@@ -191,46 +239,40 @@ impl<'a> Input<'a> {
         }
     }
 
-    fn value(&mut self, kind: Kind) -> Option<Value<'a>> {
+    /// Passes over a value of the kind.
+    fn value(&mut self, kind: Kind) -> Option<Form> {
         match kind {
-            Kind::Text => self.string().map(Value::Text),
-            Kind::Document => self.string().map(Value::Document),
+            Kind::Text => return self.string(),
+            Kind::Document => {
+                self.string()?;
+                return Some(Form::Other);
+            }
             Kind::Integer | Kind::Year => {
                 let length = self.rest.bytes().position(|byte| !byte.is_ascii_digit() && byte != b'-')?;
-                integer(self.split(length)?).map(Value::Integer)
+                integer(self.split(length)?)?;
             }
-            Kind::Flag if self.take("true").is_some() => Some(Value::Flag(true)),
-            Kind::Flag => self.take("false").map(|()| Value::Flag(false)),
-            Kind::Date => {
-                self.take("\"")?;
-                let day = date(self.split(10)?.as_bytes())?;
-                self.take("\"")?;
-                Some(Value::Date(day))
-            }
-            Kind::Moment => {
-                self.take("\"")?;
-                let timestamp = timestamp(self.split(24)?.as_bytes())?;
-                self.take("\"")?;
-                Some(Value::Moment(timestamp))
-            }
+            Kind::Flag => self.take("true").or_else(|| self.take("false"))?,
+            Kind::Date => drop(date(self.split(DATE_LENGTH)?)?),
+            Kind::Moment => drop(timestamp(self.split(TIMESTAMP_LENGTH)?)?),
             Kind::Texts => {
-                let texts: Vec<String> = serde_json::from_str(self.array()?).ok()?;
-                Some(Value::Texts(texts.into_iter().map(Cow::Owned).collect()))
+                texts(self.array()?)?;
+                return Some(Form::Other);
             }
-            Kind::Uuid | Kind::Records => None,
+            Kind::Uuid | Kind::Records => return None,
         }
+        Some(Form::AsShown)
     }
 
-    /// A string, copied only where it has escapes.
-    fn string(&mut self) -> Option<Cow<'a, str>> {
+    fn string(&mut self) -> Option<Form> {
         let text = self.rest.strip_prefix('"')?;
         let end = text.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte.is_ascii_control())?;
         if text.as_bytes().get(end) == Some(&b'"') {
             self.rest = text.get(end + 1..)?;
-            return text.get(..end).map(Cow::Borrowed);
+            return Some(Form::AsShown);
         }
-        let raw = self.split(quoted(self.rest.as_bytes())?)?;
-        serde_json::from_str(raw).ok().map(Cow::Owned)
+        let length = quoted(self.rest.as_bytes())?;
+        serde_json::from_str::<String>(self.split(length)?).ok()?;
+        Some(Form::Other)
     }
 
     /// An array, unread.
@@ -266,6 +308,33 @@ fn quoted(bytes: &[u8]) -> Option<usize> {
     }
 }
 
+/// The value of the kind that is written so.
+fn read(kind: Kind, value: &str) -> Option<Value<'_>> {
+    match kind {
+        Kind::Text => text(value).map(Value::Text),
+        Kind::Document => text(value).map(Value::Document),
+        Kind::Integer | Kind::Year => integer(value).map(Value::Integer),
+        Kind::Flag => Some(Value::Flag(value == "true")),
+        Kind::Date => date(value).map(Value::Date),
+        Kind::Moment => timestamp(value).map(Value::Moment),
+        Kind::Texts => texts(value).map(Value::Texts),
+        Kind::Uuid | Kind::Records => None,
+    }
+}
+
+/// A string, copied only where it has escapes.
+fn text(value: &str) -> Option<Cow<'_, str>> {
+    if value.contains('\\') {
+        return serde_json::from_str(value).ok().map(Cow::Owned);
+    }
+    value.strip_prefix('"')?.strip_suffix('"').map(Cow::Borrowed)
+}
+
+fn texts(value: &str) -> Option<Vec<Cow<'_, str>>> {
+    let texts: Vec<String> = serde_json::from_str(value).ok()?;
+    Some(texts.into_iter().map(Cow::Owned).collect())
+}
+
 /// A number as JSON writes one: without a sign of plus and without leading zeros.
 fn integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -278,15 +347,21 @@ fn number(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + u32::from(digit - b'0')))
 }
 
-/// `YYYY-MM-DD`.
-fn date(text: &[u8]) -> Option<NaiveDate> {
+/// `"YYYY-MM-DD"`.
+fn date(value: &str) -> Option<NaiveDate> {
+    let [b'"', day @ .., b'"'] = value.as_bytes() else { return None };
+    calendar_day(day)
+}
+
+fn calendar_day(text: &[u8]) -> Option<NaiveDate> {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else { return None };
     let year = i32::try_from(number(&[*y1, *y2, *y3, *y4])?).ok()?;
     NaiveDate::from_ymd_opt(year, number(&[*m1, *m2])?, number(&[*d1, *d2])?)
 }
 
-/// `YYYY-MM-DDTHH:MM:SS.mmmZ`.
-fn timestamp(text: &[u8]) -> Option<DateTime<Utc>> {
+/// `"YYYY-MM-DDTHH:MM:SS.mmmZ"`.
+fn timestamp(value: &str) -> Option<DateTime<Utc>> {
+    let [b'"', text @ .., b'"'] = value.as_bytes() else { return None };
     let (day, time) = text.split_at_checked(10)?;
     let [b'T', h1, h2, b':', m1, m2, b':', s1, s2, b'.', milliseconds @ .., b'Z'] = time else { return None };
     let time = NaiveTime::from_hms_milli_opt(
@@ -295,5 +370,5 @@ fn timestamp(text: &[u8]) -> Option<DateTime<Utc>> {
         number(&[*s1, *s2])?,
         number(milliseconds)?,
     )?;
-    Some(date(day)?.and_time(time).and_utc())
+    Some(calendar_day(day)?.and_time(time).and_utc())
 }

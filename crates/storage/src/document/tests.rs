@@ -70,6 +70,20 @@ fn trainee() -> impl Strategy<Value = Trainee> {
     )
 }
 
+/// What is given as JSON is the stored value as a reply shows it, in the one form that replies have.
+fn gives_json_of_values<R: Record>(record: &dyn Stored<R>) {
+    for field in R::Field::ALL {
+        let value = record.stored(*field);
+        match record.json(*field) {
+            Json::Text(json) => {
+                assert_eq!(json, serde_json::to_string(&values::StoredJson(&value)).unwrap(), "{field:?}");
+            }
+            Json::Null => assert_eq!(value, Value::Null, "{field:?}"),
+            Json::NotAtHand => {}
+        }
+    }
+}
+
 fn text_of(trainee: &Trainee) -> String {
     JsonText::of(trainee, &Extra::default()).unwrap().0
 }
@@ -84,7 +98,9 @@ proptest! {
         prop_assert_eq!(&parsed, &trainee, "{}", &text);
         let scanned = scan::scan(&text, Nested::With);
         // Years beyond 9999 have more digits, and are left to the other way.
-        let scanned = scanned.unwrap().to_parsed().unwrap().trainee;
+        let scanned = scanned.unwrap();
+        gives_json_of_values::<Trainee>(&scanned);
+        let scanned = scanned.to_parsed().unwrap().trainee;
         prop_assert_eq!(&scanned, &trainee, "{}", &text);
         prop_assert_eq!(text_of(&scanned), text);
     }
@@ -113,12 +129,30 @@ proptest! {
         if changed[place].is_ascii() {
             changed[place] = byte;
             let text = String::from_utf8(changed).unwrap();
-            if let Some(scanned) = scan::scan(&text, Nested::With).and_then(|scanned| scanned.to_parsed()) {
+            let scanned = scan::scan(&text, Nested::With);
+            if let Some(scanned) = &scanned {
+                gives_json_of_values::<Trainee>(scanned);
+                let (placements, degrees) =
+                    (scanned.stored(TraineeField::placements), scanned.stored(TraineeField::degrees));
+                if let (Value::Placements(placements), Value::Degrees(degrees)) = (placements, degrees) {
+                    placements.into_iter().for_each(gives_json_of_values);
+                    degrees.into_iter().for_each(gives_json_of_values);
+                }
+            }
+            if let Some(scanned) = scanned.and_then(|scanned| scanned.to_parsed()) {
                 let parsed = parse(&text);
                 prop_assert_eq!(Some(scanned.trainee), parsed.map(|parsed| parsed.trainee), "{}", text);
             }
         }
     }
+}
+
+#[test]
+fn escapes_that_replies_do_not_have_are_read() {
+    let scanned = scan::scan("{\"last_name\":\"\\u0041\\/\",\"sex\":\"10\"}", Nested::With).unwrap();
+    let [escaped, plain] = [TraineeField::last_name, TraineeField::sex];
+    assert_eq!((scanned.json(escaped), scanned.stored(escaped)), (Json::NotAtHand, Value::text("A/")));
+    assert_eq!((scanned.json(plain), scanned.stored(plain)), (Json::Text("\"10\""), Value::text("10")));
 }
 
 #[test]
