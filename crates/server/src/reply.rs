@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, WARNING, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY, WARNING, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::web::Bytes;
 use adapter_kit::ApiVersion;
@@ -185,14 +185,14 @@ impl From<Reply> for HttpResponse {
     fn from(reply: Reply) -> Self {
         let mut response = Self::build(reply.status);
         if reply.status != StatusCode::NOT_MODIFIED {
-            response.insert_header((CONTENT_TYPE, JSON));
+            response.insert_header((CONTENT_TYPE, HeaderValue::from_static(JSON)));
         }
         // Most replies are about people, and none is a page.
         response
-            .insert_header((CACHE_CONTROL, "no-store"))
-            .insert_header((CONTENT_SECURITY_POLICY, DATA_POLICY))
-            .insert_header((REFERRER_POLICY, "no-referrer"))
-            .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"));
+            .insert_header((CACHE_CONTROL, HeaderValue::from_static("no-store")))
+            .insert_header((CONTENT_SECURITY_POLICY, HeaderValue::from_static(DATA_POLICY)))
+            .insert_header((REFERRER_POLICY, HeaderValue::from_static("no-referrer")))
+            .insert_header((X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")));
         for (name, value) in &reply.headers {
             if name == CACHE_CONTROL.as_str() {
                 response.insert_header((CACHE_CONTROL, value.as_str()));

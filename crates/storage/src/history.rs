@@ -14,6 +14,7 @@ use chrono::{DateTime, Utc};
 pub use self::entry::{Entry, FieldEntry, TraineeHistory};
 pub(crate) use self::rebuild::agreements;
 pub(crate) use self::written::Changed;
+use crate::connection::with_inner;
 use crate::error::StorageError;
 use crate::schema::changes;
 use crate::session::ProviderSession;
@@ -81,7 +82,8 @@ impl ProviderSession<'_> {
             changes::fields.eq(fields),
             changes::changed_by.eq(cause.by.map(str::to_owned)),
         );
-        diesel::insert_into(changes::table).values(entry).execute(self.connection)?;
+        let query = diesel::insert_into(changes::table).values(entry);
+        with_inner!(self.connection, |inner| query.execute(inner))?;
         Ok(())
     }
 }

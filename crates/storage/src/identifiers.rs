@@ -22,7 +22,9 @@ impl Identifiers {
     ///
     /// [`StorageError::NoRandomness`].
     pub fn draw(count: usize) -> Result<Self, StorageError> {
-        Ok(Self(RefCell::new((0..count).map(|_| identifier()).collect::<Result<_, _>>()?)))
+        let characters = random_characters(count * LENGTH)?;
+        let drawn = characters.as_bytes().chunks_exact(LENGTH).map(|one| one.iter().copied().map(char::from).collect());
+        Ok(Self(RefCell::new(drawn.collect())))
     }
 
     /// Gives one of them away; `None` when all are.
@@ -32,15 +34,17 @@ impl Identifiers {
     }
 }
 
-fn identifier() -> Result<String, StorageError> {
-    let mut text = String::with_capacity(LENGTH);
-    while text.len() < LENGTH {
-        let mut bytes = [0; 2 * LENGTH];
-        getrandom::fill(&mut bytes).map_err(StorageError::NoRandomness)?;
+/// So many characters of the alphabet. The operating system is asked once, as a rule.
+fn random_characters(count: usize) -> Result<String, StorageError> {
+    let mut text = String::with_capacity(count);
+    while text.len() < count {
+        let missing = count - text.len();
         // Six bits give 64 numbers, of which 58 have a character: the others are drawn again, so that all characters
         // are equally likely.
+        let mut bytes = vec![0; missing + missing / 4 + LENGTH];
+        getrandom::fill(&mut bytes).map_err(StorageError::NoRandomness)?;
         let drawn = bytes.iter().filter_map(|byte| ALPHABET.get(usize::from(byte & 63)));
-        text.extend(drawn.take(LENGTH - text.len()).map(|byte| char::from(*byte)));
+        text.extend(drawn.take(missing).map(|byte| char::from(*byte)));
     }
     Ok(text)
 }

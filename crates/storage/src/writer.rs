@@ -21,7 +21,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread;
 use std::time::{Duration, Instant};
 
-use diesel::connection::TransactionManager;
+use diesel::connection::{SimpleConnection as _, TransactionManager};
 
 use crate::clock::{JobTime, WriteClock};
 use crate::connection::prepared::{OpenSavepoint, ReleaseSavepoint, RollBackToSavepoint};
@@ -111,7 +111,7 @@ impl Writer {
             aside: Postponed::new(options.queue),
             postponed: Arc::clone(&postponed),
         };
-        let connection = Some(Watched::new(connection));
+        let connection = Some(Watched::new(connection)?);
         let mut thread =
             WriterThread { connections, connection, clock, counters, measures, group_limit: options.group };
         thread::Builder::new()
@@ -223,9 +223,11 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(mut connection: DatabaseConnection) -> Self {
+    fn new(mut connection: DatabaseConnection) -> Result<Self, StorageError> {
+        // What a savepoint needs to take a job back is as much as the job changes, which is little.
+        connection.batch_execute("PRAGMA temp_store = MEMORY")?;
         let watch = Watch::over(&mut connection);
-        Self { connection, watch }
+        Ok(Self { connection, watch })
     }
 }
 
@@ -267,7 +269,7 @@ impl WriterThread {
     fn run_group(&mut self, group: &mut Vec<Taken>, waiting: &mut Waiting) -> Result<(), StorageError> {
         let mut watched = match self.connection.take() {
             Some(watched) => watched,
-            None => Watched::new(self.connections.establish()?),
+            None => Watched::new(self.connections.establish()?)?,
         };
         let connection = &mut watched.connection;
         connection.begin(Access::Write)?;

@@ -13,11 +13,14 @@ use std::collections::HashMap;
 
 use chrono::{NaiveDate, NaiveDateTime};
 use diesel::prelude::*;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Json, Text};
+use diesel::sqlite::Sqlite;
 use domain::State;
 use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 
 use super::counting::Count;
-use crate::connection::{Backend, DatabaseConnection, with_inner};
+use crate::connection::{Backend, DatabaseConnection};
 use crate::document::JsonText;
 use crate::error::StorageError;
 use crate::schema::trainees;
@@ -50,11 +53,44 @@ pub(super) fn documents(
 ) -> Result<Vec<TraineeDocument>, StorageError> {
     // By key alone: the keys are the provider's, and next to another condition SQLite might rather go through all that the
     // provider has.
-    let query = trainees::table.filter(trainees::id.eq_any(keys)).select((trainees::id, trainees::record));
-    let rows = with_inner!(connection, |inner| query.load::<(i64, JsonText)>(inner))?;
+    let rows: Vec<(i64, JsonText)> = match connection {
+        DatabaseConnection::Postgres(inner) => {
+            trainees::table.filter(trainees::id.eq_any(keys)).select((trainees::id, trainees::record)).load(inner)?
+        }
+        DatabaseConnection::Sqlite(inner) => DocumentsByKey::of(keys).load(inner)?,
+    };
     let mut rows: HashMap<i64, JsonText> = rows.into_iter().collect();
     let documents = keys.iter().filter_map(|key| Some(TraineeDocument { key: *key, record: rows.remove(key)? }));
     Ok(documents.collect())
+}
+
+/// Selects keys and documents on SQLite, where `IN` with a list of values is a statement of its own for each number of them.
+#[derive(Debug, QueryId)]
+struct DocumentsByKey {
+    /// The keys, as a JSON array.
+    keys: String,
+}
+
+impl DocumentsByKey {
+    fn of(keys: &[i64]) -> Self {
+        let keys: Vec<String> = keys.iter().map(i64::to_string).collect();
+        Self { keys: format!("[{}]", keys.join(",")) }
+    }
+}
+
+impl Query for DocumentsByKey {
+    type SqlType = (BigInt, Json);
+}
+
+impl RunQueryDsl<SqliteConnection> for DocumentsByKey {}
+
+impl QueryFragment<Sqlite> for DocumentsByKey {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        out.push_sql("SELECT trainees.id, trainees.record FROM json_each(");
+        out.push_bind_param::<Text, _>(&self.keys)?;
+        out.push_sql(") AS wanted CROSS JOIN trainees ON trainees.id = wanted.value");
+        Ok(())
+    }
 }
 
 /// Goes along the list, from its nearer end.
