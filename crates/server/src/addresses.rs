@@ -4,6 +4,8 @@
 
 use adapter_kit::Label;
 
+/// All that is for programs.
+pub const API: &str = "/api";
 /// The list of versions, for programs.
 pub const VERSIONS: &str = "/api/versions";
 /// The pages for people.

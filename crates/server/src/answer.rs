@@ -11,7 +11,7 @@ use storage::session::{Session, ValidToken};
 use storage::store::Store;
 use storage::tokens::TokenDigest;
 
-use crate::call::{Call, VALIDATE_ONLY};
+use crate::call::{Call, PathIds, VALIDATE_ONLY};
 use crate::failure::{ErrorForm, Failure, Whose};
 use crate::idempotency;
 use crate::operations::{Access, Operation};
@@ -35,7 +35,13 @@ pub struct Asked {
 
 impl Asked {
     /// Answers one request.
-    pub async fn answer(self, register: Rc<Register>, request: HttpRequest, payload: Payload) -> HttpResponse {
+    pub async fn answer(
+        self,
+        register: Rc<Register>,
+        request: HttpRequest,
+        ids: PathIds,
+        payload: Payload,
+    ) -> HttpResponse {
         let Self { served, endpoint, operation } = self;
         let lists = register.lists;
         let mut warnings = Vec::new();
@@ -43,7 +49,7 @@ impl Asked {
         let mut left = None;
         let mut validates_only = false;
         let mut valid = None;
-        let reply = match Call::take(&request, payload, served, endpoint, &register).await {
+        let reply = match Call::take(&request, ids, payload, served, endpoint, &register).await {
             Ok(mut call) => {
                 validates_only = operation.access == Access::Write && call.validates_only();
                 let token = call.token.clone();

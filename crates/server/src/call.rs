@@ -29,6 +29,22 @@ use crate::{measures, request_id};
 /// The preference of a client that only wants to know what would be answered (RFC 7240).
 pub const VALIDATE_ONLY: &str = "validate-only";
 
+/// The identifiers in a path; empty where it has none.
+#[derive(Debug, Clone, Default)]
+pub struct PathIds {
+    trainee: String,
+    placement: String,
+    degree: String,
+}
+
+impl PathIds {
+    /// The identifiers that stand for these names in the pattern of a path.
+    pub fn of<'a>(named: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let id = |name| named(name).unwrap_or_default().to_owned();
+        Self { trainee: id("trainee_id"), placement: id("placement_id"), degree: id("degree_id") }
+    }
+}
+
 /// A request for an endpoint of a version.
 #[derive(Debug)]
 pub struct Call {
@@ -45,9 +61,7 @@ pub struct Call {
     operation: String,
     label: String,
     request_id: Option<String>,
-    trainee_id: String,
-    placement_id: String,
-    degree_id: String,
+    ids: PathIds,
     query: String,
     unknown_parameters: Vec<UnknownParameter>,
     if_match: Option<String>,
@@ -69,6 +83,7 @@ impl Call {
     /// [`Failure::Unauthorized`] when there is nothing that could be a token of this environment.
     pub async fn take(
         request: &HttpRequest,
+        ids: PathIds,
         payload: Payload,
         served: &'static Served,
         endpoint: Endpoint,
@@ -82,7 +97,6 @@ impl Call {
             Method::Post => Key::of(request, body.as_ref().map_or(&[], |body| body)),
             Method::Get | Method::PutOrPatch | Method::Delete => Ok(None),
         };
-        let segment = |name| request.match_info().get(name).unwrap_or_default().to_owned();
         Ok(Self {
             served,
             lists,
@@ -92,9 +106,7 @@ impl Call {
             operation: endpoint.to_string(),
             label: served.version.label.to_string(),
             request_id: request_id::current(),
-            trainee_id: segment("trainee_id"),
-            placement_id: segment("placement_id"),
-            degree_id: segment("degree_id"),
+            ids,
             query: request.query_string().to_owned(),
             unknown_parameters: query::unknown(request.query_string(), endpoint.query_parameters()),
             if_match: tags(request.headers(), IF_MATCH),
@@ -116,19 +128,19 @@ impl Call {
     /// The identifier of the trainee in the path.
     #[must_use]
     pub fn trainee_id(&self) -> &str {
-        &self.trainee_id
+        &self.ids.trainee
     }
 
     /// The identifier of the placement in the path.
     #[must_use]
     pub fn placement_id(&self) -> &str {
-        &self.placement_id
+        &self.ids.placement
     }
 
     /// The identifier of the degree in the path.
     #[must_use]
     pub fn degree_id(&self) -> &str {
-        &self.degree_id
+        &self.ids.degree
     }
 
     /// The query, as it was sent.

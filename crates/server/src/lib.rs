@@ -47,6 +47,7 @@ pub mod register;
 pub mod registry;
 pub mod reply;
 pub mod request_id;
+mod routes;
 pub mod seed;
 pub mod sending;
 pub mod serve;

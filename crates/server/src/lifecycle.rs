@@ -3,19 +3,13 @@
 //!
 //! What ends, and when, follows from the versions ([`adapter_kit::lifecycle`]); the clock is not asked.
 
-use std::rc::Rc;
-
-use actix_web::Error;
-use actix_web::body::MessageBody;
-use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method as HttpMethod;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, LINK};
-use actix_web::middleware::Next;
 use adapter_kit::lifecycle::End;
 use adapter_kit::{ApiVersion, Endpoint, Label, Method, Versions};
 use chrono::{NaiveDate, NaiveTime};
 
-use crate::{access_log, addresses};
+use crate::addresses;
 
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
@@ -27,45 +21,6 @@ pub struct Life {
     pub version: &'static ApiVersion,
     /// Those that are served.
     pub versions: &'static Versions,
-}
-
-/// A path of a version, with the endpoints that it has. Cheap to clone.
-#[derive(Debug, Clone)]
-pub struct VersionPath {
-    life: Life,
-    /// Such as `/api/<version>/trainees/{trainee_id}`.
-    pattern: Rc<str>,
-    endpoints: Rc<[Endpoint]>,
-}
-
-impl VersionPath {
-    /// A path below that of the version.
-    #[must_use]
-    pub fn of(life: Life, path: &str, endpoints: Vec<Endpoint>) -> Self {
-        let pattern = format!("{}{path}", addresses::base(life.version.label)).into();
-        Self { life, pattern, endpoints: endpoints.into() }
-    }
-
-    /// Answers a request for the path, and tells what ends.
-    ///
-    /// # Errors
-    ///
-    /// Those of the service behind.
-    pub async fn tell<B: MessageBody>(
-        self,
-        request: ServiceRequest,
-        next: Next<B>,
-    ) -> Result<ServiceResponse<B>, Error> {
-        let Self { life, pattern, endpoints } = self;
-        access_log::set_pattern(request.request(), pattern);
-        let endpoint = life.asked(&endpoints, request.method());
-        let mut response = next.call(request).await?;
-        if life.end(endpoint).is_in_sight() {
-            let path = response.request().path().to_owned();
-            life.write(response.headers_mut(), endpoint, &path);
-        }
-        Ok(response)
-    }
 }
 
 impl Life {
@@ -96,12 +51,11 @@ impl Life {
         insert(headers, LINK, &links.chain(guide).collect::<Vec<_>>().join(", "));
     }
 
-    /// The endpoint that a request is for. A method that none of them has is one for the endpoint that ends, when all of
-    /// them do.
-    fn asked(self, endpoints: &[Endpoint], method: &HttpMethod) -> Option<Endpoint> {
-        let ends = |endpoint: Endpoint| self.version.endpoints.deprecation(endpoint).is_some();
-        let asked = endpoints.iter().copied().find(|endpoint| methods(endpoint.method()).contains(method));
-        asked.or_else(|| endpoints.first().copied().filter(|_| endpoints.iter().copied().all(ends)))
+    /// The endpoint that ends, for a method that none of the endpoints of a path has: the first, when all of them end.
+    #[must_use]
+    pub fn only_what_ends(self, mut endpoints: impl Iterator<Item = Endpoint> + Clone) -> Option<Endpoint> {
+        let first = endpoints.clone().next();
+        first.filter(|_| endpoints.all(|endpoint| self.version.endpoints.deprecation(endpoint).is_some()))
     }
 }
 
