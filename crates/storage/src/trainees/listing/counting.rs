@@ -21,6 +21,9 @@ use crate::schema::{trainee_change_counts, trainee_counts, trainees};
 /// The planned first day under which those trainees are counted who have none.
 const NO_DAY: Option<NaiveDate> = NaiveDate::from_ymd_opt(1, 1, 1);
 
+/// So many trainees are passed by in a walk in about the time in which it is found out by how many days.
+const MANY: i64 = 1_000;
+
 /// How many trainees a list shows.
 pub(super) struct Count {
     /// The trainees on all pages.
@@ -96,6 +99,55 @@ fn count_since(
         later = later.filter(trainee_change_counts::has_trn.eq(has_trn));
     }
     Ok(on_the_day + later.get_result::<i64>(connection)?)
+}
+
+/// Where a walk along a list begins that passes many trainees by.
+pub(super) struct Start {
+    /// The day of the last change of the first trainee that it meets.
+    pub(super) day: NaiveDate,
+    /// Those of the list that changed on the days before, as the walk goes.
+    pub(super) passed: i64,
+}
+
+/// Where a walk begins that skips so many trainees; `None` for the end of the list, where they are few or not counted by day.
+pub(super) fn start_of_walk(
+    connection: &mut DatabaseConnection,
+    provider: i64,
+    listing: &Listing,
+    newest_first: bool,
+    skipped: i64,
+) -> Result<Option<Start>, StorageError> {
+    let is_counted = listing.status.and_then(Status::started).is_none();
+    // Of the day with which the list begins, trainees are counted that it does not show.
+    let begins_within_a_day = listing.since.is_some() && !newest_first;
+    if skipped < MANY || !is_counted || begins_within_a_day {
+        return Ok(None);
+    }
+    let mut days = trainee_change_counts::table
+        .group_by(trainee_change_counts::changed_on)
+        .select((trainee_change_counts::changed_on, sql::<BigInt>("CAST(sum(trainees) AS BIGINT)")))
+        .into_boxed()
+        .filter(trainee_change_counts::provider_id.eq(provider))
+        .filter(trainee_change_counts::academic_cycle.eq(listing.cycle));
+    if let Some(status) = listing.status {
+        days = days.filter(trainee_change_counts::state.eq_any(status.states().iter().copied().map(State::name)));
+    }
+    if let Some(has_trn) = listing.has_trn {
+        days = days.filter(trainee_change_counts::has_trn.eq(has_trn));
+    }
+    let days = if newest_first {
+        days.order(trainee_change_counts::changed_on.desc())
+    } else {
+        days.order(trainee_change_counts::changed_on.asc())
+    };
+    let mut passed = 0;
+    for (day, trainees) in days.load::<(NaiveDate, i64)>(connection)? {
+        if passed + trainees > skipped {
+            return Ok(Some(Start { day, passed }));
+        }
+        passed += trainees;
+    }
+    Ok(None)
 }
 
 #[derive(QueryableByName)]

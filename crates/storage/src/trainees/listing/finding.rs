@@ -1,7 +1,8 @@
 //! Which trainees stand on a page.
 //!
 //! There are two ways. The trainees of a list can be walked along, in their order, from the nearer end, to where the page
-//! is; a list of one state has an index of its own for that, and in any other those that it does not show are passed by.
+//! is; a list of one state has an index of its own for that, and in any other those that it does not show are passed by. Where
+//! many would be passed by, the counts by day say on which day the walk begins.
 //! But where a list is narrowed to so few that they would fit on one page, a walk might pass all the others by to meet
 //! them: then all of the few are found, by their states or by the day on which they begin, and put in order here.
 //!
@@ -11,7 +12,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use chrono::{NaiveDate, NaiveDateTime};
+use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Json, Text};
@@ -19,7 +20,7 @@ use diesel::sqlite::Sqlite;
 use domain::State;
 use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 
-use super::counting::Count;
+use super::counting::{Count, start_of_walk};
 use crate::connection::{Backend, DatabaseConnection};
 use crate::document::JsonText;
 use crate::error::StorageError;
@@ -105,14 +106,23 @@ fn walk(
     let shown = listing.per_page.min(total - before);
     let after = total - before - shown;
     let (forwards, skipped) = (before <= after, before.min(after));
-    let walked = walked(provider, listing, today);
+    let newest_first = (listing.order == Order::NewestFirst) == forwards;
+    let mut walked = walked(provider, listing, today);
+    let mut to_skip = skipped;
+    if let Some(start) = start_of_walk(connection, provider, listing, newest_first, skipped)? {
+        to_skip -= start.passed;
+        walked = match start.day.succ_opt() {
+            Some(next_day) if newest_first => walked.filter(trainees::updated_at.lt(next_day.and_time(NaiveTime::MIN))),
+            Some(_) | None => walked.filter(trainees::updated_at.ge(start.day.and_time(NaiveTime::MIN))),
+        };
+    }
     let ordered = match (listing.order, forwards) {
         (Order::NewestFirst, true) => walked.order((trainees::updated_at.desc(), trainees::id.desc())),
         (Order::NewestFirst, false) => walked.order((trainees::updated_at.asc(), trainees::id.asc())),
         (Order::OldestFirst, true) => walked.order((trainees::updated_at.asc(), trainees::id.desc())),
         (Order::OldestFirst, false) => walked.order((trainees::updated_at.desc(), trainees::id.asc())),
     };
-    let mut keys: Vec<i64> = ordered.limit(shown).offset(skipped).select(trainees::id).load(connection)?;
+    let mut keys: Vec<i64> = ordered.limit(shown).offset(to_skip).select(trainees::id).load(connection)?;
     if !forwards {
         keys.reverse();
     }

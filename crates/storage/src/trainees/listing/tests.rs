@@ -22,8 +22,8 @@ use crate::store::{Store, StoreOptions};
 const UKPRN: &str = "10000001";
 const OTHER_UKPRN: &str = "10000002";
 const NOW: &str = "2026-11-02T12:00:00Z";
-/// More than fit on a page, so that lists that are narrowed are made in both ways.
-const TRAINEES: i64 = 3 * MAX_PER_PAGE;
+/// So many that lists that are narrowed are made in both ways, and that a walk to the middle passes many days by.
+const TRAINEES: i64 = 8 * MAX_PER_PAGE;
 
 /// What a list goes by: state, planned first day, teacher reference number, last change and key.
 type Facts = (String, Option<NaiveDate>, Option<String>, NaiveDateTime, i64);
@@ -54,8 +54,8 @@ fn crowded() -> (Database, DatabaseConnection) {
                     {moment}, {moment}, CASE WHEN n % 19 = 0 THEN {moment} END, '{{}}'
              FROM numbers",
             moment = match connection {
-                DatabaseConnection::Postgres(_) => "TIMESTAMP '2026-10-01' + (n / 4) * interval '1 second'",
-                DatabaseConnection::Sqlite(_) => "datetime('2026-10-01', (n / 4) || ' seconds')",
+                DatabaseConnection::Postgres(_) => "TIMESTAMP '2026-10-01' + (n / 4) * interval '30 minutes'",
+                DatabaseConnection::Sqlite(_) => "datetime('2026-10-01', (n / 4 * 30) || ' minutes')",
             },
         ))
         .unwrap();
@@ -110,7 +110,7 @@ fn every_page_is_what_counting_and_sorting_all_trainees_would_give() {
     let (_database, mut connection) = crowded();
     let all = all(&mut connection);
     let (mut few, mut many) = (0, 0);
-    let since = [None, Some("2026-10-01T00:00:00Z"), Some("2026-10-01T00:05:50Z"), Some("2026-11-01T00:00:00Z")];
+    let since = [None, Some("2026-10-01T00:00:00Z"), Some("2026-10-03T00:05:50Z"), Some("2026-11-01T00:00:00Z")];
     for since in since.map(|moment| moment.map(|moment| moment.parse().unwrap())) {
         for status in [None].into_iter().chain(Status::ALL.iter().copied().map(Some)) {
             for has_trn in [None, Some(true), Some(false)] {
