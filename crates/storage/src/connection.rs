@@ -22,10 +22,19 @@ use crate::error::StorageError;
 /// How long a connection waits for another one to release what it needs.
 const BUSY_TIMEOUT_MS: u32 = 5_000;
 
-/// What the page caches of all connections to one SQLite database take together, at most, in KiB.
-const PAGE_CACHES_KIB: u32 = 32 * 1024;
-/// The same of one connection, however few there are.
-const MAX_PAGE_CACHE_KIB: u32 = 8 * 1024;
+/// What the page caches of all connections of one use take together, at most, in KiB.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PageCaches(u32);
+
+impl PageCaches {
+    /// Look-ups by key, which are most requests.
+    pub(crate) const LOOK_UPS: Self = Self(12 * 1024);
+    /// The pool, for lists.
+    pub(crate) const POOL: Self = Self(8 * 1024);
+    /// The writer, which reads what it changes.
+    pub(crate) const WRITER: Self = Self(8 * 1024);
+}
+
 /// The same of a connection of a command; as SQLite has it unless told otherwise.
 const DEFAULT_PAGE_CACHE_KIB: u32 = 2_000;
 
@@ -154,9 +163,9 @@ impl Connections {
         Ok(Self { address: Arc::new(address), page_cache_kib: DEFAULT_PAGE_CACHE_KIB })
     }
 
-    /// The same, for so many connections at most, whose page caches have their bound together.
-    pub(crate) fn shared_by(self, connections: u32) -> Self {
-        Self { page_cache_kib: (PAGE_CACHES_KIB / connections.max(1)).min(MAX_PAGE_CACHE_KIB), ..self }
+    /// The same, for so many connections at most, which share the page caches of their use.
+    pub(crate) fn sharing(&self, PageCaches(together): PageCaches, connections: u32) -> Self {
+        Self { page_cache_kib: together / connections.max(1), ..self.clone() }
     }
 
     /// Whether all writes must go through one connection.
@@ -333,12 +342,20 @@ mod tests {
     fn the_page_caches_of_all_connections_take_32_mib_together() {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("register.db").display());
-        for count in [1_u32, 3, 13, 64] {
-            let mut connection = Connections::to(&url).unwrap().shared_by(count).establish().unwrap();
+        let connections = Connections::to(&url).unwrap();
+        let size = |connections: &Connections| {
             let size = diesel::sql_query("SELECT cache_size AS size FROM pragma_cache_size");
-            let PageCache { size } = size.get_result(&mut connection).unwrap();
+            let PageCache { size } = size.get_result(&mut connections.establish().unwrap()).unwrap();
             // A negative size is one in KiB.
-            assert!(size < 0 && -size * i64::from(count) <= 32 * 1024, "{size} for each of {count}");
+            assert!(size < 0, "{size}");
+            -size
+        };
+        // The probe and what is done once have a connection each that is like that of a command.
+        let others = 2 * size(&connections);
+        for count in [1_u32, 3, 13, 64] {
+            let uses = [PageCaches::LOOK_UPS, PageCaches::POOL, PageCaches::WRITER];
+            let caches = uses.map(|caches| size(&connections.sharing(caches, count)) * i64::from(count));
+            assert!(caches.iter().sum::<i64>() + others <= 32 * 1024, "{caches:?} for {count} each");
         }
     }
 

@@ -23,7 +23,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::clock::{Clock, WriteClock};
-use crate::connection::{Access, Connections, DatabaseConnection};
+use crate::connection::{Access, Connections, DatabaseConnection, PageCaches};
 use crate::copy;
 use crate::environment::Unrecorded;
 use crate::error::{JobError, StorageError};
@@ -37,9 +37,6 @@ use crate::store::pool::JobPool;
 use crate::tokens::Environment;
 pub use crate::writer::WriterStats;
 use crate::writer::{WriteCounters, Writer};
-
-/// Connections to SQLite beside those that read: of the writer, of the probe, and of what is done once.
-const OTHER_CONNECTIONS: u32 = 3;
 
 /// How long [`Store::settle`] waits before it looks again whether jobs wait for a date.
 const POSTPONED_PAUSE: Duration = Duration::from_millis(5);
@@ -119,21 +116,23 @@ impl Store {
     /// [`StorageError::UnknownAddress`], [`StorageError::Folder`], [`StorageError::Connection`] or
     /// [`StorageError::Unavailable`].
     pub fn open(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
-        let most = [options.readers.max(1), options.look_up_threads, OTHER_CONNECTIONS].into_iter();
-        let connections = Connections::to(url)?.shared_by(most.fold(0, u32::saturating_add));
+        let connections = Connections::to(url)?;
+        let for_pool = connections.sharing(PageCaches::POOL, options.readers);
+        let for_look_ups = connections.sharing(PageCaches::LOOK_UPS, options.look_up_threads);
+        let for_writer = connections.sharing(PageCaches::WRITER, 1);
         // The first connection is made by hand: it fails at once and with its cause, where the pool would try again and
         // again; and it brings a new SQLite file into WAL mode before others look at it.
-        let first = connections.establish()?;
+        let first = for_writer.establish()?;
         let clock = Arc::new(WriteClock::new(options.clock.clone()));
         let counters = Arc::new(WriteCounters::default());
         let measures = Measures::new();
-        let pool = JobPool::open(&connections, &options, Arc::clone(&clock), Arc::clone(&counters), measures.clone())?;
+        let pool = JobPool::open(&for_pool, &options, Arc::clone(&clock), Arc::clone(&counters), measures.clone())?;
         let look_ups = connections.allow_one_writer().then(|| {
             let clock = options.clock.clone();
-            Arc::new(LookUps::over(connections.clone(), options.look_up_threads, clock, measures.clone()))
+            Arc::new(LookUps::over(for_look_ups, options.look_up_threads, clock, measures.clone()))
         });
         let writer = if connections.allow_one_writer() {
-            Some(Writer::start(connections.clone(), first, clock, Arc::clone(&counters), measures, &options)?)
+            Some(Writer::start(for_writer, first, clock, Arc::clone(&counters), measures, &options)?)
         } else {
             None
         };
