@@ -6,9 +6,12 @@
 //! What every input must satisfy by itself ([`misfit`]) follows from that, so nobody writes it
 //! a second time. Which fields are required, and which values may stand together, are rules.
 
+mod misfit;
+
 use std::fmt;
 use std::hash::Hash;
 
+pub use self::misfit::misfit;
 use crate::field_set::FieldSet;
 use crate::lists::{List, Lists};
 use crate::organisations::Organisations;
@@ -208,31 +211,6 @@ pub trait Changes: Default + Clone + PartialEq + fmt::Debug + Send + 'static {
 
     /// What is asked of the field: `None` when it is not mentioned, null when it is to be cleared.
     fn asked(&self, field: Self::Field) -> Option<Value<'_>>;
-}
-
-/// What is wrong with a value, as far as the field by itself can tell: its length and its code.
-/// The codes of a list can be narrowed by the terms of a version.
-#[must_use]
-pub fn misfit(info: &FieldInfo, value: &Value<'_>, lists: &Lists, terms: &Terms) -> Option<ProblemKind> {
-    let text = value.as_text()?;
-    if info.max.is_some_and(|max| text.chars().nth(max).is_some()) {
-        return info.max.map(|max| ProblemKind::TooLong { max });
-    }
-    let known = match info.codes? {
-        Codes::Listed(list) => lists.contains(list, text) && terms.accepts(list, text),
-        Codes::OneOf(words) => words.contains(&text),
-    };
-    (!known).then(|| match info.codes {
-        Some(Codes::Listed(list)) => ProblemKind::UnknownCode {
-            value: text.to_owned(),
-            accepted: lists.codes(list).filter(|code| terms.accepts(list, code)).map(str::to_owned).collect(),
-        },
-        Some(Codes::OneOf(words)) => ProblemKind::UnknownCode {
-            value: text.to_owned(),
-            accepted: words.iter().map(|word| (*word).to_owned()).collect(),
-        },
-        None => ProblemKind::Blank,
-    })
 }
 
 /// Puts a value into a field of its type; false, and nothing else, when it is of another type.

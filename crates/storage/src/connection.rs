@@ -28,11 +28,11 @@ pub(crate) struct PageCaches(u32);
 
 impl PageCaches {
     /// Look-ups by key, which are most requests.
-    pub(crate) const LOOK_UPS: Self = Self(12 * 1024);
+    pub(crate) const LOOK_UPS: Self = Self(8 * 1024);
     /// The pool, for lists.
-    pub(crate) const POOL: Self = Self(8 * 1024);
+    pub(crate) const POOL: Self = Self(16 * 1024);
     /// The writer, which reads what it changes.
-    pub(crate) const WRITER: Self = Self(8 * 1024);
+    pub(crate) const WRITER: Self = Self(4 * 1024);
 }
 
 /// The same of a connection of a command; as SQLite has it unless told otherwise.
