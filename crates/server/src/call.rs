@@ -30,7 +30,7 @@ use crate::{measures, request_id};
 pub const VALIDATE_ONLY: &str = "validate-only";
 
 /// The identifiers in a path; empty where it has none.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug)]
 pub struct PathIds {
     trainee: String,
     placement: String,

@@ -55,17 +55,19 @@ where
 
 /// The same resource, which answers what it is not asked with what it can be asked.
 pub(crate) fn closed(resource: Resource, allowed: &[HttpMethod]) -> Resource {
-    let allowed = allowed.iter().chain([&HttpMethod::OPTIONS]).map(ToString::to_string);
-    let allow = allowed.collect::<Vec<_>>().join(", ");
-    let options = allow.clone();
-    resource
-        .route(
-            web::method(HttpMethod::OPTIONS).to(move || {
-                std::future::ready(HttpResponse::NoContent().insert_header((ALLOW, options.clone())).finish())
-            }),
-        )
-        .default_service(web::to(move || {
-            let failure = Failure::MethodNotAllowed { allow: allow.clone() };
-            std::future::ready(HttpResponse::from(failure.reply_to_anyone()))
-        }))
+    let allow = allow(allowed);
+    resource.default_service(web::to(move |request: HttpRequest| std::future::ready(refuse(request.method(), &allow))))
+}
+
+/// The value of `Allow` for a path that takes these methods.
+pub(crate) fn allow<'a>(methods: impl IntoIterator<Item = &'a HttpMethod>) -> String {
+    methods.into_iter().chain([&HttpMethod::OPTIONS]).map(HttpMethod::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// The reply to a method that a path does not take, with what it takes.
+pub(crate) fn refuse(method: &HttpMethod, allow: &str) -> HttpResponse {
+    if method == HttpMethod::OPTIONS {
+        return HttpResponse::NoContent().insert_header((ALLOW, allow)).finish();
+    }
+    Failure::MethodNotAllowed { allow: allow.to_owned() }.reply_to_anyone().into()
 }

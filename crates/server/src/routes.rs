@@ -7,7 +7,6 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use actix_web::http::Method as HttpMethod;
-use actix_web::http::header::ALLOW;
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::{Endpoint, Label, Method, Served};
@@ -17,6 +16,7 @@ use crate::call::PathIds;
 use crate::failure::{Failure, Missing};
 use crate::lifecycle::{Life, methods};
 use crate::measures::requests::OPENAPI;
+use crate::mount::{allow, refuse};
 use crate::operations::{self, Operation};
 use crate::register::Register;
 use crate::versions::REMOVED;
@@ -74,8 +74,7 @@ impl Routes {
 
     fn add(&mut self, served: &'static Served, path: &'static str, target: Target) {
         let pattern = format!("{}{path}", addresses::base(served.version.label));
-        let allow =
-            target.methods().chain([&HttpMethod::OPTIONS]).map(HttpMethod::as_str).collect::<Vec<_>>().join(", ");
+        let allow = allow(target.methods());
         let route = Route { served, pattern: pattern.as_str().into(), target, allow };
         if let Err(error) = self.paths.insert(pattern.as_str(), route) {
             log::error!("{pattern} is not served: {error}");
@@ -98,7 +97,7 @@ impl Routes {
                         let asked = Asked { served: route.served, endpoint: *endpoint, operation: *operation };
                         asked.answer(Rc::clone(&self.register), request.clone(), ids, payload).await
                     }
-                    None => route.refuse(request.method()),
+                    None => refuse(request.method(), &route.allow),
                 };
                 let all = endpoints.iter().map(|(endpoint, _)| *endpoint);
                 (response, asked.map(|(endpoint, _)| *endpoint).or_else(|| life.only_what_ends(all)))
@@ -110,7 +109,7 @@ impl Routes {
                 };
                 (response, None)
             }
-            Target::OpenApi => (route.refuse(request.method()), None),
+            Target::OpenApi => (refuse(request.method(), &route.allow), None),
         };
         life.write(response.headers_mut(), endpoint, request.path());
         response
@@ -131,16 +130,6 @@ impl Routes {
             }
             None => not_found(&self.register, request),
         }
-    }
-}
-
-impl Route {
-    /// The reply to a method that the path does not take.
-    fn refuse(&self, method: &HttpMethod) -> HttpResponse {
-        if method == HttpMethod::OPTIONS {
-            return HttpResponse::NoContent().insert_header((ALLOW, self.allow.as_str())).finish();
-        }
-        Failure::MethodNotAllowed { allow: self.allow.clone() }.reply_to_anyone().into()
     }
 }
 

@@ -35,7 +35,7 @@ impl PageCaches {
     pub(crate) const WRITER: Self = Self(4 * 1024);
 }
 
-/// The same of a connection of a command; as SQLite has it unless told otherwise.
+/// What the page cache of any other connection takes, at most, in KiB; as SQLite has it unless told otherwise.
 const DEFAULT_PAGE_CACHE_KIB: u32 = 2_000;
 
 /// How long a connection waits before it tries again to bring a new file into WAL mode.

@@ -217,3 +217,34 @@ fn a_large_register_is_refused_by_what_starts_and_converted_in_batches_that_can_
         Store::open_existing(database.url(), StoreOptions::default()).unwrap();
     }
 }
+
+/// Keeps the trainee "bare" from being changed, without an error.
+fn hold_one(connection: &mut DatabaseConnection) {
+    let trigger = connection.either(
+        "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+         CREATE TRIGGER hold BEFORE UPDATE ON trainees FOR EACH ROW WHEN (OLD.trainee_id = 'bare') EXECUTE FUNCTION hold()",
+        "CREATE TRIGGER hold BEFORE UPDATE ON trainees WHEN OLD.trainee_id = 'bare' BEGIN SELECT RAISE(IGNORE); END",
+    );
+    connection.batch_execute(trigger).unwrap();
+}
+
+#[test]
+fn a_trainee_that_is_not_converted_is_left_behind_neither_forth_nor_back() {
+    for kind in kinds() {
+        let (_database, mut connection) = register(kind);
+        bring_to(&mut connection, BEFORE).unwrap();
+        hold_one(&mut connection);
+        let refused = bring_to(&mut connection, Goal::Newest).unwrap_err();
+        assert!(matches!(refused, StorageError::NotConverted { trainees: 1 }), "{kind:?}: {refused:?}");
+        assert_eq!(records::state(&mut connection).unwrap(), Conversion::NotBegun, "{kind:?}: nothing was changed");
+
+        let (_database, mut connection) = register(kind);
+        bring_to(&mut connection, BEFORE).unwrap();
+        bring_to(&mut connection, Goal::Newest).unwrap();
+        connection.batch_execute("UPDATE trainees SET record = NULL WHERE trainee_id = 'bare'").unwrap();
+        hold_one(&mut connection);
+        let refused = bring_to(&mut connection, BEFORE).unwrap_err();
+        assert!(matches!(refused, StorageError::NotConverted { trainees: 1 }), "{kind:?}: {refused:?}");
+        assert_eq!(records::state(&mut connection).unwrap(), Conversion::Begun { left: 1 }, "{kind:?}");
+    }
+}

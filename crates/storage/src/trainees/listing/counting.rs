@@ -9,19 +9,19 @@
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use diesel::dsl::sql;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
+use diesel::sql_types::{BigInt, Bool};
 use domain::State;
 use domain::listing::{Listing, Status};
 
 use super::finding::walked;
-use crate::connection::DatabaseConnection;
+use crate::connection::{Backend, DatabaseConnection};
 use crate::error::StorageError;
 use crate::schema::{trainee_change_counts, trainee_counts, trainees};
 
 /// The planned first day under which those trainees are counted who have none.
 const NO_DAY: Option<NaiveDate> = NaiveDate::from_ymd_opt(1, 1, 1);
 
-/// So many trainees are passed by in a walk in about the time in which it is found out by how many days.
+/// To pass so many trainees by takes about as long as to read the counts by day.
 const MANY: i64 = 1_000;
 
 /// How many trainees a list shows.
@@ -86,19 +86,29 @@ fn count_since(
         .filter(trainees::updated_at.lt(next_day.and_time(NaiveTime::MIN)))
         .count()
         .get_result::<i64>(connection)?;
-    let mut later = trainee_change_counts::table
+    let later = trainee_change_counts::table
         .select(sql::<BigInt>("CAST(coalesce(sum(trainees), 0) AS BIGINT)"))
-        .into_boxed()
-        .filter(trainee_change_counts::provider_id.eq(provider))
-        .filter(trainee_change_counts::academic_cycle.eq(listing.cycle))
+        .filter(is_counted_by_day(provider, listing))
         .filter(trainee_change_counts::changed_on.gt(day));
-    if let Some(status) = listing.status {
-        later = later.filter(trainee_change_counts::state.eq_any(status.states().iter().copied().map(State::name)));
-    }
-    if let Some(has_trn) = listing.has_trn {
-        later = later.filter(trainee_change_counts::has_trn.eq(has_trn));
-    }
     Ok(on_the_day + later.get_result::<i64>(connection)?)
+}
+
+/// Whether a count by day is one of trainees whom a list shows, whatever it says of when they begin.
+fn is_counted_by_day(
+    provider: i64,
+    listing: &Listing,
+) -> Box<dyn BoxableExpression<trainee_change_counts::table, Backend, SqlType = Bool>> {
+    let of_list =
+        trainee_change_counts::provider_id.eq(provider).and(trainee_change_counts::academic_cycle.eq(listing.cycle));
+    let states = listing.status.map(|status| status.states().iter().copied().map(State::name).collect::<Vec<_>>());
+    match (states, listing.has_trn) {
+        (None, None) => Box::new(of_list),
+        (None, Some(has_trn)) => Box::new(of_list.and(trainee_change_counts::has_trn.eq(has_trn))),
+        (Some(states), None) => Box::new(of_list.and(trainee_change_counts::state.eq_any(states))),
+        (Some(states), Some(has_trn)) => Box::new(
+            of_list.and(trainee_change_counts::state.eq_any(states)).and(trainee_change_counts::has_trn.eq(has_trn)),
+        ),
+    }
 }
 
 /// Where a walk along a list begins that passes many trainees by.
@@ -123,18 +133,11 @@ pub(super) fn start_of_walk(
     if skipped < MANY || !is_counted || begins_within_a_day {
         return Ok(None);
     }
-    let mut days = trainee_change_counts::table
+    let days = trainee_change_counts::table
         .group_by(trainee_change_counts::changed_on)
         .select((trainee_change_counts::changed_on, sql::<BigInt>("CAST(sum(trainees) AS BIGINT)")))
-        .into_boxed()
-        .filter(trainee_change_counts::provider_id.eq(provider))
-        .filter(trainee_change_counts::academic_cycle.eq(listing.cycle));
-    if let Some(status) = listing.status {
-        days = days.filter(trainee_change_counts::state.eq_any(status.states().iter().copied().map(State::name)));
-    }
-    if let Some(has_trn) = listing.has_trn {
-        days = days.filter(trainee_change_counts::has_trn.eq(has_trn));
-    }
+        .filter(is_counted_by_day(provider, listing))
+        .into_boxed();
     let days = if newest_first {
         days.order(trainee_change_counts::changed_on.desc())
     } else {

@@ -111,9 +111,11 @@ fn walk(
     let mut to_skip = skipped;
     if let Some(start) = start_of_walk(connection, provider, listing, newest_first, skipped)? {
         to_skip -= start.passed;
-        walked = match start.day.succ_opt() {
-            Some(next_day) if newest_first => walked.filter(trainees::updated_at.lt(next_day.and_time(NaiveTime::MIN))),
-            Some(_) | None => walked.filter(trainees::updated_at.ge(start.day.and_time(NaiveTime::MIN))),
+        let next_day = start.day.succ_opt().unwrap_or(NaiveDate::MAX);
+        walked = if newest_first {
+            walked.filter(trainees::updated_at.lt(next_day.and_time(NaiveTime::MIN)))
+        } else {
+            walked.filter(trainees::updated_at.ge(start.day.and_time(NaiveTime::MIN)))
         };
     }
     let ordered = match (listing.order, forwards) {
