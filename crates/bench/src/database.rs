@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use diesel::connection::SimpleConnection as _;
-use diesel::{Connection as _, PgConnection, SqliteConnection};
+use diesel::{Connection as _, SqliteConnection};
+use postgres_client::PostgresConnection;
 use test_support::{Cluster, Settings};
 
 use crate::Outcome;
@@ -55,7 +56,7 @@ impl Databases {
     pub(crate) fn exists(&self, name: &str) -> bool {
         match self {
             Self::Sqlite(folder) => file(folder, name).exists(),
-            Self::Postgres(_, cluster) => PgConnection::establish(&cluster.url(name)).is_ok(),
+            Self::Postgres(_, cluster) => PostgresConnection::establish(&cluster.url(name)).is_ok(),
         }
     }
 
@@ -124,5 +125,5 @@ fn file(folder: &Path, name: &str) -> PathBuf {
 }
 
 fn run(cluster: &Cluster, database: &str, sql: &str) -> Outcome<()> {
-    Ok(PgConnection::establish(&cluster.url(database))?.batch_execute(sql)?)
+    Ok(PostgresConnection::establish(&cluster.url(database))?.batch_execute(sql)?)
 }

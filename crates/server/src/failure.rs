@@ -302,6 +302,11 @@ impl Failure {
                 CONFLICT,
                 "the record was changed by another request at the same time; send this one again",
             ),
+            Self::Storage(error @ StorageError::OutcomeUnknown(_)) => {
+                let request_id = request_id::for_the_log();
+                log::warn!(request_id; "{}", Causes(&error));
+                outcome_unknown()
+            }
             Self::Storage(error) if error.is_temporary() => {
                 let request_id = request_id::for_the_log();
                 log::warn!(request_id; "storage is unavailable: {}", Causes(&error));
@@ -399,6 +404,14 @@ fn busy() -> Reply {
 fn busy_for(seconds: u64) -> Reply {
     one(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "the service is busy; send the request again")
         .with(RETRY_AFTER.as_str(), seconds.to_string())
+}
+
+/// The reply to a request of which it is not known whether it was done. The same idempotency key keeps it from being done twice.
+fn outcome_unknown() -> Reply {
+    let message = "it is not known whether the request was done; send it again with the same Idempotency-Key to learn it, or \
+                   read the record";
+    one(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
+        .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string())
 }
 
 fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> Reply {

@@ -15,9 +15,11 @@ use actix_web::web::{self, ServiceConfig};
 use actix_web::{App, HttpResponse, HttpServer, rt};
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde_json::json;
+use storage::error::StorageError;
 use storage::probe::Probe;
 use storage::store::Store;
 
+use crate::causes::Causes;
 use crate::failure::{Failure, Missing};
 use crate::mount::read_only;
 use crate::readiness::Readiness;
@@ -42,13 +44,15 @@ pub struct Operator {
     metrics: PrometheusHandle,
 }
 
-/// Why no requests should be sent to the server.
+/// Why no requests, or none that write, should be sent to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum NotReady {
     /// It is about to stop.
     Stopping,
     /// The database does not answer.
     Database,
+    /// The database answers, and keeps no write: its server is a standby, or is not acknowledged by its own standby.
+    Writes,
 }
 
 impl Operator {
@@ -66,7 +70,11 @@ impl Operator {
     /// When the listener cannot be used.
     pub fn begin(self, listener: TcpListener) -> io::Result<ServerHandle> {
         let metrics = self.metrics.clone();
+        let probe = self.probe.clone();
         rt::spawn(async move {
+            // The connections of the probe are there before anybody asks: later there may be none left.
+            let _ = in_time(probe.ask()).await;
+            let _ = in_time(probe.ask_to_write()).await;
             let mut time = rt::time::interval(UPKEEP);
             loop {
                 time.tick().await;
@@ -91,16 +99,17 @@ impl Operator {
         let asked = Rc::clone(&operator);
         config.service(read_only("/metrics", move || std::future::ready(asked.metrics())));
         config.service(read_only("/health/live", || std::future::ready(health(StatusCode::OK, "live", None))));
+        let asked = Rc::clone(&operator);
         let ready = move || {
-            let operator = Rc::clone(&operator);
-            async move {
-                match operator.ready().await {
-                    Ok(()) => health(StatusCode::OK, "ready", None),
-                    Err(reason) => health(StatusCode::SERVICE_UNAVAILABLE, "not_ready", Some(reason)),
-                }
-            }
+            let operator = Rc::clone(&asked);
+            async move { answer(operator.ready().await, "ready", "not_ready") }
         };
         config.service(read_only("/health/ready", ready));
+        let writable = move || {
+            let operator = Rc::clone(&operator);
+            async move { answer(operator.writable().await, "writable", "not_writable") }
+        };
+        config.service(read_only("/health/writable", writable));
         config.default_service(web::to(|| {
             std::future::ready(HttpResponse::from(Failure::NotFound(Missing::Path).reply_to_anyone()))
         }));
@@ -115,20 +124,44 @@ impl Operator {
             .body(self.metrics.render())
     }
 
-    /// Whether requests should be sent to the server. One that is busy is ready all the same: it says so to whom it cannot
-    /// serve, and to send its requests elsewhere would make others busier.
+    /// Whether requests should be sent to the server, since those that read are answered. One that is busy is ready all the
+    /// same: it says so to whom it cannot serve, and to send its requests elsewhere would make others busier.
     async fn ready(&self) -> Result<(), NotReady> {
         if self.readiness.is_stopping() {
             return Err(NotReady::Stopping);
         }
-        match rt::time::timeout(DATABASE_PATIENCE, self.probe.ask()).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => {
-                log::debug!("not ready: {error}");
-                Err(NotReady::Database)
-            }
-            Err(_) => Err(NotReady::Database),
+        in_time(self.probe.ask()).await.map_err(|()| NotReady::Database)
+    }
+
+    /// Whether a write would be kept now.
+    async fn writable(&self) -> Result<(), NotReady> {
+        if self.readiness.is_stopping() {
+            return Err(NotReady::Stopping);
         }
+        // Side by side, since each may take its time.
+        match futures_util::future::join(in_time(self.probe.ask_to_write()), in_time(self.probe.ask())).await {
+            (Ok(()), _) => Ok(()),
+            (Err(()), Ok(())) => Err(NotReady::Writes),
+            (Err(()), Err(())) => Err(NotReady::Database),
+        }
+    }
+}
+
+async fn in_time(asked: impl Future<Output = Result<(), StorageError>>) -> Result<(), ()> {
+    match rt::time::timeout(DATABASE_PATIENCE, asked).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => {
+            log::debug!("the database does not answer: {}", Causes(&error));
+            Err(())
+        }
+        Err(_) => Err(()),
+    }
+}
+
+fn answer(outcome: Result<(), NotReady>, good: &str, bad: &str) -> HttpResponse {
+    match outcome {
+        Ok(()) => health(StatusCode::OK, good, None),
+        Err(reason) => health(StatusCode::SERVICE_UNAVAILABLE, bad, Some(reason)),
     }
 }
 
@@ -137,6 +170,7 @@ impl NotReady {
         match self {
             Self::Stopping => "stopping",
             Self::Database => "database",
+            Self::Writes => "writes",
         }
     }
 }
@@ -160,11 +194,20 @@ mod tests {
 
     use super::*;
 
-    #[actix_web::test]
-    async fn a_server_that_is_about_to_stop_is_alive_and_no_longer_ready() {
+    #[test]
+    fn server_that_is_about_to_stop_is_live_and_neither_ready_nor_writable() {
         let database = Database::fresh();
         let store = Store::open(database.url(), StoreOptions::default()).unwrap();
         store.migrate().unwrap();
+        let answers = rt::System::new().block_on(answers_before_and_while_stopping(store));
+        let live = (200, json!({ "status": "live" }));
+        let good = |word: &str| (200, json!({ "status": word }));
+        let stopping = |word: &str| (503, json!({ "status": word, "reason": "stopping" }));
+        let expected = [good("ready"), good("writable"), live.clone()];
+        assert_eq!(answers, [&expected[..], &[stopping("not_ready"), stopping("not_writable"), live]].concat());
+    }
+
+    async fn answers_before_and_while_stopping(store: Store) -> Vec<(u16, Value)> {
         let readiness = Readiness::default();
         let register = Register::of(store, Environment::Sandbox);
         let metrics = PrometheusBuilder::new().build_recorder().handle();
@@ -175,14 +218,12 @@ mod tests {
             if is_stopping {
                 readiness.stop();
             }
-            for path in ["/health/ready", "/health/live"] {
+            for path in ["/health/ready", "/health/writable", "/health/live"] {
                 let answer = call_service(&app, TestRequest::get().uri(path).to_request()).await;
                 let status = answer.status().as_u16();
                 answers.push((status, read_body_json::<Value, _>(answer).await));
             }
         }
-        let live = (200, json!({ "status": "live" }));
-        let stopping = (503, json!({ "status": "not_ready", "reason": "stopping" }));
-        assert_eq!(answers, [(200, json!({ "status": "ready" })), live.clone(), stopping, live]);
+        answers
     }
 }

@@ -94,9 +94,16 @@ fn way_to_listen(error: &io::Error) -> &'static str {
 fn remedy(error: &StorageError) -> &'static str {
     match error {
         StorageError::UnknownAddress | StorageError::Folder(_) => "; check --database-url",
-        StorageError::Connection(_) | StorageError::Unavailable(_) | StorageError::ConnectionLost(_) => {
+        StorageError::Connection(_)
+        | StorageError::Unavailable(_)
+        | StorageError::NoConnectionLeft(_)
+        | StorageError::NoPlace(_)
+        | StorageError::NotServed(_)
+        | StorageError::OutcomeUnknown(_)
+        | StorageError::ConnectionLost(_) => {
             "; check --database-url, that the database runs, and that the user of this program may use it"
         }
+        StorageError::ReadOnly(_) => "; name a database server that can be written to in --database-url",
         StorageError::DateNotDue { .. } => "; set the clock of this machine (timedatectl)",
         StorageError::Busy | StorageError::Collided | StorageError::QueueFull | StorageError::GroupLost(_) => {
             "; another program holds the database: start again when it has ended"

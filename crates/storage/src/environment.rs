@@ -3,7 +3,9 @@
 //! The command that creates a database records it; all later ones must match it. A register that was created before the
 //! environment was recorded has no record, and once it has a provider nobody may guess.
 
+use chrono::{SecondsFormat, Utc};
 use diesel::prelude::*;
+use rustix::system::uname;
 
 use crate::catalogue;
 use crate::connection::DatabaseConnection;
@@ -136,6 +138,22 @@ pub(crate) fn require_known_schema(connection: &mut DatabaseConnection) -> Resul
         Ok(number) if number <= document::SCHEMA => Ok(Some(number)),
         Ok(_) | Err(_) => Err(StorageError::RecordsNewer { recorded: value, known: document::SCHEMA }),
     }
+}
+
+/// What the names of settings begin with that show when a server last found that it can write.
+const WRITE_CHECK: &str = "write_check ";
+
+/// Records that this machine can write now. Must run in a transaction that writes.
+pub(crate) fn record_write_check(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    let name = format!("{WRITE_CHECK}{}", uname().nodename().to_string_lossy());
+    let time = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
+    let setting = register_settings::table.find(&name);
+    if diesel::update(setting).set(register_settings::value.eq(&time)).execute(connection)? == 0 {
+        diesel::insert_into(register_settings::table)
+            .values((register_settings::name.eq(&name), register_settings::value.eq(&time)))
+            .execute(connection)?;
+    }
+    Ok(())
 }
 
 fn has_settings(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
+use postgres_client::sqlstate;
 
 use crate::tokens::{Environment, TokenStatus};
 
@@ -24,12 +25,27 @@ pub enum StorageError {
     /// No connection to the database can be made.
     #[error("database cannot be reached")]
     Connection(#[source] diesel::ConnectionError),
+    /// The database server answers, and has no room for another connection.
+    #[error("database server has no connection left")]
+    NoConnectionLeft(#[source] diesel::ConnectionError),
     /// A connection was lost while it was in use. Whether an unanswered write was kept is not known.
     #[error("database connection was lost")]
     ConnectionLost(#[source] DieselError),
-    /// No connection became free, or could be made, within the time that a job waits for one.
+    /// No connection could be made within the time that a job waits for one.
     #[error("no database connection is available")]
     Unavailable(#[source] r2d2::Error),
+    /// No connection became free within the time that a job waits for one.
+    #[error("no database connection became free within {} ms", .0.as_millis())]
+    NoPlace(Duration),
+    /// The connection was lost, or given up, while a commit was under way. Whether it was kept is not known.
+    #[error("it is not known whether the transaction was committed")]
+    OutcomeUnknown(#[source] DieselError),
+    /// The database server is a standby, or otherwise read-only. Nothing was changed.
+    #[error("database server is read-only")]
+    ReadOnly(#[source] DieselError),
+    /// The database server cancelled the statement, or lacks memory, connections or the like. Nothing was changed.
+    #[error("database server did not serve the statement")]
+    NotServed(#[source] DieselError),
     /// Another process or another transaction held what the job needed for too long.
     #[error("database is busy")]
     Busy,
@@ -267,8 +283,13 @@ impl StorageError {
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Connection(_)
+            | Self::NoConnectionLeft(_)
             | Self::ConnectionLost(_)
             | Self::Unavailable(_)
+            | Self::NoPlace(_)
+            | Self::OutcomeUnknown(_)
+            | Self::ReadOnly(_)
+            | Self::NotServed(_)
             | Self::Busy
             | Self::Collided
             | Self::DateNotDue { .. }
@@ -311,48 +332,62 @@ impl StorageError {
     }
 }
 
-/// How the databases say that a lock was waited for in vain.
-const BUSY: [&str; 2] = ["database is locked", "canceling statement due to lock timeout"];
-/// How PostgreSQL says that transactions wait for each other in a circle.
-const DEADLOCK: &str = "deadlock detected";
-/// How PostgreSQL says that it ends a connection, and its client library that a connection is gone. The library reports a
-/// connection as sound until it has read the end of it, so that diesel does not always see for itself.
-const CONNECTION_LOST: [&str; 6] = [
-    "terminating connection",
-    "server closed the connection unexpectedly",
-    "could not receive data from server",
-    "could not send data to server",
-    "connection not open",
-    "no connection to the server",
-];
+impl StorageError {
+    /// Sorts what PostgreSQL, or the connection to it, refused, by the SQLSTATE (PostgreSQL's manual, appendix A).
+    fn of_sqlstate(state: &str, error: DieselError) -> Self {
+        match (state.get(..2).unwrap_or_default(), state) {
+            (_, postgres_client::OUTCOME_UNKNOWN) => Self::OutcomeUnknown(error),
+            // serialization_failure, deadlock_detected
+            (_, "40001" | "40P01") => Self::Collided,
+            // lock_not_available
+            (_, "55P03") => Self::Busy,
+            // read_only_sql_transaction
+            (_, "25006") => Self::ReadOnly(error),
+            // disk_full
+            (_, "53100") => Self::NoSpace(error),
+            // connection_exception; admin_shutdown, crash_shutdown, cannot_connect_now, database_dropped,
+            // idle_session_timeout; idle_in_transaction_session_timeout
+            ("08", _) | (_, "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25P03") => Self::ConnectionLost(error),
+            // insufficient_resources; program_limit_exceeded has no place here; query_canceled
+            ("53", _) | (_, "57014") => Self::NotServed(error),
+            // system_error, internal_error of a server that is failing
+            ("58", _) => Self::NotServed(error),
+            _ => Self::Query(error),
+        }
+    }
+}
+
+/// How SQLite says that a lock was waited for in vain.
+const SQLITE_BUSY: &str = "database is locked";
+/// How SQLite says that there is no room.
+const SQLITE_FULL: &str = "database or disk is full";
 
 /// Sorts a refusal by the database into the classes above.
 ///
-/// Most result codes do not reach us through diesel, so the conditions that matter are known by their texts. Those of
-/// SQLite are constants in its source (`sqlite3ErrStr`); those of PostgreSQL are the English ones.
+/// Most result codes of SQLite do not reach us through diesel, so the conditions that matter are known by their texts, which
+/// are constants in its source (`sqlite3ErrStr`).
 impl From<DieselError> for StorageError {
     fn from(error: DieselError) -> Self {
         if let DieselError::RollbackErrorOnCommit { commit_error, .. } = error {
             // Nothing was left that could be rolled back; why the commit failed says more.
             return Self::from(*commit_error);
         }
-        if let DieselError::DatabaseError(kind, information) = &error {
-            if BUSY.contains(&information.message()) {
-                return Self::Busy;
-            }
-            if information.message() == DEADLOCK || matches!(kind, DatabaseErrorKind::SerializationFailure) {
-                return Self::Collided;
-            }
-            if information.message() == "database or disk is full" {
-                return Self::NoSpace(error);
-            }
-            let is_closed =
-                matches!(kind, DatabaseErrorKind::ClosedConnection | DatabaseErrorKind::UnableToSendCommand);
-            if is_closed || CONNECTION_LOST.iter().any(|text| information.message().contains(text)) {
-                return Self::ConnectionLost(error);
+        if let Some(state) = sqlstate(&error).map(str::to_owned) {
+            return Self::of_sqlstate(&state, error);
+        }
+        if let DieselError::DatabaseError(_, information) = &error {
+            match information.message() {
+                SQLITE_BUSY => return Self::Busy,
+                SQLITE_FULL => return Self::NoSpace(error),
+                _ => {}
             }
         }
-        Self::Query(error)
+        // One that diesel knows to be unusable.
+        if matches!(error, DieselError::BrokenTransactionManager) {
+            Self::ConnectionLost(error)
+        } else {
+            Self::Query(error)
+        }
     }
 }
 
@@ -365,25 +400,9 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_postgres_ends_is_lost_and_the_job_can_be_tried_again() {
-        for message in [
-            "terminating connection due to administrator command",
-            "terminating connection because of crash of another server process",
-            "server closed the connection unexpectedly\n\tThis probably means the server terminated abnormally",
-            "could not receive data from server: Connection reset by peer\n",
-            "FATAL:  terminating connection due to administrator command\nSSL connection has been closed unexpectedly\n",
-        ] {
-            let error = StorageError::from(refusal(message));
-            assert!(matches!(error, StorageError::ConnectionLost(_)) && error.is_temporary(), "{error:?}");
-        }
-        let error = StorageError::from(refusal("division by zero"));
-        assert!(matches!(error, StorageError::Query(_)) && !error.is_temporary(), "{error:?}");
-    }
-
-    #[test]
     fn a_commit_that_could_not_even_be_rolled_back_is_told_by_its_own_failure() {
         let error = DieselError::RollbackErrorOnCommit {
-            rollback_error: Box::new(refusal("connection not open")),
+            rollback_error: Box::new(refusal("cannot rollback - no transaction is active")),
             commit_error: Box::new(refusal("database is locked")),
         };
         assert!(matches!(StorageError::of_lost_transaction(error), StorageError::Busy));

@@ -72,7 +72,7 @@ impl Measures {
     /// A job has come to its end, whatever that was.
     pub(crate) fn job_ended(&self, access: Access, begun: Instant) {
         let histogram = match access {
-            Access::Read => &self.reads,
+            Access::LookUp | Access::Read => &self.reads,
             Access::Write => &self.writes,
         };
         histogram.record(begun.elapsed());
@@ -96,11 +96,9 @@ impl Store {
     pub fn publish_measures(&self) {
         let StoreStats { written, pool_queue, writer_queue, connections, connections_idle, connections_limit } =
             self.stats();
-        for (name, queue) in [("pool", Some(pool_queue)), ("writer", writer_queue)] {
-            if let Some(Queue { length, limit }) = queue {
-                gauge!(QUEUE_LENGTH, "queue" => name).set(count(length));
-                gauge!(QUEUE_LIMIT, "queue" => name).set(count(limit));
-            }
+        for (name, Queue { length, limit }) in [("pool", pool_queue), ("writer", writer_queue)] {
+            gauge!(QUEUE_LENGTH, "queue" => name).set(count(length));
+            gauge!(QUEUE_LIMIT, "queue" => name).set(count(limit));
         }
         gauge!(CONNECTIONS, "state" => "idle").set(connections_idle);
         gauge!(CONNECTIONS, "state" => "in_use").set(connections.saturating_sub(connections_idle));

@@ -1,30 +1,46 @@
-//! Asks whether the database answers, by a connection of its own.
+//! Asks whether the database answers, by connections of its own.
 //!
-//! It stands in no queue and takes nothing from the pool, so a store that is busy is not taken for one whose database is
-//! away. How long somebody waits for the answer is for the caller to say.
+//! It stands in no queue and takes nothing from the pools, so a store that is busy is not taken for one whose database is
+//! away. How long somebody waits for the answer is for the caller to say; on PostgreSQL each step has a limit of its own, so
+//! that the next question can be asked.
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use diesel::prelude::*;
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
-use crate::connection::{Connections, DatabaseConnection};
+use crate::connection::{Access, Connections, DatabaseConnection, PROBE_PATIENCE};
+use crate::environment;
 use crate::error::StorageError;
 use crate::schema::providers;
+use crate::store::Store;
 
-/// Asks the database of a store whether it answers. Cheap to clone; all clones share one connection.
+/// How long a write that was kept says that the next one would be.
+const WRITE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Asks the database of a store whether it answers. Cheap to clone; all clones share their connections.
 #[derive(Clone)]
 pub struct Probe {
+    store: Store,
     connections: Connections,
     /// Nothing until it is first asked, and after a failure.
-    connection: Arc<Mutex<Option<DatabaseConnection>>>,
+    reads: Arc<Mutex<Option<DatabaseConnection>>>,
+    writes: Arc<Mutex<WriteCheck>>,
+}
+
+#[derive(Default)]
+struct WriteCheck {
+    connection: Option<DatabaseConnection>,
+    /// When a write was last kept.
+    kept: Option<Instant>,
 }
 
 impl Probe {
-    pub(crate) fn over(connections: Connections) -> Self {
-        Self { connections, connection: Arc::default() }
+    pub(crate) fn over(store: Store, connections: Connections) -> Self {
+        Self { store, connections, reads: Arc::default(), writes: Arc::default() }
     }
 
     /// Asks the database for a row. Questions are asked one after the other, so whoever gives up waiting leaves one thread
@@ -34,29 +50,81 @@ impl Probe {
     ///
     /// Why the database does not answer. Must be called within a tokio runtime.
     pub async fn ask(&self) -> Result<(), StorageError> {
-        let mut held = Arc::clone(&self.connection).lock_owned().await;
+        let mut held = Arc::clone(&self.reads).lock_owned().await;
+        let connections = self.connections.clone();
+        let asking = spawn_blocking(move || over_connection(&mut held, &connections, Access::Read, read));
+        match asking.await.unwrap_or(Err(StorageError::Closed)) {
+            // A server that says so answers; those who have a connection are served.
+            Err(StorageError::NoConnectionLeft(_)) => Ok(()),
+            outcome => outcome,
+        }
+    }
+
+    /// Writes a row that belongs to this server, and commits it; at most once a second.
+    ///
+    /// # Errors
+    ///
+    /// Why a write would not be kept. Must be called within a tokio runtime.
+    pub async fn ask_to_write(&self) -> Result<(), StorageError> {
+        let mut check = Arc::clone(&self.writes).lock_owned().await;
+        if check.kept.is_some_and(|kept| kept.elapsed() < WRITE_INTERVAL) {
+            return Ok(());
+        }
+        if self.connections.allow_one_writer() {
+            self.store.write(|session| environment::record_write_check(session.connection)).await?;
+            check.kept = Some(Instant::now());
+            return Ok(());
+        }
         let connections = self.connections.clone();
         let asking = spawn_blocking(move || {
-            // One that fails is not used again. It may be older than the present life of the database, so its failure says
-            // nothing yet.
-            if let Some(mut connection) = held.take()
-                && ask_over(&mut connection).is_ok()
-            {
-                *held = Some(connection);
-                return Ok(());
-            }
-            let mut connection = connections.establish()?;
-            ask_over(&mut connection)?;
-            *held = Some(connection);
+            over_connection(&mut check.connection, &connections, Access::Write, write)?;
+            check.kept = Some(Instant::now());
             Ok(())
         });
-        asking.await.unwrap_or(Err(StorageError::Closed))
+        match asking.await.unwrap_or(Err(StorageError::Closed)) {
+            Err(StorageError::NoConnectionLeft(_)) => self.ask_pool_to_write().await,
+            outcome => outcome,
+        }
+    }
+
+    /// The same over the connections that write: the server has no room for one more.
+    async fn ask_pool_to_write(&self) -> Result<(), StorageError> {
+        self.store.write(|session| environment::record_write_check(session.connection)).await
     }
 }
 
-fn ask_over(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+/// Asks over the connection that there is, otherwise over a new one.
+fn over_connection(
+    held: &mut Option<DatabaseConnection>,
+    connections: &Connections,
+    purpose: Access,
+    ask: fn(&mut DatabaseConnection) -> Result<(), StorageError>,
+) -> Result<(), StorageError> {
+    // One that fails is not used again. It may be older than the present life of the database, so its failure says nothing
+    // yet; and one to a read-only server may be older than a server that writes.
+    if let Some(mut connection) = held.take() {
+        connection.set_deadline(Some(Instant::now() + PROBE_PATIENCE));
+        if ask(&mut connection).is_ok() {
+            *held = Some(connection);
+            return Ok(());
+        }
+        connections.distrust_old();
+    }
+    let mut connection = connections.establish_for_probe(purpose)?;
+    ask(&mut connection)?;
+    *held = Some(connection);
+    Ok(())
+}
+
+fn read(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     providers::table.select(providers::id).first::<i64>(connection).optional()?;
     Ok(())
+}
+
+fn write(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    connection.begin(Access::Write)?;
+    environment::record_write_check(connection)?;
+    Ok(connection.commit()?)
 }
 
 impl fmt::Debug for Probe {
@@ -67,10 +135,13 @@ impl fmt::Debug for Probe {
 
 #[cfg(test)]
 mod tests {
+    use diesel::prelude::*;
+
+    use crate::schema::register_settings;
     use crate::testing::{Register, block_on};
 
     #[test]
-    fn a_database_answers_also_while_every_connection_of_the_pool_is_taken() {
+    fn database_answers_while_every_connection_of_the_pool_is_taken() {
         let register = Register::new();
         let probe = register.store.probe();
         let taken = register.read(|_| {
@@ -80,7 +151,22 @@ mod tests {
             })
         });
         let stats = taken.unwrap();
-        assert_eq!((stats.connections, stats.connections_idle, stats.connections_limit), (2, 0, 2));
+        assert_eq!(stats.connections - stats.connections_idle, 2);
         block_on(probe.ask()).unwrap();
+    }
+
+    #[test]
+    fn write_check_is_committed_in_one_row_of_this_server() {
+        let register = Register::new();
+        let probe = register.store.probe();
+        let commits = || register.store.writer_stats().groups;
+        let before = commits();
+        block_on(probe.ask_to_write()).unwrap();
+        // The second one rests on the first.
+        block_on(probe.ask_to_write()).unwrap();
+        assert!(commits() - before <= 1);
+        block_on(register.store.probe().ask_to_write()).unwrap();
+        let checks = register_settings::table.filter(register_settings::name.like("write_check %")).count();
+        assert_eq!(checks.get_result::<i64>(&mut register.second_connection()).unwrap(), 1);
     }
 }

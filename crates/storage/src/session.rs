@@ -12,12 +12,15 @@ use crate::error::StorageError;
 use crate::history::Cause;
 use crate::schema::{providers, tokens, trainees};
 use crate::tokens::TokenDigest;
+use crate::tokens::recent::{RecentToken, RecentTokens};
 
 /// A job's access to the register, before it is known for whom.
 pub struct Session<'a> {
     pub(crate) connection: &'a mut DatabaseConnection,
     access: Access,
     time: JobTime,
+    /// The tokens that need not be waited for, where there are any.
+    recent_tokens: Option<&'a RecentTokens>,
 }
 
 /// A job's access to the records of one provider.
@@ -32,8 +35,8 @@ pub struct ProviderSession<'a> {
 }
 
 /// A token, and when it was last used.
-#[derive(Queryable)]
-struct UsedToken {
+#[derive(Debug, Clone, Queryable)]
+pub(crate) struct UsedToken {
     id: i64,
     expires_on: NaiveDate,
     last_used_on: Option<NaiveDate>,
@@ -60,7 +63,13 @@ pub struct Provider {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(connection: &'a mut DatabaseConnection, access: Access, time: JobTime) -> Self {
-        Self { connection, access, time }
+        Self { connection, access, time, recent_tokens: None }
+    }
+
+    /// The same, where a token that was valid lately is asked for together with the first query of the job. Whether it is
+    /// still valid must be asked before the answer of the job leaves the store: [`DatabaseConnection::is_as_expected`].
+    pub(crate) fn trusting(self, recent_tokens: Option<&'a RecentTokens>) -> Self {
+        Self { recent_tokens, ..self }
     }
 
     /// The time of the job, cut to the millisecond; see [`ProviderSession::now`].
@@ -102,10 +111,23 @@ impl<'a> Session<'a> {
                 (tokens::id, tokens::expires_on, tokens::last_used_on),
                 tokens::digest,
             ));
+        if let (DatabaseConnection::Postgres(inner), Some(recent)) = (&mut *self.connection, self.recent_tokens) {
+            if let Some(RecentToken { provider, token: used, rows }) = recent.find(digest) {
+                inner.expect(&token, rows)?;
+                return Ok(Some(self.open(provider, cause, Some(used))));
+            }
+            inner.remember_next();
+        }
         let found = with_inner!(self.connection, |inner| token.get_result::<(Provider, UsedToken, String)>(inner));
         // The database compares as it likes; what is accepted is compared in the same time for every digest.
         let found = found.optional()?.filter(|(_, _, stored)| digest.is_stored_as(stored));
-        Ok(found.map(|(provider, token, _)| self.open(provider, cause, Some(token))))
+        let Some((provider, used, _)) = found else { return Ok(None) };
+        if let (DatabaseConnection::Postgres(inner), Some(recent)) = (&mut *self.connection, self.recent_tokens)
+            && let Some(rows) = inner.remembered()
+        {
+            recent.remember(digest, RecentToken { provider: provider.clone(), token: used.clone(), rows });
+        }
+        Ok(Some(self.open(provider, cause, Some(used))))
     }
 
     fn open<'b>(&'b mut self, provider: Provider, cause: Cause<'b>, token: Option<UsedToken>) -> ProviderSession<'b> {

@@ -44,12 +44,16 @@ const POSTPONED_PAUSE: Duration = Duration::from_millis(5);
 /// How a store is set up.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// The most connections in the pool, at least one; they are made as they are needed. On SQLite they read; on
-    /// PostgreSQL they read and write.
+    /// The most connections that read, at least one; they are made as they are needed.
     pub readers: u32,
+    /// The most connections that write on PostgreSQL, at least one. They are apart from those that read, so that neither
+    /// keep the others waiting.
+    pub writers: u32,
+    /// How long a job waits on PostgreSQL for one of its connections to become free.
+    pub place_wait: Duration,
     /// The threads that look records up on SQLite over connections of their own; see [`Store::look_up`].
     pub look_up_threads: u32,
-    /// Jobs that may wait for the pool; on SQLite as many again may wait for the writer. One more is refused at once.
+    /// Jobs that may wait to read; as many again may wait to write. One more is refused at once.
     pub queue: usize,
     /// The most writes that share a commit on SQLite, at least one. It bounds how long the first of them waits for the
     /// last.
@@ -63,7 +67,15 @@ impl Default for StoreOptions {
         // The threads of a server that answers on all processors.
         let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let look_up_threads = u32::try_from(processors).unwrap_or(u32::MAX);
-        Self { readers: 8, look_up_threads, queue: 256, group: 64, clock: Clock::system() }
+        Self {
+            readers: 8,
+            writers: 8,
+            place_wait: Duration::from_secs(2),
+            look_up_threads,
+            queue: 256,
+            group: 64,
+            clock: Clock::system(),
+        }
     }
 }
 
@@ -81,15 +93,15 @@ pub struct Queue {
 pub struct StoreStats {
     /// What was written.
     pub written: WriterStats,
-    /// Those that wait for the pool.
+    /// Those that wait to read.
     pub pool_queue: Queue,
-    /// Those that wait for the writer of SQLite.
-    pub writer_queue: Option<Queue>,
-    /// Connections of the pool, whether or not a job uses them.
+    /// Those that wait to write.
+    pub writer_queue: Queue,
+    /// Connections of the pools, whether or not a job uses them.
     pub connections: u32,
     /// Those of them that no job uses.
     pub connections_idle: u32,
-    /// The most connections of the pool.
+    /// The most connections of the pools.
     pub connections_limit: u32,
 }
 
@@ -97,13 +109,22 @@ pub struct StoreStats {
 #[derive(Debug, Clone)]
 pub struct Store {
     connections: Connections,
+    /// Where jobs read.
     pool: Arc<JobPool>,
     /// Where records are looked up by key on SQLite; on PostgreSQL that is on the pool.
     look_ups: Option<Arc<LookUps>>,
-    /// Where all writes go on SQLite; on PostgreSQL they run on the pool.
-    writer: Option<Writer>,
+    writes: Writes,
     counters: Arc<WriteCounters>,
     clock: Clock,
+}
+
+/// Where jobs write.
+#[derive(Debug, Clone)]
+enum Writes {
+    /// One after the other, on SQLite.
+    Thread(Writer),
+    /// Side by side, on PostgreSQL.
+    Pool(Arc<JobPool>),
 }
 
 impl Store {
@@ -126,17 +147,21 @@ impl Store {
         let clock = Arc::new(WriteClock::new(options.clock.clone()));
         let counters = Arc::new(WriteCounters::default());
         let measures = Measures::new();
-        let pool = JobPool::open(&for_pool, &options, Arc::clone(&clock), Arc::clone(&counters), measures.clone())?;
+        let pool = |connections: &Connections, size| {
+            let (clock, counters) = (Arc::clone(&clock), Arc::clone(&counters));
+            Arc::new(JobPool::open(connections, size, &options, clock, counters, measures.clone()))
+        };
+        let reads = pool(&for_pool, options.readers);
         let look_ups = connections.allow_one_writer().then(|| {
             let clock = options.clock.clone();
             Arc::new(LookUps::over(for_look_ups, options.look_up_threads, clock, measures.clone()))
         });
-        let writer = if connections.allow_one_writer() {
-            Some(Writer::start(for_writer, first, clock, Arc::clone(&counters), measures, &options)?)
+        let writes = if connections.allow_one_writer() {
+            Writes::Thread(Writer::start(for_writer, first, clock, Arc::clone(&counters), measures, &options)?)
         } else {
-            None
+            Writes::Pool(pool(&connections.for_writing(), options.writers))
         };
-        Ok(Self { connections, pool: Arc::new(pool), look_ups, writer, counters, clock: options.clock })
+        Ok(Self { connections, pool: reads, look_ups, writes, counters, clock: options.clock })
     }
 
     /// Opens a register that exists and has the schema of this program. Otherwise the database is left as it is.
@@ -233,7 +258,8 @@ impl Store {
         Arc::clone(&self.pool).run(Access::Read, job).await
     }
 
-    /// Runs a job that reads a few rows by their keys. It sees one snapshot, and may be run a second time.
+    /// Runs a job that reads a few rows by their keys. On SQLite it sees one snapshot; on PostgreSQL each of its queries sees
+    /// what is committed when it runs. It may be run a second time.
     ///
     /// On SQLite it runs on this thread, which must be one that may be held up for some microseconds, such as that of an
     /// event loop. Where it would have to wait, and on PostgreSQL, it runs as [`Store::read`] does.
@@ -251,7 +277,7 @@ impl Store {
     {
         match self.look_ups.as_ref().and_then(|look_ups| look_ups.run(&mut job)) {
             Some(answer) => answer,
-            None => self.read(job).await,
+            None => Arc::clone(&self.pool).run(Access::LookUp, job).await,
         }
     }
 
@@ -269,8 +295,9 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        let Some(writer) = &self.writer else {
-            return Arc::clone(&self.pool).run(Access::Write, job).await;
+        let writer = match &self.writes {
+            Writes::Thread(writer) => writer,
+            Writes::Pool(pool) => return Arc::clone(pool).run(Access::Write, job).await,
         };
         let (job, answer) = self::job(job);
         writer.enqueue(job)?;
@@ -302,8 +329,9 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        let Some(writer) = &self.writer else {
-            return self.pool.run_here(Access::Write, job);
+        let writer = match &self.writes {
+            Writes::Thread(writer) => writer,
+            Writes::Pool(pool) => return pool.run_here(Access::Write, job),
         };
         let (job, answer) = self::job(job);
         writer.enqueue(job)?;
@@ -318,15 +346,21 @@ impl Store {
     /// When the last of them could not be kept. Must be called within a tokio runtime.
     pub async fn settle(&self) -> Result<(), StorageError> {
         self.pool.settle().await;
-        let Some(writer) = &self.writer else { return Ok(()) };
+        let writer = match &self.writes {
+            Writes::Thread(writer) => writer,
+            Writes::Pool(pool) => {
+                pool.settle().await;
+                return Ok(());
+            }
+        };
         // The writer takes one job after the other, and this one is the last.
         let (last, answer) = job(|_| Ok::<_, StorageError>(()));
-        let writer = writer.clone();
+        let to_enqueue = writer.clone();
         // The queue may be full, and then this waits for a place.
-        let placed = spawn_blocking(move || writer.enqueue_when_there_is_room(last)).await;
+        let placed = spawn_blocking(move || to_enqueue.enqueue_when_there_is_room(last)).await;
         placed.unwrap_or(Err(StorageError::Closed))?;
         answer.await.unwrap_or(Err(StorageError::Closed))?;
-        while self.writer.as_ref().is_some_and(Writer::has_postponed) {
+        while writer.has_postponed() {
             sleep(POSTPONED_PAUSE).await;
         }
         Ok(())
@@ -339,20 +373,24 @@ impl Store {
 
     /// What the store is doing, and has done.
     pub fn stats(&self) -> StoreStats {
-        let pool = self.pool.state();
+        let pools = [Some(&self.pool), if let Writes::Pool(pool) = &self.writes { Some(pool) } else { None }];
+        let pools = || pools.iter().copied().flatten();
         StoreStats {
             written: self.writer_stats(),
             pool_queue: self.pool.queue(),
-            writer_queue: self.writer.as_ref().map(Writer::queue),
-            connections: pool.connections,
-            connections_idle: pool.idle_connections,
-            connections_limit: self.pool.size(),
+            writer_queue: match &self.writes {
+                Writes::Thread(writer) => writer.queue(),
+                Writes::Pool(pool) => pool.queue(),
+            },
+            connections: pools().map(|pool| pool.state().connections).sum(),
+            connections_idle: pools().map(|pool| pool.state().idle_connections).sum(),
+            connections_limit: pools().map(|pool| pool.size()).sum(),
         }
     }
 
     /// Something that asks whether the database answers, beside all jobs.
     pub fn probe(&self) -> Probe {
-        Probe::over(self.connections.clone())
+        Probe::over(self.clone(), self.connections.clone())
     }
 }
 

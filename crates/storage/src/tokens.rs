@@ -4,6 +4,7 @@
 
 mod expiry;
 mod management;
+pub(crate) mod recent;
 mod refusal;
 
 use std::fmt;

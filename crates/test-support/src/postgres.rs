@@ -9,7 +9,8 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use diesel::connection::SimpleConnection as _;
 use diesel::dsl::sql;
 use diesel::sql_types::Bool;
-use diesel::{Connection as _, PgConnection, RunQueryDsl as _};
+use diesel::{Connection as _, RunQueryDsl as _};
+use postgres_client::PostgresConnection;
 
 use crate::cluster::{Cluster, Programs, Settings};
 
@@ -32,7 +33,7 @@ pub fn is_postgres_there() -> Result<(), &'static str> {
 /// Where the databases of this process are.
 pub(crate) struct Server {
     place: Place,
-    connection: Mutex<PgConnection>,
+    connection: Mutex<PostgresConnection>,
     /// What the names of this process's databases begin with.
     prefix: String,
     named: AtomicU64,
@@ -62,7 +63,8 @@ impl Server {
                 (cluster.url("postgres"), Place::Own(cluster))
             }
         };
-        let mut connection = PgConnection::establish(&url).map_err(|error| format!("no PostgreSQL server: {error}"))?;
+        let mut connection =
+            PostgresConnection::establish(&url).map_err(|error| format!("no PostgreSQL server: {error}"))?;
         let knows_strategies = sql::<Bool>("current_setting('server_version_num')::int >= 150000");
         let knows_strategies = diesel::select(knows_strategies).get_result::<bool>(&mut connection);
         // Newer servers write each page of a copy into their log, unless they are told to copy the files as before. The

@@ -11,7 +11,8 @@ mod cluster {
     use std::time::{Duration, Instant};
 
     use diesel::connection::SimpleConnection as _;
-    use diesel::{Connection as _, PgConnection, QueryableByName, RunQueryDsl as _, sql_query, sql_types::BigInt};
+    use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, sql_query, sql_types::BigInt};
+    use postgres_client::PostgresConnection;
     use test_support::{Cluster, Database, Kind, Settings};
 
     /// What the process to be killed is told by, and does.
@@ -25,7 +26,7 @@ mod cluster {
         count: i64,
     }
 
-    fn count(connection: &mut PgConnection, from: &str) -> i64 {
+    fn count(connection: &mut PostgresConnection, from: &str) -> i64 {
         sql_query(format!("SELECT count(*) AS count FROM {from}")).get_result::<Count>(connection).unwrap().count
     }
 
@@ -51,22 +52,22 @@ mod cluster {
         let cluster = Cluster::start(Settings::Fast);
         let (folder, url) = (folder(&cluster.url("x")), cluster.url("postgres"));
         assert!(folder.is_dir());
-        PgConnection::establish(&url).unwrap();
+        PostgresConnection::establish(&url).unwrap();
         drop(cluster);
         assert!(!folder.exists());
-        assert!(PgConnection::establish(&url).is_err());
+        assert!(PostgresConnection::establish(&url).is_err());
     }
 
     #[test]
     #[ignore = "needs PostgreSQL"]
     fn a_server_that_was_stopped_at_once_has_what_it_acknowledged() {
         let mut cluster = Cluster::start(Settings::Durable);
-        let mut connection = PgConnection::establish(&cluster.url("postgres")).unwrap();
+        let mut connection = PostgresConnection::establish(&cluster.url("postgres")).unwrap();
         connection.batch_execute("CREATE TABLE kept (n INT); INSERT INTO kept VALUES (1)").unwrap();
         cluster.stop_immediately();
         assert!(connection.batch_execute("SELECT 1").is_err());
         cluster.start_again();
-        let mut connection = PgConnection::establish(&cluster.url("postgres")).unwrap();
+        let mut connection = PostgresConnection::establish(&cluster.url("postgres")).unwrap();
         assert_eq!(count(&mut connection, "kept"), 1);
     }
 
@@ -105,8 +106,8 @@ mod cluster {
     fn a_database_goes_although_somebody_is_connected() {
         let database = Database::fresh_on(Kind::Postgres);
         let other = Database::fresh_on(Kind::Postgres);
-        let mut connection = PgConnection::establish(database.url()).unwrap();
-        let mut watcher = PgConnection::establish(other.url()).unwrap();
+        let mut connection = PostgresConnection::establish(database.url()).unwrap();
+        let mut watcher = PostgresConnection::establish(other.url()).unwrap();
         let (_, name) = database.url().split_once('?').map_or(database.url(), |(url, _)| url).rsplit_once('/').unwrap();
         let there = format!("pg_database WHERE datname = '{name}'");
         assert_eq!(count(&mut watcher, &there), 1);

@@ -5,7 +5,8 @@ mod database {
     use std::sync::atomic::{AtomicU32, Ordering};
 
     use diesel::connection::SimpleConnection as _;
-    use diesel::{Connection as _, PgConnection, SqliteConnection};
+    use diesel::{Connection as _, SqliteConnection};
+    use postgres_client::PostgresConnection;
     use test_support::{Database, Kind};
 
     /// Runs statements on a database that may be either.
@@ -19,7 +20,7 @@ mod database {
                 let file = url.strip_prefix("sqlite://").unwrap();
                 SqliteConnection::establish(file).unwrap().batch_execute(sql).is_ok()
             }
-            Kind::Postgres => PgConnection::establish(url).unwrap().batch_execute(sql).is_ok(),
+            Kind::Postgres => PostgresConnection::establish(url).unwrap().batch_execute(sql).is_ok(),
         }
     }
 

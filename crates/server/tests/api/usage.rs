@@ -7,8 +7,9 @@ use chrono::NaiveDate;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
-use diesel::{PgConnection, QueryableByName, SqliteConnection};
+use diesel::{QueryableByName, SqliteConnection};
 use domain::{Placement, Trainee, TraineeField as F};
+use postgres_client::PostgresConnection;
 use serde_json::{Value, json};
 use server::usage::report::{Kind, Line, Report};
 use server::versions::{self, SERVED};
@@ -61,7 +62,7 @@ fn stored_texts(register: &Register) -> Vec<String> {
             diesel::sql_query(sql).load(&mut connection).unwrap()
         }
         DatabaseKind::Postgres => {
-            diesel::sql_query(sql).load(&mut PgConnection::establish(database.url()).unwrap()).unwrap()
+            diesel::sql_query(sql).load(&mut PostgresConnection::establish(database.url()).unwrap()).unwrap()
         }
     };
     rows.into_iter().map(|row| row.text).collect()

@@ -1,9 +1,10 @@
 //! How a database would carry out a statement.
 
+use diesel::SqliteConnection;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
-use diesel::{PgConnection, SqliteConnection};
+use postgres_client::PostgresConnection;
 use test_support::{Database, Kind};
 
 /// Tables that grow with the trainees, or with the days.
@@ -34,7 +35,7 @@ struct PostgresLine {
 /// Asks a database for its plans.
 pub(super) enum Explainer {
     Sqlite(SqliteConnection),
-    Postgres(PgConnection),
+    Postgres(PostgresConnection),
 }
 
 impl Explainer {
@@ -45,7 +46,7 @@ impl Explainer {
                 Self::Sqlite(SqliteConnection::establish(path).unwrap())
             }
             Kind::Postgres => {
-                let mut connection = PgConnection::establish(database.url()).unwrap();
+                let mut connection = PostgresConnection::establish(database.url()).unwrap();
                 // Where there are few rows, going through all of them is the best plan. Without it, what is left is what
                 // the indexes allow for. The values of a statement are not known here, and how many rows there are must
                 // be: of a table that it has never looked at, PostgreSQL takes all indexes to be worth the same.

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, Output, Stdio};
 
 use diesel::connection::SimpleConnection as _;
-use diesel::{Connection as _, PgConnection, QueryableByName, RunQueryDsl as _, SqliteConnection};
+use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection};
+use postgres_client::PostgresConnection;
 use serde_json::Value;
 use tempfile::TempDir;
 pub(crate) use test_support::kinds;
@@ -183,7 +184,7 @@ pub(crate) fn execute(url: &str, sql: &str) {
             connection.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
             connection.batch_execute(sql).unwrap();
         }
-        None => PgConnection::establish(url).unwrap().batch_execute(sql).unwrap(),
+        None => PostgresConnection::establish(url).unwrap().batch_execute(sql).unwrap(),
     }
 }
 
@@ -196,7 +197,7 @@ pub(crate) fn texts(url: &str, sql: &str) -> Vec<String> {
     }
     let rows: Vec<Row> = match url.strip_prefix("sqlite://") {
         Some(path) => diesel::sql_query(sql).load(&mut SqliteConnection::establish(path).unwrap()).unwrap(),
-        None => diesel::sql_query(sql).load(&mut PgConnection::establish(url).unwrap()).unwrap(),
+        None => diesel::sql_query(sql).load(&mut PostgresConnection::establish(url).unwrap()).unwrap(),
     };
     rows.into_iter().map(|row| row.text).collect()
 }

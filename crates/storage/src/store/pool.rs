@@ -8,28 +8,38 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use r2d2::{Pool, State};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::clock::{Clock, JobTime, MAX_DATE_WAIT, WriteClock};
-use crate::connection::{Access, Connections, DatabaseConnection};
+use crate::connection::{Access, Connections, DatabaseConnection, LogPoolErrors};
 use crate::error::{JobError, StorageError};
 use crate::measures::Measures;
 use crate::session::Session;
 use crate::store::{Queue, StoreOptions};
+use crate::tokens::recent::RecentTokens;
 use crate::writer::WriteCounters;
 
-/// How long a job waits for a connection before it is told that none is available.
+/// How long a job may take on PostgreSQL, with all that it waits for and each time that it is run again.
+const JOB_TIME: Duration = Duration::from_secs(8);
+/// How long a job waits for a connection on SQLite, which nobody else has.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often a job that collided with another one is run again.
-const MAX_COLLISIONS: u32 = 4;
 /// How long a job waits after its first collision.
 const COLLISION_PAUSE: Duration = Duration::from_millis(5);
+/// How long it waits after any, at most.
+const LONGEST_COLLISION_PAUSE: Duration = Duration::from_millis(100);
+/// How long a job waits before it tries another connection.
+const LOSS_PAUSE: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(super) struct JobPool {
     connections: Pool<Connections>,
+    /// How the connections are made.
+    manager: Connections,
+    recent_tokens: RecentTokens,
+    /// How long a job may wait for a place, and take in all. On SQLite it waits for its turn, and the database for nobody.
+    limits: Option<Limits>,
     read_clock: Clock,
     write_clock: Arc<WriteClock>,
     counters: Arc<WriteCounters>,
@@ -42,24 +52,36 @@ pub(super) struct JobPool {
     admitted: Semaphore,
 }
 
+/// How long a job may take.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    place: Duration,
+    job: Duration,
+}
+
 impl JobPool {
     pub(super) fn open(
         connections: &Connections,
+        size: u32,
         options: &StoreOptions,
         write_clock: Arc<WriteClock>,
         counters: Arc<WriteCounters>,
         measures: Measures,
-    ) -> Result<Self, StorageError> {
-        let size = options.readers.max(1);
+    ) -> Self {
+        let size = size.max(1);
+        let limits = (!connections.allow_one_writer()).then_some(Limits { place: options.place_wait, job: JOB_TIME });
         let pool = Pool::builder()
             .max_size(size)
             .min_idle(Some(1))
-            .connection_timeout(CONNECTION_TIMEOUT)
-            .build(connections.clone())
-            .map_err(StorageError::Unavailable)?;
+            .error_handler(Box::new(LogPoolErrors))
+            .connection_timeout(limits.map_or(CONNECTION_TIMEOUT, |limits| limits.place))
+            .build_unchecked(connections.clone());
         let places = usize::try_from(size).unwrap_or(Semaphore::MAX_PERMITS);
-        Ok(Self {
+        Self {
             connections: pool,
+            manager: connections.clone(),
+            recent_tokens: RecentTokens::default(),
+            limits,
             read_clock: options.clock.clone(),
             write_clock,
             counters,
@@ -67,7 +89,7 @@ impl JobPool {
             queue: options.queue,
             places: Arc::new(Semaphore::new(places)),
             admitted: Semaphore::new(places.saturating_add(options.queue).min(Semaphore::MAX_PERMITS)),
-        })
+        }
     }
 
     /// The connections that there are.
@@ -102,13 +124,14 @@ impl JobPool {
     {
         let _admitted = self.admitted.try_acquire().map_err(|_| StorageError::QueueFull)?;
         let begun = Instant::now();
+        let deadline = self.limits.map(|limits| begun + limits.job);
         loop {
-            let place = Arc::clone(&self.places).acquire_owned().await.map_err(|_| StorageError::Closed)?;
+            let place = self.place().await?;
             let pool = Arc::clone(&self);
             let running = spawn_blocking(move || {
                 // The place goes into the thread, which runs on when its caller stops waiting.
                 let _place = place;
-                let answer = pool.run_until_it_ends(access, &mut job);
+                let answer = pool.run_until_it_ends(access, deadline, &mut job);
                 (job, answer)
             });
             let Ok((again, answer)) = running.await else { return Err(StorageError::Closed.into()) };
@@ -116,6 +139,15 @@ impl JobPool {
             job = again;
             sleep(wait).await;
         }
+    }
+
+    async fn place(&self) -> Result<OwnedSemaphorePermit, StorageError> {
+        let place = Arc::clone(&self.places).acquire_owned();
+        let place = match self.limits {
+            None => place.await,
+            Some(limits) => timeout(limits.place, place).await.map_err(|_| StorageError::NoPlace(limits.place))?,
+        };
+        place.map_err(|_| StorageError::Closed)
     }
 
     /// Waits until the jobs that were given before have ended.
@@ -135,42 +167,77 @@ impl JobPool {
     {
         let begun = Instant::now();
         loop {
-            let answer = self.run_until_it_ends(access, &mut job);
+            // No client waits for it, and it may be long.
+            let answer = self.run_until_it_ends(access, None, &mut job);
             let Some(wait) = wait_for_date(&answer, begun) else { return answer };
             thread::sleep(wait);
         }
     }
 
-    /// Runs a job, and again when it collided with another one.
+    /// Runs a job, and again when it collided with another one, or its connection was lost before the commit, as long as
+    /// there is time.
     fn run_until_it_ends<T, E>(
         &self,
         access: Access,
+        deadline: Option<Instant>,
         job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
     ) -> Result<T, E>
     where
         E: JobError,
     {
+        // A job without a deadline is run again for as long as one with it.
+        let last_run = deadline.unwrap_or_else(|| Instant::now() + JOB_TIME);
         let mut collisions = 0;
         loop {
-            let mut connection = self.connections.get().map_err(StorageError::Unavailable)?;
+            let mut pooled = self.connections.get().map_err(StorageError::Unavailable)?;
+            let connection = &mut pooled.connection;
+            connection.set_deadline(deadline);
             let begun = Instant::now();
-            let answer = catch_unwind(AssertUnwindSafe(|| self.run_in_transaction(&mut connection, access, job)));
+            let answer = catch_unwind(AssertUnwindSafe(|| self.run_verified(connection, access, job)));
             self.measures.job_ended(access, begun);
             // The pool drops a connection that comes back with an open transaction, as it does after a panic.
             let answer = answer.unwrap_or_else(|_| Err(StorageError::JobPanicked.into()));
-            let collided = |error: &E| matches!(error.of_the_store(), Some(StorageError::Collided));
-            if collisions == MAX_COLLISIONS || !answer.as_ref().is_err_and(collided) {
+            let Some(again) = self.again(access, &answer, collisions) else { return answer };
+            if let Again::Elsewhere(_) = again {
+                connection.give_up();
+                self.manager.distrust_old();
+            }
+            drop(pooled);
+            let pause = match again {
+                Again::AfterCollision(pause) => {
+                    collisions += 1;
+                    self.counters.collided();
+                    pause
+                }
+                Again::Elsewhere(pause) => pause,
+            };
+            if Instant::now() + pause >= last_run {
                 return answer;
             }
-            drop(connection);
-            collisions += 1;
-            self.counters.collided();
-            // The other one gets a little time, and more each time.
-            thread::sleep(COLLISION_PAUSE * collisions);
+            thread::sleep(pause);
         }
     }
 
-    fn run_in_transaction<T, E>(
+    /// Whether a job is to be run again.
+    fn again<T, E: JobError>(&self, access: Access, answer: &Result<T, E>, collisions: u32) -> Option<Again> {
+        // On SQLite nobody collides, and the busy timeout has passed.
+        self.limits?;
+        let error = answer.as_ref().err().and_then(JobError::of_the_store)?;
+        if matches!(error, StorageError::Collided | StorageError::Busy) {
+            // The other one gets a little time, and more each time.
+            let pause = COLLISION_PAUSE * (collisions + 1);
+            return Some(Again::AfterCollision(pause.min(LONGEST_COLLISION_PAUSE)));
+        }
+        let is_elsewhere = match access {
+            // It has tried to write, which is a defect.
+            Access::LookUp | Access::Read => matches!(error, StorageError::ConnectionLost(_)),
+            Access::Write => matches!(error, StorageError::ConnectionLost(_) | StorageError::ReadOnly(_)),
+        };
+        is_elsewhere.then_some(Again::Elsewhere(LOSS_PAUSE))
+    }
+
+    /// Runs a job. One that reads trusts a token that was valid lately, and is run again when it is not what it was.
+    fn run_verified<T, E>(
         &self,
         connection: &mut DatabaseConnection,
         access: Access,
@@ -179,15 +246,40 @@ impl JobPool {
     where
         E: JobError,
     {
+        if access == Access::Write {
+            return self.run_in_transaction(connection, access, None, job);
+        }
+        let answer = self.run_in_transaction(connection, access, Some(&self.recent_tokens), job);
+        if connection.is_as_expected().map_err(StorageError::from)? {
+            return answer;
+        }
+        self.run_in_transaction(connection, access, None, job)
+    }
+
+    fn run_in_transaction<T, E>(
+        &self,
+        connection: &mut DatabaseConnection,
+        access: Access,
+        recent_tokens: Option<&RecentTokens>,
+        job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
+    ) -> Result<T, E>
+    where
+        E: JobError,
+    {
         connection.begin(access).map_err(StorageError::from)?;
         let time = match access {
-            Access::Read => JobTime::of_reading(self.read_clock.now()),
+            Access::LookUp | Access::Read => JobTime::of_reading(self.read_clock.now()),
             Access::Write => JobTime::of_writing(&self.write_clock),
         };
-        match job(&mut Session::new(connection, access, time)) {
+        let depth = connection.depth_of(access);
+        match job(&mut Session::new(connection, access, time).trusting(recent_tokens)) {
             Ok(answer) => {
-                connection.require_depth(1)?;
-                connection.commit().map_err(StorageError::of_lost_transaction)?;
+                connection.require_depth(depth)?;
+                let ended = match access {
+                    Access::LookUp | Access::Read => connection.end_reading(),
+                    Access::Write => connection.commit(),
+                };
+                ended.map_err(StorageError::of_lost_transaction)?;
                 connection.require_depth(0)?;
                 if let Access::Write = access {
                     self.counters.committed(1);
@@ -201,6 +293,15 @@ impl JobPool {
             }
         }
     }
+}
+
+/// How a job is run again.
+#[derive(Debug, Clone, Copy)]
+enum Again {
+    /// After so long, when the one that it collided with may have ended.
+    AfterCollision(Duration),
+    /// After so long, on another connection.
+    Elsewhere(Duration),
 }
 
 /// How long a job waits before it is run again, when the date of its change is not due and it has not waited too long.

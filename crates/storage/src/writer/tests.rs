@@ -113,7 +113,7 @@ fn waiting_jobs_share_one_commit() {
 #[test]
 fn what_waits_is_counted_and_what_is_refused_is_not() {
     let register = Register::on_sqlite_with_queue(3);
-    let waiting_now = || register.store.stats().writer_queue.unwrap();
+    let waiting_now = || register.store.stats().writer_queue;
     let hold = Hold::of(&register.store);
     let waiting: Vec<_> = (0..3).map(|number| queue(&register.store, add(number))).collect();
     assert!(matches!(block_on(register.store.write(add(4))), Err(StorageError::QueueFull)));

@@ -1,0 +1,282 @@
+//! Addresses of databases: a URL as libpq takes it, with one host or several.
+//!
+//! tokio-postgres reads most of it. It knows fewer values of `sslmode` than libpq, and no certificates; and it tries the
+//! hosts of an address one after the other without a limit of time for those that accept a connection and say nothing. So
+//! these are read here, and each host has a configuration of its own.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::error::ConnectError;
+use crate::password;
+use crate::tls::{self, Files, Verification};
+
+/// Where the socket of a server of this machine is.
+const DEFAULT_SOCKET_FOLDER: &str = "/var/run/postgresql";
+const DEFAULT_PORT: u16 = 5432;
+
+/// How long a host may take until it can be used, unless the address says otherwise.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// The same, at most, when there are others to be tried.
+const CONNECT_TIMEOUT_OF_SEVERAL: Duration = Duration::from_secs(3);
+
+/// How long a connection is silent before the operating system asks whether the other end is there, how often it then asks,
+/// and how many answers may be missing.
+const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(5), Duration::from_secs(2), 3);
+/// How long sent data may stay unacknowledged before the operating system gives a connection up.
+const TCP_USER_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// Parameters of libpq that change nothing here.
+const WITHOUT_EFFECT: [&str; 6] =
+    ["gssencmode", "sslcompression", "sslsni", "client_encoding", "fallback_application_name", "krbsrvname"];
+
+/// A database and where to find it.
+pub struct Address {
+    hosts: Vec<HostAddress>,
+    /// The host that was used last.
+    last: AtomicUsize,
+    pub(crate) tls: MakeRustlsConnect,
+    pub(crate) connect_timeout: Duration,
+    /// Whether the address asks for a server that writes.
+    pub(crate) requires_writable: bool,
+}
+
+/// One host of an address.
+pub(crate) struct HostAddress {
+    /// As it is called in messages.
+    pub(crate) name: String,
+    pub(crate) config: Config,
+}
+
+/// What is read here, and not by tokio-postgres.
+#[derive(Default)]
+struct Own {
+    verification: Verification,
+    files: Files,
+    tcp_user_timeout: Option<Duration>,
+    passfile: Option<PathBuf>,
+    requires_writable: bool,
+}
+
+impl Address {
+    /// The hosts, beginning with the one that was used last, each with its number.
+    pub(crate) fn hosts(&self) -> impl Iterator<Item = (usize, &HostAddress)> {
+        let first = self.last.load(Ordering::Relaxed);
+        let numbered = || self.hosts.iter().enumerate();
+        numbered().skip(first).chain(numbered().take(first))
+    }
+
+    /// Begins with this host the next time.
+    pub(crate) fn remember(&self, host: usize) {
+        self.last.store(host, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.hosts.iter().map(|host| &host.name)).finish()
+    }
+}
+
+impl FromStr for Address {
+    type Err = ConnectError;
+
+    fn from_str(url: &str) -> Result<Self, ConnectError> {
+        let (own, rest) = take_own_parameters(url).map_err(ConnectError::Address)?;
+        // An error of the parser names an option, and no value.
+        let config: Config = rest.parse().map_err(|error| ConnectError::Address(crate::error::described(&error)))?;
+        let tls = tls::connector(own.verification, &own.files).map_err(ConnectError::Address)?;
+        let hosts = hosts(&config, &own);
+        let limit = if hosts.len() > 1 { CONNECT_TIMEOUT_OF_SEVERAL } else { Duration::MAX };
+        let connect_timeout = config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT).min(limit);
+        Ok(Self { hosts, last: AtomicUsize::new(0), tls, connect_timeout, requires_writable: own.requires_writable })
+    }
+}
+
+/// Takes the parameters that are read here out of a URL.
+fn take_own_parameters(url: &str) -> Result<(Own, String), String> {
+    let mut own = Own::default();
+    let Some((base, query)) = url.split_once('?') else { return Ok((own, url.to_owned())) };
+    let mut others = Vec::new();
+    for parameter in query.split('&') {
+        let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let value = percent_decode_str(value).decode_utf8().map_err(|_| format!("value of `{key}` is not UTF-8"))?;
+        let invalid = || format!("invalid value for option `{key}`");
+        match key {
+            "sslmode" => own.verification = value.parse().map_err(|()| invalid())?,
+            "sslrootcert" => own.files.root = Some(value.into_owned()),
+            "sslcert" => own.files.certificate = Some(value.into_owned()),
+            "sslkey" => own.files.key = Some(value.into_owned()),
+            "passfile" => own.passfile = Some(PathBuf::from(value.as_ref())),
+            "tcp_user_timeout" => {
+                own.tcp_user_timeout = Some(Duration::from_millis(value.parse().map_err(|_| invalid())?));
+            }
+            "keepalives_count" => others.push(format!("keepalives_retries={value}")),
+            "target_session_attrs" => match value.as_ref() {
+                "any" => {}
+                "read-write" | "primary" => own.requires_writable = true,
+                _ => return Err(format!("{}: any, read-write and primary are known", invalid())),
+            },
+            "" => {}
+            known if WITHOUT_EFFECT.contains(&known) => {}
+            _ => others.push(parameter.to_owned()),
+        }
+    }
+    let rest = if others.is_empty() { base.to_owned() } else { format!("{base}?{}", others.join("&")) };
+    Ok((own, rest))
+}
+
+/// A configuration for each host of an address.
+fn hosts(config: &Config, own: &Own) -> Vec<HostAddress> {
+    let socket = [Host::Unix(PathBuf::from(DEFAULT_SOCKET_FOLDER))];
+    let addresses = config.get_hostaddrs();
+    let named = config.get_hosts();
+    let count = named.len().max(addresses.len());
+    let ports = config.get_ports();
+    if count == 0 {
+        return socket.iter().map(|host| host_address(config, own, Some(host), None, port(ports, 0))).collect();
+    }
+    (0..count).map(|at| host_address(config, own, named.get(at), addresses.get(at).copied(), port(ports, at))).collect()
+}
+
+fn port(ports: &[u16], at: usize) -> u16 {
+    ports.get(at).or(ports.first().filter(|_| ports.len() == 1)).copied().unwrap_or(DEFAULT_PORT)
+}
+
+fn host_address(
+    all: &Config,
+    own: &Own,
+    host: Option<&Host>,
+    address: Option<std::net::IpAddr>,
+    port: u16,
+) -> HostAddress {
+    let mut config = Config::new();
+    let mut name = address.map(|address| address.to_string()).unwrap_or_default();
+    let mut is_socket = false;
+    match host {
+        Some(Host::Tcp(host)) => {
+            config.host(host);
+            name.clone_from(host);
+        }
+        Some(Host::Unix(folder)) => {
+            config.host_path(folder);
+            name = folder.display().to_string();
+            is_socket = true;
+        }
+        None => {}
+    }
+    if let Some(address) = address {
+        config.hostaddr(address);
+    }
+    config.port(port);
+    // As in libpq, there is no TLS on a socket of this machine.
+    config.ssl_mode(if is_socket { SslMode::Disable } else { own.verification.negotiation() });
+    config.ssl_negotiation(all.get_ssl_negotiation());
+    config.channel_binding(all.get_channel_binding());
+    config.application_name(all.get_application_name().unwrap_or("trainee-register"));
+    if let Some(options) = all.get_options() {
+        config.options(options);
+    }
+    if let Some(user) = all.get_user().map(str::to_owned).or_else(|| std::env::var("PGUSER").ok()) {
+        config.user(user);
+    }
+    if let Some(database) = all.get_dbname() {
+        config.dbname(database);
+    }
+    let wanted = password::Wanted {
+        host: if is_socket { "localhost" } else { &name },
+        port,
+        database: all.get_dbname().or(all.get_user()).unwrap_or_default(),
+        user: config.get_user().unwrap_or_default(),
+    };
+    let found = all.get_password().map(<[u8]>::to_vec);
+    let found = found.or_else(|| password::find(own.passfile.as_deref(), &wanted).map(String::into_bytes));
+    if let Some(password) = found {
+        config.password(password);
+    }
+    let (idle, interval, retries) = KEEPALIVE;
+    config.keepalives(all.get_keepalives());
+    // What tokio-postgres has when an address does not say.
+    let unset = Config::new().get_keepalives_idle();
+    let asked = all.get_keepalives_idle();
+    config.keepalives_idle(if asked == unset { idle } else { asked });
+    config.keepalives_interval(all.get_keepalives_interval().unwrap_or(interval));
+    config.keepalives_retries(all.get_keepalives_retries().unwrap_or(retries));
+    config.tcp_user_timeout(own.tcp_user_timeout.unwrap_or(TCP_USER_TIMEOUT));
+    HostAddress { name: if is_socket { name } else { format!("{name}:{port}") }, config }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(url: &str) -> Address {
+        url.parse().unwrap()
+    }
+
+    fn names(address: &Address) -> Vec<String> {
+        address.hosts().map(|(_, host)| host.name.clone()).collect()
+    }
+
+    #[test]
+    fn hosts_are_tried_from_the_last_one_that_was_used() {
+        let address = address("postgres://me:secret@one,two:5433,[::1]/db");
+        assert_eq!(names(&address), ["one:5432", "two:5433", "::1:5432"]);
+        address.remember(1);
+        assert_eq!(names(&address), ["two:5433", "::1:5432", "one:5432"]);
+        assert!(!format!("{address:?}").contains("secret"));
+    }
+
+    #[test]
+    fn sockets_are_used_without_tls() {
+        for url in ["postgres:///db", "postgres:///db?host=/var/run/postgresql&sslmode=verify-full"] {
+            let address = address(url);
+            let (_, host) = address.hosts().next().unwrap();
+            assert_eq!(host.name, "/var/run/postgresql", "{url}");
+            assert_eq!(host.config.get_ssl_mode(), SslMode::Disable, "{url}");
+        }
+    }
+
+    #[test]
+    fn parameters_of_libpq_have_their_meaning() {
+        let address = address(
+            "postgres://me@h/db?sslmode=require&connect_timeout=10&tcp_user_timeout=1500&keepalives_count=7\
+             &keepalives_idle=9&gssencmode=disable&application_name=mine&target_session_attrs=read-write",
+        );
+        let (_, host) = address.hosts().next().unwrap();
+        assert_eq!(host.config.get_ssl_mode(), SslMode::Require);
+        assert_eq!(host.config.get_tcp_user_timeout(), Some(&Duration::from_millis(1500)));
+        assert_eq!(host.config.get_keepalives_retries(), Some(7));
+        assert_eq!(host.config.get_keepalives_idle(), Duration::from_secs(9));
+        assert_eq!(host.config.get_application_name(), Some("mine"));
+        assert_eq!(address.connect_timeout, Duration::from_secs(10));
+        assert!(address.requires_writable);
+    }
+
+    #[test]
+    fn a_host_of_several_is_given_little_time() {
+        assert_eq!(address("postgres://one,two/db?connect_timeout=10").connect_timeout, CONNECT_TIMEOUT_OF_SEVERAL);
+        assert_eq!(address("postgres://one,two/db?connect_timeout=1").connect_timeout, Duration::from_secs(1));
+    }
+
+    #[test]
+    fn a_wrong_parameter_is_named_and_its_value_is_not_shown() {
+        for (url, named) in [
+            ("postgres://h/db?sslcrl=/secret", "sslcrl"),
+            ("postgres://h/db?sslmode=secret", "sslmode"),
+            ("postgres://h/db?target_session_attrs=secret", "target_session_attrs"),
+            ("postgres://h/db?sslrootcert=/absent/secret&sslmode=verify-full", "sslrootcert"),
+        ] {
+            let error = url.parse::<Address>().unwrap_err().to_string();
+            assert!(error.contains(named), "{error}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Making a connection: which host, what it is, and what is set there.
+
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
+use tokio_postgres::SimpleQueryMessage;
+
+use crate::address::{Address, HostAddress};
+use crate::connection::{PostgresConnection, Traits};
+use crate::error::{ConnectError, Failure, HostError};
+use crate::wire::Wire;
+
+/// The SQLSTATE with which poolers refuse a setting that they cannot make: `protocol_violation`.
+const PROTOCOL_VIOLATION: &str = "08P01";
+
+/// Asks whether the server is read-only, whether the session is that of this connection, and whether the server acknowledges
+/// commits that are not on the disk.
+const CHECK_SQL: &str = "SELECT current_setting('transaction_read_only'), current_setting('register.session', true), \
+                         current_setting('synchronous_commit')";
+
+/// What a connection is to do on the server.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Session {
+    /// How long a statement waits for a lock, at most.
+    pub lock_timeout: Option<Duration>,
+    /// How long a statement may run after its client has given up, at most.
+    pub statement_timeout: Option<Duration>,
+    /// How long a host may take until it can be used, at most, whatever the address says.
+    pub connect_timeout: Option<Duration>,
+}
+
+/// Which server will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Node {
+    /// One that writes.
+    Writable,
+    /// One that writes, otherwise one that reads.
+    PreferWritable,
+    /// The first that answers.
+    Any,
+}
+
+impl Session {
+    /// The settings, by their names on the server. The time zone is that of all times in the database.
+    fn settings(self) -> Vec<(&'static str, String)> {
+        let timeout = |name, limit: Option<Duration>| limit.map(|limit| (name, limit.as_millis().to_string()));
+        [timeout("lock_timeout", self.lock_timeout), timeout("statement_timeout", self.statement_timeout)]
+            .into_iter()
+            .flatten()
+            .chain([("TimeZone", "UTC".to_owned())])
+            .collect()
+    }
+}
+
+/// Connects to the first host that will do.
+///
+/// # Errors
+///
+/// What each host answered.
+pub(crate) fn connect(address: &Address, session: &Session, node: Node) -> Result<PostgresConnection, ConnectError> {
+    let node = if address.requires_writable { Node::Writable } else { node };
+    let mut failed = Vec::new();
+    let mut read_only = None;
+    for (number, host) in address.hosts() {
+        match attempt(address, host, *session) {
+            Ok(connection) if node == Node::Any || !connection.is_read_only() => {
+                address.remember(number);
+                return Ok(connection);
+            }
+            Ok(connection) => {
+                if node == Node::PreferWritable && read_only.is_none() {
+                    read_only = Some(connection);
+                }
+                failed.push((host.name.clone(), HostError::ReadOnly));
+            }
+            Err(error) => failed.push((host.name.clone(), error)),
+        }
+    }
+    read_only.ok_or(ConnectError::Hosts(failed))
+}
+
+fn attempt(address: &Address, host: &HostAddress, session: Session) -> Result<PostgresConnection, HostError> {
+    let settings = session.settings();
+    let options: Vec<String> = settings.iter().map(|(name, value)| format!("-c {name}={value}")).collect();
+    let own = format!("{} -c register.session=1", options.join(" "));
+    let mut with_options = host.config.clone();
+    with_options.options(match host.config.get_options() {
+        Some(given) => format!("{own} {given}"),
+        None => own,
+    });
+    let limit = session.connect_timeout.map_or(address.connect_timeout, |limit| limit.min(address.connect_timeout));
+    let wire = match open(address, &with_options, limit) {
+        Err(HostError::Refused(error)) if error.code().is_some_and(|code| code.code() == PROTOCOL_VIOLATION) => {
+            open(address, &host.config, limit)?
+        }
+        outcome => outcome?,
+    };
+    set_up(wire, &settings, limit)
+}
+
+/// Opens a connection within the time that a host has.
+fn open(address: &Address, config: &tokio_postgres::Config, limit: Duration) -> Result<Wire, HostError> {
+    let runtime = runtime()?;
+    let opened = runtime.block_on(async { timeout(limit, config.connect(address.tls.clone())).await });
+    match opened {
+        Ok(Ok((client, driver))) => Ok(Wire::over(runtime, client, driver)),
+        Ok(Err(error)) => {
+            runtime.shutdown_background();
+            Err(HostError::Refused(error))
+        }
+        Err(_) => {
+            runtime.shutdown_background();
+            Err(HostError::TimedOut)
+        }
+    }
+}
+
+fn runtime() -> Result<Runtime, HostError> {
+    let built = Builder::new_current_thread().enable_io().enable_time().max_blocking_threads(1).build();
+    built.map_err(|error| HostError::Session(Failure::of_connection(error.to_string()).into()))
+}
+
+/// Learns what the server is, and makes the settings that the server's answer asks for.
+fn set_up(
+    mut wire: Wire,
+    settings: &[(&'static str, String)],
+    limit: Duration,
+) -> Result<PostgresConnection, HostError> {
+    let failed = |failure: Failure| HostError::Session(failure.into());
+    wire.set_deadline(Some(std::time::Instant::now() + limit));
+    let client = wire.client();
+    let answer = wire.run(client.simple_query(CHECK_SQL)).map_err(failed)?;
+    let row =
+        answer.iter().find_map(|message| if let SimpleQueryMessage::Row(row) = message { Some(row) } else { None });
+    let value = |at: usize| row.and_then(|row| row.try_get(at).ok().flatten());
+    let is_read_only = value(0) == Some("on");
+    // A pooler passes the setting on to nobody, or to some sessions of the server and not to others.
+    let is_pooled = value(1) != Some("1");
+    let is_durable = value(2) != Some("off");
+    let mut local_settings = Vec::new();
+    if is_pooled {
+        local_settings.extend(settings.iter().map(|(name, value)| format!("SET LOCAL {name} = '{value}'")));
+    }
+    if !is_durable {
+        let commit = "synchronous_commit = 'on'";
+        if is_pooled {
+            local_settings.push(format!("SET LOCAL {commit}"));
+        } else {
+            let client = wire.client();
+            wire.run(client.batch_execute(&format!("SET {commit}"))).map_err(failed)?;
+        }
+    }
+    wire.take_warnings();
+    wire.set_deadline(None);
+    Ok(PostgresConnection::over(wire, Traits { is_read_only, is_pooled, local_settings: local_settings.join("; ") }))
+}

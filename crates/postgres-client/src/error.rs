@@ -1,0 +1,212 @@
+//! Errors of the server and of the connection, with their SQLSTATE.
+
+use std::error::Error as _;
+use std::fmt;
+
+use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error as DieselError};
+use tokio_postgres::error::SqlState;
+
+/// The SQLSTATE of a commit of which it is not known whether it happened: `transaction_resolution_unknown`.
+pub const OUTCOME_UNKNOWN: &str = "08007";
+
+/// The SQLSTATE of a connection that was closed, broke, or had to be given up: `connection_failure`.
+pub(crate) const CONNECTION_FAILURE: &str = "08006";
+
+/// The SQLSTATE of a statement in a transaction that has failed: `in_failed_sql_transaction`.
+pub(crate) const FAILED_TRANSACTION: &str = "25P02";
+
+/// Why there is no connection.
+#[derive(Debug)]
+pub enum ConnectError {
+    /// The address, or a file that it names, cannot be used.
+    Address(String),
+    /// No host could be used; what each of them answered.
+    Hosts(Vec<(String, HostError)>),
+}
+
+/// Why one host could not be used.
+#[derive(Debug)]
+pub enum HostError {
+    /// There was no connection, or it was refused.
+    Refused(tokio_postgres::Error),
+    /// It did not answer in time.
+    TimedOut,
+    /// It answers, and is read-only.
+    ReadOnly,
+    /// The session could not be set up.
+    Session(DieselError),
+}
+
+impl ConnectError {
+    /// The SQLSTATE with which a host refused the connection, if one did.
+    #[must_use]
+    pub fn sqlstate(&self) -> Option<&str> {
+        let Self::Hosts(hosts) = self else { return None };
+        hosts.iter().find_map(|(_, error)| match error {
+            HostError::Refused(error) => error.code().map(SqlState::code),
+            HostError::Session(error) => sqlstate(error),
+            HostError::TimedOut | HostError::ReadOnly => None,
+        })
+    }
+
+    /// Whether every host that answers is read-only.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        let Self::Hosts(hosts) = self else { return false };
+        hosts.iter().any(|(_, error)| matches!(error, HostError::ReadOnly))
+    }
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Address(reason) => formatter.write_str(reason),
+            Self::Hosts(hosts) => {
+                for (number, (host, error)) in hosts.iter().enumerate() {
+                    if number > 0 {
+                        formatter.write_str("; ")?;
+                    }
+                    write!(formatter, "{host}: {error}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl std::error::Error for ConnectError {}
+
+impl fmt::Display for HostError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(error) => formatter.write_str(&described(error)),
+            Self::TimedOut => formatter.write_str("no answer in time"),
+            Self::ReadOnly => formatter.write_str("the server is read-only"),
+            Self::Session(error) => error.fmt(formatter),
+        }
+    }
+}
+
+/// An error of the server, or of the connection to it.
+///
+/// It has no details and no hint of the server: they hold values of rows.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    state: String,
+    message: String,
+    /// Whether the connection cannot be used any more.
+    pub(crate) is_fatal: bool,
+}
+
+impl Failure {
+    /// A failure of the connection.
+    pub(crate) fn of_connection(message: impl Into<String>) -> Self {
+        Self { state: CONNECTION_FAILURE.to_owned(), message: message.into(), is_fatal: true }
+    }
+
+    /// A failure that the server knows nothing of.
+    pub(crate) fn local(state: &str, message: impl Into<String>) -> Self {
+        Self { state: state.to_owned(), message: message.into(), is_fatal: false }
+    }
+
+    /// The same, of a commit: whatever ended the connection, it is not known what became of the transaction.
+    pub(crate) fn of_commit(self) -> Self {
+        if self.is_fatal { Self { state: OUTCOME_UNKNOWN.to_owned(), ..self } } else { self }
+    }
+}
+
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        match error.as_db_error() {
+            Some(reported) => {
+                use tokio_postgres::error::Severity;
+                Self {
+                    state: reported.code().code().to_owned(),
+                    message: reported.message().to_owned(),
+                    is_fatal: matches!(reported.parsed_severity(), Some(Severity::Fatal | Severity::Panic)),
+                }
+            }
+            None => Self::of_connection(described(&error)),
+        }
+    }
+}
+
+impl From<Failure> for DieselError {
+    fn from(failure: Failure) -> Self {
+        let kind = match failure.state.as_str() {
+            "23505" => DatabaseErrorKind::UniqueViolation,
+            "23503" => DatabaseErrorKind::ForeignKeyViolation,
+            "23502" => DatabaseErrorKind::NotNullViolation,
+            "23514" => DatabaseErrorKind::CheckViolation,
+            "23001" => DatabaseErrorKind::RestrictViolation,
+            "23P01" => DatabaseErrorKind::ExclusionViolation,
+            "40001" => DatabaseErrorKind::SerializationFailure,
+            "25006" => DatabaseErrorKind::ReadOnlyTransaction,
+            CONNECTION_FAILURE => DatabaseErrorKind::ClosedConnection,
+            _ => DatabaseErrorKind::Unknown,
+        };
+        let message = format!("{} (SQLSTATE {})", failure.message, failure.state);
+        Self::DatabaseError(kind, Box::new(Reported { state: failure.state, message }))
+    }
+}
+
+/// What diesel passes on of a failure.
+struct Reported {
+    state: String,
+    message: String,
+}
+
+impl DatabaseErrorInformation for Reported {
+    fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// The SQLSTATE, for which diesel has no method.
+    fn details(&self) -> Option<&str> {
+        Some(&self.state)
+    }
+
+    fn hint(&self) -> Option<&str> {
+        None
+    }
+
+    fn table_name(&self) -> Option<&str> {
+        None
+    }
+
+    fn column_name(&self) -> Option<&str> {
+        None
+    }
+
+    fn constraint_name(&self) -> Option<&str> {
+        None
+    }
+
+    fn statement_position(&self) -> Option<i32> {
+        None
+    }
+}
+
+/// The SQLSTATE of an error of a [`crate::PostgresConnection`]; nothing for an error of diesel itself, and for those of
+/// SQLite.
+#[must_use]
+pub fn sqlstate(error: &DieselError) -> Option<&str> {
+    if let DieselError::DatabaseError(_, information) = error { information.details() } else { None }
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn described(error: &tokio_postgres::Error) -> String {
+    if let Some(reported) = error.as_db_error() {
+        return format!("{} (SQLSTATE {})", reported.message(), reported.code().code());
+    }
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let own = error.to_string();
+        if !text.contains(&own) {
+            text = format!("{text}: {own}");
+        }
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,48 @@
+//! Queries whose rows are foreseen: work goes on before the server has said that they are right.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio_postgres::Row;
+
+use crate::row::bytes_of;
+
+/// The rows of a result as the server sent them, to be compared with others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawRows(Arc<[Vec<Option<Vec<u8>>>]>);
+
+impl RawRows {
+    pub(crate) fn of(rows: &[Row]) -> Self {
+        Self(rows.iter().map(|row| (0..row.len()).map(|at| bytes_of(row, at).map(<[u8]>::to_vec)).collect()).collect())
+    }
+}
+
+/// Whether the rows of the queries of a job are those that were expected.
+#[derive(Debug, Default)]
+pub(crate) struct Expectation {
+    open: Vec<Arc<AtomicBool>>,
+}
+
+impl Expectation {
+    /// What is set when another query has the rows that are expected of it.
+    pub(crate) fn begin(&mut self) -> Arc<AtomicBool> {
+        let met = Arc::new(AtomicBool::new(false));
+        self.open.push(Arc::clone(&met));
+        met
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    pub(crate) fn is_met(&self) -> bool {
+        self.open.iter().all(|met| met.load(Ordering::Relaxed))
+    }
+
+    /// Whether all were met; none is open from then on.
+    pub(crate) fn end(&mut self) -> bool {
+        let is_met = self.is_met();
+        self.open.clear();
+        is_met
+    }
+}

@@ -1,0 +1,224 @@
+//! TLS to PostgreSQL, by rustls: what `sslmode` and the files of an address mean.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use tokio_postgres::config::SslMode;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// What is demanded of the server's certificate, by `sslmode` as libpq defines it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Verification {
+    /// No TLS.
+    Disable,
+    /// TLS when the server has it; nothing is verified.
+    #[default]
+    Prefer,
+    /// TLS; nothing is verified, unless there is a root certificate.
+    Require,
+    /// A certificate of a known authority, for any name.
+    Authority,
+    /// A certificate of a known authority for the name of the host.
+    Full,
+}
+
+impl Verification {
+    /// How the connection begins.
+    pub(crate) fn negotiation(self) -> SslMode {
+        match self {
+            Self::Disable => SslMode::Disable,
+            Self::Prefer => SslMode::Prefer,
+            Self::Require | Self::Authority | Self::Full => SslMode::Require,
+        }
+    }
+}
+
+impl FromStr for Verification {
+    type Err = ();
+
+    fn from_str(mode: &str) -> Result<Self, ()> {
+        Ok(match mode {
+            "disable" => Self::Disable,
+            "allow" | "prefer" => Self::Prefer,
+            "require" => Self::Require,
+            "verify-ca" => Self::Authority,
+            "verify-full" => Self::Full,
+            _ => return Err(()),
+        })
+    }
+}
+
+/// The files that an address names, in PEM form.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Files {
+    /// The certificates of the authorities, or `system` for those of the operating system, which is the default.
+    pub(crate) root: Option<String>,
+    /// The certificate by which the server knows this program, with those of its authorities.
+    pub(crate) certificate: Option<String>,
+    /// The key of that certificate.
+    pub(crate) key: Option<String>,
+}
+
+/// What makes connections with TLS.
+///
+/// # Errors
+///
+/// The parameter whose file cannot be used, and why.
+pub(crate) fn connector(verification: Verification, files: &Files) -> Result<MakeRustlsConnect, String> {
+    let provider = Arc::new(ring::default_provider());
+    let verification = if verification == Verification::Require && files.root.is_some() {
+        Verification::Authority
+    } else {
+        verification
+    };
+    let verifier: Arc<dyn ServerCertVerifier> = match verification {
+        Verification::Disable | Verification::Prefer | Verification::Require => {
+            Arc::new(AnyCertificate { provider: Arc::clone(&provider) })
+        }
+        Verification::Authority => Arc::new(AnyName { verifier: verifier(&provider, files)? }),
+        Verification::Full => verifier(&provider, files)?,
+    };
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    let config = match (&files.certificate, &files.key) {
+        (None, None) => builder.with_no_client_auth(),
+        (Some(certificate), Some(key)) => {
+            let chain = certificates("sslcert", certificate)?;
+            let key = PrivateKeyDer::from_pem_file(key).map_err(|error| format!("sslkey {key}: {error}"))?;
+            builder.with_client_auth_cert(chain, key).map_err(|error| format!("sslcert {certificate}: {error}"))?
+        }
+        (Some(_), None) => return Err("sslcert needs sslkey".to_owned()),
+        (None, Some(_)) => return Err("sslkey needs sslcert".to_owned()),
+    };
+    Ok(MakeRustlsConnect::new(config))
+}
+
+fn certificates(parameter: &str, path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let read = read.map_err(|error| format!("{parameter} {path}: {error}"))?;
+    if read.is_empty() { Err(format!("{parameter} {path} holds no certificate")) } else { Ok(read) }
+}
+
+fn verifier(provider: &Arc<CryptoProvider>, files: &Files) -> Result<Arc<WebPkiServerVerifier>, String> {
+    let mut roots = RootCertStore::empty();
+    match files.root.as_deref() {
+        None | Some("system") => {
+            let found = rustls_native_certs::load_native_certs();
+            roots.add_parsable_certificates(found.certs);
+            if roots.is_empty() {
+                return Err("the operating system has no root certificates; name them by sslrootcert".to_owned());
+            }
+        }
+        Some(path) => {
+            for certificate in certificates("sslrootcert", path)? {
+                roots.add(certificate).map_err(|error| format!("sslrootcert {path}: {error}"))?;
+            }
+        }
+    }
+    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
+        .build()
+        .map_err(|error| error.to_string())
+}
+
+/// Accepts a certificate of a known authority, whatever its name.
+#[derive(Debug)]
+struct AnyName {
+    verifier: Arc<WebPkiServerVerifier>,
+}
+
+impl ServerCertVerifier for AnyName {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        // The name is verified last, when all else was found to be right.
+        match self.verifier.verify_server_cert(certificate, intermediates, name, ocsp, now) {
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) => Ok(ServerCertVerified::assertion()),
+            outcome => outcome,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.verifier.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.verifier.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.verifier.supported_verify_schemes()
+    }
+}
+
+/// Accepts any certificate, as `prefer` and `require` do: they keep out who listens, and not who stands between.
+struct AnyCertificate {
+    provider: Arc<CryptoProvider>,
+}
+
+impl fmt::Debug for AnyCertificate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("AnyCertificate")
+    }
+}
+
+impl ServerCertVerifier for AnyCertificate {
+    fn verify_server_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        _: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,403 @@
+//! How connections are made: to which database, for what, and with which settings; the manager of the pools.
+
+use std::error::Error;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use diesel::connection::SimpleConnection;
+use diesel::r2d2::R2D2Connection;
+use diesel::{Connection as _, ConnectionError, SqliteConnection};
+use postgres_client::{Node, PostgresConnection};
+
+use super::{Access, DatabaseConnection};
+use crate::error::StorageError;
+
+/// How long a connection waits for another one to release what it needs.
+const BUSY_TIMEOUT_MS: u32 = 5_000;
+
+/// How long a statement of a job waits for a lock on PostgreSQL before the job is undone and run again.
+const JOB_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long each step of a look at whether PostgreSQL answers may take.
+pub(crate) const PROBE_PATIENCE: Duration = Duration::from_secs(1);
+/// How long a connection to a read-only server is used before one that writes is looked for again.
+const READ_ONLY_LIFE: Duration = Duration::from_secs(2);
+
+/// How long PostgreSQL goes on with a statement of a job whose server has given it up.
+const JOB_STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What the page caches of all connections of one use take together, at most, in KiB.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PageCaches(u32);
+
+impl PageCaches {
+    /// Look-ups by key, which are most requests.
+    pub(crate) const LOOK_UPS: Self = Self(8 * 1024);
+    /// The pool, for lists.
+    pub(crate) const POOL: Self = Self(16 * 1024);
+    /// The writer, which reads what it changes.
+    pub(crate) const WRITER: Self = Self(4 * 1024);
+}
+
+/// What the page cache of any other connection takes, at most, in KiB; as SQLite has it unless told otherwise.
+const DEFAULT_PAGE_CACHE_KIB: u32 = 2_000;
+
+/// The SQLSTATE of a server that has no room for another connection.
+const TOO_MANY_CONNECTIONS: &str = "53300";
+
+/// How long a connection waits before it tries again to bring a new file into WAL mode.
+const WAL_RETRY_PAUSE: Duration = Duration::from_millis(5);
+
+/// Makes connections to the database that an address names; the manager of a pool.
+#[derive(Clone)]
+pub(crate) struct Connections {
+    address: Arc<Address>,
+    /// What those of a pool are for.
+    purpose: Access,
+    /// How often connections were found to be lost. Those of a pool that are older are not used again.
+    losses: Arc<AtomicU64>,
+    /// What the page cache of one connection to SQLite takes, at most, in KiB.
+    page_cache_kib: u32,
+}
+
+enum Address {
+    Postgres(postgres_client::Address),
+    Sqlite(PathBuf),
+}
+
+/// A connection of a pool.
+pub(crate) struct Pooled {
+    pub(crate) connection: DatabaseConnection,
+    made: Instant,
+    /// The losses before it was made.
+    losses: u64,
+}
+
+impl Connections {
+    /// Understands a database address.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::UnknownAddress`] for any scheme but `sqlite`, `postgres` and `postgresql`, and for a SQLite
+    /// address without a file: a database in memory would be another one for each connection.
+    /// [`StorageError::Connection`] for an address of PostgreSQL with a part that cannot be used.
+    pub(crate) fn to(url: &str) -> Result<Self, StorageError> {
+        let address = match url.split_once("://") {
+            Some(("postgres" | "postgresql", _)) => Address::Postgres(url.parse().map_err(unreachable)?),
+            Some(("sqlite", path)) if !path.is_empty() && path != ":memory:" => {
+                // SQLite reads a name that begins with "file:" as a URI; behind a folder it is a name like any other.
+                Address::Sqlite(Path::new(".").join(path))
+            }
+            Some(_) | None => return Err(StorageError::UnknownAddress),
+        };
+        Ok(Self {
+            address: Arc::new(address),
+            purpose: Access::Read,
+            losses: Arc::default(),
+            page_cache_kib: DEFAULT_PAGE_CACHE_KIB,
+        })
+    }
+
+    /// The same, for so many connections at most, which share the page caches of their use.
+    pub(crate) fn sharing(&self, PageCaches(together): PageCaches, connections: u32) -> Self {
+        Self { page_cache_kib: together / connections.max(1), ..self.clone() }
+    }
+
+    /// The same, for a pool whose connections write.
+    pub(crate) fn for_writing(&self) -> Self {
+        Self { purpose: Access::Write, ..self.clone() }
+    }
+
+    /// Lets pools use no connection again that was made before now: one of them was found to be lost, and the others may
+    /// lead to the same server.
+    pub(crate) fn distrust_old(&self) {
+        self.losses.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether all writes must go through one connection.
+    pub(crate) fn allow_one_writer(&self) -> bool {
+        matches!(*self.address, Address::Sqlite(_))
+    }
+
+    /// The file of a SQLite database.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match &*self.address {
+            Address::Postgres(_) => None,
+            Address::Sqlite(path) => Some(path),
+        }
+    }
+
+    /// What to call the database in a message. The address of a server is not shown: it may hold a password.
+    pub(crate) fn display_name(&self) -> String {
+        self.file().map_or_else(|| "the database".to_owned(), |path| path.display().to_string())
+    }
+
+    /// Makes a connection to a database that exists, and changes nothing in doing so.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Absent`] or [`StorageError::Connection`].
+    pub(crate) fn establish_existing(&self) -> Result<DatabaseConnection, StorageError> {
+        let Some(path) = self.file() else { return self.establish() };
+        // SQLite creates an absent file, and WAL mode is a change of the file.
+        if !path.is_file() {
+            return Err(StorageError::Absent(path.to_owned()));
+        }
+        let mut connection = SqliteConnection::establish(&path.to_string_lossy()).map_err(StorageError::Connection)?;
+        connection.batch_execute(&format!("PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}"))?;
+        Ok(DatabaseConnection::Sqlite(connection))
+    }
+
+    /// Makes a connection that may write.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Connection`] or [`StorageError::Folder`] with the cause.
+    pub(crate) fn establish(&self) -> Result<DatabaseConnection, StorageError> {
+        match &*self.address {
+            Address::Postgres(address) => {
+                let lock_timeout = Some(Duration::from_millis(u64::from(BUSY_TIMEOUT_MS)));
+                let session = postgres_client::Session { lock_timeout, ..postgres_client::Session::default() };
+                establish_postgres(address, session, Node::PreferWritable)
+            }
+            Address::Sqlite(path) => establish_sqlite(path, self.page_cache_kib).map(DatabaseConnection::Sqlite),
+        }
+    }
+
+    /// Makes a connection by which to see whether the database answers, and answers soon.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connections::establish`].
+    pub(crate) fn establish_for_probe(&self, purpose: Access) -> Result<DatabaseConnection, StorageError> {
+        let Address::Postgres(address) = &*self.address else { return self.establish() };
+        let session = postgres_client::Session {
+            lock_timeout: Some(PROBE_PATIENCE),
+            statement_timeout: Some(PROBE_PATIENCE),
+            connect_timeout: Some(PROBE_PATIENCE),
+        };
+        let mut connection = establish_postgres(address, session, node_for(purpose))?;
+        connection.set_deadline(Some(Instant::now() + PROBE_PATIENCE));
+        Ok(connection)
+    }
+
+    /// Makes a connection for a pool: on SQLite one that only reads, since a write through it would wait for, or starve,
+    /// the writer's thread; on PostgreSQL one for the purpose of the pool.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connections::establish`].
+    pub(crate) fn establish_for_pool(&self) -> Result<DatabaseConnection, StorageError> {
+        match &*self.address {
+            Address::Postgres(address) => {
+                let session = postgres_client::Session {
+                    lock_timeout: Some(JOB_LOCK_TIMEOUT),
+                    statement_timeout: Some(JOB_STATEMENT_TIMEOUT),
+                    connect_timeout: None,
+                };
+                establish_postgres(address, session, node_for(self.purpose))
+            }
+            Address::Sqlite(_) => {
+                let mut connection = self.establish()?;
+                connection.batch_execute("PRAGMA query_only = ON")?;
+                Ok(connection)
+            }
+        }
+    }
+}
+
+/// The server that will do for a purpose.
+fn node_for(purpose: Access) -> Node {
+    match purpose {
+        Access::LookUp | Access::Read => Node::PreferWritable,
+        Access::Write => Node::Writable,
+    }
+}
+
+fn establish_postgres(
+    address: &postgres_client::Address,
+    session: postgres_client::Session,
+    node: Node,
+) -> Result<DatabaseConnection, StorageError> {
+    let made = PostgresConnection::connect(address, &session, node);
+    made.map(DatabaseConnection::Postgres).map_err(unreachable)
+}
+
+fn unreachable(error: postgres_client::ConnectError) -> StorageError {
+    let cause = ConnectionError::BadConnection(error.to_string());
+    match error.sqlstate() {
+        Some(TOO_MANY_CONNECTIONS) => StorageError::NoConnectionLeft(cause),
+        Some(_) | None => StorageError::Connection(cause),
+    }
+}
+
+impl fmt::Debug for Connections {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match *self.address {
+            Address::Postgres(_) => "Connections(postgres)",
+            Address::Sqlite(_) => "Connections(sqlite)",
+        })
+    }
+}
+
+impl r2d2::ManageConnection for Connections {
+    type Connection = Pooled;
+    type Error = PoolError;
+
+    fn connect(&self) -> Result<Pooled, PoolError> {
+        let losses = self.losses.load(Ordering::Relaxed);
+        Ok(Pooled { connection: self.establish_for_pool()?, made: Instant::now(), losses })
+    }
+
+    /// Asks nothing: a connection that fails at its first statement is replaced, and the job run again.
+    fn is_valid(&self, pooled: &mut Pooled) -> Result<(), PoolError> {
+        let is_old = pooled.losses != self.losses.load(Ordering::Relaxed);
+        let was_stopgap = pooled.connection.is_read_only() && pooled.made.elapsed() > READ_ONLY_LIFE;
+        if is_old || was_stopgap { Err(PoolError::Distrusted) } else { Ok(()) }
+    }
+
+    fn has_broken(&self, pooled: &mut Pooled) -> bool {
+        pooled.connection.is_broken()
+    }
+}
+
+/// Why a pool could not make or keep a connection. The pool passes on nothing but the text of an error, so the text holds
+/// all causes.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PoolError {
+    #[error("{}", with_causes(.0))]
+    NotMade(#[from] StorageError),
+    #[error("there may be a better connection")]
+    Distrusted,
+}
+
+/// Logs why a pool could not make a connection.
+#[derive(Debug)]
+pub(crate) struct LogPoolErrors;
+
+impl r2d2::HandleError<PoolError> for LogPoolErrors {
+    fn handle_error(&self, error: PoolError) {
+        match error {
+            PoolError::NotMade(_) => log::warn!("{error}"),
+            PoolError::Distrusted => {}
+        }
+    }
+}
+
+fn with_causes(error: &StorageError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+fn establish_sqlite(path: &Path, page_cache_kib: u32) -> Result<SqliteConnection, StorageError> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(StorageError::Folder)?;
+    }
+    let mut connection = SqliteConnection::establish(&path.to_string_lossy()).map_err(StorageError::Connection)?;
+    // The timeout stands first, so that the change of the journal mode waits too. One statement at a time: SQLite
+    // otherwise compiles them all before the first has run.
+    connection.batch_execute(&format!("PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}"))?;
+    enter_wal_mode(&mut connection)?;
+    connection.batch_execute("PRAGMA synchronous = FULL")?;
+    connection.batch_execute("PRAGMA foreign_keys = ON")?;
+    // No memory map instead: what it takes is not bounded by this, and a file that is cut short under it ends the process.
+    connection.batch_execute(&format!("PRAGMA cache_size = -{page_cache_kib}"))?;
+    Ok(connection)
+}
+
+/// Brings a new file into WAL mode, where it then stays.
+///
+/// When several processes do so at once, SQLite refuses all but one without any regard to the busy timeout.
+fn enter_wal_mode(connection: &mut SqliteConnection) -> Result<(), StorageError> {
+    let deadline = Instant::now() + Duration::from_millis(u64::from(BUSY_TIMEOUT_MS));
+    loop {
+        match connection.batch_execute("PRAGMA journal_mode = WAL").map_err(StorageError::from) {
+            Err(StorageError::Busy) if Instant::now() < deadline => thread::sleep(WAL_RETRY_PAUSE),
+            outcome => return outcome,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::prelude::*;
+    use diesel::sql_types::BigInt;
+
+    use super::*;
+
+    #[test]
+    fn an_address_of_no_known_form_is_refused_without_being_shown() {
+        for url in ["mysql://me:secret@host/db", "register.db", "sqlite://", "sqlite://:memory:", "", "postgres:/host"]
+        {
+            let error = Connections::to(url).unwrap_err();
+            assert!(matches!(error, StorageError::UnknownAddress), "{url}");
+            assert!(!error.to_string().contains("secret"));
+        }
+    }
+
+    #[test]
+    fn the_debug_form_of_connections_hides_the_password() {
+        let connections = Connections::to("postgres://me:secret@host/db").unwrap();
+        assert_eq!(format!("{connections:?}"), "Connections(postgres)");
+    }
+
+    #[test]
+    fn the_page_caches_of_all_connections_take_32_mib_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("register.db").display());
+        let connections = Connections::to(&url).unwrap();
+        let size = |connections: &Connections| {
+            let size = diesel::sql_query("SELECT cache_size AS size FROM pragma_cache_size");
+            let PageCache { size } = size.get_result(&mut connections.establish().unwrap()).unwrap();
+            // A negative size is one in KiB.
+            assert!(size < 0, "{size}");
+            -size
+        };
+        // The probe and what is done once have a connection each that is like that of a command.
+        let others = 2 * size(&connections);
+        for count in [1_u32, 3, 13, 64] {
+            let uses = [PageCaches::LOOK_UPS, PageCaches::POOL, PageCaches::WRITER];
+            let caches = uses.map(|caches| size(&connections.sharing(caches, count)) * i64::from(count));
+            assert!(caches.iter().sum::<i64>() + others <= 32 * 1024, "{caches:?} for {count} each");
+        }
+    }
+
+    #[derive(QueryableByName)]
+    struct PageCache {
+        #[diesel(sql_type = BigInt)]
+        size: i64,
+    }
+
+    #[test]
+    fn the_cause_of_a_failed_connection_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let connections = Connections::to(&format!("sqlite://{}", folder.path().display())).unwrap();
+        let error = connections.establish().err().unwrap();
+        let StorageError::Connection(cause) = error else { panic!("{error:?}") };
+        assert!(cause.to_string().contains("unable to open"), "{cause}");
+    }
+
+    #[test]
+    fn the_pool_says_why_it_has_no_connection() {
+        let folder = tempfile::tempdir().unwrap();
+        let connections = Connections::to(&format!("sqlite://{}", folder.path().display())).unwrap();
+        let text = r2d2::ManageConnection::connect(&connections).err().unwrap().to_string();
+        assert!(text.contains("cannot be reached") && text.contains("unable to open"), "{text}");
+    }
+
+    #[test]
+    fn a_sqlite_file_is_made_with_its_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/register.db");
+        Connections::to(&format!("sqlite://{}", path.display())).unwrap().establish().unwrap();
+        assert!(path.exists());
+    }
+}

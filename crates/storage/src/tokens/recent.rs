@@ -1,0 +1,50 @@
+//! Tokens that were valid lately.
+//!
+//! On PostgreSQL a query is a round trip. A job that reads asks whether its token is valid together with its first query, as
+//! if the token were what it was the last time; the answer is used only when it is. So nothing rests on what stands here.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{PoisonError, RwLock};
+
+use postgres_client::RawRows;
+
+use super::TokenDigest;
+use crate::session::{Provider, UsedToken};
+
+/// The most tokens that are remembered. When there are more, all are forgotten.
+const MAX_TOKENS: usize = 4_096;
+
+/// A token and its provider, as they were read.
+#[derive(Clone)]
+pub(crate) struct RecentToken {
+    pub(crate) provider: Provider,
+    pub(crate) token: UsedToken,
+    /// What the database answered.
+    pub(crate) rows: RawRows,
+}
+
+/// The tokens of a process that were valid lately.
+#[derive(Default)]
+pub(crate) struct RecentTokens(RwLock<HashMap<TokenDigest, RecentToken>>);
+
+impl RecentTokens {
+    pub(crate) fn find(&self, digest: &TokenDigest) -> Option<RecentToken> {
+        // A poisoned lock is no harm: no code that holds it can panic half-way.
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(digest).cloned()
+    }
+
+    pub(crate) fn remember(&self, digest: &TokenDigest, token: RecentToken) {
+        let mut tokens = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if tokens.len() >= MAX_TOKENS {
+            tokens.clear();
+        }
+        tokens.insert(digest.clone(), token);
+    }
+}
+
+impl fmt::Debug for RecentTokens {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("RecentTokens")
+    }
+}
