@@ -26,6 +26,8 @@ pub struct Session {
     pub lock_timeout: Option<Duration>,
     /// How long a statement may run after its client has given up, at most.
     pub statement_timeout: Option<Duration>,
+    /// How long a transaction may wait for its next statement, at most: its client may be gone, and it holds locks.
+    pub idle_in_transaction_timeout: Option<Duration>,
     /// How long a host may take until it can be used, at most, whatever the address says.
     pub connect_timeout: Option<Duration>,
 }
@@ -45,11 +47,12 @@ impl Session {
     /// The settings, by their names on the server. The time zone is that of all times in the database.
     fn settings(self) -> Vec<(&'static str, String)> {
         let timeout = |name, limit: Option<Duration>| limit.map(|limit| (name, limit.as_millis().to_string()));
-        [timeout("lock_timeout", self.lock_timeout), timeout("statement_timeout", self.statement_timeout)]
-            .into_iter()
-            .flatten()
-            .chain([("TimeZone", "UTC".to_owned())])
-            .collect()
+        let limits = [
+            timeout("lock_timeout", self.lock_timeout),
+            timeout("statement_timeout", self.statement_timeout),
+            timeout("idle_in_transaction_session_timeout", self.idle_in_transaction_timeout),
+        ];
+        limits.into_iter().flatten().chain([("TimeZone", "UTC".to_owned())]).collect()
     }
 }
 

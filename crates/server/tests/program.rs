@@ -13,6 +13,7 @@ mod program {
     mod observing;
     mod opening;
     mod pages;
+    mod postgres_tls;
     mod privacy;
     mod reference_data;
     mod registry;

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of jobs or groups: only how transactions begin and end on either database.
 
+pub(crate) mod inserted;
 mod locks;
 mod manager;
 pub(crate) mod prepared;
@@ -42,6 +43,19 @@ macro_rules! with_inner {
     };
 }
 pub(crate) use with_inner;
+
+/// As [`with_inner!`], for a statement whose outcome the job does not need: `execute_later!(connection, |inner|
+/// query.execute(inner))`. On PostgreSQL it is sent together with the next one, COMMIT at the latest, and its failure is that
+/// of the next one.
+macro_rules! execute_later {
+    ($connection:expr, |$inner:ident| $query:expr) => {
+        match $connection {
+            $crate::connection::DatabaseConnection::Postgres($inner) => $inner.deferring(|$inner| $query),
+            $crate::connection::DatabaseConnection::Sqlite($inner) => $query,
+        }
+    };
+}
+pub(crate) use execute_later;
 
 /// What diesel knows of both databases together.
 pub(crate) type Backend = <DatabaseConnection as diesel::Connection>::Backend;

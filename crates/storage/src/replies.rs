@@ -8,7 +8,7 @@
 use chrono::{NaiveDateTime, TimeDelta};
 use diesel::prelude::*;
 
-use crate::connection::with_inner;
+use crate::connection::{execute_later, with_inner};
 use crate::error::StorageError;
 use crate::schema::replies;
 use crate::session::{ProviderSession, Session};
@@ -81,7 +81,7 @@ impl ProviderSession<'_> {
         let provider = self.provider().id;
         // One that has had its day may still be there.
         let earlier = diesel::delete(replies::table.find((provider, key)));
-        with_inner!(self.connection, |inner| earlier.execute(inner))?;
+        execute_later!(self.connection, |inner| earlier.execute(inner))?;
         // A list of texts is always JSON.
         let headers = serde_json::to_string(&reply.headers).unwrap_or_default();
         let kept = diesel::insert_into(replies::table).values((
@@ -93,7 +93,7 @@ impl ProviderSession<'_> {
             replies::body.eq(reply.body.as_str()),
             replies::created_at.eq(self.now().naive_utc()),
         ));
-        with_inner!(self.connection, |inner| kept.execute(inner))?;
+        execute_later!(self.connection, |inner| kept.execute(inner))?;
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
 
 use crate::clock::JobTime;
-use crate::connection::{Access, DatabaseConnection, with_inner};
+use crate::connection::{Access, DatabaseConnection, execute_later, with_inner};
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::schema::{providers, tokens, trainees};
@@ -100,11 +100,12 @@ impl<'a> Session<'a> {
         digest: &TokenDigest,
         cause: Cause<'b>,
     ) -> Result<Option<ProviderSession<'b>>, StorageError> {
+        let today = self.today();
         let token = tokens::table
             .inner_join(providers::table)
             .filter(tokens::digest.eq(digest.as_hex()))
             .filter(tokens::revoked_at.is_null())
-            .filter(tokens::expires_on.gt(self.today()))
+            .filter(tokens::expires_on.gt(today))
             .filter(providers::closed_at.is_null())
             .select((
                 (providers::id, providers::ukprn, providers::name),
@@ -112,7 +113,10 @@ impl<'a> Session<'a> {
                 tokens::digest,
             ));
         if let (DatabaseConnection::Postgres(inner), Some(recent)) = (&mut *self.connection, self.recent_tokens) {
-            if let Some(RecentToken { provider, token: used, rows }) = recent.find(digest) {
+            // The use of one that was not used today is about to be recorded, by which its row changes.
+            if let Some(RecentToken { provider, token: used, rows }) =
+                recent.find(digest).filter(|recent| recent.token.last_used_on.is_some_and(|day| day >= today))
+            {
                 inner.expect(&token, rows)?;
                 return Ok(Some(self.open(provider, cause, Some(used))));
             }
@@ -257,7 +261,7 @@ impl ProviderSession<'_> {
             return Ok(());
         };
         let used = diesel::update(tokens::table.find(token.id)).set(tokens::last_used_on.eq(today));
-        with_inner!(self.connection, |inner| used.execute(inner))?;
+        execute_later!(self.connection, |inner| used.execute(inner))?;
         token.last_used_on = Some(today);
         Ok(())
     }

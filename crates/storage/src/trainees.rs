@@ -7,6 +7,7 @@ use diesel::prelude::*;
 use domain::duplicate::Likeness;
 use domain::{State, Trainee};
 
+use crate::connection::inserted::TraineeKey;
 use crate::connection::{DatabaseConnection, with_inner};
 use crate::document::{Extra, JsonText, Parsed};
 pub use crate::document::{Nested, ReadTrainee};
@@ -198,15 +199,19 @@ impl ProviderSession<'_> {
         let in_training = if trainee.trn.is_some() { State::TrnReceived } else { State::SubmittedForTrn };
         let before = Trainee { state: Some(in_training), ..Trainee::default() };
         let extra = Extra::default().after(&before, trainee, self.now());
-        let query = diesel::insert_into(trainees::table)
-            .values((
-                trainees::provider_id.eq(self.provider().id),
-                trainees::trainee_id.eq(trainee.trainee_id.as_deref().unwrap_or_default()),
-                trainees::revision.eq(1_i64),
-                Columns::of(trainee, &extra, self.today())?,
-            ))
-            .returning(trainees::id);
-        let key = with_inner!(self.connection, |inner| query.get_result::<i64>(inner))?;
+        let query = diesel::insert_into(trainees::table).values((
+            trainees::provider_id.eq(self.provider().id),
+            trainees::trainee_id.eq(trainee.trainee_id.as_deref().unwrap_or_default()),
+            trainees::revision.eq(1_i64),
+            Columns::of(trainee, &extra, self.today())?,
+        ));
+        let key = match &mut *self.connection {
+            DatabaseConnection::Postgres(inner) => {
+                inner.deferring(|inner| query.execute(inner))?;
+                TraineeKey::JustInserted
+            }
+            DatabaseConnection::Sqlite(inner) => TraineeKey::Known(query.returning(trainees::id).get_result(inner)?),
+        };
         self.link_schools(key, &Trainee::default(), trainee)?;
         self.remember_creation(key)
     }
@@ -228,7 +233,7 @@ impl ProviderSession<'_> {
         if with_inner!(self.connection, |inner| query.execute(inner))? != 1 {
             return Err(StorageError::Stale);
         }
-        self.link_schools(stored.key, &stored.record, changed)?;
+        self.link_schools(TraineeKey::Known(stored.key), &stored.record, changed)?;
         self.remember(stored.key, &Changed::between(&stored.record, changed))
     }
 }

@@ -8,6 +8,7 @@
 //! The server listens on a socket in its folder only: no port can be taken, and nobody else can reach it.
 
 mod programs;
+mod variant;
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -17,7 +18,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 pub(crate) use programs::Programs;
+pub use variant::{VARIANT_VARIABLE, Variant};
 
+use self::variant::Reached;
 use crate::postgres::ABSENT;
 
 /// The shell's task. Its arguments are the folder, the folder of the programs, and the server's options.
@@ -61,6 +64,7 @@ pub struct Cluster {
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     folder: PathBuf,
+    reached: Reached,
 }
 
 impl Cluster {
@@ -70,7 +74,7 @@ impl Cluster {
     ///
     /// When PostgreSQL is not installed, or does not start.
     pub fn start(settings: Settings) -> Self {
-        Self::try_start(settings).unwrap_or_else(|reason| panic!("{reason}"))
+        Self::try_start(settings, &Variant::Plain).unwrap_or_else(|reason| panic!("{reason}"))
     }
 
     /// Starts a server whose files stay in a folder below the caller's, with the databases of the time before.
@@ -81,31 +85,51 @@ impl Cluster {
     pub fn start_in(folder: &Path, settings: Settings) -> Self {
         let own = folder.join("server");
         let made = std::fs::create_dir_all(&own).map_err(|error| format!("{}: {error}", own.display()));
-        made.and_then(|()| Self::launch(own, folder, settings, "keep")).unwrap_or_else(|reason| panic!("{reason}"))
+        made.and_then(|()| Self::launch(own, folder, settings, &Variant::Plain, "keep"))
+            .unwrap_or_else(|reason| panic!("{reason}"))
     }
 
-    /// As [`Cluster::start`], or why not.
-    pub(crate) fn try_start(settings: Settings) -> Result<Self, String> {
+    /// As [`Cluster::start`], with a server of another sort.
+    ///
+    /// # Panics
+    ///
+    /// As [`Cluster::start`], or when what the sort needs is not installed.
+    pub fn start_as(settings: Settings, variant: &Variant) -> Self {
+        Self::try_start(settings, variant).unwrap_or_else(|reason| panic!("{reason}"))
+    }
+
+    /// As [`Cluster::start_as`], or why not.
+    pub(crate) fn try_start(settings: Settings, variant: &Variant) -> Result<Self, String> {
         let folder = new_folder(settings)?;
-        Self::launch(folder.clone(), &folder, settings, "remove")
+        Self::launch(folder.clone(), &folder, settings, variant, "remove")
     }
 
     /// Starts a server in a folder. `callers` is one of the caller's own; what happens to the other `at_end`, the keeper
     /// knows.
-    fn launch(folder: PathBuf, callers: &Path, settings: Settings, at_end: &str) -> Result<Self, String> {
+    fn launch(
+        folder: PathBuf,
+        callers: &Path,
+        settings: Settings,
+        variant: &Variant,
+        at_end: &str,
+    ) -> Result<Self, String> {
         let programs = Programs::find().ok_or(ABSENT)?;
+        let set_up = variant.set_up(&folder)?;
         let mut command = Command::new("sh");
         command.args(["-c", KEEPER, "keeper"]).arg(&folder).arg(&programs.folder);
-        command.arg(format!("-k '{}' -c listen_addresses='' {}", folder.display(), settings.options())).arg(at_end);
+        let options = format!("-k '{}' {} {}", folder.display(), set_up.options, settings.options());
+        command.arg(options).arg(at_end).envs(set_up.environment);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).current_dir(&folder);
         if let Some((user, group)) = programs::servant(callers)? {
             // The server runs as this user, and the keeper removes the folder as it.
-            chown(&folder, Some(user), Some(group)).map_err(|error| format!("the folder stays root's: {error}"))?;
+            for path in set_up.files.iter().chain([&folder]) {
+                chown(path, Some(user), Some(group)).map_err(|error| format!("the folder stays root's: {error}"))?;
+            }
             command.uid(user).gid(group);
         }
         let mut keeper = command.spawn().map_err(|error| format!("sh does not run: {error}"))?;
         let (orders, answers) = (keeper.stdin.take(), keeper.stdout.take().ok_or("sh has no standard output")?);
-        let mut cluster = Self { keeper, orders, answers: BufReader::new(answers), folder };
+        let mut cluster = Self { keeper, orders, answers: BufReader::new(answers), folder, reached: set_up.reached };
         cluster.order("init")?;
         cluster.order("start")?;
         Ok(cluster)
@@ -113,7 +137,12 @@ impl Cluster {
 
     /// The URL of a database of this server, which need not be there.
     pub fn url(&self, database: &str) -> String {
-        format!("postgres://{SUPERUSER}@{}/{database}", percent_encoded(&self.folder))
+        self.reached.url(&self.folder, database)
+    }
+
+    /// The URL of a database of this server itself, where something stands before it.
+    pub(crate) fn direct_url(&self, database: &str) -> String {
+        Reached::Socket.url(&self.folder, database)
     }
 
     /// Stops the server as a crash does: it does not tidy up, and whoever is connected is cut off.

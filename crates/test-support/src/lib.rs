@@ -13,7 +13,7 @@ mod process;
 
 use std::io::Write as _;
 
-pub use cluster::{Cluster, Settings};
+pub use cluster::{Cluster, Settings, VARIANT_VARIABLE, Variant};
 pub use database::Database;
 pub use kind::{KIND_VARIABLE, Kind};
 pub use postgres::{SERVER_VARIABLE, is_postgres_there};

@@ -12,7 +12,7 @@ use diesel::sql_types::Bool;
 use diesel::{Connection as _, RunQueryDsl as _};
 use postgres_client::PostgresConnection;
 
-use crate::cluster::{Cluster, Programs, Settings};
+use crate::cluster::{Cluster, Programs, Settings, Variant};
 
 /// The environment variable with the URL of a server to use instead of one of this process alone. Its user makes and
 /// drops databases.
@@ -59,8 +59,8 @@ impl Server {
         let (url, place) = match std::env::var(SERVER_VARIABLE) {
             Ok(url) => (url.clone(), Place::Given(url)),
             Err(_) => {
-                let cluster = Cluster::try_start(Settings::Fast)?;
-                (cluster.url("postgres"), Place::Own(cluster))
+                let cluster = Cluster::try_start(Settings::Fast, &Variant::of_this_run()?)?;
+                (cluster.direct_url("postgres"), Place::Own(cluster))
             }
         };
         let mut connection =

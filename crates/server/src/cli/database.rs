@@ -59,15 +59,24 @@ impl Database {
     }
 
     /// Opens the register, or creates one, and brings its schema to the goal.
-    pub(super) fn set_up(&self, goal: Goal<'_>, unrecorded: Unrecorded) -> Result<(Store, SetUp), StorageError> {
-        let store = Store::open(&self.database_url, StoreOptions::default())?;
+    pub(super) fn set_up(
+        &self,
+        goal: Goal<'_>,
+        unrecorded: Unrecorded,
+        options: StoreOptions,
+    ) -> Result<(Store, SetUp), StorageError> {
+        let store = Store::open(&self.database_url, options)?;
         let set_up = store.set_up(goal, self.expected.environment, unrecorded)?;
         Ok((store, set_up))
     }
 
     /// As [`Database::set_up`] to the newest schema, with the environment.
-    pub(super) fn create(&self, unrecorded: Unrecorded) -> Result<(Store, Environment), StorageError> {
-        let (store, set_up) = self.set_up(Goal::Newest, unrecorded)?;
+    pub(super) fn create(
+        &self,
+        unrecorded: Unrecorded,
+        options: StoreOptions,
+    ) -> Result<(Store, Environment), StorageError> {
+        let (store, set_up) = self.set_up(Goal::Newest, unrecorded, options)?;
         Ok((store, set_up.environment.ok_or(StorageError::EnvironmentNotRecorded)?))
     }
 }

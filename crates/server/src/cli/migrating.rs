@@ -4,7 +4,7 @@ use clap::Args;
 use indicatif::ProgressBar;
 use storage::environment::Unrecorded;
 use storage::error::StorageError;
-use storage::store::{Conversion, Goal, Progress, Store};
+use storage::store::{Conversion, Goal, Progress, Store, StoreOptions};
 
 use super::{CommandError, Database, out};
 
@@ -32,7 +32,7 @@ impl Migrate {
             Some(_) => Unrecorded::RecordRequested,
             None => Unrecorded::Keep,
         };
-        let (store, set_up) = self.database.set_up(goal, unrecorded)?;
+        let (store, set_up) = self.database.set_up(goal, unrecorded, StoreOptions::default())?;
         let change = set_up.schema;
         change.taken_back.iter().try_for_each(|name| out::line(format_args!("taken back  {name}")))?;
         change.applied.iter().try_for_each(|name| out::line(format_args!("applied     {name}")))?;

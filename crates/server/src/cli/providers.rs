@@ -2,6 +2,7 @@
 
 use clap::Subcommand;
 use storage::environment::Unrecorded;
+use storage::store::StoreOptions;
 
 use super::{CommandError, Database, out};
 
@@ -51,7 +52,7 @@ impl ProviderCommand {
     pub(super) fn run(self) -> Result<(), CommandError> {
         match self {
             Self::Add { database, ukprn, name } => {
-                let (store, _) = database.create(Unrecorded::Refuse)?;
+                let (store, _) = database.create(Unrecorded::Refuse, StoreOptions::default())?;
                 let provider = store.write_blocking(move |session| session.add_provider(&ukprn, &name))?;
                 eprintln!("added provider {} ({})", provider.ukprn, provider.name);
             }

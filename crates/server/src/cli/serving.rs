@@ -134,7 +134,7 @@ impl Serve {
         let operator = self.operator_listener()?;
         // Whatever is opened from here on is measured, if anybody can ask.
         let metrics = operator.is_some().then(measures::collect).transpose()?;
-        let created = self.database.create(Unrecorded::RecordRequested);
+        let created = self.database.create(Unrecorded::RecordRequested, self.bounds.store());
         let (store, environment) = created.map_err(StartError::Database)?;
         let registry_delay = self.registry_delay(environment)?;
         log::info!("the environment of this register is {environment}");

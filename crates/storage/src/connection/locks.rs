@@ -40,7 +40,7 @@ impl DatabaseConnection {
     /// Waits until no other transaction holds the lock on what the parts say together, and holds it until this one ends.
     fn lock(&mut self, parts: &[&[u8]]) -> Result<(), StorageError> {
         let Self::Postgres(inner) = self else { return Ok(()) };
-        diesel::select(pg_advisory_xact_lock(lock_key(parts))).execute(inner)?;
+        inner.deferring(|inner| diesel::select(pg_advisory_xact_lock(lock_key(parts))).execute(inner))?;
         Ok(())
     }
 

@@ -26,7 +26,7 @@ pub(crate) const PROBE_PATIENCE: Duration = Duration::from_secs(1);
 /// How long a connection to a read-only server is used before one that writes is looked for again.
 const READ_ONLY_LIFE: Duration = Duration::from_secs(2);
 
-/// How long PostgreSQL goes on with a statement of a job whose server has given it up.
+/// How long PostgreSQL goes on with a statement or a transaction of a job whose server has given it up.
 const JOB_STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What the page caches of all connections of one use take together, at most, in KiB.
@@ -177,6 +177,7 @@ impl Connections {
         let session = postgres_client::Session {
             lock_timeout: Some(PROBE_PATIENCE),
             statement_timeout: Some(PROBE_PATIENCE),
+            idle_in_transaction_timeout: Some(PROBE_PATIENCE),
             connect_timeout: Some(PROBE_PATIENCE),
         };
         let mut connection = establish_postgres(address, session, node_for(purpose))?;
@@ -196,6 +197,7 @@ impl Connections {
                 let session = postgres_client::Session {
                     lock_timeout: Some(JOB_LOCK_TIMEOUT),
                     statement_timeout: Some(JOB_STATEMENT_TIMEOUT),
+                    idle_in_transaction_timeout: Some(JOB_STATEMENT_TIMEOUT),
                     connect_timeout: None,
                 };
                 establish_postgres(address, session, node_for(self.purpose))

@@ -195,8 +195,11 @@ impl JobPool {
             let begun = Instant::now();
             let answer = catch_unwind(AssertUnwindSafe(|| self.run_verified(connection, access, job)));
             self.measures.job_ended(access, begun);
-            // The pool drops a connection that comes back with an open transaction, as it does after a panic.
-            let answer = answer.unwrap_or_else(|_| Err(StorageError::JobPanicked.into()));
+            let answer = answer.unwrap_or_else(|_| {
+                // The pool also drops one that comes back with an open transaction.
+                connection.give_up();
+                Err(StorageError::JobPanicked.into())
+            });
             let Some(again) = self.again(access, &answer, collisions) else { return answer };
             if let Again::Elsewhere(_) = again {
                 connection.give_up();
@@ -236,7 +239,7 @@ impl JobPool {
         is_elsewhere.then_some(Again::Elsewhere(LOSS_PAUSE))
     }
 
-    /// Runs a job. One that reads trusts a token that was valid lately, and is run again when it is not what it was.
+    /// Runs a job that trusts a token which was valid lately, and again when the token is not what it was.
     fn run_verified<T, E>(
         &self,
         connection: &mut DatabaseConnection,
@@ -246,52 +249,63 @@ impl JobPool {
     where
         E: JobError,
     {
-        if access == Access::Write {
-            return self.run_in_transaction(connection, access, None, job);
+        match self.run_in_transaction(connection, access, Some(&self.recent_tokens), job) {
+            Some(answer) => answer,
+            // Without trust there is always an answer.
+            None => self
+                .run_in_transaction(connection, access, None, job)
+                .unwrap_or_else(|| Err(StorageError::TransactionDepth.into())),
         }
-        let answer = self.run_in_transaction(connection, access, Some(&self.recent_tokens), job);
-        if connection.is_as_expected().map_err(StorageError::from)? {
-            return answer;
-        }
-        self.run_in_transaction(connection, access, None, job)
     }
 
+    /// Runs a job in a transaction; nothing when what it took for granted is not so. Then nothing was changed.
     fn run_in_transaction<T, E>(
         &self,
         connection: &mut DatabaseConnection,
         access: Access,
         recent_tokens: Option<&RecentTokens>,
         job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
-    ) -> Result<T, E>
+    ) -> Option<Result<T, E>>
     where
         E: JobError,
     {
-        connection.begin(access).map_err(StorageError::from)?;
+        if let Err(error) = connection.begin(access) {
+            return Some(Err(StorageError::from(error).into()));
+        }
         let time = match access {
             Access::LookUp | Access::Read => JobTime::of_reading(self.read_clock.now()),
             Access::Write => JobTime::of_writing(&self.write_clock),
         };
         let depth = connection.depth_of(access);
-        match job(&mut Session::new(connection, access, time).trusting(recent_tokens)) {
-            Ok(answer) => {
-                connection.require_depth(depth)?;
-                let ended = match access {
-                    Access::LookUp | Access::Read => connection.end_reading(),
-                    Access::Write => connection.commit(),
-                };
-                ended.map_err(StorageError::of_lost_transaction)?;
-                connection.require_depth(0)?;
-                if let Access::Write = access {
-                    self.counters.committed(1);
-                }
-                Ok(answer)
-            }
-            Err(refusal) => {
+        let answer = job(&mut Session::new(connection, access, time).trusting(recent_tokens));
+        // Before anything is committed, and before any answer leaves.
+        let is_as_expected = connection.is_as_expected();
+        match (answer, is_as_expected) {
+            (Ok(answer), Ok(true)) => Some(self.end(connection, access, depth).map(|()| answer).map_err(E::from)),
+            (answer, is_as_expected) => {
                 // What cannot be rolled back is never committed either: the pool drops the connection.
                 let _ = connection.roll_back();
-                Err(refusal)
+                match (answer, is_as_expected) {
+                    (_, Ok(false)) => None,
+                    (Err(refusal), Ok(true) | Err(_)) => Some(Err(refusal)),
+                    (Ok(_), outcome) => outcome.err().map(|error| Err(StorageError::from(error).into())),
+                }
             }
         }
+    }
+
+    fn end(&self, connection: &mut DatabaseConnection, access: Access, depth: u32) -> Result<(), StorageError> {
+        connection.require_depth(depth)?;
+        let ended = match access {
+            Access::LookUp | Access::Read => connection.end_reading(),
+            Access::Write => connection.commit(),
+        };
+        ended.map_err(StorageError::of_lost_transaction)?;
+        connection.require_depth(0)?;
+        if let Access::Write = access {
+            self.counters.committed(1);
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,8 @@
 # Keeps one PostgreSQL server: obeys orders from standard input, and answers each with a line. When the orders end, stops
 # the server, and removes its folder unless that is to be kept.
 folder=$1 programs=$2 options=$3 at_end=$4
+# The configuration of a PgBouncer before the server, if there is one.
+pooler=$folder/pgbouncer.ini
 # Whoever gave the orders may be gone when one is answered.
 trap '' HUP INT PIPE TERM
 
@@ -10,7 +12,10 @@ obey() {
         [ -d "$folder/data" ] ||
             "$programs/initdb" --no-sync --auth=trust --username=postgres --encoding=UTF8 --locale=C -D "$folder/data"
         ;;
-    start) "$programs/pg_ctl" -D "$folder/data" -l "$folder/log" -o "$options" -t 300 -w start ;;
+    start)
+        "$programs/pg_ctl" -D "$folder/data" -l "$folder/log" -o "$options" -t 300 -w start || return
+        [ ! -e "$pooler" ] || [ -e "$folder/pgbouncer.pid" ] || PATH=$PATH:/usr/sbin pgbouncer -q -d "$pooler"
+        ;;
     stop) "$programs/pg_ctl" -D "$folder/data" -m immediate -t 300 -w stop ;;
     esac >> "$folder/log" 2>&1 < /dev/null
 }
@@ -19,4 +24,5 @@ while read -r order; do
     if obey "$order"; then echo "done"; else echo "failed"; fi
 done
 obey stop
+[ ! -e "$folder/pgbouncer.pid" ] || kill "$(cat "$folder/pgbouncer.pid")"
 [ "$at_end" = keep ] || { cd / && rm -rf "$folder"; }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use storage::store::StoreOptions;
 
 use crate::connections::Limits;
 use crate::proxies::TrustedProxies;
@@ -39,6 +40,12 @@ pub(super) struct Bounds {
     /// Connections that can be open at once; others wait
     #[arg(long, value_name = "N", env = "REGISTER_MAX_CONNECTIONS", default_value = "1000")]
     max_connections: NonZeroUsize,
+    /// Connections to the database that read, at most
+    #[arg(long, value_name = "N", env = "REGISTER_READ_CONNECTIONS", default_value = "8")]
+    read_connections: NonZeroU32,
+    /// Connections to PostgreSQL that write, at most; on SQLite there is one
+    #[arg(long, value_name = "N", env = "REGISTER_WRITE_CONNECTIONS", default_value = "8")]
+    write_connections: NonZeroU32,
     /// Seconds for which requests are taken after the server was told to stop, until a balancer has noticed
     #[arg(long, value_name = "SECONDS", env = "REGISTER_STOP_DELAY", default_value = "0")]
     stop_delay: u32,
@@ -51,6 +58,15 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
+    /// How the database is used.
+    pub(super) fn store(&self) -> StoreOptions {
+        StoreOptions {
+            readers: self.read_connections.get(),
+            writers: self.write_connections.get(),
+            ..StoreOptions::default()
+        }
+    }
+
     /// How the register is served.
     pub(super) fn service(&self) -> Result<Service, TlsError> {
         let seconds = |seconds: NonZeroU32| Duration::from_secs(seconds.get().into());

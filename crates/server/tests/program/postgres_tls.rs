@@ -1,0 +1,57 @@
+//! Commands over TLS to PostgreSQL.
+
+use test_support::{Cluster, Kind, Settings, Variant};
+
+use super::support::{Ended, Workplace, kinds};
+
+/// A command over a database that nobody has set up.
+fn list_providers(url: &str) -> Ended {
+    let workplace = Workplace::on_sqlite();
+    workplace.run(&["provider", "list", "--database-url", url], None)
+}
+
+fn cluster(name: &str, days: i64) -> Cluster {
+    Cluster::start_as(Settings::Fast, &Variant::Tls { name: name.to_owned(), days })
+}
+
+/// The command ends with one line that says what is wrong.
+#[track_caller]
+fn refused_with(url: &str, reason: &str) {
+    let ended = list_providers(url);
+    let told = ended.stderr();
+    assert_ne!(ended.status(), 0, "{told}");
+    assert!(told.contains(reason), "{told}");
+    assert_eq!(told.trim_end().lines().count(), 1, "{told}");
+}
+
+#[test]
+fn server_with_a_certificate_of_the_root_for_its_name_is_used() {
+    if !kinds().contains(&Kind::Postgres) {
+        return;
+    }
+    let cluster = cluster("localhost", 1);
+    let url = cluster.url("postgres");
+    let workplace = Workplace::on_sqlite();
+    let migrated = workplace.run(&["migrate", "--database-url", &url], None);
+    assert_eq!(migrated.status(), 0, "{}", migrated.stderr());
+    let listed = list_providers(&url);
+    assert_eq!(listed.status(), 0, "{}", listed.stderr());
+}
+
+#[test]
+fn certificate_that_is_not_to_be_trusted_is_refused_with_one_line() {
+    if !kinds().contains(&Kind::Postgres) {
+        return;
+    }
+    let (sound, of_another_name, expired) =
+        (cluster("localhost", 1), cluster("other.example", 1), cluster("localhost", -1));
+    refused_with(&of_another_name.url("postgres"), "not valid for name");
+    refused_with(&expired.url("postgres"), "expired");
+    let (url, other) = (sound.url("postgres"), expired.url("postgres"));
+    let root_of = |url: &str| url.split_once("sslrootcert=").unwrap().1.to_owned();
+    refused_with(&url.replace(&root_of(&url), &root_of(&other)), "UnknownIssuer");
+    refused_with(&url.replace(&root_of(&url), "/absent"), "sslrootcert");
+    // `verify-ca` asks for no name.
+    let any_name = of_another_name.url("postgres").replace("verify-full", "verify-ca");
+    assert!(list_providers(&any_name).stderr().contains("holds no register"));
+}
