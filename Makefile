@@ -24,6 +24,10 @@ test-long: lint ## Check lints, and run all other tests: exhaustive ones, limits
 test-postgres: ## Run the part of `make test` that uses PostgreSQL
 	scripts/test postgres
 
+.PHONY: test-postgres-variants
+test-postgres-variants: ## Run the part of `make test` that uses PostgreSQL with TLS, in other languages and behind PgBouncer
+	scripts/test variants postgres
+
 # Each on both databases, in a release build.
 ENDURANCE := scripts/test-endurance
 

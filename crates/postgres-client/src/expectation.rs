@@ -12,6 +12,12 @@ use crate::row::bytes_of;
 pub struct RawRows(Arc<[Vec<Option<Vec<u8>>>]>);
 
 impl RawRows {
+    /// One row with one number of four bytes (`integer`).
+    #[must_use]
+    pub fn of_integer(number: i32) -> Self {
+        Self(Arc::new([vec![Some(number.to_be_bytes().to_vec())]]))
+    }
+
     pub(crate) fn of(rows: &[Row]) -> Self {
         Self(rows.iter().map(|row| (0..row.len()).map(|at| bytes_of(row, at).map(<[u8]>::to_vec)).collect()).collect())
     }

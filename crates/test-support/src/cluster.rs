@@ -142,7 +142,7 @@ impl Cluster {
 
     /// The URL of a database of this server itself, where something stands before it.
     pub(crate) fn direct_url(&self, database: &str) -> String {
-        Reached::Socket.url(&self.folder, database)
+        self.reached.direct().url(&self.folder, database)
     }
 
     /// Stops the server as a crash does: it does not tidy up, and whoever is connected is cut off.

@@ -300,7 +300,13 @@ impl JobPool {
             Access::LookUp | Access::Read => connection.end_reading(),
             Access::Write => connection.commit(),
         };
-        ended.map_err(StorageError::of_lost_transaction)?;
+        ended.map_err(|error| match StorageError::from(error) {
+            // A statement that was sent with the COMMIT met a row of another transaction, which was not there when the job
+            // looked. Run again, the job finds it.
+            error if error.is_repetition() => StorageError::Collided,
+            StorageError::Query(error) => StorageError::of_lost_transaction(error),
+            error => error,
+        })?;
         connection.require_depth(0)?;
         if let Access::Write = access {
             self.counters.committed(1);

@@ -14,6 +14,8 @@ use super::{SUPERUSER, percent_encoded};
 /// `pgbouncer=transaction` or `pgbouncer=session`; without it, a plain one.
 pub const VARIANT_VARIABLE: &str = "TEST_POSTGRES";
 
+/// The port in the name of a server's socket.
+const SERVER_PORT: u16 = 5432;
 /// The port in the name of PgBouncer's socket.
 const POOLER_PORT: u16 = 6432;
 
@@ -47,8 +49,13 @@ pub(super) struct SetUp {
 /// How a server is reached.
 #[derive(Debug, Clone)]
 pub(super) enum Reached {
-    Socket,
-    Tls { port: u16 },
+    /// The socket has the port in its name.
+    Socket {
+        port: u16,
+    },
+    Tls {
+        port: u16,
+    },
     Pooler,
 }
 
@@ -74,7 +81,7 @@ impl Variant {
             options: without_network(),
             environment: Vec::new(),
             files: Vec::new(),
-            reached: Reached::Socket,
+            reached: Reached::Socket { port: SERVER_PORT },
         };
         match self {
             Self::Plain => Ok(plain()),
@@ -90,9 +97,10 @@ impl Variant {
                 Ok(SetUp { options, files: files.to_vec(), reached: Reached::Tls { port }, ..plain() })
             }
             Self::Messages(locale) => {
-                make_locale(folder, locale)?;
+                let made = make_locale(folder, locale)?;
                 let options = format!("{} -c lc_messages={locale}.UTF-8", without_network());
-                Ok(SetUp { options, environment: vec![("LOCPATH", folder.to_owned())], ..plain() })
+                let environment = vec![("LOCPATH", folder.to_owned())];
+                Ok(SetUp { options, environment, files: vec![made.join("LC_MESSAGES"), made], ..plain() })
             }
             Self::PgBouncer(mode) => {
                 let file = folder.join("pgbouncer.ini");
@@ -104,10 +112,19 @@ impl Variant {
 }
 
 impl Reached {
+    /// The server itself, where something stands before it.
+    pub(super) fn direct(&self) -> Self {
+        match self {
+            Self::Tls { port } | Self::Socket { port } => Self::Socket { port: *port },
+            Self::Pooler => Self::Socket { port: SERVER_PORT },
+        }
+    }
+
     pub(super) fn url(&self, folder: &Path, database: &str) -> String {
         let socket = percent_encoded(folder);
         match self {
-            Self::Socket => format!("postgres://{SUPERUSER}@{socket}/{database}"),
+            Self::Socket { port: SERVER_PORT } => format!("postgres://{SUPERUSER}@{socket}/{database}"),
+            Self::Socket { port } => format!("postgres://{SUPERUSER}@{socket}:{port}/{database}"),
             Self::Tls { port } => {
                 let root = percent_encoded(&folder.join("root.crt"));
                 format!("postgres://{SUPERUSER}@localhost:{port}/{database}?sslmode=verify-full&sslrootcert={root}")
@@ -142,12 +159,12 @@ fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-/// Makes a locale in a folder, where the operating system may have none.
-fn make_locale(folder: &Path, locale: &str) -> Result<(), String> {
+/// Makes a locale in a folder, where the operating system may have none, and gives the folder of its files.
+fn make_locale(folder: &Path, locale: &str) -> Result<PathBuf, String> {
     let target = folder.join(format!("{locale}.UTF-8"));
     let made = Command::new("localedef").args(["-i", locale, "-f", "UTF-8"]).arg(&target).status();
     if made.is_ok_and(|status| status.success()) {
-        Ok(())
+        Ok(target)
     } else {
         Err(format!("the locale {locale} cannot be made: install the package locales"))
     }
