@@ -8,9 +8,9 @@
 use chrono::{NaiveDateTime, TimeDelta};
 use diesel::prelude::*;
 
-use crate::connection::with_inner;
+use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::StorageError;
-use crate::schema::replies;
+use crate::schema::{idempotency_locks, replies};
 use crate::session::{ProviderSession, Session};
 
 /// How long a reply is found.
@@ -43,17 +43,19 @@ pub enum Earlier {
 impl ProviderSession<'_> {
     /// What is known of a key. When nothing is, no other request with the key is handled until the job has ended.
     ///
-    /// `request_digest` tells the request from others.
+    /// `request_digest` tells the request from others. On PostgreSQL this commits what the job has done so far, and goes on in
+    /// a transaction of its own: it is asked before anything is changed that depends on the rest of the job.
     ///
     /// # Errors
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn earlier_reply(&mut self, key: &str, request_digest: &str) -> Result<Earlier, StorageError> {
         let provider = self.provider().id;
-        if !self.connection.try_lock_reply(provider, key)? {
+        let now = self.now().naive_utc();
+        let oldest = now - LIFE;
+        if !self.connection.try_lock_idempotency_key(provider, key, now, oldest)? {
             return Ok(Earlier::InFlight);
         }
-        let oldest = (self.now() - LIFE).naive_utc();
         let reply = replies::table
             .filter(replies::provider_id.eq(provider))
             .filter(replies::idempotency_key.eq(key))
@@ -93,8 +95,12 @@ impl ProviderSession<'_> {
             replies::body.eq(reply.body.as_str()),
             replies::created_at.eq(self.now().naive_utc()),
         ));
-        with_inner!(self.connection, |inner| kept.execute(inner))?;
-        Ok(())
+        match with_inner!(self.connection, |inner| kept.execute(inner)).map_err(StorageError::from) {
+            // The locks were lost, such as when the database failed over: another request with the key was faster. Run
+            // again, the job finds its reply.
+            Err(error) if error.is_repetition() => Err(StorageError::Collided),
+            outcome => outcome.map(drop),
+        }
     }
 }
 
@@ -119,6 +125,28 @@ impl Session<'_> {
             removed += diesel::delete(same).execute(self.connection)?;
         }
         Ok(removed)
+    }
+
+    /// Removes what was locked for keys that were not used lately, so many at most, oldest first, and returns how many
+    /// there were.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn remove_old_idempotency_locks(&mut self, most: i64) -> Result<usize, StorageError> {
+        // Older by a day than those that are dated anew before they are locked, so none of these is locked by a request.
+        let oldest = (self.now() - LIFE * 2).naive_utc();
+        let DatabaseConnection::Postgres(inner) = &mut *self.connection else { return Ok(0) };
+        let old = idempotency_locks::table
+            .filter(idempotency_locks::used_at.le(oldest))
+            .order(idempotency_locks::used_at)
+            .select(idempotency_locks::digest)
+            .limit(most)
+            .for_update()
+            // Those that another server removes at the same time.
+            .skip_locked()
+            .load::<String>(inner)?;
+        Ok(diesel::delete(idempotency_locks::table.filter(idempotency_locks::digest.eq_any(old))).execute(inner)?)
     }
 }
 
