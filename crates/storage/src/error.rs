@@ -304,6 +304,13 @@ impl StorageError {
         }
     }
 
+    /// Whether the database says that others were in the way: a lock was waited for in vain, or transactions collided.
+    pub(crate) fn gives_way(error: &DieselError) -> bool {
+        let DieselError::DatabaseError(kind, information) = error else { return false };
+        let message = information.message();
+        BUSY.contains(&message) || message == DEADLOCK || matches!(kind, DatabaseErrorKind::SerializationFailure)
+    }
+
     /// Why a transaction could not be ended as it should: what passes is said as such, the rest is a lost transaction.
     pub(crate) fn of_lost_transaction(error: DieselError) -> Self {
         let sorted = Self::from(error);

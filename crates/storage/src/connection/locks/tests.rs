@@ -1,5 +1,7 @@
 //! What waits for what on PostgreSQL, and what does not. On SQLite nothing is locked.
 
+use std::fs;
+use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -177,4 +179,31 @@ fn rows_of_keys_are_removed_when_they_are_old_and_never_while_they_are_locked() 
     other.begin(Access::Write).unwrap();
     assert!(!try_key(&mut other, 1, "4", date));
     assert_eq!(count(&mut other, "idempotency_locks"), 3);
+}
+
+/// No source names a function of the other locks of PostgreSQL, which a pooler or a distributed engine may not have.
+#[test]
+fn only_rows_and_tables_are_locked() {
+    let word = ["advis", "ory"].concat();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations")];
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for entry in fs::read_dir(crates).unwrap() {
+        folders.push(entry.unwrap().path());
+    }
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+            if path.is_dir() {
+                folders.push(path);
+            } else if ["rs", "sql"].contains(&ending) {
+                files += 1;
+                let text = fs::read_to_string(&path).unwrap();
+                let found = text.lines().find(|line| line.contains(&format!("{word}_")));
+                assert_eq!(found, None, "{}", path.display());
+            }
+        }
+    }
+    assert!(files > 100, "{files}");
 }
