@@ -152,8 +152,14 @@ impl Session<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
+    use diesel::connection::SimpleConnection as _;
+
     use super::*;
     use crate::history::Cause;
+    use crate::testing::filled::connect;
     use crate::testing::{Register, UKPRN};
 
     const KEY: &str = "3f1c";
@@ -191,6 +197,60 @@ mod tests {
         assert_eq!(earlier(&register, UKPRN, "two"), Earlier::Nothing);
         with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "two", &reply()));
         assert_eq!(earlier(&register, UKPRN, "two"), Earlier::Reply(reply()));
+    }
+
+    #[test]
+    fn a_key_is_in_flight_while_its_first_request_is_handled_and_then_its_reply_is_found() {
+        let register = Register::with_provider();
+        if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
+            // Writes come one after the other there: the second request finds the reply of the first.
+            return;
+        }
+        let (begun, first_begun) = mpsc::channel();
+        let (go_on, first_goes_on) = mpsc::channel::<()>();
+        let another = register.another_store();
+        let first = thread::spawn(move || {
+            another.write_blocking(move |session| {
+                let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                assert_eq!(session.earlier_reply(KEY, "one")?, Earlier::Nothing);
+                begun.send(()).unwrap();
+                first_goes_on.recv().unwrap();
+                session.keep_reply(KEY, "one", &reply())
+            })
+        });
+        first_begun.recv().unwrap();
+        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::InFlight);
+        assert_eq!(earlier(&register, UKPRN, "two"), Earlier::InFlight);
+        let another_key = with_provider(&register, UKPRN, |session| session.earlier_reply("another", "one"));
+        assert_eq!(another_key, Earlier::Nothing);
+        go_on.send(()).unwrap();
+        first.join().unwrap().unwrap();
+        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Reply(reply()));
+    }
+
+    #[test]
+    fn a_reply_that_was_stored_meanwhile_makes_the_job_run_again() {
+        let register = Register::with_provider();
+        if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
+            return;
+        }
+        // As when the locks were lost: the row of the other request is there, and is not removed.
+        connect(register.url())
+            .batch_execute(
+                "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+                 CREATE TRIGGER hold BEFORE DELETE ON replies FOR EACH ROW EXECUTE FUNCTION hold()",
+            )
+            .unwrap();
+        with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "one", &reply()));
+        let mut runs = 0;
+        let found = with_provider(&register, UKPRN, move |session| {
+            runs += 1;
+            if runs == 1 {
+                session.keep_reply(KEY, "one", &reply())?
+            }
+            session.earlier_reply(KEY, "one")
+        });
+        assert_eq!(found, Earlier::Reply(reply()));
     }
 
     #[test]
