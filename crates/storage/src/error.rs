@@ -305,7 +305,7 @@ impl StorageError {
     }
 
     /// Whether the database says that others were in the way: a lock was waited for in vain, or transactions collided.
-    pub(crate) fn gives_way(error: &DieselError) -> bool {
+    pub(crate) fn is_contention(error: &DieselError) -> bool {
         let DieselError::DatabaseError(kind, information) = error else { return false };
         let message = information.message();
         BUSY.contains(&message) || message == DEADLOCK || matches!(kind, DatabaseErrorKind::SerializationFailure)

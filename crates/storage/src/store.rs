@@ -32,7 +32,7 @@ use crate::measures::Measures;
 use crate::probe::Probe;
 use crate::session::Session;
 use crate::store::look_ups::LookUps;
-use crate::store::migrations::SchemaWork;
+use crate::store::migrations::Migrator;
 pub use crate::store::migrations::{Conversion, Goal, Pending, Progress, SchemaChange, SetUp};
 use crate::store::pool::JobPool;
 use crate::tokens::Environment;
@@ -172,7 +172,7 @@ impl Store {
             return Err(StorageError::UnfinishedCopy);
         }
         migrations::require_register(&mut connection, &connections.display_name())?;
-        SchemaWork::alone(&mut connection).pending(requested, unrecorded)
+        Migrator::new(&mut connection).pending(requested, unrecorded)
     }
 
     /// Brings the schema up to date and returns how many migrations were applied. Blocks.
@@ -186,7 +186,7 @@ impl Store {
     /// As [`Store::set_up`], but for the environment.
     pub fn migrate(&self) -> Result<usize, StorageError> {
         let mut connection = self.connection_to_set_up()?;
-        Ok(SchemaWork::beside_others(&mut connection, &self.connections).bring_to(Goal::Newest)?.applied.len())
+        Ok(Migrator::with_connections(&mut connection, &self.connections).bring_to(Goal::Newest)?.applied.len())
     }
 
     /// Brings the schema to the goal, forwards or back, and records the environment of a register that has none recorded:
@@ -205,7 +205,7 @@ impl Store {
         unrecorded: Unrecorded,
     ) -> Result<SetUp, StorageError> {
         let mut connection = self.connection_to_set_up()?;
-        SchemaWork::beside_others(&mut connection, &self.connections).set_up(goal, requested, unrecorded)
+        Migrator::with_connections(&mut connection, &self.connections).set_up(goal, requested, unrecorded)
     }
 
     /// Converts the trainees that are stored as an older program stored them, a batch in a transaction, and makes the views
@@ -217,7 +217,7 @@ impl Store {
     pub fn convert(&self, progress: impl FnMut(Progress)) -> Result<(), StorageError> {
         let mut connection = self.connection_to_set_up()?;
         migrations::convert(&mut connection, progress)?;
-        SchemaWork::beside_others(&mut connection, &self.connections).remake_views()
+        Migrator::with_connections(&mut connection, &self.connections).remake_views()
     }
 
     /// Removes the tables in which an older program stored trainees. Blocks; no server may run.
@@ -227,7 +227,7 @@ impl Store {
     /// [`StorageError::NotConverted`], or when the database does not answer.
     pub fn finish_conversion(&self) -> Result<(), StorageError> {
         let mut connection = self.connection_to_set_up()?;
-        SchemaWork::beside_others(&mut connection, &self.connections).finish()
+        Migrator::with_connections(&mut connection, &self.connections).finish()
     }
 
     fn connection_to_set_up(&self) -> Result<DatabaseConnection, StorageError> {

@@ -11,7 +11,7 @@ use diesel::pg::Pg;
 use diesel::sqlite::Sqlite;
 use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
-use self::exclusive::Patience;
+use self::locking::RetryPolicy;
 pub use self::pending::Pending;
 pub(crate) use self::records::convert;
 pub use self::records::{Conversion, Progress};
@@ -75,52 +75,52 @@ impl Migrations {
     }
 }
 
-/// Work on the schema of one database.
-pub(crate) struct SchemaWork<'a> {
+/// Reads and changes the schema of one database.
+pub(crate) struct Migrator<'a> {
     connection: &'a mut DatabaseConnection,
     /// Makes the connection for what runs outside a transaction, while the other one holds the lock. Without it there is no
     /// lock then, and nobody else may be at work on the schema.
     connections: Option<&'a Connections>,
-    patience: Patience,
+    policy: RetryPolicy,
     migrations: Migrations,
 }
 
 /// Brings the schema of a database that nobody else uses to the goal.
 pub(crate) fn bring_to(connection: &mut DatabaseConnection, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
-    SchemaWork::alone(connection).bring_to(goal)
+    Migrator::new(connection).bring_to(goal)
 }
 
-/// As [`SchemaWork::set_up`], for a database that nobody else uses.
+/// As [`Migrator::set_up`], for a database that nobody else uses.
 pub(crate) fn set_up(
     connection: &mut DatabaseConnection,
     goal: Goal<'_>,
     requested: Option<Environment>,
     unrecorded: Unrecorded,
 ) -> Result<SetUp, StorageError> {
-    SchemaWork::alone(connection).set_up(goal, requested, unrecorded)
+    Migrator::new(connection).set_up(goal, requested, unrecorded)
 }
 
-impl<'a> SchemaWork<'a> {
-    /// Work on a database that nobody else uses.
-    pub(crate) fn alone(connection: &'a mut DatabaseConnection) -> Self {
-        Self { connection, connections: None, patience: Patience::default(), migrations: Migrations::embedded() }
+impl<'a> Migrator<'a> {
+    /// For a database that nobody else uses.
+    pub(crate) fn new(connection: &'a mut DatabaseConnection) -> Self {
+        Self { connection, connections: None, policy: RetryPolicy::default(), migrations: Migrations::embedded() }
     }
 
-    /// Work on a database on which others may be at work too.
-    pub(crate) fn beside_others(connection: &'a mut DatabaseConnection, connections: &'a Connections) -> Self {
-        Self { connections: Some(connections), ..Self::alone(connection) }
+    /// For a database whose schema others may be changing too.
+    pub(crate) fn with_connections(connection: &'a mut DatabaseConnection, connections: &'a Connections) -> Self {
+        Self { connections: Some(connections), ..Self::new(connection) }
     }
 
     /// Brings the schema to the goal.
     pub(crate) fn bring_to(&mut self, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
-        let is_done = self.look(|connection, migrations| {
+        let is_done = self.retry_read(|connection, migrations| {
             Ok(pending::migrations(connection, migrations, goal)?.is_empty()
                 && !records::is_due(records::state(connection)?, connection, goal)?)
         })?;
         if is_done {
             return Ok(SchemaChange::default());
         }
-        let (change, ()) = self.go(goal, |_| Ok(()), |_| Ok(()))?;
+        let (change, ()) = self.migrate(goal, |_| Ok(()), |_| Ok(()))?;
         Ok(change)
     }
 
@@ -131,7 +131,7 @@ impl<'a> SchemaWork<'a> {
         requested: Option<Environment>,
         unrecorded: Unrecorded,
     ) -> Result<SetUp, StorageError> {
-        let found = self.look(|connection, migrations| {
+        let found = self.retry_read(|connection, migrations| {
             environment::require_same(environment::recorded(connection)?, requested)?;
             if !pending::migrations(connection, migrations, goal)?.is_empty()
                 || environment::is_due(connection, unrecorded)?
@@ -149,7 +149,7 @@ impl<'a> SchemaWork<'a> {
         if let Some(found) = found {
             return Ok(found);
         }
-        let (schema, (environment, conversion)) = self.go(
+        let (schema, (environment, conversion)) = self.migrate(
             goal,
             // Going back may drop the record.
             |connection| environment::require_same(environment::recorded(connection)?, requested),
@@ -162,7 +162,7 @@ impl<'a> SchemaWork<'a> {
         Ok(SetUp { schema, environment, conversion })
     }
 
-    /// What [`SchemaWork::set_up`] to the newest migration, and the conversion and the views that may follow it, would do.
+    /// What [`Migrator::set_up`] to the newest migration, and the conversion and the views that may follow it, would do.
     /// Changes nothing, and takes no lock but those of reading.
     pub(crate) fn pending(
         &mut self,
@@ -174,26 +174,26 @@ impl<'a> SchemaWork<'a> {
 
     /// Removes the tables of before the conversion to documents; nothing when that was done.
     pub(crate) fn finish(&mut self) -> Result<(), StorageError> {
-        match self.look(|connection, _| records::state(connection))? {
+        match self.retry_read(|connection, _| records::state(connection))? {
             Conversion::NotBegun | Conversion::Finished => Ok(()),
             Conversion::Begun { .. } | Conversion::Converted => {
-                self.exclusively(|connection, _| records::finish(connection))
+                self.with_schema_lock(|connection, _| records::finish(connection))
             }
         }
     }
 
     /// Makes the views over the documents anew, unless they show the fields of this program.
     pub(crate) fn remake_views(&mut self) -> Result<(), StorageError> {
-        if self.look(|connection, _| views_are_current(connection))? {
+        if self.retry_read(|connection, _| views_are_current(connection))? {
             return Ok(());
         }
-        self.exclusively(|connection, _| views::make(connection))
+        self.with_schema_lock(|connection, _| views::make(connection))
     }
 
     /// Goes to the goal: first what runs in a transaction, with `before` and `after` in it, then what does not, and so on.
     ///
     /// `before` and `after` may run more than once, and must be right each time.
-    fn go<T>(
+    fn migrate<T>(
         &mut self,
         goal: Goal<'_>,
         mut before: impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError>,
@@ -201,7 +201,7 @@ impl<'a> SchemaWork<'a> {
     ) -> Result<(SchemaChange, T), StorageError> {
         let mut change = SchemaChange::default();
         loop {
-            let (walked, answer) = self.exclusively(|connection, migrations| {
+            let (walked, answer) = self.with_schema_lock(|connection, migrations| {
                 before(connection)?;
                 if let Goal::Migration(name) = goal {
                     records::before_migrations(connection, name)?;
@@ -226,7 +226,7 @@ impl<'a> SchemaWork<'a> {
 /// Removes the tables of before the conversion to documents, of a database that nobody else uses.
 #[cfg(test)]
 pub(crate) fn finish(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
-    SchemaWork::alone(connection).finish()
+    Migrator::new(connection).finish()
 }
 
 /// Whether the views show the fields of this program, or there is nothing to show.
@@ -277,7 +277,7 @@ fn missing(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageEr
 
 #[cfg(test)]
 mod conversion;
-mod exclusive;
+mod locking;
 mod outside;
 mod pending;
 #[cfg(test)]

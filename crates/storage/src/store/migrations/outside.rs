@@ -10,9 +10,9 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use diesel_migrations::MigrationHarness as _;
 
-use super::exclusive::Patience;
+use super::locking::RetryPolicy;
 use super::walk::{applied, kept, known, with_harness};
-use super::{Goal, Migrations, SchemaWork};
+use super::{Goal, Migrations, Migrator};
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 
@@ -32,19 +32,19 @@ struct Setting {
     value: String,
 }
 
-impl SchemaWork<'_> {
+impl Migrator<'_> {
     /// Applies the next migration, which runs outside a transaction; nothing when somebody else has done so meanwhile.
     ///
     /// One connection holds the lock in a transaction that does nothing else, and sees no rows: the statement would wait for one
     /// that does. The other one runs the migration.
     pub(super) fn apply_outside(&mut self, goal: Goal<'_>) -> Result<Option<String>, StorageError> {
-        let patience = self.patience;
+        let policy = self.policy;
         match self.connections {
             Some(connections) => {
                 let mut runner = connections.establish()?;
-                self.exclusively(|_, migrations| apply_next(&mut runner, migrations, goal, patience))
+                self.with_schema_lock(|_, migrations| apply_next(&mut runner, migrations, goal, policy))
             }
-            None => apply_next(self.connection, &self.migrations, goal, patience),
+            None => apply_next(self.connection, &self.migrations, goal, policy),
         }
     }
 }
@@ -53,7 +53,7 @@ fn apply_next(
     connection: &mut DatabaseConnection,
     migrations: &Migrations,
     goal: Goal<'_>,
-    patience: Patience,
+    policy: RetryPolicy,
 ) -> Result<Option<String>, StorageError> {
     let applied = applied(connection)?;
     let DatabaseConnection::Postgres(inner) = connection else { return Ok(None) };
@@ -66,7 +66,7 @@ fn apply_next(
     // It waits for transactions that began before it, and nobody waits for it.
     let timeouts = ["lock_timeout", "statement_timeout"];
     let before = timeouts.iter().map(|name| setting(inner, name)).collect::<Result<Vec<_>, _>>()?;
-    set(inner, timeouts, [&patience.total.as_millis().to_string(), "0"])?;
+    set(inner, timeouts, [&policy.total.as_millis().to_string(), "0"])?;
     let outcome = run(inner, migration.as_ref(), &name);
     if let [lock, statement] = before.as_slice() {
         set(inner, timeouts, [lock, statement])?;

@@ -26,7 +26,7 @@ fn apply(connection: &mut DatabaseConnection, up: &str) -> Result<SchemaChange, 
         Ok(SQLITE.migrations()?.into_iter().chain(added).collect())
     };
     let migrations = Migrations { sqlite: Box::new(sqlite), ..Migrations::embedded() };
-    SchemaWork { migrations, ..SchemaWork::alone(connection) }.bring_to(Goal::Newest)
+    Migrator { migrations, ..Migrator::new(connection) }.bring_to(Goal::Newest)
 }
 
 #[derive(QueryableByName)]

@@ -25,9 +25,9 @@ const INDEX: &str = "2999-01-01-000002_trainees_by_test";
 const INDEX_SQL: &str = "CREATE INDEX CONCURRENTLY IF NOT EXISTS trainees_by_test ON trainees (created_at)";
 
 /// How long is waited, in milliseconds.
-fn patience(total: u64) -> Patience {
+fn policy(total: u64) -> RetryPolicy {
     let [total, lock, pause] = [total, 100, 50].map(Duration::from_millis);
-    Patience { total, lock, pause, report: total }
+    RetryPolicy { total, lock, pause, report: total }
 }
 
 fn has_postgres() -> bool {
@@ -103,7 +103,7 @@ fn views_are_made_anew_when_they_show_other_fields() {
             .batch_execute("DROP VIEW trainee_fields; CREATE VIEW trainee_fields AS SELECT id FROM trainees")
             .unwrap();
         assert!(!views::are_current(&mut connection).unwrap());
-        SchemaWork::alone(&mut connection).remake_views().unwrap();
+        Migrator::new(&mut connection).remake_views().unwrap();
         assert!(views::are_current(&mut connection).unwrap());
     }
 }
@@ -131,14 +131,13 @@ fn change_of_the_schema_waits_for_another_one_and_for_a_transaction_that_holds_w
         other.batch_execute(hold).unwrap();
         let mut connection = connect(database.url());
         let connections = Connections::to(database.url()).unwrap();
-        let refused =
-            SchemaWork { patience: patience(300), ..SchemaWork::beside_others(&mut connection, &connections) }
-                .bring_to(Goal::Newest);
+        let refused = Migrator { policy: policy(300), ..Migrator::with_connections(&mut connection, &connections) }
+            .bring_to(Goal::Newest);
         assert!(matches!(refused, Err(StorageError::Busy)), "{hold}: {refused:?}");
         assert_eq!(records::state(&mut connection).unwrap(), Conversion::NotBegun);
         let change = thread::scope(|scope| {
             let waiting = scope.spawn(|| {
-                SchemaWork { patience: patience(20_000), ..SchemaWork::beside_others(&mut connection, &connections) }
+                Migrator { policy: policy(20_000), ..Migrator::with_connections(&mut connection, &connections) }
                     .bring_to(Goal::Newest)
             });
             wait_for_waiter(&mut connect(database.url()));
@@ -166,9 +165,8 @@ fn change_of_the_schema_waits_for_a_writer_of_sqlite() {
     let mut connection = connect(database.url());
     connection.batch_execute("PRAGMA busy_timeout = 20").unwrap();
     let change = thread::scope(|scope| {
-        let waiting = scope.spawn(|| {
-            SchemaWork { patience: patience(20_000), ..SchemaWork::alone(&mut connection) }.bring_to(Goal::Newest)
-        });
+        let waiting = scope
+            .spawn(|| Migrator { policy: policy(20_000), ..Migrator::new(&mut connection) }.bring_to(Goal::Newest));
         thread::sleep(Duration::from_millis(300));
         assert!(!waiting.is_finished());
         other.batch_execute("COMMIT").unwrap();
@@ -202,8 +200,8 @@ fn go(url: &str, folder: &Path, goal: Goal<'_>) -> Result<SchemaChange, StorageE
     let connections = Connections::to(url).unwrap();
     let mut connection = connections.establish().unwrap();
     let migrations = Migrations { postgres: Box::new(postgres), ..Migrations::embedded() };
-    let work = SchemaWork::beside_others(&mut connection, &connections);
-    SchemaWork { migrations, patience: patience(20_000), ..work }.bring_to(goal)
+    let work = Migrator::with_connections(&mut connection, &connections);
+    Migrator { migrations, policy: policy(20_000), ..work }.bring_to(goal)
 }
 
 /// Whether the index is there, and valid.

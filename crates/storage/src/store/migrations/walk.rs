@@ -159,20 +159,18 @@ pub(super) fn with_harness<DB: Backend, C: MigrationHarness<DB> + Connection, T>
     connection: &mut C,
     run: impl FnOnce(&mut C) -> diesel::migration::Result<T>,
 ) -> Result<T, StorageError> {
-    let gave_way = Arc::new(AtomicBool::new(false));
-    let noted = Arc::clone(&gave_way);
+    let met_contention = Arc::new(AtomicBool::new(false));
+    let noted = Arc::clone(&met_contention);
     connection.set_instrumentation(move |event: InstrumentationEvent<'_>| {
         if let InstrumentationEvent::FinishQuery { error: Some(error), .. } = event
-            && StorageError::gives_way(error)
+            && StorageError::is_contention(error)
         {
             noted.store(true, Ordering::Relaxed);
         }
     });
     let outcome = run(connection);
     connection.set_instrumentation(get_default_instrumentation());
-    outcome.map_err(
-        |error| {
-            if gave_way.load(Ordering::Relaxed) { StorageError::Busy } else { StorageError::Migration(error) }
-        },
-    )
+    outcome.map_err(|error| {
+        if met_contention.load(Ordering::Relaxed) { StorageError::Busy } else { StorageError::Migration(error) }
+    })
 }

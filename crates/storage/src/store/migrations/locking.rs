@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 use diesel::connection::SimpleConnection as _;
 use diesel::migration::MigrationConnection as _;
 
-use super::{MIGRATIONS_TABLE, Migrations, SchemaWork};
+use super::{MIGRATIONS_TABLE, Migrations, Migrator};
 use crate::catalogue;
 use crate::connection::{Access, DatabaseConnection};
 use crate::error::StorageError;
 
 /// How long is waited for what others hold.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
+pub(super) struct RetryPolicy {
     /// In all.
     pub(super) total: Duration,
     /// For one lock, on PostgreSQL. Writes of others may have to wait for so long.
@@ -29,7 +29,7 @@ pub(super) struct Patience {
     pub(super) report: Duration,
 }
 
-impl Default for Patience {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
             total: Duration::from_secs(600),
@@ -41,18 +41,18 @@ impl Default for Patience {
 }
 
 /// How long somebody who changes the schema is given before the next attempt to do so too. Nobody waits behind that attempt.
-const PAUSE_BEHIND_ANOTHER: Duration = Duration::from_millis(100);
+const SCHEMA_LOCK_PAUSE: Duration = Duration::from_millis(100);
 
 /// What an attempt failed at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Obstacle {
+enum Blocker {
     /// The schema is being changed.
     AnotherChange,
     /// Something else holds what the work needs.
     Transaction,
 }
 
-impl fmt::Display for Obstacle {
+impl fmt::Display for Blocker {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::AnotherChange => "another program is changing the schema of the database",
@@ -61,14 +61,14 @@ impl fmt::Display for Obstacle {
     }
 }
 
-impl Patience {
+impl RetryPolicy {
     /// Tries until nobody is in the way, or for as long as is waited.
-    fn retry<T>(self, mut attempt: impl FnMut(&mut Obstacle) -> Result<T, StorageError>) -> Result<T, StorageError> {
+    fn retry<T>(self, mut attempt: impl FnMut(&mut Blocker) -> Result<T, StorageError>) -> Result<T, StorageError> {
         let begun = Instant::now();
         let mut reported: Option<Instant> = None;
         loop {
-            let mut obstacle = Obstacle::AnotherChange;
-            let outcome = attempt(&mut obstacle);
+            let mut blocker = Blocker::AnotherChange;
+            let outcome = attempt(&mut blocker);
             let waited = begun.elapsed();
             if !matches!(outcome, Err(StorageError::Busy | StorageError::Collided)) || waited >= self.total {
                 return outcome;
@@ -76,22 +76,22 @@ impl Patience {
             if reported.is_none_or(|reported| reported.elapsed() >= self.report) {
                 reported = Some(Instant::now());
                 let (waited, total) = (waited.as_secs(), self.total.as_secs());
-                log::warn!("{obstacle}: waiting, {waited} s so far and {total} s at most");
+                log::warn!("{blocker}: waiting, {waited} s so far and {total} s at most");
             }
-            thread::sleep(if obstacle == Obstacle::AnotherChange { PAUSE_BEHIND_ANOTHER } else { self.pause });
+            thread::sleep(if blocker == Blocker::AnotherChange { SCHEMA_LOCK_PAUSE } else { self.pause });
         }
     }
 }
 
-impl SchemaWork<'_> {
+impl Migrator<'_> {
     /// Looks at the database without a lock. A table that a migration alters cannot be read until it has ended, so this may
     /// have to wait too.
-    pub(super) fn look<T>(
+    pub(super) fn retry_read<T>(
         &mut self,
-        mut look: impl FnMut(&mut DatabaseConnection, &Migrations) -> Result<T, StorageError>,
+        mut read: impl FnMut(&mut DatabaseConnection, &Migrations) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
-        let Self { connection, migrations, patience, .. } = self;
-        patience.retry(|_| look(connection, migrations))
+        let Self { connection, migrations, policy, .. } = self;
+        policy.retry(|_| read(connection, migrations))
     }
 
     /// Does work on the schema in one transaction, which is the only one of its kind. The work may be done again from its
@@ -100,15 +100,15 @@ impl SchemaWork<'_> {
     /// On SQLite a table is rebuilt by dropping it, and while foreign keys are enforced, dropping a table first deletes its
     /// rows, and with them all rows that refer to them by `ON DELETE CASCADE`. So they are not enforced meanwhile, which can be
     /// set outside a transaction only; they are checked at the end instead.
-    pub(super) fn exclusively<T>(
+    pub(super) fn with_schema_lock<T>(
         &mut self,
         mut work: impl FnMut(&mut DatabaseConnection, &Migrations) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
-        let Self { connection, migrations, patience, .. } = self;
-        patience.retry(|obstacle| {
+        let Self { connection, migrations, policy, .. } = self;
+        policy.retry(|blocker| {
             enforce_foreign_keys(connection, "OFF")?;
             let outcome =
-                run_in_transaction(connection, patience.lock, obstacle, |connection| work(connection, migrations));
+                run_in_transaction(connection, policy.lock, blocker, |connection| work(connection, migrations));
             let enforced = enforce_foreign_keys(connection, "ON");
             let answer = outcome?;
             enforced.map(|()| answer)
@@ -119,12 +119,12 @@ impl SchemaWork<'_> {
 fn run_in_transaction<T>(
     connection: &mut DatabaseConnection,
     lock_timeout: Duration,
-    obstacle: &mut Obstacle,
+    blocker: &mut Blocker,
     work: impl FnOnce(&mut DatabaseConnection) -> Result<T, StorageError>,
 ) -> Result<T, StorageError> {
     connection.begin(Access::Write)?;
     let outcome = lock(connection, lock_timeout).and_then(|()| {
-        *obstacle = Obstacle::Transaction;
+        *blocker = Blocker::Transaction;
         work(connection)
     });
     match outcome {
