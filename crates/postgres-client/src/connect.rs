@@ -19,6 +19,10 @@ const PROTOCOL_VIOLATION: &str = "08P01";
 const CHECK_SQL: &str = "SELECT current_setting('transaction_read_only'), current_setting('register.session', true), \
                          current_setting('synchronous_commit')";
 
+/// Lets the commit of a transaction wait for the disk.
+const DURABLE_SQL: &str = "SELECT set_config('synchronous_commit', 'on', true) \
+                           WHERE current_setting('synchronous_commit') = 'off'";
+
 /// What a connection is to do on the server.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Session {
@@ -144,15 +148,11 @@ fn set_up(
     let mut local_settings = Vec::new();
     if is_pooled {
         local_settings.extend(settings.iter().map(|(name, value)| format!("SET LOCAL {name} = '{value}'")));
-    }
-    if !is_durable {
-        let commit = "synchronous_commit = 'on'";
-        if is_pooled {
-            local_settings.push(format!("SET LOCAL {commit}"));
-        } else {
-            let client = wire.client();
-            wire.run(client.batch_execute(&format!("SET {commit}"))).map_err(failed)?;
-        }
+        // Sessions of the server may differ.
+        local_settings.push(DURABLE_SQL.to_owned());
+    } else if !is_durable {
+        let client = wire.client();
+        wire.run(client.batch_execute("SET synchronous_commit = 'on'")).map_err(failed)?;
     }
     wire.take_warnings();
     wire.set_deadline(None);

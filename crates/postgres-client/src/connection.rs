@@ -43,6 +43,8 @@ pub struct PostgresConnection {
     /// Whether statements are deferred at the moment.
     defers: bool,
     expectation: Expectation,
+    /// Whether whoever uses the connection asks at the end whether all is as expected.
+    trusts: bool,
     /// The rows of the last query that was to be remembered.
     remembered: Remembered,
     transaction: AnsiTransactionManager,
@@ -86,6 +88,7 @@ impl PostgresConnection {
             soundness: Soundness::default(),
             defers: false,
             expectation: Expectation::default(),
+            trusts: false,
             remembered: Remembered::No,
             transaction: AnsiTransactionManager::default(),
             metadata: Box::new(PgMetadataCache::new()),
@@ -146,6 +149,23 @@ impl PostgresConnection {
     /// Gives the connection up.
     pub fn give_up(&mut self) {
         self.wire.give_up();
+    }
+
+    /// The settings that each transaction makes for itself behind a pooler, as statements; nothing otherwise.
+    #[must_use]
+    pub fn local_settings(&self) -> &str {
+        &self.traits.local_settings
+    }
+
+    /// Says whether [`PostgresConnection::is_as_expected`] will be asked.
+    pub fn set_trusting(&mut self, trusts: bool) {
+        self.trusts = trusts;
+    }
+
+    /// Whether [`PostgresConnection::expect`] may be used.
+    #[must_use]
+    pub fn trusts(&self) -> bool {
+        self.trusts
     }
 
     /// Remembers the rows of the next query, for [`PostgresConnection::remembered`].

@@ -46,7 +46,8 @@ mod client {
     #[test]
     #[ignore = "needs PostgreSQL"]
     fn values_of_all_types_of_the_register_come_back_as_they_were_sent() {
-        let mut connection = connect(&Cluster::start(Settings::Fast));
+        let cluster = Cluster::start(Settings::Fast);
+        let mut connection = connect(&cluster);
         for text in [None, Some(String::new()), Some("Zo\u{eb} \0".replace('\0', "x")), Some("x".repeat(100_000))] {
             let query = sql_query("SELECT $1 AS value").bind::<Nullable<Text>, _>(&text);
             assert_eq!(query.get_result::<Value>(&mut connection).unwrap().value, text);
@@ -58,7 +59,8 @@ mod client {
     #[test]
     #[ignore = "needs PostgreSQL"]
     fn failure_has_its_sqlstate_and_no_values_of_rows() {
-        let mut connection = connect(&Cluster::start(Settings::Fast));
+        let cluster = Cluster::start(Settings::Fast);
+        let mut connection = connect(&cluster);
         connection.batch_execute("CREATE TABLE t (name text PRIMARY KEY); INSERT INTO t VALUES ('Ash')").unwrap();
         let error = connection.batch_execute("INSERT INTO t VALUES ('Ash')").unwrap_err();
         assert_eq!(sqlstate(&error), Some("23505"));
@@ -158,7 +160,8 @@ mod client {
     #[test]
     #[ignore = "needs PostgreSQL"]
     fn statement_beyond_the_deadline_gives_the_connection_up() {
-        let mut connection = connect(&Cluster::start(Settings::Fast));
+        let cluster = Cluster::start(Settings::Fast);
+        let mut connection = connect(&cluster);
         let begun = Instant::now();
         connection.set_deadline(Some(begun + Duration::from_millis(300)));
         assert_eq!(state_of(connection.batch_execute("SELECT pg_sleep(60)")), "08006");

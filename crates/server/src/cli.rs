@@ -138,6 +138,9 @@ pub enum CommandError {
     /// A register was copied, and is not the same.
     #[error("rows that are not the same: {0}; do not use the copy")]
     NotTheSame(usize),
+    /// The database is not up to date. What is pending was printed.
+    #[error("the database is not up to date")]
+    Pending,
     /// Something is wrong with the data.
     #[error("problems found: {0}")]
     ProblemsFound(usize),
@@ -249,10 +252,23 @@ pub enum CommandError {
     Unwritable(#[source] serde_json::Error),
 }
 
+/// The status of a program that the system ends because nobody reads what it prints (128 and SIGPIPE).
+const NOBODY_READS: u8 = 141;
+/// The status when something is pending (`migrate --check`).
+const PENDING: u8 = 3;
+
 impl CommandError {
-    /// Whether the command only failed because whoever reads what it prints has stopped reading.
+    /// The status that says everything, so that nothing needs to be printed.
     #[must_use]
-    pub fn nobody_reads(&self) -> bool {
+    pub fn silent_status(&self) -> Option<u8> {
+        if matches!(self, Self::Pending) {
+            return Some(PENDING);
+        }
+        self.nobody_reads().then_some(NOBODY_READS)
+    }
+
+    /// Whether the command only failed because whoever reads what it prints has stopped reading.
+    fn nobody_reads(&self) -> bool {
         matches!(self, Self::Print(error) if error.kind() == std::io::ErrorKind::BrokenPipe)
     }
 }
@@ -308,8 +324,9 @@ impl CommandLine {
     pub fn run(self) -> Result<(), CommandError> {
         let Self { by, name, command, .. } = self;
         let by = by.resolve();
+        let is_recorded = !UNRECORDED.contains(&name.as_str()) && !command.only_checks();
         let outcome = command.run(&by);
-        if !UNRECORDED.contains(&name.as_str()) {
+        if is_recorded {
             let outcome = if outcome.is_ok() { "done" } else { "failed" };
             log::info!(target: "command", command = name.as_str(), by = by.as_str(), outcome; "command");
         }
@@ -318,6 +335,11 @@ impl CommandLine {
 }
 
 impl Command {
+    /// Whether an option makes the command change nothing.
+    fn only_checks(&self) -> bool {
+        matches!(self, Self::Migrate(migrate) if migrate.only_checks())
+    }
+
     /// Does what was asked, for whoever runs the command.
     fn run(self, by: &str) -> Result<(), CommandError> {
         match self {

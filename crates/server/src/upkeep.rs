@@ -48,9 +48,11 @@ pub fn count_expiring_tokens(session: &mut Session<'_>) -> Result<usize, Storage
 /// Removes in one job so many at most, and says how many there were.
 type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 
-/// What is removed: replies that are no longer found by their keys, and counts of days that are no longer kept.
-const REMOVALS: [(&str, Remove); 2] = [
+/// What is removed: replies that are no longer found by their keys, the locks of those keys, and counts of days that are no
+/// longer kept.
+const REMOVALS: [(&str, Remove); 3] = [
     ("replies", |session, most| session.remove_old_replies(most)),
+    ("idempotency locks", |session, most| session.remove_old_idempotency_locks(most)),
     ("counts of usage", |session, most| session.remove_old_usage(most)),
 ];
 

@@ -111,6 +111,13 @@ impl DatabaseConnection {
         }
     }
 
+    /// Lets a job take for granted what [`DatabaseConnection::is_as_expected`] tells at its end.
+    pub(crate) fn set_trusting(&mut self, trusts: bool) {
+        if let Self::Postgres(inner) = self {
+            inner.set_trusting(trusts);
+        }
+    }
+
     /// Whether what a job took for granted is so: [`PostgresConnection::expect`].
     pub(crate) fn is_as_expected(&mut self) -> Result<bool, DieselError> {
         if let Self::Postgres(inner) = self { inner.is_as_expected() } else { Ok(true) }

@@ -103,6 +103,23 @@ pub(crate) fn resolve(
     Ok(Some(environment))
 }
 
+/// Whether [`resolve`] would record an environment, or refuse to; changes nothing.
+pub(crate) fn is_due(connection: &mut DatabaseConnection, unrecorded: Unrecorded) -> Result<bool, StorageError> {
+    if !has_settings(connection)? || read(connection)?.is_some() {
+        return Ok(false);
+    }
+    Ok(!is_in_use(connection)?
+        || match unrecorded {
+            Unrecorded::Keep => false,
+            Unrecorded::RecordRequested | Unrecorded::Refuse => true,
+        })
+}
+
+/// Whether [`record_schema`] would record something; changes nothing.
+pub(crate) fn schema_is_due(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
+    Ok(has_settings(connection)? && require_known_schema(connection)? != Some(document::SCHEMA))
+}
+
 /// Records which set of fields the documents hold, unless a newer one is recorded; nothing when the schema has no room for it.
 pub(crate) fn record_schema(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     if !has_settings(connection)? {

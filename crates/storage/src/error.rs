@@ -325,10 +325,21 @@ impl StorageError {
         }
     }
 
+    /// Whether the database says that others were in the way: a lock was waited for in vain, or transactions collided.
+    pub(crate) fn is_contention(error: &DieselError) -> bool {
+        // serialization_failure, deadlock_detected, lock_not_available
+        let of_postgres = matches!(sqlstate(error), Some("40001" | "40P01" | "55P03"));
+        of_postgres || matches!(error, DieselError::DatabaseError(_, told) if told.message() == SQLITE_BUSY)
+    }
+
     /// Why a transaction could not be ended as it should: what passes is said as such, the rest is a lost transaction.
     pub(crate) fn of_lost_transaction(error: DieselError) -> Self {
-        let sorted = Self::from(error);
-        if let Self::Query(cause) = sorted { Self::TransactionLost(cause) } else { sorted }
+        Self::from(error).at_end_of_transaction()
+    }
+
+    /// The same error where it ended a transaction.
+    pub(crate) fn at_end_of_transaction(self) -> Self {
+        if let Self::Query(cause) = self { Self::TransactionLost(cause) } else { self }
     }
 }
 

@@ -8,9 +8,9 @@
 use chrono::{NaiveDateTime, TimeDelta};
 use diesel::prelude::*;
 
-use crate::connection::{execute_later, with_inner};
+use crate::connection::{DatabaseConnection, execute_later, with_inner};
 use crate::error::StorageError;
-use crate::schema::replies;
+use crate::schema::{idempotency_locks, replies};
 use crate::session::{ProviderSession, Session};
 
 /// How long a reply is found.
@@ -43,17 +43,19 @@ pub enum Earlier {
 impl ProviderSession<'_> {
     /// What is known of a key. When nothing is, no other request with the key is handled until the job has ended.
     ///
-    /// `request_digest` tells the request from others.
+    /// `request_digest` tells the request from others. On PostgreSQL this commits what the job has done so far, and goes on in
+    /// a transaction of its own: it is asked before anything is changed that depends on the rest of the job.
     ///
     /// # Errors
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn earlier_reply(&mut self, key: &str, request_digest: &str) -> Result<Earlier, StorageError> {
         let provider = self.provider().id;
-        if !self.connection.try_lock_reply(provider, key)? {
+        let now = self.now().naive_utc();
+        let oldest = now - LIFE;
+        if !self.connection.try_lock_idempotency_key(provider, key, now, oldest)? {
             return Ok(Earlier::InFlight);
         }
-        let oldest = (self.now() - LIFE).naive_utc();
         let reply = replies::table
             .filter(replies::provider_id.eq(provider))
             .filter(replies::idempotency_key.eq(key))
@@ -93,6 +95,8 @@ impl ProviderSession<'_> {
             replies::body.eq(reply.body.as_str()),
             replies::created_at.eq(self.now().naive_utc()),
         ));
+        // Where the locks were lost, such as when the database failed over, another request with the key may have been faster:
+        // then the job is run again, and finds its reply.
         execute_later!(self.connection, |inner| kept.execute(inner))?;
         Ok(())
     }
@@ -120,12 +124,40 @@ impl Session<'_> {
         }
         Ok(removed)
     }
+
+    /// Removes what was locked for keys that were not used lately, so many at most, oldest first, and returns how many
+    /// there were.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn remove_old_idempotency_locks(&mut self, most: i64) -> Result<usize, StorageError> {
+        // Older by a day than those that are dated anew before they are locked, so none of these is locked by a request.
+        let oldest = (self.now() - LIFE * 2).naive_utc();
+        let DatabaseConnection::Postgres(inner) = &mut *self.connection else { return Ok(0) };
+        let old = idempotency_locks::table
+            .filter(idempotency_locks::used_at.le(oldest))
+            .order(idempotency_locks::used_at)
+            .select(idempotency_locks::digest)
+            .limit(most)
+            .for_update()
+            // Those that another server removes at the same time.
+            .skip_locked()
+            .load::<String>(inner)?;
+        Ok(diesel::delete(idempotency_locks::table.filter(idempotency_locks::digest.eq_any(old))).execute(inner)?)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
+    use diesel::connection::SimpleConnection as _;
+
     use super::*;
     use crate::history::Cause;
+    use crate::testing::filled::connect;
     use crate::testing::{Register, UKPRN};
 
     const KEY: &str = "3f1c";
@@ -163,6 +195,60 @@ mod tests {
         assert_eq!(earlier(&register, UKPRN, "two"), Earlier::Nothing);
         with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "two", &reply()));
         assert_eq!(earlier(&register, UKPRN, "two"), Earlier::Reply(reply()));
+    }
+
+    #[test]
+    fn a_key_is_in_flight_while_its_first_request_is_handled_and_then_its_reply_is_found() {
+        let register = Register::with_provider();
+        if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
+            // Writes come one after the other there: the second request finds the reply of the first.
+            return;
+        }
+        let (begun, first_begun) = mpsc::channel();
+        let (go_on, first_goes_on) = mpsc::channel::<()>();
+        let another = register.another_store();
+        let first = thread::spawn(move || {
+            another.write_blocking(move |session| {
+                let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                assert_eq!(session.earlier_reply(KEY, "one")?, Earlier::Nothing);
+                begun.send(()).unwrap();
+                first_goes_on.recv().unwrap();
+                session.keep_reply(KEY, "one", &reply())
+            })
+        });
+        first_begun.recv().unwrap();
+        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::InFlight);
+        assert_eq!(earlier(&register, UKPRN, "two"), Earlier::InFlight);
+        let another_key = with_provider(&register, UKPRN, |session| session.earlier_reply("another", "one"));
+        assert_eq!(another_key, Earlier::Nothing);
+        go_on.send(()).unwrap();
+        first.join().unwrap().unwrap();
+        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Reply(reply()));
+    }
+
+    #[test]
+    fn a_reply_that_was_stored_meanwhile_makes_the_job_run_again() {
+        let register = Register::with_provider();
+        if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
+            return;
+        }
+        // As when the locks were lost: the row of the other request is there, and is not removed.
+        connect(register.url())
+            .batch_execute(
+                "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+                 CREATE TRIGGER hold BEFORE DELETE ON replies FOR EACH ROW EXECUTE FUNCTION hold()",
+            )
+            .unwrap();
+        with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "one", &reply()));
+        let mut runs = 0;
+        let found = with_provider(&register, UKPRN, move |session| {
+            runs += 1;
+            if runs == 1 {
+                session.keep_reply(KEY, "one", &reply())?
+            }
+            session.earlier_reply(KEY, "one")
+        });
+        assert_eq!(found, Earlier::Reply(reply()));
     }
 
     #[test]

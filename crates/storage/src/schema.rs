@@ -4,7 +4,8 @@
 //! is a JSON document.
 //!
 //! Each table that holds data of its own has a row type with all its columns, by which it is copied (`copy/tables.rs`). A
-//! table that the database itself derives from others is declared by `diesel::table!` alone.
+//! table that is not copied, because the database derives it from others or only locks its rows, is declared by
+//! `diesel::table!` alone.
 //!
 //! Whatever is `Insertable` binds its nulls (`treat_none_as_default_value = false`). Otherwise diesel leaves their columns out
 //! of the statement, and each connection would keep a prepared statement for every set of columns for ever.
@@ -227,6 +228,20 @@ table_with_row! {
         field -> Text,
         code -> Text,
         writes -> BigInt,
+    }
+}
+
+// The rows of both are only locked, on PostgreSQL.
+diesel::table! {
+    lock_stripes (stripe) {
+        stripe -> Integer,
+    }
+}
+
+diesel::table! {
+    idempotency_locks (digest) {
+        digest -> Text,
+        used_at -> Timestamp,
     }
 }
 

@@ -32,7 +32,8 @@ use crate::measures::Measures;
 use crate::probe::Probe;
 use crate::session::Session;
 use crate::store::look_ups::LookUps;
-pub use crate::store::migrations::{Conversion, Goal, Progress, SchemaChange, SetUp};
+use crate::store::migrations::Migrator;
+pub use crate::store::migrations::{Conversion, Goal, Pending, Progress, SchemaChange, SetUp};
 use crate::store::pool::JobPool;
 use crate::tokens::Environment;
 pub use crate::writer::WriterStats;
@@ -181,15 +182,36 @@ impl Store {
         Self::open(url, options)
     }
 
+    /// What [`Store::set_up`] to the newest schema, and what follows it, would do to a register that exists. Changes nothing,
+    /// takes no lock but those of reading, and blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Absent`], [`StorageError::NoRegister`], [`StorageError::SchemaNewer`],
+    /// [`StorageError::RecordsNewer`], [`StorageError::OtherEnvironment`] or [`StorageError::UnfinishedCopy`]; otherwise when
+    /// the database does not answer.
+    pub fn pending(url: &str, requested: Option<Environment>, unrecorded: Unrecorded) -> Result<Pending, StorageError> {
+        let connections = Connections::to(url)?;
+        let mut connection = connections.establish_existing()?;
+        if copy::is_unfinished(&mut connection)? {
+            return Err(StorageError::UnfinishedCopy);
+        }
+        migrations::require_register(&mut connection, &connections.display_name())?;
+        Migrator::new(&mut connection).pending(requested, unrecorded)
+    }
+
     /// Brings the schema up to date and returns how many migrations were applied. Blocks.
     ///
-    /// Two servers that start together over one database are safe: one of them waits and then finds nothing to do.
+    /// Two servers that start together over one database are safe: one of them waits and then finds nothing to do. It waits
+    /// for ten minutes at most, also for a transaction that holds what a migration needs, and says so in the log. Where nothing
+    /// is to be done, nothing is locked.
     ///
     /// # Errors
     ///
     /// As [`Store::set_up`], but for the environment.
     pub fn migrate(&self) -> Result<usize, StorageError> {
-        Ok(migrations::bring_to(&mut self.connection_to_set_up()?, Goal::Newest)?.applied.len())
+        let mut connection = self.connection_to_set_up()?;
+        Ok(Migrator::with_connections(&mut connection, &self.connections).bring_to(Goal::Newest)?.applied.len())
     }
 
     /// Brings the schema to the goal, forwards or back, and records the environment of a register that has none recorded:
@@ -207,7 +229,8 @@ impl Store {
         requested: Option<Environment>,
         unrecorded: Unrecorded,
     ) -> Result<SetUp, StorageError> {
-        migrations::set_up(&mut self.connection_to_set_up()?, goal, requested, unrecorded)
+        let mut connection = self.connection_to_set_up()?;
+        Migrator::with_connections(&mut connection, &self.connections).set_up(goal, requested, unrecorded)
     }
 
     /// Converts the trainees that are stored as an older program stored them, a batch in a transaction, and makes the views
@@ -219,7 +242,7 @@ impl Store {
     pub fn convert(&self, progress: impl FnMut(Progress)) -> Result<(), StorageError> {
         let mut connection = self.connection_to_set_up()?;
         migrations::convert(&mut connection, progress)?;
-        migrations::remake_views(&mut connection)
+        Migrator::with_connections(&mut connection, &self.connections).remake_views()
     }
 
     /// Removes the tables in which an older program stored trainees. Blocks; no server may run.
@@ -228,7 +251,8 @@ impl Store {
     ///
     /// [`StorageError::NotConverted`], or when the database does not answer.
     pub fn finish_conversion(&self) -> Result<(), StorageError> {
-        migrations::finish(&mut self.connection_to_set_up()?)
+        let mut connection = self.connection_to_set_up()?;
+        Migrator::with_connections(&mut connection, &self.connections).finish()
     }
 
     fn connection_to_set_up(&self) -> Result<DatabaseConnection, StorageError> {

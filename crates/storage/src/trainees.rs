@@ -150,7 +150,7 @@ impl ProviderSession<'_> {
     /// The trainees that a new one would be a duplicate of, oldest first (contract, section 4.8).
     ///
     /// In a write job this is safe against another request for the same person: writes come one after the other on
-    /// SQLite, and on PostgreSQL the coarse part of the rule is locked until the commit.
+    /// SQLite, and on PostgreSQL a row that stands for the coarse part of the rule is locked until the commit.
     ///
     /// # Errors
     ///
@@ -159,7 +159,7 @@ impl ProviderSession<'_> {
         let likeness = Likeness::of(trainee, self.today());
         let provider = self.provider().id;
         if self.writes() {
-            self.connection.lock_likeness(provider, &likeness)?;
+            self.connection.lock_duplicates(provider, &likeness)?;
         }
         let same_names =
             trainees::first_names_folded.ne("").and(trainees::first_names_folded.eq(likeness.first_names.as_str()));
@@ -171,7 +171,8 @@ impl ProviderSession<'_> {
             .filter(trainees::academic_cycle.eq(likeness.academic_cycle))
             .filter(trainees::last_name_folded.eq(likeness.last_name.as_str()))
             .filter(same_names.or(same_email))
-            .order(trainees::id)
+            // Keys say nothing of age where a sequence hands them out in blocks.
+            .order((trainees::created_at, trainees::id))
             .select((trainees::id, trainees::record));
         let rows = with_inner!(self.connection, |inner| query.load::<(i64, JsonText)>(inner))?;
         Ok(rows.into_iter().map(|(key, record)| TraineeDocument { key, record }).collect())

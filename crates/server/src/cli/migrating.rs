@@ -23,15 +23,26 @@ pub(super) struct Migrate {
     /// Until then the tables take room on the disk, and nothing reads them. The way back is open afterwards too.
     #[arg(long, env = "REGISTER_MIGRATE_FINISH", conflicts_with = "to")]
     finish: bool,
+    /// Only report what is pending, in one line; change nothing and lock nothing
+    ///
+    /// The exit status is 0 when the database is up to date, 3 when something is pending, and 1 when that cannot be told, such as
+    /// where there is no register. Without --environment it is no matter whether the environment is recorded.
+    #[arg(long, env = "REGISTER_MIGRATE_CHECK", conflicts_with_all = ["to", "finish"])]
+    check: bool,
 }
 
 impl Migrate {
+    /// Whether the command changes nothing.
+    pub(super) fn only_checks(&self) -> bool {
+        self.check
+    }
+
     pub(super) fn run(self) -> Result<(), CommandError> {
+        if self.check {
+            return self.check();
+        }
         let goal = self.to.as_deref().map_or(Goal::NewestUnconverted, Goal::Migration);
-        let unrecorded = match self.database.expected.environment {
-            Some(_) => Unrecorded::RecordRequested,
-            None => Unrecorded::Keep,
-        };
+        let unrecorded = self.unrecorded();
         let (store, set_up) = self.database.set_up(goal, unrecorded, StoreOptions::default())?;
         let change = set_up.schema;
         change.taken_back.iter().try_for_each(|name| out::line(format_args!("taken back  {name}")))?;
@@ -56,6 +67,23 @@ impl Migrate {
             None => {}
         }
         Ok(())
+    }
+
+    fn unrecorded(&self) -> Unrecorded {
+        match self.database.expected.environment {
+            Some(_) => Unrecorded::RecordRequested,
+            None => Unrecorded::Keep,
+        }
+    }
+
+    fn check(&self) -> Result<(), CommandError> {
+        let Database { database_url, expected } = &self.database;
+        let pending = Store::pending(database_url, expected.environment, self.unrecorded())?;
+        if pending.is_empty() {
+            return out::line("up to date");
+        }
+        out::line(format_args!("pending: {pending}"))?;
+        Err(CommandError::Pending)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a command is asked for, on standard output.
 //!
 //! Whoever reads it may stop before the end, as `head` does. That is an error like any other here, of which nothing is said:
-//! see [`super::CommandError::nobody_reads`].
+//! see [`super::CommandError::silent_status`].
 
 use std::fmt;
 use std::io::{self, Write as _};

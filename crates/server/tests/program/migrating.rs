@@ -1,9 +1,13 @@
 //! The schema forwards and back, and a database that a newer program has been at.
 
+use diesel::Connection as _;
+use diesel::connection::SimpleConnection as _;
+use postgres_client::PostgresConnection;
 use serde_json::Value;
 use server::{demo, versions};
-use test_support::Database;
+use test_support::{Database, Kind};
 
+use super::support::running::Running;
 use super::support::{Workplace, agent, execute, kinds};
 
 const UNKNOWN: &str = "INSERT INTO __diesel_schema_migrations (version) VALUES ('99991231000001')";
@@ -108,4 +112,49 @@ fn a_server_goes_on_while_a_newer_program_expands_the_schema_under_it() {
         let second = place.run(&["serve", "--listen", "127.0.0.1:0", on[0], on[1]], None);
         assert_refused(&second, &["serve"]);
     }
+}
+
+#[test]
+fn what_is_pending_is_reported_in_one_line_and_in_the_exit_status() {
+    for kind in kinds() {
+        let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
+        let run = |command: &[&str]| {
+            let ended = place.run(&[command, &["--database-url", database.url()]].concat(), None);
+            (ended.status(), ended.stdout().to_owned(), ended.stderr().to_owned())
+        };
+        let (status, stdout, stderr) = run(&["migrate", "--check"]);
+        assert_eq!((status, stdout.as_str(), stderr.lines().count()), (1, "", 1), "{stderr}");
+        assert_eq!(run(&["migrate"]).0, 0);
+        assert_eq!(run(&["migrate", "--check"]), (0, "up to date\n".to_owned(), String::new()));
+        assert_eq!(run(&["migrate", "--to", "2026-11-23-000009"]).0, 0);
+        let pending = (3, "pending: 2026-11-23-000010_lock_rows\n".to_owned(), String::new());
+        assert_eq!(run(&["migrate", "--check"]), pending);
+        assert_eq!(run(&["migrate", "--check"]), pending, "the first look changed something");
+        let (status, _, stderr) = run(&["migrate", "--check", "--environment", "production"]);
+        assert!(status == 1 && stderr.contains("the environment of this register is sandbox"), "{stderr}");
+        assert_eq!(run(&["migrate"]).0, 0);
+        assert_eq!(run(&["migrate", "--check"]).0, 0);
+        execute(database.url(), UNKNOWN);
+        assert_eq!(run(&["migrate", "--check"]).0, 1);
+    }
+}
+
+#[test]
+fn server_waits_for_a_transaction_that_holds_what_a_migration_needs() {
+    if !kinds().contains(&Kind::Postgres) {
+        return;
+    }
+    let mut place = Workplace::on_sqlite();
+    place.use_database(Database::fresh_on(Kind::Postgres));
+    assert_eq!(place.run(&["migrate"], None).status(), 0);
+    assert_eq!(place.run(&["migrate", "--to", "2026-11-22-000008"], None).status(), 0);
+    let mut writer = PostgresConnection::establish(&place.url()).unwrap();
+    writer.batch_execute("BEGIN; LOCK TABLE trainees IN ROW EXCLUSIVE MODE").unwrap();
+    let mut server = Running::begin(&place, &[]);
+    server.wait_for("a migration waits for a transaction of another program to end: waiting, ");
+    // Another one finds out without waiting.
+    let pending = place.run(&["migrate", "--check"], None);
+    assert_eq!(pending.status(), 3, "{}", pending.stderr());
+    writer.batch_execute("COMMIT").unwrap();
+    server.wait_until_it_listens();
 }

@@ -1,27 +1,34 @@
-//! What a transaction waits for on PostgreSQL, so that no other one does the same at the same time.
+//! Rows that a transaction locks on PostgreSQL, so that no other one does the same at the same time.
 //!
-//! On SQLite nothing needs to be done: writes come one after the other.
+//! They are rows of tables and nothing else: a transaction pooler or a distributed engine has no advisory locks, or has them
+//! for each of its nodes. On SQLite nothing is locked: writes come one after the other.
+//!
+//! What is waited for has one of a fixed number of rows (lock striping), by its digest: nothing is inserted or updated, so the
+//! table neither grows nor is left with dead rows. Two things may share a row; then one waits for the other for no reason.
+//! That makes no deadlock: a transaction waits for one of these rows at most, and only before it locks a trainee. Who already
+//! holds a trainee does not wait ([`DatabaseConnection::try_lock_trn`]).
+//!
+//! An idempotency key has a row of its own, since a request is refused for it, and must not be for another key.
 
+use chrono::NaiveDateTime;
+use data_encoding::HEXLOWER;
+use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
-use diesel::sql_types::BigInt;
 use domain::Trn;
 use domain::duplicate::Likeness;
+use postgres_client::RawRows;
 use sha2::{Digest as _, Sha256};
 
 use super::DatabaseConnection;
 use crate::error::StorageError;
+use crate::schema::{idempotency_locks, lock_stripes};
 
-#[diesel::declare_sql_function]
-extern "SQL" {
-    /// Waits for the lock. What it returns is nothing, and is not read.
-    fn pg_advisory_xact_lock(key: BigInt) -> Bool;
-    /// Whether the lock was free.
-    fn pg_try_advisory_xact_lock(key: BigInt) -> Bool;
-}
+/// The rows of `lock_stripes`, as the migration makes them.
+const STRIPES: u64 = 4_096;
 
 impl DatabaseConnection {
     /// Lets no other transaction look for or add a duplicate of the same person until this one ends.
-    pub(crate) fn lock_likeness(&mut self, provider_id: i64, likeness: &Likeness) -> Result<(), StorageError> {
+    pub(crate) fn lock_duplicates(&mut self, provider_id: i64, likeness: &Likeness) -> Result<(), StorageError> {
         self.lock(&[
             b"likeness",
             &provider_id.to_be_bytes(),
@@ -34,32 +41,99 @@ impl DatabaseConnection {
 
     /// Lets no other transaction issue the number until this one ends.
     pub(crate) fn lock_trn(&mut self, trn: &Trn) -> Result<(), StorageError> {
-        self.lock(&[b"trn", trn.as_str().as_bytes()])
+        self.lock(&trn_parts(trn))
     }
 
-    /// Waits until no other transaction holds the lock on what the parts say together, and holds it until this one ends.
+    /// As [`DatabaseConnection::lock_trn`], without waiting: whether it is locked now. It may be refused for another number.
+    pub(crate) fn try_lock_trn(&mut self, trn: &Trn) -> Result<bool, StorageError> {
+        let Self::Postgres(inner) = self else { return Ok(true) };
+        let stripe = stripe(&trn_parts(trn));
+        let row = lock_stripes::table.find(stripe).select(lock_stripes::stripe).for_update().skip_locked();
+        Ok(row.get_result::<i32>(inner).optional()?.is_some())
+    }
+
+    /// Waits until no other transaction holds the row of what the parts say together, and holds it until this one ends.
     fn lock(&mut self, parts: &[&[u8]]) -> Result<(), StorageError> {
         let Self::Postgres(inner) = self else { return Ok(()) };
-        inner.deferring(|inner| diesel::select(pg_advisory_xact_lock(lock_key(parts))).execute(inner))?;
+        let stripe = stripe(parts);
+        let row = || lock_stripes::table.find(stripe).select(lock_stripes::stripe).for_update();
+        if inner.trusts() {
+            // Sent together with the next query, which sees what is there once the row is locked.
+            inner.expect(&row(), RawRows::of_integer(stripe))?;
+            return Ok(());
+        }
+        if row().get_result::<i32>(inner).optional()?.is_none() {
+            // Somebody has emptied the table. Going on without a lock would be wrong.
+            diesel::insert_into(lock_stripes::table)
+                .values(lock_stripes::stripe.eq(stripe))
+                .on_conflict_do_nothing()
+                .execute(inner)?;
+            row().get_result::<i32>(inner)?;
+        }
         Ok(())
     }
 
     /// Whether no other transaction handles a request with the same key; then none does until this one ends.
-    pub(crate) fn try_lock_reply(&mut self, provider_id: i64, idempotency_key: &str) -> Result<bool, StorageError> {
+    ///
+    /// An insert that is not committed can only be waited for, and whoever waits cannot answer that a request is in flight. So
+    /// the row of the key is committed first, together with what the transaction has done so far, and a new transaction goes
+    /// on and locks the row. All of that is one message. That commit waits for no disk and no standby: a row that is lost is
+    /// inserted again.
+    ///
+    /// A row that is found locked is locked by a request with the same key: removing old rows
+    /// ([`crate::session::Session::remove_old_idempotency_locks`]) locks none that was dated within `oldest`, and a row that is
+    /// older is dated anew here before it is locked.
+    pub(crate) fn try_lock_idempotency_key(
+        &mut self,
+        provider_id: i64,
+        key: &str,
+        now: NaiveDateTime,
+        oldest: NaiveDateTime,
+    ) -> Result<bool, StorageError> {
         let Self::Postgres(inner) = self else { return Ok(true) };
-        let key = lock_key(&[b"reply", &provider_id.to_be_bytes(), idempotency_key.as_bytes()]);
-        Ok(diesel::select(pg_try_advisory_xact_lock(key)).get_result(inner)?)
+        // Digits, letters and punctuation of ours alone: nothing that a client sends stands in the statements as it is.
+        let digest = HEXLOWER.encode(&digest(&[b"reply", &provider_id.to_be_bytes(), key.as_bytes()]));
+        let settings = inner.local_settings().to_owned();
+        let own_row = format!(
+            "UPDATE idempotency_locks SET used_at = '{now}' WHERE digest = '{digest}' AND used_at <= '{oldest}';
+             INSERT INTO idempotency_locks (digest, used_at) VALUES ('{digest}', '{now}') ON CONFLICT DO NOTHING;
+             SET LOCAL synchronous_commit = off;
+             COMMIT;
+             BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+             {settings}"
+        );
+        inner.deferring(|inner| inner.batch_execute(&own_row))?;
+        let row = idempotency_locks::table.find(&digest).select(idempotency_locks::digest).for_update().skip_locked();
+        if inner.trusts() {
+            // Sent together with the next query, which sees what is there once the row is locked. One that is locked makes the
+            // job run again.
+            inner.expect(&row, RawRows::of_text(&digest))?;
+            return Ok(true);
+        }
+        Ok(row.get_result::<String>(inner).optional()?.is_some())
     }
 }
 
-/// The number by which PostgreSQL knows a lock on what the parts say together.
-fn lock_key(parts: &[&[u8]]) -> i64 {
+fn trn_parts(trn: &Trn) -> [&[u8]; 2] {
+    [b"trn", trn.as_str().as_bytes()]
+}
+
+/// The digest of what the parts say together.
+fn digest(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     for part in parts {
         hasher.update(part.len().to_be_bytes());
         hasher.update(part);
     }
-    let mut key = [0; 8];
-    key.copy_from_slice(hasher.finalize().get(..8).unwrap_or_default());
-    i64::from_be_bytes(key)
+    hasher.finalize().into()
 }
+
+/// Which row stands for what the parts say together.
+fn stripe(parts: &[&[u8]]) -> i32 {
+    let mut number = [0; 8];
+    number.copy_from_slice(digest(parts).get(..8).unwrap_or_default());
+    i32::try_from(u64::from_be_bytes(number) % STRIPES).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

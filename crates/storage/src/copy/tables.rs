@@ -1,6 +1,6 @@
 //! The tables that are copied, and how their rows are read and written.
 //!
-//! A table of the schema is either copied or derived: a test compares the two lists with the database's own.
+//! A table of the schema is copied, derived, or holds locks: a test compares the lists with the database's own.
 
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -11,6 +11,10 @@ use crate::schema::*;
 
 /// Tables that triggers of the database fill from the copied ones, in the target as anywhere else.
 pub(crate) const DERIVED: &[&str] = &["trainee_counts", "trainee_change_counts"];
+
+/// Tables whose rows are only locked (`connection/locks.rs`), which are not copied.
+#[cfg(test)]
+pub(crate) const LOCKS: &[&str] = &["lock_stripes", "idempotency_locks"];
 
 /// The table of what is true of the register as a whole.
 pub(crate) const SETTINGS: &str = <RegisterSettingRow as Copied>::TABLE;

@@ -89,7 +89,9 @@ impl Session<'_> {
         let rows = changes::table
             .left_join(tokens::table)
             .filter(changes::trainee_key.eq(key))
-            .order(changes::id)
+            // Each change of a trainee is later than the last one. Keys may be given out in blocks; they only tell apart
+            // what older programs dated alike.
+            .order((changes::changed_at, changes::id))
             .select((
                 changes::id,
                 changes::changed_at,

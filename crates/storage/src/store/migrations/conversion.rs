@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta};
 use diesel::connection::SimpleConnection as _;
+use diesel::prelude::*;
 use domain::specimen::example;
 use domain::value::Document;
 use domain::{Degree, Placement, State, Trainee};

@@ -2,6 +2,8 @@
 
 use diesel::connection::SimpleConnection as _;
 use diesel::migration::Migration;
+use diesel::prelude::*;
+use diesel::sql_types::Text;
 use diesel::sqlite::Sqlite;
 use diesel_migrations::FileBasedMigrations;
 use test_support::Kind;
@@ -19,14 +21,12 @@ fn apply(connection: &mut DatabaseConnection, up: &str) -> Result<SchemaChange, 
     std::fs::create_dir(&migration).unwrap();
     std::fs::write(migration.join("up.sql"), up).unwrap();
     std::fs::write(migration.join("down.sql"), "").unwrap();
-    let added: Vec<Box<dyn Migration<Sqlite>>> =
-        FileBasedMigrations::from_path(folder.path()).unwrap().migrations().unwrap();
-    let mut migrations: Vec<Box<dyn Migration<Sqlite>>> = SQLITE.migrations().unwrap();
-    migrations.extend(added);
-    in_transaction(connection, |connection| {
-        let DatabaseConnection::Sqlite(inner) = connection else { panic!("another database was opened") };
-        walk_on_sqlite(inner, Ok(migrations), Goal::Newest)
-    })
+    let sqlite = move || {
+        let added: Vec<Box<dyn Migration<Sqlite>>> = FileBasedMigrations::from_path(folder.path())?.migrations()?;
+        Ok(SQLITE.migrations()?.into_iter().chain(added).collect())
+    };
+    let migrations = Migrations { sqlite: Box::new(sqlite), ..Migrations::embedded() };
+    Migrator { migrations, ..Migrator::new(connection) }.bring_to(Goal::Newest)
 }
 
 #[derive(QueryableByName)]

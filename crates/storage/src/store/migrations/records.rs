@@ -13,6 +13,7 @@ use super::{Goal, views};
 use crate::catalogue;
 use crate::connection::{Access, DatabaseConnection};
 use crate::error::StorageError;
+use crate::schema::trainees;
 
 /// The number of the migration that makes room for documents.
 const MIGRATION: &str = "20261123000009";
@@ -113,6 +114,24 @@ fn unconverted(connection: &mut DatabaseConnection) -> Result<Unconverted, Stora
     Ok(diesel::sql_query(query).get_result(connection)?)
 }
 
+/// Whether [`after_migrations`] would do something, or refuse, in a schema that needs no migration.
+pub(super) fn is_due(
+    state: Conversion,
+    connection: &mut DatabaseConnection,
+    goal: Goal<'_>,
+) -> Result<bool, StorageError> {
+    match state {
+        Conversion::Begun { left } => Ok(left <= SMALL_REGISTER || goal == Goal::Newest),
+        Conversion::Converted => Ok(is_empty(connection)?),
+        Conversion::NotBegun | Conversion::Finished => Ok(false),
+    }
+}
+
+/// Whether there are no trainees.
+fn is_empty(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
+    Ok(trainees::table.select(trainees::id).first::<i64>(connection).optional()?.is_none())
+}
+
 /// What follows the migrations: a register without trainees needs no tables of before, and a small one is converted at once.
 ///
 /// Must run in the transaction that brings the schema to its goal.
@@ -124,7 +143,7 @@ pub(super) fn after_migrations(connection: &mut DatabaseConnection, goal: Goal<'
             return Err(StorageError::NotConverted { trainees: left });
         }
     }
-    if state(connection)? == Conversion::Converted && catalogue::count(connection, "trainees")? == 0 {
+    if state(connection)? == Conversion::Converted && is_empty(connection)? {
         finish(connection)?;
     }
     Ok(())

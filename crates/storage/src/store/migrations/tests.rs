@@ -1,6 +1,8 @@
 //! Migrations forwards and back, over rows, on both databases.
 
+use diesel::backend::Backend;
 use diesel::connection::SimpleConnection as _;
+use diesel_migrations::MigrationHarness as _;
 use domain::{State, Trainee};
 use test_support::kinds;
 

@@ -5,6 +5,8 @@
 use std::fmt::Write as _;
 
 use diesel::connection::SimpleConnection as _;
+use diesel::prelude::*;
+use diesel::sql_types::Text;
 use domain::dictionary::Record;
 use domain::{Degree, Kind, Placement, RecordField as _, Trainee};
 
@@ -39,6 +41,40 @@ pub(super) fn make(connection: &mut DatabaseConnection) -> Result<(), StorageErr
     Ok(connection.batch_execute(&sql.join(";\n"))?)
 }
 
+/// Whether the views show the fields of this program, in their types.
+pub(super) fn are_current(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
+    let [trainees, placements, degrees] = VIEWS;
+    Ok(is_current::<Trainee>(connection, trainees, "id")?
+        && is_current::<Placement>(connection, placements, "trainee_key")?
+        && is_current::<Degree>(connection, degrees, "trainee_key")?)
+}
+
+fn is_current<R: Record>(connection: &mut DatabaseConnection, view: &str, key: &str) -> Result<bool, StorageError> {
+    // What SQLite shows of a document has no type.
+    let typed = connection.either(true, false);
+    let shown =
+        |name: &str, cast: &'static str| if typed { format!("{name} {}", type_name(cast)) } else { name.to_owned() };
+    let keys = [key, "provider_id"].map(|name| shown(name, "::bigint"));
+    let expected: Vec<String> =
+        keys.into_iter().chain(fields::<R>().map(|(name, kind)| shown(name, cast(kind)))).collect();
+    let sql = connection.either(
+        "SELECT column_name || ' ' || data_type AS name FROM information_schema.columns \
+         WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position",
+        "SELECT name FROM pragma_table_info(?) ORDER BY cid",
+    );
+    let found = match connection {
+        DatabaseConnection::Postgres(inner) => diesel::sql_query(sql).bind::<Text, _>(view).load::<Column>(inner)?,
+        DatabaseConnection::Sqlite(inner) => diesel::sql_query(sql).bind::<Text, _>(view).load::<Column>(inner)?,
+    };
+    Ok(found.into_iter().map(|column| column.name).eq(expected))
+}
+
+#[derive(QueryableByName)]
+struct Column {
+    #[diesel(sql_type = Text)]
+    name: String,
+}
+
 fn nested(view: &str, columns: &str, items: &str) -> String {
     format!(
         "CREATE VIEW {view} AS SELECT trainees.id AS trainee_key, trainees.provider_id{columns} FROM trainees, {items}"
@@ -60,14 +96,28 @@ fn sqlite<R: Record>(json: &str) -> String {
 
 fn postgres<R: Record>(json: &str) -> String {
     fields::<R>().fold(String::new(), |mut columns, (name, kind)| {
-        let cast = match kind {
-            Kind::Integer | Kind::Year => "::bigint",
-            Kind::Flag => "::boolean",
-            Kind::Date => "::date",
-            Kind::Moment => "::timestamptz",
-            Kind::Text | Kind::Texts | Kind::Document | Kind::Uuid | Kind::Records => "",
-        };
+        let cast = cast(kind);
         let _ = write!(columns, ", ({json} ->> '{name}'){cast} AS {name}");
         columns
     })
+}
+
+/// How PostgreSQL is to read a value of a document.
+fn cast(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Integer | Kind::Year => "::bigint",
+        Kind::Flag => "::boolean",
+        Kind::Date => "::date",
+        Kind::Moment => "::timestamptz",
+        Kind::Text | Kind::Texts | Kind::Document | Kind::Uuid | Kind::Records => "",
+    }
+}
+
+/// What PostgreSQL calls the type of such a value.
+fn type_name(cast: &'static str) -> &'static str {
+    match cast {
+        "" => "text",
+        "::timestamptz" => "timestamp with time zone",
+        other => other.trim_start_matches(':'),
+    }
 }

@@ -1,0 +1,85 @@
+//! What is yet to be done to a database, found without changing it and without a lock.
+
+use std::fmt;
+
+use super::walk::{Known, applied, kept, known};
+use super::{Conversion, Goal, Migrations, records, views_are_current};
+use crate::connection::DatabaseConnection;
+use crate::environment::{self, Unrecorded};
+use crate::error::StorageError;
+use crate::tokens::Environment;
+
+/// What bringing a database up to date would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pending {
+    /// The migrations that are not applied, oldest first. While there are any, nothing else is looked for.
+    pub migrations: Vec<String>,
+    /// The trainees without a document.
+    pub trainees: i64,
+    /// Whether views show other fields than those of the program.
+    pub views: bool,
+    /// Whether the environment, or which fields records have, is yet to be recorded.
+    pub settings: bool,
+}
+
+impl Pending {
+    /// Whether the database is up to date.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Display for Pending {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = self.migrations.clone();
+        if self.trainees > 0 {
+            parts.push(format!("conversion of {} trainees", self.trainees));
+        }
+        for (part, is_pending) in [("views", self.views), ("settings of the register", self.settings)] {
+            if is_pending {
+                parts.push(part.to_owned());
+            }
+        }
+        formatter.write_str(&parts.join(", "))
+    }
+}
+
+/// What bringing the database to the newest schema would do.
+pub(super) fn find(
+    connection: &mut DatabaseConnection,
+    migrations: &Migrations,
+    requested: Option<Environment>,
+    unrecorded: Unrecorded,
+) -> Result<Pending, StorageError> {
+    environment::require_same(environment::recorded(connection)?, requested)?;
+    let migrations = self::migrations(connection, migrations, Goal::Newest)?;
+    if !migrations.is_empty() {
+        return Ok(Pending { migrations, ..Pending::default() });
+    }
+    let trainees = match records::state(connection)? {
+        Conversion::Begun { left } => left,
+        Conversion::NotBegun | Conversion::Converted | Conversion::Finished => 0,
+    };
+    let views = !views_are_current(connection)?;
+    let settings = environment::is_due(connection, unrecorded)? || environment::schema_is_due(connection)?;
+    Ok(Pending { migrations, trainees, views, settings })
+}
+
+/// The migrations that are applied or taken back on the way to the goal, oldest first.
+pub(super) fn migrations(
+    connection: &mut DatabaseConnection,
+    migrations: &Migrations,
+    goal: Goal<'_>,
+) -> Result<Vec<String>, StorageError> {
+    fn to<DB: diesel::backend::Backend>(migrations: &Known<DB>, goal: Goal<'_>) -> Result<Vec<String>, StorageError> {
+        let kept = kept(migrations, goal)?;
+        let changed = migrations.iter().enumerate().filter(|(at, (_, applied))| (*at < kept) != *applied);
+        Ok(changed.map(|(_, (migration, _))| migration.name().to_string()).collect())
+    }
+    let applied = applied(connection)?;
+    match connection {
+        DatabaseConnection::Postgres(_) => to(&known((migrations.postgres)(), &applied)?, goal),
+        DatabaseConnection::Sqlite(_) => to(&known((migrations.sqlite)(), &applied)?, goal),
+    }
+}

@@ -1,0 +1,2 @@
+DROP TABLE idempotency_locks;
+DROP TABLE lock_stripes;
