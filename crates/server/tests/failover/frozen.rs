@@ -1,7 +1,9 @@
 //! The primary is gone: frozen with its network cut, or killed. The standby takes its place.
 
+use super::balancer::Balancer;
 use super::machine::{Form, Machine, on_own_machine};
 use super::patroni::{Cluster, Commits};
+use super::postgres;
 use super::scenario::{CLIENTS, Scenario, wait};
 use super::site::Site;
 use super::verdict::Reads;
@@ -38,7 +40,10 @@ fn replace(
     let cluster = Cluster::start(machine, Commits::GoOn);
     let primary = cluster.primary();
     let url = cluster.url(&[primary, 1 - primary], "connect_timeout=2&target_session_attrs=read-write");
-    let site = Site::start(machine, &url, [&url, &url]);
+    // One server knows both nodes, the other one a balancer before them.
+    let before_postgres = Balancer::before_postgres(machine);
+    let balanced = postgres::url(std::slice::from_ref(&before_postgres.address), "connect_timeout=2");
+    let site = Site::start(machine, &url, [&url, &balanced]);
     let name = format!("{name} primary");
     let faults = Scenario {
         site: &site,

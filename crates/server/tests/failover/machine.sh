@@ -17,11 +17,13 @@ wait "$test"
 status=$?
 
 if [ "$kind" = loopback ]; then
-    # Every process of the test works in a folder below this one.
-    for process in /proc/[0-9]*; do
-        case $(readlink "$process/cwd") in
-        "$folder"/*) kill -KILL "${process#/proc/}" ;;
-        esac
+    # Every process of the test works in a folder below this one. The second time is for those that were just begun.
+    for round in 1 2; do
+        for process in /proc/[0-9]*; do
+            case $(readlink "$process/cwd") in
+            "$folder"/*) kill -KILL "${process#/proc/}" ;;
+            esac
+        done
     done 2> /dev/null
     cd / && rm -rf "$folder"
 fi

@@ -100,7 +100,7 @@ impl Scenario<'_> {
         eprintln!("{HEAD}");
         let faults = run.judge(&found);
         if !faults.is_empty() {
-            eprintln!("{}\n{faults:#?}", self.site.logs(6));
+            eprintln!("the servers' last warnings:\n{}", self.site.warnings(4));
         }
         faults
     }

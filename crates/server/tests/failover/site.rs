@@ -48,13 +48,12 @@ impl<'a> Site<'a> {
         Ok(Self { machine, token, servers, balancer })
     }
 
-    /// The end of what each server has logged.
-    pub(crate) fn logs(&self, lines: usize) -> String {
+    /// The last warnings and errors that each server has logged.
+    pub(crate) fn warnings(&self, count: usize) -> String {
+        let is_warning = |line: &&str| line.contains(" WARN ") || line.contains(" ERROR ");
         let logs = self.servers.iter().map(|server| {
-            // What is said of each request would hide the rest.
-            let kept: Vec<_> =
-                server.log().lines().filter(|line| !line.contains(" access]")).map(str::to_owned).collect();
-            last_lines(&kept.join("\n"), lines)
+            let log = server.log();
+            last_lines(&log.lines().filter(is_warning).collect::<Vec<_>>().join("\n"), count)
         });
         logs.collect::<Vec<_>>().join("\n\n")
     }

@@ -2,12 +2,14 @@
 
 use super::machine::{Form, on_own_machine};
 use super::patroni::{Cluster, Commits};
-use super::scenario::{CLIENTS, Scenario, wait};
+use super::scenario::{Scenario, wait};
 use super::site::Site;
 use super::verdict::Reads;
 
 /// How long it is away, in seconds.
 const AWAY: u64 = 30;
+/// Half of them write: more than both servers have connections.
+const MANY_CLIENTS: usize = 80;
 
 #[test]
 fn reads_go_on_while_commits_wait_for_the_standby() {
@@ -22,7 +24,7 @@ fn reads_go_on_while_commits_wait_for_the_standby() {
             let scenario = Scenario {
                 site: &site,
                 name: "standby away",
-                clients: CLIENTS,
+                clients: MANY_CLIENTS,
                 nodes: &[0, 1],
                 reads: Reads::GoOn,
                 records_at: &|| cluster.primary(),

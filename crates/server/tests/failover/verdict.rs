@@ -143,9 +143,10 @@ impl Run {
             let expected = if probe.path == READY {
                 let is_writable = self.truth.between(since, probe.ended, |attempt| attempt.is_writable);
                 let is_readable = self.truth.between(since, probe.ended, |attempt| attempt.is_readable);
-                // A standby that is left may be read, and need not be.
                 match self.reads {
-                    Reads::GoOn => Some(true),
+                    // Whoever was connected to a node that is lost has to find the other one.
+                    Reads::GoOn => (!self.truth.has_lost_a_node(since, probe.ended)).then_some(true),
+                    // A standby that is left may be read, and need not be.
                     Reads::MayStop => is_writable.filter(|is| *is).or(is_readable.filter(|is| !*is)),
                 }
             } else {

@@ -78,6 +78,15 @@ impl Truth {
         }
     }
 
+    /// Whether a node stopped answering at about this time.
+    pub(crate) fn has_lost_a_node(&self, from: Duration, to: Duration) -> bool {
+        [0, 1].into_iter().any(|node| {
+            let attempts: Vec<_> = self.attempts.iter().filter(|attempt| attempt.node == node).collect();
+            let lost = attempts.windows(2).filter(|pair| pair[0].is_readable && !pair[1].is_readable);
+            lost.into_iter().any(|pair| pair[0].ended < to && from < pair[1].ended)
+        })
+    }
+
     fn without_unknown(&self, (from, to): (Duration, Duration)) -> Vec<(Duration, Duration)> {
         let mut begin = from;
         let mut left = Vec::new();
