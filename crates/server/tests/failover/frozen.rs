@@ -18,7 +18,6 @@ fn a_frozen_primary_is_replaced_by_its_standby() {
             |cluster, node| {
                 // It comes back, still believing that it is the primary.
                 cluster.thaw(node);
-                wait(5);
             },
         );
     });
@@ -60,5 +59,8 @@ fn replace(
         wait(6);
         bring_back(&cluster, primary);
     });
+    if faults.iter().any(|fault| fault.starts_with("lost")) {
+        eprintln!("{}", cluster.logs());
+    }
     assert!(faults.is_empty(), "{faults:#?}");
 }

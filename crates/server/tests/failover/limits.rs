@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::machine::{Form, Host, Machine, on_own_machine, run};
 use super::postgres::{Postgres, REGISTER, SUPERUSER, WATCH, psql, sql};
-use super::scenario::wait;
-use super::unreachable::over_one_server;
+use super::scenario::{Breaking, Scenario, wait};
+use super::site::Site;
 use super::verdict::Reads;
 
 /// SQLSTATEs that must have been met for a scenario to have shown anything.
@@ -29,7 +29,7 @@ fn lock_timeouts_and_deadlocks_with_german_messages_are_no_errors_of_the_server(
         run(std::process::Command::new("localedef").args(["-i", GERMAN, "-f", "UTF-8"]).arg(locales.join(&name)));
         let environment = [("LOCPATH", locales.display().to_string())];
         let postgres = Postgres::start(machine, &[&format!("lc_messages={name}")], &environment);
-        let mut faults = over_one_server(machine, "german messages", Reads::GoOn, &postgres, |breaking| {
+        let mut faults = over_one_server(machine, "german messages", &postgres, |breaking| {
             breaking.partly(|| {
                 end(lock(machine, "LOCK TABLE trainees IN SHARE ROW EXCLUSIVE MODE; SELECT pg_sleep(7)"));
                 for _ in 0..3 {
@@ -53,7 +53,7 @@ fn statements_that_are_cancelled_by_their_time_are_no_errors_of_the_server() {
         let postgres = Postgres::start(machine, &[], &[]);
         let order = format!("ALTER ROLE {REGISTER} SET statement_timeout = '2s'");
         sql(machine, Host::Node(0), SUPERUSER, &order).unwrap();
-        let mut faults = over_one_server(machine, "statement_timeout 2 s", Reads::GoOn, &postgres, |breaking| {
+        let mut faults = over_one_server(machine, "statement_timeout 2 s", &postgres, |breaking| {
             breaking.partly(|| {
                 end(lock(machine, "LOCK TABLE trainees IN SHARE ROW EXCLUSIVE MODE; SELECT pg_sleep(8)"));
             });
@@ -77,7 +77,7 @@ fn a_full_disk_is_no_error_of_the_server() {
             let order = format!("ALTER DATABASE {database} SET TABLESPACE small");
             sql(machine, Host::Node(0), SUPERUSER, &order).unwrap();
         }
-        let mut faults = over_one_server(machine, "full disk", Reads::GoOn, &postgres, |breaking| {
+        let mut faults = over_one_server(machine, "full disk", &postgres, |breaking| {
             breaking.partly(|| {
                 let ballast = disk.join("ballast");
                 let mut fill = machine.command(Host::Node(0), "dd");
@@ -98,11 +98,23 @@ fn servers_with_too_few_connections_are_ready_as_long_as_they_serve() {
     on_own_machine(Form::FullOnly, test, |machine| {
         // Three of them are kept for superusers.
         let postgres = Postgres::start(machine, &["max_connections=10", "superuser_reserved_connections=3"], &[]);
-        let faults = over_one_server(machine, "max_connections 10", Reads::GoOn, &postgres, |_| wait(15));
+        let faults = over_one_server(machine, "max_connections 10", &postgres, |_| wait(15));
         let met = postgres.count_of(TOO_MANY_CONNECTIONS);
         eprintln!("connections that found no place: {met}");
         assert!(faults.is_empty(), "{faults:#?}");
     });
+}
+
+/// Two servers over one of PostgreSQL, and what was not as promised while something is done to it.
+fn over_one_server(
+    machine: &Machine,
+    name: &str,
+    postgres: &Postgres<'_>,
+    act: impl FnOnce(&Breaking<'_>),
+) -> Vec<String> {
+    let url = postgres.url();
+    let site = Site::start(machine, &url, [&url, &url]);
+    Scenario { reads: Reads::GoOn, ..Scenario::over_one_node(&site, name) }.run(act)
 }
 
 /// Begins a transaction in the register's database, and ends it when its statements have.

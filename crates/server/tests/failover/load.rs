@@ -3,7 +3,7 @@
 //! Every change of a trainee has a number of its own, which stands in the email. So a reader can tell whether what it is
 //! shown is what was acknowledged: nothing older, and nothing that was never sent.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -31,12 +31,19 @@ pub(crate) struct Record {
     name: String,
     /// The newest change that was acknowledged, and the newest that was sent.
     changes: Mutex<(u32, u32)>,
+    /// When it was acknowledged.
+    acknowledged_at: Mutex<Duration>,
 }
 
 impl Record {
     /// The newest change that was acknowledged, and the newest that was sent.
     pub(crate) fn changes(&self) -> (u32, u32) {
         *self.changes.lock().unwrap()
+    }
+
+    /// When the newest change was acknowledged.
+    pub(crate) fn acknowledged_at(&self) -> Duration {
+        *self.acknowledged_at.lock().unwrap()
     }
 
     /// Whether an email is that of the record after one of these changes.
@@ -59,8 +66,6 @@ pub(crate) struct Load<'a> {
     pub(crate) records: Mutex<Vec<Arc<Record>>>,
     /// Answers that were wrong.
     pub(crate) wrong: Mutex<Vec<String>>,
-    /// Registrations that were sent and not acknowledged when the load ended.
-    pub(crate) unknown: AtomicUsize,
 }
 
 impl<'a> Load<'a> {
@@ -75,7 +80,6 @@ impl<'a> Load<'a> {
             observations: Mutex::default(),
             records: Mutex::default(),
             wrong: Mutex::default(),
-            unknown: AtomicUsize::new(0),
         }
     }
 
@@ -177,12 +181,14 @@ impl<'a> Load<'a> {
         body["data"]["email"] = email(name, 0).into();
         let path = self.trainees.clone();
         let request = Request { kind: Kind::Create, path, body: Some((format!("create-{name}"), body.to_string())) };
-        let Some(reply) = self.insist(caller, &request) else {
-            self.unknown.fetch_add(1, Ordering::Relaxed);
-            return None;
-        };
+        let reply = self.insist(caller, &request)?;
         let id = reply.data()["trainee_id"].as_str()?.to_owned();
-        let record = Arc::new(Record { id, name: name.to_owned(), changes: Mutex::new((0, 0)) });
+        let record = Arc::new(Record {
+            id,
+            name: name.to_owned(),
+            changes: Mutex::new((0, 0)),
+            acknowledged_at: Mutex::new(self.begun.elapsed()),
+        });
         self.records.lock().unwrap().push(Arc::clone(&record));
         Some(record)
     }
@@ -198,6 +204,7 @@ impl<'a> Load<'a> {
         let request = Request { body: Some((key, body)), ..self.request(Kind::Update, &record.id) };
         if self.insist(caller, &request).is_some_and(|reply| reply.status == 200) {
             record.changes.lock().unwrap().0 = change;
+            *record.acknowledged_at.lock().unwrap() = self.begun.elapsed();
         }
     }
 

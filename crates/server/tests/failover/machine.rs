@@ -60,7 +60,7 @@ pub(crate) fn on_own_machine(form: Form, test: &str, scenario: impl FnOnce(&Mach
         return;
     }
     if form == Form::FullOnly && !in_full() {
-        eprintln!("{test}: left out of the short form; `make failover-test` runs it");
+        eprintln!("left out of the short form; `make failover-test` runs it");
         return;
     }
     let missing = programs::missing();
@@ -77,7 +77,7 @@ fn run_again(test: &str) {
     if has_namespaces {
         command.args(["--pid", "--fork", "--kill-child", "--mount", "--net", "--mount-proc", "sh"]);
     } else {
-        eprintln!("{test}: no namespaces can be made here; what is to be cut off is stopped by SIGSTOP alone");
+        eprintln!("no namespaces can be made here; what is to be cut off is stopped by SIGSTOP alone");
     }
     let (kind, folder) =
         if has_namespaces { ("namespaces", PathBuf::from(PRIVATE_FOLDER)) } else { ("loopback", temporary_folder()) };

@@ -62,8 +62,12 @@ impl<'a> Cluster<'a> {
     pub(crate) fn wait_for_standby(&self) {
         let are_there = || [0, 1].into_iter().any(|node| self.is(node, "primary") && self.is(1 - node, "synchronous"));
         let is_whole = becomes_true(PATIENCE, are_there);
-        let logs = || self.patroni.each_ref().map(|patroni| last_lines(&patroni.log(), 20)).join("\n\n");
-        assert!(is_whole, "no primary with a synchronous standby in {PATIENCE:?}:\n{}", logs());
+        assert!(is_whole, "no primary with a synchronous standby in {PATIENCE:?}:\n{}", self.logs());
+    }
+
+    /// What Patroni has logged last on each node.
+    pub(crate) fn logs(&self) -> String {
+        self.patroni.each_ref().map(|patroni| last_lines(&patroni.log(), 60)).join("\n\n")
     }
 
     /// Waits until a node is the primary, and says how long that took.
@@ -138,7 +142,10 @@ fn start_etcd(machine: &Machine) -> Daemon {
     command.args(["--name", "etcd", "--unsafe-no-fsync", "--data-dir"]).arg(data);
     command.args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients]);
     command.args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers]);
-    command.args(["--initial-cluster", &format!("etcd={peers}")]);
+    // By the second version of its interface: by the third one Patroni 3.0.2 writes the key of the leader without comparing
+    // what is there (`_update_leader` in `dcs/etcd3.py`). A primary that was frozen at the wrong moment then takes the place
+    // back from the one that was promoted meanwhile, and what that one acknowledged is gone.
+    command.args(["--initial-cluster", &format!("etcd={peers}"), "--enable-v2=true"]);
     let etcd = Daemon::start(machine, Host::Main, "etcd", command);
     let health = format!("{clients}/health");
     etcd.wait_until("etcd does not answer", || agent(Duration::from_secs(1)).get(&health).call().is_ok());
@@ -155,7 +162,7 @@ fn configuration(machine: &Machine, node: usize, commits: Commits) -> String {
 scope: register
 name: {name}
 restapi: {{listen: "{address}:8008", connect_address: "{address}:8008"}}
-etcd3: {{hosts: "{etcd}:2379"}}
+etcd: {{host: "{etcd}:2379"}}
 bootstrap:
   dcs:
     ttl: {ttl}

@@ -5,7 +5,6 @@ use super::pooler::{Mode, Pooler};
 use super::postgres::Postgres;
 use super::scenario::{Scenario, wait};
 use super::site::Site;
-use super::unreachable::ordinary;
 use super::verdict::Reads;
 
 #[test]
@@ -40,5 +39,5 @@ fn through(machine: &Machine, mode: Mode) -> Result<Vec<String>, String> {
     let url = pooler.url();
     let site = Site::try_start(machine, &postgres.url(), [&url, &url])?;
     let name = format!("pooler in {} mode", mode.name());
-    Ok(Scenario { reads: Reads::GoOn, ..ordinary(&site, &name) }.run(|_| wait(10)))
+    Ok(Scenario { reads: Reads::GoOn, ..Scenario::over_one_node(&site, &name) }.run(|_| wait(10)))
 }

@@ -34,7 +34,7 @@ fn writes_go_to_the_node_that_takes_them() {
         faults.extend(run("only-a-standby left", &|| 1 - primary, &|| {
             cluster.keep_from_promotion(1 - primary, true);
             cluster.kill(primary);
-            wait(12);
+            wait(if in_full() { 12 } else { 6 });
             cluster.keep_from_promotion(1 - primary, false);
             cluster.wait_for_primary(1 - primary);
         }));

@@ -54,7 +54,12 @@ pub(crate) fn wait(seconds: u64) {
     thread::sleep(Duration::from_secs(seconds));
 }
 
-impl Scenario<'_> {
+impl<'a> Scenario<'a> {
+    /// An ordinary run over the one server of PostgreSQL on the first node.
+    pub(crate) fn over_one_node(site: &'a Site<'a>, name: &'a str) -> Self {
+        Self { site, name, clients: CLIENTS, nodes: &[0], reads: Reads::MayStop, records_at: &|| 0 }
+    }
+
     /// Lets clients send requests before `act`, meanwhile, and afterwards, and gives what was not as promised.
     pub(crate) fn run(&self, act: impl FnOnce(&Breaking<'_>)) -> Vec<String> {
         let load = Load::new(self.site, self.clients);
@@ -146,11 +151,13 @@ fn compare(records: &[Arc<Record>], emails: &BTreeMap<String, String>, found: &m
         let (acknowledged, sent) = record.changes();
         let email = emails.get(&record.id).map(String::as_str).unwrap_or_default();
         if !record.is_after(email, acknowledged, sent) {
-            found.lost.push(format!("{}: change {acknowledged} to {sent}, not {email:?}", record.id));
+            let at = record.acknowledged_at().as_secs_f64();
+            let lost = format!("{}: change {acknowledged} to {sent}, the first at {at:.1} s, not {email:?}", record.id);
+            found.lost.push(lost);
         }
     }
     // Every name is registered once, however often the request was sent.
-    let mut names: Vec<_> = emails.values().filter_map(|email| email.rsplit_once('.')?.0.rsplit_once('.')).collect();
+    let mut names: Vec<_> = emails.values().filter_map(|email| Some(email.split_once('.')?.0)).collect();
     names.sort_unstable();
     for pair in names.windows(2).filter(|pair| pair[0] == pair[1]) {
         found.lost.push(format!("registered twice: {:?}", pair[0]));

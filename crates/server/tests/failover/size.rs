@@ -9,12 +9,12 @@ pub(crate) fn in_full() -> bool {
 
 /// For how long clients send requests before and after each fault.
 pub(crate) fn seconds() -> Duration {
-    Duration::from_secs(number("FAILOVER_SECONDS").unwrap_or(3))
+    Duration::from_secs(number("FAILOVER_SECONDS").unwrap_or(2))
 }
 
 /// After how many seconds of silence a primary loses its place.
 pub(crate) fn leader_ttl() -> u64 {
-    number("FAILOVER_TTL").unwrap_or(10)
+    number("FAILOVER_TTL").unwrap_or(6)
 }
 
 fn number(variable: &str) -> Option<u64> {

@@ -1,10 +1,9 @@
 //! A server of PostgreSQL that refuses connections, and an address from which no answer comes.
 
-use super::machine::{Form, Host, Machine, on_own_machine};
+use super::machine::{Form, Host, on_own_machine};
 use super::postgres::{Postgres, url};
-use super::scenario::{CLIENTS, Scenario, wait};
+use super::scenario::{Scenario, wait};
 use super::site::Site;
-use super::verdict::Reads;
 
 /// Clients at a time when every connection is refused.
 const MANY_CLIENTS: usize = 300;
@@ -16,7 +15,7 @@ fn each_of_many_clients_is_answered_in_time_while_connections_are_refused() {
         let mut postgres = Postgres::start(machine, &[], &[]);
         let url = postgres.url();
         let site = Site::start(machine, &url, [&url, &url]);
-        let scenario = Scenario { clients: MANY_CLIENTS, ..ordinary(&site, "connections refused") };
+        let scenario = Scenario { clients: MANY_CLIENTS, ..Scenario::over_one_node(&site, "connections refused") };
         let faults = scenario.run(|_| {
             postgres.stop();
             wait(15);
@@ -35,28 +34,10 @@ fn a_dead_host_that_is_first_in_the_address_is_passed_over() {
         let dead_first = url(&hosts, "connect_timeout=10");
         let site = Site::start(machine, &postgres.url(), [&dead_first, &dead_first]);
         // All connections are made anew.
-        let faults = ordinary(&site, "dead host first").run(|_| {
+        let faults = Scenario::over_one_node(&site, "dead host first").run(|_| {
             postgres.stop();
             postgres.start_again();
         });
         assert!(faults.is_empty(), "{faults:#?}");
     });
-}
-
-/// A run over the one server on the first node.
-pub(crate) fn ordinary<'a>(site: &'a Site<'a>, name: &'a str) -> Scenario<'a> {
-    Scenario { site, name, clients: CLIENTS, nodes: &[0], reads: Reads::MayStop, records_at: &|| 0 }
-}
-
-/// A server on the first node, two servers over it, and what becomes of them.
-pub(crate) fn over_one_server(
-    machine: &Machine,
-    name: &str,
-    reads: Reads,
-    postgres: &Postgres<'_>,
-    act: impl FnOnce(&super::scenario::Breaking<'_>),
-) -> Vec<String> {
-    let url = postgres.url();
-    let site = Site::start(machine, &url, [&url, &url]);
-    Scenario { reads, ..ordinary(&site, name) }.run(act)
 }
