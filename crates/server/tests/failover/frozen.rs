@@ -48,6 +48,7 @@ fn replace(
         site: &site,
         name: &name,
         clients: CLIENTS,
+        is_balanced: true,
         nodes: &[0, 1],
         reads: Reads::MayStop,
         records_at: &|| 1 - primary,

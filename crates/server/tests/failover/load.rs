@@ -61,6 +61,7 @@ pub(crate) struct Load<'a> {
     is_over: AtomicBool,
     trainees: String,
     clients: usize,
+    is_balanced: bool,
     pub(crate) observations: Mutex<Vec<Observation>>,
     /// Acknowledged, of this run and of those before it at the same site.
     pub(crate) records: Mutex<Vec<Arc<Record>>>,
@@ -69,14 +70,15 @@ pub(crate) struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    /// So many clients, half of which write. `name` is that of the run.
-    pub(crate) fn new(site: &'a Site<'a>, clients: usize) -> Self {
+    /// So many clients, half of which write, through the balancer or without it.
+    pub(crate) fn new(site: &'a Site<'a>, clients: usize, is_balanced: bool) -> Self {
         Self {
             site,
             begun: Instant::now(),
             is_over: AtomicBool::new(false),
             trainees: format!("/api/{}/trainees", versions::all().newest().unwrap().version.label),
             clients,
+            is_balanced,
             observations: Mutex::default(),
             records: Mutex::default(),
             wrong: Mutex::default(),
@@ -96,9 +98,17 @@ impl<'a> Load<'a> {
         });
     }
 
-    /// A client of the site.
+    /// A client behind the balancer.
     pub(crate) fn caller(&self) -> Caller<'_> {
         Caller::new(&self.site.balancer.address, &self.site.token, self.begun)
+    }
+
+    /// The client with this number. Of those of one server, half write.
+    fn numbered_caller(&self, number: usize) -> Caller<'_> {
+        let servers = &self.site.servers;
+        let server = &servers[number / 2 % servers.len()].address;
+        let address = if self.is_balanced { &self.site.balancer.address } else { server };
+        Caller::new(address, &self.site.token, self.begun)
     }
 
     /// Reads a trainee once; the answer, if there was one that shows the trainee, must be right.
@@ -137,8 +147,8 @@ impl<'a> Load<'a> {
         reply
     }
 
-    fn read(&self, seed: usize) {
-        let (caller, random) = (self.caller(), Random::new(seed as u64));
+    fn read(&self, number: usize) {
+        let (caller, random) = (self.numbered_caller(number), Random::new(number as u64));
         while !self.is_over() {
             let records = self.records.lock().unwrap().clone();
             let reply = match random.pick(&records) {
@@ -160,8 +170,8 @@ impl<'a> Load<'a> {
         Some(reply)
     }
 
-    fn write(&self, name: &str, seed: usize) {
-        let (caller, random) = (self.caller(), Random::new(seed as u64));
+    fn write(&self, name: &str, client: usize) {
+        let (caller, random) = (self.numbered_caller(client), Random::new(client as u64));
         let mut own: Vec<Arc<Record>> = Vec::new();
         for number in 1.. {
             if self.is_over() {

@@ -19,7 +19,8 @@ fn writes_go_to_the_node_that_takes_them() {
         let site = Site::start(machine, &writable, [&urls[0], &urls[1]]);
         let run = |name, records_at: &dyn Fn() -> usize, act: &dyn Fn()| {
             let reads = Reads::GoOn;
-            let scenario = Scenario { site: &site, name, clients: CLIENTS, nodes: &[0, 1], reads, records_at };
+            let scenario =
+                Scenario { site: &site, name, clients: CLIENTS, is_balanced: true, nodes: &[0, 1], reads, records_at };
             scenario.run(|_| act())
         };
         let mut faults = Vec::new();

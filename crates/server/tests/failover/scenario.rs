@@ -26,6 +26,8 @@ pub(crate) struct Scenario<'a> {
     pub(crate) site: &'a Site<'a>,
     pub(crate) name: &'a str,
     pub(crate) clients: usize,
+    /// Whether they go through the balancer. It answers in the place of servers that are not ready.
+    pub(crate) is_balanced: bool,
     /// The nodes that the servers know.
     pub(crate) nodes: &'a [usize],
     pub(crate) reads: Reads,
@@ -57,12 +59,12 @@ pub(crate) fn wait(seconds: u64) {
 impl<'a> Scenario<'a> {
     /// An ordinary run over the one server of PostgreSQL on the first node.
     pub(crate) fn over_one_node(site: &'a Site<'a>, name: &'a str) -> Self {
-        Self { site, name, clients: CLIENTS, nodes: &[0], reads: Reads::MayStop, records_at: &|| 0 }
+        Self { site, name, clients: CLIENTS, is_balanced: true, nodes: &[0], reads: Reads::MayStop, records_at: &|| 0 }
     }
 
     /// Lets clients send requests before `act`, meanwhile, and afterwards, and gives what was not as promised.
     pub(crate) fn run(&self, act: impl FnOnce(&Breaking<'_>)) -> Vec<String> {
-        let load = Load::new(self.site, self.clients);
+        let load = Load::new(self.site, self.clients, self.is_balanced);
         let is_over = AtomicBool::new(false);
         let breaking = Breaking { load: &load, unknown: Mutex::default() };
         let (probes, attempts, length) = thread::scope(|scope| {

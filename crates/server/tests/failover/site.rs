@@ -25,6 +25,8 @@ pub(crate) struct Site<'a> {
 /// A server process.
 pub(crate) struct Server {
     daemon: Daemon,
+    /// The address for clients.
+    pub(crate) address: String,
     /// The address for operators.
     pub(crate) operators: String,
 }
@@ -40,10 +42,8 @@ impl<'a> Site<'a> {
         let token = make_register(machine, url);
         let started = servers.iter().zip(0..).map(|(url, number)| Server::start(machine, url, number));
         let servers: Vec<_> = started.collect::<Result<_, _>>()?;
-        let address = machine.address(Host::Main);
-        let balanced: Vec<_> = (0..servers.len() as u16)
-            .map(|number| (format!("{address}:{}", PORT + number), OPERATORS_PORT + number))
-            .collect();
+        let numbered = servers.iter().zip(OPERATORS_PORT..);
+        let balanced: Vec<_> = numbered.map(|(server, operators)| (server.address.clone(), operators)).collect();
         let balancer = Balancer::over(machine, &balanced);
         Ok(Self { machine, token, servers, balancer })
     }
@@ -84,12 +84,12 @@ impl Server {
 
     /// Starts a server.
     pub(crate) fn launch(machine: &Machine, url: &str, number: u16) -> Self {
-        let address = machine.address(Host::Main);
-        let operators = format!("{address}:{}", OPERATORS_PORT + number);
+        let host = machine.address(Host::Main);
+        let (address, operators) = (format!("{host}:{}", PORT + number), format!("{host}:{}", OPERATORS_PORT + number));
         let mut command = program(machine, url);
-        command.args(["serve", "--listen", &format!("{address}:{}", PORT + number), "--operator-listen", &operators]);
+        command.args(["serve", "--listen", &address, "--operator-listen", &operators]);
         let daemon = Daemon::start(machine, Host::Main, &format!("server-{number}"), command);
-        Self { daemon, operators }
+        Self { daemon, address, operators }
     }
 
     /// Waits until the server listens; otherwise gives what it has logged.

@@ -25,6 +25,7 @@ fn reads_go_on_while_commits_wait_for_the_standby() {
                 site: &site,
                 name: "standby away",
                 clients: MANY_CLIENTS,
+                is_balanced: true,
                 nodes: &[0, 1],
                 reads: Reads::GoOn,
                 records_at: &|| cluster.primary(),

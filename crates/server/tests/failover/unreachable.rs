@@ -15,7 +15,11 @@ fn each_of_many_clients_is_answered_in_time_while_connections_are_refused() {
         let mut postgres = Postgres::start(machine, &[], &[]);
         let url = postgres.url();
         let site = Site::start(machine, &url, [&url, &url]);
-        let scenario = Scenario { clients: MANY_CLIENTS, ..Scenario::over_one_node(&site, "connections refused") };
+        let scenario = Scenario {
+            clients: MANY_CLIENTS,
+            is_balanced: false,
+            ..Scenario::over_one_node(&site, "connections refused")
+        };
         let faults = scenario.run(|_| {
             postgres.stop();
             wait(15);
