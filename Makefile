@@ -47,6 +47,12 @@ dates-test: ## Write at full rate for 20 seconds; dates stay with the clock, and
 rolling-test: ## Restart two servers over one PostgreSQL 20 times in turn, under load; no request may be lost
 	RESTARTS=20 $(ENDURANCE) rolling
 
+# Packages of Debian: postgresql patroni etcd-server pgbouncer haproxy iproute2 locales. Network namespaces need root.
+.PHONY: failover-test
+failover-test: ## Break PostgreSQL under two servers in every way that operators meet; tell each outage in seconds
+	TEST_DATABASE=postgres FAILOVER_SECONDS=5 FAILOVER_TTL=20 \
+		cargo test --workspace --locked --test failover -- --nocapture --test-threads 1 $(SCENARIO)
+
 .PHONY: invented-test
 invented-test: ## Send 500 invented tokens a second for 20 seconds; ordinary requests may take twice as long at most
 	INVENTED_SECONDS=20 $(ENDURANCE) invented

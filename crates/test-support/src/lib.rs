@@ -12,12 +12,20 @@ mod postgres;
 mod process;
 
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 pub use cluster::{Cluster, Settings, VARIANT_VARIABLE, Variant};
 pub use database::Database;
 pub use kind::{KIND_VARIABLE, Kind};
 pub use postgres::{SERVER_VARIABLE, is_postgres_there};
 pub use process::{Process, signal};
+
+/// The folder with all programs of PostgreSQL, where it is installed. In `PATH` there may be links to some of them.
+#[must_use]
+pub fn postgres_programs() -> Option<PathBuf> {
+    let found = cluster::Programs::find()?.folder.join("initdb").canonicalize().ok()?;
+    found.parent().map(Path::to_owned)
+}
 
 /// Says in a frame that nobody can overlook that tests were not run. Fails where continuous integration asks for all of
 /// them, with the environment variable `CI` set to `true`.

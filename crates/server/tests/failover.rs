@@ -1,0 +1,30 @@
+//! Two servers over PostgreSQL as people run it, while parts of it fail: a synchronous standby under Patroni and etcd,
+//! PgBouncer, and HAProxy before the servers. Every request has its answer in time, and nothing acknowledged is lost.
+//!
+//! The short form is part of `make test-long`; `make failover-test` runs every scenario.
+
+#[cfg(test)]
+mod failover {
+    mod balancer;
+    mod daemon;
+    mod frozen;
+    mod http;
+    mod limits;
+    mod load;
+    mod machine;
+    mod migrating;
+    mod patroni;
+    mod pooler;
+    mod pooling;
+    mod postgres;
+    mod probes;
+    mod programs;
+    mod read_only;
+    mod scenario;
+    mod site;
+    mod size;
+    mod standby_away;
+    mod unreachable;
+    mod verdict;
+    mod watcher;
+}
