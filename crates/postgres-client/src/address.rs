@@ -8,7 +8,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use percent_encoding::percent_decode_str;
 use tokio_postgres::Config;
@@ -27,6 +28,9 @@ const DEFAULT_PORT: u16 = 5432;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The same, at most, when there are others to be tried.
 const CONNECT_TIMEOUT_OF_SEVERAL: Duration = Duration::from_secs(3);
+
+/// How long a host that did not answer in time is tried after the others.
+const AVOIDED: Duration = Duration::from_secs(10);
 
 /// How long a connection is silent before the operating system asks whether the other end is there, how often it then asks,
 /// and how many answers may be missing.
@@ -54,6 +58,20 @@ pub(crate) struct HostAddress {
     /// As it is called in messages.
     pub(crate) name: String,
     pub(crate) config: Config,
+    /// When it last did not answer in time.
+    silent: Mutex<Option<Instant>>,
+}
+
+impl HostAddress {
+    /// Lets the host be tried after the others for a while: it did not answer in time.
+    pub(crate) fn avoid(&self) {
+        *self.silent.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    fn is_avoided(&self) -> bool {
+        let silent = *self.silent.lock().unwrap_or_else(PoisonError::into_inner);
+        silent.is_some_and(|silent| silent.elapsed() < AVOIDED)
+    }
 }
 
 /// What is read here, and not by tokio-postgres.
@@ -67,11 +85,13 @@ struct Own {
 }
 
 impl Address {
-    /// The hosts, beginning with the one that was used last, each with its number.
-    pub(crate) fn hosts(&self) -> impl Iterator<Item = (usize, &HostAddress)> {
+    /// The hosts, beginning with the one that was used last, each with its number. Those that did not answer lately come last.
+    pub(crate) fn hosts(&self) -> Vec<(usize, &HostAddress)> {
         let first = self.last.load(Ordering::Relaxed);
         let numbered = || self.hosts.iter().enumerate();
-        numbered().skip(first).chain(numbered().take(first))
+        let mut hosts: Vec<_> = numbered().skip(first).chain(numbered().take(first)).collect();
+        hosts.sort_by_key(|(_, host)| host.is_avoided());
+        hosts
     }
 
     /// Begins with this host the next time.
@@ -211,7 +231,7 @@ fn host_address(
     config.keepalives_interval(all.get_keepalives_interval().unwrap_or(interval));
     config.keepalives_retries(all.get_keepalives_retries().unwrap_or(retries));
     config.tcp_user_timeout(own.tcp_user_timeout.unwrap_or(TCP_USER_TIMEOUT));
-    HostAddress { name: if is_socket { name } else { format!("{name}:{port}") }, config }
+    HostAddress { name: if is_socket { name } else { format!("{name}:{port}") }, config, silent: Mutex::new(None) }
 }
 
 #[cfg(test)]
@@ -223,7 +243,7 @@ mod tests {
     }
 
     fn names(address: &Address) -> Vec<String> {
-        address.hosts().map(|(_, host)| host.name.clone()).collect()
+        address.hosts().iter().map(|(_, host)| host.name.clone()).collect()
     }
 
     #[test]
@@ -232,6 +252,8 @@ mod tests {
         assert_eq!(names(&address), ["one:5432", "two:5433", "::1:5432"]);
         address.remember(1);
         assert_eq!(names(&address), ["two:5433", "::1:5432", "one:5432"]);
+        address.hosts()[0].1.avoid();
+        assert_eq!(names(&address), ["::1:5432", "one:5432", "two:5433"]);
         assert!(!format!("{address:?}").contains("secret"));
     }
 
@@ -239,7 +261,7 @@ mod tests {
     fn sockets_are_used_without_tls() {
         for url in ["postgres:///db", "postgres:///db?host=/var/run/postgresql&sslmode=verify-full"] {
             let address = address(url);
-            let (_, host) = address.hosts().next().unwrap();
+            let (_, host) = address.hosts()[0];
             assert_eq!(host.name, "/var/run/postgresql", "{url}");
             assert_eq!(host.config.get_ssl_mode(), SslMode::Disable, "{url}");
         }
@@ -251,7 +273,7 @@ mod tests {
             "postgres://me@h/db?sslmode=require&connect_timeout=10&tcp_user_timeout=1500&keepalives_count=7\
              &keepalives_idle=9&gssencmode=disable&application_name=mine&target_session_attrs=read-write",
         );
-        let (_, host) = address.hosts().next().unwrap();
+        let (_, host) = address.hosts()[0];
         assert_eq!(host.config.get_ssl_mode(), SslMode::Require);
         assert_eq!(host.config.get_tcp_user_timeout(), Some(&Duration::from_millis(1500)));
         assert_eq!(host.config.get_keepalives_retries(), Some(7));

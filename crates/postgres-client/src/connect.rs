@@ -14,10 +14,17 @@ use crate::wire::Wire;
 /// The SQLSTATE with which poolers refuse a setting that they cannot make: `protocol_violation`.
 const PROTOCOL_VIOLATION: &str = "08P01";
 
-/// Asks whether the server is read-only, whether the session is that of this connection, and whether the server acknowledges
-/// commits that are not on the disk.
+/// Asks whether the server is read-only, whether the session is that of this connection, whether the server acknowledges
+/// commits that are not on the disk, and which limits it sets by itself, in milliseconds.
 const CHECK_SQL: &str = "SELECT current_setting('transaction_read_only'), current_setting('register.session', true), \
-                         current_setting('synchronous_commit')";
+     current_setting('synchronous_commit'), \
+     (SELECT setting FROM pg_settings WHERE name = 'lock_timeout'), \
+     (SELECT setting FROM pg_settings WHERE name = 'statement_timeout'), \
+     (SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout')";
+
+/// What is asked of every session from its beginning: a mark by which it is known, and the time zone of all times in the
+/// database.
+const OPTIONS: &str = "-c register.session=1 -c TimeZone=UTC";
 
 /// Lets the commit of a transaction wait for the disk.
 const DURABLE_SQL: &str = "SELECT set_config('synchronous_commit', 'on', true) \
@@ -48,15 +55,13 @@ pub enum Node {
 }
 
 impl Session {
-    /// The settings, by their names on the server. The time zone is that of all times in the database.
-    fn settings(self) -> Vec<(&'static str, String)> {
-        let timeout = |name, limit: Option<Duration>| limit.map(|limit| (name, limit.as_millis().to_string()));
-        let limits = [
-            timeout("lock_timeout", self.lock_timeout),
-            timeout("statement_timeout", self.statement_timeout),
-            timeout("idle_in_transaction_session_timeout", self.idle_in_transaction_timeout),
-        ];
-        limits.into_iter().flatten().chain([("TimeZone", "UTC".to_owned())]).collect()
+    /// The limits, in the order of [`CHECK_SQL`].
+    fn limits(self) -> [(&'static str, Option<Duration>); 3] {
+        [
+            ("lock_timeout", self.lock_timeout),
+            ("statement_timeout", self.statement_timeout),
+            ("idle_in_transaction_session_timeout", self.idle_in_transaction_timeout),
+        ]
     }
 }
 
@@ -81,20 +86,22 @@ pub(crate) fn connect(address: &Address, session: &Session, node: Node) -> Resul
                 }
                 failed.push((host.name.clone(), HostError::ReadOnly));
             }
-            Err(error) => failed.push((host.name.clone(), error)),
+            Err(error) => {
+                if matches!(error, HostError::TimedOut | HostError::Session(_)) {
+                    host.avoid();
+                }
+                failed.push((host.name.clone(), error));
+            }
         }
     }
     read_only.ok_or(ConnectError::Hosts(failed))
 }
 
 fn attempt(address: &Address, host: &HostAddress, session: Session) -> Result<PostgresConnection, HostError> {
-    let settings = session.settings();
-    let options: Vec<String> = settings.iter().map(|(name, value)| format!("-c {name}={value}")).collect();
-    let own = format!("{} -c register.session=1", options.join(" "));
     let mut with_options = host.config.clone();
     with_options.options(match host.config.get_options() {
-        Some(given) => format!("{own} {given}"),
-        None => own,
+        Some(given) => format!("{OPTIONS} {given}"),
+        None => OPTIONS.to_owned(),
     });
     let limit = session.connect_timeout.map_or(address.connect_timeout, |limit| limit.min(address.connect_timeout));
     let wire = match open(address, &with_options, limit) {
@@ -103,7 +110,7 @@ fn attempt(address: &Address, host: &HostAddress, session: Session) -> Result<Po
         }
         outcome => outcome?,
     };
-    set_up(wire, &settings, limit)
+    set_up(wire, session, limit)
 }
 
 /// Opens a connection within the time that a host has.
@@ -128,12 +135,9 @@ fn runtime() -> Result<Runtime, HostError> {
     built.map_err(|error| HostError::Session(Failure::of_connection(error.to_string()).into()))
 }
 
-/// Learns what the server is, and makes the settings that the server's answer asks for.
-fn set_up(
-    mut wire: Wire,
-    settings: &[(&'static str, String)],
-    limit: Duration,
-) -> Result<PostgresConnection, HostError> {
+/// Learns what the server is, and makes the settings that are missing. A limit that the server sets by itself is left as it is
+/// when it is shorter.
+fn set_up(mut wire: Wire, session: Session, limit: Duration) -> Result<PostgresConnection, HostError> {
     let failed = |failure: Failure| HostError::Session(failure.into());
     wire.set_deadline(Some(std::time::Instant::now() + limit));
     let client = wire.client();
@@ -145,16 +149,29 @@ fn set_up(
     // A pooler passes the setting on to nobody, or to some sessions of the server and not to others.
     let is_pooled = value(1) != Some("1");
     let is_durable = value(2) != Some("off");
-    let mut local_settings = Vec::new();
-    if is_pooled {
-        local_settings.extend(settings.iter().map(|(name, value)| format!("SET LOCAL {name} = '{value}'")));
-        // Sessions of the server may differ.
-        local_settings.push(DURABLE_SQL.to_owned());
-    } else if !is_durable {
-        let client = wire.client();
-        wire.run(client.batch_execute("SET synchronous_commit = 'on'")).map_err(failed)?;
+    let scope = if is_pooled { "LOCAL" } else { "SESSION" };
+    let mut settings = Vec::new();
+    for (at, (name, limit)) in (3..).zip(session.limits()) {
+        let Some(limit) = limit else { continue };
+        let own = value(at).and_then(|value| value.parse::<u128>().ok()).filter(|own| *own > 0);
+        if own.is_none_or(|own| own > limit.as_millis()) {
+            settings.push(format!("SET {scope} {name} = {}", limit.as_millis()));
+        }
     }
+    if is_pooled {
+        settings.push("SET LOCAL TimeZone = 'UTC'".to_owned());
+        // Sessions of the server may differ.
+        settings.push(DURABLE_SQL.to_owned());
+    } else if !is_durable {
+        settings.push("SET synchronous_commit = 'on'".to_owned());
+    }
+    let settings = settings.join("; ");
+    if !is_pooled && !settings.is_empty() {
+        let client = wire.client();
+        wire.run(client.batch_execute(&settings)).map_err(failed)?;
+    }
+    let local_settings = if is_pooled { settings } else { String::new() };
     wire.take_warnings();
     wire.set_deadline(None);
-    Ok(PostgresConnection::over(wire, Traits { is_read_only, is_pooled, local_settings: local_settings.join("; ") }))
+    Ok(PostgresConnection::over(wire, Traits { is_read_only, is_pooled, local_settings }))
 }

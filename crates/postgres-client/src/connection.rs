@@ -123,6 +123,12 @@ impl PostgresConnection {
         self.traits.is_pooled
     }
 
+    /// How often an answer of the server was waited for since the connection was made.
+    #[must_use]
+    pub fn round_trips(&self) -> u64 {
+        self.wire.round_trips()
+    }
+
     /// Until when a statement may take. What is not answered then is given up, and the connection with it.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.wire.set_deadline(deadline);

@@ -37,6 +37,8 @@ pub(crate) struct Wire {
     warnings: Vec<DbError>,
     deadline: Option<Instant>,
     is_lost: bool,
+    /// How often an answer was waited for.
+    round_trips: u64,
 }
 
 impl Wire {
@@ -49,6 +51,7 @@ impl Wire {
             warnings: Vec::new(),
             deadline: None,
             is_lost: false,
+            round_trips: 0,
         }
     }
 
@@ -64,6 +67,10 @@ impl Wire {
     /// Gives the connection up.
     pub(crate) fn give_up(&mut self) {
         self.is_lost = true;
+    }
+
+    pub(crate) fn round_trips(&self) -> u64 {
+        self.round_trips
     }
 
     pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) {
@@ -126,6 +133,7 @@ impl Wire {
     }
 
     fn drive<T>(&mut self, all: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        self.round_trips += 1;
         let lost = || Failure::of_connection("the connection was given up before");
         let runtime = self.runtime.as_ref().filter(|_| !self.is_lost).ok_or_else(lost)?;
         let (driver, warnings, deadline) = (&mut self.driver, &mut self.warnings, self.deadline);

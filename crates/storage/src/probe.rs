@@ -1,4 +1,4 @@
-//! Asks whether the database answers, by connections of its own.
+//! Asks whether the database answers, by a connection of its own.
 //!
 //! It stands in no queue and takes nothing from the pools, so a store that is busy is not taken for one whose database is
 //! away. How long somebody waits for the answer is for the caller to say; on PostgreSQL each step has a limit of its own, so
@@ -21,26 +21,20 @@ use crate::store::Store;
 /// How long a write that was kept says that the next one would be.
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Asks the database of a store whether it answers. Cheap to clone; all clones share their connections.
+/// Asks the database of a store whether it answers. Cheap to clone; all clones share one connection.
 #[derive(Clone)]
 pub struct Probe {
     store: Store,
     connections: Connections,
     /// Nothing until it is first asked, and after a failure.
-    reads: Arc<Mutex<Option<DatabaseConnection>>>,
-    writes: Arc<Mutex<WriteCheck>>,
-}
-
-#[derive(Default)]
-struct WriteCheck {
-    connection: Option<DatabaseConnection>,
+    connection: Arc<Mutex<Option<DatabaseConnection>>>,
     /// When a write was last kept.
-    kept: Option<Instant>,
+    kept: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Probe {
     pub(crate) fn over(store: Store, connections: Connections) -> Self {
-        Self { store, connections, reads: Arc::default(), writes: Arc::default() }
+        Self { store, connections, connection: Arc::default(), kept: Arc::default() }
     }
 
     /// Asks the database for a row. Questions are asked one after the other, so whoever gives up waiting leaves one thread
@@ -50,10 +44,7 @@ impl Probe {
     ///
     /// Why the database does not answer. Must be called within a tokio runtime.
     pub async fn ask(&self) -> Result<(), StorageError> {
-        let mut held = Arc::clone(&self.reads).lock_owned().await;
-        let connections = self.connections.clone();
-        let asking = spawn_blocking(move || over_connection(&mut held, &connections, Access::Read, read));
-        match asking.await.unwrap_or(Err(StorageError::Closed)) {
+        match self.ask_over_connection(read).await {
             // A server that says so answers; those who have a connection are served.
             Err(StorageError::NoConnectionLeft(_)) => Ok(()),
             outcome => outcome,
@@ -66,54 +57,54 @@ impl Probe {
     ///
     /// Why a write would not be kept. Must be called within a tokio runtime.
     pub async fn ask_to_write(&self) -> Result<(), StorageError> {
-        let mut check = Arc::clone(&self.writes).lock_owned().await;
-        if check.kept.is_some_and(|kept| kept.elapsed() < WRITE_INTERVAL) {
+        let mut kept = self.kept.lock().await;
+        if kept.is_some_and(|kept| kept.elapsed() < WRITE_INTERVAL) {
             return Ok(());
         }
+        let over_store = || self.store.write(|session| environment::record_write_check(session.connection));
         if self.connections.allow_one_writer() {
-            self.store.write(|session| environment::record_write_check(session.connection)).await?;
-            check.kept = Some(Instant::now());
-            return Ok(());
+            over_store().await?;
+        } else {
+            match self.ask_over_connection(write).await {
+                // The server has no room for one more, and the store has its own.
+                Err(StorageError::NoConnectionLeft(_)) => over_store().await?,
+                outcome => outcome?,
+            }
         }
+        *kept = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Asks over the connection that there is, otherwise over a new one.
+    async fn ask_over_connection(
+        &self,
+        ask: fn(&mut DatabaseConnection) -> Result<(), StorageError>,
+    ) -> Result<(), StorageError> {
+        let mut held = Arc::clone(&self.connection).lock_owned().await;
         let connections = self.connections.clone();
         let asking = spawn_blocking(move || {
-            over_connection(&mut check.connection, &connections, Access::Write, write)?;
-            check.kept = Some(Instant::now());
+            // One that fails is not used again. It may be older than the present life of the database, so its failure says
+            // nothing yet; and one to a read-only server may be older than a server that writes.
+            if let Some(mut connection) = held.take() {
+                connection.set_deadline(Some(Instant::now() + PROBE_PATIENCE));
+                match ask(&mut connection) {
+                    Ok(()) => {
+                        *held = Some(connection);
+                        return Ok(());
+                    }
+                    // The commit was begun, and may yet be waited for: a second one would be no better.
+                    Err(error @ StorageError::OutcomeUnknown(_)) => return Err(error),
+                    Err(StorageError::ReadOnly(_)) => {}
+                    Err(_) => connections.distrust_old(),
+                }
+            }
+            let mut connection = connections.establish_for_probe()?;
+            ask(&mut connection)?;
+            *held = Some(connection);
             Ok(())
         });
-        match asking.await.unwrap_or(Err(StorageError::Closed)) {
-            Err(StorageError::NoConnectionLeft(_)) => self.ask_pool_to_write().await,
-            outcome => outcome,
-        }
+        asking.await.unwrap_or(Err(StorageError::Closed))
     }
-
-    /// The same over the connections that write: the server has no room for one more.
-    async fn ask_pool_to_write(&self) -> Result<(), StorageError> {
-        self.store.write(|session| environment::record_write_check(session.connection)).await
-    }
-}
-
-/// Asks over the connection that there is, otherwise over a new one.
-fn over_connection(
-    held: &mut Option<DatabaseConnection>,
-    connections: &Connections,
-    purpose: Access,
-    ask: fn(&mut DatabaseConnection) -> Result<(), StorageError>,
-) -> Result<(), StorageError> {
-    // One that fails is not used again. It may be older than the present life of the database, so its failure says nothing
-    // yet; and one to a read-only server may be older than a server that writes.
-    if let Some(mut connection) = held.take() {
-        connection.set_deadline(Some(Instant::now() + PROBE_PATIENCE));
-        if ask(&mut connection).is_ok() {
-            *held = Some(connection);
-            return Ok(());
-        }
-        connections.distrust_old();
-    }
-    let mut connection = connections.establish_for_probe(purpose)?;
-    ask(&mut connection)?;
-    *held = Some(connection);
-    Ok(())
 }
 
 fn read(connection: &mut DatabaseConnection) -> Result<(), StorageError> {

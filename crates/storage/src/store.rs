@@ -12,6 +12,8 @@ pub(crate) mod migrations;
 #[cfg(test)]
 mod opening;
 mod pool;
+#[cfg(test)]
+mod round_trips;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

@@ -172,7 +172,7 @@ impl Connections {
     /// # Errors
     ///
     /// As [`Connections::establish`].
-    pub(crate) fn establish_for_probe(&self, purpose: Access) -> Result<DatabaseConnection, StorageError> {
+    pub(crate) fn establish_for_probe(&self) -> Result<DatabaseConnection, StorageError> {
         let Address::Postgres(address) = &*self.address else { return self.establish() };
         let session = postgres_client::Session {
             lock_timeout: Some(PROBE_PATIENCE),
@@ -180,7 +180,7 @@ impl Connections {
             idle_in_transaction_timeout: Some(PROBE_PATIENCE),
             connect_timeout: Some(PROBE_PATIENCE),
         };
-        let mut connection = establish_postgres(address, session, node_for(purpose))?;
+        let mut connection = establish_postgres(address, session, Node::PreferWritable)?;
         connection.set_deadline(Some(Instant::now() + PROBE_PATIENCE));
         Ok(connection)
     }

@@ -23,8 +23,12 @@ use crate::writer::WriteCounters;
 
 /// How long a job may take on PostgreSQL, with all that it waits for and each time that it is run again.
 const JOB_TIME: Duration = Duration::from_secs(8);
+/// How long a job that reads may take on one connection before it is run again on another one.
+const READ_TIME: Duration = Duration::from_secs(4);
 /// How long a job waits for a connection on SQLite, which nobody else has.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long a connection stays that nobody uses, but for one. Others may need the room that the database has.
+const IDLE_TIME: Duration = Duration::from_secs(60);
 /// How long a job waits after its first collision.
 const COLLISION_PAUSE: Duration = Duration::from_millis(5);
 /// How long it waits after any, at most.
@@ -73,6 +77,7 @@ impl JobPool {
         let pool = Pool::builder()
             .max_size(size)
             .min_idle(Some(1))
+            .idle_timeout(Some(IDLE_TIME))
             .error_handler(Box::new(LogPoolErrors))
             .connection_timeout(limits.map_or(CONNECTION_TIMEOUT, |limits| limits.place))
             .build_unchecked(connections.clone());
@@ -189,10 +194,15 @@ impl JobPool {
         let last_run = deadline.unwrap_or_else(|| Instant::now() + JOB_TIME);
         let mut collisions = 0;
         loop {
-            let mut pooled = self.connections.get().map_err(StorageError::Unavailable)?;
+            let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+            let patience = left.min(self.connections.connection_timeout());
+            let mut pooled = self.connections.get_timeout(patience).map_err(StorageError::Unavailable)?;
             let connection = &mut pooled.connection;
-            connection.set_deadline(deadline);
             let begun = Instant::now();
+            connection.set_deadline(deadline.map(|deadline| match access {
+                Access::LookUp | Access::Read => deadline.min(begun + READ_TIME),
+                Access::Write => deadline,
+            }));
             let answer = catch_unwind(AssertUnwindSafe(|| self.run_verified(connection, access, job)));
             self.measures.job_ended(access, begun);
             let answer = answer.unwrap_or_else(|_| {
@@ -242,7 +252,7 @@ impl JobPool {
     }
 
     /// Runs a job that trusts a token which was valid lately, and again when the token is not what it was.
-    fn run_verified<T, E>(
+    pub(super) fn run_verified<T, E>(
         &self,
         connection: &mut DatabaseConnection,
         access: Access,

@@ -1,0 +1,197 @@
+//! How often a job waits for an answer of PostgreSQL, once its statements are prepared and its token is known.
+
+use diesel::prelude::*;
+use domain::listing::{Listing, Order};
+use domain::{Placement, State, Trainee};
+use test_support::Kind;
+
+use super::*;
+use crate::history::Cause;
+use crate::replies::{Earlier, StoredReply};
+use crate::schema::trainees;
+use crate::testing::{NEW_TOKEN, Register};
+use crate::tokens::TokenDigest;
+
+type Answer = Result<(), StorageError>;
+
+/// A register on PostgreSQL with one token, whose use today is recorded.
+struct Measured {
+    register: Register,
+    digest: TokenDigest,
+}
+
+impl Measured {
+    fn new() -> Option<Self> {
+        if Kind::of_this_run() != Kind::Postgres {
+            return None;
+        }
+        let register = Register::with_provider();
+        register.write(|session| session.ensure_sandbox_organisations()).unwrap();
+        let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
+        let digest = TokenDigest::of(token.reveal());
+        let measured = Self { register, digest: digest.clone() };
+        let recorded = measured
+            .register
+            .write(move |session| session.authenticate(&digest, Cause::of("test"))?.unwrap().record_token_use());
+        recorded.unwrap();
+        Some(measured)
+    }
+
+    /// How often a job waits when it is run for the third time.
+    fn round_trips(&self, access: Access, mut job: impl FnMut(&mut Session<'_>, usize) -> Answer) -> u64 {
+        let store = &self.register.store;
+        let (pool, connections) = match (access, &store.writes) {
+            (Access::Write, Writes::Pool(pool)) => (pool, store.connections.for_writing()),
+            (Access::LookUp | Access::Read, _) => (&store.pool, store.connections.clone()),
+            (Access::Write, Writes::Thread(_)) => panic!("another database was opened"),
+        };
+        let mut connection = connections.establish_for_pool().unwrap();
+        let waited = |connection: &DatabaseConnection| match connection {
+            DatabaseConnection::Postgres(inner) => inner.round_trips(),
+            DatabaseConnection::Sqlite(_) => panic!("another database was opened"),
+        };
+        let mut before = 0;
+        for run in 0..3 {
+            before = waited(&connection);
+            pool.run_verified(&mut connection, access, &mut |session| job(session, run)).unwrap();
+        }
+        waited(&connection) - before
+    }
+}
+
+/// A trainee with a placement at the first school of the sandbox.
+fn trainee(number: usize, school_id: i64, now: DateTime<Utc>) -> Trainee {
+    Trainee {
+        trainee_id: Some(format!("trainee {number}")),
+        state: Some(State::SubmittedForTrn),
+        last_name: Some(format!("Ash {number}")),
+        created_at: Some(now),
+        updated_at: Some(now),
+        placements: vec![Placement {
+            placement_id: Some(format!("placement {number}")),
+            school_id: Some(school_id),
+            created_at: Some(now),
+            updated_at: Some(now),
+            ..Placement::default()
+        }],
+        ..Trainee::default()
+    }
+}
+
+/// Registers a trainee as a request does: with the school that it names, and kept under a key if it has one.
+fn register_at(session: &mut Session<'_>, digest: &TokenDigest, number: usize, key: Option<&str>, urn: &str) -> Answer {
+    let mut provider = session.authenticate(digest, Cause::of("test"))?.unwrap();
+    provider.record_token_use()?;
+    if let Some(key) = key {
+        assert_eq!(provider.earlier_reply(key, "digest")?, Earlier::Nothing);
+    }
+    let found = provider.organisations(&[urn.to_owned()], &[], &[])?;
+    let trainee = trainee(number, found.schools[0].id, provider.now());
+    assert!(provider.duplicates_of(&trainee)?.is_empty());
+    provider.insert_trainee(&trainee)?;
+    if let Some(key) = key {
+        provider.keep_reply(key, "digest", &StoredReply { status: 201, headers: Vec::new(), body: String::new() })?;
+    }
+    Ok(())
+}
+
+fn first_school(measured: &Measured) -> String {
+    let found = measured.register.read(|session| session.first_organisations(1)).unwrap();
+    found.schools[0].urn.clone()
+}
+
+#[test]
+fn look_up_by_key_is_one_round_trip() {
+    let Some(measured) = Measured::new() else { return };
+    let (digest, urn) = (measured.digest.clone(), first_school(&measured));
+    measured.register.write(move |session| register_at(session, &digest, 0, None, &urn)).unwrap();
+    let shown = measured.round_trips(Access::LookUp, |session, _| {
+        let mut provider = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
+        assert!(provider.show_trainee("trainee 0")?.is_some());
+        Ok(())
+    });
+    let authenticated = measured.round_trips(Access::LookUp, |session, _| {
+        assert!(session.authenticate(&measured.digest, Cause::of("test"))?.is_some());
+        Ok(())
+    });
+    assert_eq!((shown, authenticated), (1, 1));
+}
+
+#[test]
+fn page_of_a_list_is_three_round_trips() {
+    let Some(measured) = Measured::new() else { return };
+    let (digest, urn) = (measured.digest.clone(), first_school(&measured));
+    measured.register.write(move |session| register_at(session, &digest, 0, None, &urn)).unwrap();
+    let listed = measured.round_trips(Access::Read, |session, _| {
+        let mut provider = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
+        let cycle = 2025;
+        for cycle in [cycle, cycle + 1] {
+            let (status, since, has_trn, order) = (None, None, None, Order::NewestFirst);
+            let listing = Listing { cycle, status, since, has_trn, order, page: 1, per_page: 50 };
+            provider.list_trainees(&listing)?;
+        }
+        Ok(())
+    });
+    // One of the two academic cycles is that of the trainee; the count of the other one says that there is nothing to read.
+    assert_eq!(listed, 1 + 3);
+}
+
+#[test]
+fn registration_is_three_round_trips_with_an_idempotency_key_four() {
+    let Some(measured) = Measured::new() else { return };
+    let urn = first_school(&measured);
+    let plain =
+        measured.round_trips(Access::Write, |session, run| register_at(session, &measured.digest, run, None, &urn));
+    let keyed = measured.round_trips(Access::Write, |session, run| {
+        register_at(session, &measured.digest, 10 + run, Some(&format!("key {run}")), &urn)
+    });
+    assert_eq!((plain, keyed), (3, 4));
+}
+
+#[test]
+fn update_is_four_round_trips() {
+    let Some(measured) = Measured::new() else { return };
+    let urn = first_school(&measured);
+    let (digest, school) = (measured.digest.clone(), urn.clone());
+    measured.register.write(move |session| register_at(session, &digest, 0, None, &school)).unwrap();
+    let updated = measured.round_trips(Access::Write, |session, run| {
+        let mut provider = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
+        let stored = provider.find_trainee("trainee 0")?.unwrap();
+        provider.organisations(std::slice::from_ref(&urn), &[], &[])?;
+        let now = Some(provider.now());
+        let changed = Trainee { last_name: Some(format!("Beech {run}")), updated_at: now, ..stored.record.clone() };
+        provider.update_trainee(&stored, &changed)
+    });
+    assert_eq!(updated, 4);
+}
+
+#[test]
+fn token_that_was_revoked_meanwhile_is_refused_and_what_it_did_is_undone() {
+    let Some(measured) = Measured::new() else { return };
+    let store = &measured.register.store;
+    let digest = measured.digest.clone();
+    let see = |store: &Store| {
+        let digest = digest.clone();
+        store.read_blocking(move |session| {
+            Ok::<_, StorageError>(session.authenticate(&digest, Cause::of("test"))?.is_some())
+        })
+    };
+    let urn = first_school(&measured);
+    // The token becomes known to both pools.
+    assert!(see(store).unwrap());
+    let (known, school) = (digest.clone(), urn.clone());
+    store.write_blocking(move |session| register_at(session, &known, 0, None, &school)).unwrap();
+    store.write_blocking(|session| session.revoke_token(1, "operator").map(drop)).unwrap();
+    assert!(!see(store).unwrap());
+    let refused = store.write_blocking(move |session| match session.authenticate(&digest, Cause::of("test"))? {
+        Some(mut provider) => {
+            let now = provider.now();
+            provider.insert_trainee(&trainee(1, 1, now))?;
+            Ok::<_, StorageError>(true)
+        }
+        None => Ok(false),
+    });
+    assert!(!refused.unwrap());
+    let trainees = trainees::table.count().get_result::<i64>(&mut measured.register.second_connection());
+    assert_eq!(trainees.unwrap(), 1);
+}
