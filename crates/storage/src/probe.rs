@@ -1,4 +1,4 @@
-//! Asks whether the database answers, by a connection of its own.
+//! Asks whether the database answers, by connections of its own.
 //!
 //! It stands in no queue and takes nothing from the pools, so a store that is busy is not taken for one whose database is
 //! away. How long somebody waits for the answer is for the caller to say; on PostgreSQL each step has a limit of its own, so
@@ -21,20 +21,24 @@ use crate::store::Store;
 /// How long a write that was kept says that the next one would be.
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Asks the database of a store whether it answers. Cheap to clone; all clones share one connection.
+/// A connection of its own; nothing until it is first asked over, and after a failure.
+type Own = Arc<Mutex<Option<DatabaseConnection>>>;
+
+/// Asks the database of a store whether it answers. Cheap to clone; all clones share their connections.
 #[derive(Clone)]
 pub struct Probe {
     store: Store,
     connections: Connections,
-    /// Nothing until it is first asked, and after a failure.
-    connection: Arc<Mutex<Option<DatabaseConnection>>>,
+    reads: Own,
+    /// Another one, since a commit may be waited for while reads are answered.
+    writes: Own,
     /// When a write was last kept.
     kept: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Probe {
     pub(crate) fn over(store: Store, connections: Connections) -> Self {
-        Self { store, connections, connection: Arc::default(), kept: Arc::default() }
+        Self { store, connections, reads: Own::default(), writes: Own::default(), kept: Arc::default() }
     }
 
     /// Asks the database for a row. Questions are asked one after the other, so whoever gives up waiting leaves one thread
@@ -44,7 +48,7 @@ impl Probe {
     ///
     /// Why the database does not answer. Must be called within a tokio runtime.
     pub async fn ask(&self) -> Result<(), StorageError> {
-        match self.ask_over_connection(read).await {
+        match self.ask_over(&self.reads, read).await {
             // A server that says so answers; those who have a connection are served.
             Err(StorageError::NoConnectionLeft(_)) => Ok(()),
             outcome => outcome,
@@ -65,7 +69,7 @@ impl Probe {
         if self.connections.allow_one_writer() {
             over_store().await?;
         } else {
-            match self.ask_over_connection(write).await {
+            match self.ask_over(&self.writes, write).await {
                 // The server has no room for one more, and the store has its own.
                 Err(StorageError::NoConnectionLeft(_)) => over_store().await?,
                 outcome => outcome?,
@@ -76,11 +80,12 @@ impl Probe {
     }
 
     /// Asks over the connection that there is, otherwise over a new one.
-    async fn ask_over_connection(
+    async fn ask_over(
         &self,
+        connection: &Own,
         ask: fn(&mut DatabaseConnection) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
-        let mut held = Arc::clone(&self.connection).lock_owned().await;
+        let mut held = Arc::clone(connection).lock_owned().await;
         let connections = self.connections.clone();
         let asking = spawn_blocking(move || {
             // One that fails is not used again. It may be older than the present life of the database, so its failure says

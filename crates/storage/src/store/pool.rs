@@ -27,7 +27,7 @@ const JOB_TIME: Duration = Duration::from_secs(8);
 const READ_TIME: Duration = Duration::from_secs(4);
 /// How long a job waits for a connection on SQLite, which nobody else has.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a connection stays that nobody uses, but for one. Others may need the room that the database has.
+/// How long a connection stays that nobody uses. Others may need the room that the database has.
 const IDLE_TIME: Duration = Duration::from_secs(60);
 /// How long a job waits after its first collision.
 const COLLISION_PAUSE: Duration = Duration::from_millis(5);
@@ -76,7 +76,8 @@ impl JobPool {
         let limits = (!connections.allow_one_writer()).then_some(Limits { place: options.place_wait, job: JOB_TIME });
         let pool = Pool::builder()
             .max_size(size)
-            .min_idle(Some(1))
+            // Otherwise it would make one more whenever one is taken.
+            .min_idle(Some(0))
             .idle_timeout(Some(IDLE_TIME))
             .error_handler(Box::new(LogPoolErrors))
             .connection_timeout(limits.map_or(CONNECTION_TIMEOUT, |limits| limits.place))
