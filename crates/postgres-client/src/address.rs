@@ -112,7 +112,7 @@ impl FromStr for Address {
     fn from_str(url: &str) -> Result<Self, ConnectError> {
         let (own, rest) = take_own_parameters(url).map_err(ConnectError::Address)?;
         // An error of the parser names an option, and no value.
-        let config: Config = rest.parse().map_err(|error| ConnectError::Address(crate::error::described(&error)))?;
+        let config: Config = rest.parse().map_err(|error| ConnectError::Address(crate::error::describe(&error)))?;
         let tls = tls::connector(own.verification, &own.files).map_err(ConnectError::Address)?;
         let hosts = hosts(&config, &own);
         let limit = if hosts.len() > 1 { CONNECT_TIMEOUT_OF_SEVERAL } else { Duration::MAX };

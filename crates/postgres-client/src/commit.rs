@@ -7,28 +7,28 @@
 
 use tokio_postgres::error::DbError;
 
-use crate::error::{FAILED_TRANSACTION, Failure, OUTCOME_UNKNOWN};
+use crate::error::{FAILED_TRANSACTION, OUTCOME_UNKNOWN, PostgresError};
 
 /// The SQLSTATE of a COMMIT outside a transaction.
 const NO_TRANSACTION: &str = "25P01";
 
 /// What is known of the transaction that is open.
 #[derive(Debug, Default)]
-pub(crate) struct Soundness {
+pub(crate) struct TransactionStatus {
     has_failed: bool,
 }
 
 /// What a statement does to a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Boundary {
+pub(crate) enum StatementKind {
     Begin,
     Commit,
     RollBack,
-    /// It stays within.
-    None,
+    /// It neither begins nor ends a transaction.
+    Other,
 }
 
-impl Boundary {
+impl StatementKind {
     pub(crate) fn of(sql: &str) -> Self {
         let first = sql.split_whitespace().next().unwrap_or_default();
         match first.trim_end_matches(';').to_ascii_uppercase().as_str() {
@@ -36,18 +36,18 @@ impl Boundary {
             "COMMIT" => Self::Commit,
             // Also to a savepoint, behind which the transaction is sound again.
             "ROLLBACK" => Self::RollBack,
-            _ => Self::None,
+            _ => Self::Other,
         }
     }
 }
 
-impl Soundness {
+impl TransactionStatus {
     /// Takes note of what became of a statement.
-    pub(crate) fn after<T>(&mut self, boundary: Boundary, outcome: &Result<T, Failure>) {
-        match (boundary, outcome) {
-            (Boundary::Begin | Boundary::Commit | Boundary::RollBack, Ok(_)) => self.has_failed = false,
+    pub(crate) fn after<T>(&mut self, kind: StatementKind, outcome: &Result<T, PostgresError>) {
+        match (kind, outcome) {
+            (StatementKind::Begin | StatementKind::Commit | StatementKind::RollBack, Ok(_)) => self.has_failed = false,
             (_, Err(_)) => self.has_failed = true,
-            (Boundary::None, Ok(_)) => {}
+            (StatementKind::Other, Ok(_)) => {}
         }
     }
 
@@ -56,22 +56,22 @@ impl Soundness {
     /// # Errors
     ///
     /// That a statement has failed in it.
-    pub(crate) fn require(&self) -> Result<(), Failure> {
+    pub(crate) fn require(&self) -> Result<(), PostgresError> {
         if self.has_failed {
-            return Err(Failure::local(FAILED_TRANSACTION, "a statement of the transaction has failed before"));
+            return Err(PostgresError::local(FAILED_TRANSACTION, "a statement of the transaction has failed before"));
         }
         Ok(())
     }
 }
 
 /// Whether a COMMIT with these warnings has kept the transaction for sure.
-pub(crate) fn require_no_warning(warnings: &[DbError]) -> Result<(), Failure> {
+pub(crate) fn require_no_warning(warnings: &[DbError]) -> Result<(), PostgresError> {
     match warnings.first() {
         None => Ok(()),
         Some(warning) if warning.code().code() == NO_TRANSACTION => {
-            Err(Failure::local(NO_TRANSACTION, "the transaction had ended before its COMMIT"))
+            Err(PostgresError::local(NO_TRANSACTION, "the transaction had ended before its COMMIT"))
         }
-        Some(warning) => Err(Failure::local(
+        Some(warning) => Err(PostgresError::local(
             OUTCOME_UNKNOWN,
             format!("COMMIT was answered with a warning: {} (SQLSTATE {})", warning.message(), warning.code().code()),
         )),

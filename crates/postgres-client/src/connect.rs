@@ -7,9 +7,9 @@ use tokio::time::timeout;
 use tokio_postgres::SimpleQueryMessage;
 
 use crate::address::{Address, HostAddress};
-use crate::connection::{PostgresConnection, Traits};
-use crate::error::{ConnectError, Failure, HostError};
-use crate::wire::Wire;
+use crate::connection::{PostgresConnection, ServerInfo};
+use crate::error::{ConnectError, HostError, PostgresError};
+use crate::transport::Transport;
 
 /// The SQLSTATE with which poolers refuse a setting that they cannot make: `protocol_violation`.
 const PROTOCOL_VIOLATION: &str = "08P01";
@@ -104,21 +104,21 @@ fn attempt(address: &Address, host: &HostAddress, session: Session) -> Result<Po
         None => OPTIONS.to_owned(),
     });
     let limit = session.connect_timeout.map_or(address.connect_timeout, |limit| limit.min(address.connect_timeout));
-    let wire = match open(address, &with_options, limit) {
+    let transport = match open(address, &with_options, limit) {
         Err(HostError::Refused(error)) if error.code().is_some_and(|code| code.code() == PROTOCOL_VIOLATION) => {
             open(address, &host.config, limit)?
         }
         outcome => outcome?,
     };
-    set_up(wire, session, limit)
+    set_up(transport, session, limit)
 }
 
 /// Opens a connection within the time that a host has.
-fn open(address: &Address, config: &tokio_postgres::Config, limit: Duration) -> Result<Wire, HostError> {
+fn open(address: &Address, config: &tokio_postgres::Config, limit: Duration) -> Result<Transport, HostError> {
     let runtime = runtime()?;
     let opened = runtime.block_on(async { timeout(limit, config.connect(address.tls.clone())).await });
     match opened {
-        Ok(Ok((client, driver))) => Ok(Wire::over(runtime, client, driver)),
+        Ok(Ok((client, driver))) => Ok(Transport::over(runtime, client, driver)),
         Ok(Err(error)) => {
             runtime.shutdown_background();
             Err(HostError::Refused(error))
@@ -132,16 +132,16 @@ fn open(address: &Address, config: &tokio_postgres::Config, limit: Duration) -> 
 
 fn runtime() -> Result<Runtime, HostError> {
     let built = Builder::new_current_thread().enable_io().enable_time().max_blocking_threads(1).build();
-    built.map_err(|error| HostError::Session(Failure::of_connection(error.to_string()).into()))
+    built.map_err(|error| HostError::Session(PostgresError::of_connection(error.to_string()).into()))
 }
 
 /// Learns what the server is, and makes the settings that are missing. A limit that the server sets by itself is left as it is
 /// when it is shorter.
-fn set_up(mut wire: Wire, session: Session, limit: Duration) -> Result<PostgresConnection, HostError> {
-    let failed = |failure: Failure| HostError::Session(failure.into());
-    wire.set_deadline(Some(std::time::Instant::now() + limit));
-    let client = wire.client();
-    let answer = wire.run(client.simple_query(CHECK_SQL)).map_err(failed)?;
+fn set_up(mut transport: Transport, session: Session, limit: Duration) -> Result<PostgresConnection, HostError> {
+    let failed = |failure: PostgresError| HostError::Session(failure.into());
+    transport.set_deadline(Some(std::time::Instant::now() + limit));
+    let client = transport.client();
+    let answer = transport.run(client.simple_query(CHECK_SQL)).map_err(failed)?;
     let row =
         answer.iter().find_map(|message| if let SimpleQueryMessage::Row(row) = message { Some(row) } else { None });
     let value = |at: usize| row.and_then(|row| row.try_get(at).ok().flatten());
@@ -167,11 +167,11 @@ fn set_up(mut wire: Wire, session: Session, limit: Duration) -> Result<PostgresC
     }
     let settings = settings.join("; ");
     if !is_pooled && !settings.is_empty() {
-        let client = wire.client();
-        wire.run(client.batch_execute(&settings)).map_err(failed)?;
+        let client = transport.client();
+        transport.run(client.batch_execute(&settings)).map_err(failed)?;
     }
     let local_settings = if is_pooled { settings } else { String::new() };
-    wire.take_warnings();
-    wire.set_deadline(None);
-    Ok(PostgresConnection::over(wire, Traits { is_read_only, is_pooled, local_settings }))
+    transport.take_warnings();
+    transport.set_deadline(None);
+    Ok(PostgresConnection::over(transport, ServerInfo { is_read_only, is_pooled, local_settings }))
 }

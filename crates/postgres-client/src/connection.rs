@@ -24,29 +24,29 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row, Statement};
 
 use crate::address::Address;
-use crate::commit::{Boundary, Soundness, require_no_warning};
+use crate::assumptions::{Assumptions, RawRows};
+use crate::commit::{StatementKind, TransactionStatus, require_no_warning};
 use crate::connect::{self, Node, Session};
-use crate::error::{ConnectError, Failure};
-use crate::expectation::{Expectation, RawRows};
+use crate::error::{ConnectError, PostgresError};
 use crate::row::{PostgresRow, Rows};
-use crate::statements::{Bound, Form, Parameter, parameters};
-use crate::wire::Wire;
+use crate::statements::{BoundStatement, Form, Parameter, parameters};
+use crate::transport::Transport;
 
 /// A connection to PostgreSQL.
 pub struct PostgresConnection {
-    wire: Box<Wire>,
+    transport: Box<Transport>,
     /// The statements that the server keeps prepared. Behind a transaction pooler there are none: the next one may reach
     /// another session of the server.
     prepared: HashMap<Key, Statement>,
-    traits: Traits,
-    soundness: Soundness,
+    server: ServerInfo,
+    status: TransactionStatus,
     /// Whether statements are deferred at the moment.
     defers: bool,
-    expectation: Expectation,
-    /// Whether whoever uses the connection asks at the end whether all is as expected.
-    trusts: bool,
-    /// The rows of the last query that was to be remembered.
-    remembered: Remembered,
+    assumptions: Assumptions,
+    /// Whether [`PostgresConnection::assumptions_hold`] will be called.
+    allows_assumptions: bool,
+    /// The rows of a query, for [`PostgresConnection::captured`].
+    capture: Capture,
     transaction: AnsiTransactionManager,
     metadata: Box<PgMetadataCache>,
     instrumentation: DynInstrumentation,
@@ -54,7 +54,7 @@ pub struct PostgresConnection {
 
 /// What was learnt of the server when the connection was made.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Traits {
+pub(crate) struct ServerInfo {
     pub(crate) is_read_only: bool,
     /// Whether a pooler stands between, so that the session is not this connection's own.
     pub(crate) is_pooled: bool,
@@ -62,9 +62,9 @@ pub(crate) struct Traits {
     pub(crate) local_settings: String,
 }
 
-/// What is to be remembered.
+/// Which rows are kept.
 #[derive(Debug)]
-enum Remembered {
+enum Capture {
     No,
     /// The rows of the next query.
     Next,
@@ -80,16 +80,16 @@ enum Key {
 }
 
 impl PostgresConnection {
-    pub(crate) fn over(wire: Wire, traits: Traits) -> Self {
+    pub(crate) fn over(transport: Transport, server: ServerInfo) -> Self {
         Self {
-            wire: Box::new(wire),
+            transport: Box::new(transport),
             prepared: HashMap::new(),
-            traits,
-            soundness: Soundness::default(),
+            server,
+            status: TransactionStatus::default(),
             defers: false,
-            expectation: Expectation::default(),
-            trusts: false,
-            remembered: Remembered::No,
+            assumptions: Assumptions::default(),
+            allows_assumptions: false,
+            capture: Capture::No,
             transaction: AnsiTransactionManager::default(),
             metadata: Box::new(PgMetadataCache::new()),
             instrumentation: DynInstrumentation::none(),
@@ -108,30 +108,30 @@ impl PostgresConnection {
     /// Whether the server was a standby, or otherwise read-only, when the connection was made.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
-        self.traits.is_read_only
+        self.server.is_read_only
     }
 
     /// Whether the connection cannot be used any more.
     #[must_use]
-    pub fn is_lost(&self) -> bool {
-        self.wire.is_lost()
+    pub fn is_closed(&self) -> bool {
+        self.transport.is_closed()
     }
 
     /// Whether a pooler stands between this connection and the server, such as PgBouncer.
     #[must_use]
     pub fn is_pooled(&self) -> bool {
-        self.traits.is_pooled
+        self.server.is_pooled
     }
 
     /// How often an answer of the server was waited for since the connection was made.
     #[must_use]
     pub fn round_trips(&self) -> u64 {
-        self.wire.round_trips()
+        self.transport.round_trips()
     }
 
     /// Until when a statement may take. What is not answered then is given up, and the connection with it.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
-        self.wire.set_deadline(deadline);
+        self.transport.set_deadline(deadline);
     }
 
     /// Defers the statements that `send` executes: each is sent together with the next one that is not deferred, before it,
@@ -149,58 +149,58 @@ impl PostgresConnection {
 
     /// Sends what was deferred, without waiting for the answers.
     pub fn flush(&mut self) {
-        self.wire.flush();
+        self.transport.flush();
     }
 
     /// Gives the connection up.
-    pub fn give_up(&mut self) {
-        self.wire.give_up();
+    pub fn close(&mut self) {
+        self.transport.close();
     }
 
     /// The settings that each transaction makes for itself behind a pooler, as statements; nothing otherwise.
     #[must_use]
     pub fn local_settings(&self) -> &str {
-        &self.traits.local_settings
+        &self.server.local_settings
     }
 
-    /// Says whether [`PostgresConnection::is_as_expected`] will be asked.
-    pub fn set_trusting(&mut self, trusts: bool) {
-        self.trusts = trusts;
+    /// Says whether [`PostgresConnection::assumptions_hold`] will be called.
+    pub fn allow_assumptions(&mut self, allowed: bool) {
+        self.allows_assumptions = allowed;
     }
 
-    /// Whether [`PostgresConnection::expect`] may be used.
+    /// Whether [`PostgresConnection::assume`] may be used.
     #[must_use]
-    pub fn trusts(&self) -> bool {
-        self.trusts
+    pub fn allows_assumptions(&self) -> bool {
+        self.allows_assumptions
     }
 
-    /// Remembers the rows of the next query, for [`PostgresConnection::remembered`].
-    pub fn remember_next(&mut self) {
-        self.remembered = Remembered::Next;
+    /// Keeps the rows of the next query, for [`PostgresConnection::captured`].
+    pub fn capture_next(&mut self) {
+        self.capture = Capture::Next;
     }
 
-    /// The rows that were to be remembered; nothing when the query has failed.
-    pub fn remembered(&mut self) -> Option<RawRows> {
-        match std::mem::replace(&mut self.remembered, Remembered::No) {
-            Remembered::Rows(rows) => Some(rows),
-            Remembered::No | Remembered::Next => None,
+    /// The rows that were to be kept; nothing when the query has failed.
+    pub fn captured(&mut self) -> Option<RawRows> {
+        match std::mem::replace(&mut self.capture, Capture::No) {
+            Capture::Rows(rows) => Some(rows),
+            Capture::No | Capture::Next => None,
         }
     }
 
-    /// Sends a query together with the next statement, and goes on as if it had these rows. Whether it has them tells
-    /// [`PostgresConnection::is_as_expected`], which must be asked before anything leaves the program that rests on them.
+    /// Sends a query together with the next statement, on the assumption that it has these rows. The caller must call
+    /// [`PostgresConnection::assumptions_hold`] before it commits, or passes on, anything that depends on them.
     ///
     /// # Errors
     ///
     /// When the query cannot be prepared.
-    pub fn expect<T>(&mut self, query: &T, rows: RawRows) -> QueryResult<()>
+    pub fn assume<T>(&mut self, query: &T, rows: RawRows) -> QueryResult<()>
     where
         T: QueryFragment<Pg> + QueryId,
     {
         let bound = self.bind(query)?;
-        let client = self.wire.client();
-        let met = self.expectation.begin();
-        self.wire.defer(async move {
+        let client = self.transport.client();
+        let met = self.assumptions.begin();
+        self.transport.defer(async move {
             if RawRows::of(&load(&client, &bound).await?) == rows {
                 met.store(true, Ordering::Relaxed);
             }
@@ -214,28 +214,28 @@ impl PostgresConnection {
     /// # Errors
     ///
     /// When one of them was not sent yet, and fails.
-    pub fn is_as_expected(&mut self) -> QueryResult<bool> {
-        if self.expectation.is_open() && !self.expectation.is_met() {
-            self.wire.run(async { Ok(()) }).map_err(|failure| self.failed(failure))?;
+    pub fn assumptions_hold(&mut self) -> QueryResult<bool> {
+        if self.assumptions.is_open() && !self.assumptions.is_met() {
+            self.transport.run(async { Ok(()) }).map_err(|failure| self.failed(failure))?;
         }
-        Ok(self.expectation.end())
+        Ok(self.assumptions.end())
     }
 
     /// What a query is for the server: prepared, unless it cannot be.
-    fn bind<T>(&mut self, query: &T) -> QueryResult<Bound>
+    fn bind<T>(&mut self, query: &T) -> QueryResult<BoundStatement>
     where
         T: QueryFragment<Pg> + QueryId,
     {
         let (parameters, types) = parameters(query, self)?;
         let form = self.form(query, &types)?;
-        Ok(Bound { form, parameters, types })
+        Ok(BoundStatement { form, parameters, types })
     }
 
     fn form<T>(&mut self, query: &T, types: &[Type]) -> QueryResult<Form>
     where
         T: QueryFragment<Pg> + QueryId,
     {
-        if self.traits.is_pooled || !query.is_safe_to_cache_prepared(&Pg)? {
+        if self.server.is_pooled || !query.is_safe_to_cache_prepared(&Pg)? {
             return Ok(Form::Text(text(query)?));
         }
         let key = match T::query_id() {
@@ -249,16 +249,16 @@ impl PostgresConnection {
             Key::Query(_) => text(query)?,
             Key::Text(sql, _) => sql.clone(),
         };
-        let client = self.wire.client();
-        let prepared = self.wire.run(client.prepare_typed(&sql, types));
-        self.soundness.after(Boundary::None, &prepared);
+        let client = self.transport.client();
+        let prepared = self.transport.run(client.prepare_typed(&sql, types));
+        self.status.after(StatementKind::Other, &prepared);
         let statement = prepared.map_err(|failure| self.failed(failure))?;
         self.prepared.insert(key, statement.clone());
         Ok(Form::Prepared(statement))
     }
 
     /// Takes note of a failed statement.
-    fn failed(&mut self, failure: Failure) -> diesel::result::Error {
+    fn failed(&mut self, failure: PostgresError) -> diesel::result::Error {
         let status = AnsiTransactionManager::transaction_manager_status_mut(self);
         if failure.is_fatal {
             status.set_in_error();
@@ -270,64 +270,64 @@ impl PostgresConnection {
         failure.into()
     }
 
-    fn execute_text(&mut self, sql: &str) -> Result<(), Failure> {
-        let boundary = Boundary::of(sql);
-        let client = self.wire.client();
-        if boundary == Boundary::Commit {
+    fn execute_text(&mut self, sql: &str) -> Result<(), PostgresError> {
+        let kind = StatementKind::of(sql);
+        let client = self.transport.client();
+        if kind == StatementKind::Commit {
             return self.commit(sql);
         }
-        let with_settings = (boundary == Boundary::Begin && !self.traits.local_settings.is_empty())
-            .then(|| format!("{sql}; {}", self.traits.local_settings));
+        let with_settings = (kind == StatementKind::Begin && !self.server.local_settings.is_empty())
+            .then(|| format!("{sql}; {}", self.server.local_settings));
         let sql = with_settings.unwrap_or_else(|| sql.to_owned());
         if self.defers {
-            if boundary == Boundary::Begin {
-                self.soundness = Soundness::default();
+            if kind == StatementKind::Begin {
+                self.status = TransactionStatus::default();
             }
-            self.wire.defer(async move { client.batch_execute(&sql).await });
+            self.transport.defer(async move { client.batch_execute(&sql).await });
             return Ok(());
         }
-        let outcome = self.wire.run(client.batch_execute(&sql));
-        self.soundness.after(boundary, &outcome);
+        let outcome = self.transport.run(client.batch_execute(&sql));
+        self.status.after(kind, &outcome);
         outcome
     }
 
-    fn commit(&mut self, sql: &str) -> Result<(), Failure> {
-        self.soundness.require()?;
-        let client = self.wire.client();
+    fn commit(&mut self, sql: &str) -> Result<(), PostgresError> {
+        self.status.require()?;
+        let client = self.transport.client();
         if self.defers {
             let sql = sql.to_owned();
-            self.wire.defer(async move { client.batch_execute(&sql).await });
+            self.transport.defer(async move { client.batch_execute(&sql).await });
             return Ok(());
         }
-        self.wire.take_warnings();
-        let outcome = self.wire.run(client.batch_execute(sql)).map_err(Failure::of_commit);
-        self.soundness.after(Boundary::Commit, &outcome);
-        outcome.and_then(|()| require_no_warning(&self.wire.take_warnings()))
+        self.transport.take_warnings();
+        let outcome = self.transport.run(client.batch_execute(sql)).map_err(PostgresError::of_commit);
+        self.status.after(StatementKind::Commit, &outcome);
+        outcome.and_then(|()| require_no_warning(&self.transport.take_warnings()))
     }
 
-    fn execute_bound(&mut self, bound: Bound) -> Result<usize, Failure> {
-        let client = self.wire.client();
+    fn execute_bound(&mut self, bound: BoundStatement) -> Result<usize, PostgresError> {
+        let client = self.transport.client();
         if self.defers {
-            self.wire.defer(async move { execute(&client, &bound).await.map(drop) });
+            self.transport.defer(async move { execute(&client, &bound).await.map(drop) });
             return Ok(0);
         }
-        let outcome = self.wire.run(execute(&client, &bound));
-        self.soundness.after(Boundary::None, &outcome);
+        let outcome = self.transport.run(execute(&client, &bound));
+        self.status.after(StatementKind::Other, &outcome);
         Ok(usize::try_from(outcome?).unwrap_or(usize::MAX))
     }
 
-    fn load_bound(&mut self, bound: Bound) -> Result<Rows, Failure> {
-        let client = self.wire.client();
-        let outcome = self.wire.run(load(&client, &bound));
-        self.soundness.after(Boundary::None, &outcome);
-        if let (Remembered::Next, Ok(rows)) = (&self.remembered, &outcome) {
-            self.remembered = Remembered::Rows(RawRows::of(rows));
+    fn load_bound(&mut self, bound: BoundStatement) -> Result<Rows, PostgresError> {
+        let client = self.transport.client();
+        let outcome = self.transport.run(load(&client, &bound));
+        self.status.after(StatementKind::Other, &outcome);
+        if let (Capture::Next, Ok(rows)) = (&self.capture, &outcome) {
+            self.capture = Capture::Rows(RawRows::of(rows));
         }
         outcome.map(Rows::of)
     }
 }
 
-async fn load(client: &Client, bound: &Bound) -> Result<Vec<Row>, tokio_postgres::Error> {
+async fn load(client: &Client, bound: &BoundStatement) -> Result<Vec<Row>, tokio_postgres::Error> {
     let rows = match &bound.form {
         Form::Prepared(statement) => client.query_raw(statement, bound.parameters.iter().map(as_sql)).await?,
         Form::Text(sql) => client.query_typed_raw(sql, bound.typed()).await?,
@@ -339,7 +339,7 @@ fn as_sql(parameter: &Parameter) -> &(dyn tokio_postgres::types::ToSql + Sync) {
     parameter
 }
 
-async fn execute(client: &Client, bound: &Bound) -> Result<u64, tokio_postgres::Error> {
+async fn execute(client: &Client, bound: &BoundStatement) -> Result<u64, tokio_postgres::Error> {
     match &bound.form {
         Form::Prepared(statement) => client.execute_raw(statement, bound.parameters.iter().map(as_sql)).await,
         Form::Text(sql) => {
@@ -357,7 +357,7 @@ fn text(query: &impl QueryFragment<Pg>) -> QueryResult<String> {
 
 impl fmt::Debug for PostgresConnection {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("PostgresConnection").field("traits", &self.traits).finish_non_exhaustive()
+        formatter.debug_struct("PostgresConnection").field("server", &self.server).finish_non_exhaustive()
     }
 }
 
@@ -449,7 +449,7 @@ impl R2D2Connection for PostgresConnection {
     }
 
     fn is_broken(&mut self) -> bool {
-        self.is_lost() || AnsiTransactionManager::is_broken_transaction_manager(self)
+        self.is_closed() || AnsiTransactionManager::is_broken_transaction_manager(self)
     }
 }
 

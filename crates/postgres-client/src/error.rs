@@ -79,7 +79,7 @@ impl std::error::Error for ConnectError {}
 impl fmt::Display for HostError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Refused(error) => formatter.write_str(&described(error)),
+            Self::Refused(error) => formatter.write_str(&describe(error)),
             Self::TimedOut => formatter.write_str("no answer in time"),
             Self::ReadOnly => formatter.write_str("the server is read-only"),
             Self::Session(error) => error.fmt(formatter),
@@ -91,14 +91,14 @@ impl fmt::Display for HostError {
 ///
 /// It has no details and no hint of the server: they hold values of rows.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct PostgresError {
     state: String,
     message: String,
     /// Whether the connection cannot be used any more.
     pub(crate) is_fatal: bool,
 }
 
-impl Failure {
+impl PostgresError {
     /// A failure of the connection.
     pub(crate) fn of_connection(message: impl Into<String>) -> Self {
         Self { state: CONNECTION_FAILURE.to_owned(), message: message.into(), is_fatal: true }
@@ -115,7 +115,7 @@ impl Failure {
     }
 }
 
-impl From<tokio_postgres::Error> for Failure {
+impl From<tokio_postgres::Error> for PostgresError {
     fn from(error: tokio_postgres::Error) -> Self {
         match error.as_db_error() {
             Some(reported) => {
@@ -126,13 +126,13 @@ impl From<tokio_postgres::Error> for Failure {
                     is_fatal: matches!(reported.parsed_severity(), Some(Severity::Fatal | Severity::Panic)),
                 }
             }
-            None => Self::of_connection(described(&error)),
+            None => Self::of_connection(describe(&error)),
         }
     }
 }
 
-impl From<Failure> for DieselError {
-    fn from(failure: Failure) -> Self {
+impl From<PostgresError> for DieselError {
+    fn from(failure: PostgresError) -> Self {
         let kind = match failure.state.as_str() {
             "23505" => DatabaseErrorKind::UniqueViolation,
             "23503" => DatabaseErrorKind::ForeignKeyViolation,
@@ -195,7 +195,7 @@ pub fn sqlstate(error: &DieselError) -> Option<&str> {
 }
 
 /// An error with its causes, in one line.
-pub(crate) fn described(error: &tokio_postgres::Error) -> String {
+pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     if let Some(reported) = error.as_db_error() {
         return format!("{} (SQLSTATE {})", reported.message(), reported.code().code());
     }

@@ -12,19 +12,19 @@
 //! It blocks the calling thread, which must not be one of an event loop. Knows nothing of the register.
 
 mod address;
+mod assumptions;
 mod commit;
 mod connect;
 mod connection;
 mod error;
-mod expectation;
 mod password;
 mod row;
 mod statements;
 mod tls;
-mod wire;
+mod transport;
 
 pub use address::Address;
+pub use assumptions::RawRows;
 pub use connect::{Node, Session};
 pub use connection::PostgresConnection;
 pub use error::{ConnectError, OUTCOME_UNKNOWN, sqlstate};
-pub use expectation::RawRows;

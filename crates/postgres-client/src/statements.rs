@@ -50,13 +50,13 @@ pub(crate) enum Form {
 }
 
 /// A statement with its parameters.
-pub(crate) struct Bound {
+pub(crate) struct BoundStatement {
     pub(crate) form: Form,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) types: Vec<Type>,
 }
 
-impl Bound {
+impl BoundStatement {
     /// The parameters next to their types.
     pub(crate) fn typed(&self) -> impl Iterator<Item = (&(dyn ToSql + Sync), Type)> {
         self.parameters.iter().map(|parameter| parameter as &(dyn ToSql + Sync)).zip(self.types.iter().cloned())

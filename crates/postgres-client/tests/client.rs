@@ -66,7 +66,7 @@ mod client {
         assert_eq!(sqlstate(&error), Some("23505"));
         assert!(!format!("{error:?} {error}").contains("Ash"), "{error:?}");
         assert_eq!(state_of(connection.batch_execute("SELEC")), "42601");
-        assert!(!connection.is_lost());
+        assert!(!connection.is_closed());
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod client {
         connection.set_deadline(Some(begun + Duration::from_millis(300)));
         assert_eq!(state_of(connection.batch_execute("SELECT pg_sleep(60)")), "08006");
         assert!(begun.elapsed() < Duration::from_secs(10));
-        assert!(connection.is_lost() && connection.is_broken());
+        assert!(connection.is_closed() && connection.is_broken());
         assert_eq!(state_of(connection.batch_execute("SELECT 1")), "08006");
     }
 
@@ -179,7 +179,7 @@ mod client {
         other.batch_execute(&format!("SELECT pg_terminate_backend({process}, 5000)")).unwrap();
         let state = state_of(connection.batch_execute("SELECT 1"));
         assert!(["08006", "57P01"].contains(&state.as_str()), "{state}");
-        assert!(connection.is_lost());
+        assert!(connection.is_closed());
     }
 
     #[test]

@@ -97,8 +97,8 @@ fn remedy(error: &StorageError) -> &'static str {
         StorageError::Connection(_)
         | StorageError::Unavailable(_)
         | StorageError::NoConnectionLeft(_)
-        | StorageError::NoPlace(_)
-        | StorageError::NotServed(_)
+        | StorageError::PoolTimeout(_)
+        | StorageError::ServerUnavailable(_)
         | StorageError::OutcomeUnknown(_)
         | StorageError::ConnectionLost(_) => {
             "; check --database-url, that the database runs, and that the user of this program may use it"

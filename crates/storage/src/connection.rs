@@ -14,7 +14,7 @@ use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionMa
 use diesel::result::Error as DieselError;
 use postgres_client::PostgresConnection;
 
-pub(crate) use self::manager::{Connections, LogPoolErrors, PROBE_PATIENCE, PageCaches};
+pub(crate) use self::manager::{Connections, LogPoolErrors, PROBE_TIMEOUT, PageCaches};
 use crate::error::StorageError;
 
 /// A connection to one of the two databases.
@@ -44,10 +44,10 @@ macro_rules! with_inner {
 }
 pub(crate) use with_inner;
 
-/// As [`with_inner!`], for a statement whose outcome the job does not need: `execute_later!(connection, |inner|
+/// As [`with_inner!`], for a statement whose outcome the job does not need: `execute_deferred!(connection, |inner|
 /// query.execute(inner))`. On PostgreSQL it is sent together with the next one, COMMIT at the latest, and its failure is that
 /// of the next one.
-macro_rules! execute_later {
+macro_rules! execute_deferred {
     ($connection:expr, |$inner:ident| $query:expr) => {
         match $connection {
             $crate::connection::DatabaseConnection::Postgres($inner) => $inner.deferring(|$inner| $query),
@@ -55,7 +55,7 @@ macro_rules! execute_later {
         }
     };
 }
-pub(crate) use execute_later;
+pub(crate) use execute_deferred;
 
 /// What diesel knows of both databases together.
 pub(crate) type Backend = <DatabaseConnection as diesel::Connection>::Backend;
@@ -111,16 +111,16 @@ impl DatabaseConnection {
         }
     }
 
-    /// Lets a job take for granted what [`DatabaseConnection::is_as_expected`] tells at its end.
-    pub(crate) fn set_trusting(&mut self, trusts: bool) {
+    /// Lets a job send queries with assumed rows; [`DatabaseConnection::assumptions_hold`] is asked at its end.
+    pub(crate) fn allow_assumptions(&mut self, allowed: bool) {
         if let Self::Postgres(inner) = self {
-            inner.set_trusting(trusts);
+            inner.allow_assumptions(allowed);
         }
     }
 
-    /// Whether what a job took for granted is so: [`PostgresConnection::expect`].
-    pub(crate) fn is_as_expected(&mut self) -> Result<bool, DieselError> {
-        if let Self::Postgres(inner) = self { inner.is_as_expected() } else { Ok(true) }
+    /// Whether the queries of a job had the rows that it assumed: [`PostgresConnection::assume`].
+    pub(crate) fn assumptions_hold(&mut self) -> Result<bool, DieselError> {
+        if let Self::Postgres(inner) = self { inner.assumptions_hold() } else { Ok(true) }
     }
 
     /// The transactions and savepoints that a job finds open.
@@ -156,9 +156,9 @@ impl DatabaseConnection {
     }
 
     /// Gives the connection up: the pool drops it.
-    pub(crate) fn give_up(&mut self) {
+    pub(crate) fn close(&mut self) {
         if let Self::Postgres(inner) = self {
-            inner.give_up();
+            inner.close();
         }
     }
 

@@ -36,7 +36,7 @@ pub enum StorageError {
     Unavailable(#[source] r2d2::Error),
     /// No connection became free within the time that a job waits for one.
     #[error("no database connection became free within {} ms", .0.as_millis())]
-    NoPlace(Duration),
+    PoolTimeout(Duration),
     /// The connection was lost, or given up, while a commit was under way. Whether it was kept is not known.
     #[error("it is not known whether the transaction was committed")]
     OutcomeUnknown(#[source] DieselError),
@@ -45,7 +45,7 @@ pub enum StorageError {
     ReadOnly(#[source] DieselError),
     /// The database server cancelled the statement, or lacks memory, connections or the like. Nothing was changed.
     #[error("database server did not serve the statement")]
-    NotServed(#[source] DieselError),
+    ServerUnavailable(#[source] DieselError),
     /// Another process or another transaction held what the job needed for too long.
     #[error("database is busy")]
     Busy,
@@ -286,10 +286,10 @@ impl StorageError {
             | Self::NoConnectionLeft(_)
             | Self::ConnectionLost(_)
             | Self::Unavailable(_)
-            | Self::NoPlace(_)
+            | Self::PoolTimeout(_)
             | Self::OutcomeUnknown(_)
             | Self::ReadOnly(_)
-            | Self::NotServed(_)
+            | Self::ServerUnavailable(_)
             | Self::Busy
             | Self::Collided
             | Self::DateNotDue { .. }
@@ -360,9 +360,9 @@ impl StorageError {
             // idle_session_timeout; idle_in_transaction_session_timeout
             ("08", _) | (_, "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25P03") => Self::ConnectionLost(error),
             // insufficient_resources; program_limit_exceeded has no place here; query_canceled
-            ("53", _) | (_, "57014") => Self::NotServed(error),
+            ("53", _) | (_, "57014") => Self::ServerUnavailable(error),
             // system_error, internal_error of a server that is failing
-            ("58", _) => Self::NotServed(error),
+            ("58", _) => Self::ServerUnavailable(error),
             _ => Self::Query(error),
         }
     }

@@ -12,7 +12,7 @@ use diesel::prelude::*;
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
-use crate::connection::{Access, Connections, DatabaseConnection, PROBE_PATIENCE};
+use crate::connection::{Access, Connections, DatabaseConnection, PROBE_TIMEOUT};
 use crate::environment;
 use crate::error::StorageError;
 use crate::schema::providers;
@@ -91,7 +91,7 @@ impl Probe {
             // One that fails is not used again. It may be older than the present life of the database, so its failure says
             // nothing yet; and one to a read-only server may be older than a server that writes.
             if let Some(mut connection) = held.take() {
-                connection.set_deadline(Some(Instant::now() + PROBE_PATIENCE));
+                connection.set_deadline(Some(Instant::now() + PROBE_TIMEOUT));
                 match ask(&mut connection) {
                     Ok(()) => {
                         *held = Some(connection);
@@ -100,7 +100,7 @@ impl Probe {
                     // The commit was begun, and may yet be waited for: a second one would be no better.
                     Err(error @ StorageError::OutcomeUnknown(_)) => return Err(error),
                     Err(StorageError::ReadOnly(_)) => {}
-                    Err(_) => connections.distrust_old(),
+                    Err(_) => connections.invalidate(),
                 }
             }
             let mut connection = connections.establish_for_probe()?;

@@ -8,7 +8,7 @@
 use chrono::{NaiveDateTime, TimeDelta};
 use diesel::prelude::*;
 
-use crate::connection::{DatabaseConnection, execute_later, with_inner};
+use crate::connection::{DatabaseConnection, execute_deferred, with_inner};
 use crate::error::StorageError;
 use crate::schema::{idempotency_locks, replies};
 use crate::session::{ProviderSession, Session};
@@ -83,7 +83,7 @@ impl ProviderSession<'_> {
         let provider = self.provider().id;
         // One that has had its day may still be there.
         let earlier = diesel::delete(replies::table.find((provider, key)));
-        execute_later!(self.connection, |inner| earlier.execute(inner))?;
+        execute_deferred!(self.connection, |inner| earlier.execute(inner))?;
         // A list of texts is always JSON.
         let headers = serde_json::to_string(&reply.headers).unwrap_or_default();
         let kept = diesel::insert_into(replies::table).values((
@@ -97,7 +97,7 @@ impl ProviderSession<'_> {
         ));
         // Where the locks were lost, such as when the database failed over, another request with the key may have been faster:
         // then the job is run again, and finds its reply.
-        execute_later!(self.connection, |inner| kept.execute(inner))?;
+        execute_deferred!(self.connection, |inner| kept.execute(inner))?;
         Ok(())
     }
 }

@@ -7,7 +7,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
 
 use crate::clock::JobTime;
-use crate::connection::{Access, DatabaseConnection, execute_later, with_inner};
+use crate::connection::{Access, DatabaseConnection, execute_deferred, with_inner};
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::schema::{providers, tokens, trainees};
@@ -67,8 +67,8 @@ impl<'a> Session<'a> {
     }
 
     /// The same, where a token that was valid lately is asked for together with the first query of the job. Whether it is
-    /// still valid must be asked before the answer of the job leaves the store: [`DatabaseConnection::is_as_expected`].
-    pub(crate) fn trusting(self, recent_tokens: Option<&'a RecentTokens>) -> Self {
+    /// still valid must be asked before the answer of the job leaves the store: [`DatabaseConnection::assumptions_hold`].
+    pub(crate) fn with_recent_tokens(self, recent_tokens: Option<&'a RecentTokens>) -> Self {
         Self { recent_tokens, ..self }
     }
 
@@ -117,17 +117,17 @@ impl<'a> Session<'a> {
             if let Some(RecentToken { provider, token: used, rows }) =
                 recent.find(digest).filter(|recent| recent.token.last_used_on.is_some_and(|day| day >= today))
             {
-                inner.expect(&token, rows)?;
+                inner.assume(&token, rows)?;
                 return Ok(Some(self.open(provider, cause, Some(used))));
             }
-            inner.remember_next();
+            inner.capture_next();
         }
         let found = with_inner!(self.connection, |inner| token.get_result::<(Provider, UsedToken, String)>(inner));
         // The database compares as it likes; what is accepted is compared in the same time for every digest.
         let found = found.optional()?.filter(|(_, _, stored)| digest.is_stored_as(stored));
         let Some((provider, used, _)) = found else { return Ok(None) };
         if let (DatabaseConnection::Postgres(inner), Some(recent)) = (&mut *self.connection, self.recent_tokens)
-            && let Some(rows) = inner.remembered()
+            && let Some(rows) = inner.captured()
         {
             recent.remember(digest, RecentToken { provider: provider.clone(), token: used.clone(), rows });
         }
@@ -261,7 +261,7 @@ impl ProviderSession<'_> {
             return Ok(());
         };
         let used = diesel::update(tokens::table.find(token.id)).set(tokens::last_used_on.eq(today));
-        execute_later!(self.connection, |inner| used.execute(inner))?;
+        execute_deferred!(self.connection, |inner| used.execute(inner))?;
         token.last_used_on = Some(today);
         Ok(())
     }

@@ -41,7 +41,7 @@ macro_rules! insert_with_key {
                 // Only PostgreSQL leaves a key unknown.
                 let key = key.known().unwrap_or_default();
                 let query = $table.values(($column.eq(key), $values));
-                $crate::connection::execute_later!(connection, |inner| query.execute(inner))
+                $crate::connection::execute_deferred!(connection, |inner| query.execute(inner))
             }
         }
     };

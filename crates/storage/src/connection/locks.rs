@@ -57,9 +57,9 @@ impl DatabaseConnection {
         let Self::Postgres(inner) = self else { return Ok(()) };
         let stripe = stripe(parts);
         let row = || lock_stripes::table.find(stripe).select(lock_stripes::stripe).for_update();
-        if inner.trusts() {
+        if inner.allows_assumptions() {
             // Sent together with the next query, which sees what is there once the row is locked.
-            inner.expect(&row(), RawRows::of_integer(stripe))?;
+            inner.assume(&row(), RawRows::of_integer(stripe))?;
             return Ok(());
         }
         if row().get_result::<i32>(inner).optional()?.is_none() {
@@ -104,10 +104,10 @@ impl DatabaseConnection {
         );
         inner.deferring(|inner| inner.batch_execute(&own_row))?;
         let row = idempotency_locks::table.find(&digest).select(idempotency_locks::digest).for_update().skip_locked();
-        if inner.trusts() {
+        if inner.allows_assumptions() {
             // Sent together with the next query, which sees what is there once the row is locked. One that is locked makes the
             // job run again.
-            inner.expect(&row, RawRows::of_text(&digest))?;
+            inner.assume(&row, RawRows::of_text(&digest))?;
             return Ok(true);
         }
         Ok(row.get_result::<String>(inner).optional()?.is_some())

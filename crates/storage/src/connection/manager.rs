@@ -22,9 +22,9 @@ const BUSY_TIMEOUT_MS: u32 = 5_000;
 /// How long a statement of a job waits for a lock on PostgreSQL before the job is undone and run again.
 const JOB_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long each step of a look at whether PostgreSQL answers may take.
-pub(crate) const PROBE_PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a connection to a read-only server is used before one that writes is looked for again.
-const READ_ONLY_LIFE: Duration = Duration::from_secs(2);
+const READ_ONLY_LIFETIME: Duration = Duration::from_secs(2);
 
 /// How long PostgreSQL goes on with a statement or a transaction of a job whose server has given it up.
 const JOB_STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -58,7 +58,7 @@ pub(crate) struct Connections {
     /// What those of a pool are for.
     purpose: Access,
     /// How often connections were found to be lost. Those of a pool that are older are not used again.
-    losses: Arc<AtomicU64>,
+    generation: Arc<AtomicU64>,
     /// What the page cache of one connection to SQLite takes, at most, in KiB.
     page_cache_kib: u32,
 }
@@ -69,11 +69,11 @@ enum Address {
 }
 
 /// A connection of a pool.
-pub(crate) struct Pooled {
+pub(crate) struct PooledConnection {
     pub(crate) connection: DatabaseConnection,
     made: Instant,
-    /// The losses before it was made.
-    losses: u64,
+    /// The generation before it was made.
+    generation: u64,
 }
 
 impl Connections {
@@ -86,7 +86,7 @@ impl Connections {
     /// [`StorageError::Connection`] for an address of PostgreSQL with a part that cannot be used.
     pub(crate) fn to(url: &str) -> Result<Self, StorageError> {
         let address = match url.split_once("://") {
-            Some(("postgres" | "postgresql", _)) => Address::Postgres(url.parse().map_err(unreachable)?),
+            Some(("postgres" | "postgresql", _)) => Address::Postgres(url.parse().map_err(connection_error)?),
             Some(("sqlite", path)) if !path.is_empty() && path != ":memory:" => {
                 // SQLite reads a name that begins with "file:" as a URI; behind a folder it is a name like any other.
                 Address::Sqlite(Path::new(".").join(path))
@@ -96,7 +96,7 @@ impl Connections {
         Ok(Self {
             address: Arc::new(address),
             purpose: Access::Read,
-            losses: Arc::default(),
+            generation: Arc::default(),
             page_cache_kib: DEFAULT_PAGE_CACHE_KIB,
         })
     }
@@ -113,8 +113,8 @@ impl Connections {
 
     /// Lets pools use no connection again that was made before now: one of them was found to be lost, and the others may
     /// lead to the same server.
-    pub(crate) fn distrust_old(&self) {
-        self.losses.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn invalidate(&self) {
+        self.generation.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether all writes must go through one connection.
@@ -175,13 +175,13 @@ impl Connections {
     pub(crate) fn establish_for_probe(&self) -> Result<DatabaseConnection, StorageError> {
         let Address::Postgres(address) = &*self.address else { return self.establish() };
         let session = postgres_client::Session {
-            lock_timeout: Some(PROBE_PATIENCE),
-            statement_timeout: Some(PROBE_PATIENCE),
-            idle_in_transaction_timeout: Some(PROBE_PATIENCE),
-            connect_timeout: Some(PROBE_PATIENCE),
+            lock_timeout: Some(PROBE_TIMEOUT),
+            statement_timeout: Some(PROBE_TIMEOUT),
+            idle_in_transaction_timeout: Some(PROBE_TIMEOUT),
+            connect_timeout: Some(PROBE_TIMEOUT),
         };
         let mut connection = establish_postgres(address, session, Node::PreferWritable)?;
-        connection.set_deadline(Some(Instant::now() + PROBE_PATIENCE));
+        connection.set_deadline(Some(Instant::now() + PROBE_TIMEOUT));
         Ok(connection)
     }
 
@@ -225,10 +225,10 @@ fn establish_postgres(
     node: Node,
 ) -> Result<DatabaseConnection, StorageError> {
     let made = PostgresConnection::connect(address, &session, node);
-    made.map(DatabaseConnection::Postgres).map_err(unreachable)
+    made.map(DatabaseConnection::Postgres).map_err(connection_error)
 }
 
-fn unreachable(error: postgres_client::ConnectError) -> StorageError {
+fn connection_error(error: postgres_client::ConnectError) -> StorageError {
     let cause = ConnectionError::BadConnection(error.to_string());
     match error.sqlstate() {
         Some(TOO_MANY_CONNECTIONS) => StorageError::NoConnectionLeft(cause),
@@ -246,22 +246,22 @@ impl fmt::Debug for Connections {
 }
 
 impl r2d2::ManageConnection for Connections {
-    type Connection = Pooled;
+    type Connection = PooledConnection;
     type Error = PoolError;
 
-    fn connect(&self) -> Result<Pooled, PoolError> {
-        let losses = self.losses.load(Ordering::Relaxed);
-        Ok(Pooled { connection: self.establish_for_pool()?, made: Instant::now(), losses })
+    fn connect(&self) -> Result<PooledConnection, PoolError> {
+        let generation = self.generation.load(Ordering::Relaxed);
+        Ok(PooledConnection { connection: self.establish_for_pool()?, made: Instant::now(), generation })
     }
 
     /// Asks nothing: a connection that fails at its first statement is replaced, and the job run again.
-    fn is_valid(&self, pooled: &mut Pooled) -> Result<(), PoolError> {
-        let is_old = pooled.losses != self.losses.load(Ordering::Relaxed);
-        let was_stopgap = pooled.connection.is_read_only() && pooled.made.elapsed() > READ_ONLY_LIFE;
-        if is_old || was_stopgap { Err(PoolError::Distrusted) } else { Ok(()) }
+    fn is_valid(&self, pooled: &mut PooledConnection) -> Result<(), PoolError> {
+        let is_old = pooled.generation != self.generation.load(Ordering::Relaxed);
+        let is_old_and_read_only = pooled.connection.is_read_only() && pooled.made.elapsed() > READ_ONLY_LIFETIME;
+        if is_old || is_old_and_read_only { Err(PoolError::Outdated) } else { Ok(()) }
     }
 
-    fn has_broken(&self, pooled: &mut Pooled) -> bool {
+    fn has_broken(&self, pooled: &mut PooledConnection) -> bool {
         pooled.connection.is_broken()
     }
 }
@@ -273,7 +273,7 @@ pub(crate) enum PoolError {
     #[error("{}", with_causes(.0))]
     NotMade(#[from] StorageError),
     #[error("there may be a better connection")]
-    Distrusted,
+    Outdated,
 }
 
 /// Logs why a pool could not make a connection.
@@ -284,7 +284,7 @@ impl r2d2::HandleError<PoolError> for LogPoolErrors {
     fn handle_error(&self, error: PoolError) {
         match error {
             PoolError::NotMade(_) => log::warn!("{error}"),
-            PoolError::Distrusted => {}
+            PoolError::Outdated => {}
         }
     }
 }

@@ -34,7 +34,7 @@ const COLLISION_PAUSE: Duration = Duration::from_millis(5);
 /// How long it waits after any, at most.
 const LONGEST_COLLISION_PAUSE: Duration = Duration::from_millis(100);
 /// How long a job waits before it tries another connection.
-const LOSS_PAUSE: Duration = Duration::from_millis(20);
+const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(super) struct JobPool {
@@ -151,7 +151,7 @@ impl JobPool {
         let place = Arc::clone(&self.places).acquire_owned();
         let place = match self.limits {
             None => place.await,
-            Some(limits) => timeout(limits.place, place).await.map_err(|_| StorageError::NoPlace(limits.place))?,
+            Some(limits) => timeout(limits.place, place).await.map_err(|_| StorageError::PoolTimeout(limits.place))?,
         };
         place.map_err(|_| StorageError::Closed)
     }
@@ -204,26 +204,26 @@ impl JobPool {
                 Access::LookUp | Access::Read => deadline.min(begun + READ_TIME),
                 Access::Write => deadline,
             }));
-            let answer = catch_unwind(AssertUnwindSafe(|| self.run_verified(connection, access, job)));
+            let answer = catch_unwind(AssertUnwindSafe(|| self.run_job(connection, access, job)));
             self.measures.job_ended(access, begun);
             let answer = answer.unwrap_or_else(|_| {
                 // The pool also drops one that comes back with an open transaction.
-                connection.give_up();
+                connection.close();
                 Err(StorageError::JobPanicked.into())
             });
-            let Some(again) = self.again(access, &answer, collisions) else { return answer };
-            if let Again::Elsewhere(_) = again {
-                connection.give_up();
-                self.manager.distrust_old();
+            let Some(retry) = self.retry(access, &answer, collisions) else { return answer };
+            if let Retry::OnAnotherConnection(_) = retry {
+                connection.close();
+                self.manager.invalidate();
             }
             drop(pooled);
-            let pause = match again {
-                Again::AfterCollision(pause) => {
+            let pause = match retry {
+                Retry::AfterContention(pause) => {
                     collisions += 1;
                     self.counters.collided();
                     pause
                 }
-                Again::Elsewhere(pause) => pause,
+                Retry::OnAnotherConnection(pause) => pause,
             };
             if Instant::now() + pause >= last_run {
                 return answer;
@@ -233,7 +233,7 @@ impl JobPool {
     }
 
     /// Whether a job is to be run again.
-    fn again<T, E: JobError>(&self, access: Access, answer: &Result<T, E>, collisions: u32) -> Option<Again> {
+    fn retry<T, E: JobError>(&self, access: Access, answer: &Result<T, E>, collisions: u32) -> Option<Retry> {
         // On SQLite nobody collides, and the busy timeout has passed.
         self.limits?;
         let error = answer.as_ref().err().and_then(JobError::of_the_store)?;
@@ -242,18 +242,18 @@ impl JobPool {
         if was_overtaken || matches!(error, StorageError::Collided | StorageError::Busy) {
             // The other one gets a little time, and more each time.
             let pause = COLLISION_PAUSE * (collisions + 1);
-            return Some(Again::AfterCollision(pause.min(LONGEST_COLLISION_PAUSE)));
+            return Some(Retry::AfterContention(pause.min(LONGEST_COLLISION_PAUSE)));
         }
         let is_elsewhere = match access {
             // It has tried to write, which is a defect.
             Access::LookUp | Access::Read => matches!(error, StorageError::ConnectionLost(_)),
             Access::Write => matches!(error, StorageError::ConnectionLost(_) | StorageError::ReadOnly(_)),
         };
-        is_elsewhere.then_some(Again::Elsewhere(LOSS_PAUSE))
+        is_elsewhere.then_some(Retry::OnAnotherConnection(RECONNECT_PAUSE))
     }
 
-    /// Runs a job that trusts a token which was valid lately, and again when the token is not what it was.
-    pub(super) fn run_verified<T, E>(
+    /// Runs a job on the assumption that a token which was valid lately still is, and again without it when it is not.
+    pub(super) fn run_job<T, E>(
         &self,
         connection: &mut DatabaseConnection,
         access: Access,
@@ -264,14 +264,14 @@ impl JobPool {
     {
         match self.run_in_transaction(connection, access, Some(&self.recent_tokens), job) {
             Some(answer) => answer,
-            // Without trust there is always an answer.
+            // Without assumptions there is always an answer.
             None => self
                 .run_in_transaction(connection, access, None, job)
                 .unwrap_or_else(|| Err(StorageError::TransactionDepth.into())),
         }
     }
 
-    /// Runs a job in a transaction; nothing when what it took for granted is not so. Then nothing was changed.
+    /// Runs a job in a transaction; nothing when an assumption of the job does not hold. Then nothing was changed.
     fn run_in_transaction<T, E>(
         &self,
         connection: &mut DatabaseConnection,
@@ -282,7 +282,7 @@ impl JobPool {
     where
         E: JobError,
     {
-        connection.set_trusting(recent_tokens.is_some());
+        connection.allow_assumptions(recent_tokens.is_some());
         if let Err(error) = connection.begin(access) {
             return Some(Err(StorageError::from(error).into()));
         }
@@ -291,15 +291,15 @@ impl JobPool {
             Access::Write => JobTime::of_writing(&self.write_clock),
         };
         let depth = connection.depth_of(access);
-        let answer = job(&mut Session::new(connection, access, time).trusting(recent_tokens));
+        let answer = job(&mut Session::new(connection, access, time).with_recent_tokens(recent_tokens));
         // Before anything is committed, and before any answer leaves.
-        let is_as_expected = connection.is_as_expected();
-        match (answer, is_as_expected) {
+        let assumptions_hold = connection.assumptions_hold();
+        match (answer, assumptions_hold) {
             (Ok(answer), Ok(true)) => Some(self.end(connection, access, depth).map(|()| answer).map_err(E::from)),
-            (answer, is_as_expected) => {
+            (answer, assumptions_hold) => {
                 // What cannot be rolled back is never committed either: the pool drops the connection.
                 let _ = connection.roll_back();
-                match (answer, is_as_expected) {
+                match (answer, assumptions_hold) {
                     (_, Ok(false)) => None,
                     (Err(refusal), Ok(true) | Err(_)) => Some(Err(refusal)),
                     (Ok(_), outcome) => outcome.err().map(|error| Err(StorageError::from(error).into())),
@@ -328,11 +328,11 @@ impl JobPool {
 
 /// How a job is run again.
 #[derive(Debug, Clone, Copy)]
-enum Again {
+enum Retry {
     /// After so long, when the one that it collided with may have ended.
-    AfterCollision(Duration),
+    AfterContention(Duration),
     /// After so long, on another connection.
-    Elsewhere(Duration),
+    OnAnotherConnection(Duration),
 }
 
 /// How long a job waits before it is run again, when the date of its change is not due and it has not waited too long.

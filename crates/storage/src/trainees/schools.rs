@@ -7,7 +7,7 @@ use diesel::prelude::*;
 use domain::Trainee;
 
 use crate::connection::inserted::{TraineeKey, insert_with_key};
-use crate::connection::{DatabaseConnection, execute_later};
+use crate::connection::{DatabaseConnection, execute_deferred};
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::schema::{placement_schools, trainees};
@@ -76,7 +76,7 @@ impl ProviderSession<'_> {
         let Some(key) = key.known() else { return Ok(()) };
         for school in before.difference(&after) {
             let query = diesel::delete(placement_schools::table.find((*school, key)));
-            execute_later!(self.connection, |inner| query.execute(inner))?;
+            execute_deferred!(self.connection, |inner| query.execute(inner))?;
         }
         Ok(())
     }

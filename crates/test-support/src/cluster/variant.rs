@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
 use super::{SUPERUSER, percent_encoded};
 
@@ -138,6 +138,8 @@ impl Reached {
 fn certificates(folder: &Path, name: &str, days: i64) -> Result<[PathBuf; 3], Box<dyn std::error::Error>> {
     let mut authority = CertificateParams::new(Vec::new())?;
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    // Each authority has a name of its own.
+    authority.distinguished_name.push(DnType::CommonName, folder.display().to_string());
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
     let mut server = CertificateParams::new(vec![name.to_owned()])?;
     let now = std::time::SystemTime::now();

@@ -1,4 +1,4 @@
-//! Queries whose rows are foreseen: work goes on before the server has said that they are right.
+//! Queries with assumed rows: the caller goes on before the server has confirmed them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,14 +29,14 @@ impl RawRows {
     }
 }
 
-/// Whether the rows of the queries of a job are those that were expected.
+/// Whether the queries of a job had the rows that were assumed.
 #[derive(Debug, Default)]
-pub(crate) struct Expectation {
+pub(crate) struct Assumptions {
     open: Vec<Arc<AtomicBool>>,
 }
 
-impl Expectation {
-    /// What is set when another query has the rows that are expected of it.
+impl Assumptions {
+    /// What is set when another query has the rows that are assumed.
     pub(crate) fn begin(&mut self) -> Arc<AtomicBool> {
         let met = Arc::new(AtomicBool::new(false));
         self.open.push(Arc::clone(&met));

@@ -17,16 +17,16 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{AsyncMessage, Client, Connection, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::error::{Failure, described};
+use crate::error::{PostgresError, describe};
 
 /// The half of a connection that drives the socket.
 pub(crate) type Driver = Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>;
 
 /// A statement whose result nobody waits for yet.
-type Deferred = BoxFuture<'static, Result<(), Failure>>;
+type Deferred = BoxFuture<'static, Result<(), PostgresError>>;
 
 /// Both halves of a connection.
-pub(crate) struct Wire {
+pub(crate) struct Transport {
     /// Nothing while this is dropped.
     runtime: Option<Runtime>,
     client: Arc<Client>,
@@ -36,12 +36,12 @@ pub(crate) struct Wire {
     /// What the server has warned of since they were last taken.
     warnings: Vec<DbError>,
     deadline: Option<Instant>,
-    is_lost: bool,
+    is_closed: bool,
     /// How often an answer was waited for.
     round_trips: u64,
 }
 
-impl Wire {
+impl Transport {
     pub(crate) fn over(runtime: Runtime, client: Client, driver: Driver) -> Self {
         Self {
             runtime: Some(runtime),
@@ -50,7 +50,7 @@ impl Wire {
             deferred: Vec::new(),
             warnings: Vec::new(),
             deadline: None,
-            is_lost: false,
+            is_closed: false,
             round_trips: 0,
         }
     }
@@ -60,13 +60,13 @@ impl Wire {
     }
 
     /// Whether the connection cannot be used any more.
-    pub(crate) fn is_lost(&self) -> bool {
-        self.is_lost || self.client.is_closed()
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed || self.client.is_closed()
     }
 
     /// Gives the connection up.
-    pub(crate) fn give_up(&mut self) {
-        self.is_lost = true;
+    pub(crate) fn close(&mut self) {
+        self.is_closed = true;
     }
 
     pub(crate) fn round_trips(&self) -> u64 {
@@ -79,7 +79,7 @@ impl Wire {
 
     /// Leaves a request for later: it is sent with the next one, and before it.
     pub(crate) fn defer(&mut self, request: impl Future<Output = Result<(), tokio_postgres::Error>> + Send + 'static) {
-        self.deferred.push(Box::pin(async move { request.await.map_err(Failure::from) }));
+        self.deferred.push(Box::pin(async move { request.await.map_err(PostgresError::from) }));
     }
 
     /// The warnings since the last time, and none from then on.
@@ -95,24 +95,24 @@ impl Wire {
     pub(crate) fn run<T>(
         &mut self,
         request: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, PostgresError> {
         let earlier = join_all(std::mem::take(&mut self.deferred));
         let all = async {
             let (earlier, answer) = futures_util::future::join(earlier, request).await;
             // Behind a failed statement the others fail because of it.
             earlier.into_iter().collect::<Result<(), _>>()?;
-            answer.map_err(Failure::from)
+            answer.map_err(PostgresError::from)
         };
         let outcome = self.drive(all);
         if outcome.as_ref().is_err_and(|failure| failure.is_fatal) {
-            self.is_lost = true;
+            self.is_closed = true;
         }
         outcome
     }
 
     /// Sends what was deferred, and waits for no answer. A failure is that of the next request.
     pub(crate) fn flush(&mut self) {
-        let (Some(runtime), false) = (&self.runtime, self.is_lost) else { return };
+        let (Some(runtime), false) = (&self.runtime, self.is_closed) else { return };
         let (driver, deferred) = (&mut self.driver, &mut self.deferred);
         let mut waiting = Vec::new();
         let mut failed = None;
@@ -129,13 +129,13 @@ impl Wire {
             Poll::Ready(())
         }));
         self.deferred = waiting;
-        self.is_lost |= failed.is_some();
+        self.is_closed |= failed.is_some();
     }
 
-    fn drive<T>(&mut self, all: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    fn drive<T>(&mut self, all: impl Future<Output = Result<T, PostgresError>>) -> Result<T, PostgresError> {
         self.round_trips += 1;
-        let lost = || Failure::of_connection("the connection was given up before");
-        let runtime = self.runtime.as_ref().filter(|_| !self.is_lost).ok_or_else(lost)?;
+        let lost = || PostgresError::of_connection("the connection was given up before");
+        let runtime = self.runtime.as_ref().filter(|_| !self.is_closed).ok_or_else(lost)?;
         let (driver, warnings, deadline) = (&mut self.driver, &mut self.warnings, self.deadline);
         let mut all = pin!(all);
         let answered = poll_fn(|context| poll(all.as_mut(), driver, warnings, context));
@@ -144,7 +144,7 @@ impl Wire {
                 None => answered.await,
                 Some(deadline) => timeout_at(deadline.into(), answered)
                     .await
-                    .unwrap_or_else(|_| Err(Failure::of_connection("the server did not answer in time"))),
+                    .unwrap_or_else(|_| Err(PostgresError::of_connection("the server did not answer in time"))),
             }
         })
     }
@@ -152,11 +152,11 @@ impl Wire {
 
 /// Polls a request, and the socket under it.
 fn poll<T>(
-    mut request: Pin<&mut impl Future<Output = Result<T, Failure>>>,
+    mut request: Pin<&mut impl Future<Output = Result<T, PostgresError>>>,
     driver: &mut Driver,
     warnings: &mut Vec<DbError>,
     context: &mut Context<'_>,
-) -> Poll<Result<T, Failure>> {
+) -> Poll<Result<T, PostgresError>> {
     loop {
         if let Poll::Ready(answer) = request.as_mut().poll(context) {
             return Poll::Ready(answer);
@@ -168,8 +168,10 @@ fn poll<T>(
                 }
             }
             Poll::Ready(Some(Ok(_))) => {}
-            Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(Failure::of_connection(described(&error)))),
-            Poll::Ready(None) => return Poll::Ready(Err(Failure::of_connection("the server closed the connection"))),
+            Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(PostgresError::of_connection(describe(&error)))),
+            Poll::Ready(None) => {
+                return Poll::Ready(Err(PostgresError::of_connection("the server closed the connection")));
+            }
             // The driver may have passed an answer on.
             Poll::Pending => return request.as_mut().poll(context),
         }
@@ -188,7 +190,7 @@ impl Warns for DbError {
     }
 }
 
-impl Drop for Wire {
+impl Drop for Transport {
     fn drop(&mut self) {
         // To end a runtime otherwise is not allowed where futures are polled.
         if let Some(runtime) = self.runtime.take() {
