@@ -264,10 +264,13 @@ impl JobPool {
     {
         match self.run_in_transaction(connection, access, Some(&self.recent_tokens), job) {
             Some(answer) => answer,
-            // Without assumptions there is always an answer.
-            None => self
-                .run_in_transaction(connection, access, None, job)
-                .unwrap_or_else(|| Err(StorageError::TransactionDepth.into())),
+            None => {
+                // Whichever assumption it was: a token that has changed must not be assumed again.
+                self.recent_tokens.forget();
+                // Without assumptions there is always an answer.
+                let answer = self.run_in_transaction(connection, access, None, job);
+                answer.unwrap_or_else(|| Err(StorageError::TransactionDepth.into()))
+            }
         }
     }
 
@@ -292,19 +295,18 @@ impl JobPool {
         };
         let depth = connection.depth_of(access);
         let answer = job(&mut Session::new(connection, access, time).with_recent_tokens(recent_tokens));
-        // Before anything is committed, and before any answer leaves.
+        // Before anything is committed, and before any answer leaves, a refusal too.
         let assumptions_hold = connection.assumptions_hold();
-        match (answer, assumptions_hold) {
-            (Ok(answer), Ok(true)) => Some(self.end(connection, access, depth).map(|()| answer).map_err(E::from)),
-            (answer, assumptions_hold) => {
-                // What cannot be rolled back is never committed either: the pool drops the connection.
-                let _ = connection.roll_back();
-                match (answer, assumptions_hold) {
-                    (_, Ok(false)) => None,
-                    (Err(refusal), Ok(true) | Err(_)) => Some(Err(refusal)),
-                    (Ok(_), outcome) => outcome.err().map(|error| Err(StorageError::from(error).into())),
-                }
-            }
+        if let (Ok(_), Ok(true)) = (&answer, &assumptions_hold) {
+            let ended = self.end(connection, access, depth);
+            return Some(answer.and_then(|answer| ended.map(|()| answer).map_err(E::from)));
+        }
+        // What cannot be rolled back is never committed either: the pool drops the connection.
+        let _ = connection.roll_back();
+        match assumptions_hold {
+            Ok(true) => Some(answer),
+            Ok(false) => None,
+            Err(error) => Some(Err(StorageError::from(error).into())),
         }
     }
 

@@ -9,7 +9,7 @@ use super::*;
 use crate::history::Cause;
 use crate::replies::{Earlier, StoredReply};
 use crate::schema::trainees;
-use crate::testing::{NEW_TOKEN, Register};
+use crate::testing::{NEW_TOKEN, Register, UKPRN};
 use crate::tokens::TokenDigest;
 
 type Answer = Result<(), StorageError>;
@@ -163,6 +163,29 @@ fn update_is_four_round_trips() {
         provider.update_trainee(&stored, &changed)
     });
     assert_eq!(updated, 4);
+}
+
+#[test]
+fn token_whose_provider_was_renamed_is_assumed_again_after_one_job() {
+    let Some(measured) = Measured::new() else { return };
+    let mut names = Vec::new();
+    let trips = measured.round_trips(Access::LookUp, |session, run| {
+        let session = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
+        if names.len() <= run {
+            names.push(session.provider().name.clone());
+        }
+        Ok(())
+    });
+    assert_eq!((trips, names.len()), (1, 3));
+    measured.register.write(|session| session.rename_provider(UKPRN, "Beech University").map(drop)).unwrap();
+    let mut names = Vec::new();
+    let trips = measured.round_trips(Access::LookUp, |session, _| {
+        names.push(session.authenticate(&measured.digest, Cause::of("test"))?.unwrap().provider().name.clone());
+        Ok(())
+    });
+    // The first job is run twice: with the old name, which nobody gets to see, and with the new one.
+    assert_eq!(names, ["Ashdown University", "Beech University", "Beech University", "Beech University"]);
+    assert_eq!(trips, 1);
 }
 
 #[test]

@@ -41,6 +41,11 @@ impl RecentTokens {
         }
         tokens.insert(digest.clone(), token);
     }
+
+    /// Forgets all tokens.
+    pub(crate) fn forget(&self) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
 }
 
 impl fmt::Debug for RecentTokens {
