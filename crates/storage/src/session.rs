@@ -123,12 +123,12 @@ impl<'a> Session<'a> {
             inner.capture_next();
         }
         let found = with_inner!(self.connection, |inner| token.get_result::<(Provider, UsedToken, String)>(inner));
+        let rows =
+            if let DatabaseConnection::Postgres(inner) = &mut *self.connection { inner.captured() } else { None };
         // The database compares as it likes; what is accepted is compared in the same time for every digest.
         let found = found.optional()?.filter(|(_, _, stored)| digest.is_stored_as(stored));
         let Some((provider, used, _)) = found else { return Ok(None) };
-        if let (DatabaseConnection::Postgres(inner), Some(recent)) = (&mut *self.connection, self.recent_tokens)
-            && let Some(rows) = inner.captured()
-        {
+        if let (Some(recent), Some(rows)) = (self.recent_tokens, rows) {
             recent.remember(digest, RecentToken { provider: provider.clone(), token: used.clone(), rows });
         }
         Ok(Some(self.open(provider, cause, Some(used))))
