@@ -96,19 +96,20 @@ impl DatabaseConnection {
         Self::commit_transaction(self)
     }
 
-    /// Ends a transaction that has changed nothing. On PostgreSQL nobody waits for it.
-    pub(crate) fn end_reading(&mut self) -> Result<(), DieselError> {
-        match self {
-            Self::Postgres(inner) => {
-                let status = AnsiTransactionManager::transaction_manager_status_mut(inner);
-                if status.transaction_depth()?.is_some() {
-                    inner.deferring(AnsiTransactionManager::commit_transaction)?;
-                    inner.flush();
-                }
-                Ok(())
-            }
-            Self::Sqlite(inner) => AnsiTransactionManager::commit_transaction(inner),
+    /// Ends a transaction that has changed nothing, if one is open. On PostgreSQL nobody waits for it.
+    pub(crate) fn end_reading(&mut self, has_failed: bool) -> Result<(), DieselError> {
+        let Self::Postgres(inner) = self else {
+            return if has_failed { Self::rollback_transaction(self) } else { Self::commit_transaction(self) };
+        };
+        let status = AnsiTransactionManager::transaction_manager_status_mut(inner);
+        if status.transaction_depth()?.is_some() {
+            inner.deferring(|inner| match has_failed {
+                true => AnsiTransactionManager::rollback_transaction(inner),
+                false => AnsiTransactionManager::commit_transaction(inner),
+            })?;
+            inner.flush();
         }
+        Ok(())
     }
 
     /// Lets a job send queries with assumed rows; [`DatabaseConnection::assumptions_hold`] is asked at its end.
@@ -131,16 +132,10 @@ impl DatabaseConnection {
         }
     }
 
-    /// Rolls the innermost transaction or savepoint back that diesel counts. On PostgreSQL nobody waits for it.
+    /// Rolls the innermost transaction or savepoint back that diesel counts. When this returns, its locks are released: a
+    /// client that was refused may send its request again at once.
     pub(crate) fn roll_back(&mut self) -> Result<(), DieselError> {
-        match self {
-            Self::Postgres(inner) => {
-                inner.deferring(AnsiTransactionManager::rollback_transaction)?;
-                inner.flush();
-                Ok(())
-            }
-            Self::Sqlite(inner) => AnsiTransactionManager::rollback_transaction(inner),
-        }
+        Self::rollback_transaction(self)
     }
 
     /// Until when PostgreSQL may take to answer. SQLite has its busy timeout.

@@ -302,7 +302,10 @@ impl JobPool {
             return Some(answer.and_then(|answer| ended.map(|()| answer).map_err(E::from)));
         }
         // What cannot be rolled back is never committed either: the pool drops the connection.
-        let _ = connection.roll_back();
+        let _ = match access {
+            Access::LookUp | Access::Read => connection.end_reading(true),
+            Access::Write => connection.roll_back(),
+        };
         match assumptions_hold {
             Ok(true) => Some(answer),
             Ok(false) => None,
@@ -313,7 +316,7 @@ impl JobPool {
     fn end(&self, connection: &mut DatabaseConnection, access: Access, depth: u32) -> Result<(), StorageError> {
         connection.require_depth(depth)?;
         let ended = match access {
-            Access::LookUp | Access::Read => connection.end_reading(),
+            Access::LookUp | Access::Read => connection.end_reading(false),
             Access::Write => connection.commit(),
         };
         ended.map_err(|error| {
