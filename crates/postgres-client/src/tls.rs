@@ -78,11 +78,10 @@ pub(crate) fn connector(verification: Verification, files: &Files) -> Result<Mak
     } else {
         verification
     };
+    let lenient = |authority| Arc::new(LenientVerifier { authority, provider: Arc::clone(&provider) });
     let verifier: Arc<dyn ServerCertVerifier> = match verification {
-        Verification::Disable | Verification::Prefer | Verification::Require => {
-            Arc::new(AnyCertificate { provider: Arc::clone(&provider) })
-        }
-        Verification::Authority => Arc::new(AnyName { verifier: verifier(&provider, files)? }),
+        Verification::Disable | Verification::Prefer | Verification::Require => lenient(None),
+        Verification::Authority => lenient(Some(verifier(&provider, files)?)),
         Verification::Full => verifier(&provider, files)?,
     };
     let builder = ClientConfig::builder_with_provider(provider)
@@ -130,13 +129,21 @@ fn verifier(provider: &Arc<CryptoProvider>, files: &Files) -> Result<Arc<WebPkiS
         .map_err(|error| error.to_string())
 }
 
-/// Accepts a certificate of a known authority, whatever its name.
-#[derive(Debug)]
-struct AnyName {
-    verifier: Arc<WebPkiServerVerifier>,
+/// Verifies less than `verify-full` does: what `sslmode` does not ask for.
+struct LenientVerifier {
+    /// What verifies the authority; nothing where any certificate is accepted, as `prefer` and `require` do: they keep out who
+    /// listens, and not who stands between.
+    authority: Option<Arc<WebPkiServerVerifier>>,
+    provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for AnyName {
+impl fmt::Debug for LenientVerifier {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("LenientVerifier").field("authority", &self.authority).finish_non_exhaustive()
+    }
+}
+
+impl ServerCertVerifier for LenientVerifier {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -145,59 +152,14 @@ impl ServerCertVerifier for AnyName {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
+        let Some(authority) = &self.authority else { return Ok(ServerCertVerified::assertion()) };
         // The name is verified last, when all else was found to be right.
-        match self.verifier.verify_server_cert(certificate, intermediates, name, ocsp, now) {
+        match authority.verify_server_cert(certificate, intermediates, name, ocsp, now) {
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),
             outcome => outcome,
         }
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.verifier.verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.verifier.verify_tls13_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.verifier.supported_verify_schemes()
-    }
-}
-
-/// Accepts any certificate, as `prefer` and `require` do: they keep out who listens, and not who stands between.
-struct AnyCertificate {
-    provider: Arc<CryptoProvider>,
-}
-
-impl fmt::Debug for AnyCertificate {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("AnyCertificate")
-    }
-}
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(

@@ -327,8 +327,8 @@ impl StorageError {
 
     /// Whether the database says that others were in the way: a lock was waited for in vain, or transactions collided.
     pub(crate) fn is_contention(error: &DieselError) -> bool {
-        // serialization_failure, deadlock_detected, lock_not_available
-        let of_postgres = matches!(sqlstate(error), Some("40001" | "40P01" | "55P03"));
+        let of_postgres =
+            sqlstate(error).is_some_and(|state| COLLISIONS.contains(&state) || state == LOCK_NOT_AVAILABLE);
         of_postgres || matches!(error, DieselError::DatabaseError(_, told) if told.message() == SQLITE_BUSY)
     }
 
@@ -348,10 +348,8 @@ impl StorageError {
     fn of_sqlstate(state: &str, error: DieselError) -> Self {
         match (state.get(..2).unwrap_or_default(), state) {
             (_, postgres_client::OUTCOME_UNKNOWN) => Self::OutcomeUnknown(error),
-            // serialization_failure, deadlock_detected
-            (_, "40001" | "40P01") => Self::Collided,
-            // lock_not_available
-            (_, "55P03") => Self::Busy,
+            (_, state) if COLLISIONS.contains(&state) => Self::Collided,
+            (_, LOCK_NOT_AVAILABLE) => Self::Busy,
             // read_only_sql_transaction
             (_, "25006") => Self::ReadOnly(error),
             // disk_full
@@ -368,6 +366,10 @@ impl StorageError {
     }
 }
 
+/// The SQLSTATEs of transactions that got into each other's way: `serialization_failure`, `deadlock_detected`.
+const COLLISIONS: [&str; 2] = ["40001", "40P01"];
+/// The SQLSTATE of a lock that was waited for in vain: `lock_not_available`.
+const LOCK_NOT_AVAILABLE: &str = "55P03";
 /// How SQLite says that a lock was waited for in vain.
 const SQLITE_BUSY: &str = "database is locked";
 /// How SQLite says that there is no room.

@@ -22,23 +22,29 @@ use crate::store::Store;
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A connection of its own; nothing until it is first asked over, and after a failure.
-type Own = Arc<Mutex<Option<DatabaseConnection>>>;
+type OwnConnection = Arc<Mutex<Option<DatabaseConnection>>>;
 
 /// Asks the database of a store whether it answers. Cheap to clone; all clones share their connections.
 #[derive(Clone)]
 pub struct Probe {
     store: Store,
     connections: Connections,
-    reads: Own,
+    reads: OwnConnection,
     /// Another one, since a commit may be waited for while reads are answered.
-    writes: Own,
+    writes: OwnConnection,
     /// When a write was last kept.
     kept: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Probe {
     pub(crate) fn over(store: Store, connections: Connections) -> Self {
-        Self { store, connections, reads: Own::default(), writes: Own::default(), kept: Arc::default() }
+        Self {
+            store,
+            connections,
+            reads: OwnConnection::default(),
+            writes: OwnConnection::default(),
+            kept: Arc::default(),
+        }
     }
 
     /// Asks the database for a row. Questions are asked one after the other, so whoever gives up waiting leaves one thread
@@ -82,7 +88,7 @@ impl Probe {
     /// Asks over the connection that there is, otherwise over a new one.
     async fn ask_over(
         &self,
-        connection: &Own,
+        connection: &OwnConnection,
         ask: fn(&mut DatabaseConnection) -> Result<(), StorageError>,
     ) -> Result<(), StorageError> {
         let mut held = Arc::clone(connection).lock_owned().await;

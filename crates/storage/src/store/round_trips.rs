@@ -37,6 +37,12 @@ impl Measured {
         Some(measured)
     }
 
+    /// Registers the trainee with the number 0.
+    fn register_trainee(&self) {
+        let (digest, urn) = (self.digest.clone(), first_school(self));
+        self.register.write(move |session| register_at(session, &digest, 0, None, &urn)).unwrap();
+    }
+
     /// How often a job waits when it is run for the third time.
     fn round_trips(&self, access: Access, mut job: impl FnMut(&mut Session<'_>, usize) -> Answer) -> u64 {
         let store = &self.register.store;
@@ -103,8 +109,7 @@ fn first_school(measured: &Measured) -> String {
 #[test]
 fn look_up_by_key_is_one_round_trip() {
     let Some(measured) = Measured::new() else { return };
-    let (digest, urn) = (measured.digest.clone(), first_school(&measured));
-    measured.register.write(move |session| register_at(session, &digest, 0, None, &urn)).unwrap();
+    measured.register_trainee();
     let shown = measured.round_trips(Access::LookUp, |session, _| {
         let mut provider = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
         assert!(provider.show_trainee("trainee 0")?.is_some());
@@ -120,8 +125,7 @@ fn look_up_by_key_is_one_round_trip() {
 #[test]
 fn page_of_a_list_is_three_round_trips() {
     let Some(measured) = Measured::new() else { return };
-    let (digest, urn) = (measured.digest.clone(), first_school(&measured));
-    measured.register.write(move |session| register_at(session, &digest, 0, None, &urn)).unwrap();
+    measured.register_trainee();
     let listed = measured.round_trips(Access::Read, |session, _| {
         let mut provider = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
         let cycle = 2025;
@@ -152,8 +156,7 @@ fn registration_is_three_round_trips_with_an_idempotency_key_four() {
 fn update_is_four_round_trips() {
     let Some(measured) = Measured::new() else { return };
     let urn = first_school(&measured);
-    let (digest, school) = (measured.digest.clone(), urn.clone());
-    measured.register.write(move |session| register_at(session, &digest, 0, None, &school)).unwrap();
+    measured.register_trainee();
     let updated = measured.round_trips(Access::Write, |session, run| {
         let mut provider = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
         let stored = provider.find_trainee("trainee 0")?.unwrap();
