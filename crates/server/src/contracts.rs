@@ -1,14 +1,13 @@
 //! The committed contracts: which files they are, and whether what is served keeps them.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use adapter_kit::compatibility::{Change, Contract, Effect, Outcome, outcome, shape};
 use adapter_kit::{Label, Served, Versions};
 use domain::Lists;
 use serde_json::Value;
+use version_tools::compatibility::{Change, Contract, Effect, Outcome, outcome, shape};
 
 use crate::openapi;
 

@@ -1,10 +1,10 @@
 //! A first request for a newcomer: a provider, a token, and lines to paste.
 
-use adapter_kit::openapi::examples;
 use adapter_kit::{ApiVersion, Endpoint, Versions};
 use storage::error::StorageError;
 use storage::history::Cause;
 use storage::tokens::{Environment, NewToken};
+use version_tools::openapi::examples;
 
 use crate::cli::CommandError;
 use crate::register::Register;

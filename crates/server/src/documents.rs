@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use adapter_kit::Versions;
-use adapter_kit::documents::versions::{migration_guide, release_notes};
-use adapter_kit::documents::{errors::errors, rules::rules};
 use domain::Lists;
+use version_tools::documents::errors::errors;
+use version_tools::documents::rules::rules;
+use version_tools::documents::versions::{migration_guide, release_notes};
 
 /// The folder of what is written about versions.
 const ABOUT_VERSIONS: &str = "versions";

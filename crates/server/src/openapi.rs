@@ -2,8 +2,9 @@
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use actix_web::{HttpRequest, HttpResponse};
-use adapter_kit::{Served, openapi};
+use adapter_kit::Served;
 use domain::Lists;
+use version_tools::openapi;
 
 use crate::addresses;
 use crate::register::Register;

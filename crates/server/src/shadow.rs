@@ -1,7 +1,7 @@
 //! Tries accepted writes of older versions in the newest one, off the way of requests, and counts how they fare.
 //!
 //! A share of the writes is tried. The job of such a write keeps what it met, the trainee as it was before among it, since
-//! only on that the newest version would have decided as it would then ([`adapter_kit::shadow`]); a later look at the record
+//! only on that the newest version would have decided as it would then ([`version_tools::shadow`]); a later look at the record
 //! would find the write done. After the reply the write goes into a bounded queue, from which one thread takes one at a
 //! time. What finds the queue full is dropped, and so is a write that waits when the program is killed. Of a write nothing
 //! is kept but counts ([`crate::usage`]).
@@ -16,11 +16,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fmt, io, thread};
 
-use adapter_kit::shadow::{Occasion, check};
 use adapter_kit::{Endpoint, Served, Versions};
 use chrono::{DateTime, Utc};
 use domain::Lists;
 use tokio::sync::{mpsc, oneshot};
+use version_tools::shadow::{Occasion, check};
 
 use crate::usage::sighting::{Met, Sighting};
 use crate::usage::{Checked, Usage};

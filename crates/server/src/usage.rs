@@ -16,12 +16,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::rt;
-use adapter_kit::shadow::Finding;
 use adapter_kit::{Endpoint, Label};
 use chrono::{DateTime, NaiveDate, Utc};
 use storage::error::StorageError;
 use storage::store::Store;
 use storage::usage::{CheckCount, ProblemCount, Seen, UsageBatch, UsageCount, UsageTotal};
+use version_tools::shadow::Finding;
 
 use crate::register::Register;
 

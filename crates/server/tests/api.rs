@@ -12,6 +12,7 @@ mod api {
     mod bad_input;
     mod clauses;
     mod compression;
+    mod conformance;
     mod contracts;
     mod courses;
     mod degrees;
@@ -25,7 +26,6 @@ mod api {
     mod expiring_tokens;
     mod former_names;
     mod history;
-    mod laws;
     mod life;
     mod lifecycle;
     mod limits;

@@ -9,7 +9,7 @@ use actix_web::http::header::{
 };
 use actix_web::web::Path;
 use actix_web::{HttpRequest, HttpResponse, Resource};
-use adapter_kit::Difference;
+use version_tools::Difference;
 
 use super::page::shared_page;
 use super::written::page_of;

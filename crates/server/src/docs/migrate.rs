@@ -3,13 +3,13 @@
 
 use actix_web::http::header::HeaderName;
 use actix_web::http::{Method as HttpMethod, StatusCode};
-use actix_web::web::{self, Payload};
-use actix_web::{HttpRequest, HttpResponse, Resource};
-use adapter_kit::translate::{About, Direction, Purpose, RecordKind, Setting, Translation, translate};
+use actix_web::web::Payload;
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use adapter_kit::{Label, Versions};
 use askama::Template;
 use domain::Code;
 use serde_json::Value;
+use version_tools::translate::{About, Direction, Purpose, RecordKind, Setting, Translation, translate};
 
 use super::page::{Keep, Place, html, page};
 use crate::failure::{Failure, Unusable};

@@ -5,19 +5,19 @@
 use std::str::FromStr;
 
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::{self, Payload};
-use actix_web::{HttpRequest, HttpResponse, Resource};
+use actix_web::web::Payload;
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use adapter_kit::problems::{ErrorEntry, Located, UNPROCESSABLE};
-use adapter_kit::translate::{About, Direction, Purpose, RecordKind, Setting, UnknownWord, translate};
 use adapter_kit::{Label, Served, Versions, read};
 use domain::Code;
+use domain::listing::MAX_PER_PAGE;
 use serde_json::Value;
+use version_tools::translate::{About, Direction, Purpose, RecordKind, Setting, UnknownWord, translate};
 
 use crate::failure::Failure;
 use crate::mount::closed;
 use crate::register::Register;
 use crate::reply::Reply;
-use domain::listing::MAX_PER_PAGE;
 
 /// The largest body, in bytes.
 const MAX_BODY_BYTES: usize = 262_144;

@@ -42,7 +42,7 @@ fn answer(register: &Register, request: &HttpRequest, name: &str) -> Result<Http
 
 /// A text in Markdown as a page. Its line about where it comes from is for those who read the file.
 pub(super) fn page_of(markdown: &str) -> Result<Vec<u8>, Failure> {
-    let markdown = markdown.replacen(adapter_kit::documents::GENERATED, "", 1);
+    let markdown = markdown.replacen(version_tools::documents::GENERATED, "", 1);
     let title = markdown.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or_default().to_owned();
     let mut body = String::new();
     // A wide table scrolls by itself, and the page does not.

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use adapter_kit::openapi::examples;
 use adapter_kit::{ApiVersion, Endpoint, Method};
 use domain::specimen::example::AFTERWARDS;
 use serde_json::{Value, json};
@@ -12,6 +11,7 @@ use server::admission::Admission;
 use server::allowance::Allowance;
 use server::versions::SERVED;
 use storage::tokens::Environment;
+use version_tools::openapi::examples;
 
 use super::support::register::{OTHER_UKPRN, UKPRN};
 use super::support::versions::methods;

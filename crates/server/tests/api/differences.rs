@@ -1,13 +1,14 @@
 //! What is told about versions: the differences between any two, and what follows from them.
 
-use adapter_kit::difference::{
-    About, Change, CodesTurn, Direction, EndpointTurn, FieldChange, FieldTurn, RuleChange, RuleStage, RuleText,
-    RuleTurn,
-};
-use adapter_kit::{ApiVersion, Difference, Endpoint, Wire};
+use adapter_kit::{ApiVersion, Endpoint, Wire};
 use domain::{Deferral, Degree, Lists, Placement, Recommendation, Record as _, Trainee, Withdrawal};
 use serde_json::{Value, json};
 use server::versions::all;
+use version_tools::Difference;
+use version_tools::difference::{
+    About, Change, CodesTurn, Direction, EndpointTurn, FieldChange, FieldTurn, RuleChange, RuleStage, RuleText,
+    RuleTurn,
+};
 
 use super::support::Register;
 

@@ -1,12 +1,13 @@
 //! Whether what is written in a version would be accepted in the newest one, and what is told of it.
 
-use adapter_kit::translate::{About, RecordKind, respell};
 use adapter_kit::{ApiVersion, Endpoint, Label, Versions};
 use domain::rules::{Rule, Rules, Run};
 use domain::{Degree, DegreeField, Placement, PlacementField, Trainee, TraineeField as F};
 use serde_json::{Value, json};
 use server::usage::readiness::VersionReadiness;
-use server::versions::{self, SERVED};
+use server::versions;
+use server::versions::SERVED;
+use version_tools::translate::{About, RecordKind, respell};
 
 use super::support::versions::recommendation;
 use super::support::{Api, Body, Register, Setup, record};

@@ -3,16 +3,15 @@
 //! A small run shows that they are registered. A long one (`MEMORY_CREATES=20000`) measures: the same number of trainees goes
 //! to two servers over two fresh databases, to the one with equal fields and to the other with random sets of them.
 
-use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::{fmt, thread};
 
-use adapter_kit::openapi::examples;
 use adapter_kit::{ApiVersion, Endpoint, Wire as _};
 use domain::specimen::random::Random;
 use domain::{Trainee, TraineeField};
 use serde_json::{Map, Value, json};
 use server::versions;
+use version_tools::openapi::examples;
 
 use super::http::{Caller, Request};
 use super::manner::Person;

@@ -4,15 +4,16 @@ use std::fs;
 use std::path::PathBuf;
 
 use adapter_kit::Label;
-use adapter_kit::compatibility::{Change, Effect, Outcome};
 use adapter_kit::lifecycle::Removed;
 use clap::Args;
 use domain::Lists;
+use version_tools::compatibility::{Change, Effect, Outcome};
 
 use super::CommandError;
 use crate::cli::out;
-use crate::contracts::{self, ContractError, Report};
-use crate::versions::{self, REMOVED};
+use crate::contracts::{ContractError, Report};
+use crate::versions::REMOVED;
+use crate::{contracts, versions};
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Check {

@@ -1,15 +1,15 @@
 //! The command that spells bodies of one version as another version does.
 
-use std::io::Read as _;
-use std::{fs, io};
+use std::fs;
+use std::io::{self, Read as _};
 
-use adapter_kit::translate::{About, Direction, Purpose, RecordKind, Setting, Translation, translate};
 use adapter_kit::{Label, Served, read};
 use chrono::{NaiveDate, Utc};
 use clap::{Args, ValueEnum};
 use domain::Lists;
 use serde::Serialize;
 use serde_json::Value;
+use version_tools::translate::{About, Direction, Purpose, RecordKind, Setting, Translation, translate};
 
 use super::super::{CommandError, date, out};
 use crate::versions;
@@ -69,7 +69,7 @@ fn served(text: &str) -> Result<&'static Served, String> {
     })
 }
 
-fn word<T: std::str::FromStr<Err = adapter_kit::translate::UnknownWord>>(text: &str) -> Result<T, String> {
+fn word<T: std::str::FromStr<Err = version_tools::translate::UnknownWord>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|unknown: T::Err| unknown.to_string())
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use adapter_kit::translate::{About, Direction, Purpose, RecordKind};
 use adapter_kit::{Label, Served, Versions, read};
 use serde_json::Value;
+use version_tools::translate::{About, Direction, Purpose, RecordKind};
 
 /// The largest body, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 262_144;

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use adapter_kit::translate::Translation;
 use serde_json::Value;
+use version_tools::translate::Translation;
 
 /// The most lines that are shown of one body.
 const MAX_LINES: usize = 3_000;
@@ -143,13 +143,13 @@ impl Place {
 /// Where the names that changed stand now, each with the name that it had.
 fn renamed_places<'a>(
     sent: &Value,
-    renames: &BTreeMap<&str, &'a adapter_kit::translate::Rename>,
+    renames: &BTreeMap<&str, &'a version_tools::translate::Rename>,
 ) -> Vec<(String, &'a str)> {
     fn walk<'a>(
         value: &Value,
         old: &Place,
         new: &Place,
-        renames: &BTreeMap<&str, &'a adapter_kit::translate::Rename>,
+        renames: &BTreeMap<&str, &'a version_tools::translate::Rename>,
         found: &mut Vec<(String, &'a str)>,
     ) {
         match value {
@@ -236,8 +236,8 @@ impl Writer<'_> {
 mod tests {
     use adapter_kit::Label;
     use adapter_kit::problems::{ErrorEntry, Located};
-    use adapter_kit::translate::{About, Loss, Rename, Why};
     use serde_json::json;
+    use version_tools::translate::{About, Loss, Rename, Why};
 
     use super::*;
 

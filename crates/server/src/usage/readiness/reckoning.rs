@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use adapter_kit::difference::{About, RuleText, RuleTurn};
-use adapter_kit::{Difference, Label, Served};
+use adapter_kit::{Label, Served};
 use chrono::NaiveDate;
 use domain::{Code, Lists};
 use storage::tokens::TokenRecord;
 use storage::usage::{CheckTotal, ProblemTotal, UsageTotal};
+use version_tools::Difference;
+use version_tools::difference::{About, RuleText, RuleTurn};
 
 use super::super::NO_NAME;
 use super::{EndpointUse, FEW, LastUse, NameUse, NewerUse, Obstacle, ProviderUse, TokenUse, VersionReadiness, Writes};
