@@ -3,7 +3,6 @@
 //!
 //! Knows nothing of who asks for it: the command line does, and in the sandbox [`play`].
 
-pub mod play;
 pub mod rows;
 
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //!
 //! Only a request with a valid token is counted, whatever was answered to it, but for one that came too often. What is kept
 //! of it is its place in those counts, and the identifier of the first and of the last one; a client can choose that
-//! identifier, within the form that [`crate::request_id`] allows. A name is one that the versions themselves have: the
+//! identifier, within the form that [`crate::http::middleware::request_id`] allows. A name is one that the versions themselves have: the
 //! reader gives it ([`domain::Misnamed::foreign`]), and never the text of a key.
 //!
 //! Counting is an addition in memory. What was counted is written every few seconds and when the server ends, some rows in
@@ -23,11 +23,13 @@ use storage::store::Store;
 use storage::usage::{CheckCount, ProblemCount, Seen, UsageBatch, UsageCount, UsageTotal};
 use version_tools::shadow::Finding;
 
-use crate::register::Register;
+use crate::http::app_state::Register;
 
+pub mod observation;
 pub mod readiness;
+pub mod recorder;
 pub mod report;
-pub mod sighting;
+pub mod shadow_checks;
 
 /// How often counts are written.
 const PAUSE: Duration = Duration::from_secs(10);

@@ -5,7 +5,8 @@ use std::fmt;
 use clap::Args;
 use storage::history::{Entry, TraineeHistory};
 
-use super::{CommandError, Database, out};
+use super::{CommandError, Database};
+use crate::cli::output;
 
 #[derive(Debug, Args)]
 pub(super) struct Audit {
@@ -21,7 +22,7 @@ impl Audit {
         let asked = trainee_id.clone();
         let history = database.open_unrecorded()?.read_blocking(move |session| session.history_of(&asked))?;
         let history = history.ok_or(CommandError::UnknownTrainee(trainee_id))?;
-        out::text(Told(&history))
+        output::text(Told(&history))
     }
 }
 

@@ -10,7 +10,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use storage::history::Cause;
 use storage::store::Store;
 
-use super::{CommandError, Database, date, organisations, out};
+use super::{CommandError, Database, date, organisations};
+use crate::cli::output;
 use crate::import::{ImportError, each_row};
 use crate::registry::rows::{NumberRow, Order, PlainRow, ReturnRow};
 use crate::registry::{Deed, DeedError, carry_out_blocking};
@@ -110,7 +111,7 @@ impl Common {
         match carry_out_blocking(&store, &trainee_id, deed, cause) {
             Ok(outcome) => {
                 let repeated = if outcome.changed { "" } else { "nothing to do: " };
-                out::line(format_args!("trainee {trainee_id}: {repeated}{}", outcome.standing))
+                output::line(format_args!("trainee {trainee_id}: {repeated}{}", outcome.standing))
             }
             Err(error) => Err(CommandError::Deed { trainee_id, error }),
         }
@@ -151,8 +152,8 @@ fn for_file<R: Order>(store: &Store, path: &Path, deed: &Deed, cause: Cause<'_>)
         Ok(())
     });
     bar.finish_and_clear();
-    let counts = out::line(format_args!("done       {done}\nunchanged  {unchanged}\nrefused    {}", refused.len()));
-    let printed = counts.and_then(|()| refused.iter().try_for_each(out::line));
+    let counts = output::line(format_args!("done       {done}\nunchanged  {unchanged}\nrefused    {}", refused.len()));
+    let printed = counts.and_then(|()| refused.iter().try_for_each(output::line));
     // What went wrong is more than that nobody reads of it.
     read.map_err(failed)?;
     printed?;

@@ -6,7 +6,7 @@ use storage::error::StorageError;
 use storage::tokens::Environment;
 
 use super::{CodeLists, CommandError, Database};
-use crate::seed::sow;
+use crate::sandbox::seed::sow;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SandboxCommand {

@@ -7,7 +7,8 @@ use clap::{Args, ValueEnum};
 use storage::error::StorageError;
 use storage::usage::KEPT_DAYS;
 
-use super::{CommandError, Database, date, out};
+use super::{CommandError, Database, date};
+use crate::cli::output;
 use crate::usage::report::{Line, Report, moment};
 use crate::versions;
 
@@ -59,15 +60,15 @@ impl Usage {
         match format {
             Format::Table => {
                 let rows: Vec<_> = report.lines.iter().map(cells).collect();
-                out::table(HEADINGS, &rows)?;
+                output::table(HEADINGS, &rows)?;
                 let total = report.total;
-                out::line(format_args!(
+                output::line(format_args!(
                     "\nsince {}: requests {}, of these to deprecated endpoints {}; providers {}, tokens {}",
                     report.since, total.requests, total.to_deprecated_endpoints, total.providers, total.tokens
                 ))?;
             }
-            Format::Csv => out::text(csv(&report).map_err(CommandError::Print)?)?,
-            Format::Json => out::json(&report)?,
+            Format::Csv => output::text(csv(&report).map_err(CommandError::Print)?)?,
+            Format::Json => output::json(&report)?,
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! what a maintainer looks at before a version is deprecated or removed.
 //!
 //! It is put together from the counts of the last days. What it says of writes rests on those that were tried
-//! ([`crate::shadow`]), and is told with their number.
+//! ([`crate::usage::shadow_checks`]), and is told with their number.
 
 use adapter_kit::{Label, Served, Versions};
 use chrono::{NaiveDate, TimeDelta};
@@ -11,11 +11,11 @@ use storage::error::StorageError;
 use storage::session::Session;
 use storage::usage::{KEPT_DAYS, Seen};
 
-use self::reckoning::Known;
 use super::report::{day, last, tokens};
+use crate::usage::readiness::calculation::Known;
 
-mod reckoning;
-mod words;
+mod calculation;
+mod text;
 
 /// A share of fewer writes says little.
 pub const FEW: i64 = 50;

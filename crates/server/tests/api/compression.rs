@@ -4,8 +4,8 @@ use actix_web::http::StatusCode;
 use adapter_kit::Endpoint;
 use domain::{Placement, PlacementField, TraineeField as F};
 use serde_json::{Value, json};
-use server::compression::{decompress, gzip_thoroughly};
-use server::reply::Reply;
+use server::http::middleware::compression::{decompress, gzip_thoroughly};
+use server::http::response::Reply;
 use server::versions::SERVED;
 
 use crate::api::support::{Raw, Register, Request, every_version, record};

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use domain::Lists;
 use serde_json::{Value, json};
-use server::contracts::{check, files};
 use server::versions;
+use server::versions::contracts::{check, files};
 use tempfile::tempdir;
 use version_tools::compatibility::{Change, Contract, Effect, Outcome};
 

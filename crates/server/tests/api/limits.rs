@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use adapter_kit::ApiVersion;
 use domain::TraineeField;
-use server::admission::Admission;
-use server::allowance::Allowance;
+use server::http::admission::Admission;
+use server::http::rate_limit::Allowance;
 use server::versions::SERVED;
 use storage::error::StorageError;
 use storage::store::StoreOptions;

@@ -8,8 +8,8 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use domain::decide::registry::Return;
 use domain::{Action, Lists, Trainee, TraineeField as F};
 use serde_json::{Value, json};
-use server::registry::play::{Played, play_once};
 use server::registry::{Deed, DeedError, Outcome, carry_out_blocking};
+use server::sandbox::registry::{Played, play_once};
 use storage::history::Cause;
 use storage::store::Store;
 

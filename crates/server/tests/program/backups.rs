@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use serde_json::Value;
-use server::{demo, versions};
+use server::sandbox::demo;
+use server::versions;
 
 use super::support::{Server, Workplace, agent, execute, texts};
 

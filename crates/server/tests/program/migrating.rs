@@ -4,7 +4,8 @@ use diesel::Connection as _;
 use diesel::connection::SimpleConnection as _;
 use postgres_client::PostgresConnection;
 use serde_json::Value;
-use server::{demo, versions};
+use server::sandbox::demo;
+use server::versions;
 use test_support::{Database, Kind};
 
 use super::support::running::Running;

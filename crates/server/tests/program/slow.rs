@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use server::demo;
+use server::sandbox::demo;
 use server::versions::SERVED;
 use socket2::SockRef;
 

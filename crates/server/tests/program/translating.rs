@@ -1,7 +1,7 @@
 //! Bodies of one version in the names of another, from files.
 
 use serde_json::{Value, json};
-use server::demo;
+use server::sandbox::demo;
 use server::versions::SERVED;
 
 use super::support::Workplace;

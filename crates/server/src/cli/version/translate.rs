@@ -1,7 +1,7 @@
 //! The command that spells bodies of one version as another version does.
 
-use std::fs;
-use std::io::{self, Read as _};
+use std::io::Read as _;
+use std::{fs, io};
 
 use adapter_kit::{Label, Served, read};
 use chrono::{NaiveDate, Utc};
@@ -11,7 +11,8 @@ use serde::Serialize;
 use serde_json::Value;
 use version_tools::translate::{About, Direction, Purpose, RecordKind, Setting, Translation, translate};
 
-use super::super::{CommandError, date, out};
+use super::super::{CommandError, date};
+use crate::cli::output;
 use crate::versions;
 
 /// Spell bodies of one version as another version does, and say what becomes of them there
@@ -133,7 +134,7 @@ fn bodies(text: &[u8]) -> Result<Vec<Placed<Value>>, Placed<read::Malformed>> {
 }
 
 fn print(value: &impl Serialize, on_a_line: bool) -> Result<(), CommandError> {
-    if on_a_line { out::json_line(value) } else { out::json(value) }
+    if on_a_line { output::json_line(value) } else { output::json(value) }
 }
 
 /// What was done, in lines.

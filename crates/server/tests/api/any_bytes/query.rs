@@ -7,7 +7,8 @@ use adapter_kit::Endpoint;
 use chrono::{Datelike as _, NaiveDate, SecondsFormat, SubsecRound as _};
 use domain::listing::{Listing, MAX_PER_PAGE, Order, known_cycles};
 use serde::Deserialize;
-use server::query::{self, FilterErrors};
+use server::http::query;
+use server::http::query::FilterErrors;
 
 /// The day on which lists are asked for.
 const TODAY: NaiveDate = adapter_kit::date(2026, 10, 5);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use adapter_kit::Endpoint;
 use serde_json::json;
-use server::measures::requests::{METHODS, OTHER_METHOD};
-use server::token_failure::TokenFailure;
+use server::http::authentication::TokenFailure;
+use server::operations::metrics::requests::{METHODS, OTHER_METHOD};
 use server::versions;
 
 use super::server::{Watched, exchange, head};
