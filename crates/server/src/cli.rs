@@ -21,7 +21,7 @@ use crate::operations::error_chain::Causes;
 use crate::operations::logging::{LogFormat, Writing};
 use crate::operations::startup::StartError;
 use crate::operations::tls::TlsError;
-use crate::registry::DeedError;
+use crate::registry::RegistryActionError;
 
 mod actor;
 mod audit;
@@ -186,11 +186,11 @@ pub enum CommandError {
     RowsRefused(usize),
     /// Something was not done to a trainee.
     #[error("trainee {trainee_id}: {}", Causes(.error))]
-    Deed {
+    RegistryAction {
         /// Identifier of the trainee.
         trainee_id: String,
         /// Why.
-        error: DeedError,
+        error: RegistryActionError,
     },
     /// Rows of a file were refused; what the others asked for was done.
     #[error("rows refused: {0}; all others were done")]

@@ -1,14 +1,14 @@
-//! What each endpoint does with the records of one provider: plain functions from a call to a reply.
+//! What each endpoint does with the records of one provider: plain functions from a request to a reply.
 //!
-//! An operation runs inside one transaction. It reads the body, asks the domain to decide, saves, and writes the reply
+//! A handler runs inside one transaction. It reads the body, asks the domain to decide, saves, and writes the reply
 //! in the version's shape; it opens no transaction, and knows no version and no field.
 
 use adapter_kit::Endpoint;
 use storage::session::ProviderSession;
 
-use crate::http::error::Failure;
-use crate::http::request::Call;
-use crate::http::response::Reply;
+use crate::http::error::ApiError;
+use crate::http::request::ApiRequest;
+use crate::http::response::ApiResponse;
 
 mod degrees;
 mod info;
@@ -20,7 +20,7 @@ mod trainees;
 mod transitions;
 pub mod version_list;
 
-/// What an operation does with records, which decides where it runs.
+/// What a handler does with records, which decides where it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// It reads one record by its key.
@@ -33,19 +33,19 @@ pub enum Access {
 
 /// What runs at an endpoint.
 #[derive(Clone, Copy)]
-pub struct Operation {
+pub struct Handler {
     /// What it does with records.
     pub access: Access,
     /// What it does.
-    pub run: fn(&mut ProviderSession<'_>, &Call) -> Result<Reply, Failure>,
+    pub run: fn(&mut ProviderSession<'_>, &ApiRequest) -> Result<ApiResponse, ApiError>,
 }
 
-/// The operation of an endpoint.
+/// The handler of an endpoint.
 #[must_use]
-pub fn of(endpoint: Endpoint) -> Operation {
-    let looking_up = |run| Operation { access: Access::LookUp, run };
-    let reading = |run| Operation { access: Access::Read, run };
-    let writing = |run| Operation { access: Access::Write, run };
+pub fn of(endpoint: Endpoint) -> Handler {
+    let looking_up = |run| Handler { access: Access::LookUp, run };
+    let reading = |run| Handler { access: Access::Read, run };
+    let writing = |run| Handler { access: Access::Write, run };
     match endpoint {
         Endpoint::Info => looking_up(info::show),
         Endpoint::ListTrainees => reading(listing::list),

@@ -7,7 +7,7 @@ use server::operations::logging;
 
 fn main() -> ExitCode {
     let command_line = CommandLine::from_environment();
-    let _log = logging::begin(command_line.log_format(), command_line.log_writing());
+    let _log = logging::start(command_line.log_format(), command_line.log_writing());
     match command_line.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => match error.silent_status() {

@@ -6,10 +6,10 @@ use actix_web::middleware::from_fn;
 use actix_web::web::ServiceConfig;
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use crate::http::app_state::Register;
-use crate::http::error::{Failure, Missing};
+use crate::http::app_state::AppState;
+use crate::http::error::{ApiError, Missing};
 use crate::http::paths;
-use crate::http::rate_limit::by_address::count_page;
+use crate::http::rate_limit::by_address::limit_pages;
 use crate::http::routes::read_only;
 
 mod assets;
@@ -22,8 +22,8 @@ mod migrate;
 mod translate;
 mod version_notes;
 
-/// Mounts the scope `/docs`.
-pub fn mount(config: &mut ServiceConfig, register: &Register) {
+/// Configures the scope `/docs`.
+pub fn configure(config: &mut ServiceConfig, register: &AppState) {
     let scope = web::scope(paths::DOCS)
         .service(index::resource(register))
         .service(assets::resource())
@@ -34,16 +34,17 @@ pub fn mount(config: &mut ServiceConfig, register: &Register) {
         .service(migrate::resource(register))
         .service(translate::resource(register))
         .default_service(web::to(|| {
-            std::future::ready(HttpResponse::from(Failure::NotFound(Missing::Path).reply_to_anyone()))
+            std::future::ready(HttpResponse::from(ApiError::NotFound(Missing::Path).response_without_version()))
         }));
     let labels = register.versions.iter().map(|served| served.version.label);
     let explorers = labels.flat_map(|label| explorer::resources(register, label));
-    let visitors = register.page_visitors.clone();
+    let address_rate_limit = register.page_rate_limit.clone();
     let scope = explorers.fold(scope, actix_web::Scope::service);
-    config.service(scope.wrap(from_fn(move |request, next| count_page(visitors.clone(), request, next))));
+    config.service(scope.wrap(from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next))));
 }
 
 /// The style at an address that does not change with it.
 async fn style(request: HttpRequest) -> HttpResponse {
-    assets::by_name("style.css", &request).unwrap_or_else(|| Failure::NotFound(Missing::Path).reply_to_anyone().into())
+    assets::by_name("style.css", &request)
+        .unwrap_or_else(|| ApiError::NotFound(Missing::Path).response_without_version().into())
 }

@@ -16,6 +16,7 @@ mod api {
     mod contracts;
     mod courses;
     mod degrees;
+    mod deprecation;
     mod differences;
     mod documents;
     mod dry_run;
@@ -26,8 +27,6 @@ mod api {
     mod expiring_tokens;
     mod former_names;
     mod history;
-    mod life;
-    mod lifecycle;
     mod limits;
     mod lists;
     mod messages;
@@ -48,6 +47,7 @@ mod api {
     mod sources;
     mod support;
     mod ten_mistakes;
+    mod trainee_lifecycle;
     mod translating;
     mod usage;
 }

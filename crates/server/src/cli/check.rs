@@ -6,7 +6,7 @@ use storage::error::StorageError;
 
 use super::{CodeLists, CommandError, Database};
 use crate::cli::output;
-use crate::operations::inspection::{Inspector, Told};
+use crate::operations::inspection::{Inspector, Progress};
 use crate::versions;
 
 #[derive(Debug, Args)]
@@ -29,11 +29,11 @@ impl Check {
         // The register is looked through to its end, also when nobody reads any more.
         let mut printed = Ok(());
         let found = store.read_blocking::<_, StorageError>(|session| {
-            inspector.inspect(session, &mut |told| match told {
-                Told::Problem(problem) if printed.is_ok() => printed = bar.suspend(|| output::line(problem)),
-                Told::Problem(_) => {}
-                Told::Trainees(all) => bar.set_length(all),
-                Told::Seen(trainees) => bar.inc(trainees),
+            inspector.inspect(session, &mut |report| match report {
+                Progress::Problem(problem) if printed.is_ok() => printed = bar.suspend(|| output::line(problem)),
+                Progress::Problem(_) => {}
+                Progress::Trainees(all) => bar.set_length(all),
+                Progress::Seen(trainees) => bar.inc(trainees),
             })
         });
         bar.finish_and_clear();

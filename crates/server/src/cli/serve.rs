@@ -16,16 +16,16 @@ use super::{CodeLists, CommandError, Database};
 use crate::cli::output;
 use crate::cli::serve::limits::Bounds;
 use crate::http::admission::Admission;
-use crate::http::app_state::Register;
-use crate::http::rate_limit::Allowance;
-use crate::http::rate_limit::by_address::Visitors;
-use crate::operations::operator_listener::Operator;
+use crate::http::app_state::AppState;
+use crate::http::rate_limit::RateLimit;
+use crate::http::rate_limit::by_address::AddressRateLimit;
+use crate::operations::operator_listener::OperatorListener;
 use crate::operations::readiness::Readiness;
 use crate::operations::shutdown::{self, StopSignals};
 use crate::operations::startup::{self, StartError, clock};
 use crate::operations::{maintenance, metrics, serve};
 use crate::sandbox::{demo, registry};
-use crate::usage::shadow_checks::Shadow;
+use crate::usage::shadow_checks::ShadowChecks;
 use crate::{usage, versions};
 
 #[derive(Debug, Args)]
@@ -87,19 +87,19 @@ const PRODUCTION_RATE_LIMIT: u32 = 100;
 
 impl Serve {
     /// What each token may send.
-    fn allowance(&self, environment: Environment) -> Option<Allowance> {
+    fn rate_limit(&self, environment: Environment) -> Option<RateLimit> {
         let usual = match environment {
             Environment::Production => PRODUCTION_RATE_LIMIT,
             Environment::Sandbox => 0,
         };
         let requests = NonZeroU32::new(self.rate_limit.unwrap_or(usual))?;
-        Some(Allowance { requests, window: Duration::from_secs(self.rate_window.get().into()) })
+        Some(RateLimit { requests, window: Duration::from_secs(self.rate_window.get().into()) })
     }
 
     /// How often each address may ask for public pages.
-    fn page_visitors(&self) -> Visitors {
+    fn page_rate_limit(&self) -> AddressRateLimit {
         let requests = NonZeroU32::new(self.page_rate_limit);
-        Visitors::within(requests.map(|requests| Allowance { requests, window: Duration::from_secs(60) }))
+        AddressRateLimit::within(requests.map(|requests| RateLimit { requests, window: Duration::from_secs(60) }))
     }
 
     /// Seconds that the registry takes; nothing where nobody plays it. Refuses what belongs to the other environment.
@@ -154,38 +154,38 @@ impl Serve {
         let address = listener.local_addr().map_err(CommandError::Server)?;
         let scheme = if service.certificate.is_some() { "https" } else { "http" };
         let base = format!("{scheme}://{address}");
-        let (admission, page_visitors) = (Admission::within(self.allowance(environment)), self.page_visitors());
+        let (admission, page_rate_limit) = (Admission::within(self.rate_limit(environment)), self.page_rate_limit());
         let register =
-            Register { versions, admission, page_visitors, ..Register::of(store, environment).with_lists(lists) };
+            AppState { versions, admission, page_rate_limit, ..AppState::of(store, environment).with_lists(lists) };
         let register = register.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
-        let shadow = Shadow::begin(self.shadow_share, versions, lists, register.usage.clone());
-        let register = Register { shadow: shadow.map_err(CommandError::Server)?, ..register };
+        let shadow = ShadowChecks::start(self.shadow_share, versions, lists, register.usage.clone());
+        let register = AppState { shadow: shadow.map_err(CommandError::Server)?, ..register };
         if self.demo {
             output::line(demo::prepare(&register, &base, registry_delay)?)?;
         }
         let expiring_tokens = register.store.read_blocking(maintenance::count_expiring_tokens)?;
-        let (patience, readiness) = (self.bounds.patience(), Readiness::default());
+        let (shutdown_timeouts, readiness) = (self.bounds.shutdown_timeouts(), Readiness::default());
         let operator = operator.zip(metrics).map(|(listener, metrics)| {
-            metrics::begin(register.versions);
+            metrics::start(register.versions);
             metrics::tokens_expiring(expiring_tokens);
-            (listener, Operator::of(&register, readiness.clone(), metrics))
+            (listener, OperatorListener::of(&register, readiness.clone(), metrics))
         });
         actix_web::rt::System::new().block_on(async move {
             // A signal that comes before the server runs is not lost.
             let signals = StopSignals::listen().map_err(CommandError::Server)?;
-            serve::read_again_when_told(service.certificate.clone()).map_err(CommandError::Server)?;
+            serve::reload_on_signal(service.certificate.clone()).map_err(CommandError::Server)?;
             log::info!("listening on {base}");
-            maintenance::begin(register.store.clone());
+            maintenance::start(register.store.clone());
             if let Some(seconds) = registry_delay {
-                registry::begin(register.store.clone(), TimeDelta::seconds(seconds.into()));
+                registry::start(register.store.clone(), TimeDelta::seconds(seconds.into()));
             }
-            usage::begin(register.clone());
+            usage::start(register.clone());
             let operator = match operator {
-                Some((listener, operator)) => Some(operator.begin(listener).map_err(CommandError::Server)?),
+                Some((listener, operator)) => Some(operator.start(listener).map_err(CommandError::Server)?),
                 None => None,
             };
             let server = service.server(register.clone(), listener).map_err(CommandError::Server)?;
-            let served = shutdown::run(server, signals, readiness, patience, &register).await;
+            let served = shutdown::run(server, signals, readiness, shutdown_timeouts, &register).await;
             // Last of all: while the others are still answered, somebody may ask how it goes.
             if let Some(operator) = operator {
                 operator.stop(true).await;

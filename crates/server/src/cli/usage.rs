@@ -9,7 +9,7 @@ use storage::usage::KEPT_DAYS;
 
 use super::{CommandError, Database, date};
 use crate::cli::output;
-use crate::usage::report::{Line, Report, moment};
+use crate::usage::report::{Line, Report, timestamp};
 use crate::versions;
 
 #[derive(Debug, Args)]
@@ -84,9 +84,9 @@ fn cells(line: &Line) -> [String; 12] {
         line.kind.word().to_owned(),
         line.name.clone().unwrap_or_default(),
         line.requests.to_string(),
-        moment(line.first.at),
+        timestamp(line.first.at),
         line.first.request_id.clone(),
-        moment(line.last.at),
+        timestamp(line.last.at),
         line.last.request_id.clone(),
     ]
 }

@@ -4,11 +4,11 @@ use actix_web::http::StatusCode;
 use serde_json::json;
 use storage::session::ProviderSession;
 
-use crate::http::error::Failure;
-use crate::http::request::Call;
-use crate::http::response::Reply;
+use crate::http::error::ApiError;
+use crate::http::request::ApiRequest;
+use crate::http::response::ApiResponse;
 
 /// `GET /info`
-pub(super) fn show(_: &mut ProviderSession<'_>, _: &Call) -> Result<Reply, Failure> {
-    Reply::json(StatusCode::OK, &json!({ "status": "ok" }))
+pub(super) fn show(_: &mut ProviderSession<'_>, _: &ApiRequest) -> Result<ApiResponse, ApiError> {
+    ApiResponse::json(StatusCode::OK, &json!({ "status": "ok" }))
 }

@@ -6,17 +6,17 @@ use adapter_kit::Served;
 use domain::Lists;
 use version_tools::openapi;
 
-use crate::http::app_state::Register;
+use crate::http::app_state::AppState;
 use crate::http::paths;
 use crate::http::response::JSON;
 
 /// Answers whoever asks for the document of a version, with or without a token.
 #[must_use]
-pub fn answer(served: &Served, register: &Register, request: &HttpRequest) -> HttpResponse {
+pub fn answer(served: &Served, register: &AppState, request: &HttpRequest) -> HttpResponse {
     let address = paths::openapi(served.version.label);
     match register.contents.get(&address, || Ok(written(served, register.lists).into_bytes())) {
         Ok(document) => document.response(request, &[(CONTENT_TYPE, JSON), (CACHE_CONTROL, "public, max-age=3600")]),
-        Err(failure) => failure.reply_to_anyone().into(),
+        Err(failure) => failure.response_without_version().into(),
     }
 }
 

@@ -11,106 +11,123 @@ use domain::{Action, Context, PlacementField, Record, Sent, Stored, Trainee, Tra
 use storage::session::ProviderSession;
 use storage::trainees::{Nested, StoredTrainee, TraineeDocument};
 
-use crate::http::error::{Failure, Missing};
-use crate::http::request::Call;
-use crate::http::response::Reply;
+use crate::http::error::{ApiError, Missing};
+use crate::http::request::ApiRequest;
+use crate::http::response::ApiResponse;
 
 /// `GET /trainees/{trainee_id}`
-pub(super) fn show(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
-    let document = find_to_show(session, call)?;
-    Ok(call.unless_held(show_trainee(StatusCode::OK, call, &document.read(Nested::With)?)?))
+pub(super) fn show(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+    let document = find_to_show(session, request)?;
+    Ok(request.not_modified_if_cached(show_trainee(StatusCode::OK, request, &document.read(Nested::With)?)?))
 }
 
 /// `POST /trainees`
-pub(super) fn create(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
-    let sent = with_data(call.read::<Trainee>()?)?;
+pub(super) fn create(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+    let sent = with_data(request.read::<Trainee>()?)?;
     let organisations = mentioned(session, &sent)?;
-    let identifiers = call.identifiers(1 + sent.changes.placements.len() + sent.changes.degrees.len())?;
+    let identifiers = request.identifiers(1 + sent.changes.placements.len() + sent.changes.degrees.len())?;
     let origin =
         Origin { now: session.now(), ukprn: &session.provider().ukprn.clone(), next_id: &|| identifiers.next() };
-    let version = call.version();
-    let decision = decide::create(sent, &version.rules, &context(session, call, &organisations), &origin)
-        .map_err(Failure::Invalid)?;
+    let version = request.version();
+    let decision = decide::create(sent, &version.rules, &context(session, request, &organisations), &origin)
+        .map_err(ApiError::Invalid)?;
     let existing = session.duplicates_of(&decision.record)?;
     if !existing.is_empty() {
-        return Err(duplicate(call, &existing)?);
+        return Err(duplicate(request, &existing)?);
     }
-    if !call.validates_only() {
+    if !request.validates_only() {
         session.insert_trainee(&decision.record)?;
     }
-    let reply = call.tagged(show_trainee(StatusCode::CREATED, call, &decision.record)?);
+    let reply = request.with_etag(show_trainee(StatusCode::CREATED, request, &decision.record)?);
     Ok(reply.with_notices(version, &decision.notices))
 }
 
 /// `PUT` and `PATCH /trainees/{trainee_id}`
-pub(super) fn update(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
-    let sent = call.read_changes::<Trainee>()?;
-    let stored = find_to_change(session, call)?;
-    let version = call.version();
+pub(super) fn update(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+    let sent = request.read_changes::<Trainee>()?;
+    let stored = find_to_change(session, request)?;
+    let version = request.version();
     let sent = with_data(sent)?;
     let organisations = mentioned(session, &sent)?;
-    let context = context(session, call, &organisations);
+    let context = context(session, request, &organisations);
     let decision =
-        decide::update(&stored.record, sent, &version.rules, &context, session.now()).map_err(Failure::Invalid)?;
-    if decision.changed && !call.validates_only() {
+        decide::update(&stored.record, sent, &version.rules, &context, session.now()).map_err(ApiError::Invalid)?;
+    if decision.changed && !request.validates_only() {
         session.update_trainee(&stored, &decision.record)?;
     }
-    let reply = call.tagged(show_trainee(StatusCode::OK, call, &decision.record)?);
+    let reply = request.with_etag(show_trainee(StatusCode::OK, request, &decision.record)?);
     Ok(reply.with_notices(version, &decision.notices))
 }
 
 /// The trainee of the path, to be shown.
-pub(super) fn find_to_show(session: &mut ProviderSession<'_>, call: &Call) -> Result<TraineeDocument, Failure> {
-    session.show_trainee(call.trainee_id())?.ok_or(Failure::NotFound(Missing::Trainee))
+pub(super) fn find_to_show(
+    session: &mut ProviderSession<'_>,
+    request: &ApiRequest,
+) -> Result<TraineeDocument, ApiError> {
+    session.show_trainee(request.trainee_id())?.ok_or(ApiError::NotFound(Missing::Trainee))
 }
 
 /// The trainee of the path.
-pub(super) fn find(session: &mut ProviderSession<'_>, call: &Call) -> Result<StoredTrainee, Failure> {
-    let stored = session.find_trainee(call.trainee_id())?.ok_or(Failure::NotFound(Missing::Trainee))?;
-    call.sighting.found(&stored.record);
+pub(super) fn find(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<StoredTrainee, ApiError> {
+    let stored = session.find_trainee(request.trainee_id())?.ok_or(ApiError::NotFound(Missing::Trainee))?;
+    request.observation.found(&stored.record);
     Ok(stored)
 }
 
 /// The trainee of the path, unless it is not what the client takes it for.
-pub(super) fn find_matching(session: &mut ProviderSession<'_>, call: &Call) -> Result<StoredTrainee, Failure> {
-    let stored = find(session, call)?;
-    call.require_match(|| show_trainee(StatusCode::OK, call, &stored.record))?;
+pub(super) fn find_matching(
+    session: &mut ProviderSession<'_>,
+    request: &ApiRequest,
+) -> Result<StoredTrainee, ApiError> {
+    let stored = find(session, request)?;
+    request.require_match(|| show_trainee(StatusCode::OK, request, &stored.record))?;
     Ok(stored)
 }
 
 /// The trainee of the path, to be changed.
-pub(super) fn find_to_change(session: &mut ProviderSession<'_>, call: &Call) -> Result<StoredTrainee, Failure> {
-    to_change(find_matching(session, call)?, call)
+pub(super) fn find_to_change(
+    session: &mut ProviderSession<'_>,
+    request: &ApiRequest,
+) -> Result<StoredTrainee, ApiError> {
+    to_change(find_matching(session, request)?, request)
 }
 
 /// The same trainee, unless the version refuses to change it.
-pub(super) fn to_change(stored: StoredTrainee, call: &Call) -> Result<StoredTrainee, Failure> {
-    decide::pass_gates(&stored.record, Action::Update, &call.version().rules).map_err(Failure::Invalid)?;
+pub(super) fn to_change(stored: StoredTrainee, request: &ApiRequest) -> Result<StoredTrainee, ApiError> {
+    decide::pass_gates(&stored.record, Action::Update, &request.version().rules).map_err(ApiError::Invalid)?;
     Ok(stored)
 }
 
 /// A reply with a trainee and its nested records.
-pub(super) fn show_trainee(status: StatusCode, call: &Call, trainee: &dyn Stored<Trainee>) -> Result<Reply, Failure> {
-    Reply::record(status, &View::trainee(call.version(), trainee, call.lists))
+pub(super) fn show_trainee(
+    status: StatusCode,
+    request: &ApiRequest,
+    trainee: &dyn Stored<Trainee>,
+) -> Result<ApiResponse, ApiError> {
+    ApiResponse::record(status, &View::trainee(request.version(), trainee, request.lists))
 }
 
 /// What was sent, unless there was no `data`: then that is the only answer.
-pub(super) fn with_data<R: Record>(mut sent: Sent<R>) -> Result<Sent<R>, Failure> {
+pub(super) fn with_data<R: Record>(mut sent: Sent<R>) -> Result<Sent<R>, ApiError> {
     if lacks_data(&sent) {
         sent.problems.truncate(1);
-        return Err(Failure::Invalid(sent.problems));
+        return Err(ApiError::Invalid(sent.problems));
     }
     Ok(sent)
 }
 
 /// What the rules may know besides the record.
-pub(super) fn context<'a>(session: &ProviderSession<'_>, call: &Call, organisations: &'a Organisations) -> Context<'a> {
-    call.sighting.looked_up(organisations);
-    Context { today: session.today(), lists: call.lists, terms: &call.served.version.terms, organisations }
+pub(super) fn context<'a>(
+    session: &ProviderSession<'_>,
+    request: &ApiRequest,
+    organisations: &'a Organisations,
+) -> Context<'a> {
+    request.observation.looked_up(organisations);
+    Context { today: session.today(), lists: request.lists, terms: &request.served.version.terms, organisations }
 }
 
 /// The schools and training partners that the request mentions.
-fn mentioned(session: &mut ProviderSession<'_>, sent: &Sent<Trainee>) -> Result<Organisations, Failure> {
+fn mentioned(session: &mut ProviderSession<'_>, sent: &Sent<Trainee>) -> Result<Organisations, ApiError> {
     let mut schools: Vec<String> = sent.text(TraineeField::employing_school_urn).into_iter().collect();
     schools.extend(sent.changes.placements.iter().filter_map(|placement| placement.text(PlacementField::urn)));
     let partner_urns: Vec<String> = sent.text(TraineeField::training_partner_urn).into_iter().collect();
@@ -118,10 +135,10 @@ fn mentioned(session: &mut ProviderSession<'_>, sent: &Sent<Trainee>) -> Result<
     Ok(session.organisations(&schools, &partner_urns, &partner_ukprns)?)
 }
 
-fn duplicate(call: &Call, existing: &[TraineeDocument]) -> Result<Failure, Failure> {
+fn duplicate(request: &ApiRequest, existing: &[TraineeDocument]) -> Result<ApiError, ApiError> {
     let existing: Vec<_> = existing.iter().map(|one| one.read(Nested::With)).collect::<Result<_, _>>()?;
-    let data: Vec<_> = existing.iter().map(|one| View::trainee(call.version(), one, call.lists)).collect();
+    let data: Vec<_> = existing.iter().map(|one| View::trainee(request.version(), one, request.lists)).collect();
     let errors = Errors::one("Conflict", "this trainee is already present");
-    let body = serde_json::to_vec(&Conflict { errors, existing: Data { data } }).map_err(Failure::Unwritable)?;
-    Ok(Failure::Duplicate { body })
+    let body = serde_json::to_vec(&Conflict { errors, existing: Data { data } }).map_err(ApiError::Unwritable)?;
+    Ok(ApiError::Duplicate { body })
 }

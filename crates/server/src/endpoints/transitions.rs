@@ -10,23 +10,23 @@ use domain::{Context, Problem, Sent, Trainee, decide};
 use storage::session::ProviderSession;
 
 use super::trainees::{context, find_matching, show_trainee, with_data};
-use crate::http::error::Failure;
-use crate::http::request::Call;
-use crate::http::response::Reply;
+use crate::http::error::ApiError;
+use crate::http::request::ApiRequest;
+use crate::http::response::ApiResponse;
 
 /// `POST /trainees/{trainee_id}/defer`
-pub(super) fn defer(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
-    transition(session, call, StatusCode::OK, decide::defer)
+pub(super) fn defer(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+    transition(session, request, StatusCode::OK, decide::defer)
 }
 
 /// `POST /trainees/{trainee_id}/recommend-for-qts` and `.../update-qts-or-eyts-status`
-pub(super) fn recommend(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
-    transition(session, call, StatusCode::ACCEPTED, decide::recommend)
+pub(super) fn recommend(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+    transition(session, request, StatusCode::ACCEPTED, decide::recommend)
 }
 
 /// `POST /trainees/{trainee_id}/withdraw`
-pub(super) fn withdraw(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
-    transition(session, call, StatusCode::OK, decide::withdraw)
+pub(super) fn withdraw(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+    transition(session, request, StatusCode::OK, decide::withdraw)
 }
 
 /// How the domain decides on a transition.
@@ -34,20 +34,20 @@ type Decide<R> = fn(&Trainee, Sent<R>, &Rules, &Context<'_>, Moment) -> Result<D
 
 fn transition<R: Nest>(
     session: &mut ProviderSession<'_>,
-    call: &Call,
+    request: &ApiRequest,
     status: StatusCode,
     decide: Decide<R>,
-) -> Result<Reply, Failure> {
-    let sent = call.read::<R>()?;
-    let stored = find_matching(session, call)?;
+) -> Result<ApiResponse, ApiError> {
+    let sent = request.read::<R>()?;
+    let stored = find_matching(session, request)?;
     let sent = with_data(sent)?;
     let organisations = Organisations::default();
-    let context = context(session, call, &organisations);
+    let context = context(session, request, &organisations);
     let decision =
-        decide(&stored.record, sent, &call.version().rules, &context, session.now()).map_err(Failure::Invalid)?;
-    if !call.validates_only() {
+        decide(&stored.record, sent, &request.version().rules, &context, session.now()).map_err(ApiError::Invalid)?;
+    if !request.validates_only() {
         session.update_trainee(&stored, &decision.record)?;
     }
-    let reply = call.tagged(show_trainee(status, call, &decision.record)?);
-    Ok(reply.with_notices(call.version(), &decision.notices))
+    let reply = request.with_etag(show_trainee(status, request, &decision.record)?);
+    Ok(reply.with_notices(request.version(), &decision.notices))
 }

@@ -10,8 +10,8 @@ use adapter_kit::lifecycle::Removed;
 use adapter_kit::{ApiVersion, Label, Status, Versions};
 use serde::Serialize;
 
-use crate::http::app_state::Register;
-use crate::http::error::Failure;
+use crate::http::app_state::AppState;
+use crate::http::error::ApiError;
 use crate::http::paths;
 use crate::http::response::{DATA_POLICY, JSON};
 use crate::versions::REMOVED;
@@ -48,7 +48,7 @@ struct Links {
 /// # Errors
 ///
 /// When it cannot be written, which does not happen.
-pub fn answer(register: &Register, request: &HttpRequest) -> Result<HttpResponse, Failure> {
+pub fn answer(register: &AppState, request: &HttpRequest) -> Result<HttpResponse, ApiError> {
     let list = register.contents.get(paths::VERSIONS, || list(register.versions))?;
     let caching = format!("public, max-age={MAX_AGE_SECONDS}");
     let headers = [
@@ -62,7 +62,7 @@ pub fn answer(register: &Register, request: &HttpRequest) -> Result<HttpResponse
 }
 
 /// The list, newest first.
-fn list(versions: &Versions) -> Result<Vec<u8>, Failure> {
+fn list(versions: &Versions) -> Result<Vec<u8>, ApiError> {
     let mut listed: Vec<(Label, Listed)> = versions
         .iter()
         .map(|served| (served.version.label, served_version(served.version, versions)))
@@ -70,7 +70,7 @@ fn list(versions: &Versions) -> Result<Vec<u8>, Failure> {
         .collect();
     listed.sort_by_key(|(label, _)| std::cmp::Reverse(*label));
     let listed: Vec<Listed> = listed.into_iter().map(|(_, version)| version).collect();
-    serde_json::to_vec(&Data { data: listed }).map_err(Failure::Unwritable)
+    serde_json::to_vec(&Data { data: listed }).map_err(ApiError::Unwritable)
 }
 
 fn served_version(version: &ApiVersion, versions: &Versions) -> Listed {

@@ -1,6 +1,6 @@
-//! Who gets to the records, and how often: valid tokens, each within its allowance.
+//! Who gets to the records, and how often: valid tokens, each within its limit.
 //!
-//! Here it is only said who may knock. Whether a token is valid is asked again in the transaction of every request, so a
+//! Here it is only said who may knock. Whether a token is valid is checked again in the transaction of every request, so a
 //! token that is revoked is refused from the next request on.
 
 use std::collections::HashMap;
@@ -14,13 +14,13 @@ use storage::session::ValidToken;
 use storage::store::Store;
 use storage::tokens::TokenDigest;
 
-use crate::http::authentication::TokenFailure;
+use crate::http::authentication::AuthenticationError;
 use crate::http::client_address::TrustedProxies;
 use crate::http::concurrency_limit::ConcurrencyLimit;
-use crate::http::error::{Failure, Whose};
+use crate::http::error::{ApiError, RateLimitScope};
 use crate::http::middleware::request_id;
-use crate::http::rate_limit::by_address::Visitors;
-use crate::http::rate_limit::{Allowance, Counter, Left};
+use crate::http::rate_limit::by_address::AddressRateLimit;
+use crate::http::rate_limit::{KeyedRateLimiter, RateLimit, RemainingQuota};
 use crate::operations::metrics;
 
 /// The most tokens that are remembered.
@@ -37,9 +37,9 @@ const LOOK_UP_WAIT: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub struct Admission {
     /// Requests by token, where they are limited.
-    tokens: Option<Counter<TokenDigest>>,
+    tokens: Option<KeyedRateLimiter<TokenDigest>>,
     /// Requests without a token that is known, by address.
-    strangers: Visitors,
+    strangers: AddressRateLimit,
     /// Tokens that were valid when they were last used.
     known: Arc<Mutex<HashMap<TokenDigest, ValidToken>>>,
     /// Look-ups of other tokens, from addresses that are within their limit.
@@ -55,23 +55,23 @@ impl Default for Admission {
 }
 
 impl Admission {
-    /// Admits each token within an allowance, or as often as it asks.
+    /// Admits each token within a limit, or as often as it asks.
     #[must_use]
-    pub fn within(allowance: Option<Allowance>) -> Self {
-        let limit = |(running, waiting)| ConcurrencyLimit::new(running, waiting, LOOK_UP_WAIT);
+    pub fn within(limit: Option<RateLimit>) -> Self {
+        let concurrency = |(running, waiting)| ConcurrencyLimit::new(running, waiting, LOOK_UP_WAIT);
         Self {
-            tokens: allowance.map(|allowance| Counter::new(allowance, MAX_TOKENS)),
-            strangers: Visitors::default(),
+            tokens: limit.map(|limit| KeyedRateLimiter::new(limit, MAX_TOKENS)),
+            strangers: AddressRateLimit::default(),
             known: Arc::default(),
-            look_ups: limit(LOOK_UPS),
-            look_ups_beyond_limit: limit(LOOK_UPS_BEYOND_LIMIT),
+            look_ups: concurrency(LOOK_UPS),
+            look_ups_beyond_limit: concurrency(LOOK_UPS_BEYOND_LIMIT),
         }
     }
 
     /// The same, with clients that may come through these proxies.
     #[must_use]
     pub fn behind(self, proxies: TrustedProxies) -> Self {
-        Self { strangers: Visitors::behind(proxies), ..self }
+        Self { strangers: AddressRateLimit::behind(proxies), ..self }
     }
 
     /// Admits a request with a token. One that is not known here is counted by its address, and then looked up beside
@@ -79,43 +79,46 @@ impl Admission {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unauthorized`]; [`Failure::TooManyRequests`]; [`Failure::TooManyLookUps`].
+    /// [`ApiError::Unauthorized`]; [`ApiError::TooManyRequests`]; [`ApiError::TooManyLookUps`].
     pub async fn admit(
         &self,
         store: &Store,
         request: &HttpRequest,
         token: &TokenDigest,
-    ) -> Result<Option<Left>, Failure> {
+    ) -> Result<Option<RemainingQuota>, ApiError> {
         if self.valid_token(token).is_none() {
             self.look_up(store, request, token).await?;
         }
         let Some(tokens) = &self.tokens else { return Ok(None) };
-        tokens.take(token).map(Some).map_err(|used_up| Failure::TooManyRequests { whose: Whose::Token, used_up })
+        tokens
+            .take(token)
+            .map(Some)
+            .map_err(|used_up| ApiError::TooManyRequests { whose: RateLimitScope::Token, used_up })
     }
 
     /// Answers a request that turned out to have no valid token: counts it by its address.
-    pub fn reject(&self, request: &HttpRequest, token: Option<&TokenDigest>, failure: TokenFailure) -> Failure {
+    pub fn reject(&self, request: &HttpRequest, token: Option<&TokenDigest>, failure: AuthenticationError) -> ApiError {
         report(failure);
         if let Some(token) = token {
             self.known(|known| known.remove(token));
         }
-        self.strangers.count(request).err().unwrap_or(Failure::Unauthorized(failure))
+        self.strangers.count(request).err().unwrap_or(ApiError::Unauthorized(failure))
     }
 
     /// Remembers a token that is valid. An address that is beyond its limit gets the same answer to every other token; a
     /// valid one gets in from there too, since it cannot help who else is behind the address.
-    async fn look_up(&self, store: &Store, request: &HttpRequest, token: &TokenDigest) -> Result<(), Failure> {
+    async fn look_up(&self, store: &Store, request: &HttpRequest, token: &TokenDigest) -> Result<(), ApiError> {
         let counted = self.strangers.count(request);
         let limit = if counted.is_ok() { &self.look_ups } else { &self.look_ups_beyond_limit };
         let Some(permit) = limit.acquire().await else {
-            return Err(counted.err().unwrap_or(Failure::TooManyLookUps));
+            return Err(counted.err().unwrap_or(ApiError::TooManyLookUps));
         };
-        let asked = token.clone();
+        let digest = token.clone();
         let found = store.read::<_, StorageError>(move |session| {
             // The permit goes with the job, which runs on when nobody waits for it any more.
             let _held = &permit;
-            let valid = session.authenticate(&asked, Cause::of("admission"))?.and_then(|provider| provider.token());
-            valid.map_or_else(|| session.refusal_of(&asked).map(Err), |valid| Ok(Ok(valid)))
+            let valid = session.authenticate(&digest, Cause::of("admission"))?.and_then(|provider| provider.token());
+            valid.map_or_else(|| session.refusal_of(&digest).map(Err), |valid| Ok(Ok(valid)))
         });
         match found.await? {
             Ok(valid) => {
@@ -123,9 +126,9 @@ impl Admission {
                 Ok(())
             }
             Err(refusal) => {
-                let failure = TokenFailure::Refused(refusal);
+                let failure = AuthenticationError::Refused(refusal);
                 report(failure);
-                Err(counted.err().unwrap_or(Failure::Unauthorized(failure)))
+                Err(counted.err().unwrap_or(ApiError::Unauthorized(failure)))
             }
         }
     }
@@ -156,7 +159,7 @@ impl Admission {
 }
 
 /// Tells the operator of a request without a valid token.
-fn report(failure: TokenFailure) {
+fn report(failure: AuthenticationError) {
     let request_id = request_id::for_the_log();
     log::info!(request_id, reason:% = failure; "no valid token");
     metrics::token_failures(failure).increment(1);

@@ -7,7 +7,7 @@ use storage::tokens::TokenRefusal;
 
 /// Why a request has no valid token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TokenFailure {
+pub enum AuthenticationError {
     /// There is no `Authorization` header.
     Missing,
     /// The header is not a scheme and a token, or the token does not have the form of one.
@@ -20,7 +20,7 @@ pub enum TokenFailure {
     Refused(TokenRefusal),
 }
 
-impl TokenFailure {
+impl AuthenticationError {
     /// All of them.
     pub const ALL: [Self; 8] = [
         Self::Missing,
@@ -70,7 +70,7 @@ impl TokenFailure {
     }
 }
 
-impl fmt::Display for TokenFailure {
+impl fmt::Display for AuthenticationError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.name())
     }

@@ -1,7 +1,7 @@
 //! Receives the bodies of requests, within a time and within the memory that there is for them.
 //!
 //! A connection costs its sender nothing, and a large body that stops just before its end costs the server what has arrived
-//! of it. What is held of large bodies is therefore bounded for all requests together; ordinary ones are small and always
+//! of it. What is kept of large bodies is therefore bounded for all requests together; ordinary ones are small and always
 //! find room, so that whoever sends large ones holds nobody else up.
 
 use std::ops::Deref;
@@ -14,26 +14,26 @@ use actix_web::web::{Bytes, BytesMut, Payload};
 use futures_util::StreamExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::http::error::Unusable;
+use crate::http::error::BodyError;
 
 /// The largest body of a request for an endpoint, in bytes.
 pub const MAX_BODY_BYTES: usize = 1_048_576;
 /// How much of a body that is refused is read and thrown away, in bytes, so that its sender gets to see the reply.
 const MAX_DISCARDED_BYTES: usize = 8 * MAX_BODY_BYTES;
-/// So much of each body is held without asking for room, in bytes: several times what a trainee with all its records takes.
-const ALWAYS_HELD_BYTES: usize = 32_768;
+/// So much of each body is kept without asking for room, in bytes: several times what a trainee with all its records takes.
+const UNCOUNTED_BYTES: usize = 32_768;
 /// What all bodies together hold beyond that, in bytes.
 const ROOM_BYTES: usize = 32 * 1_048_576;
 
 /// Where bodies are received. Cheap to clone; all clones share one room.
 #[derive(Debug, Clone)]
-pub struct Reception {
+pub struct BodyReader {
     timeout: Duration,
     /// One permit for each byte.
     room: Arc<Semaphore>,
 }
 
-/// A body that arrived whole. Cheap to clone; its room is held as long as any clone is.
+/// A body that arrived whole. Cheap to clone; its room is reserved as long as any clone is.
 #[derive(Debug, Clone, Default)]
 pub struct Body {
     bytes: Bytes,
@@ -44,7 +44,7 @@ pub struct Body {
 #[derive(Debug, Default)]
 struct Room(Option<OwnedSemaphorePermit>);
 
-impl Reception {
+impl BodyReader {
     /// Bodies may take so long to arrive.
     #[must_use]
     pub fn within(timeout: Duration) -> Self {
@@ -57,9 +57,9 @@ impl Reception {
     /// # Errors
     ///
     /// Why the body cannot be used.
-    pub async fn receive_json(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, Unusable> {
+    pub async fn read_json(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, BodyError> {
         let body = self.receive(headers, payload, max).await?;
-        if is_json(headers) { Ok(body) } else { Err(Unusable::NotJson) }
+        if is_json(headers) { Ok(body) } else { Err(BodyError::NotJson) }
     }
 
     /// Receives a body of so many bytes at most, whatever it is. One that is compressed is received too, so that its sender
@@ -68,45 +68,45 @@ impl Reception {
     /// # Errors
     ///
     /// When it is larger, or does not arrive whole, or not in time, or is compressed, or there is no room for it now.
-    pub async fn receive(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, Unusable> {
+    pub async fn receive(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, BodyError> {
         let whole = rt::time::timeout(self.timeout, self.receive_whole(payload, max));
-        let body = whole.await.unwrap_or(Err(Unusable::TooSlow))?;
-        if is_encoded(headers) { Err(Unusable::Encoded) } else { Ok(body) }
+        let body = whole.await.unwrap_or(Err(BodyError::TooSlow))?;
+        if is_encoded(headers) { Err(BodyError::Encoded) } else { Ok(body) }
     }
 
-    async fn receive_whole(&self, mut payload: Payload, max: usize) -> Result<Body, Unusable> {
+    async fn receive_whole(&self, mut payload: Payload, max: usize) -> Result<Body, BodyError> {
         let mut received = 0;
-        let mut held = Ok((BytesMut::new(), Room::default()));
+        let mut received_body = Ok((BytesMut::new(), Room::default()));
         while let Some(chunk) = payload.next().await {
-            let chunk = chunk.map_err(|_| Unusable::CutOff)?;
+            let chunk = chunk.map_err(|_| BodyError::CutOff)?;
             received += chunk.len();
             if received > MAX_DISCARDED_BYTES {
                 break;
             }
             // What was received before is let go where there is no place for the rest of it.
-            held = if received > max { Err(Unusable::TooLarge { max }) } else { held };
-            held = held.and_then(|(mut bytes, mut room)| {
+            received_body = if received > max { Err(BodyError::TooLarge { max }) } else { received_body };
+            received_body = received_body.and_then(|(mut bytes, mut room)| {
                 room.grow(&self.room, received)?;
                 bytes.extend_from_slice(&chunk);
                 Ok((bytes, room))
             });
         }
-        held.map(|(bytes, room)| Body { bytes: bytes.freeze(), _room: room.0.map(Arc::new) })
+        received_body.map(|(bytes, room)| Body { bytes: bytes.freeze(), _room: room.0.map(Arc::new) })
     }
 }
 
 impl Room {
     /// Makes room for a body of which so many bytes have arrived.
-    fn grow(&mut self, room: &Arc<Semaphore>, received: usize) -> Result<(), Unusable> {
-        let held = self.0.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        let more = received.saturating_sub(ALWAYS_HELD_BYTES).saturating_sub(held);
+    fn grow(&mut self, room: &Arc<Semaphore>, received: usize) -> Result<(), BodyError> {
+        let received_body = self.0.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let more = received.saturating_sub(UNCOUNTED_BYTES).saturating_sub(received_body);
         if more == 0 {
             return Ok(());
         }
-        let more = u32::try_from(more).map_err(|_| Unusable::NoRoom)?;
-        let more = Arc::clone(room).try_acquire_many_owned(more).map_err(|_| Unusable::NoRoom)?;
+        let more = u32::try_from(more).map_err(|_| BodyError::NoRoom)?;
+        let more = Arc::clone(room).try_acquire_many_owned(more).map_err(|_| BodyError::NoRoom)?;
         match &mut self.0 {
-            Some(held) => held.merge(more),
+            Some(received_body) => received_body.merge(more),
             None => self.0 = Some(more),
         }
         Ok(())
@@ -143,20 +143,20 @@ mod tests {
 
     use super::*;
 
-    fn said_to_be(value: &'static str) -> HeaderMap {
+    fn content_type(value: &'static str) -> HeaderMap {
         [(CONTENT_TYPE, HeaderValue::from_static(value))].into_iter().collect()
     }
 
     #[test]
     fn json_by_any_of_its_names_is_json() {
         for value in ["application/json", "Application/JSON; charset=utf-8", "application/vnd.register+json"] {
-            assert!(is_json(&said_to_be(value)), "{value}");
+            assert!(is_json(&content_type(value)), "{value}");
         }
         assert!(is_json(&HeaderMap::new()));
         for value in
             ["text/json", "application/x-www-form-urlencoded", "application/jsonp", "application/+json", "json", ""]
         {
-            assert!(!is_json(&said_to_be(value)), "{value}");
+            assert!(!is_json(&content_type(value)), "{value}");
         }
     }
 
@@ -164,13 +164,13 @@ mod tests {
     fn room_is_taken_for_what_is_large_and_given_back() {
         let room = Arc::new(Semaphore::new(100));
         let (mut one, mut other) = (Room::default(), Room::default());
-        one.grow(&room, ALWAYS_HELD_BYTES).unwrap();
+        one.grow(&room, UNCOUNTED_BYTES).unwrap();
         assert_eq!(room.available_permits(), 100);
-        one.grow(&room, ALWAYS_HELD_BYTES + 60).unwrap();
-        one.grow(&room, ALWAYS_HELD_BYTES + 80).unwrap();
+        one.grow(&room, UNCOUNTED_BYTES + 60).unwrap();
+        one.grow(&room, UNCOUNTED_BYTES + 80).unwrap();
         assert_eq!(room.available_permits(), 20);
-        assert_eq!(other.grow(&room, ALWAYS_HELD_BYTES + 21), Err(Unusable::NoRoom));
-        other.grow(&room, ALWAYS_HELD_BYTES + 20).unwrap();
+        assert_eq!(other.grow(&room, UNCOUNTED_BYTES + 21), Err(BodyError::NoRoom));
+        other.grow(&room, UNCOUNTED_BYTES + 20).unwrap();
         assert_eq!(room.available_permits(), 0);
         drop(one);
         assert_eq!(room.available_permits(), 80);

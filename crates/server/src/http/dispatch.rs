@@ -11,65 +11,65 @@ use storage::session::{Session, ValidToken};
 use storage::store::Store;
 use storage::tokens::TokenDigest;
 
-use crate::endpoints::{Access, Operation};
-use crate::http::app_state::Register;
-use crate::http::authentication::TokenFailure;
-use crate::http::error::{ErrorForm, Failure, Whose};
+use crate::endpoints::{Access, Handler};
+use crate::http::app_state::AppState;
+use crate::http::authentication::AuthenticationError;
+use crate::http::error::{ApiError, ErrorForm, RateLimitScope};
 use crate::http::middleware::{access_log, request_id};
-use crate::http::request::{Call, PathIds, VALIDATE_ONLY};
-use crate::http::response::Reply;
+use crate::http::request::{ApiRequest, PathIds, VALIDATE_ONLY};
+use crate::http::response::ApiResponse;
 use crate::http::{idempotency, query};
-use crate::usage::recorder::Witness;
+use crate::usage::recorder::UsageRecorder;
 
 /// What is asked for: an endpoint of a version.
 #[derive(Clone, Copy)]
-pub struct Asked {
+pub struct Route {
     /// The version.
     pub served: &'static Served,
     /// The endpoint.
     pub endpoint: Endpoint,
     /// What it does.
-    pub operation: Operation,
+    pub handler: Handler,
 }
 
-impl Asked {
+impl Route {
     /// Answers one request.
-    pub async fn answer(
+    pub async fn dispatch(
         self,
-        register: Rc<Register>,
+        register: Rc<AppState>,
         request: HttpRequest,
         ids: PathIds,
         payload: Payload,
     ) -> HttpResponse {
-        let Self { served, endpoint, operation } = self;
+        let Self { served, endpoint, handler } = self;
         let lists = register.lists;
         let mut warnings = Vec::new();
-        let form = ErrorForm::asked_for(request.headers(), endpoint);
-        let mut left = None;
+        let form = ErrorForm::requested(request.headers(), endpoint);
+        let mut remaining = None;
         let mut validates_only = false;
         let mut valid = None;
-        let reply = match Call::take(&request, ids, payload, served, endpoint, &register).await {
-            Ok(mut call) => {
-                validates_only = operation.access == Access::Write && call.validates_only();
-                let token = call.token.clone();
+        let reply = match ApiRequest::extract(&request, ids, payload, served, endpoint, &register).await {
+            Ok(mut api_request) => {
+                validates_only = handler.access == Access::Write && api_request.validates_only();
+                let token = api_request.token.clone();
                 let admitted = register.admission.admit(&register.store, &request, &token).await;
                 valid = register.admission.valid_token(&token);
                 access_log::identify(&request, valid);
                 match admitted {
                     Ok(admitted) => {
-                        left = admitted;
-                        warnings = call.parameter_warnings();
-                        let writes = operation.access == Access::Write && !validates_only;
-                        let witness = Witness::of(&register, endpoint, &mut call, writes);
-                        let reply = hop(&register, endpoint, operation, call).await;
-                        if let Some(found) = witness.token() {
+                        remaining = admitted;
+                        warnings = api_request.parameter_warnings();
+                        let writes = handler.access == Access::Write && !validates_only;
+                        let usage_recorder = UsageRecorder::of(&register, endpoint, &mut api_request, writes);
+                        let reply = run_in_transaction(&register, endpoint, handler, api_request).await;
+                        if let Some(found) = usage_recorder.token() {
                             register.admission.remember(&token, found);
                             valid = Some(found);
                         }
-                        witness.tell(&register, reply.is_ok());
-                        if let Err(Failure::Unauthorized(failure)) = reply {
+                        usage_recorder.record(&register, reply.is_ok());
+                        if let Err(ApiError::Unauthorized(failure)) = reply {
                             // The token has ended since it was last used, and gets the reply of one that never was.
-                            left = None;
+                            remaining = None;
                             valid = None;
                             access_log::identify(&request, valid);
                             warnings.clear();
@@ -81,11 +81,13 @@ impl Asked {
                     Err(failure) => Err(failure),
                 }
             }
-            Err(Failure::Unauthorized(failure)) => Err(register.admission.reject(&request, None, failure)),
+            Err(ApiError::Unauthorized(failure)) => Err(register.admission.reject(&request, None, failure)),
             Err(failure) => Err(failure),
         };
         let reply = reply.unwrap_or_else(|failure| failure.reply(served, lists, form)).with_warnings(warnings);
-        let reply = left.into_iter().fold(reply, |reply, left| reply.with_rate_limit(Whose::Token, left));
+        let reply = remaining
+            .into_iter()
+            .fold(reply, |reply, remaining| reply.with_rate_limit(RateLimitScope::Token, remaining));
         let reply = match valid.filter(|token| token.expires_soon(register.store.now())) {
             Some(token) => reply.with_first_warning(&expiry_warning(token)),
             None => reply,
@@ -99,36 +101,41 @@ fn expiry_warning(token: ValidToken) -> String {
     format!("this token expires on {}: from that day on it is refused", token.expires_on)
 }
 
-async fn hop(register: &Register, endpoint: Endpoint, operation: Operation, call: Call) -> Result<Reply, Failure> {
-    let token = call.token.clone();
+async fn run_in_transaction(
+    register: &AppState,
+    endpoint: Endpoint,
+    handler: Handler,
+    api_request: ApiRequest,
+) -> Result<ApiResponse, ApiError> {
+    let token = api_request.token.clone();
     // What is only tried out must not write, and runs where nothing can.
-    let is_tried_out = operation.access == Access::Write && call.validates_only();
-    let access = if is_tried_out { Access::Read } else { operation.access };
+    let is_tried_out = handler.access == Access::Write && api_request.validates_only();
+    let access = if is_tried_out { Access::Read } else { handler.access };
     let writes = access == Access::Write;
     let reads_filters = endpoint == Endpoint::ListTrainees;
-    let outgoing = register.outgoing.clone();
+    let response_sender = register.response_sender.clone();
     let job = move |session: &mut Session<'_>| {
-        let opened = session.authenticate(&call.token, call.cause())?;
+        let opened = session.authenticate(&api_request.token, api_request.cause())?;
         let Some(mut session) = opened else {
-            let refusal = session.refusal_of(&call.token)?;
-            return Err(Failure::Unauthorized(TokenFailure::Refused(refusal)));
+            let refusal = session.refusal_of(&api_request.token)?;
+            return Err(ApiError::Unauthorized(AuthenticationError::Refused(refusal)));
         };
-        call.sighting.begin(session.token());
+        api_request.observation.begin(session.token());
         // A list reads its filters itself, and names them all at once.
         if !reads_filters {
-            query::require_known(call.refused_parameters()).map_err(Failure::Filters)?;
+            query::require_known(api_request.refused_parameters()).map_err(ApiError::Filters)?;
         }
         if writes {
             session.record_token_use()?;
         }
         let use_is_due = !session.token_use_is_recorded();
         let reply = if writes {
-            idempotency::once(&mut session, &call, operation)
+            idempotency::once(&mut session, &api_request, handler)
         } else {
-            (operation.run)(&mut session, &call)
+            (handler.run)(&mut session, &api_request)
         };
         // Where there is no room for the reply, nothing is done: what is refused here is undone.
-        Ok::<_, Failure>((outgoing.count(reply?)?, use_is_due))
+        Ok::<_, ApiError>((response_sender.count(reply?)?, use_is_due))
     };
     let (reply, use_is_due) = match access {
         Access::LookUp => register.store.look_up(job).await?,

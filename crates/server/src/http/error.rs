@@ -10,13 +10,13 @@ use serde::Serialize;
 use serde_json::json;
 use storage::error::{JobError, StorageError};
 
-use crate::http::authentication::TokenFailure;
+use crate::http::authentication::AuthenticationError;
 use crate::http::idempotency::{MAX_KEY_CHARS, MalformedKey};
 use crate::http::middleware::{deprecation, request_id};
 use crate::http::paths;
 use crate::http::query::FilterErrors;
-use crate::http::rate_limit::UsedUp;
-use crate::http::response::Reply;
+use crate::http::rate_limit::QuotaExceeded;
+use crate::http::response::ApiResponse;
 use crate::operations::error_chain::Causes;
 use crate::operations::metrics;
 
@@ -43,10 +43,10 @@ pub enum ErrorForm {
 impl ErrorForm {
     /// The form that a request asks for: by field only where a trainee is registered or changed.
     #[must_use]
-    pub fn asked_for(headers: &HeaderMap, endpoint: Endpoint) -> Self {
+    pub fn requested(headers: &HeaderMap, endpoint: Endpoint) -> Self {
         let (name, value) = ENHANCED_ERRORS;
-        let asked = headers.get(name).is_some_and(|sent| sent.as_bytes() == value.as_bytes());
-        if asked && [Endpoint::CreateTrainee, Endpoint::UpdateTrainee].contains(&endpoint) {
+        let is_requested = headers.get(name).is_some_and(|sent| sent.as_bytes() == value.as_bytes());
+        if is_requested && [Endpoint::CreateTrainee, Endpoint::UpdateTrainee].contains(&endpoint) {
             Self::ByField
         } else {
             Self::List
@@ -67,7 +67,7 @@ pub enum Missing {
     Degree,
     /// A code list of that name.
     List(String),
-    /// A version, where one is asked for by name.
+    /// A version, where one is requested by name.
     Version(UnknownVersion),
     /// The path, or the version.
     Path,
@@ -77,7 +77,7 @@ pub enum Missing {
 
 /// Why a body cannot be used, whatever it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unusable {
+pub enum BodyError {
     /// It is larger than a body may be.
     #[error("body is too large")]
     TooLarge {
@@ -103,7 +103,7 @@ pub enum Unusable {
 
 /// Why `If-Match` is not met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mismatch {
+pub enum PreconditionError {
     /// The record is not the one with the tag.
     Changed,
     /// What was sent is no entity tag, since those are quoted.
@@ -114,14 +114,14 @@ pub enum Mismatch {
 
 /// By what requests are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum RateLimitScope {
     /// The address from which they come.
     Address,
     /// The token that they carry.
     Token,
 }
 
-impl Whose {
+impl RateLimitScope {
     /// In one word, for the policy in the reply and for metrics.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -132,21 +132,21 @@ impl Whose {
     }
 }
 
-/// Why a request was not answered as asked.
+/// Why a request was not answered as requested.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum ApiError {
     // The client can act.
     /// There is no valid token. The reply says why as far as that tells an attacker nothing
-    /// ([`TokenFailure::challenge`]).
+    /// ([`AuthenticationError::challenge`]).
     #[error("no valid token: {0}")]
-    Unauthorized(TokenFailure),
+    Unauthorized(AuthenticationError),
     /// What was looked for is not there.
     #[error("not found")]
     NotFound(Missing),
     /// The version is no longer served.
     #[error("version is gone")]
     Gone {
-        /// The version that was asked for.
+        /// The version that was requested.
         label: Label,
         /// The versions that are served, oldest first.
         served: Vec<Label>,
@@ -159,7 +159,7 @@ pub enum Failure {
     },
     /// The body cannot be used, whatever it says.
     #[error(transparent)]
-    Body(#[from] Unusable),
+    Body(#[from] BodyError),
     /// What was sent as an idempotency key is none.
     #[error(transparent)]
     MalformedKey(#[from] MalformedKey),
@@ -171,7 +171,7 @@ pub enum Failure {
     KeyInUse,
     /// The record is not what the client takes it for.
     #[error("precondition failed")]
-    PreconditionFailed(Mismatch),
+    PreconditionFailed(PreconditionError),
     /// The body is not JSON.
     #[error("body is not json")]
     Malformed(#[source] Malformed),
@@ -181,13 +181,13 @@ pub enum Failure {
     /// A question about the API itself is not put as it must be.
     #[error("question is invalid")]
     Question(Vec<ErrorEntry>),
-    /// The client has asked too often.
+    /// The client has sent too many requests.
     #[error("too many requests")]
     TooManyRequests {
         /// By what it was counted.
-        whose: Whose,
+        whose: RateLimitScope,
         /// When it may ask again.
-        used_up: UsedUp,
+        used_up: QuotaExceeded,
     },
     /// Too many tokens that are not known here wait to be looked up, valid or not.
     #[error("too many tokens are being looked up")]
@@ -220,25 +220,25 @@ pub enum Failure {
     UnwritablePage(#[source] askama::Error),
 }
 
-impl Failure {
+impl ApiError {
     /// The reply to the client of a version. What is ours or the operator's is logged here, once, without personal
     /// data.
     #[must_use]
-    pub fn reply(self, served: &Served, lists: &Lists, form: ErrorForm) -> Reply {
-        let Self::Invalid(problems) = &self else { return self.reply_to_anyone() };
+    pub fn reply(self, served: &Served, lists: &Lists, form: ErrorForm) -> ApiResponse {
+        let Self::Invalid(problems) = &self else { return self.response_without_version() };
         let status = StatusCode::UNPROCESSABLE_ENTITY;
         if form == ErrorForm::ByField && problems.iter().all(Problem::is_of_a_value) {
-            told(status, &ErrorsByField::of(served, lists, problems))
+            json_response(status, &ErrorsByField::of(served, lists, problems))
         } else {
-            told(status, &Errors::of(served, lists, problems))
+            json_response(status, &Errors::of(served, lists, problems))
         }
     }
 
     /// The reply to a client of no version in particular.
     #[must_use]
-    pub fn reply_to_anyone(self) -> Reply {
+    pub fn response_without_version(self) -> ApiResponse {
         match self {
-            Self::Unauthorized(failure) => told(StatusCode::UNAUTHORIZED, &json!({ "error": "Unauthorized" }))
+            Self::Unauthorized(failure) => json_response(StatusCode::UNAUTHORIZED, &json!({ "error": "Unauthorized" }))
                 .with(WWW_AUTHENTICATE.as_str(), failure.challenge()),
             Self::NotFound(missing) => one(StatusCode::NOT_FOUND, "NotFound", missing.message()),
             Self::Gone { label, served } => {
@@ -280,12 +280,12 @@ impl Failure {
             Self::Malformed(error) => {
                 one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
             }
-            Self::Question(errors) => told(StatusCode::UNPROCESSABLE_ENTITY, &Errors { errors }),
-            Self::TooManyRequests { whose, used_up: UsedUp { left, retry_after } } => {
+            Self::Question(errors) => json_response(StatusCode::UNPROCESSABLE_ENTITY, &Errors { errors }),
+            Self::TooManyRequests { whose, used_up: QuotaExceeded { left, retry_after } } => {
                 metrics::rate_limited(whose).increment(1);
                 let sender = match whose {
-                    Whose::Address => "from this address",
-                    Whose::Token => "with this token",
+                    RateLimitScope::Address => "from this address",
+                    RateLimitScope::Token => "with this token",
                 };
                 let message = format!("too many requests {sender}; send this one again in {retry_after} s");
                 one(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
@@ -297,8 +297,8 @@ impl Failure {
                 log::info!(request_id; "too many unknown tokens wait to be looked up");
                 busy()
             }
-            Self::Filters(errors) => told(StatusCode::UNPROCESSABLE_ENTITY, &errors),
-            Self::Duplicate { body } => Reply::of(StatusCode::CONFLICT, body),
+            Self::Filters(errors) => json_response(StatusCode::UNPROCESSABLE_ENTITY, &errors),
+            Self::Duplicate { body } => ApiResponse::of(StatusCode::CONFLICT, body),
             Self::Storage(StorageError::Stale) => one(
                 StatusCode::CONFLICT,
                 CONFLICT,
@@ -332,14 +332,14 @@ impl Failure {
     }
 }
 
-impl JobError for Failure {
+impl JobError for ApiError {
     fn of_the_store(&self) -> Option<&StorageError> {
         if let Self::Storage(error) = self { Some(error) } else { None }
     }
 }
 
-impl Unusable {
-    fn reply(self) -> Reply {
+impl BodyError {
+    fn reply(self) -> ApiResponse {
         match self {
             Self::TooLarge { max } => {
                 one(StatusCode::PAYLOAD_TOO_LARGE, "PayloadTooLarge", format!("the body can have {max} bytes at most"))
@@ -370,7 +370,7 @@ impl Unusable {
     }
 }
 
-impl Mismatch {
+impl PreconditionError {
     const fn message(self) -> &'static str {
         match self {
             Self::Changed => "the record has changed since it was read; read it again",
@@ -398,29 +398,29 @@ impl Missing {
 }
 
 /// The reply to a request that can be done later.
-fn busy() -> Reply {
+fn busy() -> ApiResponse {
     busy_for(RETRY_AFTER_SECONDS.into())
 }
 
 /// The reply to a request that can be done after so many seconds.
-fn busy_for(seconds: u64) -> Reply {
+fn busy_for(seconds: u64) -> ApiResponse {
     one(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "the service is busy; send the request again")
         .with(RETRY_AFTER.as_str(), seconds.to_string())
 }
 
 /// The reply to a request of which it is not known whether it was done. The same idempotency key keeps it from being done twice.
-fn outcome_unknown() -> Reply {
+fn outcome_unknown() -> ApiResponse {
     let message = "it is not known whether the request was done; send it again with the same Idempotency-Key to learn it, or \
                    read the record";
     one(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
         .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string())
 }
 
-fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> Reply {
-    told(status, &Errors::one(error, message))
+fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> ApiResponse {
+    json_response(status, &Errors::one(error, message))
 }
 
 /// An error's text consists of strings, which are always JSON.
-fn told(status: StatusCode, errors: &impl Serialize) -> Reply {
-    Reply::of(status, serde_json::to_vec(errors).unwrap_or_default())
+fn json_response(status: StatusCode, errors: &impl Serialize) -> ApiResponse {
+    ApiResponse::of(status, serde_json::to_vec(errors).unwrap_or_default())
 }

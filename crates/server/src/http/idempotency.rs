@@ -10,10 +10,10 @@ use sha2::{Digest as _, Sha256};
 use storage::replies::{Earlier, StoredReply};
 use storage::session::ProviderSession;
 
-use crate::endpoints::Operation;
-use crate::http::error::Failure;
-use crate::http::request::Call;
-use crate::http::response::Reply;
+use crate::endpoints::Handler;
+use crate::http::error::ApiError;
+use crate::http::request::ApiRequest;
+use crate::http::response::ApiResponse;
 
 /// The header with the key.
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
@@ -62,30 +62,34 @@ impl Key {
 ///
 /// # Errors
 ///
-/// Those of the operation, and what stands against the key.
-pub fn once(session: &mut ProviderSession<'_>, call: &Call, operation: Operation) -> Result<Reply, Failure> {
-    let Some(key) = call.idempotency_key()? else { return (operation.run)(session, call) };
+/// Those of the handler, and what stands against the key.
+pub fn once(
+    session: &mut ProviderSession<'_>,
+    request: &ApiRequest,
+    handler: Handler,
+) -> Result<ApiResponse, ApiError> {
+    let Some(key) = request.idempotency_key()? else { return (handler.run)(session, request) };
     match session.earlier_reply(&key.text, &key.request_digest)? {
         Earlier::Nothing => {
-            let reply = (operation.run)(session, call)?;
+            let reply = (handler.run)(session, request)?;
             session.keep_reply(&key.text, &key.request_digest, &stored(&reply))?;
             Ok(reply)
         }
         Earlier::Reply(earlier) => Ok(replayed(earlier)),
-        Earlier::AnotherRequest => Err(Failure::KeyReused),
-        Earlier::InFlight => Err(Failure::KeyInUse),
+        Earlier::AnotherRequest => Err(ApiError::KeyReused),
+        Earlier::InFlight => Err(ApiError::KeyInUse),
     }
 }
 
-fn stored(reply: &Reply) -> StoredReply {
+fn stored(reply: &ApiResponse) -> StoredReply {
     let headers = reply.headers.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     // A reply is JSON, which is text.
     StoredReply { status: reply.status.as_u16(), headers, body: String::from_utf8_lossy(&reply.body).into_owned() }
 }
 
-fn replayed(earlier: StoredReply) -> Reply {
+fn replayed(earlier: StoredReply) -> ApiResponse {
     let headers = earlier.headers.into_iter().map(|(name, value)| (name.into(), value)).collect();
     // Only replies that the operations gave are kept, so the status is one.
     let status = StatusCode::from_u16(earlier.status).unwrap_or(StatusCode::OK);
-    Reply { headers, ..Reply::of(status, earlier.body) }.with(IDEMPOTENT_REPLAYED, "true")
+    ApiResponse { headers, ..ApiResponse::of(status, earlier.body) }.with(IDEMPOTENT_REPLAYED, "true")
 }

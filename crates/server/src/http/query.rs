@@ -64,7 +64,7 @@ pub fn require_known(unknown: &[UnknownParameter]) -> Result<(), FilterErrors> {
 
 /// A list as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub struct ListQuery {
     /// The list.
     pub listing: Listing,
     /// Whether more records on a page were asked for than there can be.
@@ -77,7 +77,7 @@ pub struct Asked {
 /// # Errors
 ///
 /// The parameters that are wrong.
-pub fn listing(query: &str, refused: &[UnknownParameter], today: NaiveDate) -> Result<Asked, FilterErrors> {
+pub fn listing(query: &str, refused: &[UnknownParameter], today: NaiveDate) -> Result<ListQuery, FilterErrors> {
     let mut read = Reading { values: BTreeMap::new(), errors: BTreeMap::new() };
     for (name, value) in form_urlencoded::parse(query.as_bytes()) {
         read.values.entry(name.into_owned()).or_default().push(value.into_owned());
@@ -94,7 +94,7 @@ pub fn listing(query: &str, refused: &[UnknownParameter], today: NaiveDate) -> R
         text.parse().map_err(|_| format!("{} is not a status; it can be {}", quoted(text), names.join(", ")))
     });
     let since = read.filter("since", |text| {
-        moment(text).ok_or_else(|| match impossible_date(text.trim()) {
+        timestamp(text).ok_or_else(|| match impossible_date(text.trim()) {
             Some(day) => format!("{day} is no day of the calendar"),
             None => format!("{} is not an ISO 8601 date or date and time", quoted(text)),
         })
@@ -113,7 +113,7 @@ pub fn listing(query: &str, refused: &[UnknownParameter], today: NaiveDate) -> R
     let page = read.count("page").unwrap_or(1);
     let per_page = read.count("per_page").unwrap_or(DEFAULT_PER_PAGE);
     read.verdict("filter")?;
-    Ok(Asked {
+    Ok(ListQuery {
         listing: Listing {
             cycle: cycle.unwrap_or_else(|| academic_year::of(today)),
             status,
@@ -174,7 +174,7 @@ impl Reading {
 }
 
 /// An ISO 8601 date, which means its beginning, or date-time, which without an offset is one in UTC.
-fn moment(text: &str) -> Option<DateTime<Utc>> {
+fn timestamp(text: &str) -> Option<DateTime<Utc>> {
     // A plus sign that was not percent-encoded arrives as a space.
     let text = text.trim().replace(' ', "+");
     let moment = DateTime::parse_from_rfc3339(&text)
@@ -199,7 +199,7 @@ mod tests {
         NaiveDate::from_ymd_opt(2026, 7, 31).unwrap()
     }
 
-    fn asked(query: &str) -> Listing {
+    fn parsed(query: &str) -> Listing {
         listing(query, &[], today()).unwrap().listing
     }
 
@@ -214,10 +214,10 @@ mod tests {
             page: 1,
             per_page: 50,
         };
-        assert_eq!(asked(""), expected);
-        assert_eq!(asked("academic_cycle=&status=&since=+&has_trn=&sort_order=&page=&per_page="), expected);
-        assert_eq!(asked("page=0&per_page=-1&other=1"), expected);
-        assert_eq!(asked("page=x&per_page=0"), expected);
+        assert_eq!(parsed(""), expected);
+        assert_eq!(parsed("academic_cycle=&status=&since=+&has_trn=&sort_order=&page=&per_page="), expected);
+        assert_eq!(parsed("page=0&per_page=-1&other=1"), expected);
+        assert_eq!(parsed("page=x&per_page=0"), expected);
     }
 
     #[test]
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_read_with_and_without_an_offset() {
+    fn a_timestamp_is_read_with_and_without_an_offset() {
         let expected = "2026-03-01T09:30:00.123Z".parse().ok();
         for text in [
             "2026-03-01T09:30:00.123Z",
@@ -251,9 +251,9 @@ mod tests {
             "2026-03-01T10%3A30%3A00.123%2B01:00",
             "2026-03-01T09:30:00.123",
         ] {
-            assert_eq!(asked(&format!("since={text}")).since, expected, "{text}");
+            assert_eq!(parsed(&format!("since={text}")).since, expected, "{text}");
         }
-        assert_eq!(asked("since=2026-03-01").since, "2026-03-01T00:00:00Z".parse().ok());
+        assert_eq!(parsed("since=2026-03-01").since, "2026-03-01T00:00:00Z".parse().ok());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A request, taken apart: everything that an operation needs, owned, so that it can leave the event loop.
+//! A request, taken apart: everything that a handler needs, owned, so that it can leave the event loop.
 //!
 //! A call can be carried out more than once: the store runs a job again that collided with another one.
 
@@ -14,19 +14,19 @@ use storage::history::Cause;
 use storage::identifiers::Identifiers;
 use storage::tokens::{Environment, TokenDigest};
 
-use crate::endpoints::reference_data::rendered::WrittenLists;
-use crate::http::app_state::Register;
-use crate::http::authentication::TokenFailure;
+use crate::endpoints::reference_data::rendered::RenderedLists;
+use crate::http::app_state::AppState;
+use crate::http::authentication::AuthenticationError;
 use crate::http::body::{Body, MAX_BODY_BYTES};
-use crate::http::error::{Failure, Mismatch, Unusable};
+use crate::http::error::{ApiError, BodyError, PreconditionError};
 use crate::http::etag::{Comparison, are_quoted, is_among};
 use crate::http::idempotency::{Key, MalformedKey};
 use crate::http::middleware::request_id;
 use crate::http::query::UnknownParameter;
-use crate::http::response::Reply;
+use crate::http::response::ApiResponse;
 use crate::http::{etag, query};
 use crate::operations::metrics;
-use crate::usage::observation::Sighting;
+use crate::usage::observation::RequestObservation;
 
 /// The preference of a client that only wants to know what would be answered (RFC 7240).
 pub const VALIDATE_ONLY: &str = "validate-only";
@@ -49,18 +49,18 @@ impl PathIds {
 
 /// A request for an endpoint of a version.
 #[derive(Debug)]
-pub struct Call {
+pub struct ApiRequest {
     /// The version among the others.
     pub served: &'static Served,
     /// The code lists.
     pub lists: &'static Lists,
     /// The same as they are answered.
-    pub written_lists: WrittenLists,
+    pub rendered_lists: RenderedLists,
     /// Who asks.
     pub token: TokenDigest,
     /// What is seen of the request while it is carried out.
-    pub sighting: Sighting,
-    operation: String,
+    pub observation: RequestObservation,
+    handler: String,
     label: String,
     request_id: Option<String>,
     ids: PathIds,
@@ -70,31 +70,31 @@ pub struct Call {
     if_none_match: Option<String>,
     idempotency_key: Result<Option<Key>, MalformedKey>,
     validate_only: bool,
-    body: Result<Body, Unusable>,
+    body: Result<Body, BodyError>,
     unknown: UnknownNames,
     /// The names in the body are counted once, however often the call is carried out.
     names_counted: Once,
 }
 
-impl Call {
+impl ApiRequest {
     /// Takes a request apart. A body that cannot be used is kept as a failure, because whoever has no valid token must
     /// not learn of it.
     ///
     /// # Errors
     ///
-    /// [`Failure::Unauthorized`] when there is nothing that could be a token of this environment.
-    pub async fn take(
+    /// [`ApiError::Unauthorized`] when there is nothing that could be a token of this environment.
+    pub async fn extract(
         request: &HttpRequest,
         ids: PathIds,
         payload: Payload,
         served: &'static Served,
         endpoint: Endpoint,
-        register: &Register,
-    ) -> Result<Self, Failure> {
-        let Register { lists, environment, .. } = *register;
-        let token = token(request.headers(), environment).map_err(Failure::Unauthorized)?;
+        register: &AppState,
+    ) -> Result<Self, ApiError> {
+        let AppState { lists, environment, .. } = *register;
+        let token = token(request.headers(), environment).map_err(ApiError::Unauthorized)?;
         let strict = prefers(request.headers(), "handling=strict");
-        let body = register.bodies.receive_json(request.headers(), payload, MAX_BODY_BYTES).await;
+        let body = register.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await;
         let idempotency_key = match endpoint.method() {
             Method::Post => Key::of(request, body.as_ref().map_or(&[], |body| body)),
             Method::Get | Method::PutOrPatch | Method::Delete => Ok(None),
@@ -102,10 +102,10 @@ impl Call {
         Ok(Self {
             served,
             lists,
-            written_lists: register.written_lists.clone(),
+            rendered_lists: register.rendered_lists.clone(),
             token,
-            sighting: Sighting::default(),
-            operation: endpoint.to_string(),
+            observation: RequestObservation::default(),
+            handler: endpoint.to_string(),
             label: served.version.label.to_string(),
             request_id: request_id::current(),
             ids,
@@ -180,14 +180,14 @@ impl Call {
     /// # Errors
     ///
     /// When the operating system gives no random bytes.
-    pub fn identifiers(&self, count: usize) -> Result<Identifiers, Failure> {
+    pub fn identifiers(&self, count: usize) -> Result<Identifiers, ApiError> {
         Ok(Identifiers::draw(if self.validate_only { 0 } else { count })?)
     }
 
     /// Through what the records are reached, for their history.
     #[must_use]
     pub fn cause(&self) -> Cause<'_> {
-        Cause { version: Some(&self.label), request_id: self.request_id.as_deref(), ..Cause::of(&self.operation) }
+        Cause { version: Some(&self.label), request_id: self.request_id.as_deref(), ..Cause::of(&self.handler) }
     }
 
     /// The key under which the reply is kept, if the client sent one.
@@ -196,11 +196,11 @@ impl Call {
     ///
     /// When what was sent is no key; and when it is one, and the body did not arrive, by which the request is told from
     /// others with the same key.
-    pub fn idempotency_key(&self) -> Result<Option<&Key>, Failure> {
+    pub fn idempotency_key(&self) -> Result<Option<&Key>, ApiError> {
         let key = self.idempotency_key.as_ref().map_err(|malformed| *malformed)?;
         match &self.body {
-            Err(unusable @ (Unusable::CutOff | Unusable::TooSlow | Unusable::NoRoom)) if key.is_some() => {
-                Err(Failure::Body(*unusable))
+            Err(unusable @ (BodyError::CutOff | BodyError::TooSlow | BodyError::NoRoom)) if key.is_some() => {
+                Err(ApiError::Body(*unusable))
             }
             Ok(_) | Err(_) => Ok(key.as_ref()),
         }
@@ -209,33 +209,33 @@ impl Call {
     /// The same reply with the entity tag of the record that it shows, which a `GET` of that record has too. A record
     /// that is only tried out has none.
     #[must_use]
-    pub fn tagged(&self, reply: Reply) -> Reply {
+    pub fn with_etag(&self, reply: ApiResponse) -> ApiResponse {
         let tag = etag::of(&reply.body);
         self.with_tag(reply, tag)
     }
 
-    /// As [`Call::tagged`], for a reply whose body is not that of a `GET` of the record. `shown` is the reply to one.
+    /// As [`ApiRequest::with_etag`], for a reply whose body is not that of a `GET` of the record. `shown` is the reply to one.
     #[must_use]
-    pub fn tagged_as(&self, reply: Reply, shown: &Reply) -> Reply {
+    pub fn with_etag_of(&self, reply: ApiResponse, shown: &ApiResponse) -> ApiResponse {
         self.with_tag(reply, etag::of(&shown.body))
     }
 
-    fn with_tag(&self, reply: Reply, tag: String) -> Reply {
+    fn with_tag(&self, reply: ApiResponse, tag: String) -> ApiResponse {
         if self.validate_only { reply } else { reply.with(ETAG.as_str(), tag) }
     }
 
     /// The reply to a request that reads, with its entity tag; without its body when the client has it already.
     #[must_use]
-    pub fn unless_held(&self, reply: Reply) -> Reply {
+    pub fn not_modified_if_cached(&self, reply: ApiResponse) -> ApiResponse {
         let tag = etag::of(&reply.body);
-        self.unless_tag_held(reply, tag)
+        self.not_modified_if_cached_as(reply, tag)
     }
 
-    /// As [`Call::unless_held`], with the entity tag of the reply's body, where that is known.
+    /// As [`ApiRequest::not_modified_if_cached`], with the entity tag of the reply's body, where that is known.
     #[must_use]
-    pub fn unless_tag_held(&self, reply: Reply, tag: String) -> Reply {
+    pub fn not_modified_if_cached_as(&self, reply: ApiResponse, tag: String) -> ApiResponse {
         match self.if_none_match.as_deref().and_then(|tags| etag::find(tags, &tag, Comparison::Weak)) {
-            Some(cached) => Reply::not_modified().with(ETAG.as_str(), cached),
+            Some(cached) => ApiResponse::not_modified().with(ETAG.as_str(), cached),
             None => reply.with(ETAG.as_str(), tag),
         }
     }
@@ -245,19 +245,19 @@ impl Call {
     ///
     /// # Errors
     ///
-    /// [`Failure::PreconditionFailed`], or that of `present`.
-    pub fn require_match(&self, present: impl FnOnce() -> Result<Reply, Failure>) -> Result<(), Failure> {
+    /// [`ApiError::PreconditionFailed`], or that of `present`.
+    pub fn require_match(&self, present: impl FnOnce() -> Result<ApiResponse, ApiError>) -> Result<(), ApiError> {
         let Some(tags) = self.if_match.as_deref() else { return Ok(()) };
         let tag = etag::of(&present()?.body);
         if is_among(tags, &tag, Comparison::Strong) {
             return Ok(());
         }
-        Err(Failure::PreconditionFailed(if !are_quoted(tags) {
-            Mismatch::Unquoted
+        Err(ApiError::PreconditionFailed(if !are_quoted(tags) {
+            PreconditionError::Unquoted
         } else if is_among(tags, &tag, Comparison::Weak) {
-            Mismatch::Weak
+            PreconditionError::Weak
         } else {
-            Mismatch::Changed
+            PreconditionError::Changed
         }))
     }
 
@@ -266,7 +266,7 @@ impl Call {
     /// # Errors
     ///
     /// Why the body cannot be used at all. What is wrong with its content is in the result.
-    pub fn read<R: Nest>(&self) -> Result<Sent<R>, Failure> {
+    pub fn read<R: Nest>(&self) -> Result<Sent<R>, ApiError> {
         self.read_with(NestedLists::Read)
     }
 
@@ -274,34 +274,34 @@ impl Call {
     ///
     /// # Errors
     ///
-    /// As [`Call::read`].
-    pub fn read_changes<R: Nest>(&self) -> Result<Sent<R>, Failure> {
+    /// As [`ApiRequest::read`].
+    pub fn read_changes<R: Nest>(&self) -> Result<Sent<R>, ApiError> {
         self.read_with(NestedLists::PassOver)
     }
 
-    fn read_with<R: Nest>(&self, nested: NestedLists) -> Result<Sent<R>, Failure> {
+    fn read_with<R: Nest>(&self, nested: NestedLists) -> Result<Sent<R>, ApiError> {
         let body = self.body.as_ref().map_err(|unusable| *unusable)?;
         let reader = Reader { served: self.served, unknown: self.unknown, nested };
-        let sent = reader.read::<R>(body).map_err(Failure::Malformed)?;
-        self.sighting.read(body, &sent.misnamed.foreign);
-        self.names_counted.call_once(|| metrics::misnamed(self.version().label, &sent.misnamed));
+        let sent = reader.read::<R>(body).map_err(ApiError::Malformed)?;
+        self.observation.read(body, &sent.misnamed.foreign);
+        self.names_counted.call_once(|| metrics::unrecognised_names(self.version().label, &sent.misnamed));
         Ok(sent)
     }
 }
 
 /// The token of the request, as its digest.
-fn token(headers: &HeaderMap, environment: Environment) -> Result<TokenDigest, TokenFailure> {
-    let header = headers.get(AUTHORIZATION).ok_or(TokenFailure::Missing)?;
-    let header = header.to_str().map_err(|_| TokenFailure::Malformed)?;
-    let (scheme, token) = header.trim().split_once(' ').ok_or(TokenFailure::Malformed)?;
+fn token(headers: &HeaderMap, environment: Environment) -> Result<TokenDigest, AuthenticationError> {
+    let header = headers.get(AUTHORIZATION).ok_or(AuthenticationError::Missing)?;
+    let header = header.to_str().map_err(|_| AuthenticationError::Malformed)?;
+    let (scheme, token) = header.trim().split_once(' ').ok_or(AuthenticationError::Malformed)?;
     if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(TokenFailure::WrongScheme);
+        return Err(AuthenticationError::WrongScheme);
     }
     let token = token.trim();
     match Environment::of_token(token) {
         Some(own) if own == environment => Ok(TokenDigest::of(token)),
-        Some(_) => Err(TokenFailure::OtherEnvironment),
-        None => Err(TokenFailure::Malformed),
+        Some(_) => Err(AuthenticationError::OtherEnvironment),
+        None => Err(AuthenticationError::Malformed),
     }
 }
 

@@ -14,14 +14,14 @@ use adapter_kit::view::{View, write_list};
 use domain::{Notice, Record};
 use serde::Serialize;
 
-use crate::http::error::{Failure, Whose};
+use crate::http::error::{ApiError, RateLimitScope};
 use crate::http::middleware::response_stream::Source;
-use crate::http::rate_limit::Left;
-use crate::http::shared_content::Content;
+use crate::http::rate_limit::RemainingQuota;
+use crate::http::shared_content::SharedContent;
 
 /// The media type of every reply.
 pub const JSON: &str = "application/json; charset=utf-8";
-/// What is left of an allowance, and what the allowance is (draft-ietf-httpapi-ratelimit-headers).
+/// What is left of a limit, and what the limit is (draft-ietf-httpapi-ratelimit-headers).
 pub const RATE_LIMIT: &str = "ratelimit";
 /// See [`RATE_LIMIT`].
 pub const RATE_LIMIT_POLICY: &str = "ratelimit-policy";
@@ -36,7 +36,7 @@ const MAX_WARNINGS: usize = 10;
 
 /// A finished reply.
 #[derive(Debug, Clone)]
-pub struct Reply {
+pub struct ApiResponse {
     /// The status.
     pub status: StatusCode,
     /// Headers beside the content type, by name.
@@ -47,7 +47,7 @@ pub struct Reply {
     pub source: Source,
 }
 
-impl Reply {
+impl ApiResponse {
     /// A reply with a body that is JSON already.
     #[must_use]
     pub fn of(status: StatusCode, body: impl Into<Bytes>) -> Self {
@@ -56,7 +56,7 @@ impl Reply {
 
     /// A reply with JSON that is the same for everyone.
     #[must_use]
-    pub fn shared(status: StatusCode, content: Content) -> Self {
+    pub fn shared(status: StatusCode, content: SharedContent) -> Self {
         Self { source: Source::Shared(content.clone()), ..Self::of(status, content.plain().clone()) }
     }
 
@@ -64,9 +64,9 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unwritable`] when a value cannot be JSON.
-    pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Self, Failure> {
-        let mut body = serde_json::to_vec(body).map_err(Failure::Unwritable)?;
+    /// [`ApiError::Unwritable`] when a value cannot be JSON.
+    pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Self, ApiError> {
+        let mut body = serde_json::to_vec(body).map_err(ApiError::Unwritable)?;
         // It may wait for its client.
         body.shrink_to_fit();
         Ok(Self::of(status, body))
@@ -76,8 +76,8 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unwritable`] when a value cannot be JSON.
-    pub fn record<R: Record>(status: StatusCode, view: &View<'_, R>) -> Result<Self, Failure> {
+    /// [`ApiError::Unwritable`] when a value cannot be JSON.
+    pub fn record<R: Record>(status: StatusCode, view: &View<'_, R>) -> Result<Self, ApiError> {
         Self::written(status, RECORD_BYTES, |body| {
             body.extend_from_slice(DATA);
             view.write(body)
@@ -88,11 +88,11 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unwritable`] when a value cannot be JSON.
+    /// [`ApiError::Unwritable`] when a value cannot be JSON.
     pub fn records<'a, R: Record>(
         status: StatusCode,
         views: impl ExactSizeIterator<Item = View<'a, R>>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ApiError> {
         Self::written(status, RECORD_BYTES * views.len(), |body| {
             body.extend_from_slice(DATA);
             write_list(views, body)
@@ -103,12 +103,12 @@ impl Reply {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unwritable`] when a value cannot be JSON.
+    /// [`ApiError::Unwritable`] when a value cannot be JSON.
     pub fn page<'a, R: Record>(
         status: StatusCode,
         views: impl ExactSizeIterator<Item = View<'a, R>>,
         meta: &impl Serialize,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ApiError> {
         Self::written(status, RECORD_BYTES * views.len(), |body| {
             body.extend_from_slice(DATA);
             write_list(views, body)?;
@@ -122,9 +122,9 @@ impl Reply {
         status: StatusCode,
         capacity: usize,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, ApiError> {
         let mut body = Vec::with_capacity(capacity);
-        write(&mut body).map_err(Failure::Unwritable)?;
+        write(&mut body).map_err(ApiError::Unwritable)?;
         body.push(b'}');
         // It may wait for its client.
         body.shrink_to_fit();
@@ -144,11 +144,11 @@ impl Reply {
         self
     }
 
-    /// The same reply with what is left of an allowance.
+    /// The same reply with what is left of a limit.
     #[must_use]
-    pub fn with_rate_limit(self, whose: Whose, left: Left) -> Self {
-        let Left { allowance, requests, full_again } = left;
-        let (name, quota, window) = (whose.name(), allowance.requests, allowance.window.as_secs());
+    pub fn with_rate_limit(self, whose: RateLimitScope, left: RemainingQuota) -> Self {
+        let RemainingQuota { limit, requests, full_again } = left;
+        let (name, quota, window) = (whose.name(), limit.requests, limit.window.as_secs());
         self.with(RATE_LIMIT_POLICY, format!("\"{name}\";q={quota};w={window}"))
             .with(RATE_LIMIT, format!("\"{name}\";r={requests};t={full_again}"))
     }
@@ -181,8 +181,8 @@ impl Reply {
     }
 }
 
-impl From<Reply> for HttpResponse {
-    fn from(reply: Reply) -> Self {
+impl From<ApiResponse> for HttpResponse {
+    fn from(reply: ApiResponse) -> Self {
         let mut response = Self::build(reply.status);
         if reply.status != StatusCode::NOT_MODIFIED {
             response.insert_header((CONTENT_TYPE, HeaderValue::from_static(JSON)));

@@ -1,4 +1,4 @@
-//! Mounts what the register answers: the list of versions, the versions, and the pages for people.
+//! Routes of everything that the register answers: the list of versions, the versions, and the pages for people.
 
 use std::rc::Rc;
 
@@ -10,39 +10,39 @@ use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Resource, Respo
 use adapter_kit::Method;
 
 use crate::endpoints::version_list;
-use crate::http::app_state::Register;
-use crate::http::error::Failure;
+use crate::http::app_state::AppState;
+use crate::http::error::ApiError;
 use crate::http::middleware::deprecation::methods;
 use crate::http::paths;
-use crate::http::rate_limit::by_address::count_page;
-use crate::http::routes::router::{Routes, not_found};
-use crate::operations::metrics::requests::RequestMeasures;
+use crate::http::rate_limit::by_address::limit_pages;
+use crate::http::routes::router::{Router, not_found};
+use crate::operations::metrics::requests::RequestMetrics;
 use crate::pages;
 
 mod nearest_path;
 mod router;
 
-/// Mounts everything that the register answers.
-pub fn mount(config: &mut ServiceConfig, register: &Register) {
+/// Configures the application: every route that the register answers.
+pub fn configure(config: &mut ServiceConfig, register: &AppState) {
     // One for all requests of a worker.
     let register = Rc::new(register.clone());
-    config.app_data(Rc::new(RequestMeasures::of(register.versions)));
-    let visitors = register.page_visitors.clone();
-    let count = from_fn(move |request, next| count_page(visitors.clone(), request, next));
+    config.app_data(Rc::new(RequestMetrics::of(register.versions)));
+    let address_rate_limit = register.page_rate_limit.clone();
+    let count = from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next));
     config.service(version_list(&register).wrap(count));
-    let routes = Rc::new(Routes::of(&register));
-    let answer = move |request: HttpRequest, payload: Payload| Rc::clone(&routes).answer(request, payload);
+    let routes = Rc::new(Router::of(&register));
+    let answer = move |request: HttpRequest, payload: Payload| Rc::clone(&routes).dispatch(request, payload);
     config.service(web::scope(paths::API).default_service(web::to(answer)));
-    pages::mount(config, &register);
+    pages::configure(config, &register);
     config.default_service(web::to(move |request: HttpRequest| std::future::ready(not_found(&register, &request))));
 }
 
 /// The list of versions.
-fn version_list(register: &Register) -> Resource {
+fn version_list(register: &AppState) -> Resource {
     let register = register.clone();
     read_only(paths::VERSIONS, move |request: HttpRequest| {
         let response = version_list::answer(&register, &request);
-        std::future::ready(response.unwrap_or_else(|failure| failure.reply_to_anyone().into()))
+        std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
     })
 }
 
@@ -74,5 +74,5 @@ pub(crate) fn refuse(method: &HttpMethod, allow: &str) -> HttpResponse {
     if method == HttpMethod::OPTIONS {
         return HttpResponse::NoContent().insert_header((ALLOW, allow)).finish();
     }
-    Failure::MethodNotAllowed { allow: allow.to_owned() }.reply_to_anyone().into()
+    ApiError::MethodNotAllowed { allow: allow.to_owned() }.response_without_version().into()
 }

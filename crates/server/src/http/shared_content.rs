@@ -10,14 +10,14 @@ use actix_web::http::header::{CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH};
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 
-use crate::http::error::Failure;
+use crate::http::error::ApiError;
 use crate::http::etag::{self, Comparison, find};
 use crate::http::middleware::compression;
 use crate::http::middleware::response_stream::Source;
 
 /// Content that is the same for everyone. Cheap to clone; all clones share the same bytes.
 #[derive(Clone)]
-pub struct Content(Arc<Forms>);
+pub struct SharedContent(Arc<Forms>);
 
 struct Forms {
     entity_tag: String,
@@ -26,7 +26,7 @@ struct Forms {
     gzip: OnceLock<Option<Bytes>>,
 }
 
-impl Content {
+impl SharedContent {
     /// Content that is compressed when the first client asks for it compressed.
     #[must_use]
     pub fn of(plain: impl Into<Bytes>) -> Self {
@@ -103,9 +103,9 @@ pub fn conditional(request: &HttpRequest, entity_tag: &str, headers: &[(HeaderNa
     if cached.is_some() { Condition::Cached(response) } else { Condition::Modified(response) }
 }
 
-impl fmt::Debug for Content {
+impl fmt::Debug for SharedContent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Content").field(&self.0.entity_tag).finish()
+        formatter.debug_tuple("SharedContent").field(&self.0.entity_tag).finish()
     }
 }
 
@@ -113,21 +113,25 @@ impl fmt::Debug for Content {
 ///
 /// Nothing is ever removed, so only addresses that exist may be used, of which there are few.
 #[derive(Debug, Clone, Default)]
-pub struct ContentCache(Arc<Mutex<BTreeMap<String, Content>>>);
+pub struct SharedContentCache(Arc<Mutex<BTreeMap<String, SharedContent>>>);
 
-impl ContentCache {
+impl SharedContentCache {
     /// The content at an address. It is made once, however many ask for it at the same time.
     ///
     /// # Errors
     ///
     /// That of `make`; then nothing is stored.
-    pub fn get(&self, address: &str, make: impl FnOnce() -> Result<Vec<u8>, Failure>) -> Result<Content, Failure> {
+    pub fn get(
+        &self,
+        address: &str,
+        make: impl FnOnce() -> Result<Vec<u8>, ApiError>,
+    ) -> Result<SharedContent, ApiError> {
         // Others wait meanwhile: what they ask for is made by then, or soon. A poisoned lock is no harm: content is stored whole.
         let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(content) = cache.get(address) {
             return Ok(content.clone());
         }
-        let content = Content::of(make()?);
+        let content = SharedContent::of(make()?);
         cache.insert(address.to_owned(), content.clone());
         Ok(content)
     }
@@ -140,7 +144,7 @@ mod tests {
 
     #[test]
     fn content_is_made_and_compressed_once() {
-        let cache = ContentCache::default();
+        let cache = SharedContentCache::default();
         let text = "the same for everyone ".repeat(100);
         let first = cache.get("/one", || Ok(text.clone().into_bytes())).unwrap();
         let again = cache.clone().get("/one", || panic!("made twice")).unwrap();
@@ -149,7 +153,7 @@ mod tests {
         let gzip = first.gzip().unwrap();
         assert_eq!(compression::decompress(gzip).unwrap(), text.as_bytes());
         assert_eq!(gzip.as_ptr(), again.gzip().unwrap().as_ptr());
-        assert!(cache.get("/two", || Err(Failure::NotFound(Missing::Path))).is_err());
+        assert!(cache.get("/two", || Err(ApiError::NotFound(Missing::Path))).is_err());
         let two = cache.get("/two", || Ok(b"{}".to_vec())).unwrap();
         assert_eq!((two.plain().as_ref(), two.gzip()), (&b"{}"[..], None));
     }
@@ -158,7 +162,7 @@ mod tests {
     fn content_that_was_compressed_at_build_time_has_a_plain_form() {
         let text = "part of the program ".repeat(100);
         let gzip: &'static [u8] = compression::gzip_thoroughly(text.as_bytes()).unwrap().leak();
-        let content = Content::compressed(gzip);
+        let content = SharedContent::compressed(gzip);
         assert_eq!(content.gzip().unwrap().as_ptr(), gzip.as_ptr());
         assert_eq!(content.plain(), text.as_bytes());
     }

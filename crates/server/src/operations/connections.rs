@@ -54,7 +54,7 @@ pub struct Limits {
 impl Limits {
     /// How long a connection may be without a request that is worked on: its client takes the reply, waits, and sends the
     /// head of the next request.
-    fn longest_silence(&self) -> Duration {
+    fn longest_idle_time(&self) -> Duration {
         self.body_timeout + self.keep_alive + self.header_timeout
     }
 
@@ -88,8 +88,8 @@ struct Watch {
 /// What is known of a connection.
 #[derive(Debug)]
 struct Watched {
-    silence: Cell<Silence>,
-    /// Tells the watch that the end of a silence is nearer than it was.
+    idle: Cell<IdleState>,
+    /// Tells the watch that the end of an idle time is nearer than it was.
     sooner: Notify,
     /// The chunked body of the last request, until the next one comes.
     last_body: RefCell<Option<ChunkedBody>>,
@@ -97,7 +97,7 @@ struct Watched {
 
 /// Whether a connection keeps the server waiting.
 #[derive(Debug, Clone, Copy)]
-enum Silence {
+enum IdleState {
     /// A request is worked on.
     Broken,
     /// Nothing is to be done for the client, and it has until then to ask for more.
@@ -152,9 +152,9 @@ pub(crate) fn watch(connection: &dyn Any, data: &mut Extensions, limits: Limits)
     };
     match SockRef::from(stream).try_clone() {
         Ok(socket) => {
-            let silence = Cell::new(Silence::Until(Instant::now() + limits.longest_silence()));
-            let watched = Rc::new(Watched { silence, sooner: Notify::new(), last_body: RefCell::default() });
-            let watching = rt::spawn(close_when_silent(socket, Rc::clone(&watched)));
+            let idle = Cell::new(IdleState::Until(Instant::now() + limits.longest_idle_time()));
+            let watched = Rc::new(Watched { idle, sooner: Notify::new(), last_body: RefCell::default() });
+            let watching = rt::spawn(close_when_idle(socket, Rc::clone(&watched)));
             data.insert(Rc::new(Watch { watched, watching }));
         }
         // Only when no file can be opened any more. Then the connection is not worth keeping.
@@ -165,14 +165,14 @@ pub(crate) fn watch(connection: &dyn Any, data: &mut Extensions, limits: Limits)
     }
 }
 
-/// Closes the connection when it has been silent for too long.
-async fn close_when_silent(socket: Socket, watched: Rc<Watched>) {
+/// Closes the connection when it has been idle for too long.
+async fn close_when_idle(socket: Socket, watched: Rc<Watched>) {
     // While a request is worked on there is nothing to wait for but its end, which is looked for after a while.
     const PAUSE: Duration = Duration::from_secs(1);
     loop {
-        let pause = match watched.silence.get() {
-            Silence::Broken => PAUSE,
-            Silence::Until(end) => end.saturating_duration_since(Instant::now()),
+        let pause = match watched.idle.get() {
+            IdleState::Broken => PAUSE,
+            IdleState::Until(end) => end.saturating_duration_since(Instant::now()),
         };
         if pause.is_zero() {
             break;
@@ -197,14 +197,14 @@ fn close(socket: &Socket) {
 /// # Errors
 ///
 /// Those of the service behind.
-pub(crate) async fn attend(
+pub(crate) async fn track_activity(
     limits: Limits,
     mut request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let watch = request.conn_data::<Rc<Watch>>().cloned();
     if let Some(watch) = &watch {
-        watch.watched.silence.set(Silence::Broken);
+        watch.watched.idle.set(IdleState::Broken);
         watch.watched.last_body.replace(ChunkedBody::of(&mut request));
     }
     let mut answered = next.call(request).await;
@@ -216,8 +216,8 @@ pub(crate) async fn attend(
         response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
     }
     if let Some(watch) = &watch {
-        let silence = if too_slow { limits.body_timeout } else { limits.longest_silence() };
-        watch.watched.silence.set(Silence::Until(Instant::now() + silence));
+        let idle_time = if too_slow { limits.body_timeout } else { limits.longest_idle_time() };
+        watch.watched.idle.set(IdleState::Until(Instant::now() + idle_time));
         if too_slow {
             watch.watched.sooner.notify_one();
         }

@@ -4,7 +4,7 @@
 //! fields can hold, is found by what it says, is what its history leads to, and can be shown in every version. It is one pass over one snapshot, a batch
 //! at a time, and changes nothing.
 //!
-//! What is told names trainees by their identifiers and fields by their names, and never a value.
+//! A report names trainees by their identifiers and fields by their names, and never a value.
 
 use adapter_kit::Versions;
 use adapter_kit::view::View;
@@ -25,9 +25,9 @@ pub struct Inspector<'a> {
     pub lists: &'a Lists,
 }
 
-/// What is told on the way.
+/// What is reported on the way.
 #[derive(Debug)]
-pub enum Told {
+pub enum Progress {
     /// There are so many trainees.
     Trainees(u64),
     /// So many more were looked at.
@@ -41,7 +41,7 @@ pub enum Told {
 pub struct Found {
     /// How many rows each table has.
     pub counts: Vec<(&'static str, i64)>,
-    /// How many problems were told.
+    /// How many problems were reported.
     pub problems: usize,
 }
 
@@ -51,7 +51,7 @@ impl Inspector<'_> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn inspect(&self, session: &mut Session<'_>, told: &mut dyn FnMut(Told)) -> Result<Found, StorageError> {
+    pub fn inspect(&self, session: &mut Session<'_>, report: &mut dyn FnMut(Progress)) -> Result<Found, StorageError> {
         let whole = session.inspect()?;
         let mut problems = whole.damage;
         problems.extend(whole.orphans.iter().map(ToString::to_string));
@@ -60,9 +60,9 @@ impl Inspector<'_> {
                 .then(|| format!("tables of counts: {} counts are not what there is", whole.miscounted)),
         );
         let mut count = problems.len();
-        problems.drain(..).for_each(|problem| told(Told::Problem(problem)));
+        problems.drain(..).for_each(|problem| report(Progress::Problem(problem)));
         let trainees = whole.counts.iter().find(|(table, _)| *table == "trainees").map_or(0, |(_, rows)| *rows);
-        told(Told::Trainees(u64::try_from(trainees).unwrap_or_default()));
+        report(Progress::Trainees(u64::try_from(trainees).unwrap_or_default()));
 
         let mut last = None;
         loop {
@@ -72,11 +72,11 @@ impl Inspector<'_> {
             for trainee in &batch {
                 let found = self.problems_of(trainee);
                 count += found.len();
-                found
-                    .into_iter()
-                    .for_each(|problem| told(Told::Problem(format!("trainee {}: {problem}", trainee.trainee_id))));
+                found.into_iter().for_each(|problem| {
+                    report(Progress::Problem(format!("trainee {}: {problem}", trainee.trainee_id)))
+                });
             }
-            told(Told::Seen(batch.len() as u64));
+            report(Progress::Seen(batch.len() as u64));
         }
         Ok(Found { counts: whole.counts, problems: count })
     }

@@ -73,7 +73,7 @@ impl Drop for Log {
 }
 
 /// Begins to write the log to standard error. Once for a process.
-pub fn begin(format: LogFormat, writing: Writing) -> Log {
+pub fn start(format: LogFormat, writing: Writing) -> Log {
     let mut builder = Builder::new();
     if writing == Writing::Queued && begin_thread() {
         let is_plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());

@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_secs(600);
 const BATCH: u16 = 500;
 
 /// Looks after the store as long as the server runs. Must be called where the server runs.
-pub fn begin(store: Store) {
+pub fn start(store: Store) {
     rt::spawn(async move {
         let mut time = rt::time::interval(PAUSE);
         loop {

@@ -13,15 +13,15 @@ use domain::Misnamed;
 use metrics::{Counter, SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
-use crate::http::authentication::TokenFailure;
-use crate::http::error::Whose;
+use crate::http::authentication::AuthenticationError;
+use crate::http::error::RateLimitScope;
 
 const REQUESTS: &str = "register_requests_total";
 const REQUEST_DURATION: &str = "register_request_duration_seconds";
 const REQUESTS_IN_FLIGHT: &str = "register_requests_in_flight";
 const CONNECTIONS_OPEN: &str = "register_connections_open";
 const DEPRECATED_REQUESTS: &str = "register_deprecated_requests_total";
-const MISNAMED: &str = "register_misnamed_fields_total";
+const UNRECOGNISED_NAMES: &str = "register_misnamed_fields_total";
 const TOKEN_FAILURES: &str = "register_token_failures_total";
 const RATE_LIMITED: &str = "register_rate_limited_requests_total";
 const LOG_LINES_LOST: &str = "register_log_lines_lost_total";
@@ -58,7 +58,7 @@ fn describe() {
     describe_gauge!(REQUESTS_IN_FLIGHT, Unit::Count, "Requests that are being answered.");
     describe_gauge!(CONNECTIONS_OPEN, Unit::Count, "Connections of clients that are open.");
     describe_counter!(DEPRECATED_REQUESTS, Unit::Count, "Requests for endpoints that should no longer be used.");
-    describe_counter!(MISNAMED, Unit::Count, "Names in bodies that the version does not have, by kind.");
+    describe_counter!(UNRECOGNISED_NAMES, Unit::Count, "Names in bodies that the version does not have, by kind.");
     describe_counter!(TOKEN_FAILURES, Unit::Count, "Requests without a valid token, by reason.");
     describe_counter!(RATE_LIMITED, Unit::Count, "Requests that were refused since there were too many, by whose.");
     describe_counter!(LOG_LINES_LOST, Unit::Count, "Lines of the log that were dropped, or could not be written.");
@@ -70,7 +70,7 @@ fn describe() {
 
 /// Sets what does not change while the process runs, and begins those counters at zero whose series are few, so that the
 /// first event already shows as a change.
-pub fn begin(versions: &Versions) {
+pub fn start(versions: &Versions) {
     gauge!(BUILD_INFO, "program" => env!("CARGO_PKG_VERSION")).set(1);
     gauge!(START_TIME).set(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
     gauge!(REQUESTS_IN_FLIGHT).increment(0);
@@ -78,15 +78,15 @@ pub fn begin(versions: &Versions) {
     for served in versions.iter() {
         let label = version_label(served.version.label);
         gauge!(VERSION_SERVED, "version" => label.clone()).set(1);
-        count_misnamed(&label, &Misnamed::default());
+        count_unrecognised_names(&label, &Misnamed::default());
         for gone in served.version.endpoints.deprecated {
             deprecated_requests(label.clone(), gone.endpoint).increment(0);
         }
     }
-    for failure in TokenFailure::ALL {
+    for failure in AuthenticationError::ALL {
         token_failures(failure).increment(0);
     }
-    for whose in [Whose::Address, Whose::Token] {
+    for whose in [RateLimitScope::Address, RateLimitScope::Token] {
         rate_limited(whose).increment(0);
     }
 }
@@ -97,26 +97,26 @@ pub fn tokens_expiring(tokens: usize) {
 }
 
 /// Counts the names of a body that its version does not have.
-pub fn misnamed(version: Label, names: &Misnamed) {
+pub fn unrecognised_names(version: Label, names: &Misnamed) {
     if *names != Misnamed::default() {
-        count_misnamed(&version_label(version), names);
+        count_unrecognised_names(&version_label(version), names);
     }
 }
 
-fn count_misnamed(version: &SharedString, Misnamed { foreign, unknown }: &Misnamed) {
+fn count_unrecognised_names(version: &SharedString, Misnamed { foreign, unknown }: &Misnamed) {
     for (kind, names) in [("foreign", foreign.len()), ("unknown", *unknown)] {
         let names = u64::try_from(names).unwrap_or(u64::MAX);
-        counter!(MISNAMED, "version" => version.clone(), "kind" => kind).increment(names);
+        counter!(UNRECOGNISED_NAMES, "version" => version.clone(), "kind" => kind).increment(names);
     }
 }
 
 /// Requests without a valid token.
-pub fn token_failures(failure: TokenFailure) -> Counter {
+pub fn token_failures(failure: AuthenticationError) -> Counter {
     counter!(TOKEN_FAILURES, "reason" => failure.name())
 }
 
 /// Requests that were refused since there were too many.
-pub fn rate_limited(whose: Whose) -> Counter {
+pub fn rate_limited(whose: RateLimitScope) -> Counter {
     counter!(RATE_LIMITED, "by" => whose.name())
 }
 

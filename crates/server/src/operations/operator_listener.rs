@@ -19,8 +19,8 @@ use storage::error::StorageError;
 use storage::probe::Probe;
 use storage::store::Store;
 
-use crate::http::app_state::Register;
-use crate::http::error::{Failure, Missing};
+use crate::http::app_state::AppState;
+use crate::http::error::{ApiError, Missing};
 use crate::http::routes::read_only;
 use crate::operations::error_chain::Causes;
 use crate::operations::readiness::Readiness;
@@ -29,7 +29,7 @@ use crate::operations::{logging, metrics};
 /// How long the database may take to answer before it counts as away.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(2);
 /// How often what was recorded is put together, so that it does not pile up while nobody asks for it.
-const UPKEEP: Duration = Duration::from_secs(5);
+const MAINTENANCE: Duration = Duration::from_secs(5);
 /// How long a request that is being answered is waited for at the end, in seconds.
 const STOP_PATIENCE_SECONDS: u64 = 1;
 /// The text format of Prometheus.
@@ -37,7 +37,7 @@ const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// What operators can ask.
 #[derive(Debug, Clone)]
-pub struct Operator {
+pub struct OperatorListener {
     store: Store,
     probe: Probe,
     readiness: Readiness,
@@ -55,10 +55,10 @@ enum NotReady {
     Writes,
 }
 
-impl Operator {
+impl OperatorListener {
     /// What operators can ask of a register.
     #[must_use]
-    pub fn of(register: &Register, readiness: Readiness, metrics: PrometheusHandle) -> Self {
+    pub fn of(register: &AppState, readiness: Readiness, metrics: PrometheusHandle) -> Self {
         Self { store: register.store.clone(), probe: register.store.probe(), readiness, metrics }
     }
 
@@ -68,14 +68,14 @@ impl Operator {
     /// # Errors
     ///
     /// When the listener cannot be used.
-    pub fn begin(self, listener: TcpListener) -> io::Result<ServerHandle> {
+    pub fn start(self, listener: TcpListener) -> io::Result<ServerHandle> {
         let metrics = self.metrics.clone();
         let probe = self.probe.clone();
         rt::spawn(async move {
             // The connections of the probe are there before anybody asks: later there may be none left.
             let _ = in_time(probe.ask()).await;
             let _ = in_time(probe.ask_to_write()).await;
-            let mut time = rt::time::interval(UPKEEP);
+            let mut time = rt::time::interval(MAINTENANCE);
             loop {
                 time.tick().await;
                 metrics.run_upkeep();
@@ -111,7 +111,7 @@ impl Operator {
         };
         config.service(read_only("/health/writable", writable));
         config.default_service(web::to(|| {
-            std::future::ready(HttpResponse::from(Failure::NotFound(Missing::Path).reply_to_anyone()))
+            std::future::ready(HttpResponse::from(ApiError::NotFound(Missing::Path).response_without_version()))
         }));
     }
 
@@ -209,9 +209,9 @@ mod tests {
 
     async fn answers_before_and_while_stopping(store: Store) -> Vec<(u16, Value)> {
         let readiness = Readiness::default();
-        let register = Register::of(store, Environment::Sandbox);
+        let register = AppState::of(store, Environment::Sandbox);
         let metrics = PrometheusBuilder::new().build_recorder().handle();
-        let operator = Operator::of(&register, readiness.clone(), metrics);
+        let operator = OperatorListener::of(&register, readiness.clone(), metrics);
         let app = init_service(App::new().configure(|config| operator.mount(config))).await;
         let mut answers = Vec::new();
         for is_stopping in [false, true] {

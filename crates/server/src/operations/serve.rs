@@ -12,10 +12,10 @@ use actix_web::middleware::{Condition, DefaultHeaders, from_fn};
 use actix_web::rt::signal::unix::{SignalKind, signal};
 use actix_web::{App, HttpServer, rt};
 
-use crate::http::app_state::Register;
-use crate::http::body::Reception;
+use crate::http::app_state::AppState;
+use crate::http::body::BodyReader;
 use crate::http::middleware::{access_log, response_stream};
-use crate::http::routes::mount;
+use crate::http::routes::configure;
 use crate::operations::connections;
 use crate::operations::connections::Limits;
 use crate::operations::metrics::requests::connected;
@@ -42,7 +42,7 @@ pub struct Service {
 /// # Errors
 ///
 /// When the listener cannot be used.
-pub fn server(register: Register, listener: TcpListener) -> io::Result<Server> {
+pub fn server(register: AppState, listener: TcpListener) -> io::Result<Server> {
     Service::default().server(register, listener)
 }
 
@@ -52,19 +52,19 @@ impl Service {
     /// # Errors
     ///
     /// When the listener or the certificate cannot be used.
-    pub fn server(&self, register: Register, listener: TcpListener) -> io::Result<Server> {
+    pub fn server(&self, register: AppState, listener: TcpListener) -> io::Result<Server> {
         let limits = self.limits;
-        let register = Register { bodies: Reception::within(limits.body_timeout), ..register };
+        let register = AppState { bodies: BodyReader::within(limits.body_timeout), ..register };
         let is_secure = self.certificate.is_some();
         let app = move || {
             let secure = DefaultHeaders::new().add((STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT));
-            let outgoing = register.outgoing.clone();
+            let response_sender = register.response_sender.clone();
             App::new()
-                .wrap(from_fn(move |request, next| outgoing.clone().send(request, next)))
+                .wrap(from_fn(move |request, next| response_sender.clone().send(request, next)))
                 .wrap(from_fn(access_log::log))
                 .wrap(Condition::new(is_secure, secure))
-                .wrap(from_fn(move |request, next| connections::attend(limits, request, next)))
-                .configure(|config| mount(config, &register))
+                .wrap(from_fn(move |request, next| connections::track_activity(limits, request, next)))
+                .configure(|config| configure(config, &register))
         };
         let most = limits.max_connections.get();
         let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(most);
@@ -99,7 +99,7 @@ impl Service {
 /// # Errors
 ///
 /// When the operating system does not allow it.
-pub fn read_again_when_told(certificate: Option<Arc<Certificate>>) -> io::Result<()> {
+pub fn reload_on_signal(certificate: Option<Arc<Certificate>>) -> io::Result<()> {
     let mut told = signal(SignalKind::hangup())?;
     rt::spawn(async move {
         while told.recv().await.is_some() {

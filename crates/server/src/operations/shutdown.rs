@@ -12,14 +12,14 @@ use actix_web::rt;
 use actix_web::rt::signal::unix::{Signal, SignalKind, signal};
 use futures_util::future::{Either, select};
 
-use crate::http::app_state::Register;
+use crate::http::app_state::AppState;
 use crate::operations::logging;
 use crate::operations::readiness::Readiness;
 use crate::usage;
 
 /// How long each step of the way may take.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
+pub struct ShutdownTimeouts {
     /// How long the server goes on taking requests after it was told to stop.
     pub stop_delay: Duration,
     /// How long those that are in flight may take after that, and then what the store has left to do.
@@ -89,32 +89,32 @@ pub async fn run(
     server: Server,
     mut signals: StopSignals,
     readiness: Readiness,
-    patience: Patience,
-    register: &Register,
+    shutdown_timeouts: ShutdownTimeouts,
+    register: &AppState,
 ) -> io::Result<()> {
     let handle = server.handle();
     rt::spawn(async move {
-        let told = signals.next().await;
+        let signal = signals.next().await;
         rt::spawn(async move {
             let again = signals.next().await;
             log::warn!("{} again: ending at once", again.name());
             logging::flush();
             process::exit(again.exit_status());
         });
-        stop(told, &handle, &readiness, patience).await;
+        stop(signal, &handle, &readiness, shutdown_timeouts).await;
     });
     server.await?;
-    finish(register, patience.drain_time).await;
+    finish(register, shutdown_timeouts.drain_time).await;
     log::info!("stopped");
     Ok(())
 }
 
-async fn stop(told: StopSignal, handle: &ServerHandle, readiness: &Readiness, patience: Patience) {
+async fn stop(signal: StopSignal, handle: &ServerHandle, readiness: &Readiness, shutdown_timeouts: ShutdownTimeouts) {
     readiness.stop();
-    let Patience { stop_delay, drain_time } = patience;
+    let ShutdownTimeouts { stop_delay, drain_time } = shutdown_timeouts;
     log::info!(
         "{}: stopping; requests are taken for another {} s, and then have {} s to be answered",
-        told.name(),
+        signal.name(),
         stop_delay.as_secs(),
         drain_time.as_secs()
     );
@@ -124,7 +124,7 @@ async fn stop(told: StopSignal, handle: &ServerHandle, readiness: &Readiness, pa
 
 /// What is left to be done when the last request was answered, or given up. Whatever must be finished before the program
 /// ends stands here, the store last, since the rest may write to it.
-async fn finish(register: &Register, most: Duration) {
+async fn finish(register: &AppState, most: Duration) {
     let all = async {
         usage::write(register).await;
         register.store.settle().await

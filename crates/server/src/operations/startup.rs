@@ -31,7 +31,7 @@ pub enum StartError {
     )]
     Clock(WrongClock),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {source}; {} with {option}", way_to_listen(.source))]
+    #[error("cannot listen on {address}: {source}; {} with {option}", listen_hint(.source))]
     Listen {
         /// The address.
         address: String,
@@ -79,7 +79,7 @@ fn listener(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-fn way_to_listen(error: &io::Error) -> &'static str {
+fn listen_hint(error: &io::Error) -> &'static str {
     let ways = [
         (io::ErrorKind::AddrInUse, "stop the program that listens there, or choose another port"),
         (io::ErrorKind::AddrNotAvailable, "choose an address of this machine, such as 127.0.0.1:8080,"),

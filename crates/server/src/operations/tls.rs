@@ -38,7 +38,7 @@ pub enum TlsError {
     },
     /// The key, or the certificate, is of a kind that cannot be used.
     #[error("{}: {source}; give an RSA, ECDSA or Ed25519 key and its certificate", .path.display())]
-    Unusable {
+    BodyError {
         /// The file.
         path: PathBuf,
         /// Why.
@@ -120,7 +120,7 @@ fn certified(chain: &Path, key: &Path, provider: &CryptoProvider) -> Result<Cert
     let private = PrivateKeyDer::from_pem_file(key).map_err(|fault| fault_in(key, fault, "private key"))?;
     let unusable = |path: &Path| {
         let path = path.to_owned();
-        |source| TlsError::Unusable { path, source }
+        |source| TlsError::BodyError { path, source }
     };
     let signing = provider.key_provider.load_private_key(private).map_err(unusable(key))?;
     let certified = CertifiedKey::new(certificates, signing);

@@ -12,10 +12,10 @@ use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use utoipa_swagger_ui::{Config, serve};
 
-use crate::http::error::{Failure, Missing};
+use crate::http::error::{ApiError, Missing};
 use crate::http::paths;
 use crate::http::routes::read_only;
-use crate::http::shared_content::Content;
+use crate::http::shared_content::SharedContent;
 
 /// The style of the pages.
 const STYLE: (&str, &str) = ("style.css", include_str!("../../templates/pages/style.css"));
@@ -41,12 +41,12 @@ const NOT_WITHOUT_ASKING: &str = "no-cache";
 
 struct Asset {
     media_type: &'static str,
-    content: Content,
+    content: SharedContent,
 }
 
 static ASSETS: LazyLock<BTreeMap<&'static str, Asset>> = LazyLock::new(|| {
     let (name, text) = STYLE;
-    let style = Asset { media_type: CSS, content: Content::of(Bytes::from_static(text.as_bytes())) };
+    let style = Asset { media_type: CSS, content: SharedContent::of(Bytes::from_static(text.as_bytes())) };
     let explorer = EXPLORER.into_iter().filter_map(|(name, media_type)| {
         let content = part_of_explorer(name, &Arc::new(Config::new([""])))?;
         Some((name, Asset { media_type, content }))
@@ -55,12 +55,12 @@ static ASSETS: LazyLock<BTreeMap<&'static str, Asset>> = LazyLock::new(|| {
 });
 
 /// A file of the explorer by its name, with the configuration of a page where it has one in it.
-pub(super) fn part_of_explorer(name: &str, config: &Arc<Config<'static>>) -> Option<Content> {
+pub(super) fn part_of_explorer(name: &str, config: &Arc<Config<'static>>) -> Option<SharedContent> {
     let file = serve(name, Arc::clone(config)).ok()??;
     Some(match file.bytes {
-        Cow::Borrowed(gzip) if file.gzpipped => Content::compressed(gzip),
-        Cow::Borrowed(plain) => Content::of(Bytes::from_static(plain)),
-        Cow::Owned(plain) => Content::of(plain),
+        Cow::Borrowed(gzip) if file.gzpipped => SharedContent::compressed(gzip),
+        Cow::Borrowed(plain) => SharedContent::of(Bytes::from_static(plain)),
+        Cow::Owned(plain) => SharedContent::of(plain),
     })
 }
 
@@ -74,7 +74,7 @@ fn answer(request: &HttpRequest) -> HttpResponse {
     match ASSETS.get(segment("name")) {
         Some(asset) if digest(&asset.content) == segment("digest") => asset.response(request, IMMUTABLE),
         Some(asset) => asset.response(request, NOT_WITHOUT_ASKING),
-        None => Failure::NotFound(Missing::Path).reply_to_anyone().into(),
+        None => ApiError::NotFound(Missing::Path).response_without_version().into(),
     }
 }
 
@@ -102,7 +102,7 @@ pub(super) fn style() -> String {
 }
 
 /// The digest of content, as it stands in addresses.
-fn digest(content: &Content) -> &str {
+fn digest(content: &SharedContent) -> &str {
     content.entity_tag().trim_matches('"')
 }
 

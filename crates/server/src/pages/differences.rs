@@ -11,8 +11,8 @@ use actix_web::web::Path;
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use version_tools::Difference;
 
-use crate::http::app_state::Register;
-use crate::http::error::{Failure, Missing};
+use crate::http::app_state::AppState;
+use crate::http::error::{ApiError, Missing};
 use crate::http::paths;
 use crate::http::response::{DATA_POLICY, JSON};
 use crate::http::routes::read_only;
@@ -23,23 +23,24 @@ use crate::pages::version_notes::page_of;
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
 /// The resource.
-pub(super) fn resource(register: &Register) -> Resource {
+pub(super) fn resource(register: &AppState) -> Resource {
     let register = register.clone();
     read_only("/differences/{pair}", move |request: HttpRequest, pair: Path<String>| {
-        let response = answer(&register, &request, &pair).unwrap_or_else(|failure| failure.reply_to_anyone().into());
+        let response =
+            answer(&register, &request, &pair).unwrap_or_else(|failure| failure.response_without_version().into());
         std::future::ready(response)
     })
 }
 
-fn answer(register: &Register, request: &HttpRequest, pair: &str) -> Result<HttpResponse, Failure> {
-    let (from, to) = pair.split_once("..").ok_or(Failure::NotFound(Missing::Path))?;
-    let named = |text| register.versions.named(text).map_err(|unknown| Failure::NotFound(Missing::Version(unknown)));
+fn answer(register: &AppState, request: &HttpRequest, pair: &str) -> Result<HttpResponse, ApiError> {
+    let (from, to) = pair.split_once("..").ok_or(ApiError::NotFound(Missing::Path))?;
+    let named = |text| register.versions.named(text).map_err(|unknown| ApiError::NotFound(Missing::Version(unknown)));
     let (from, to, form) = (named(from)?, named(to)?, form(request));
     let address = format!("{} {form:?}", paths::differences(from.version.label, to.version.label));
     let content = register.contents.get(&address, || {
         let difference = Difference::between(from, to, register.lists);
         match form {
-            Form::Json => serde_json::to_vec(&difference).map_err(Failure::Unwritable),
+            Form::Json => serde_json::to_vec(&difference).map_err(ApiError::Unwritable),
             Form::Markdown => Ok(difference.markdown().into_bytes()),
             Form::Page => page_of(&difference.markdown()),
         }

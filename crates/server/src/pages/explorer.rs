@@ -12,8 +12,8 @@ use utoipa_swagger_ui::Config;
 
 use super::assets;
 use super::assets::JAVASCRIPT;
-use crate::http::app_state::Register;
-use crate::http::error::{Failure, Missing};
+use crate::http::app_state::AppState;
+use crate::http::error::{ApiError, Missing};
 use crate::http::paths;
 use crate::http::routes::read_only;
 use crate::pages::layout::HTML;
@@ -27,7 +27,7 @@ const PAGE: &str = "index.html";
 const INITIALIZER: &str = "swagger-initializer.js";
 
 /// The explorer of a version: its address, which leads to the page, and the files of the page.
-pub(super) fn resources(register: &Register, label: Label) -> [Resource; 2] {
+pub(super) fn resources(register: &AppState, label: Label) -> [Resource; 2] {
     let to = format!("{}/", paths::documentation(label));
     let lead = move || {
         let reply = HttpResponse::PermanentRedirect().insert_header((LOCATION, to.clone())).finish();
@@ -43,27 +43,27 @@ pub(super) fn resources(register: &Register, label: Label) -> [Resource; 2] {
     let register = register.clone();
     let file = move |request: HttpRequest| {
         let response = answer(&register, label, &config, &request);
-        std::future::ready(response.unwrap_or_else(|failure| failure.reply_to_anyone().into()))
+        std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
     };
     [read_only(&format!("/{label}"), lead), read_only(&format!("/{label}/{{file:.*}}"), file)]
 }
 
 fn answer(
-    register: &Register,
+    register: &AppState,
     label: Label,
     config: &Arc<Config<'static>>,
     request: &HttpRequest,
-) -> Result<HttpResponse, Failure> {
+) -> Result<HttpResponse, ApiError> {
     let name = request.match_info().get("file").unwrap_or_default();
     let (name, media_type) = match name {
         "" | PAGE => (PAGE, HTML),
         INITIALIZER => (INITIALIZER, JAVASCRIPT),
         // Pages that a browser kept load the others by their names.
-        name => return assets::by_name(name, request).ok_or(Failure::NotFound(Missing::Path)),
+        name => return assets::by_name(name, request).ok_or(ApiError::NotFound(Missing::Path)),
     };
     let address = format!("{}/{name}", paths::documentation(label));
     let content = register.contents.get(&address, || {
-        let part = assets::part_of_explorer(name, config).ok_or(Failure::NotFound(Missing::Path))?;
+        let part = assets::part_of_explorer(name, config).ok_or(ApiError::NotFound(Missing::Path))?;
         let text = String::from_utf8_lossy(part.plain()).into_owned();
         Ok(if name == PAGE { with_addresses(text) } else { text }.into_bytes())
     })?;

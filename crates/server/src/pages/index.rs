@@ -5,12 +5,12 @@ use adapter_kit::{ApiVersion, Label, Status, Versions};
 use askama::Template;
 use askama::filters::{Html, escape};
 
-use crate::http::app_state::Register;
+use crate::http::app_state::AppState;
 use crate::http::client_address::TrustedProxies;
-use crate::http::error::{Failure, Missing};
+use crate::http::error::{ApiError, Missing};
 use crate::http::paths;
 use crate::http::routes::read_only;
-use crate::http::shared_content::ContentCache;
+use crate::http::shared_content::SharedContentCache;
 use crate::pages::layout::{Place, day, html, tagged_page};
 use crate::versions::REMOVED;
 
@@ -51,12 +51,12 @@ struct Tag {
 }
 
 /// The resource.
-pub(super) fn resource(register: &Register) -> Resource {
+pub(super) fn resource(register: &AppState) -> Resource {
     let versions = register.versions;
     let (contents, proxies) = (register.contents.clone(), register.proxies.clone());
     read_only("", move |request: HttpRequest| {
         let response = answer(&request, versions, &contents, &proxies);
-        std::future::ready(response.unwrap_or_else(|failure| failure.reply_to_anyone().into()))
+        std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
     })
 }
 
@@ -66,12 +66,12 @@ const ORIGIN: &str = "https://origin.invalid";
 fn answer(
     request: &HttpRequest,
     versions: &Versions,
-    contents: &ContentCache,
+    contents: &SharedContentCache,
     proxies: &TrustedProxies,
-) -> Result<HttpResponse, Failure> {
+) -> Result<HttpResponse, ApiError> {
     let content = contents.get(paths::DOCS, || {
-        let newest = versions.newest().ok_or(Failure::NotFound(Missing::Path))?;
-        html(&index(versions, newest.version.label)).map(String::into_bytes).map_err(Failure::UnwritablePage)
+        let newest = versions.newest().ok_or(ApiError::NotFound(Missing::Path))?;
+        html(&index(versions, newest.version.label)).map(String::into_bytes).map_err(ApiError::UnwritablePage)
     })?;
     let Ok(origin) = escape(proxies.origin(request), Html);
     let page = String::from_utf8_lossy(content.plain()).replace(ORIGIN, &origin.to_string());

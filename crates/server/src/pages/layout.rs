@@ -8,9 +8,9 @@ use actix_web::{HttpRequest, HttpResponse};
 use askama::Template;
 use chrono::NaiveDate;
 
-use crate::http::error::Failure;
+use crate::http::error::ApiError;
 use crate::http::etag;
-use crate::http::shared_content::{Condition, Content, conditional};
+use crate::http::shared_content::{Condition, SharedContent, conditional};
 
 /// Nothing is loaded but the style, from here; nothing is run; no other page frames this one.
 const POLICY: &str =
@@ -52,7 +52,7 @@ fn headers(caching: &'static str) -> [(HeaderName, &'static str); 5] {
 }
 
 /// A page that is the same for everyone, and has no form.
-pub(super) fn shared_page(request: &HttpRequest, content: &Content) -> HttpResponse {
+pub(super) fn shared_page(request: &HttpRequest, content: &SharedContent) -> HttpResponse {
     content.response(request, &headers(FRESH))
 }
 
@@ -74,7 +74,7 @@ pub(super) fn html(template: &impl Template) -> Result<String, askama::Error> {
 pub(super) fn page(status: StatusCode, keep: Keep, html: Result<String, askama::Error>) -> HttpResponse {
     let html = match html {
         Ok(html) => html,
-        Err(error) => return Failure::UnwritablePage(error).reply_to_anyone().into(),
+        Err(error) => return ApiError::UnwritablePage(error).response_without_version().into(),
     };
     let caching = match keep {
         Keep::Fresh => FRESH,

@@ -11,8 +11,8 @@ use domain::Code;
 use serde_json::Value;
 use version_tools::translate::{About, Direction, Purpose, RecordKind, Setting, Translation, translate};
 
-use crate::http::app_state::Register;
-use crate::http::error::{Failure, Unusable};
+use crate::http::app_state::AppState;
+use crate::http::error::{ApiError, BodyError};
 use crate::http::middleware::deprecation::methods;
 use crate::http::routes::closed;
 use crate::pages::layout::{Keep, Place, html, page};
@@ -23,7 +23,7 @@ mod form;
 mod marked;
 
 use endpoints::Change;
-use form::{Asked, Choice, Form, FormField, MAX_FORM_BYTES};
+use form::{Choice, Form, FormField, MAX_FORM_BYTES, TranslationRequest};
 use marked::Marked;
 
 /// The most rows of one table or list of findings.
@@ -95,7 +95,7 @@ struct Noticed {
 }
 
 /// The resource.
-pub(super) fn resource(register: &Register) -> Resource {
+pub(super) fn resource(register: &AppState) -> Resource {
     let register = register.clone();
     let versions = register.versions;
     let show = move |request: HttpRequest| {
@@ -110,18 +110,18 @@ pub(super) fn resource(register: &Register) -> Resource {
     closed(resource.route(web::post().to(answer)), &allowed)
 }
 
-async fn answer(register: Register, request: HttpRequest, payload: Payload) -> HttpResponse {
+async fn answer(register: AppState, request: HttpRequest, payload: Payload) -> HttpResponse {
     let versions = register.versions;
     // What was refused for its number is received too, so that its sender gets to see the reply.
     let received = register.bodies.receive(request.headers(), payload, MAX_FORM_BYTES).await;
-    let encoded = match register.visitors.count(&request).and(received.map_err(Failure::from)) {
+    let encoded = match register.address_rate_limit.count(&request).and(received.map_err(ApiError::from)) {
         Ok(encoded) => encoded,
         Err(failure) => return refusal(failure, versions),
     };
     let setting = Setting { today: register.store.now().date_naive(), lists: register.lists };
     let work = move || {
         let mut form = Form::read(&encoded);
-        let outcome = form.ask(versions).map(|Asked { from, to, about, body }| {
+        let outcome = form.translation_request(versions).map(|TranslationRequest { from, to, about, body }| {
             let translation = translate(&body, from, to, &about, setting);
             Outcome::new(&body, translation)
         });
@@ -131,23 +131,23 @@ async fn answer(register: Register, request: HttpRequest, payload: Payload) -> H
     // A large body keeps a processor busy, and others wait at this one.
     match web::block(work).await {
         Ok((status, html)) => page(status, Keep::Never, html),
-        Err(_) => Failure::Interrupted.reply_to_anyone().into(),
+        Err(_) => ApiError::Interrupted.response_without_version().into(),
     }
 }
 
 /// The form, with the reason why the one that was sent was not read.
-fn refusal(failure: Failure, versions: &'static Versions) -> HttpResponse {
-    let why = if let Failure::TooManyRequests { used_up, .. } = &failure {
+fn refusal(failure: ApiError, versions: &'static Versions) -> HttpResponse {
+    let why = if let ApiError::TooManyRequests { used_up, .. } = &failure {
         let retry_after = used_up.retry_after;
         format!("There were too many requests from your address: send the form again in {retry_after} s")
-    } else if let Failure::Body(Unusable::TooLarge { .. }) = &failure {
+    } else if let ApiError::Body(BodyError::TooLarge { .. }) = &failure {
         form::too_large()
-    } else if let Failure::Body(Unusable::Encoded) = &failure {
+    } else if let ApiError::Body(BodyError::Encoded) = &failure {
         "The form was sent with a Content-Encoding: send it without".to_owned()
     } else {
         "The form could not be received whole: send it again".to_owned()
     };
-    let reply = failure.reply_to_anyone();
+    let reply = failure.response_without_version();
     let form = Form::refused(FormField::Body, why);
     let mut response = page(reply.status, Keep::Never, html(&Migrate::new(form, versions, None)));
     // When to send it again, and what is left.

@@ -14,39 +14,39 @@ use domain::listing::MAX_PER_PAGE;
 use serde_json::Value;
 use version_tools::translate::{About, Direction, Purpose, RecordKind, Setting, UnknownWord, translate};
 
-use crate::http::app_state::Register;
-use crate::http::error::Failure;
-use crate::http::response::Reply;
+use crate::http::app_state::AppState;
+use crate::http::error::ApiError;
+use crate::http::response::ApiResponse;
 use crate::http::routes::closed;
 
 /// The largest body, in bytes.
 const MAX_BODY_BYTES: usize = 262_144;
 
 /// The resource.
-pub(super) fn resource(register: &Register) -> Resource {
+pub(super) fn resource(register: &AppState) -> Resource {
     let register = register.clone();
     let handler = move |request: HttpRequest, payload: Payload| {
         let register = register.clone();
         async move {
             let reply = answer(register, request, payload).await;
-            HttpResponse::from(reply.unwrap_or_else(Failure::reply_to_anyone))
+            HttpResponse::from(reply.unwrap_or_else(ApiError::response_without_version))
         }
     };
     closed(web::resource("/translate").route(web::method(Method::POST).to(handler)), &[Method::POST])
 }
 
-async fn answer(register: Register, request: HttpRequest, payload: Payload) -> Result<Reply, Failure> {
-    register.visitors.count(&request)?;
-    let body = register.bodies.receive_json(request.headers(), payload, MAX_BODY_BYTES).await?;
+async fn answer(register: AppState, request: HttpRequest, payload: Payload) -> Result<ApiResponse, ApiError> {
+    register.address_rate_limit.count(&request)?;
+    let body = register.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await?;
     let today = register.store.now().date_naive();
     let work = move || {
-        let question = read::tree(&body).map_err(Failure::Malformed)?;
+        let question = read::tree(&body).map_err(ApiError::Malformed)?;
         let Question { from, to, data, about } = Question::read(&question, register.versions)?;
         let translation = translate(data, from, to, &about, Setting { today, lists: register.lists });
-        Reply::json(StatusCode::OK, &translation)
+        ApiResponse::json(StatusCode::OK, &translation)
     };
     // A large body keeps a processor busy, and others wait at this one.
-    web::block(work).await.unwrap_or(Err(Failure::Interrupted))
+    web::block(work).await.unwrap_or(Err(ApiError::Interrupted))
 }
 
 /// What is to be translated, and how.
@@ -59,7 +59,7 @@ struct Question<'a> {
 
 impl<'a> Question<'a> {
     /// Reads `{"from": ..., "to": ..., "data": ...}`. All that is wrong is named.
-    fn read(question: &'a Value, versions: &'static Versions) -> Result<Self, Failure> {
+    fn read(question: &'a Value, versions: &'static Versions) -> Result<Self, ApiError> {
         let mut reading = Reading { question, versions, wrong: Vec::new() };
         let (from, to) = (reading.version("from"), reading.version("to"));
         let data = reading.data();
@@ -70,7 +70,7 @@ impl<'a> Question<'a> {
         };
         match (from, to, data) {
             (Some(from), Some(to), Some(data)) if reading.wrong.is_empty() => Ok(Self { from, to, data, about }),
-            (_, _, _) => Err(Failure::Question(reading.wrong)),
+            (_, _, _) => Err(ApiError::Question(reading.wrong)),
         }
     }
 }

@@ -5,8 +5,8 @@ use actix_web::{HttpRequest, HttpResponse, Resource};
 use askama::Template;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use crate::http::app_state::Register;
-use crate::http::error::{Failure, Missing};
+use crate::http::app_state::AppState;
+use crate::http::error::{ApiError, Missing};
 use crate::http::paths;
 use crate::http::routes::read_only;
 use crate::pages::layout::{Place, html, shared_page};
@@ -22,26 +22,26 @@ struct Written {
 }
 
 /// The resource.
-pub(super) fn resource(register: &Register) -> Resource {
+pub(super) fn resource(register: &AppState) -> Resource {
     let register = register.clone();
     read_only("/versions/{name}", move |request: HttpRequest, name: Path<String>| {
         let response = answer(&register, &request, &name);
-        std::future::ready(response.unwrap_or_else(|failure| failure.reply_to_anyone().into()))
+        std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
     })
 }
 
-fn answer(register: &Register, request: &HttpRequest, name: &str) -> Result<HttpResponse, Failure> {
+fn answer(register: &AppState, request: &HttpRequest, name: &str) -> Result<HttpResponse, ApiError> {
     // The texts refer to one another as files.
     let name = name.strip_suffix(".md").unwrap_or(name);
     let content = register.contents.get(&paths::written(name), || {
         let text = documents::about_version(name, register.versions, register.lists);
-        page_of(&text.ok_or(Failure::NotFound(Missing::Path))?)
+        page_of(&text.ok_or(ApiError::NotFound(Missing::Path))?)
     })?;
     Ok(shared_page(request, &content))
 }
 
 /// A text in Markdown as a page. Its line about where it comes from is for those who read the file.
-pub(super) fn page_of(markdown: &str) -> Result<Vec<u8>, Failure> {
+pub(super) fn page_of(markdown: &str) -> Result<Vec<u8>, ApiError> {
     let markdown = markdown.replacen(version_tools::documents::GENERATED, "", 1);
     let title = markdown.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or_default().to_owned();
     let mut body = String::new();
@@ -58,5 +58,5 @@ pub(super) fn page_of(markdown: &str) -> Result<Vec<u8>, Failure> {
     });
     pulldown_cmark::html::push_html(&mut body, events);
     let html = html(&Written { place: Place::Index, title, body });
-    html.map(String::into_bytes).map_err(Failure::UnwritablePage)
+    html.map(String::into_bytes).map_err(ApiError::UnwritablePage)
 }

@@ -7,8 +7,8 @@ use storage::tokens::{Environment, NewToken};
 use version_tools::openapi::examples;
 
 use crate::cli::CommandError;
-use crate::http::app_state::Register;
-use crate::sandbox::seed::sow;
+use crate::http::app_state::AppState;
+use crate::sandbox::seed::fill;
 
 /// The provider of the demo; the number is in no register of providers.
 const DEMO_UKPRN: &str = "10099999";
@@ -24,7 +24,7 @@ const DEMO_SEED: u64 = 2026;
 /// # Errors
 ///
 /// When the store fails.
-pub fn prepare(register: &Register, base: &str, registry_delay: Option<u32>) -> Result<String, CommandError> {
+pub fn prepare(register: &AppState, base: &str, registry_delay: Option<u32>) -> Result<String, CommandError> {
     let (token, is_new) = register.store.write_blocking::<_, StorageError>(|session| {
         session.ensure_provider(DEMO_UKPRN, DEMO_NAME)?;
         let is_new = match session.open_provider(DEMO_UKPRN, Cause::of("demo"))? {
@@ -42,7 +42,7 @@ pub fn prepare(register: &Register, base: &str, registry_delay: Option<u32>) -> 
         Ok((token, is_new))
     })?;
     if is_new {
-        sow(&register.store, register.lists, DEMO_UKPRN, DEMO_TRAINEES, DEMO_SEED, None, |_| {})?;
+        fill(&register.store, register.lists, DEMO_UKPRN, DEMO_TRAINEES, DEMO_SEED, None, |_| {})?;
     }
     Ok(introduction(register.versions, base, token.reveal(), registry_delay))
 }
@@ -56,7 +56,7 @@ fn introduction(versions: &Versions, base: &str, token: &str, registry_delay: Op
     });
     format!(
         r#"
-The Trainee Register is at {base}, with an API for each of: {labels}.
+The Trainee AppState is at {base}, with an API for each of: {labels}.
 It is a sandbox with invented schools, and a provider called {DEMO_NAME} with invented trainees. Stop it with Ctrl-C.
 
 Paste these lines into another terminal.
@@ -66,7 +66,7 @@ TOKEN={token}
 # 1. List the trainees whose training starts in this academic cycle, three on a page.
 curl -i -w '\n' "{base}/api/{new}/trainees?per_page=3" -H "Authorization: Bearer $TOKEN"
 
-# 2. Register a trainee in {old}. The reply is a 201 with the new record
+# 2. AppState a trainee in {old}. The reply is a 201 with the new record
 #    (or, when a run before this one has done so already, the 409 of step 3).
 curl -i -w '\n' {base}/api/{old}/trainees \
   -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \

@@ -15,7 +15,7 @@ use storage::session::Session;
 use storage::store::Store;
 use storage::trainees::Waiting;
 
-use crate::registry::{Deed, DeedError, carry_out};
+use crate::registry::{RegistryAction, RegistryActionError, perform};
 
 /// What the history says of a change.
 const OPERATION: &str = "sandbox registry";
@@ -26,7 +26,7 @@ const BATCH: u16 = 50;
 
 /// What the registry did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Played {
+pub struct Simulated {
     /// Trainees who got a number.
     pub numbers: usize,
     /// Trainees whose award was confirmed.
@@ -34,10 +34,10 @@ pub struct Played {
 }
 
 /// Plays the registry as long as the server runs. Must be called where the server runs.
-pub fn begin(store: Store, delay: TimeDelta) {
+pub fn start(store: Store, delay: TimeDelta) {
     rt::spawn(async move {
         loop {
-            if let Err(error) = play_once(&store, delay).await {
+            if let Err(error) = simulate_once(&store, delay).await {
                 log::warn!("the registry was not played to the end: {error}");
             }
             rt::time::sleep(PAUSE).await;
@@ -50,30 +50,30 @@ pub fn begin(store: Store, delay: TimeDelta) {
 /// # Errors
 ///
 /// When the store fails. What was done before stays, and the rest is due the next time.
-pub async fn play_once(store: &Store, delay: TimeDelta) -> Result<Played, StorageError> {
+pub async fn simulate_once(store: &Store, delay: TimeDelta) -> Result<Simulated, StorageError> {
     let find: Find = |session, until, behind, most| session.awaiting_trn(until, behind, most);
     let numbers = do_all(store, delay, find, number).await?;
     let find: Find = |session, until, behind, most| session.awaiting_award(until, behind, most);
     let awards = do_all(store, delay, find, award).await?;
-    Ok(Played { numbers, awards })
+    Ok(Simulated { numbers, awards })
 }
 
 /// Finds those who have waited since a time, behind one of them, so many at most.
 type Find = fn(&mut Session<'_>, DateTime<Utc>, Option<&Waiting>, i64) -> Result<Vec<Waiting>, StorageError>;
 
 /// Does something to a trainee, and says whether that was a change.
-type Change = fn(&mut Session<'_>, &str) -> Result<bool, DeedError>;
+type Change = fn(&mut Session<'_>, &str) -> Result<bool, RegistryActionError>;
 
 /// Issues a number.
-fn number(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, DeedError> {
-    Ok(carry_out(session, trainee_id, &Deed::IssueTrn(None), Cause::of(OPERATION))?.changed)
+fn number(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryActionError> {
+    Ok(perform(session, trainee_id, &RegistryAction::IssueTrn(None), Cause::of(OPERATION))?.changed)
 }
 
 /// Confirms an award. A trainee who has no number gets one first.
-fn award(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, DeedError> {
-    let award = |session: &mut Session<'_>| carry_out(session, trainee_id, &Deed::Award, Cause::of(OPERATION));
+fn award(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryActionError> {
+    let award = |session: &mut Session<'_>| perform(session, trainee_id, &RegistryAction::Award, Cause::of(OPERATION));
     let outcome = match award(session) {
-        Err(DeedError::Refused(Refusal::NoTrn)) => {
+        Err(RegistryActionError::Refused(Refusal::NoTrn)) => {
             number(session, trainee_id)?;
             award(session)
         }
@@ -99,10 +99,17 @@ async fn do_all(store: &Store, delay: TimeDelta, find: Find, change: Change) -> 
             match store.write(move |session| change(session, &trainee_id)).await {
                 Ok(true) => changed += 1,
                 // Another server, or the provider, was faster.
-                Ok(false) | Err(DeedError::UnknownTrainee | DeedError::NumberRequired | DeedError::Refused(_)) => {}
-                Err(DeedError::Storage(error)) if error.is_temporary() => return Err(error),
+                Ok(false)
+                | Err(
+                    RegistryActionError::UnknownTrainee
+                    | RegistryActionError::NumberRequired
+                    | RegistryActionError::Refused(_),
+                ) => {}
+                Err(RegistryActionError::Storage(error)) if error.is_temporary() => return Err(error),
                 // A record that cannot be changed keeps no other back.
-                Err(DeedError::Storage(error)) => log::warn!("the registry passed over {}: {error}", one.trainee_id),
+                Err(RegistryActionError::Storage(error)) => {
+                    log::warn!("the registry passed over {}: {error}", one.trainee_id)
+                }
             }
         }
         if is_all {

@@ -44,7 +44,7 @@ impl JobError for SeedError {
 /// # Errors
 ///
 /// [`SeedError`]. Batches that were written before stay.
-pub fn sow(
+pub fn fill(
     store: &Store,
     lists: &Lists,
     ukprn: &str,

@@ -15,7 +15,7 @@ use crate::http::body::Body;
 
 /// What is seen of a request. Cheap to clone; all clones see the same.
 #[derive(Clone, Default)]
-pub struct Sighting {
+pub struct RequestObservation {
     seen: Arc<Mutex<Seen>>,
     /// Whether what a write met is kept.
     keeps: bool,
@@ -25,12 +25,12 @@ pub struct Sighting {
 struct Seen {
     token: Option<ValidToken>,
     names: Vec<&'static str>,
-    met: Met,
+    met: ObservedWrite,
 }
 
 /// What a write met.
 #[derive(Clone, Default)]
-pub struct Met {
+pub struct ObservedWrite {
     /// The body, where it was read.
     pub body: Body,
     /// The trainee as it was before.
@@ -39,7 +39,7 @@ pub struct Met {
     pub organisations: Option<Organisations>,
 }
 
-impl Met {
+impl ObservedWrite {
     /// Whether the write was carried out, and not answered from memory.
     #[must_use]
     pub fn is_something(&self) -> bool {
@@ -47,8 +47,8 @@ impl Met {
     }
 }
 
-impl Sighting {
-    /// A sighting that keeps what a write meets.
+impl RequestObservation {
+    /// An observation that keeps what a write meets.
     #[must_use]
     pub fn of_a_write_to_check() -> Self {
         Self { keeps: true, ..Self::default() }
@@ -97,7 +97,7 @@ impl Sighting {
 
     /// What the write met, which is kept no longer; nothing where it was not to be kept.
     #[must_use]
-    pub fn take(&self) -> Option<Met> {
+    pub fn take(&self) -> Option<ObservedWrite> {
         let met = self.with(|seen| std::mem::take(&mut seen.met));
         Some(met).filter(|met| self.keeps && met.is_something())
     }
@@ -108,8 +108,8 @@ impl Sighting {
     }
 }
 
-impl fmt::Debug for Sighting {
+impl fmt::Debug for RequestObservation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Sighting").finish_non_exhaustive()
+        formatter.debug_struct("RequestObservation").finish_non_exhaustive()
     }
 }

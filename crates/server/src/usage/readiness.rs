@@ -34,7 +34,7 @@ pub struct VersionReadiness {
     #[serde(serialize_with = "day")]
     pub until: NaiveDate,
     /// The day on which the oldest count begins that is kept, of any version; nothing when nothing was counted.
-    #[serde(serialize_with = "perhaps_a_day")]
+    #[serde(serialize_with = "optional_date")]
     pub counted_since: Option<NaiveDate>,
     /// The last request of anybody, also before the days that are looked at.
     pub last_use: Option<LastUse>,
@@ -44,9 +44,9 @@ pub struct VersionReadiness {
     pub providers: Vec<ProviderUse>,
 }
 
-fn perhaps_a_day<S: Serializer>(held: &Option<NaiveDate>, serializer: S) -> Result<S::Ok, S::Error> {
-    match held {
-        Some(held) => day(held, serializer),
+fn optional_date<S: Serializer>(date: &Option<NaiveDate>, serializer: S) -> Result<S::Ok, S::Error> {
+    match date {
+        Some(date) => day(date, serializer),
         None => serializer.serialize_none(),
     }
 }

@@ -4,47 +4,47 @@
 use adapter_kit::{Endpoint, Served};
 use storage::session::ValidToken;
 
-use crate::http::app_state::Register;
-use crate::http::request::Call;
+use crate::http::app_state::AppState;
+use crate::http::request::ApiRequest;
 use crate::usage::Counted;
-use crate::usage::observation::Sighting;
+use crate::usage::observation::RequestObservation;
 use crate::usage::shadow_checks::Write;
 
 /// One request that is carried out.
 #[derive(Debug)]
-pub struct Witness {
-    sighting: Sighting,
+pub struct UsageRecorder {
+    observation: RequestObservation,
     served: &'static Served,
     endpoint: Endpoint,
     request_id: String,
     part_id: String,
 }
 
-impl Witness {
-    /// Begins to look at a call; one that writes may be tried in the newest version.
-    pub fn of(register: &Register, endpoint: Endpoint, call: &mut Call, writes: bool) -> Self {
-        let served = call.served;
-        call.sighting = register.shadow.sighting(served, writes);
-        let part_id = [call.placement_id(), call.degree_id()].concat();
-        let request_id = call.cause().request_id.unwrap_or_default().to_owned();
-        Self { sighting: call.sighting.clone(), served, endpoint, request_id, part_id }
+impl UsageRecorder {
+    /// Starts to observe a request; one that writes may be tried in the newest version.
+    pub fn of(register: &AppState, endpoint: Endpoint, request: &mut ApiRequest, writes: bool) -> Self {
+        let served = request.served;
+        request.observation = register.shadow.observation(served, writes);
+        let part_id = [request.placement_id(), request.degree_id()].concat();
+        let request_id = request.cause().request_id.unwrap_or_default().to_owned();
+        Self { observation: request.observation.clone(), served, endpoint, request_id, part_id }
     }
 
     /// The token, as the job found it; nothing when none was valid.
     #[must_use]
     pub fn token(&self) -> Option<ValidToken> {
-        self.sighting.token()
+        self.observation.token()
     }
 
     /// Hands on what was seen. A request whose token was not valid is not counted.
-    pub fn tell(self, register: &Register, accepted: bool) {
-        let Self { sighting, served, endpoint, request_id, part_id } = self;
-        let Some(ValidToken { id: token, .. }) = sighting.token() else { return };
+    pub fn record(self, register: &AppState, accepted: bool) {
+        let Self { observation, served, endpoint, request_id, part_id } = self;
+        let Some(ValidToken { id: token, .. }) = observation.token() else { return };
         let at = register.store.now();
         register
             .usage
-            .count(&Counted { at, token, version: served.version.label, endpoint, request_id }, &sighting.names());
-        if let Some(met) = sighting.take().filter(|_| accepted) {
+            .count(&Counted { at, token, version: served.version.label, endpoint, request_id }, &observation.names());
+        if let Some(met) = observation.take().filter(|_| accepted) {
             register.shadow.offer(Write { served, endpoint, token, at, part_id, met });
         }
     }

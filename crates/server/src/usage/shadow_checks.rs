@@ -22,7 +22,7 @@ use domain::Lists;
 use tokio::sync::{mpsc, oneshot};
 use version_tools::shadow::{Occasion, check};
 
-use crate::usage::observation::{Met, Sighting};
+use crate::usage::observation::{ObservedWrite, RequestObservation};
 use crate::usage::{Checked, Usage};
 
 /// Writes that may wait. One more is dropped.
@@ -30,7 +30,7 @@ const QUEUE: usize = 64;
 
 /// The check of accepted writes; none by default. Cheap to clone; all clones are the same.
 #[derive(Clone, Default)]
-pub struct Shadow(Option<Arc<Running>>);
+pub struct ShadowChecks(Option<Arc<Running>>);
 
 struct Running {
     newest: &'static Served,
@@ -46,7 +46,7 @@ struct Running {
 enum Message {
     Check(Box<Write>),
     /// Everything before it is done.
-    Settle(oneshot::Sender<()>),
+    Drain(oneshot::Sender<()>),
 }
 
 /// A write that was accepted.
@@ -62,24 +62,24 @@ pub struct Write {
     /// The identifier of the placement or the degree in its path.
     pub part_id: String,
     /// What it met.
-    pub met: Met,
+    pub met: ObservedWrite,
 }
 
-impl Shadow {
+impl ShadowChecks {
     /// Begins to try so many percent of the writes, on a thread that ends with the last clone.
     ///
     /// # Errors
     ///
     /// When the operating system gives no thread.
-    pub fn begin(share: u8, versions: &'static Versions, lists: &'static Lists, usage: Usage) -> io::Result<Self> {
+    pub fn start(share: u8, versions: &'static Versions, lists: &'static Lists, usage: Usage) -> io::Result<Self> {
         let Some(newest) = versions.newest().filter(|_| share > 0) else { return Ok(Self::default()) };
         let (queue, mut waiting) = mpsc::channel(QUEUE);
         thread::Builder::new().name("shadow".to_owned()).spawn(move || {
             while let Some(message) = waiting.blocking_recv() {
                 match message {
-                    Message::Check(write) => carry_out(*write, newest, lists, &usage),
-                    // Whoever asked may have gone away.
-                    Message::Settle(asked) => drop(asked.send(())),
+                    Message::Check(write) => perform(*write, newest, lists, &usage),
+                    // Whoever waits may have gone away.
+                    Message::Drain(drained) => drop(drained.send(())),
                 }
             }
         })?;
@@ -89,11 +89,11 @@ impl Shadow {
 
     /// What is to be seen of a request for the version: what it meets, when it is a write that is to be tried.
     #[must_use]
-    pub fn sighting(&self, served: &Served, writes: bool) -> Sighting {
+    pub fn observation(&self, served: &Served, writes: bool) -> RequestObservation {
         let is_older = |running: &&Arc<Running>| served.version.label != running.newest.version.label;
         match self.0.as_ref().filter(|_| writes).filter(is_older) {
-            Some(running) if running.draws() => Sighting::of_a_write_to_check(),
-            Some(_) | None => Sighting::default(),
+            Some(running) if running.draws() => RequestObservation::of_a_write_to_check(),
+            Some(_) | None => RequestObservation::default(),
         }
     }
 
@@ -105,11 +105,11 @@ impl Shadow {
         }
     }
 
-    /// Waits until all writes are tried that were taken so far, and says how many were dropped since it was asked last.
-    pub async fn settle(&self) -> u64 {
+    /// Waits until all writes are tried that were taken so far, and says how many were dropped since it was drained last.
+    pub async fn drain(&self) -> u64 {
         let Some(running) = &self.0 else { return 0 };
-        let (asked, answer) = oneshot::channel();
-        if running.queue.send(Message::Settle(asked)).await.is_ok() {
+        let (drained, answer) = oneshot::channel();
+        if running.queue.send(Message::Drain(drained)).await.is_ok() {
             // The thread ends without an answer only when the program does.
             let _ = answer.await;
         }
@@ -125,15 +125,15 @@ impl Running {
     }
 }
 
-impl fmt::Debug for Shadow {
+impl fmt::Debug for ShadowChecks {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let share = self.0.as_ref().map_or(0, |running| running.share);
-        formatter.debug_struct("Shadow").field("share", &share).finish_non_exhaustive()
+        formatter.debug_struct("ShadowChecks").field("share", &share).finish_non_exhaustive()
     }
 }
 
 /// Tries one write. A panic is ours, and no reason to stop.
-fn carry_out(write: Write, newest: &'static Served, lists: &'static Lists, usage: &Usage) {
+fn perform(write: Write, newest: &'static Served, lists: &'static Lists, usage: &Usage) {
     let Write { served, endpoint, token, at, part_id, met } = write;
     let organisations = met.organisations.unwrap_or_default();
     let occasion = Occasion {
@@ -161,13 +161,13 @@ mod tests {
     use crate::versions;
 
     fn drawn(share: u8, writes: usize) -> usize {
-        let shadow = Shadow::begin(share, versions::all(), Lists::embedded(), Usage::default()).unwrap();
+        let shadow = ShadowChecks::start(share, versions::all(), Lists::embedded(), Usage::default()).unwrap();
         let running = shadow.0.as_ref();
         (0..writes).filter(|_| running.is_some_and(|running| running.draws())).count()
     }
 
     #[test]
-    fn the_share_that_was_asked_for_is_drawn() {
+    fn the_share_that_was_requested_is_drawn() {
         assert_eq!((drawn(0, 1_000), drawn(100, 1_000)), (0, 1_000));
         let half = drawn(50, 10_000);
         // Ten standard deviations.
@@ -175,18 +175,18 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn what_finds_the_queue_full_is_dropped_and_told() {
+    async fn what_finds_the_queue_full_is_dropped_and_reported() {
         let served = versions::all().iter().next().unwrap();
         let (queue, mut waiting) = mpsc::channel(1);
         let (lot, drawn, dropped) = (RandomState::new(), AtomicU64::new(0), AtomicU64::new(0));
-        let shadow = Shadow(Some(Arc::new(Running { newest: served, share: 100, lot, drawn, queue, dropped })));
+        let shadow = ShadowChecks(Some(Arc::new(Running { newest: served, share: 100, lot, drawn, queue, dropped })));
         let write = || Write {
             served,
             endpoint: Endpoint::Defer,
             token: 1,
             at: DateTime::UNIX_EPOCH,
             part_id: String::new(),
-            met: Met::default(),
+            met: ObservedWrite::default(),
         };
         for _ in 0..3 {
             shadow.offer(write());
@@ -194,6 +194,6 @@ mod tests {
         assert!(matches!(waiting.recv().await, Some(Message::Check(_))));
         assert!(waiting.try_recv().is_err());
         drop(waiting);
-        assert_eq!((shadow.settle().await, shadow.settle().await), (2, 0));
+        assert_eq!((shadow.drain().await, shadow.drain().await), (2, 0));
     }
 }

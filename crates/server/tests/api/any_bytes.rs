@@ -36,7 +36,7 @@ fn try_on(pieces: &[&str], holds: impl Fn(&str)) {
 }
 
 #[test]
-fn any_query_is_understood_or_told_what_is_wrong_with_it() {
+fn any_query_is_parsed_or_refused_with_a_reason() {
     let pieces = [
         "academic_cycle=",
         "status=",

@@ -96,7 +96,7 @@ impl fmt::Display for Measured {
 }
 
 /// Registers so many trainees at a server of its own.
-fn measure(count: usize, seed: Option<u64>) -> Measured {
+fn measured_memory(count: usize, seed: Option<u64>) -> Measured {
     let site = Site::new();
     let mut server = serve_as_installed(&site);
     let (address, caller) = (server.address.clone(), Caller::new(&site.token));
@@ -133,8 +133,8 @@ fn measure(count: usize, seed: Option<u64>) -> Measured {
 #[test]
 fn memory_does_not_depend_on_which_optional_fields_trainees_have() {
     let (count, seed) = (size("MEMORY_CREATES", 40), seed());
-    let equal = measure(count, None);
-    let varied = measure(count, Some(seed));
+    let equal = measured_memory(count, None);
+    let varied = measured_memory(count, Some(seed));
     eprintln!("{count} trainees with equal fields: {equal}");
     eprintln!("{count} trainees with random sets of optional fields: {varied}");
     assert!(equal.refused == 0 && varied.refused < count, "{equal} beside {varied}");

@@ -11,7 +11,7 @@ use storage::store::StoreOptions;
 use crate::http::client_address::TrustedProxies;
 use crate::operations::connections::Limits;
 use crate::operations::serve::Service;
-use crate::operations::shutdown::Patience;
+use crate::operations::shutdown::ShutdownTimeouts;
 use crate::operations::startup::clock::ClockCheck;
 use crate::operations::startup::open_files;
 use crate::operations::tls::{Certificate, TlsError};
@@ -79,8 +79,10 @@ impl Bounds {
         if let Some(most) = open_files() {
             let (lowered, is_lowered) = limits.within_open_files(most);
             if is_lowered {
-                let (asked, given) = (limits.max_connections, lowered.max_connections);
-                log::info!("at most {given} connections instead of {asked}: only {most} files can be open (ulimit -n)");
+                let (requested, given) = (limits.max_connections, lowered.max_connections);
+                log::info!(
+                    "at most {given} connections instead of {requested}: only {most} files can be open (ulimit -n)"
+                );
             }
             limits = lowered;
         }
@@ -88,12 +90,12 @@ impl Bounds {
             (Some(chain), Some(key)) => Some(Certificate::read(chain, key)?),
             (_, _) => None,
         };
-        Ok(Service { limits, certificate, drain_time: self.patience().drain_time })
+        Ok(Service { limits, certificate, drain_time: self.shutdown_timeouts().drain_time })
     }
 
     /// How long the server may take to stop.
-    pub(super) fn patience(&self) -> Patience {
+    pub(super) fn shutdown_timeouts(&self) -> ShutdownTimeouts {
         let seconds = |seconds: u32| Duration::from_secs(seconds.into());
-        Patience { stop_delay: seconds(self.stop_delay), drain_time: seconds(self.drain_time) }
+        ShutdownTimeouts { stop_delay: seconds(self.stop_delay), drain_time: seconds(self.drain_time) }
     }
 }

@@ -93,7 +93,7 @@ impl Translate {
                 Format::Text => {
                     print(&translation.data, line.is_some())?;
                     let place = line.map_or_else(String::new, |line| format!("line {line}: "));
-                    told(&translation).iter().for_each(|told| eprintln!("{place}{told}"));
+                    report(&translation).iter().for_each(|line| eprintln!("{place}{line}"));
                 }
                 Format::Json => print(&translation, line.is_some())?,
             }
@@ -112,10 +112,10 @@ impl Translate {
 }
 
 /// A body, with its line where each has one.
-type Placed<T> = (Option<usize>, T);
+type Located<T> = (Option<usize>, T);
 
 /// One body, or one for each line.
-fn bodies(text: &[u8]) -> Result<Vec<Placed<Value>>, Placed<read::Malformed>> {
+fn bodies(text: &[u8]) -> Result<Vec<Located<Value>>, Located<read::Malformed>> {
     let whole = match read::tree(text) {
         Ok(body) => return Ok(vec![(None, body)]),
         Err(malformed) => malformed,
@@ -138,7 +138,7 @@ fn print(value: &impl Serialize, on_a_line: bool) -> Result<(), CommandError> {
 }
 
 /// What was done, in lines.
-fn told(translation: &Translation) -> Vec<String> {
+fn report(translation: &Translation) -> Vec<String> {
     let renamed = translation.renames.iter().map(|rename| format!("renamed: {} is now {}", rename.path, rename.to));
     let lost = translation.lost.iter().map(|loss| format!("lost: {} {}: {}", loss.path, loss.value, loss.message));
     let problems = translation.problems.iter().map(|problem| match &problem.located {

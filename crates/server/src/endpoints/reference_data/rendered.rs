@@ -11,23 +11,23 @@ use adapter_kit::reference::{AllLists, OneList};
 use domain::Lists;
 use serde::Serialize;
 
-use crate::http::error::Failure;
-use crate::http::shared_content::Content;
+use crate::http::error::ApiError;
+use crate::http::shared_content::SharedContent;
 
 /// The code lists of a register, as JSON. Cheap to clone; all clones keep the same.
 #[derive(Debug, Clone)]
-pub struct WrittenLists {
+pub struct RenderedLists {
     lists: &'static Lists,
     kept: Arc<Kept>,
 }
 
 #[derive(Debug)]
 struct Kept {
-    all: OnceLock<Content>,
-    each: BTreeMap<&'static str, OnceLock<Content>>,
+    all: OnceLock<SharedContent>,
+    each: BTreeMap<&'static str, OnceLock<SharedContent>>,
 }
 
-impl WrittenLists {
+impl RenderedLists {
     /// Those of a register with these code lists.
     #[must_use]
     pub fn of(lists: &'static Lists) -> Self {
@@ -39,8 +39,8 @@ impl WrittenLists {
     ///
     /// # Errors
     ///
-    /// [`Failure::Unwritable`] when a value cannot be JSON.
-    pub fn all(&self) -> Result<Content, Failure> {
+    /// [`ApiError::Unwritable`] when a value cannot be JSON.
+    pub fn all(&self) -> Result<SharedContent, ApiError> {
         written_once(&self.kept.all, &AllLists(self.lists))
     }
 
@@ -48,18 +48,18 @@ impl WrittenLists {
     ///
     /// # Errors
     ///
-    /// As [`WrittenLists::all`].
-    pub fn named(&self, name: &str) -> Result<Option<Content>, Failure> {
+    /// As [`RenderedLists::all`].
+    pub fn named(&self, name: &str) -> Result<Option<SharedContent>, ApiError> {
         let Some(kept) = self.kept.each.get(name) else { return Ok(None) };
         OneList::named(name, self.lists).map(|list| written_once(kept, &list)).transpose()
     }
 }
 
-fn written_once(kept: &OnceLock<Content>, list: &impl Serialize) -> Result<Content, Failure> {
+fn written_once(kept: &OnceLock<SharedContent>, list: &impl Serialize) -> Result<SharedContent, ApiError> {
     match kept.get() {
         Some(written) => Ok(written.clone()),
         None => {
-            let written = Content::of(serde_json::to_vec(list).map_err(Failure::Unwritable)?);
+            let written = SharedContent::of(serde_json::to_vec(list).map_err(ApiError::Unwritable)?);
             Ok(kept.get_or_init(|| written).clone())
         }
     }
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_list_is_written_once_for_all_who_ask() {
-        let lists = WrittenLists::of(Lists::embedded());
+        let lists = RenderedLists::of(Lists::embedded());
         let other = lists.clone();
         let pairs = [(lists.all().unwrap(), other.all().unwrap())].into_iter();
         let named = |name| (lists.named(name).unwrap().unwrap(), other.named(name).unwrap().unwrap());

@@ -17,7 +17,7 @@ use actix_web::{Error, HttpMessage as _, HttpRequest};
 use storage::session::ValidToken;
 
 use crate::http::middleware::request_id;
-use crate::operations::metrics::requests::{Passing, RequestMeasures, method_name};
+use crate::operations::metrics::requests::{Passing, RequestMetrics, method_name};
 
 /// Answers the request and records it.
 ///
@@ -95,13 +95,13 @@ struct Answering {
     observed: Rc<Observed>,
     end: End,
     /// What is mounted has them; a service that is not, such as that of a test, counts nothing.
-    measures: Option<Rc<RequestMeasures>>,
+    metrics: Option<Rc<RequestMetrics>>,
     _passing: Option<Passing>,
 }
 
 impl Answering {
     fn begin(request: &ServiceRequest, id: String) -> Self {
-        let measures = request.app_data::<Rc<RequestMeasures>>().cloned();
+        let metrics = request.app_data::<Rc<RequestMetrics>>().cloned();
         let observed = Rc::new(Observed::default());
         if !is_of_a_version(request.path()) {
             observed.pattern.replace(request.match_pattern().map(Rc::from));
@@ -113,8 +113,8 @@ impl Answering {
             method: method_name(request.method()),
             observed,
             end: End::Cancelled,
-            _passing: measures.as_deref().map(RequestMeasures::begin),
-            measures,
+            _passing: metrics.as_deref().map(RequestMetrics::begin),
+            metrics,
         }
     }
 
@@ -137,8 +137,8 @@ impl Answering {
             Some(token) => line!(, token),
             None => line!(),
         }
-        if let Some(measures) = &self.measures {
-            measures.end(pattern.as_deref(), self.method, self.end, duration);
+        if let Some(metrics) = &self.metrics {
+            metrics.end(pattern.as_deref(), self.method, self.end, duration);
         }
     }
 }
@@ -184,7 +184,7 @@ mod tests {
         let recorder = PrometheusBuilder::new().build_recorder();
         let metrics = recorder.handle();
         let abandon = async {
-            let app = App::new().app_data(Rc::new(RequestMeasures::of(versions::all()))).wrap(from_fn(log));
+            let app = App::new().app_data(Rc::new(RequestMetrics::of(versions::all()))).wrap(from_fn(log));
             let app = app.route(paths::VERSIONS, web::get().to(pending::<HttpResponse>));
             let app = init_service(app).await;
             let mut answer = Box::pin(app.call(TestRequest::get().uri(paths::VERSIONS).to_request()));

@@ -16,14 +16,14 @@ const SUNSET: HeaderName = HeaderName::from_static("sunset");
 
 /// The life of one version among those that are served.
 #[derive(Debug, Clone, Copy)]
-pub struct Life {
+pub struct DeprecationHeaders {
     /// The version.
     pub version: &'static ApiVersion,
     /// Those that are served.
     pub versions: &'static Versions,
 }
 
-impl Life {
+impl DeprecationHeaders {
     fn end(self, endpoint: Option<Endpoint>) -> End {
         match endpoint {
             Some(endpoint) => End::of_endpoint(self.version, endpoint, self.versions),
@@ -53,7 +53,7 @@ impl Life {
 
     /// The endpoint that ends, for a method that none of the endpoints of a path has: the first, when all of them end.
     #[must_use]
-    pub fn only_what_ends(self, mut endpoints: impl Iterator<Item = Endpoint> + Clone) -> Option<Endpoint> {
+    pub fn only_deprecated(self, mut endpoints: impl Iterator<Item = Endpoint> + Clone) -> Option<Endpoint> {
         let first = endpoints.clone().next();
         first.filter(|_| endpoints.all(|endpoint| self.version.endpoints.deprecation(endpoint).is_some()))
     }

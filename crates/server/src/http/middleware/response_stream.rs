@@ -21,13 +21,13 @@ use actix_web::web::{self, Bytes};
 use actix_web::{Error, HttpResponse};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::http::error::Failure;
+use crate::http::error::ApiError;
 use crate::http::etag;
 use crate::http::etag::GZIP;
 use crate::http::middleware::compression;
 use crate::http::middleware::compression::Compressor;
-use crate::http::response::{JSON, Reply};
-use crate::http::shared_content::Content;
+use crate::http::response::{ApiResponse, JSON};
+use crate::http::shared_content::SharedContent;
 
 /// How full a connection's write buffer gets before it must be written, in bytes. The buffer holds at most one piece more.
 pub const WRITE_BUFFER_BYTES: usize = 16_384;
@@ -49,7 +49,7 @@ pub enum Source {
     /// The same, and it is counted already.
     Counted(Reservation),
     /// It is the same for everyone.
-    Shared(Content),
+    Shared(SharedContent),
 }
 
 /// What the body of a reply holds of the memory for large ones, as long as any clone of this exists.
@@ -58,7 +58,7 @@ pub struct Reservation(Option<Arc<OwnedSemaphorePermit>>);
 
 /// Where replies are sent. Cheap to clone; all clones share one bound.
 #[derive(Debug, Clone)]
-pub struct Outgoing {
+pub struct ResponseSender {
     /// One permit for each byte.
     room: Arc<Semaphore>,
     /// One permit for each large body that can be compressed at once.
@@ -66,7 +66,7 @@ pub struct Outgoing {
     compressor: Compressor,
 }
 
-impl Default for Outgoing {
+impl Default for ResponseSender {
     fn default() -> Self {
         let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
@@ -77,28 +77,28 @@ impl Default for Outgoing {
     }
 }
 
-impl Outgoing {
+impl ResponseSender {
     /// The same reply, counted. Must be asked where what was done for it can still be undone.
     ///
     /// # Errors
     ///
-    /// [`Failure::NoRoomForReply`] when other large replies wait to be read by their clients.
-    pub fn count(&self, reply: Reply) -> Result<Reply, Failure> {
+    /// [`ApiError::NoRoomForReply`] when other large replies wait to be read by their clients.
+    pub fn count(&self, reply: ApiResponse) -> Result<ApiResponse, ApiError> {
         match reply.source {
             Source::Request => {
                 let source = Source::Counted(self.reserve(reply.body.len())?);
-                Ok(Reply { source, ..reply })
+                Ok(ApiResponse { source, ..reply })
             }
             Source::Counted(_) | Source::Shared(_) => Ok(reply),
         }
     }
 
-    fn reserve(&self, bytes: usize) -> Result<Reservation, Failure> {
+    fn reserve(&self, bytes: usize) -> Result<Reservation, ApiError> {
         if bytes <= ALWAYS_HELD_BYTES {
             return Ok(Reservation::default());
         }
-        let permits = u32::try_from(bytes).map_err(|_| Failure::NoRoomForReply)?;
-        let permit = Arc::clone(&self.room).try_acquire_many_owned(permits).map_err(|_| Failure::NoRoomForReply)?;
+        let permits = u32::try_from(bytes).map_err(|_| ApiError::NoRoomForReply)?;
+        let permit = Arc::clone(&self.room).try_acquire_many_owned(permits).map_err(|_| ApiError::NoRoomForReply)?;
         Ok(Reservation(Some(Arc::new(permit))))
     }
 
@@ -111,7 +111,7 @@ impl Outgoing {
         self,
         request: ServiceRequest,
         next: Next<B>,
-    ) -> Result<ServiceResponse<EitherBody<Pieces>>, Error> {
+    ) -> Result<ServiceResponse<EitherBody<Chunks>>, Error> {
         let accepts_gzip = compression::accepts_gzip(request.headers());
         let (request, mut response) = next.call(request).await?.into_parts();
         let source = response.extensions_mut().remove::<Source>().unwrap_or(Source::Request);
@@ -131,7 +131,7 @@ impl Outgoing {
         body: Bytes,
         source: Source,
         accepts_gzip: bool,
-    ) -> HttpResponse<Pieces> {
+    ) -> HttpResponse<Chunks> {
         if is_compressible(&response, &source) {
             vary_by_encoding(response.headers_mut());
         }
@@ -139,10 +139,10 @@ impl Outgoing {
             Source::Shared(content) => {
                 let gzip = accepts_gzip.then(|| content.gzip()).flatten();
                 if gzip.is_some() {
-                    tell_encoding(response.headers_mut());
+                    set_content_encoding(response.headers_mut());
                 }
                 let body = gzip.unwrap_or_else(|| content.plain()).clone();
-                return response.set_body(Pieces { rest: body, reservation: Reservation::default() });
+                return response.set_body(Chunks { rest: body, reservation: Reservation::default() });
             }
             Source::Counted(reservation) => Ok(reservation),
             Source::Request => self.reserve(body.len()),
@@ -150,17 +150,17 @@ impl Outgoing {
         let reservation = match reservation {
             Ok(reservation) => reservation,
             Err(failure) => {
-                let busy = HttpResponse::from(failure.reply_to_anyone());
+                let busy = HttpResponse::from(failure.response_without_version());
                 let (busy, body) = busy.into_parts();
                 let rest = body.try_into_bytes().unwrap_or_default();
-                return busy.set_body(Pieces { rest, reservation: Reservation::default() });
+                return busy.set_body(Chunks { rest, reservation: Reservation::default() });
             }
         };
-        let pieces = Pieces { rest: body, reservation };
+        let pieces = Chunks { rest: body, reservation };
         if accepts_gzip && is_json(response.headers()) && pieces.rest.len() >= compression::MIN_BYTES {
             let (pieces, is_compressed) = self.compress(pieces).await;
             if is_compressed {
-                tell_encoding(response.headers_mut());
+                set_content_encoding(response.headers_mut());
             }
             return response.set_body(pieces);
         }
@@ -168,7 +168,7 @@ impl Outgoing {
     }
 
     /// The body compressed, unless that does not pay. What it no longer holds is given back.
-    async fn compress(&self, plain: Pieces) -> (Pieces, bool) {
+    async fn compress(&self, plain: Chunks) -> (Chunks, bool) {
         let body = plain.rest.clone();
         let compressed = if body.len() <= COMPRESSED_IN_PLACE_BYTES {
             self.compressor.gzip(&body)
@@ -182,10 +182,10 @@ impl Outgoing {
         };
         match compressed {
             Some(compressed) => {
-                let Pieces { rest, mut reservation } = plain;
+                let Chunks { rest, mut reservation } = plain;
                 drop(rest);
                 reservation.shrink(compressed.len());
-                (Pieces { rest: compressed.into(), reservation }, true)
+                (Chunks { rest: compressed.into(), reservation }, true)
             }
             None => (plain, false),
         }
@@ -205,12 +205,12 @@ impl Reservation {
 
 /// The body of a reply, piece by piece.
 #[derive(Debug)]
-pub struct Pieces {
+pub struct Chunks {
     rest: Bytes,
     reservation: Reservation,
 }
 
-impl MessageBody for Pieces {
+impl MessageBody for Chunks {
     type Error = Infallible;
 
     fn size(&self) -> BodySize {
@@ -255,7 +255,7 @@ fn vary_by_encoding(headers: &mut HeaderMap) {
 }
 
 /// Tells the client that the body is compressed. The entity tag is that of this form.
-fn tell_encoding(headers: &mut HeaderMap) {
+fn set_content_encoding(headers: &mut HeaderMap) {
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static(GZIP));
     let tag = headers.get(ETAG).and_then(|tag| tag.to_str().ok()).map(|tag| etag::encoded(tag, GZIP));
     if let Some(tag) = tag {
@@ -277,35 +277,35 @@ mod tests {
 
     use super::*;
 
-    fn of_size(bytes: usize) -> Reply {
-        Reply::of(StatusCode::OK, vec![b'x'; bytes])
+    fn of_size(bytes: usize) -> ApiResponse {
+        ApiResponse::of(StatusCode::OK, vec![b'x'; bytes])
     }
 
     #[test]
     fn large_replies_are_counted_until_they_are_dropped() {
-        let outgoing = Outgoing::default();
-        let largest = outgoing.count(of_size(ROOM_BYTES)).unwrap();
-        assert!(matches!(outgoing.count(of_size(ALWAYS_HELD_BYTES + 1)), Err(Failure::NoRoomForReply)));
-        assert!(outgoing.count(of_size(ALWAYS_HELD_BYTES)).is_ok());
-        let counted = outgoing.count(largest.clone()).unwrap();
+        let response_sender = ResponseSender::default();
+        let largest = response_sender.count(of_size(ROOM_BYTES)).unwrap();
+        assert!(matches!(response_sender.count(of_size(ALWAYS_HELD_BYTES + 1)), Err(ApiError::NoRoomForReply)));
+        assert!(response_sender.count(of_size(ALWAYS_HELD_BYTES)).is_ok());
+        let counted = response_sender.count(largest.clone()).unwrap();
         drop(largest);
-        assert!(outgoing.count(of_size(ALWAYS_HELD_BYTES + 1)).is_err());
+        assert!(response_sender.count(of_size(ALWAYS_HELD_BYTES + 1)).is_err());
         drop(counted);
-        assert!(outgoing.count(of_size(ROOM_BYTES)).is_ok());
+        assert!(response_sender.count(of_size(ROOM_BYTES)).is_ok());
     }
 
     #[actix_web::test]
     async fn body_is_sent_in_pieces_and_its_reservation_ends_with_the_last_one() {
-        let outgoing = Outgoing::default();
+        let response_sender = ResponseSender::default();
         let body: Vec<u8> = (0..100_000_u32).map(|index| (index % 251) as u8).collect();
-        let reservation = outgoing.reserve(body.len()).unwrap();
-        let mut pieces = pin!(Pieces { rest: body.clone().into(), reservation });
+        let reservation = response_sender.reserve(body.len()).unwrap();
+        let mut pieces = pin!(Chunks { rest: body.clone().into(), reservation });
         assert_eq!(pieces.size(), BodySize::Sized(100_000));
         let mut received = Vec::new();
         while let Some(Ok(piece)) = poll_fn(|context| pieces.as_mut().poll_next(context)).await {
             assert!(piece.len() <= PIECE_BYTES);
             received.extend_from_slice(&piece);
-            let held = ROOM_BYTES - outgoing.room.available_permits();
+            let held = ROOM_BYTES - response_sender.room.available_permits();
             assert_eq!(held == 0, received.len() == body.len(), "{held} after {}", received.len());
         }
         assert_eq!(received, body);
@@ -313,20 +313,20 @@ mod tests {
 
     #[actix_web::test]
     async fn compressed_body_holds_no_more_than_its_own_size() {
-        let outgoing = Outgoing::default();
+        let response_sender = ResponseSender::default();
         let noise = entity_tags(4_000);
         let body = Bytes::from(noise.repeat(2));
-        let reservation = outgoing.reserve(body.len()).unwrap();
-        let (pieces, is_compressed) = outgoing.compress(Pieces { rest: body.clone(), reservation }).await;
+        let reservation = response_sender.reserve(body.len()).unwrap();
+        let (pieces, is_compressed) = response_sender.compress(Chunks { rest: body.clone(), reservation }).await;
         assert!(is_compressed && pieces.rest.len() > ALWAYS_HELD_BYTES);
-        assert_eq!(ROOM_BYTES - outgoing.room.available_permits(), pieces.rest.len());
+        assert_eq!(ROOM_BYTES - response_sender.room.available_permits(), pieces.rest.len());
         assert_eq!(compression::decompress(&pieces.rest).unwrap(), body);
         let plain = Bytes::from("{}".repeat(40_000));
-        let reservation = outgoing.reserve(plain.len()).unwrap();
-        let (small, _) = outgoing.compress(Pieces { rest: plain, reservation }).await;
+        let reservation = response_sender.reserve(plain.len()).unwrap();
+        let (small, _) = response_sender.compress(Chunks { rest: plain, reservation }).await;
         drop(pieces);
         assert!(small.rest.len() < ALWAYS_HELD_BYTES);
-        assert_eq!(outgoing.room.available_permits(), ROOM_BYTES);
+        assert_eq!(response_sender.room.available_permits(), ROOM_BYTES);
     }
 
     /// Text that is compressed to somewhat more than half of its size.

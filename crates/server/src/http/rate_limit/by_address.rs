@@ -13,33 +13,33 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpRequest, HttpResponse};
 
 use crate::http::client_address::TrustedProxies;
-use crate::http::error::{Failure, Whose};
-use crate::http::rate_limit::{Allowance, Counter};
+use crate::http::error::{ApiError, RateLimitScope};
+use crate::http::rate_limit::{KeyedRateLimiter, RateLimit};
 
 /// What an address can ask.
-const ALLOWANCE: Allowance = Allowance { requests: NonZeroU32::new(60).unwrap(), window: Duration::from_secs(60) };
+const LIMIT: RateLimit = RateLimit { requests: NonZeroU32::new(60).unwrap(), window: Duration::from_secs(60) };
 /// The most addresses that are remembered.
 const MAX_ADDRESSES: usize = 10_000;
 
 /// Counts the requests of each address, where they are limited. Cheap to clone; all clones count together.
 #[derive(Debug, Clone)]
-pub struct Visitors {
-    counter: Option<Counter<IpAddr>>,
+pub struct AddressRateLimit {
+    limiter: Option<KeyedRateLimiter<IpAddr>>,
     proxies: TrustedProxies,
 }
 
-impl Default for Visitors {
+impl Default for AddressRateLimit {
     fn default() -> Self {
-        Self::within(Some(ALLOWANCE))
+        Self::within(Some(LIMIT))
     }
 }
 
-impl Visitors {
-    /// Lets each address ask within an allowance, or as often as it likes.
+impl AddressRateLimit {
+    /// Lets each address ask within a limit, or as often as it likes.
     #[must_use]
-    pub fn within(allowance: Option<Allowance>) -> Self {
-        let counter = allowance.map(|allowance| Counter::new(allowance, MAX_ADDRESSES));
-        Self { counter, proxies: TrustedProxies::default() }
+    pub fn within(limit: Option<RateLimit>) -> Self {
+        let limiter = limit.map(|limit| KeyedRateLimiter::new(limit, MAX_ADDRESSES));
+        Self { limiter, proxies: TrustedProxies::default() }
     }
 
     /// Counts clients that may come through these proxies.
@@ -58,15 +58,15 @@ impl Visitors {
     ///
     /// # Errors
     ///
-    /// [`Failure::TooManyRequests`] when the address has sent too many, or too many addresses have.
-    pub fn count(&self, request: &HttpRequest) -> Result<(), Failure> {
+    /// [`ApiError::TooManyRequests`] when the address has sent too many, or too many addresses have.
+    pub fn count(&self, request: &HttpRequest) -> Result<(), ApiError> {
         self.count_address(self.proxies.client_address(request))
     }
 
-    fn count_address(&self, address: IpAddr) -> Result<(), Failure> {
-        let Some(counter) = &self.counter else { return Ok(()) };
-        let counted = counter.take(&network(address));
-        counted.map(drop).map_err(|used_up| Failure::TooManyRequests { whose: Whose::Address, used_up })
+    fn count_address(&self, address: IpAddr) -> Result<(), ApiError> {
+        let Some(limiter) = &self.limiter else { return Ok(()) };
+        let counted = limiter.take(&network(address));
+        counted.map(drop).map_err(|used_up| ApiError::TooManyRequests { whose: RateLimitScope::Address, used_up })
     }
 }
 
@@ -76,16 +76,16 @@ impl Visitors {
 /// # Errors
 ///
 /// Those of the service behind.
-pub(crate) async fn count_page<B: MessageBody>(
-    visitors: Visitors,
+pub(crate) async fn limit_pages<B: MessageBody>(
+    address_rate_limit: AddressRateLimit,
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     let is_read = [Method::GET, Method::HEAD].contains(request.method());
-    match if is_read { visitors.count(request.request()) } else { Ok(()) } {
+    match if is_read { address_rate_limit.count(request.request()) } else { Ok(()) } {
         Ok(()) => Ok(next.call(request).await?.map_into_left_body()),
         Err(failure) => {
-            let response = HttpResponse::from(failure.reply_to_anyone());
+            let response = HttpResponse::from(failure.response_without_version());
             Ok(request.into_response(response).map_into_right_body())
         }
     }
@@ -106,9 +106,9 @@ fn network(address: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    fn refused(visitors: &Visitors, address: &str) -> Option<u64> {
-        match visitors.count_address(address.parse().unwrap()) {
-            Err(Failure::TooManyRequests { used_up, .. }) => Some(used_up.retry_after),
+    fn refused(address_rate_limit: &AddressRateLimit, address: &str) -> Option<u64> {
+        match address_rate_limit.count_address(address.parse().unwrap()) {
+            Err(ApiError::TooManyRequests { used_up, .. }) => Some(used_up.retry_after),
             Err(other) => panic!("{other}"),
             Ok(()) => None,
         }
@@ -116,13 +116,13 @@ mod tests {
 
     #[test]
     fn an_address_is_refused_after_its_burst_and_others_are_not() {
-        let visitors = Visitors::default();
+        let address_rate_limit = AddressRateLimit::default();
         let refusals: Vec<_> =
-            (0..ALLOWANCE.requests.get() + 5).filter_map(|_| refused(&visitors, "192.0.2.1")).collect();
+            (0..LIMIT.requests.get() + 5).filter_map(|_| refused(&address_rate_limit, "192.0.2.1")).collect();
         assert!(!refusals.is_empty() && refusals.iter().all(|seconds| *seconds == 1), "{refusals:?}");
-        assert_eq!(refused(&visitors, "::ffff:192.0.2.2"), None);
-        let same_network =
-            (0..ALLOWANCE.requests.get() + 5).filter_map(|host| refused(&visitors, &format!("2001:db8::{host:x}")));
+        assert_eq!(refused(&address_rate_limit, "::ffff:192.0.2.2"), None);
+        let same_network = (0..LIMIT.requests.get() + 5)
+            .filter_map(|host| refused(&address_rate_limit, &format!("2001:db8::{host:x}")));
         assert!(same_network.count() > 0);
     }
 }

@@ -34,7 +34,7 @@ pub fn method_name(method: &HttpMethod) -> &'static str {
 }
 
 /// Counts the requests that one worker answers.
-pub struct RequestMeasures {
+pub struct RequestMetrics {
     /// The paths of the versions, by their whole patterns.
     places: HashMap<String, Place>,
     /// The pages and questions about the API itself.
@@ -54,7 +54,7 @@ struct Place {
     duration: OnceCell<Histogram>,
 }
 
-impl RequestMeasures {
+impl RequestMetrics {
     /// For a server of these versions.
     #[must_use]
     pub fn of(versions: &Versions) -> Self {

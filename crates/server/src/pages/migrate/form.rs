@@ -61,7 +61,7 @@ pub(super) struct Choice {
 }
 
 /// What is to be translated, and how.
-pub(super) struct Asked {
+pub(super) struct TranslationRequest {
     pub(super) from: &'static Served,
     pub(super) to: &'static Served,
     pub(super) about: About,
@@ -103,7 +103,7 @@ impl Form {
     }
 
     /// What the form asks for, or nothing when it has faults then.
-    pub(super) fn ask(&mut self, versions: &'static Versions) -> Option<Asked> {
+    pub(super) fn translation_request(&mut self, versions: &'static Versions) -> Option<TranslationRequest> {
         let from = self.version(FormField::From, "Choose the version that the body is of", versions);
         let to = self.version(FormField::To, "Choose the version that you want it in", versions);
         let kind = self.value(FormField::Kind);
@@ -112,7 +112,7 @@ impl Form {
             self.faults.insert(FormField::Kind, "Choose what the body is, from the list".to_owned());
         }
         let body = self.body().map_err(|fault| self.faults.insert(FormField::Body, fault)).ok();
-        Some(Asked { from: from?, to: to?, about: about?, body: body? })
+        Some(TranslationRequest { from: from?, to: to?, about: about?, body: body? })
     }
 
     fn version(&mut self, field: FormField, wanted: &str, versions: &'static Versions) -> Option<&'static Served> {
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn everything_that_is_wrong_is_said_at_once_in_the_order_of_the_form() {
         let mut form = Form::read(b"from=v1.2-beta&to=v1998.7&kind=hat&body=%7B%0A%22a%22%3A");
-        assert!(form.ask(crate::versions::all()).is_none());
+        assert!(form.translation_request(crate::versions::all()).is_none());
         let faults: Vec<_> = form.faults.values().map(String::as_str).collect();
         let [from, to, kind, body] = faults.as_slice() else { panic!("{faults:?}") };
         assert_eq!(*from, "Choose the version that the body is of");

@@ -268,7 +268,7 @@ mod tests {
         }
     }
 
-    fn told(marked: &Marked) -> Vec<String> {
+    fn annotations(marked: &Marked) -> Vec<String> {
         let marks = marked.lines.iter().filter(|line| line.mark.is_some());
         marks.map(|line| format!("{} <- {}", line.text.trim(), line.notes.join("; "))).collect()
     }
@@ -278,7 +278,7 @@ mod tests {
         let sent = json!({ "data": { "cap": "x", "shoes": [1], "coats": [{ "width": 9 }] }, "note": { "cap": 1 } });
         let (old, new) = sides(&sent, &translation());
         assert_eq!(
-            told(&old),
+            annotations(&old),
             [
                 "\"cap\": \"x\", <- renamed to hat",
                 "\"shoes\": [ <- no place in v1999.0",
@@ -287,7 +287,7 @@ mod tests {
                 "\"width\": 9 <- renamed to size"
             ]
         );
-        assert_eq!(told(&new), ["\"hat\": \"x\", <- was cap", "\"size\": 9 <- was width; problem, see below"]);
+        assert_eq!(annotations(&new), ["\"hat\": \"x\", <- was cap", "\"size\": 9 <- was width; problem, see below"]);
     }
 
     #[test]

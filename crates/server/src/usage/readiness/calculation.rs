@@ -137,8 +137,8 @@ impl Writes {
 
 /// Endpoints that end, in the version or in the newest one, or that the newest one does not have.
 fn endpoint_uses(whole: &[&UsageTotal], served: &Served, newest: &Served) -> Vec<EndpointUse> {
-    let asked = sums(whole.iter().map(|total| (&total.endpoint, total.requests)));
-    let ending = asked.filter_map(|(endpoint, requests)| {
+    let requests = sums(whole.iter().map(|total| (&total.endpoint, total.requests)));
+    let ending = requests.filter_map(|(endpoint, requests)| {
         let known = served.version.endpoints.all().find(|known| known.to_string() == *endpoint)?;
         // One that ends in the newest version is to be left as well, also where the older one does not say so.
         let deprecation_in = |served: &Served| served.version.endpoints.deprecation(known);

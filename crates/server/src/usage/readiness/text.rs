@@ -5,7 +5,7 @@ use std::fmt;
 use storage::usage::KEPT_DAYS;
 
 use super::{EndpointUse, FEW, ProviderUse, VersionReadiness, Writes};
-use crate::usage::report::moment;
+use crate::usage::report::timestamp;
 
 /// Where it says how a version is removed.
 const HOW_TO_REMOVE: &str = "docs/adding-a-version.md";
@@ -39,7 +39,7 @@ impl VersionReadiness {
         let Self { version, newest, since, until, .. } = self;
         match (&self.last_use, self.counted_since) {
             (Some(last), _) => {
-                let (day, provider, id) = (moment(last.seen.at), &last.provider, &last.seen.request_id);
+                let (day, provider, id) = (timestamp(last.seen.at), &last.provider, &last.seen.request_id);
                 writeln!(out, "Nobody has used {version} since {day}, when provider {provider} did (request {id}).")?;
             }
             (None, Some(counted)) => {
@@ -64,9 +64,9 @@ impl VersionReadiness {
     fn provider(&self, out: &mut fmt::Formatter<'_>, provider: &ProviderUse) -> fmt::Result {
         let ProviderUse { provider: ukprn, name, requests, last, .. } = provider;
         writeln!(out, "\nprovider {ukprn} {name}")?;
-        writeln!(out, "  requests: {requests}, last {} (request {})", moment(last.at), last.request_id)?;
+        writeln!(out, "  requests: {requests}, last {} (request {})", timestamp(last.at), last.request_id)?;
         for token in &provider.tokens {
-            let (at, id) = (moment(token.last.at), &token.last.request_id);
+            let (at, id) = (timestamp(token.last.at), &token.last.request_id);
             writeln!(out, "  token {} {}: {}, last {at} (request {id})", token.token, token.name, token.requests)?;
         }
         for endpoint in &provider.endpoints {

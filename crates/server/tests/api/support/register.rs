@@ -11,8 +11,8 @@ use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use server::http::admission::Admission;
 use server::http::client_address::TrustedProxies;
-use server::http::middleware::response_stream::Outgoing;
-use server::usage::shadow_checks::Shadow;
+use server::http::middleware::response_stream::ResponseSender;
+use server::usage::shadow_checks::ShadowChecks;
 use server::versions::SERVED;
 use server::{usage, versions};
 use storage::clock::Clock;
@@ -88,7 +88,7 @@ impl Default for Setup {
 pub(crate) struct Register {
     pub(crate) clock: SetClock,
     store: Store,
-    served: server::http::app_state::Register,
+    served: server::http::app_state::AppState,
     address: SocketAddr,
     client: Client,
     token: String,
@@ -115,14 +115,14 @@ impl Register {
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
         let store = open(database.url(), clock.clock(), queue);
-        let register = server::http::app_state::Register {
+        let register = server::http::app_state::AppState {
             versions,
             admission,
-            ..server::http::app_state::Register::of(store.clone(), Environment::Sandbox)
+            ..server::http::app_state::AppState::of(store.clone(), Environment::Sandbox)
         };
         let register = register.behind(proxies);
-        let shadow = Shadow::begin(shadow_share, versions, register.lists, register.usage.clone()).unwrap();
-        let register = server::http::app_state::Register { shadow, ..register };
+        let shadow = ShadowChecks::start(shadow_share, versions, register.lists, register.usage.clone()).unwrap();
+        let register = server::http::app_state::AppState { shadow, ..register };
         let served = register.clone();
         // Whoever connects from now on waits until the server takes the connection.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -190,7 +190,7 @@ impl Register {
 
     /// Gives the provider of the test so many invented trainees.
     pub(crate) fn sow(&self, count: usize) {
-        server::sandbox::seed::sow(&self.store, domain::Lists::embedded(), UKPRN, count, 2_026, None, |_| {}).unwrap();
+        server::sandbox::seed::fill(&self.store, domain::Lists::embedded(), UKPRN, count, 2_026, None, |_| {}).unwrap();
     }
 
     /// Writes what was counted of the requests so far, as the server does every few seconds.
@@ -199,8 +199,8 @@ impl Register {
     }
 
     /// Where replies are sent.
-    pub(crate) fn outgoing(&self) -> Outgoing {
-        self.served.outgoing.clone()
+    pub(crate) fn response_sender(&self) -> ResponseSender {
+        self.served.response_sender.clone()
     }
 
     /// The store itself.

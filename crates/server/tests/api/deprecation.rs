@@ -58,7 +58,7 @@ fn in_place(version: &'static ApiVersion) -> &'static Versions {
 }
 
 /// The header, its values joined as HTTP allows.
-fn told(reply: &Response) -> [Option<&str>; 3] {
+fn reported(reply: &Response) -> [Option<&str>; 3] {
     ["deprecation", "sunset", "link"].map(|name| reply.header(name))
 }
 
@@ -71,7 +71,7 @@ fn a_version_without_an_end_says_nothing_of_one() {
             api.request("DELETE", "/info").send().is(405),
             api.request("OPTIONS", "/trainees").send().is(204),
         ] {
-            assert_eq!(told(&reply), [None; 3]);
+            assert_eq!(reported(&reply), [None; 3]);
         }
     });
 }
@@ -88,7 +88,7 @@ fn an_endpoint_that_ends_says_so_on_every_reply() {
             "</api/{label}{successor}>; rel=\"successor-version\", \
              </docs/migrate?from={label}&to={label}>; rel=\"deprecation\"; type=\"text/html\""
         );
-        assert_eq!(told(&reply), [Some("@1773964800"), None, Some(link.as_str())], "{reply:?}");
+        assert_eq!(reported(&reply), [Some("@1773964800"), None, Some(link.as_str())], "{reply:?}");
     }
     let created = api.create(api.example());
     let path = ends.endpoint.path().replace("{trainee_id}", created.id());
@@ -133,15 +133,15 @@ fn a_version_that_ends_says_so_on_every_reply_below_it() {
     ]);
     for reply in all {
         let expected = [Some("@1788220800"), Some("Wed, 01 Sep 2027 00:00:00 GMT"), Some(link.as_str())];
-        assert_eq!(told(&reply), expected, "{reply:?}");
+        assert_eq!(reported(&reply), expected, "{reply:?}");
     }
     // The others do not end.
     let others = SERVED.iter().filter(|other| other.label != version.label);
-    others.for_each(|other| assert_eq!(told(&register.api(other).get("/info").is(200)), [None; 3]));
+    others.for_each(|other| assert_eq!(reported(&register.api(other).get("/info").is(200)), [None; 3]));
 }
 
 #[test]
-fn an_end_that_lies_ahead_is_told_and_so_is_one_without_a_deprecation() {
+fn an_end_that_lies_ahead_is_reported_and_so_is_one_without_a_deprecation() {
     let told_by = |since, until| {
         let (version, versions) = ending(since, until);
         let reply = Register::serving(versions).api(version).get("/info").is(200);
@@ -169,7 +169,7 @@ fn the_earlier_of_two_deprecations_counts() {
 }
 
 #[test]
-fn a_removed_version_shows_the_way_out_whatever_is_asked() {
+fn a_removed_version_shows_the_way_out_whatever_is_requested() {
     let register = Register::start();
     let newest = SERVED.last().unwrap().label;
     for label in REMOVED.iter().map(|removed| removed.label) {
@@ -202,7 +202,7 @@ fn a_version_that_is_not_chosen_is_not_found_and_not_listed() {
 fn the_list_of_versions_is_the_committed_one() {
     let list = Register::start().request("GET", "/api/versions").send().is(200);
     let caching = list.header("cache-control").unwrap();
-    snapshots::matches("", "versions", &format!("cache-control: {caching}\n{}", snapshots::told(&list)));
+    snapshots::matches("", "versions", &format!("cache-control: {caching}\n{}", snapshots::reported(&list)));
 }
 
 #[test]

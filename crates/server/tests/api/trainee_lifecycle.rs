@@ -1,4 +1,4 @@
-//! The whole life of trainees in each version: registered, found, corrected, deferred, recommended and withdrawn.
+//! The lifecycle of trainees in each version: registered, found, corrected, deferred, recommended and withdrawn.
 
 use domain::{Action, State, TraineeField as F, lifecycle};
 use serde_json::{Value, json};
