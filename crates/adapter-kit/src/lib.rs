@@ -8,11 +8,15 @@
 //!
 //! The kit deliberately knows no HTTP, no database, and no particular version.
 
+pub mod body_kind;
+pub mod client_text;
 pub mod compose;
 pub mod endpoint;
+mod known_names;
 pub mod label;
 pub mod lifecycle;
 pub mod names;
+pub mod other_names;
 pub mod problems;
 pub mod read;
 pub mod reference;
@@ -20,11 +24,15 @@ pub mod shape;
 pub mod version;
 pub mod versions;
 pub mod view;
+pub mod wire;
 
 pub use endpoint::{Endpoint, Method};
+pub use known_names::changed_names;
 pub use label::{Label, Stage};
-pub use shape::{Entry, InputName, Inputs, OwnField, Shape, Source};
+pub use other_names::FormerName;
+pub use shape::{Entry, InputName, Inputs, Shape, Source, VersionField};
 pub use version::{
-    AllInputs, ApiVersion, Deprecation, Endpoints, NestedErrors, Publication, Shapes, Status, Wire, Words, date,
+    AllInputs, ApiVersion, Deprecation, Endpoints, NestedErrors, Publication, Shapes, Status, Vocabulary, date,
 };
-pub use versions::{FormerName, Served, UnknownVersion, Versions};
+pub use versions::{Served, UnknownVersion, Versions};
+pub use wire::WireRecord;

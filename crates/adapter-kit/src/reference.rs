@@ -3,12 +3,12 @@
 use domain::dictionary::Codes;
 use domain::lists::{Entry, WithdrawalReason};
 use domain::transition::{FUTURE_INTERESTS, TRIGGERS};
-use domain::{DegreeField, Field, List, Lists, Record, WithdrawalField};
+use domain::{DegreeField, Field, List, Lists, WithdrawalField};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::json;
 
-use crate::shape::Inputs;
-use crate::version::{AllInputs, ApiVersion};
+use crate::version::{ApiVersion, capitalised};
+use crate::wire::{WireRecord, for_each_record};
 
 /// The name of the list of withdrawal reasons, which has a form of its own.
 const WITHDRAWAL_REASONS: &str = "withdrawal_reasons";
@@ -88,17 +88,11 @@ pub fn names_in(version: &ApiVersion) -> Vec<&'static str> {
 
 /// The fields in requests of a version that have codes, each with the name of its list.
 fn fields_with_codes(version: &ApiVersion) -> Vec<(&'static str, &'static str)> {
-    fn of<R: Record>(inputs: &Inputs<R>) -> impl Iterator<Item = (&'static str, &'static str)> {
-        inputs.entries.iter().filter_map(|input| Some((input.name, list_of(input.field.into())?)))
+    fn of<R: WireRecord>(version: &ApiVersion) -> Vec<(&'static str, &'static str)> {
+        let inputs = R::inputs(version).entries.iter();
+        inputs.filter_map(|input| Some((input.name, list_of(input.field.into())?))).collect()
     }
-    let AllInputs { trainee, placement, degree, withdrawal, deferral, recommendation } = &version.inputs;
-    of(trainee)
-        .chain(of(placement))
-        .chain(of(degree))
-        .chain(of(withdrawal))
-        .chain(of(deferral))
-        .chain(of(recommendation))
-        .collect()
+    for_each_record!(of(version)).concat()
 }
 
 impl Serialize for AllLists<'_> {
@@ -160,9 +154,6 @@ impl Serialize for OneList<'_> {
     }
 }
 
-/// The name of a list as words.
 fn display_name(name: &str) -> String {
-    let words = name.replace('_', " ");
-    let mut letters = words.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    capitalised(&name.replace('_', " "))
 }

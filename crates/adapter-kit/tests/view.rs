@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use adapter_kit::view::{Milliseconds, View, write_list};
-use adapter_kit::{ApiVersion, OwnField, Shape, Shapes, Source, shape};
+use adapter_kit::{ApiVersion, Shape, Shapes, Source, VersionField, shape};
 use chrono::{DateTime, TimeDelta};
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::specimen::example;
@@ -137,7 +137,7 @@ fn whole_record_is_written_as_serde_json_writes_its_object() {
 
 #[test]
 fn record_without_a_shown_field_is_an_empty_object() {
-    const NOTHING: OwnField<Degree> = OwnField::new("Nothing.", Kind::Text, |_, _| Value::Null);
+    const NOTHING: VersionField<Degree> = VersionField::new("Nothing.", Kind::Text, |_, _| Value::Null);
     const SHAPE: Shape<Degree> = shape! { Degree, DegreeField: nothing => NOTHING when_set };
     let record = Degree::default();
     let version = ApiVersion { shapes: Shapes { degree: SHAPE, ..SAMPLE_VERSION.shapes }, ..SAMPLE_VERSION };

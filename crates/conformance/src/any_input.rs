@@ -4,9 +4,9 @@ use std::fmt;
 
 use adapter_kit::compose::Request as Composed;
 use adapter_kit::read::{NestedLists, UnknownNames};
-use adapter_kit::version::Wire;
 use adapter_kit::versions::{Served, Versions};
 use adapter_kit::view::View;
+use adapter_kit::wire::WireRecord;
 use chrono::NaiveDate;
 use domain::decide::{Decision, Origin};
 use domain::problem::Problem;
@@ -16,7 +16,7 @@ use domain::{
     decide, soundness,
 };
 
-use crate::any_input::request::Asked;
+use crate::any_input::request::BodyCheck;
 use crate::case::Case;
 use crate::own_names::Names;
 use crate::{CheckFailure, Sample};
@@ -30,7 +30,7 @@ const CHECK: &str = "no_input_panics";
 const ANY_BYTES_SEED: u64 = 1;
 const ANY_BYTES_RECORDS: usize = 14;
 /// Spoilt bodies that are tried for each that a client could have meant.
-const SPOILT: usize = 2;
+const MUTATED: usize = 2;
 
 /// Bodies of requests for the records of the sample, and the same bodies with bytes spoilt, keep what
 /// [`Bodies::answered`] says.
@@ -44,9 +44,9 @@ pub fn no_input_panics(versions: &Versions, sample: &Sample) -> Result<(), Check
         let bodies = Bodies::new(versions, served, sample);
         let seeds = bodies.seeds()?;
         for seed in &seeds {
-            bodies.answered(seed)?;
-            for _ in 0..SPOILT {
-                bodies.answered(&spoilt(seed, random.pick(&seeds), &random))?;
+            bodies.check(seed)?;
+            for _ in 0..MUTATED {
+                bodies.check(&mutated(seed, random.pick(&seeds), &random))?;
             }
         }
     }
@@ -54,28 +54,28 @@ pub fn no_input_panics(versions: &Versions, sample: &Sample) -> Result<(), Check
 }
 
 /// The body with some bytes replaced, doubled or left out, or with the end of another one.
-fn spoilt(body: &[u8], other: Option<&Vec<u8>>, random: &Random) -> Vec<u8> {
-    let mut spoilt = body.to_vec();
-    let at = random.below(spoilt.len().max(1));
-    let until = (at + random.below(40)).min(spoilt.len());
+fn mutated(body: &[u8], other: Option<&Vec<u8>>, random: &Random) -> Vec<u8> {
+    let mut mutated = body.to_vec();
+    let at = random.below(mutated.len().max(1));
+    let until = (at + random.below(40)).min(mutated.len());
     match random.below(4) {
-        0 => drop(spoilt.drain(at..until)),
+        0 => drop(mutated.drain(at..until)),
         1 => {
-            let again: Vec<u8> = spoilt.get(at..until).unwrap_or_default().to_vec();
-            drop(spoilt.splice(until..until, again));
+            let again: Vec<u8> = mutated.get(at..until).unwrap_or_default().to_vec();
+            drop(mutated.splice(until..until, again));
         }
         2 => {
             let byte = *random.one_of([&b'"', &b'{', &b'}', &b'[', &b',', &b'0', &b'\\', &0, &0xff]);
-            if let Some(place) = spoilt.get_mut(at) {
+            if let Some(place) = mutated.get_mut(at) {
                 *place = byte;
             }
         }
         _ => {
-            spoilt.truncate(at);
-            spoilt.extend(other.into_iter().flatten().skip(at));
+            mutated.truncate(at);
+            mutated.extend(other.into_iter().flatten().skip(at));
         }
     }
-    spoilt
+    mutated
 }
 
 /// What is asked for.
@@ -165,7 +165,7 @@ impl<'a> Bodies<'a> {
         Ok(seeds)
     }
 
-    fn body<R: Wire>(&self, record: Option<&R>) -> Result<Option<Vec<u8>>, CheckFailure> {
+    fn body<R: WireRecord>(&self, record: Option<&R>) -> Result<Option<Vec<u8>>, CheckFailure> {
         let Some(record) = record else { return Ok(None) };
         let request = Composed { version: self.case.version(), record, lists: Lists::embedded() };
         match request.body() {
@@ -176,7 +176,7 @@ impl<'a> Bodies<'a> {
 
     fn chosen(&self, choice: u8) -> Option<(Request, UnknownNames, &'a Trainee)> {
         let (rest, request) = (usize::from(choice) / Request::ALL.len(), usize::from(choice) % Request::ALL.len());
-        let unknown = if rest.is_multiple_of(2) { UnknownNames::Tell } else { UnknownNames::Refuse };
+        let unknown = if rest.is_multiple_of(2) { UnknownNames::Warn } else { UnknownNames::Reject };
         let stored = &self.case.sample.stored;
         Some((*Request::ALL.get(request)?, unknown, stored.get(rest / 2 % stored.len().max(1))?))
     }
@@ -189,16 +189,16 @@ impl<'a> Bodies<'a> {
     /// # Errors
     ///
     /// The case in which this does not hold.
-    pub fn answered(&self, bytes: &[u8]) -> Result<(), CheckFailure> {
+    pub fn check(&self, bytes: &[u8]) -> Result<(), CheckFailure> {
         let Some((choice, body)) = bytes.split_first() else { return Ok(()) };
         let Some((request, unknown, trainee)) = self.chosen(*choice) else { return Ok(()) };
-        let asked = Asked { bodies: self, body, unknown };
+        let asked = BodyCheck { bodies: self, body, unknown };
         let (rules, context, now) = (&self.case.version().rules, self.case.context(), self.case.sample.now());
         let origin = Origin { now, ukprn: "", next_id: &|| None };
         let with_placement = |placement| Trainee { placements: vec![placement], ..trainee.clone() };
         let with_degree = |degree| Trainee { degrees: vec![degree], ..trainee.clone() };
         match request {
-            Request::Create => asked.answer(
+            Request::Create => asked.run(
                 NestedLists::Read,
                 |sent| decide::create(sent, rules, &context, &origin),
                 |created| {
@@ -206,8 +206,8 @@ impl<'a> Bodies<'a> {
                     self.comes_again(&created, &|sent| decide::create(sent, rules, &context, &origin))
                 },
             ),
-            Request::Update => asked.answer(
-                NestedLists::PassOver,
+            Request::Update => asked.run(
+                NestedLists::Ignore,
                 |sent| decide::update(trainee, sent, rules, &context, now),
                 |updated| {
                     let body = || String::from_utf8_lossy(body).into_owned();
@@ -215,7 +215,7 @@ impl<'a> Bodies<'a> {
                     self.keeps(trainee, &updated)
                 },
             ),
-            Request::AddPlacement | Request::UpdatePlacement => asked.answer::<Placement, _>(
+            Request::AddPlacement | Request::UpdatePlacement => asked.run::<Placement, _>(
                 NestedLists::Read,
                 |sent| match trainee.placements.first().filter(|_| request == Request::UpdatePlacement) {
                     Some(stored) => decide::update_nested(stored, sent, rules, &context, now),
@@ -223,7 +223,7 @@ impl<'a> Bodies<'a> {
                 },
                 |placement| self.keeps(trainee, &with_placement(placement)),
             ),
-            Request::AddDegree | Request::UpdateDegree => asked.answer::<Degree, _>(
+            Request::AddDegree | Request::UpdateDegree => asked.run::<Degree, _>(
                 NestedLists::Read,
                 |sent| match trainee.degrees.first().filter(|_| request == Request::UpdateDegree) {
                     Some(stored) => decide::update_nested(stored, sent, rules, &context, now),
@@ -231,17 +231,17 @@ impl<'a> Bodies<'a> {
                 },
                 |degree| self.keeps(trainee, &with_degree(degree)),
             ),
-            Request::Withdraw => asked.answer(
+            Request::Withdraw => asked.run(
                 NestedLists::Read,
                 |sent| decide::withdraw(trainee, sent, rules, &context, now),
                 |withdrawn| self.keeps(trainee, &withdrawn),
             ),
-            Request::Defer => asked.answer(
+            Request::Defer => asked.run(
                 NestedLists::Read,
                 |sent| decide::defer(trainee, sent, rules, &context, now),
                 |deferred| self.keeps(trainee, &deferred),
             ),
-            Request::Recommend => asked.answer(
+            Request::Recommend => asked.run(
                 NestedLists::Read,
                 |sent| decide::recommend(trainee, sent, rules, &context, now),
                 |recommended| self.keeps(trainee, &recommended),
@@ -332,7 +332,7 @@ mod tests {
             [b"".as_slice(), b"{", b"\xff", b"{}", b"null", b"\"\\ud800\"", twice, repeated.as_bytes(), deep.as_bytes()]
         {
             for choice in 0..=u8::MAX {
-                bodies.answered(&[&[choice], body].concat()).unwrap();
+                bodies.check(&[&[choice], body].concat()).unwrap();
             }
         }
     }

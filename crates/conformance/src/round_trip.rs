@@ -1,9 +1,9 @@
 //! What is written is read again.
 
-use adapter_kit::names::place;
-use adapter_kit::read::{Nest, UnknownNames};
-use adapter_kit::version::Wire;
+use adapter_kit::names::path_in_words;
+use adapter_kit::read::{ReadableRecord, UnknownNames};
 use adapter_kit::versions::Versions;
+use adapter_kit::wire::WireRecord;
 use domain::decide::Origin;
 use domain::dictionary::Changes as _;
 use domain::rules::{Rule, Run, judge};
@@ -41,8 +41,8 @@ pub fn round_trip_is_lossless(versions: &Versions, sample: &Sample) -> Result<()
         }
         for (case, trainee) in case.each(&sample.untidy) {
             let mut request = case.request(trainee)?;
-            alternative_spellings::loosen(&mut request, case.version(), &random);
-            let sent = case.read(&request, UnknownNames::Refuse)?;
+            alternative_spellings::vary(&mut request, case.version(), &random);
+            let sent = case.read(&request, UnknownNames::Reject)?;
             asks_for_trainee(case, &sent, &normal_form::as_read(trainee))?;
             accepted += usize::from(becomes(case, sent, trainee)?);
         }
@@ -54,8 +54,8 @@ pub fn round_trip_is_lossless(versions: &Versions, sample: &Sample) -> Result<()
 }
 
 /// What a request for the record, once written, asks for.
-pub(super) fn read_back<R: Nest>(case: Case<'_>, record: &R) -> Result<Sent<R>, CheckFailure> {
-    case.read(&case.request(record)?, UnknownNames::Refuse)
+pub(super) fn read_back<R: ReadableRecord>(case: Case<'_>, record: &R) -> Result<Sent<R>, CheckFailure> {
+    case.read(&case.request(record)?, UnknownNames::Reject)
 }
 
 /// The request asks for the values of the trainee and of its placements and degrees.
@@ -71,7 +71,12 @@ pub(super) fn asks_for_trainee(case: Case<'_>, sent: &Sent<Trainee>, trainee: &T
     Ok(())
 }
 
-fn each_asks_for<R: Wire>(case: Case<'_>, list: &str, sent: &[Sent<R>], records: &[R]) -> Result<(), CheckFailure> {
+fn each_asks_for<R: WireRecord>(
+    case: Case<'_>,
+    list: &str,
+    sent: &[Sent<R>],
+    records: &[R],
+) -> Result<(), CheckFailure> {
     if sent.len() != records.len() {
         return case.fail(list, format!("has {} records instead of {}", sent.len(), records.len()));
     }
@@ -80,9 +85,9 @@ fn each_asks_for<R: Wire>(case: Case<'_>, list: &str, sent: &[Sent<R>], records:
 
 /// The request asks for the values of the record in the fields that the version can set, and for
 /// nothing else.
-pub(super) fn asks_for<R: Wire>(case: Case<'_>, sent: &Sent<R>, record: &R) -> Result<(), CheckFailure> {
+pub(super) fn asks_for<R: WireRecord>(case: Case<'_>, sent: &Sent<R>, record: &R) -> Result<(), CheckFailure> {
     if let Some(problem) = sent.problems.first() {
-        return case.fail(place(case.version(), &problem.at), format!("is not read: {:?}", problem.kind));
+        return case.fail(path_in_words(case.version(), &problem.at), format!("is not read: {:?}", problem.kind));
     }
     let inputs = R::inputs(case.version());
     for field in R::Field::ALL {
@@ -135,7 +140,7 @@ fn becomes(case: Case<'_>, sent: Sent<Trainee>, trainee: &Trainee) -> Result<boo
 
 /// The record is as expected in the fields that the version can set, but for what adjustments of the
 /// version's own do to the expected one.
-fn agrees<R: Wire>(
+fn agrees<R: WireRecord>(
     case: Case<'_>,
     record: &R,
     expected: &R,

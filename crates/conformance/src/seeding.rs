@@ -1,7 +1,7 @@
 //! A register can be filled under the rules of every version.
 
-use adapter_kit::names::place;
-use adapter_kit::problems::words;
+use adapter_kit::names::path_in_words;
+use adapter_kit::problems::message;
 use adapter_kit::versions::Versions;
 use domain::specimen::Specimens;
 
@@ -23,8 +23,8 @@ pub fn can_be_seeded(versions: &Versions, sample: &Sample) -> Result<(), CheckFa
         let mut specimens = Specimens::new(sample.seed, &version.rules, context);
         for (case, _) in case.each(&sample.stored) {
             if let Err(problems) = specimens.trainee(PROVIDER) {
-                let at = problems.first().map(|problem| place(version, &problem.at)).unwrap_or_default();
-                let why: Vec<_> = problems.iter().map(|problem| words(version, context.lists, problem)).collect();
+                let at = problems.first().map(|problem| path_in_words(version, &problem.at)).unwrap_or_default();
+                let why: Vec<_> = problems.iter().map(|problem| message(version, context.lists, problem)).collect();
                 return case.fail(at, format!("refuses a specimen: {}", why.join("; ")));
             }
         }

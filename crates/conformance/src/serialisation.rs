@@ -156,7 +156,7 @@ impl<'de> Deserialize<'de> for Pairs<'de> {
 #[cfg(test)]
 mod tests {
     use adapter_kit::version::{AllInputs, Shapes};
-    use adapter_kit::{OwnField, inputs, shape};
+    use adapter_kit::{VersionField, inputs, shape};
 
     use super::*;
     use crate::sample_version::{SAMPLE_VERSION, check_version};
@@ -186,8 +186,8 @@ mod tests {
 
     #[test]
     fn a_field_that_cannot_be_written_is_found() {
-        const BROKEN_DOCUMENT: OwnField<Trainee> =
-            OwnField::new("No JSON.", Kind::Document, |_, _| Value::Document("{".into()));
+        const BROKEN_DOCUMENT: VersionField<Trainee> =
+            VersionField::new("No JSON.", Kind::Document, |_, _| Value::Document("{".into()));
         const SHAPE: Shape<Trainee> = shape! { Trainee, TraineeField:
             given_names = first_names, last_name, email, date_of_birth, disability1, disability2, disability3, training_route,
             course_subject_1, course_age_range, itt_start_date, itt_end_date, trainee_start_date, placements, degrees,

@@ -1,11 +1,11 @@
 //! What a version cannot see, it does not change.
 
-use adapter_kit::names::place;
-use adapter_kit::problems::words;
+use adapter_kit::names::path_in_words;
+use adapter_kit::problems::message;
 use adapter_kit::read::UnknownNames;
-use adapter_kit::version::Wire;
 use adapter_kit::versions::Versions;
 use adapter_kit::view::View;
+use adapter_kit::wire::WireRecord;
 use domain::problem::{Notice, Problem};
 use domain::rules::Run;
 use domain::{FieldSet, Lists, Record, RecordField as _, Stored as _, Trainee, TraineeField, decide};
@@ -64,7 +64,7 @@ fn changes_only(
     body: &Map<String, Json>,
     seen: &FieldSet<TraineeField>,
 ) -> Result<(), CheckFailure> {
-    let sent = case.read(body, UnknownNames::Refuse)?;
+    let sent = case.read(body, UnknownNames::Reject)?;
     let (rules, context) = (&case.version().rules, case.context());
     // What is refused changes nothing.
     let Ok(decision) = decide::update(trainee, sent, rules, &context, case.sample.now()) else { return Ok(()) };
@@ -94,16 +94,16 @@ pub(super) fn only_seen(
 pub(super) fn sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
     let (version, lists, now) = (case.version(), Lists::embedded(), case.sample.now());
     let (rules, context) = (&version.rules, case.context());
-    let sent = case.read(&View::trainee(version, trainee, lists), UnknownNames::Refuse)?;
+    let sent = case.read(&View::trainee(version, trainee, lists), UnknownNames::Reject)?;
     let decision = decide::update(trainee, sent, rules, &context, now);
     unchanged(case, trainee, decision.map(|decision| (decision.record, decision.notices)))?;
     for placement in &trainee.placements {
-        let sent = case.read(&View::placement(version, placement, lists), UnknownNames::Refuse)?;
+        let sent = case.read(&View::placement(version, placement, lists), UnknownNames::Reject)?;
         let decision = decide::update_nested(placement, sent, rules, &context, now);
         unchanged(case, placement, decision.map(|decision| (decision.record, decision.notices)))?;
     }
     for degree in &trainee.degrees {
-        let sent = case.read(&View::degree(version, degree, lists), UnknownNames::Refuse)?;
+        let sent = case.read(&View::degree(version, degree, lists), UnknownNames::Reject)?;
         let decision = decide::update_nested(degree, sent, rules, &context, now);
         unchanged(case, degree, decision.map(|decision| (decision.record, decision.notices)))?;
     }
@@ -120,12 +120,12 @@ pub(super) fn unchanged<R: Record>(
     match decided {
         Err(problems) => {
             let problem = problems.first();
-            let at = problem.map(|problem| place(version, &problem.at)).unwrap_or_default();
-            let why = problem.map(|problem| words(version, Lists::embedded(), problem)).unwrap_or_default();
+            let at = problem.map(|problem| path_in_words(version, &problem.at)).unwrap_or_default();
+            let why = problem.map(|problem| message(version, Lists::embedded(), problem)).unwrap_or_default();
             case.fail(at, format!("is refused when it is sent back: {why}"))
         }
         Ok((_, notices)) if !notices.is_empty() => {
-            let at = notices.first().map(|notice| place(version, &notice.at)).unwrap_or_default();
+            let at = notices.first().map(|notice| path_in_words(version, &notice.at)).unwrap_or_default();
             case.fail(at, "is remarked upon when it is sent back")
         }
         Ok((after, _)) => match R::Field::ALL.iter().find(|field| after.stored(**field) != record.stored(**field)) {

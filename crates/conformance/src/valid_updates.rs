@@ -4,13 +4,14 @@
 //! that it would refuse as a whole. So does a rule that binds in one version and takes for granted what another version
 //! does not demand.
 
-use adapter_kit::names::place;
-use adapter_kit::problems::words;
+use adapter_kit::names::path_in_words;
+use adapter_kit::problems::message;
 use adapter_kit::read::UnknownNames;
 use adapter_kit::shape::InputName;
-use adapter_kit::version::{ApiVersion, Wire};
+use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Versions;
 use adapter_kit::view::View;
+use adapter_kit::wire::WireRecord;
 use domain::decide::Origin;
 use domain::rules::{Rule, Run};
 use domain::soundness::faults;
@@ -43,11 +44,11 @@ pub fn updates_keep_records_valid(versions: &Versions, sample: &Sample) -> Resul
         for (case, before) in case.each(&sample.stored) {
             let other = random.pick(&sample.stored).unwrap_or(before);
             for (after, body) in updated(case, &random, before, other)? {
-                sound(case, before, &after, &body)?;
+                keeps_invariants(case, before, &after, &body)?;
                 valid(case, versions, before, &after, &body)?;
             }
-            for degree in before.degrees.iter().flat_map(between) {
-                made_whole(case, &random, &degree, other)?;
+            for degree in before.degrees.iter().flat_map(between_kinds) {
+                completed(case, &random, &degree, other)?;
             }
         }
     }
@@ -63,7 +64,7 @@ fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -
     let mut updated = Vec::new();
     for _ in 0..UPDATES {
         let body = body(case, random, rules.trainee, other)?;
-        let sent = case.read(&body, UnknownNames::Refuse)?;
+        let sent = case.read(&body, UnknownNames::Reject)?;
         if let Ok(decision) = decide::update(before, sent, rules, &context, now) {
             updated.push((decision.record, body));
         }
@@ -71,7 +72,7 @@ fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -
     for (at, placement) in before.placements.iter().enumerate() {
         let Some(other) = random.pick(&other.placements) else { continue };
         let body = body(case, random, rules.placement, other)?;
-        let sent = case.read(&body, UnknownNames::Refuse)?;
+        let sent = case.read(&body, UnknownNames::Reject)?;
         if let Ok(decision) = decide::update_nested(placement, sent, rules, &context, now) {
             let mut after = before.clone();
             after.placements.splice(at..=at, [decision.record]);
@@ -81,7 +82,7 @@ fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -
     for (at, degree) in before.degrees.iter().enumerate() {
         let Some(other) = random.pick(&other.degrees) else { continue };
         let body = body(case, random, rules.degree, other)?;
-        let sent = case.read(&body, UnknownNames::Refuse)?;
+        let sent = case.read(&body, UnknownNames::Reject)?;
         if let Ok(decision) = decide::update_nested(degree, sent, rules, &context, now) {
             let mut after = before.clone();
             after.degrees.splice(at..=at, [decision.record]);
@@ -92,7 +93,7 @@ fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -
 }
 
 /// An update of a few fields that rules read, with the values of a record: null where it has none.
-fn body<R: Wire>(case: Case<'_>, random: &Random, rules: &[Rule<R>], from: &R) -> Result<Json, CheckFailure> {
+fn body<R: WireRecord>(case: Case<'_>, random: &Random, rules: &[Rule<R>], from: &R) -> Result<Json, CheckFailure> {
     let inputs = R::inputs(case.version());
     let values = case.request(from)?;
     let chosen = (0..=random.below(FIELDS)).filter_map(|_| random.pick(random.pick(rules)?.reads));
@@ -107,7 +108,7 @@ fn body<R: Wire>(case: Case<'_>, random: &Random, rules: &[Rule<R>], from: &R) -
 }
 
 /// Storage finds no fault that it did not find before.
-fn sound(case: Case<'_>, before: &Trainee, after: &Trainee, body: &Json) -> Result<(), CheckFailure> {
+fn keeps_invariants(case: Case<'_>, before: &Trainee, after: &Trainee, body: &Json) -> Result<(), CheckFailure> {
     let lists = case.context().lists;
     let known = faults(before, lists);
     match faults(after, lists).into_iter().find(|fault| !known.contains(fault)) {
@@ -151,8 +152,8 @@ fn valid(
     }
     match refused.filter(|_| !accepted) {
         Some((version, problem)) => {
-            let why = words(version, case.context().lists, &problem);
-            case.fail(place(version, &problem.at), format!("{why}, but an update with {body} is accepted"))
+            let why = message(version, case.context().lists, &problem);
+            case.fail(path_in_words(version, &problem.at), format!("{why}, but an update with {body} is accepted"))
         }
         None => Ok(()),
     }
@@ -160,7 +161,7 @@ fn valid(
 
 /// What becomes of the record where it is sent as a new one.
 fn created(case: Case<'_>, record: &Trainee) -> Result<Result<Trainee, Vec<Problem>>, CheckFailure> {
-    let sent = case.read(&case.request(record)?, UnknownNames::Refuse)?;
+    let sent = case.read(&case.request(record)?, UnknownNames::Reject)?;
     let origin = Origin { now: case.sample.now(), ukprn: "", next_id: &|| None };
     let decision = decide::create(sent, &case.version().rules, &case.context(), &origin);
     Ok(decision.map(|decision| decision.record))
@@ -215,7 +216,7 @@ fn reads<R: Record>(rules: &[Rule<R>], field: R::Field) -> bool {
 }
 
 /// The degree with something missing of its kind, and with something of the other kind.
-fn between(degree: &Degree) -> [Degree; 3] {
+fn between_kinds(degree: &Degree) -> [Degree; 3] {
     let kind = degree.uk_degree.clone().or_else(|| degree.non_uk_degree.clone());
     [
         Degree { country: None, uk_degree: None, institution: None, non_uk_degree: kind.clone(), ..degree.clone() },
@@ -225,14 +226,14 @@ fn between(degree: &Degree) -> [Degree; 3] {
 }
 
 /// A degree between the kinds can be sent back as it is, and is whole after any change.
-fn made_whole(case: Case<'_>, random: &Random, degree: &Degree, other: &Trainee) -> Result<(), CheckFailure> {
+fn completed(case: Case<'_>, random: &Random, degree: &Degree, other: &Trainee) -> Result<(), CheckFailure> {
     let (version, context, now) = (case.version(), case.context(), case.sample.now());
-    let sent = case.read(&View::degree(version, degree, context.lists), UnknownNames::Refuse)?;
+    let sent = case.read(&View::degree(version, degree, context.lists), UnknownNames::Reject)?;
     let decision = decide::update_nested(degree, sent, &version.rules, &context, now);
     unchanged(case, degree, decision.map(|decision| (decision.record, decision.notices)))?;
     let Some(other) = random.pick(&other.degrees) else { return Ok(()) };
     let body = body(case, random, version.rules.degree, other)?;
-    let sent = case.read(&body, UnknownNames::Refuse)?;
+    let sent = case.read(&body, UnknownNames::Reject)?;
     match decide::update_nested(degree, sent, &version.rules, &context, now) {
         Ok(decision) if decision.changed && !decision.record.is_whole(context.lists) => {
             let kind = decision.record.kind(context.lists);

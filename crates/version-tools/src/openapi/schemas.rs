@@ -1,11 +1,14 @@
 //! The schemas of a version: what its requests and replies are made of.
 
+use adapter_kit::body_kind::{Purpose, RecordKind};
+use adapter_kit::endpoint::{ReplyBody, RequestBody};
 use adapter_kit::shape::{Shape, Source};
-use adapter_kit::version::{ApiVersion, Wire};
+use adapter_kit::version::ApiVersion;
+use adapter_kit::wire::WireRecord;
 use domain::rules::Rule;
 use domain::{Kind, Lists, Record, RecordField as _};
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
+use utoipa::openapi::schema::{AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
 
 use super::fields::{Need, sent, shown};
 
@@ -61,6 +64,47 @@ pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, Ref
     ]
 }
 
+/// The name of the schema of a request.
+pub(super) fn request(request: RequestBody) -> &'static str {
+    match (request.record, request.purpose) {
+        (RecordKind::Trainee, Some(Purpose::Update)) => TRAINEE_CHANGES,
+        (RecordKind::Placement, Some(Purpose::Update)) => PLACEMENT_CHANGES,
+        (RecordKind::Degree, Some(Purpose::Update)) => DEGREE_CHANGES,
+        (RecordKind::Trainee, _) => NEW_TRAINEE,
+        (RecordKind::Placement, _) => NEW_PLACEMENT,
+        (RecordKind::Degree, _) => NEW_DEGREE,
+        (RecordKind::Withdrawal, _) => WITHDRAWAL,
+        (RecordKind::Deferral, _) => DEFERRAL,
+        (RecordKind::Recommendation, _) => RECOMMENDATION,
+    }
+}
+
+/// What the body of a successful reply is.
+pub(super) fn reply_body(reply: ReplyBody) -> RefOr<Schema> {
+    let one = |name| in_data(named(name)).into();
+    let list = |name| in_data(list_of(name)).into();
+    let object = || ObjectBuilder::new().schema_type(Type::Object);
+    match reply {
+        ReplyBody::ServiceStatus => {
+            let status = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["ok"]));
+            object().property("status", status).required("status").into()
+        }
+        ReplyBody::Trainee => one(TRAINEE),
+        ReplyBody::TraineePage => {
+            in_data(list_of(TRAINEE_IN_LIST)).property("meta", named(PAGE)).required("meta").into()
+        }
+        ReplyBody::Placement => one(PLACEMENT),
+        ReplyBody::Placements => list(PLACEMENT),
+        ReplyBody::Degree => one(DEGREE),
+        ReplyBody::Degrees => list(DEGREE),
+        ReplyBody::CodeLists => {
+            let list: RefOr<Schema> = named(CODE_LIST).into();
+            let all = object().additional_properties(Some(AdditionalProperties::RefOr(list.clone())));
+            AnyOfBuilder::new().item(list).item(all).into()
+        }
+    }
+}
+
 /// A reference to a schema.
 pub(super) fn named(name: &str) -> Ref {
     Ref::from_schema_name(name)
@@ -85,7 +129,12 @@ fn count(description: &str) -> ObjectBuilder {
 }
 
 /// What a record looks like in a reply, or the part of it whose kinds are shown.
-fn reply<R: Wire>(description: &str, shape: &Shape<R>, lists: &Lists, is_shown: fn(Kind) -> bool) -> RefOr<Schema> {
+fn reply<R: WireRecord>(
+    description: &str,
+    shape: &Shape<R>,
+    lists: &Lists,
+    is_shown: fn(Kind) -> bool,
+) -> RefOr<Schema> {
     let object = ObjectBuilder::new().schema_type(Type::Object).description(Some(description));
     let entries = shape.entries.iter().filter(|entry| is_shown(entry.kind()));
     entries
@@ -123,18 +172,18 @@ struct Request<'a> {
 
 impl Request<'_> {
     /// A request that makes a record or asks for a transition: it must have what the rules demand.
-    fn whole<R: Wire>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
+    fn whole<R: WireRecord>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
         let object = self.inputs(description, rules, |_| true);
         let required = R::inputs(self.version).entries.iter().filter(|input| is_demanded(rules, input.field));
         required.fold(object, |object, input| object.required(input.name)).into()
     }
 
     /// A request that changes a record: it has what is to change. Nested records have endpoints of their own.
-    fn changes<R: Wire>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
+    fn changes<R: WireRecord>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
         self.inputs(description, rules, |kind| kind != Kind::Records).into()
     }
 
-    fn inputs<R: Wire>(&self, description: &str, rules: &[Rule<R>], is_read: fn(Kind) -> bool) -> ObjectBuilder {
+    fn inputs<R: WireRecord>(&self, description: &str, rules: &[Rule<R>], is_read: fn(Kind) -> bool) -> ObjectBuilder {
         let object =
             ObjectBuilder::new().schema_type(Type::Object).description(Some(description)).min_properties(Some(1));
         let entries = R::inputs(self.version).entries.iter().filter(|input| is_read(input.field.info().kind));

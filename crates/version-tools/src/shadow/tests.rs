@@ -34,7 +34,7 @@ fn found(endpoint: Endpoint, trainee: Option<&Trainee>, body: &Value) -> Option<
         Organisations { no_schools_loaded: true, no_training_partners_loaded: true, ..Organisations::default() };
     let now = TODAY.and_time(chrono::NaiveTime::MIN).and_utc();
     let lists = Lists::embedded();
-    let occasion = Occasion { endpoint, trainee, part_id: "", organisations: &organisations, now, lists };
+    let occasion = AcceptedWrite { endpoint, trainee, part_id: "", organisations: &organisations, now, lists };
     let found = check(body.to_string().as_bytes(), from, to, &occasion)?;
     Some(found.into_iter().map(|Finding { field, code }| (field, code)).collect())
 }

@@ -1,10 +1,11 @@
 //! What one version writes of a record that another one does not: stated from the two versions, in words
 //! of its own, to be compared with what a translation did.
 
+use adapter_kit::body_kind::{Direction, RecordKind};
 use adapter_kit::shape::{Entry, Shape, Source};
-use adapter_kit::version::{ApiVersion, Wire};
+use adapter_kit::version::ApiVersion;
+use adapter_kit::wire::WireRecord;
 use domain::{Trainee, TraineeField};
-use version_tools::translate::{Direction, RecordKind};
 
 /// A name that only the second version writes.
 #[derive(Debug, Clone, Copy)]
@@ -17,12 +18,12 @@ pub(super) struct Name {
 
 /// The names that only the second of two versions writes, by record and direction.
 #[derive(Debug)]
-pub(super) struct Gained {
+pub(super) struct AddedNames {
     requests: Vec<(RecordKind, Vec<Name>)>,
     replies: Vec<(RecordKind, Vec<Name>)>,
 }
 
-impl Gained {
+impl AddedNames {
     /// What only the second version writes.
     pub(super) fn of(from: &ApiVersion, to: &ApiVersion) -> Self {
         Self { requests: Self::asked(from, to), replies: Self::shown(from, to) }
@@ -74,12 +75,12 @@ impl Gained {
     }
 }
 
-fn asked<R: Wire>(from: &ApiVersion, to: &ApiVersion) -> Vec<Name> {
-    let gained = R::inputs(to).entries.iter().filter(|input| R::inputs(from).name_of(input.field).is_none());
-    gained.map(|input| Name { list: None, name: input.name }).collect()
+fn asked<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Name> {
+    let added = R::inputs(to).entries.iter().filter(|input| R::inputs(from).name_of(input.field).is_none());
+    added.map(|input| Name { list: None, name: input.name }).collect()
 }
 
-fn shown<R: Wire>(one: &Shape<R>, other: &Shape<R>) -> Vec<Name> {
+fn shown<R: WireRecord>(one: &Shape<R>, other: &Shape<R>) -> Vec<Name> {
     let has = |entry: &&Entry<R>| match &entry.source {
         Source::Field(field) if other.name_of(*field) == Some(entry.name) => one.name_of(*field).is_some(),
         Source::Field(field) => one
@@ -90,6 +91,6 @@ fn shown<R: Wire>(one: &Shape<R>, other: &Shape<R>) -> Vec<Name> {
             shown.name == entry.name && matches!(&shown.source, Source::Own(shown) if std::ptr::eq(*shown, *own))
         }),
     };
-    let gained = other.entries.iter().filter(|entry| !has(entry));
-    gained.map(|entry| Name { list: None, name: entry.name }).collect()
+    let added = other.entries.iter().filter(|entry| !has(entry));
+    added.map(|entry| Name { list: None, name: entry.name }).collect()
 }
