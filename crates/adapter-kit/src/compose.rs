@@ -33,7 +33,7 @@ impl<R: WireRecord> Request<'_, R> {
     ///
     /// # Errors
     ///
-    /// Never for a record of the dictionary; a value that JSON cannot hold would be one.
+    /// Never for a record of the dictionary; a value that JSON does not have would be one.
     pub fn body(&self) -> Result<Vec<u8>, serde_json::Error> {
         serde_json::to_vec(&Data { data: self })
     }

@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::ser::{Serialize, Serializer};
 
+use self::ReplyBody as Body;
+use self::Tag::{Degrees, Placements, Service, Trainees, Transitions};
 use crate::body_kind::{Purpose, RecordKind};
 
 /// The HTTP method of an endpoint.
@@ -64,16 +66,12 @@ pub struct RequestBody {
     pub purpose: Option<Purpose>,
 }
 
-const fn create(record: RecordKind) -> RequestBody {
-    RequestBody { record, purpose: Some(Purpose::Create) }
-}
-
-const fn update(record: RecordKind) -> RequestBody {
-    RequestBody { record, purpose: Some(Purpose::Update) }
-}
-
-const fn transition(record: RecordKind) -> RequestBody {
-    RequestBody { record, purpose: None }
+impl RequestBody {
+    /// Whether the request creates a trainee.
+    #[must_use]
+    pub fn creates_trainee(self) -> bool {
+        self.record == RecordKind::Trainee && self.purpose == Some(Purpose::Create)
+    }
 }
 
 /// What the reply to a successful request shows.
@@ -119,50 +117,30 @@ pub struct Row {
 
 impl Row {
     const fn get(tag: Tag, path: &'static str, reply: ReplyBody, description: &'static str) -> Self {
-        let (method, status) = (Method::Get, 200);
-        let (query_parameters, next) = (&[], &[]);
-        let (request, replaced_by) = (None, None);
-        let shadow_checked = false;
-        Self {
-            path,
-            method,
-            tag,
-            request,
-            status,
-            reply,
-            description,
-            query_parameters,
-            next,
-            replaced_by,
-            shadow_checked,
-        }
+        let (method, request, status, replaced_by) = (Method::Get, None, 200, None);
+        let (query_parameters, next, shadow_checked): (&[&str], &[Endpoint], bool) = (&[], &[], false);
+        #[rustfmt::skip]
+        let row = Self {
+            path, method, tag, request, status, reply, description, query_parameters, next, replaced_by, shadow_checked,
+        };
+        row
     }
 
-    const fn post(
-        tag: Tag,
-        path: &'static str,
-        request: RequestBody,
-        status: u16,
-        reply: ReplyBody,
-        description: &'static str,
-    ) -> Self {
-        let read = Self::get(tag, path, reply, description);
-        Self { method: Method::Post, request: Some(request), status, shadow_checked: true, ..read }
+    const fn posts(self, record: RecordKind, purpose: Option<Purpose>, status: u16) -> Self {
+        let request = Some(RequestBody { record, purpose });
+        Self { method: Method::Post, request, status, shadow_checked: true, ..self }
     }
 
-    const fn change(
-        tag: Tag,
-        path: &'static str,
-        record: RecordKind,
-        reply: ReplyBody,
-        description: &'static str,
-    ) -> Self {
-        Self { method: Method::PutOrPatch, ..Self::post(tag, path, update(record), 200, reply, description) }
+    const fn creates(self, record: RecordKind, next: &'static [Endpoint]) -> Self {
+        Self { next, ..self.posts(record, Some(Purpose::Create), 201) }
     }
 
-    const fn delete(tag: Tag, path: &'static str, description: &'static str) -> Self {
-        let read = Self::get(tag, path, ReplyBody::Trainee, description);
-        Self { method: Method::Delete, next: &[Endpoint::ShowTrainee], shadow_checked: true, ..read }
+    const fn changes(self, record: RecordKind) -> Self {
+        Self { method: Method::PutOrPatch, ..self.posts(record, Some(Purpose::Update), 200) }
+    }
+
+    const fn deletes(self) -> Self {
+        Self { method: Method::Delete, next: &[Endpoint::ShowTrainee], shadow_checked: true, ..self }
     }
 
     /// Whether requests can change a record.
@@ -183,7 +161,7 @@ impl Row {
     /// Whether a request can state the version of the record that it is for: whatever changes an existing record.
     #[must_use]
     pub fn takes_if_match(&self) -> bool {
-        self.writes() && self.request != Some(create(RecordKind::Trainee))
+        self.writes() && !self.request.is_some_and(RequestBody::creates_trainee)
     }
 
     /// Whether problems can be requested by field.
@@ -261,144 +239,77 @@ impl Serialize for Endpoint {
 
 endpoints! {
     /// Tells that the service is alive.
-    Info = Row::get(Tag::Service, "/info", ReplyBody::ServiceStatus, "The service is alive."),
+    Info = Row::get(Service, "/info", Body::ServiceStatus, "The service is alive."),
     /// Lists the trainees of one academic cycle.
     ListTrainees = Row {
         query_parameters: &["academic_cycle", "status", "since", "has_trn", "page", "per_page", "sort_order"],
-        ..Row::get(Tag::Trainees, "/trainees", ReplyBody::TraineePage, "A page of trainees.")
+        ..Row::get(Trainees, "/trainees", Body::TraineePage, "A page of trainees.")
     },
     /// Registers a trainee.
-    CreateTrainee = Row {
-        next: &[
-            Endpoint::ShowTrainee,
-            Endpoint::UpdateTrainee,
-            Endpoint::ListPlacements,
-            Endpoint::CreatePlacement,
-            Endpoint::CreateDegree,
-            Endpoint::Defer,
-        ],
-        ..Row::post(
-            Tag::Trainees,
-            "/trainees",
-            create(RecordKind::Trainee),
-            201,
-            ReplyBody::Trainee,
-            "The trainee is registered.",
-        )
-    },
+    CreateTrainee = Row::get(Trainees, "/trainees", Body::Trainee, "The trainee is registered.")
+        .creates(RecordKind::Trainee, OF_TRAINEE),
     /// Reads a trainee.
-    ShowTrainee = Row::get(Tag::Trainees, "/trainees/{trainee_id}", ReplyBody::Trainee, "The trainee."),
+    ShowTrainee = Row::get(Trainees, TRAINEE, Body::Trainee, "The trainee."),
     /// Changes a trainee.
-    UpdateTrainee = Row::change(
-        Tag::Trainees,
-        "/trainees/{trainee_id}",
-        RecordKind::Trainee,
-        ReplyBody::Trainee,
-        "The trainee as changed.",
-    ),
+    UpdateTrainee = Row::get(Trainees, TRAINEE, Body::Trainee, "The trainee as changed.").changes(RecordKind::Trainee),
     /// Lists the placements of a trainee.
-    ListPlacements =
-        Row::get(Tag::Placements, "/trainees/{trainee_id}/placements", ReplyBody::Placements, "The placements, oldest first."),
+    ListPlacements = Row::get(Placements, PLACEMENTS, Body::Placements, "The placements, oldest first."),
     /// Adds a placement.
-    CreatePlacement = Row {
-        next: &[Endpoint::ShowPlacement, Endpoint::UpdatePlacement, Endpoint::DeletePlacement],
-        ..Row::post(
-            Tag::Placements,
-            "/trainees/{trainee_id}/placements",
-            create(RecordKind::Placement),
-            201,
-            ReplyBody::Placement,
-            "The placement is added.",
-        )
-    },
+    CreatePlacement = Row::get(Placements, PLACEMENTS, Body::Placement, "The placement is added.")
+        .creates(RecordKind::Placement, OF_PLACEMENT),
     /// Reads a placement.
-    ShowPlacement =
-        Row::get(Tag::Placements, "/trainees/{trainee_id}/placements/{placement_id}", ReplyBody::Placement, "The placement."),
+    ShowPlacement = Row::get(Placements, PLACEMENT, Body::Placement, "The placement."),
     /// Changes a placement.
-    UpdatePlacement = Row::change(
-        Tag::Placements,
-        "/trainees/{trainee_id}/placements/{placement_id}",
-        RecordKind::Placement,
-        ReplyBody::Placement,
-        "The placement as changed.",
-    ),
+    UpdatePlacement =
+        Row::get(Placements, PLACEMENT, Body::Placement, "The placement as changed.").changes(RecordKind::Placement),
     /// Removes a placement.
-    DeletePlacement = Row::delete(
-        Tag::Placements,
-        "/trainees/{trainee_id}/placements/{placement_id}",
-        "The trainee without the placement.",
-    ),
+    DeletePlacement = Row::get(Placements, PLACEMENT, Body::Trainee, "The trainee without the placement.").deletes(),
     /// Lists the degrees of a trainee.
-    ListDegrees =
-        Row::get(Tag::Degrees, "/trainees/{trainee_id}/degrees", ReplyBody::Degrees, "The degrees, by year of graduation."),
+    ListDegrees = Row::get(Degrees, DEGREES, Body::Degrees, "The degrees, by year of graduation."),
     /// Adds a degree.
-    CreateDegree = Row {
-        next: &[Endpoint::ShowDegree, Endpoint::UpdateDegree, Endpoint::DeleteDegree],
-        ..Row::post(
-            Tag::Degrees,
-            "/trainees/{trainee_id}/degrees",
-            create(RecordKind::Degree),
-            201,
-            ReplyBody::Degrees,
-            "The degree is added; it is the only one in the list.",
-        )
-    },
+    CreateDegree =
+        Row::get(Degrees, DEGREES, Body::Degrees, "The degree is added; it is the only one in the list.")
+            .creates(RecordKind::Degree, OF_DEGREE),
     /// Reads a degree.
-    ShowDegree = Row::get(Tag::Degrees, "/trainees/{trainee_id}/degrees/{degree_id}", ReplyBody::Degree, "The degree."),
+    ShowDegree = Row::get(Degrees, DEGREE, Body::Degree, "The degree."),
     /// Changes a degree.
-    UpdateDegree = Row::change(
-        Tag::Degrees,
-        "/trainees/{trainee_id}/degrees/{degree_id}",
-        RecordKind::Degree,
-        ReplyBody::Degree,
-        "The degree as changed.",
-    ),
+    UpdateDegree = Row::get(Degrees, DEGREE, Body::Degree, "The degree as changed.").changes(RecordKind::Degree),
     /// Removes a degree.
-    DeleteDegree =
-        Row::delete(Tag::Degrees, "/trainees/{trainee_id}/degrees/{degree_id}", "The trainee without the degree."),
+    DeleteDegree = Row::get(Degrees, DEGREE, Body::Trainee, "The trainee without the degree.").deletes(),
     /// Defers a trainee.
-    Defer = Row::post(
-        Tag::Transitions,
-        "/trainees/{trainee_id}/defer",
-        transition(RecordKind::Deferral),
-        200,
-        ReplyBody::Trainee,
-        "The trainee is deferred.",
-    ),
+    Defer = Row::get(Transitions, "/trainees/{trainee_id}/defer", Body::Trainee, "The trainee is deferred.")
+        .posts(RecordKind::Deferral, None, 200),
     /// Withdraws a trainee.
-    Withdraw = Row::post(
-        Tag::Transitions,
-        "/trainees/{trainee_id}/withdraw",
-        transition(RecordKind::Withdrawal),
-        200,
-        ReplyBody::Trainee,
-        "The trainee is withdrawn.",
-    ),
+    Withdraw = Row::get(Transitions, "/trainees/{trainee_id}/withdraw", Body::Trainee, "The trainee is withdrawn.")
+        .posts(RecordKind::Withdrawal, None, 200),
     /// Recommends a trainee for the award, by the older name.
     RecommendForQts = Row {
-        path: "/trainees/{trainee_id}/recommend-for-qts",
         replaced_by: Some(Endpoint::UpdateQtsOrEytsStatus),
-        ..RECOMMENDATION
+        ..Row::get(Transitions, "/trainees/{trainee_id}/recommend-for-qts", Body::Trainee, RECOMMENDED)
+            .posts(RecordKind::Recommendation, None, 202)
     },
     /// Recommends a trainee for the award.
-    UpdateQtsOrEytsStatus = RECOMMENDATION,
+    UpdateQtsOrEytsStatus =
+        Row::get(Transitions, "/trainees/{trainee_id}/update-qts-or-eyts-status", Body::Trainee, RECOMMENDED)
+            .posts(RecordKind::Recommendation, None, 202),
     /// Publishes the code lists.
     ReferenceData = Row {
         query_parameters: &["field"],
-        ..Row::get(
-            Tag::Service,
-            "/reference-data",
-            ReplyBody::CodeLists,
-            "All code lists by name, or the one that was asked for.",
-        )
+        ..Row::get(Service, "/reference-data", Body::CodeLists, ALL_LISTS)
     },
 }
 
-const RECOMMENDATION: Row = Row::post(
-    Tag::Transitions,
-    "/trainees/{trainee_id}/update-qts-or-eyts-status",
-    transition(RecordKind::Recommendation),
-    202,
-    ReplyBody::Trainee,
-    "The trainee is recommended for the award.",
-);
+const TRAINEE: &str = "/trainees/{trainee_id}";
+const PLACEMENTS: &str = "/trainees/{trainee_id}/placements";
+const PLACEMENT: &str = "/trainees/{trainee_id}/placements/{placement_id}";
+const DEGREES: &str = "/trainees/{trainee_id}/degrees";
+const DEGREE: &str = "/trainees/{trainee_id}/degrees/{degree_id}";
+const ALL_LISTS: &str = "All code lists by name, or the one that was asked for.";
+const RECOMMENDED: &str = "The trainee is recommended for the award.";
+#[rustfmt::skip]
+const OF_TRAINEE: &[Endpoint] = &[
+    Endpoint::ShowTrainee, Endpoint::UpdateTrainee, Endpoint::ListPlacements, Endpoint::CreatePlacement,
+    Endpoint::CreateDegree, Endpoint::Defer,
+];
+const OF_PLACEMENT: &[Endpoint] = &[Endpoint::ShowPlacement, Endpoint::UpdatePlacement, Endpoint::DeletePlacement];
+const OF_DEGREE: &[Endpoint] = &[Endpoint::ShowDegree, Endpoint::UpdateDegree, Endpoint::DeleteDegree];

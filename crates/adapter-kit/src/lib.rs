@@ -1,10 +1,10 @@
 //! What an API version is, and what a request of one passes through.
 //!
-//! A version is a value: one constant [`ApiVersion`] in an adapter crate of its own. It says what
+//! A version is a value: one constant [`ApiVersion`] in its own adapter crate. It says what
 //! the fields are called, which rules bind, which codes are accepted and which endpoints exist.
 //! Reading a body ([`read`]), writing a response ([`view`]) and a request ([`compose`]) and naming a
 //! field in an error ([`problems`]) follow from that value. What is computed about versions rather than for a request is
-//! in the crate `version-tools`; what must hold for every version is in the crate `conformance`.
+//! in the crate `version-tools`; what every version must pass is in the crate `conformance`.
 //!
 //! The kit deliberately knows no HTTP, no database, and no particular version.
 
@@ -32,7 +32,8 @@ pub use label::{Label, Stage};
 pub use other_names::FormerName;
 pub use shape::{Entry, InputName, Inputs, Shape, Source, VersionField};
 pub use version::{
-    AllInputs, ApiVersion, Deprecation, Endpoints, NestedErrors, Publication, Shapes, Status, Vocabulary, date,
+    AllInputs, ApiVersion, Deprecation, Endpoints, NestedErrors, NestedRecords, Publication, Shapes, Status,
+    Vocabulary, date,
 };
 pub use versions::{Served, UnknownVersion, Versions};
 pub use wire::WireRecord;

@@ -44,7 +44,7 @@ pub fn list(version: &ApiVersion, list: TraineeField) -> &'static str {
 
 /// The path as a message begins with it: positions count from 1.
 #[must_use]
-pub fn path_in_words(version: &ApiVersion, path: &Path) -> String {
+pub fn path_in_message(version: &ApiVersion, path: &Path) -> String {
     match path {
         Path::Data => "data".to_owned(),
         Path::Field(at) => field(version, *at).to_owned(),
@@ -64,7 +64,7 @@ pub fn path_in_words(version: &ApiVersion, path: &Path) -> String {
 #[must_use]
 pub fn path(version: &ApiVersion, path: &Path) -> String {
     match path {
-        Path::Data | Path::Field(_) | Path::List(_) | Path::Key(_) => path_in_words(version, path),
+        Path::Data | Path::Field(_) | Path::List(_) | Path::Key(_) => path_in_message(version, path),
         Path::Nested { list: at, position, field: inner } => {
             format!("{}[{position}].{}", list(version, *at), field(version, *inner))
         }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::client_text::{is_printable, truncated};
 use crate::compose::Data;
 use crate::endpoint::Endpoint;
-use crate::names::{field, path, path_in_words};
+use crate::names::{field, path, path_in_message};
 use crate::reference;
 use crate::version::ApiVersion;
 use crate::versions::Served;
@@ -86,7 +86,7 @@ fn entry(served: &Served, lists: &Lists, problem: &Problem) -> ErrorEntry {
     let error = if problem.kind.is_transition() { TRANSITION } else { UNPROCESSABLE };
     let message = format!(
         "{} {}{}",
-        path_in_words(version, &problem.at),
+        path_in_message(version, &problem.at),
         message(version, lists, problem),
         link_to_list(served, problem)
     );
@@ -250,7 +250,7 @@ fn accepted_codes(version: &ApiVersion, lists: &Lists, field: Field) -> Option<V
 /// place cannot be repeated in a header.
 #[must_use]
 pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
-    let at = path_in_words(version, &notice.at);
+    let at = path_in_message(version, &notice.at);
     Some(match &notice.kind {
         NoticeKind::UnknownName { hint } => {
             let (Path::Key(key) | Path::NestedKey { key, .. }) = &notice.at else { return None };

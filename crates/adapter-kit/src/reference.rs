@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::version::{ApiVersion, capitalised};
 use crate::wire::{WireRecord, for_each_record};
 
-/// The name of the list of withdrawal reasons, which has a form of its own.
+/// The name of the list of withdrawal reasons, which has its own form.
 const WITHDRAWAL_REASONS: &str = "withdrawal_reasons";
 
 /// All lists, by name.
@@ -108,49 +108,44 @@ impl Serialize for AllLists<'_> {
 
 impl Serialize for OneList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_map(None)?;
-        match self {
-            Self::Codes(list, entries) => {
-                let description = list.meaning();
-                let display_name = display_name(list.name());
-                object.serialize_entry(
-                    "metadata",
-                    &json!({ "name": list.name(), "display_name": display_name, "description": description }),
-                )?;
-                let entry = |entry: &Entry| {
-                    json!({
-                        "code": entry.code,
-                        "display_name": entry.name,
-                        "start_year": entry.start_year,
-                        "end_year": entry.end_year,
-                    })
-                };
-                object.serialize_entry("entries", &entries.iter().map(entry).collect::<Vec<_>>())?;
-            }
+        let entry = |entry: &Entry| {
+            json!({
+                "code": entry.code,
+                "display_name": entry.name,
+                "start_year": entry.start_year,
+                "end_year": entry.end_year,
+            })
+        };
+        let reason = |reason: &WithdrawalReason| {
+            json!({
+                "code": reason.code,
+                "display_name": reason.name,
+                "trigger": reason.trigger,
+                "requires_another_reason": reason.requires_another_reason,
+                "requires_safeguarding_concern_reasons": reason.requires_safeguarding_concern_reasons,
+            })
+        };
+        let list = match self {
+            Self::Codes(list, entries) => json!({
+                "metadata": {
+                    "name": list.name(),
+                    "display_name": display_name(list.name()),
+                    "description": list.meaning(),
+                },
+                "entries": entries.iter().map(entry).collect::<Vec<_>>(),
+            }),
             Self::WithdrawalReasons(reasons) => {
-                let display_name = display_name(WITHDRAWAL_REASONS);
-                object.serialize_entry(
-                    "metadata",
-                    &json!({ "name": WITHDRAWAL_REASONS, "display_name": display_name }),
-                )?;
-                object.serialize_entry("triggers", TRIGGERS)?;
-                object.serialize_entry("future_interest", FUTURE_INTERESTS)?;
-                let by_trigger = TRIGGERS
-                    .iter()
-                    .flat_map(|trigger| reasons.iter().filter(move |reason| reason.trigger == **trigger));
-                let entry = |reason: &WithdrawalReason| {
-                    json!({
-                        "code": reason.code,
-                        "display_name": reason.name,
-                        "trigger": reason.trigger,
-                        "requires_another_reason": reason.requires_another_reason,
-                        "requires_safeguarding_concern_reasons": reason.requires_safeguarding_concern_reasons,
-                    })
-                };
-                object.serialize_entry("entries", &by_trigger.map(entry).collect::<Vec<_>>())?;
+                let sorted =
+                    TRIGGERS.iter().flat_map(|trigger| reasons.iter().filter(move |one| one.trigger == **trigger));
+                json!({
+                    "metadata": { "name": WITHDRAWAL_REASONS, "display_name": display_name(WITHDRAWAL_REASONS) },
+                    "triggers": TRIGGERS,
+                    "future_interest": FUTURE_INTERESTS,
+                    "entries": sorted.map(reason).collect::<Vec<_>>(),
+                })
             }
-        }
-        object.end()
+        };
+        list.serialize(serializer)
     }
 }
 

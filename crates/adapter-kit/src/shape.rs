@@ -12,7 +12,7 @@ use domain::{Kind, Lists, Record, RecordField, Stored, Value};
 pub struct VersionField<R: Record> {
     /// One sentence of meaning.
     pub meaning: &'static str,
-    /// What sort of value it holds.
+    /// The kind of its value.
     pub kind: Kind,
     /// Its value.
     pub value: for<'a> fn(&'a dyn Stored<R>, &'a Lists) -> Value<'a>,
@@ -53,7 +53,7 @@ pub struct Entry<R: Record> {
 }
 
 impl<R: Record> Entry<R> {
-    /// What sort of value the field holds.
+    /// The kind of its value.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match &self.source {
@@ -171,7 +171,7 @@ const fn precedes(one: &str, other: &str) -> bool {
 
 /// Lists the fields of a record in a version's responses.
 ///
-/// A changed name stands beside the canonical one, and a field can be shown under a second name, as a copy; `when_set` shows a field only with a value; a
+/// A changed name is written next to the canonical one, and a field can be shown under a second name, as a copy; `when_set` shows a field only with a value; a
 /// field of this version alone names its [`VersionField`].
 ///
 /// ```
@@ -201,7 +201,7 @@ macro_rules! shape {
     (@flag when_set) => { true };
 }
 
-/// Lists the fields of a record that a version's requests can set. A changed name stands beside the
+/// Lists the fields of a record that a version's requests can set. A changed name is written next to the
 /// canonical one.
 ///
 /// ```

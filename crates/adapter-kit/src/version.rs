@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use chrono::NaiveDate;
 use domain::rules::{Rules, Terms};
-use domain::{Deferral, Degree, Placement, Recommendation, Trainee, Withdrawal};
+use domain::{Deferral, Degree, Kind, Placement, Recommendation, Trainee, Withdrawal};
 
 use crate::endpoint::Endpoint;
 use crate::label::Label;
@@ -61,17 +61,35 @@ pub enum Status {
     SandboxOnly,
 }
 
-/// What the responses of a version look like. A trainee in a list has no nested records.
+/// What the responses of a version look like.
 #[derive(Debug, Clone, Copy)]
 pub struct Shapes {
     /// A trainee.
     pub trainee: Shape<Trainee>,
-    /// A placement from an endpoint of its own.
+    /// Whether a trainee in a list has nested records.
+    pub nested_in_lists: NestedRecords,
+    /// A placement from its endpoints.
     pub placement: Shape<Placement>,
     /// A placement nested in a trainee.
     pub placement_nested: Shape<Placement>,
     /// A degree.
     pub degree: Shape<Degree>,
+}
+
+/// Whether a response has the records nested in a trainee.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum NestedRecords {
+    Shown,
+    Hidden,
+}
+
+impl NestedRecords {
+    /// Whether a field of that kind is shown.
+    #[must_use]
+    pub fn shows(self, kind: Kind) -> bool {
+        self == Self::Shown || kind != Kind::Records
+    }
 }
 
 /// What the requests of a version can set.

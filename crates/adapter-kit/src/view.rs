@@ -1,12 +1,12 @@
 //! Writes a record as JSON, in the shape of a version, in one pass into a buffer.
 
 use domain::stored::Json;
-use domain::{Degree, Kind, Lists, Placement, Record, RecordField as _, Stored, Trainee, Value};
+use domain::{Degree, Lists, Placement, Record, RecordField as _, Stored, Trainee, Value};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::shape::{Shape, Source};
-use crate::version::ApiVersion;
+use crate::version::{ApiVersion, NestedRecords};
 
 mod json;
 
@@ -22,14 +22,14 @@ pub struct View<'a, R: Record> {
     shape: &'a Shape<R>,
     record: &'a dyn Stored<R>,
     lists: &'a Lists,
-    nested: bool,
+    nested: NestedRecords,
 }
 
 impl<'a> View<'a, Placement> {
-    /// The placement as an endpoint of its own shows it.
+    /// The placement as its endpoints show it.
     #[must_use]
     pub fn placement(version: &'a ApiVersion, record: &'a dyn Stored<Placement>, lists: &'a Lists) -> Self {
-        Self { version, shape: &version.shapes.placement, record, lists, nested: true }
+        Self { version, shape: &version.shapes.placement, record, lists, nested: NestedRecords::Shown }
     }
 }
 
@@ -37,7 +37,7 @@ impl<'a> View<'a, Degree> {
     /// The degree.
     #[must_use]
     pub fn degree(version: &'a ApiVersion, record: &'a dyn Stored<Degree>, lists: &'a Lists) -> Self {
-        Self { version, shape: &version.shapes.degree, record, lists, nested: true }
+        Self { version, shape: &version.shapes.degree, record, lists, nested: NestedRecords::Shown }
     }
 }
 
@@ -45,13 +45,13 @@ impl<'a> View<'a, Trainee> {
     /// The trainee with placements and degrees.
     #[must_use]
     pub fn trainee(version: &'a ApiVersion, record: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Self {
-        Self { version, shape: &version.shapes.trainee, record, lists, nested: true }
+        Self { version, shape: &version.shapes.trainee, record, lists, nested: NestedRecords::Shown }
     }
 
-    /// The trainee in a list, without nested records.
+    /// The trainee in a list; the version's shape says whether with nested records.
     #[must_use]
     pub fn in_list(version: &'a ApiVersion, record: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Self {
-        Self { nested: false, ..Self::trainee(version, record, lists) }
+        Self { nested: version.shapes.nested_in_lists, ..Self::trainee(version, record, lists) }
     }
 }
 
@@ -64,7 +64,7 @@ impl<R: Record> View<'_, R> {
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
         let start = out.len();
         for entry in self.shape.entries {
-            if !self.nested && entry.kind() == Kind::Records {
+            if !self.nested.shows(entry.kind()) {
                 continue;
             }
             let key = |out: &mut Vec<u8>| {
@@ -145,7 +145,7 @@ impl<R: Record> View<'_, R> {
     }
 
     fn nested<'b, N: Record>(&'b self, record: &'b dyn Stored<N>, shape: &'b Shape<N>) -> View<'b, N> {
-        View { version: self.version, shape, record, lists: self.lists, nested: true }
+        View { version: self.version, shape, record, lists: self.lists, nested: NestedRecords::Shown }
     }
 }
 

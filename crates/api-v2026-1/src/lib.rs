@@ -14,7 +14,6 @@ use adapter_kit::{
 use domain::{List, Terms};
 
 mod names;
-mod own;
 mod rules;
 
 /// This version.

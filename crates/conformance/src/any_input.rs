@@ -1,4 +1,4 @@
-//! Whatever a client sends as a body, it gets an answer that holds.
+//! Any bytes that a client sends as a body get a valid answer.
 
 use std::fmt;
 
@@ -37,7 +37,7 @@ const MUTATED: usize = 2;
 ///
 /// # Errors
 ///
-/// The first case in which this does not hold.
+/// The first case that fails.
 pub fn no_input_panics(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     let random = sample.random();
     for served in versions.iter() {
@@ -78,7 +78,7 @@ fn mutated(body: &[u8], other: Option<&Vec<u8>>, random: &Random) -> Vec<u8> {
     mutated
 }
 
-/// What is asked for.
+/// A request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Request {
     Create,
@@ -183,12 +183,12 @@ impl<'a> Bodies<'a> {
 
     /// A body is read where it is JSON, and else refused without repeating it. A refusal tells each problem once, at a
     /// place and in words of the version, and is not out of proportion to the request. A record that is accepted is
-    /// sound; every version can write it; it is sent back without a change, and asked for again it reads the same. An
+    /// sound; every version can write it; it is sent back without a change, and sent again it reads the same. An
     /// update changes nothing that its version cannot see.
     ///
     /// # Errors
     ///
-    /// The case in which this does not hold.
+    /// The case that fails.
     pub fn check(&self, bytes: &[u8]) -> Result<(), CheckFailure> {
         let Some((choice, body)) = bytes.split_first() else { return Ok(()) };
         let Some((request, unknown, trainee)) = self.chosen(*choice) else { return Ok(()) };
@@ -256,12 +256,12 @@ impl<'a> Bodies<'a> {
             return self.case.fail(Trainee::NAME, format!("is accepted as it cannot be: {fault}"));
         }
         for served in self.versions.iter() {
-            serialisation::written(Case { served, ..self.case }, after, true)?;
+            serialisation::written(Case { served, ..self.case }, after)?;
         }
         untouched_fields::sent_back(self.case, after)
     }
 
-    /// A request for the record asks for what it holds, and makes a record that reads the same.
+    /// A request for the record has the values of the record, and creates one that reads the same.
     fn comes_again(
         &self,
         record: &Trainee,
@@ -271,9 +271,9 @@ impl<'a> Bodies<'a> {
         round_trip::asks_for_trainee(self.case, &sent, record)?;
         let again = match decide(sent) {
             Ok(again) => again.record,
-            Err(problems) => return self.case.fail(Trainee::NAME, format!("is refused as it is held: {problems:?}")),
+            Err(problems) => return self.case.fail(Trainee::NAME, format!("is refused as it is stored: {problems:?}")),
         };
-        // What is held may differ where it is shown as the same: nothing, and the code for it.
+        // Stored values may differ where they are shown as the same: null, and the code for it.
         for served in self.versions.iter() {
             let [was, is] = [record, &again].map(|trainee| View::trainee(served.version, trainee, Lists::embedded()));
             let (was, is) = (serde_json::to_string(&was), serde_json::to_string(&is));
@@ -294,7 +294,7 @@ mod tests {
     use crate::sample_version::{SAMPLE_VERSION, TODAY, check_version, with_rules};
 
     #[test]
-    fn a_problem_that_is_told_twice_is_found() {
+    fn problem_that_is_reported_twice_is_found() {
         const TWICE: Rule<Trainee> = Rule {
             name: "twice",
             demands: "complains of the same twice",
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_another_each_time_it_is_asked_for_is_found() {
+    fn record_that_differs_each_time_it_is_requested_is_found() {
         const GROWING: Rule<Trainee> = Rule {
             name: "growing",
             demands: "makes the last name longer",
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_hardly_a_body_are_answered() {
+    fn bytes_that_are_no_body_are_answered() {
         let (versions, sample) = (Versions::new(&[&SAMPLE_VERSION]), Bodies::sample(TODAY).unwrap());
         let bodies = Bodies::new(&versions, versions.newest().unwrap(), &sample);
         let keys = r#""email":7,"#.repeat(50);

@@ -4,7 +4,7 @@ use adapter_kit::versions::Served;
 use adapter_kit::wire::WireRecord;
 use serde_json::{Map, Value, json};
 
-/// Values that few fields can hold.
+/// Values that few fields accept.
 fn values() -> Vec<Value> {
     vec![
         Value::Null,

@@ -1,4 +1,4 @@
-//! A version speaks of its own names alone.
+//! Messages have only names of their version.
 
 use adapter_kit::read::UnknownNames::{Reject, Warn};
 use adapter_kit::read::{ReadableRecord, UnknownNames};
@@ -19,11 +19,11 @@ pub(super) use messages::{MessageCheck, Names, SentStrings};
 const CHECK: &str = "errors_use_own_names";
 
 /// A problem names a field of the version or a key that the client sent, and its words have no name
-/// that only the dictionary or another version has; the same goes for what a client is told besides.
+/// that only the dictionary or another version has; and neither does a warning.
 ///
 /// # Errors
 ///
-/// The first case in which this does not hold.
+/// The first case that fails.
 pub fn errors_use_own_names(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
         let names = Names::of(served.version, versions);
@@ -42,7 +42,7 @@ struct Attempt<'a> {
     trainee: &'a Trainee,
 }
 
-/// What came of a request: what the client is told of it.
+/// The result of a request: its warnings or its problems.
 pub(super) type Outcome = Result<Vec<Notice>, Vec<Problem>>;
 
 impl Attempt<'_> {
@@ -119,7 +119,7 @@ impl Attempt<'_> {
         mutation::mutate::<R>(self.case.served, object, way);
     }
 
-    /// Makes the request, and looks at what the client is told.
+    /// Makes the request, and checks the warnings or problems.
     fn ask<R: ReadableRecord>(
         &self,
         object: &Map<String, Value>,
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn words_with_a_name_that_the_version_does_not_have_are_found() {
+    fn message_with_a_name_that_the_version_does_not_have_is_found() {
         const WORDY: Rule<Trainee> = Rule {
             name: "wordy",
             demands: "compares with a field that nobody here knows",

@@ -1,6 +1,6 @@
 //! What is written is read again.
 
-use adapter_kit::names::path_in_words;
+use adapter_kit::names::path_in_message;
 use adapter_kit::read::{ReadableRecord, UnknownNames};
 use adapter_kit::versions::Versions;
 use adapter_kit::wire::WireRecord;
@@ -19,14 +19,14 @@ use crate::{alternative_spellings, normal_form};
 
 const CHECK: &str = "round_trip_is_lossless";
 
-/// A record that is written as a request in a version's names and read again asks for what the
-/// record holds, and where the version accepts it, it becomes the record in its normal form. Only an
+/// A record that is written as a request in a version's names and read again asks for the values of the
+/// record, and where the version accepts it, it becomes the record in its normal form. Only an
 /// adjustment that the version makes beyond those of all versions may change a field besides, among
 /// those that it reads.
 ///
 /// # Errors
 ///
-/// The first case in which this does not hold; also when a version accepts none of the records, so
+/// The first case that fails; also when a version accepts none of the records, so
 /// that nothing is shown.
 pub fn round_trip_is_lossless(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
@@ -87,7 +87,7 @@ fn each_asks_for<R: WireRecord>(
 /// nothing else.
 pub(super) fn asks_for<R: WireRecord>(case: Case<'_>, sent: &Sent<R>, record: &R) -> Result<(), CheckFailure> {
     if let Some(problem) = sent.problems.first() {
-        return case.fail(path_in_words(case.version(), &problem.at), format!("is not read: {:?}", problem.kind));
+        return case.fail(path_in_message(case.version(), &problem.at), format!("is not read: {:?}", problem.kind));
     }
     let inputs = R::inputs(case.version());
     for field in R::Field::ALL {
@@ -95,8 +95,8 @@ pub(super) fn asks_for<R: WireRecord>(case: Case<'_>, sent: &Sent<R>, record: &R
             continue;
         }
         let name = inputs.name_of(*field);
-        let held = record.value(*field, Lists::embedded());
-        let expected = name.is_some().then_some(held).filter(|value| *value != Value::Null && !is_empty(value));
+        let stored = record.value(*field, Lists::embedded());
+        let expected = name.is_some().then_some(stored).filter(|value| *value != Value::Null && !is_empty(value));
         let asked = sent.changes.asked(*field).filter(|value| !is_empty(value));
         if asked != expected {
             let name = name.unwrap_or(field.info().name);
@@ -122,11 +122,11 @@ fn becomes(case: Case<'_>, sent: Sent<Trainee>, trainee: &Trainee) -> Result<boo
         (TraineeField::placements, record.placements.len(), expected.placements.len()),
         (TraineeField::degrees, record.degrees.len(), expected.degrees.len()),
     ];
-    for (list, held, sent) in lists {
+    for (list, stored, sent) in lists {
         if let Some(name) = Trainee::inputs(version).name_of(list)
-            && held != sent
+            && stored != sent
         {
-            return case.fail(name, format!("becomes {held} records instead of {sent}"));
+            return case.fail(name, format!("becomes {stored} records instead of {sent}"));
         }
     }
     for (record, expected) in record.placements.iter().zip(&expected.placements) {
@@ -138,7 +138,7 @@ fn becomes(case: Case<'_>, sent: Sent<Trainee>, trainee: &Trainee) -> Result<boo
     Ok(true)
 }
 
-/// The record is as expected in the fields that the version can set, but for what adjustments of the
+/// The record is as expected in the fields that the version can set, except for what adjustments of the
 /// version's own do to the expected one.
 fn agrees<R: WireRecord>(
     case: Case<'_>,

@@ -3,7 +3,7 @@
 #[cfg(test)]
 use adapter_kit::Versions;
 use adapter_kit::version::{
-    AllInputs, ApiVersion, Endpoints, NestedErrors, Publication, Shapes, Status, Vocabulary, date,
+    AllInputs, ApiVersion, Endpoints, NestedErrors, NestedRecords, Publication, Shapes, Status, Vocabulary, date,
 };
 use adapter_kit::{Inputs, Label, Shape, inputs, shape};
 use domain::rules::{Rule, Rules, course, dates, degree, required};
@@ -27,6 +27,7 @@ pub const SAMPLE_VERSION: ApiVersion = ApiVersion {
     },
     shapes: Shapes {
         trainee: TRAINEE,
+        nested_in_lists: NestedRecords::Hidden,
         placement: shape! { Placement, PlacementField: placement_id, urn, name, postcode, school_id },
         placement_nested: shape! { Placement, PlacementField: urn, name, postcode },
         degree: DEGREE,

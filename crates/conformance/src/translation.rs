@@ -1,4 +1,4 @@
-//! Translation there and back is the identity, but for the losses that it declares.
+//! Translation there and back is the identity, except for the declared losses.
 
 use adapter_kit::body_kind::{Direction, RecordKind};
 use adapter_kit::versions::{Served, Versions};
@@ -28,10 +28,10 @@ type TranslateNames = fn(&Value, &Served, &Served, &BodyKind) -> Translation;
 /// For every ordered pair of versions, a record that is written as one version writes it, as a request or
 /// as a reply, is translated
 ///
-/// 1. into what the other version writes of the same record, but for what that version alone has: its own
+/// 1. into what the other version writes of the same record, except for what that version alone has: its own
 ///    fields, its copies of fields, and fields that the first version cannot set or does not show. So
 ///    nothing that has a place there is lost. A field without a value may be null or left out;
-/// 2. and back into what there was, in the same order, but for the values that were declared lost on the
+/// 2. and back into what there was, in the same order, except for the values that were declared lost on the
 ///    way there, with their paths, and for nulls without a place. On the way back nothing is lost.
 ///
 /// A version translated into itself gives the body as it was, and declares nothing. A key that nobody
@@ -39,7 +39,7 @@ type TranslateNames = fn(&Value, &Served, &Served, &BodyKind) -> Translation;
 ///
 /// # Errors
 ///
-/// The first case in which this does not hold.
+/// The first case that fails.
 pub fn translation_matches_target_version(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     translated_by(translate_names, versions, sample)
 }
@@ -190,7 +190,7 @@ impl Pair<'_> {
         }
     }
 
-    /// The translation is what the version writes itself, but for what only that version has.
+    /// The translation is what the version writes itself, except for what only that version has.
     fn agrees(self, there: &Value, own: &Value, added: &[Name]) -> Result<(), CheckFailure> {
         let (Some(there), Some(own)) = (inner(there).as_object(), inner(own).as_object()) else {
             return self.case.fail("data", "is no record");

@@ -1,6 +1,6 @@
 //! What a version cannot see, it does not change.
 
-use adapter_kit::names::path_in_words;
+use adapter_kit::names::path_in_message;
 use adapter_kit::problems::message;
 use adapter_kit::read::UnknownNames;
 use adapter_kit::versions::Versions;
@@ -21,13 +21,13 @@ const UPDATES: usize = 6;
 /// The most fields of one of these updates.
 const FIELDS: usize = 3;
 
-/// An update through a version changes no field that the version cannot set, but for those that an
+/// An update through a version changes no field that the version cannot set, except for those that an
 /// adjustment of the version reads and so declares. A record that was read in a version, whichever
 /// one wrote it, can be sent back there whole: it is accepted and changes nothing.
 ///
 /// # Errors
 ///
-/// The first case in which this does not hold.
+/// The first case that fails.
 pub fn updates_touch_only_what_was_sent(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
         let case = Case::of(CHECK, served, sample);
@@ -120,12 +120,12 @@ pub(super) fn unchanged<R: Record>(
     match decided {
         Err(problems) => {
             let problem = problems.first();
-            let at = problem.map(|problem| path_in_words(version, &problem.at)).unwrap_or_default();
+            let at = problem.map(|problem| path_in_message(version, &problem.at)).unwrap_or_default();
             let why = problem.map(|problem| message(version, Lists::embedded(), problem)).unwrap_or_default();
             case.fail(at, format!("is refused when it is sent back: {why}"))
         }
         Ok((_, notices)) if !notices.is_empty() => {
-            let at = notices.first().map(|notice| path_in_words(version, &notice.at)).unwrap_or_default();
+            let at = notices.first().map(|notice| path_in_message(version, &notice.at)).unwrap_or_default();
             case.fail(at, "is remarked upon when it is sent back")
         }
         Ok((after, _)) => match R::Field::ALL.iter().find(|field| after.stored(**field) != record.stored(**field)) {

@@ -4,7 +4,7 @@
 //! that it would refuse as a whole. So does a rule that binds in one version and takes for granted what another version
 //! does not demand.
 
-use adapter_kit::names::path_in_words;
+use adapter_kit::names::path_in_message;
 use adapter_kit::problems::message;
 use adapter_kit::read::UnknownNames;
 use adapter_kit::shape::InputName;
@@ -31,12 +31,12 @@ const UPDATES: usize = 6;
 const FIELDS: usize = 2;
 
 /// An update that a version accepts leaves a record in which storage finds no new fault. A record that some version
-/// accepts as a new one is accepted by some version afterwards too, as far as the version that updates it judges the same
+/// accepts as a new one is accepted by some version afterwards too, as far as the version that updates it checks the same
 /// fields; where that is the version itself, it stores the new one as it is. A degree that is between the kinds can be sent back, and is whole after any change.
 ///
 /// # Errors
 ///
-/// The first case in which this does not hold.
+/// The first case that fails.
 pub fn updates_keep_records_valid(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
         let case = Case::of(CHECK, served, sample);
@@ -144,7 +144,7 @@ fn valid(
                 }
                 accepted = true;
             }
-            Err(problems) => match problems.into_iter().find(|problem| is_judged(case, problem)) {
+            Err(problems) => match problems.into_iter().find(|problem| can_be_found(case, problem)) {
                 Some(problem) => refused = Some((version, problem)),
                 None => accepted = true,
             },
@@ -153,7 +153,7 @@ fn valid(
     match refused.filter(|_| !accepted) {
         Some((version, problem)) => {
             let why = message(version, case.context().lists, &problem);
-            case.fail(path_in_words(version, &problem.at), format!("{why}, but an update with {body} is accepted"))
+            case.fail(path_in_message(version, &problem.at), format!("{why}, but an update with {body} is accepted"))
         }
         None => Ok(()),
     }
@@ -198,9 +198,9 @@ fn difference(
     inputs.find(|input| one.value(input.field, lists) != other.value(input.field, lists))
 }
 
-/// Whether a rule of the version can find a problem there. What it does not judge at all may become wrong for another
+/// Whether a rule of the version can find a problem there. What it does not check at all may become wrong for another
 /// version.
-fn is_judged(case: Case<'_>, problem: &Problem) -> bool {
+fn can_be_found(case: Case<'_>, problem: &Problem) -> bool {
     let (Path::Field(field) | Path::Nested { field, .. }) = &problem.at else { return false };
     let rules = &case.version().rules;
     match field {

@@ -34,7 +34,7 @@ pub enum FieldErrors {
 }
 
 impl ErrorsByField {
-    /// All problems; how those in nested items are told is a property of the version.
+    /// All problems; the form of those in nested records is a property of the version.
     #[must_use]
     pub fn of(served: &Served, lists: &Lists, problems: &[Problem]) -> Self {
         let version = served.version;

@@ -51,7 +51,7 @@ impl BodyCheck<'_> {
                 for notice in &decision.notices {
                     messages.check_notice(notice)?;
                     if !outcome.insert(format!("{notice:?}")) {
-                        return case.fail("a notice", format!("is told twice: {notice:?}"));
+                        return case.fail("a notice", format!("is reported twice: {notice:?}"));
                     }
                     let text = warning(case.version(), notice).unwrap_or_default();
                     if !text.bytes().all(|byte| (b' '..0x7f).contains(&byte)) {
@@ -79,7 +79,7 @@ impl BodyCheck<'_> {
         for problem in problems {
             messages.check_problem(problem)?;
             if !outcome.insert(format!("{problem:?}")) {
-                return case.fail("a problem", format!("is told twice: {problem:?}"));
+                return case.fail("a problem", format!("is reported twice: {problem:?}"));
             }
         }
         let longest = REFUSAL_BYTES + REFUSAL_PER_BYTE * self.body.len();

@@ -1,8 +1,8 @@
-//! Listens to what a client is told: whether it speaks of what the version has, or of what the client said itself.
+//! Checks messages to clients: they name only what the version has, or what the client sent.
 
 use std::collections::BTreeSet;
 
-use adapter_kit::names::{all, path_in_words};
+use adapter_kit::names::{all, path_in_message};
 use adapter_kit::problems::{message, warning};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Versions;
@@ -17,7 +17,7 @@ use crate::CheckFailure;
 use crate::case::Case;
 use crate::serialisation::Pairs;
 
-/// Whoever is told something after a request.
+/// Checks what a client receives after a request.
 pub(crate) struct MessageCheck<'a> {
     pub(crate) case: Case<'a>,
     pub(crate) names: &'a Names,
@@ -25,18 +25,18 @@ pub(crate) struct MessageCheck<'a> {
 }
 
 impl MessageCheck<'_> {
-    /// A problem is at a place that there is, and is told in words that the version has.
+    /// A problem has an existing path, and a message with the version's own names.
     pub(crate) fn check_problem(&self, problem: &Problem) -> Result<(), CheckFailure> {
         self.check_path(&problem.at)?;
-        self.check_words(&problem.at, &message(self.case.version(), Lists::embedded(), problem))
+        self.check_message(&problem.at, &message(self.case.version(), Lists::embedded(), problem))
     }
 
     /// So is a notice.
     pub(crate) fn check_notice(&self, notice: &Notice) -> Result<(), CheckFailure> {
         self.check_path(&notice.at)?;
         let text = warning(self.case.version(), notice).unwrap_or_default();
-        let place = path_in_words(self.case.version(), &notice.at);
-        self.check_words(&notice.at, &text.replace(&place, ""))
+        let place = path_in_message(self.case.version(), &notice.at);
+        self.check_message(&notice.at, &text.replace(&place, ""))
     }
 
     /// The place is one of the version's, or of the client's.
@@ -47,7 +47,7 @@ impl MessageCheck<'_> {
                 false => self.case.fail(key.as_str(), "is named, and was not sent"),
             };
         }
-        let place = path_in_words(self.case.version(), path);
+        let place = path_in_message(self.case.version(), path);
         let number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
         match place.split(' ').find(|word| !number(word) && *word != "data" && !self.names.known.contains(word)) {
             Some(word) => self.case.fail(word, "is named, and is no name of this version"),
@@ -56,12 +56,12 @@ impl MessageCheck<'_> {
     }
 
     /// The words have no name that the version does not have, unless they repeat it from a value that was sent.
-    fn check_words(&self, path: &Path, words: &str) -> Result<(), CheckFailure> {
+    fn check_message(&self, path: &Path, words: &str) -> Result<(), CheckFailure> {
         let mut tokens = words.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
         let repeated = |word: &str| self.sent_strings.texts.iter().any(|text| text.contains(word));
         match tokens.find(|word| self.names.other.contains(word) && !repeated(word)) {
             Some(word) => {
-                let place = path_in_words(self.case.version(), path);
+                let place = path_in_message(self.case.version(), path);
                 self.case.fail(word, format!("is no name of this version, in: {place} {words}"))
             }
             None => Ok(()),
@@ -77,7 +77,7 @@ pub(crate) struct SentStrings {
 }
 
 impl SentStrings {
-    /// What stands in a text that is JSON; nothing where it is not.
+    /// The strings of a JSON body; none where it is not JSON.
     pub(crate) fn of(json: &str) -> Self {
         let mut sent_strings = Self::default();
         sent_strings.collect(json.trim());

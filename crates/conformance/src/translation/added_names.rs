@@ -1,5 +1,5 @@
-//! What one version writes of a record that another one does not: stated from the two versions, in words
-//! of its own, to be compared with what a translation did.
+//! What one version writes of a record that another one does not: stated from the two versions, in
+//! another way, to be compared with what a translation did.
 
 use adapter_kit::body_kind::{Direction, RecordKind};
 use adapter_kit::shape::{Entry, Shape, Source};
@@ -26,7 +26,7 @@ pub(super) struct AddedNames {
 impl AddedNames {
     /// What only the second version writes.
     pub(super) fn of(from: &ApiVersion, to: &ApiVersion) -> Self {
-        Self { requests: Self::asked(from, to), replies: Self::shown(from, to) }
+        Self { requests: Self::set_names(from, to), replies: Self::shown(from, to) }
     }
 
     /// The names of the record.
@@ -39,21 +39,21 @@ impl AddedNames {
     }
 
     /// In requests: what only the second version can set.
-    fn asked(from: &ApiVersion, to: &ApiVersion) -> Vec<(RecordKind, Vec<Name>)> {
+    fn set_names(from: &ApiVersion, to: &ApiVersion) -> Vec<(RecordKind, Vec<Name>)> {
         let placements = Trainee::inputs(to).name_of(TraineeField::placements);
         let degrees = Trainee::inputs(to).name_of(TraineeField::degrees);
-        let placement: Vec<Name> = asked::<domain::Placement>(from, to);
-        let degree: Vec<Name> = asked::<domain::Degree>(from, to);
-        let mut trainee = asked::<Trainee>(from, to);
+        let placement: Vec<Name> = set_names::<domain::Placement>(from, to);
+        let degree: Vec<Name> = set_names::<domain::Degree>(from, to);
+        let mut trainee = set_names::<Trainee>(from, to);
         trainee.extend(placement.iter().map(|name| Name { list: placements, ..*name }));
         trainee.extend(degree.iter().map(|name| Name { list: degrees, ..*name }));
         vec![
             (RecordKind::Trainee, trainee),
             (RecordKind::Placement, placement),
             (RecordKind::Degree, degree),
-            (RecordKind::Withdrawal, asked::<domain::Withdrawal>(from, to)),
-            (RecordKind::Deferral, asked::<domain::Deferral>(from, to)),
-            (RecordKind::Recommendation, asked::<domain::Recommendation>(from, to)),
+            (RecordKind::Withdrawal, set_names::<domain::Withdrawal>(from, to)),
+            (RecordKind::Deferral, set_names::<domain::Deferral>(from, to)),
+            (RecordKind::Recommendation, set_names::<domain::Recommendation>(from, to)),
         ]
     }
 
@@ -75,7 +75,7 @@ impl AddedNames {
     }
 }
 
-fn asked<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Name> {
+fn set_names<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Name> {
     let added = R::inputs(to).entries.iter().filter(|input| R::inputs(from).name_of(input.field).is_none());
     added.map(|input| Name { list: None, name: input.name }).collect()
 }

@@ -111,7 +111,7 @@ impl Comparison<'_, '_> {
         for (old, new) in old.iter().zip(&new) {
             self.compare(place, subject, old, new, depth + 1);
         }
-        // More forms are more for a client to expect in a reply, and less to be held to in a request.
+        // More forms are more for a client to expect in a reply, and fewer constraints for a request.
         let loosens = key != "allOf";
         let breaks = match new.len().cmp(&old.len()) {
             std::cmp::Ordering::Equal => return,

@@ -36,14 +36,14 @@ pub enum FieldChangeKind {
     Added {
         /// Its name.
         name: &'static str,
-        /// The name in the other version that holds the same value.
+        /// The name in the other version with the same value.
         same_value: Option<&'static str>,
     },
     /// It is removed.
     Removed {
         /// Its name.
         name: &'static str,
-        /// The name in the version that is moved to that holds the same value.
+        /// The name in the version that is moved to with the same value.
         same_value: Option<&'static str>,
     },
     /// It has another name.
@@ -123,13 +123,13 @@ fn of<R: WireRecord>(from: &Served, to: &Served) -> Vec<Change> {
     let (before, after) = (shown(R::shape(from.version)), shown(R::shape(to.version)));
     let responses = compared::<R>(&before, &after, false, Direction::Reply);
     let refuses = |name: &str| R::other_names(&to.other_names).refused.iter().any(|(foreign, _)| *foreign == name);
-    requests.into_iter().chain(responses).map(|change| wording::describe(change, to.version.label, refuses)).collect()
+    requests.into_iter().chain(responses).map(|change| wording::describe(change, to.version, refuses)).collect()
 }
 
 fn of_nested_placements(from: &Served, to: &Served) -> Vec<Change> {
     let nested = |served: &Served| shown(Some(&served.version.shapes.placement_nested));
     let changes = compared::<Placement>(&nested(from), &nested(to), true, Direction::Reply);
-    changes.into_iter().map(|change| wording::describe(change, to.version.label, |_| false)).collect()
+    changes.into_iter().map(|change| wording::describe(change, to.version, |_| false)).collect()
 }
 
 fn sent<R: Record>(inputs: &Inputs<R>) -> Vec<Named<R>> {

@@ -14,7 +14,7 @@ pub struct VocabularyChange {
     pub after: &'static str,
 }
 
-/// Another form of the problems in nested items, where problems are asked for by field.
+/// Another form of the problems in nested items, where problems are requested by field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NestedErrorsChange {
     /// The form before.

@@ -14,7 +14,7 @@ mod wording;
 /// A change of one rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuleChange {
-    /// The name of the record that the rule judges.
+    /// The name of the record that the rule is for.
     pub record: &'static str,
     /// How it changed.
     #[serde(flatten)]

@@ -62,7 +62,7 @@ fn versions_that_say_the_same_do_not_differ() {
 }
 
 #[test]
-fn a_field_that_is_left_out_without_a_value_is_told() {
+fn field_that_is_left_out_without_a_value_is_reported() {
     let [there, back] = there_and_back(with_degree(
         const {
             shape! { Degree, DegreeField:
@@ -77,7 +77,7 @@ fn a_field_that_is_left_out_without_a_value_is_told() {
 }
 
 #[test]
-fn a_second_name_for_a_field_is_told_with_the_first() {
+fn second_name_of_a_field_is_reported_with_the_first() {
     let [there, back] = there_and_back(with_degree(
         const {
             shape! { Degree, DegreeField:
@@ -93,7 +93,7 @@ fn a_second_name_for_a_field_is_told_with_the_first() {
 }
 
 #[test]
-fn a_field_that_only_one_version_computes_is_told_with_its_meaning() {
+fn field_of_one_version_alone_is_reported_with_its_meaning() {
     const WEIGHT: VersionField<Degree> = VersionField::new("Weight of the paper.", Kind::Integer, |_, _| Value::Null);
     let [there, back] = there_and_back(with_degree(
         const {
@@ -188,7 +188,7 @@ fn a_list_that_is_not_named_is_accepted_whole() {
 }
 
 #[test]
-fn an_endpoint_that_has_gone_is_told_with_what_takes_its_place() {
+fn removed_endpoint_names_its_replacement_also_across_two_steps() {
     const DEPRECATED: Deprecation = Deprecation {
         endpoint: Endpoint::RecommendForQts,
         since: date(2001, 2, 3),
@@ -208,4 +208,10 @@ fn an_endpoint_that_has_gone_is_told_with_what_takes_its_place() {
     assert_eq!(gone(&back), Some((newer, Some(older))));
     let [onward, _] = both_ways(deprecating(), with_endpoints(&[Endpoint::UpdateQtsOrEytsStatus], &[]));
     assert_eq!(gone(&onward), Some((older, Some(newer))));
+    // Neither of the two versions deprecates it: the one between them did.
+    let [across, _] = both_ways(
+        with_endpoints(&[Endpoint::RecommendForQts], &[]),
+        with_endpoints(&[Endpoint::UpdateQtsOrEytsStatus], &[]),
+    );
+    assert_eq!(gone(&across), Some((older, Some(newer))));
 }

@@ -1,6 +1,6 @@
 //! The replies of an endpoint: to a request that succeeds, and to every one that fails.
 
-use adapter_kit::body_kind::{Purpose, RecordKind};
+use adapter_kit::body_kind::RecordKind;
 use adapter_kit::endpoint::{Endpoint, Method, ReplyBody, RequestBody, Row};
 use adapter_kit::version::ApiVersion;
 use domain::Lists;
@@ -131,9 +131,7 @@ fn conflict(row: &Row) -> ResponseBuilder {
         json_of(description, both, None)
     };
     match row.request {
-        Some(RequestBody { record: RecordKind::Trainee, purpose: Some(Purpose::Create) }) => {
-            existing("The trainee is there already.", schemas::TRAINEE)
-        }
+        Some(request) if request.creates_trainee() => existing("The trainee is there already.", schemas::TRAINEE),
         Some(RequestBody { record: RecordKind::Degree, .. }) => {
             existing("The degree is there already.", schemas::DEGREE)
         }

@@ -2,15 +2,16 @@
 
 use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::endpoint::{ReplyBody, RequestBody};
-use adapter_kit::shape::{Shape, Source};
-use adapter_kit::version::ApiVersion;
+use adapter_kit::shape::{Shape, Source, VersionField};
+use adapter_kit::version::{ApiVersion, NestedRecords, Vocabulary};
 use adapter_kit::wire::WireRecord;
+use domain::dictionary::FieldInfo;
 use domain::rules::Rule;
 use domain::{Kind, Lists, Record, RecordField as _};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
 
-use super::fields::{Need, sent, shown};
+use super::fields::{Presence, sent, shown};
 
 /// The name of a schema.
 pub(super) const TRAINEE: &str = "Trainee";
@@ -37,15 +38,16 @@ pub(super) const CODE_LIST: &str = "CodeList";
 /// All schemas, by name, in the order in which they are shown.
 pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, RefOr<Schema>)> {
     let shapes = &version.shapes;
-    let in_list = |kind| kind != Kind::Records;
     let rules = &version.rules;
-    let request = Request { version, lists };
+    let (request, reply) = (Request { version, lists }, Reply { vocabulary: &version.vocabulary, lists });
+    let nested = "A placement, where a trainee is shown.";
+    let nested = reply.schema(nested, &shapes.placement_nested, NestedRecords::Shown);
     vec![
-        (TRAINEE, reply("A trainee with placements and degrees.", &shapes.trainee, lists, |_| true)),
-        (TRAINEE_IN_LIST, reply("A trainee in a list.", &shapes.trainee, lists, in_list)),
-        (PLACEMENT, reply("A placement.", &shapes.placement, lists, |_| true)),
-        (PLACEMENT_NESTED, reply("A placement, where a trainee is shown.", &shapes.placement_nested, lists, |_| true)),
-        (DEGREE, reply("A degree.", &shapes.degree, lists, |_| true)),
+        (TRAINEE, reply.schema("A trainee with placements and degrees.", &shapes.trainee, NestedRecords::Shown)),
+        (TRAINEE_IN_LIST, reply.schema("A trainee in a list.", &shapes.trainee, shapes.nested_in_lists)),
+        (PLACEMENT, reply.schema("A placement.", &shapes.placement, NestedRecords::Shown)),
+        (PLACEMENT_NESTED, nested),
+        (DEGREE, reply.schema("A degree.", &shapes.degree, NestedRecords::Shown)),
         (NEW_TRAINEE, request.whole("A trainee to register.", rules.trainee)),
         (TRAINEE_CHANGES, request.changes("What is to change on a trainee.", rules.trainee)),
         (NEW_PLACEMENT, request.whole("A placement to add.", rules.placement)),
@@ -128,35 +130,35 @@ fn count(description: &str) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).description(Some(description))
 }
 
-/// What a record looks like in a reply, or the part of it whose kinds are shown.
-fn reply<R: WireRecord>(
-    description: &str,
-    shape: &Shape<R>,
-    lists: &Lists,
-    is_shown: fn(Kind) -> bool,
-) -> RefOr<Schema> {
-    let object = ObjectBuilder::new().schema_type(Type::Object).description(Some(description));
-    let entries = shape.entries.iter().filter(|entry| is_shown(entry.kind()));
-    entries
-        .fold(object, |object, entry| {
+/// What the replies of a version show.
+struct Reply<'a> {
+    vocabulary: &'a Vocabulary,
+    lists: &'a Lists,
+}
+
+impl Reply<'_> {
+    fn schema<R: WireRecord>(&self, description: &str, shape: &Shape<R>, nested: NestedRecords) -> RefOr<Schema> {
+        let object = ObjectBuilder::new().schema_type(Type::Object).description(Some(description));
+        let entries = shape.entries.iter().filter(|entry| nested.shows(entry.kind()));
+        let object = entries.fold(object, |object, entry| {
             let schema = match &entry.source {
                 Source::Field(field) => {
                     let info = field.info();
                     let nested = nested_reply(info.name).filter(|_| info.kind == Kind::Records);
-                    shown(info, info.kind, lists, nested)
+                    shown(info, info.kind, self.lists, self.vocabulary, nested)
                 }
-                Source::Own(own) => own_field(own.meaning, own.kind, lists),
+                // A field that only this version has; it may always be null.
+                Source::Own(VersionField { meaning, kind, .. }) => {
+                    let info = domain::TraineeField::trn.describe();
+                    let info = FieldInfo { meaning, kind: *kind, always: false, ..info };
+                    shown(&info, *kind, self.lists, self.vocabulary, None)
+                }
             };
             let object = object.property(entry.name, schema);
             if entry.when_set { object } else { object.required(entry.name) }
-        })
-        .into()
-}
-
-/// A field that only this version has; it may always be null.
-fn own_field(meaning: &'static str, kind: Kind, lists: &Lists) -> RefOr<Schema> {
-    let info = domain::dictionary::FieldInfo { meaning, kind, always: false, ..domain::TraineeField::trn.describe() };
-    shown(&info, kind, lists, None)
+        });
+        object.into()
+    }
 }
 
 fn nested_reply(list: &str) -> Option<Ref> {
@@ -189,10 +191,10 @@ impl Request<'_> {
         let entries = R::inputs(self.version).entries.iter().filter(|input| is_read(input.field.info().kind));
         entries.fold(object, |object, input| {
             let info = input.field.info();
-            let need = if is_demanded(rules, input.field) { Need::Value } else { Need::Nothing };
+            let presence = if is_demanded(rules, input.field) { Presence::Required } else { Presence::Optional };
             let placements = domain::TraineeField::placements.info().name;
             let nested = named(if info.name == placements { NEW_PLACEMENT } else { NEW_DEGREE });
-            object.property(input.name, sent(info, need, self.lists, &self.version.terms, Some(nested)))
+            object.property(input.name, sent(info, presence, self.lists, self.version, Some(nested)))
         })
     }
 }

@@ -1,6 +1,6 @@
 //! What can be said of an update without the stored record.
 
-use adapter_kit::names::{field as name, path, path_in_words};
+use adapter_kit::names::{field as name, path, path_in_message};
 use adapter_kit::problems::message;
 use adapter_kit::version::ApiVersion;
 use domain::dictionary::Changes as _;
@@ -59,7 +59,7 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
         let absent = rule.reads.iter().filter(|field| !fields.contains(**field));
         let absent: Vec<&str> = absent.map(|field| name(version, (*field).into())).collect();
         for problem in tried.problems().iter().skip(candidate.problems().len()).filter(is_in_body) {
-            let (at, why) = (path_in_words(version, &problem.at), message(version, context.lists, problem));
+            let (at, why) = (path_in_message(version, &problem.at), message(version, context.lists, problem));
             let message = format!("{at} {why}, unless the stored record says otherwise in {}", absent.join(", "));
             findings.push(Finding::new(path(version, &problem.at), "may_be_refused", message));
         }

@@ -106,10 +106,10 @@ fn a_name_that_is_the_other_versions_already_stays_and_gives_way_to_the_right_on
 }
 
 #[test]
-fn unknown_names_are_told_with_the_name_that_was_meant() {
+fn unknown_names_are_reported_with_the_nearest_name() {
     let translation = onwards(&json!({"last_nam": "A", "iqts_country": "FR", "email": "a@b.cd"}));
-    let told: Vec<_> = translation.notices.iter().map(|notice| (notice.code, notice.nearest)).collect();
-    assert_eq!(told[..2], [("unknown_name", Some("last_name")), ("name_of_target", None)]);
+    let reported: Vec<_> = translation.notices.iter().map(|notice| (notice.code, notice.nearest)).collect();
+    assert_eq!(reported[..2], [("unknown_name", Some("last_name")), ("name_of_target", None)]);
     assert_eq!(translation.data, json!({"last_nam": "A", "iqts_country": "FR", "email": "a@b.cd"}));
 }
 
@@ -125,7 +125,7 @@ fn a_request_that_has_most_of_what_it_needs_makes_a_record_and_misses_the_rest()
 }
 
 #[test]
-fn an_update_is_judged_by_the_fields_that_it_has() {
+fn update_is_evaluated_by_the_fields_in_it() {
     let dates = onwards(&json!({"data": {"itt_start_date": "2026-09-01", "itt_end_date": "2026-08-01"}}));
     assert_eq!(dates.body_kind.purpose, Some(Purpose::Update));
     assert_eq!(codes(&dates), [("not_after", "itt_end_date")]);

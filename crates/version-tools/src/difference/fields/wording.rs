@@ -1,13 +1,13 @@
 //! Describes changes of fields: what changes, its effect on a client, and what to do.
 
 use adapter_kit::body_kind::Direction;
-use adapter_kit::label::Label;
+use adapter_kit::version::ApiVersion;
 
 use super::{FieldChange, FieldChangeKind};
 use crate::difference::{Change, ChangeDetail, Effect};
 
 /// Describes the change; `refuses` says whether the version that is moved to refuses another version's name.
-pub(super) fn describe(change: FieldChange, to: Label, refuses: impl Fn(&str) -> bool) -> Change {
+pub(super) fn describe(change: FieldChange, to: &ApiVersion, refuses: impl Fn(&str) -> bool) -> Change {
     let of = if change.nested { format!("nested {}", change.record) } else { change.record.to_owned() };
     let (effect, summary, advice) = match change.direction {
         Direction::Request => request(&change, to, refuses),
@@ -16,8 +16,9 @@ pub(super) fn describe(change: FieldChange, to: Label, refuses: impl Fn(&str) ->
     Change::new(effect, ChangeDetail::Field(change), of, summary, advice)
 }
 
-fn request(change: &FieldChange, to: Label, refuses: impl Fn(&str) -> bool) -> (Effect, String, String) {
-    let meaning = change.meaning;
+fn request(change: &FieldChange, to: &ApiVersion, refuses: impl Fn(&str) -> bool) -> (Effect, String, String) {
+    let meaning = to.vocabulary.apply(change.meaning);
+    let to = to.label;
     match change.kind {
         FieldChangeKind::Renamed { before, after } if refuses(before) => (
             Effect::Refused,
@@ -51,8 +52,9 @@ fn request(change: &FieldChange, to: Label, refuses: impl Fn(&str) -> bool) -> (
     }
 }
 
-fn response(change: &FieldChange, to: Label) -> (Effect, String, String) {
-    let meaning = change.meaning;
+fn response(change: &FieldChange, to: &ApiVersion) -> (Effect, String, String) {
+    let meaning = to.vocabulary.apply(change.meaning);
+    let to = to.label;
     match change.kind {
         FieldChangeKind::Renamed { before, after } => (
             Effect::ReadDifferently,
