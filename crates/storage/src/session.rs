@@ -192,6 +192,13 @@ impl Session<'_> {
     }
 }
 
+impl<'a> ProviderSession<'a> {
+    /// Through what the job came about.
+    pub(crate) fn cause(&self) -> Cause<'a> {
+        self.cause
+    }
+}
+
 impl ProviderSession<'_> {
     /// The provider for which the job runs.
     pub fn provider(&self) -> &Provider {
@@ -222,11 +229,6 @@ impl ProviderSession<'_> {
     /// The date of [`ProviderSession::now`] in UTC.
     pub fn today(&self) -> NaiveDate {
         self.now().date_naive()
-    }
-
-    /// Through what the job came about.
-    pub(crate) fn cause(&self) -> Cause<'_> {
-        self.cause
     }
 
     /// The token that opened the records, unless an operator did.
