@@ -35,7 +35,7 @@ struct Texts(Vec<String>);
 #[derive(Serialize)]
 struct Nothing(Option<()>);
 struct Day(Option<NaiveDate>);
-struct Moment(Option<DateTime<Utc>>);
+struct Timestamp(Option<DateTime<Utc>>);
 struct Uuid(Option<uuid::Uuid>);
 
 impl Serialize for Day {
@@ -47,7 +47,7 @@ impl Serialize for Day {
     }
 }
 
-impl Serialize for Moment {
+impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Some(moment) => serializer.collect_str(&Milliseconds(moment)),
@@ -81,7 +81,7 @@ held! {
     Texts: Value::Texts(texts) => texts.into_iter().map(Cow::into_owned).collect(), else Vec::new();
     Nothing: Value::Document(_) => Some(()), else None;
     Day: Value::Date(day) => Some(day), else None;
-    Moment: Value::Moment(moment) => Some(moment), else None;
+    Timestamp: Value::Moment(moment) => Some(moment), else None;
     Uuid: Value::Uuid(uuid) => Some(uuid), else None;
 }
 
@@ -132,7 +132,7 @@ derived! { DerivedTrainee of Trainee by TraineeField:
         date_of_birth, course_itt_start_date, itt_start_date, itt_end_date, trainee_start_date, outcome_date,
         reinstate_date, pg_apprenticeship_start_date, defer_date, withdrawal_date,
     }
-    Moment {
+    Timestamp {
         created_at, updated_at, submitted_for_trn_at, recommended_for_award_at, awarded_at, discarded_at,
         agency_updated_at, slug_sent_to_registry_at,
     }
@@ -143,13 +143,13 @@ derived! { DerivedTrainee of Trainee by TraineeField:
 }
 derived! { DerivedPlacement of Placement by PlacementField:
     Text { placement_id, urn, name, address, postcode }
-    Moment { created_at, updated_at }
+    Timestamp { created_at, updated_at }
 }
 derived! { DerivedDegree of Degree by DegreeField:
     Text { degree_id, uk_degree, non_uk_degree, subject, institution, grade, other_grade, country }
     Number { graduation_year }
     Uuid { institution_uuid, uk_degree_uuid, subject_uuid, grade_uuid }
-    Moment { created_at, updated_at }
+    Timestamp { created_at, updated_at }
 }
 
 fn newest() -> &'static Served {
