@@ -43,7 +43,7 @@ impl ProviderSession<'_> {
             let (count, trainees) = self.connection.load_in_pipeline(count, first)?;
             return Ok(Page { trainees, total: count.total });
         }
-        let (count, days) = if self.connection.is_remote() && listing.skipped() >= 2 * counting::MANY {
+        let (count, days) = if self.connection.is_remote() && listing.skipped() >= counting::FAR {
             let days = |connection: &mut DatabaseConnection| counting::days(connection, provider, listing);
             let (count, days) = self.connection.load_in_pipeline(count, days)?;
             (count, Some(days))

@@ -23,7 +23,11 @@ use crate::schema::{trainee_change_counts, trainee_counts, trainees};
 const NO_DAY: Option<NaiveDate> = NaiveDate::from_ymd_opt(1, 1, 1);
 
 /// To pass so many trainees by takes about as long as to read the counts by day.
-pub(super) const MANY: i64 = 1_000;
+const MANY: i64 = 1_000;
+
+/// Where a page skips so many trainees, the counts by day are asked for together with the count, although the end of the list
+/// may be near enough to go without them.
+pub(super) const FAR: i64 = 2 * MANY;
 
 /// How many trainees a list shows.
 pub(super) struct Count {
@@ -169,11 +173,16 @@ pub(super) struct Start {
     pub(super) passed: i64,
 }
 
-/// Where a walk begins that skips so many trainees; `None` for the end of the list, where they are few or not counted by day.
-pub(super) fn start_of_walk(mut days: Days, listing: &Listing, newest_first: bool, skipped: i64) -> Option<Start> {
+/// Whether a walk that skips so many trainees may begin on a day that the counts by day name.
+pub(super) fn may_begin_on_a_day(listing: &Listing, newest_first: bool, skipped: i64) -> bool {
     // Of the day with which the list begins, trainees are counted that it does not show.
     let begins_within_a_day = listing.since.is_some() && !newest_first;
-    if skipped < MANY || begins_within_a_day {
+    skipped >= MANY && !begins_within_a_day
+}
+
+/// Where a walk begins that skips so many trainees; `None` for the end of the list, where they are few or not counted by day.
+pub(super) fn start_of_walk(mut days: Days, listing: &Listing, newest_first: bool, skipped: i64) -> Option<Start> {
+    if !may_begin_on_a_day(listing, newest_first, skipped) {
         return None;
     }
     days.sort_unstable_by_key(|(day, _)| *day);

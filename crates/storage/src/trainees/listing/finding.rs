@@ -18,7 +18,7 @@ use diesel::prelude::*;
 use domain::State;
 use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 
-use super::counting::{self, Count, Days, MANY, start_of_walk};
+use super::counting::{self, Count, Days, may_begin_on_a_day, start_of_walk};
 use crate::connection::{Backend, DatabaseConnection};
 use crate::error::StorageError;
 use crate::schema::trainees;
@@ -89,7 +89,7 @@ fn walk(
     let (forwards, skipped) = (before <= after, before.min(after));
     let newest_first = (listing.order == Order::NewestFirst) == forwards;
     let days = match days {
-        None if skipped >= MANY => counting::days(connection, provider, listing)?,
+        None if may_begin_on_a_day(listing, newest_first, skipped) => counting::days(connection, provider, listing)?,
         days => days.unwrap_or_default(),
     };
     let mut walked = walked(provider, listing, today);
