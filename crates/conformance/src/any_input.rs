@@ -218,16 +218,16 @@ impl<'a> Bodies<'a> {
             Request::AddPlacement | Request::UpdatePlacement => asked.answer::<Placement, _>(
                 NestedLists::Read,
                 |sent| match trainee.placements.first().filter(|_| request == Request::UpdatePlacement) {
-                    Some(stored) => decide::update_placement(stored, sent, rules, &context, now),
-                    None => decide::add_placement(sent, rules, &context, &origin),
+                    Some(stored) => decide::update_nested(stored, sent, rules, &context, now),
+                    None => decide::add_nested(sent, rules, &context, &origin),
                 },
                 |placement| self.keeps(trainee, &with_placement(placement)),
             ),
             Request::AddDegree | Request::UpdateDegree => asked.answer::<Degree, _>(
                 NestedLists::Read,
                 |sent| match trainee.degrees.first().filter(|_| request == Request::UpdateDegree) {
-                    Some(stored) => decide::update_degree(stored, sent, rules, &context, now),
-                    None => decide::add_degree(sent, rules, &context, &origin),
+                    Some(stored) => decide::update_nested(stored, sent, rules, &context, now),
+                    None => decide::add_nested(sent, rules, &context, &origin),
                 },
                 |degree| self.keeps(trainee, &with_degree(degree)),
             ),

@@ -58,8 +58,8 @@ impl Attempt<'_> {
         }
         self.nested::<Placement>(&whole, TraineeField::placements, &context, &origin)?;
         self.nested::<Degree>(&whole, TraineeField::degrees, &context, &origin)?;
-        self.by_itself(&self.trainee.placements, |sent| told(decide::add_placement(sent, rules, &context, &origin)))?;
-        self.by_itself(&self.trainee.degrees, |sent| told(decide::add_degree(sent, rules, &context, &origin)))?;
+        self.by_itself(&self.trainee.placements, |sent| told(decide::add_nested(sent, rules, &context, &origin)))?;
+        self.by_itself(&self.trainee.degrees, |sent| told(decide::add_nested(sent, rules, &context, &origin)))?;
         self.by_itself(&[Withdrawal::default()], |sent| {
             told(decide::withdraw(self.trainee, sent, rules, &context, now))
         })?;

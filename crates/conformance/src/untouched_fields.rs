@@ -99,12 +99,12 @@ pub(super) fn sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFa
     unchanged(case, trainee, decision.map(|decision| (decision.record, decision.notices)))?;
     for placement in &trainee.placements {
         let sent = case.read(&View::placement(version, placement, lists), UnknownNames::Refuse)?;
-        let decision = decide::update_placement(placement, sent, rules, &context, now);
+        let decision = decide::update_nested(placement, sent, rules, &context, now);
         unchanged(case, placement, decision.map(|decision| (decision.record, decision.notices)))?;
     }
     for degree in &trainee.degrees {
         let sent = case.read(&View::degree(version, degree, lists), UnknownNames::Refuse)?;
-        let decision = decide::update_degree(degree, sent, rules, &context, now);
+        let decision = decide::update_nested(degree, sent, rules, &context, now);
         unchanged(case, degree, decision.map(|decision| (decision.record, decision.notices)))?;
     }
     Ok(())

@@ -72,7 +72,7 @@ fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -
         let Some(other) = random.pick(&other.placements) else { continue };
         let body = body(case, random, rules.placement, other)?;
         let sent = case.read(&body, UnknownNames::Refuse)?;
-        if let Ok(decision) = decide::update_placement(placement, sent, rules, &context, now) {
+        if let Ok(decision) = decide::update_nested(placement, sent, rules, &context, now) {
             let mut after = before.clone();
             after.placements.splice(at..=at, [decision.record]);
             updated.push((after, body));
@@ -82,7 +82,7 @@ fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -
         let Some(other) = random.pick(&other.degrees) else { continue };
         let body = body(case, random, rules.degree, other)?;
         let sent = case.read(&body, UnknownNames::Refuse)?;
-        if let Ok(decision) = decide::update_degree(degree, sent, rules, &context, now) {
+        if let Ok(decision) = decide::update_nested(degree, sent, rules, &context, now) {
             let mut after = before.clone();
             after.degrees.splice(at..=at, [decision.record]);
             updated.push((after, body));
@@ -228,12 +228,12 @@ fn between(degree: &Degree) -> [Degree; 3] {
 fn made_whole(case: Case<'_>, random: &Random, degree: &Degree, other: &Trainee) -> Result<(), CheckFailure> {
     let (version, context, now) = (case.version(), case.context(), case.sample.now());
     let sent = case.read(&View::degree(version, degree, context.lists), UnknownNames::Refuse)?;
-    let decision = decide::update_degree(degree, sent, &version.rules, &context, now);
+    let decision = decide::update_nested(degree, sent, &version.rules, &context, now);
     unchanged(case, degree, decision.map(|decision| (decision.record, decision.notices)))?;
     let Some(other) = random.pick(&other.degrees) else { return Ok(()) };
     let body = body(case, random, version.rules.degree, other)?;
     let sent = case.read(&body, UnknownNames::Refuse)?;
-    match decide::update_degree(degree, sent, &version.rules, &context, now) {
+    match decide::update_nested(degree, sent, &version.rules, &context, now) {
         Ok(decision) if decision.changed && !decision.record.is_whole(context.lists) => {
             let kind = decision.record.kind(context.lists);
             case.fail(Degree::NAME, format!("is not made whole as {kind:?} by an update with {body}"))

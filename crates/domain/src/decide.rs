@@ -15,7 +15,7 @@ mod nested;
 pub mod registry;
 mod transitions;
 
-pub use nested::{add_degree, add_placement, update_degree, update_placement};
+pub use nested::{NestedRecord, add_nested, update_nested};
 pub use transitions::{defer, recommend, withdraw};
 
 use nested::{each, repeated};
@@ -60,10 +60,10 @@ pub fn create(
     let mut problems = candidate.problems().to_vec();
     let mut notices = Vec::new();
     let placements = each(placements, TraineeField::placements, &mut problems, &mut notices, |sent| {
-        add_placement(sent, rules, context, origin)
+        add_nested(sent, rules, context, origin)
     });
     let degrees = each(degrees, TraineeField::degrees, &mut problems, &mut notices, |sent| {
-        add_degree(sent, rules, context, origin)
+        add_nested(sent, rules, context, origin)
     });
     problems.extend(repeated(&degrees));
     if !problems.is_empty() {

@@ -18,8 +18,8 @@ use domain::decide::Origin;
 use domain::organisations::Organisations;
 use domain::value::Moment;
 use domain::{
-    Action, Context, Deferral, Lists, Path, Problem, ProblemKind, Recommendation, Sent, Trainee, TraineeField,
-    Withdrawal, decide,
+    Action, Context, Deferral, Degree, Lists, Path, Placement, Problem, ProblemKind, Recommendation, Sent, Trainee,
+    TraineeField, Withdrawal, decide,
 };
 
 use crate::translate::{About, Direction, RecordKind, Why, respell};
@@ -73,21 +73,21 @@ pub fn check(body: &[u8], from: &Served, to: &Served, occasion: &Occasion<'_>) -
                 Some(decide::update(trainee, sent, rules, &context, now).err())
             })
         }
-        Endpoint::CreatePlacement => attempt.change(RecordKind::Placement, NestedLists::Read, |sent| {
-            Some(decide::add_placement(sent, rules, &context, &origin).err())
+        Endpoint::CreatePlacement => attempt.change::<Placement>(RecordKind::Placement, NestedLists::Read, |sent| {
+            Some(decide::add_nested(sent, rules, &context, &origin).err())
         }),
         Endpoint::UpdatePlacement => attempt.change(RecordKind::Placement, NestedLists::Read, |sent| {
             let mut placements = occasion.trainee?.placements.iter();
             let stored = placements.find(|placement| placement.placement_id.as_deref() == Some(occasion.part_id))?;
-            Some(decide::update_placement(stored, sent, rules, &context, now).err())
+            Some(decide::update_nested(stored, sent, rules, &context, now).err())
         }),
-        Endpoint::CreateDegree => attempt.change(RecordKind::Degree, NestedLists::Read, |sent| {
-            Some(decide::add_degree(sent, rules, &context, &origin).err())
+        Endpoint::CreateDegree => attempt.change::<Degree>(RecordKind::Degree, NestedLists::Read, |sent| {
+            Some(decide::add_nested(sent, rules, &context, &origin).err())
         }),
         Endpoint::UpdateDegree => attempt.change(RecordKind::Degree, NestedLists::Read, |sent| {
             let mut degrees = occasion.trainee?.degrees.iter();
             let stored = degrees.find(|degree| degree.degree_id.as_deref() == Some(occasion.part_id))?;
-            Some(decide::update_degree(stored, sent, rules, &context, now).err())
+            Some(decide::update_nested(stored, sent, rules, &context, now).err())
         }),
         Endpoint::DeletePlacement | Endpoint::DeleteDegree => Some(attempt.told(&attempt.stopped()?)),
         Endpoint::Defer => attempt.send::<Deferral>(RecordKind::Deferral, NestedLists::Read, |sent| {

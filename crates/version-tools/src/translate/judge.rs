@@ -70,7 +70,7 @@ impl Judged for Placement {
     }
 
     fn decide(sent: Sent<Self>, version: &ApiVersion, context: &Context<'_>, origin: &Origin<'_>) -> Found {
-        decide::add_placement(sent, &version.rules, context, origin).map(|decision| decision.notices)
+        decide::add_nested(sent, &version.rules, context, origin).map(|decision| decision.notices)
     }
 
     /// A school with the URN, called what the request calls it.
@@ -94,7 +94,7 @@ impl Judged for Degree {
     }
 
     fn decide(sent: Sent<Self>, version: &ApiVersion, context: &Context<'_>, origin: &Origin<'_>) -> Found {
-        decide::add_degree(sent, &version.rules, context, origin).map(|decision| decision.notices)
+        decide::add_nested(sent, &version.rules, context, origin).map(|decision| decision.notices)
     }
 }
 
