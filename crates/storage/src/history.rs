@@ -5,19 +5,16 @@
 //! creation holds none: what was created follows from the record and the later entries, backwards. So the record and its
 //! entries are enough to go back to each of its states ([`TraineeHistory::states`]).
 
-mod creation;
 mod entry;
 mod rebuild;
 mod written;
 
 use chrono::{DateTime, Utc};
 
-pub(crate) use self::creation::InsertWithEntry;
 pub use self::entry::{Entry, FieldEntry, TraineeHistory};
 pub(crate) use self::rebuild::agreements;
 pub(crate) use self::written::Changed;
-use crate::connection::execute_deferred;
-use crate::connection::inserted::TraineeKey;
+use crate::connection::inserted::{TraineeKey, insert_with_key};
 use crate::error::StorageError;
 use crate::schema::changes;
 use crate::session::ProviderSession;
@@ -62,24 +59,20 @@ impl ProviderSession<'_> {
     /// Writes down what changes in the trainee with that key; nothing when nothing does.
     pub(crate) fn remember(&mut self, trainee_key: i64, changed: &Changed<'_>) -> Result<(), StorageError> {
         match changed.to_json()? {
-            Some(fields) => self.add_entry(trainee_key, fields),
+            Some(fields) => self.add_entry(TraineeKey::Known(trainee_key), fields),
             None => Ok(()),
         }
     }
 
-    /// Writes down that the trainee with that key was created. On PostgreSQL the statement that inserts it has done that.
+    /// Writes down that the trainee with that key was created.
     pub(crate) fn remember_creation(&mut self, trainee_key: TraineeKey) -> Result<(), StorageError> {
-        match trainee_key {
-            TraineeKey::Known(key) => self.add_entry(key, CREATION.to_owned()),
-            TraineeKey::JustInserted => Ok(()),
-        }
+        self.add_entry(trainee_key, CREATION.to_owned())
     }
 
-    fn add_entry(&mut self, trainee_key: i64, fields: String) -> Result<(), StorageError> {
+    fn add_entry(&mut self, trainee_key: TraineeKey, fields: String) -> Result<(), StorageError> {
         let now: DateTime<Utc> = self.now();
         let cause = self.cause();
         let entry = (
-            changes::trainee_key.eq(trainee_key),
             changes::changed_at.eq(now.naive_utc()),
             changes::token_id.eq(self.token_id()),
             changes::request_id.eq(cause.request_id.map(str::to_owned)),
@@ -88,8 +81,8 @@ impl ProviderSession<'_> {
             changes::fields.eq(fields),
             changes::changed_by.eq(cause.by.map(str::to_owned)),
         );
-        let query = diesel::insert_into(changes::table).values(entry);
-        execute_deferred!(self.connection, |inner| query.execute(inner))?;
+        let table = diesel::insert_into(changes::table);
+        insert_with_key!(self.connection, table, changes::trainee_key, trainee_key, entry)?;
         Ok(())
     }
 }

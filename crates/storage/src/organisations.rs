@@ -5,7 +5,6 @@
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use domain::organisations::{Organisations, School, TrainingPartner};
-use postgres_client::PostgresConnection;
 
 use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::StorageError;
@@ -29,19 +28,13 @@ impl ProviderSession<'_> {
         partner_urns: &[String],
         partner_ukprns: &[String],
     ) -> Result<Organisations, StorageError> {
-        let (schools, no_schools_loaded) = match &mut *self.connection {
-            DatabaseConnection::Postgres(inner) => schools_in_one_query(inner, school_urns)?,
-            DatabaseConnection::Sqlite(_) => {
-                let schools = schools_by_urn(self.connection, school_urns)?;
-                let some_unknown = schools.len() < school_urns.len();
-                (schools, some_unknown && has_no_schools(self.connection)?)
-            }
-        };
+        let schools = schools_by_urn(self.connection, school_urns)?;
         let training_partners = partners_by(self.connection, partner_urns, partner_ukprns)?;
         // Whether a register is empty matters only where something was not found in it.
+        let unknown_school = schools.len() < school_urns.len();
         let unknown_partner = training_partners.len() < partner_urns.len() + partner_ukprns.len();
         Ok(Organisations {
-            no_schools_loaded,
+            no_schools_loaded: unknown_school && has_no_schools(self.connection)?,
             no_training_partners_loaded: unknown_partner && has_no_partners(self.connection)?,
             schools,
             training_partners,
@@ -113,25 +106,6 @@ impl Session<'_> {
         }
         Ok(())
     }
-}
-
-/// The schools with these URNs, in no particular order, and whether one is unknown because there are no schools. On PostgreSQL
-/// another query would be another round trip.
-fn schools_in_one_query(
-    connection: &mut PostgresConnection,
-    urns: &[String],
-) -> Result<(Vec<School>, bool), StorageError> {
-    if urns.is_empty() {
-        return Ok((Vec::new(), false));
-    }
-    let any = schools::table.order(schools::id).limit(1);
-    let rows: Vec<SchoolRow> = schools::table.filter(schools::urn.eq_any(urns)).union_all(any).load(connection)?;
-    let is_empty = rows.is_empty();
-    // The first school may be one of those that were asked for.
-    let mut schools: Vec<School> = rows.into_iter().map(school).filter(|school| urns.contains(&school.urn)).collect();
-    schools.sort_unstable_by_key(|school| school.id);
-    schools.dedup_by_key(|school| school.id);
-    Ok((schools, is_empty))
 }
 
 /// The schools with these URNs, in no particular order; those that are not known are left out.

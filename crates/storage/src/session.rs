@@ -192,13 +192,6 @@ impl Session<'_> {
     }
 }
 
-impl<'a> ProviderSession<'a> {
-    /// Through what the job came about.
-    pub(crate) fn cause(&self) -> Cause<'a> {
-        self.cause
-    }
-}
-
 impl ProviderSession<'_> {
     /// The provider for which the job runs.
     pub fn provider(&self) -> &Provider {
@@ -229,6 +222,11 @@ impl ProviderSession<'_> {
     /// The date of [`ProviderSession::now`] in UTC.
     pub fn today(&self) -> NaiveDate {
         self.now().date_naive()
+    }
+
+    /// Through what the job came about.
+    pub(crate) fn cause(&self) -> Cause<'_> {
+        self.cause
     }
 
     /// The token that opened the records, unless an operator did.

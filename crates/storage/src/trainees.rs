@@ -12,7 +12,7 @@ use crate::connection::{DatabaseConnection, with_inner};
 use crate::document::{Extra, JsonText, Parsed};
 pub use crate::document::{Nested, ReadTrainee};
 use crate::error::StorageError;
-use crate::history::{Changed, InsertWithEntry};
+use crate::history::Changed;
 use crate::schema::trainees;
 use crate::session::ProviderSession;
 
@@ -205,10 +205,8 @@ impl ProviderSession<'_> {
             trainees::revision.eq(1_i64),
             Columns::of(trainee, &extra, self.today())?,
         ));
-        let (now, token_id, cause) = (self.now().naive_utc(), self.token_id(), self.cause());
         let key = match &mut *self.connection {
             DatabaseConnection::Postgres(inner) => {
-                let query = InsertWithEntry::of(query, now, token_id, cause);
                 inner.deferring(|inner| query.execute(inner))?;
                 TraineeKey::JustInserted
             }
