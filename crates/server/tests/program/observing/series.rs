@@ -89,7 +89,7 @@ fn no_request_makes_a_series_that_is_not_known_beforehand() {
                 "status" => value == "cancelled" || value.parse().is_ok_and(|status| (200..600).contains(&status)),
                 "reason" => AuthenticationError::ALL.iter().any(|failure| failure.name() == value),
                 "by" => ["address", "token"].contains(&value.as_str()),
-                "kind" => ["foreign", "unknown"].contains(&value.as_str()),
+                "kind" => ["foreign", "other_version", "unknown"].contains(&value.as_str()),
                 "queue" => ["pool", "writer"].contains(&value.as_str()),
                 "state" => ["idle", "in_use"].contains(&value.as_str()),
                 "access" => ["read", "write"].contains(&value.as_str()),

@@ -1,0 +1,3 @@
+//! The pages below `/docs`.
+
+mod documentation;

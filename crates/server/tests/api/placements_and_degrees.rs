@@ -1,0 +1,4 @@
+//! The endpoints of the records nested in a trainee.
+
+mod degrees;
+mod endpoints;

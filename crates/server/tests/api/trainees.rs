@@ -1,0 +1,18 @@
+//! Registering, reading and changing trainees.
+
+mod clauses;
+mod courses;
+mod creating;
+mod duplicates;
+mod enhanced_errors;
+mod error_entries;
+mod fields;
+mod messages;
+mod missing_data;
+mod mistakes_together;
+mod nested;
+mod partners;
+pub(super) mod properties;
+mod sending_back;
+pub(super) mod ten_mistakes;
+mod updating;

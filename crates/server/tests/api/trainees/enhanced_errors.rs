@@ -1,0 +1,185 @@
+//! Problems by field, for clients that ask for that form.
+
+use adapter_kit::NestedErrors;
+use domain::{Degree, DegreeField as D, Placement, PlacementField as P, TraineeField as F};
+use serde_json::{Map, Value, json};
+
+use crate::api::support::bodies::input;
+use crate::api::support::{Api, Body, Request, Response, every_version, record, version};
+use crate::api::trainees::ten_mistakes::{body_and_places, paths};
+
+/// A request from a client that asks for problems by field.
+fn enhanced<'a>(api: &Api<'a>, method: &str, path: &str, body: impl Into<Value>) -> Request<'a> {
+    api.request(method, path).header("Enhanced-Errors", "true").json(body)
+}
+
+/// The problems of a reply by field, which must be as many as its message says.
+#[track_caller]
+fn by_field(reply: &Response) -> &Map<String, Value> {
+    fn count(value: &Value) -> usize {
+        match value {
+            Value::Array(texts) => texts.len(),
+            Value::Object(fields) => fields.values().map(count).sum(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => panic!("{value} is no list"),
+        }
+    }
+    assert_eq!(reply.status, 422, "{:#}", reply.body);
+    assert_eq!(reply.body.as_object().unwrap().keys().collect::<Vec<_>>(), ["message", "errors"]);
+    let message = reply.body["message"].as_str().unwrap();
+    let problems = count(&reply.body["errors"]);
+    assert!(message.contains(&format!(" {problems} problem")), "{message} of {problems}");
+    reply.body["errors"].as_object().unwrap()
+}
+
+fn list(api: &Api<'_>, list: F) -> &'static str {
+    input::<domain::Trainee>(api.version, list)
+}
+
+fn degree(api: &Api<'_>, subject: &str, year: &str) -> Value {
+    let fields = [(D::uk_degree, "083"), (D::subject, subject), (D::grade, "02"), (D::graduation_year, year)];
+    record::<Degree>(api.version, &fields)
+}
+
+#[test]
+fn each_version_nests_as_its_contract_says() {
+    for (label, expected) in
+        [("v2025.0", NestedErrors::Flat), ("v2026.0", NestedErrors::Nested), ("v2026.1", NestedErrors::Nested)]
+    {
+        assert_eq!(version(label).nested_errors, expected, "{label}");
+    }
+}
+
+#[test]
+fn the_ten_mistakes_stand_under_their_fields_without_the_name() {
+    every_version(|api| {
+        let (body, places) = body_and_places(api);
+        let listed = api.send("POST", "/trainees", body.clone());
+        let messages = listed.problems(&places.each_ref().map(String::as_str));
+        let mut expected = Map::new();
+        for ((place, path), message) in places.iter().zip(paths(&places)).zip(messages) {
+            let problem = message.strip_prefix(&format!("{place} ")).unwrap();
+            match (api.version.nested_errors, place.split(' ').collect::<Vec<_>>()[..].as_ref()) {
+                (NestedErrors::Nested, &[list, number, field]) => {
+                    let texts = json!([format!("item {number}: {problem}")]);
+                    expected.insert(list.to_owned(), json!({ field: texts }));
+                }
+                (NestedErrors::Nested | NestedErrors::Flat, _) => {
+                    expected.insert(path, json!([problem]));
+                }
+            }
+        }
+        let reply = enhanced(api, "POST", "/trainees", body).send();
+        assert_eq!(*by_field(&reply), expected);
+    });
+}
+
+#[test]
+fn the_same_field_of_several_items_is_distinguished() {
+    every_version(|api| {
+        let degrees = list(api, F::degrees);
+        let subject = input::<Degree>(api.version, D::subject);
+        let good = degree(api, "100485", "2021");
+        let items = json!([degree(api, "1", "2021"), good, degree(api, "1", "2020"), good]);
+        let reply = enhanced(api, "POST", "/trainees", api.example().with(F::degrees, items)).send();
+        let errors = by_field(&reply);
+        match api.version.nested_errors {
+            NestedErrors::Flat => {
+                let keys: Vec<String> = [0, 2]
+                    .map(|at| format!("{degrees}[{at}].{subject}"))
+                    .into_iter()
+                    .chain([format!("{degrees}[3]")])
+                    .collect();
+                assert_eq!(errors.keys().cloned().collect::<Vec<_>>(), keys);
+                assert_eq!(errors[&keys[2]], json!(["repeats item 2"]));
+            }
+            NestedErrors::Nested => {
+                let fields = errors[degrees].as_object().unwrap();
+                assert_eq!(fields.keys().collect::<Vec<_>>(), ["base", subject]);
+                let of_subject: Vec<_> =
+                    fields[subject].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
+                assert!(of_subject[0].starts_with("item 1: ") && of_subject[1].starts_with("item 3: "));
+                assert_eq!((of_subject.len(), &fields["base"]), (2, &json!(["item 4: repeats item 2"])));
+            }
+        }
+    });
+}
+
+#[test]
+fn problems_of_an_array_as_a_whole_are_a_plain_list() {
+    every_version(|api| {
+        let degrees = list(api, F::degrees);
+        let good = degree(api, "100485", "2021");
+        let many = enhanced(api, "POST", "/trainees", api.example().with(F::degrees, vec![good.clone(); 101])).send();
+        assert_eq!(by_field(&many)[degrees].as_array().unwrap().len(), 1);
+        let twice = enhanced(api, "POST", "/trainees", api.example().with(F::degrees, json!([good, good]))).send();
+        let (key, text) = match api.version.nested_errors {
+            NestedErrors::Flat => (format!("{degrees}[1]"), "repeats item 1"),
+            NestedErrors::Nested => (degrees.to_owned(), "item 2: repeats item 1"),
+        };
+        assert_eq!(by_field(&twice)[&key], json!([text]));
+    });
+}
+
+#[test]
+fn an_update_is_answered_by_field_too() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        for method in ["PUT", "PATCH"] {
+            let body = Body::new(api.version).with(F::first_names, "").with(F::email, "nobody");
+            let reply = enhanced(api, method, &created.path(), body).send();
+            let expected = json!({ "email": ["is not a valid e-mail address"], "first_names": ["cannot be blank"] });
+            assert_eq!(Value::Object(by_field(&reply).clone()), expected);
+        }
+    });
+}
+
+#[test]
+fn only_the_exact_value_asks_for_it() {
+    every_version(|api| {
+        for value in ["True", "1", "yes", "true, true", "false", ""] {
+            let request = api.request("POST", "/trainees").header("Enhanced-Errors", value);
+            request.json(api.example().without(F::email)).send().problems(&["email"]);
+        }
+        let reply = api.request("POST", "/trainees").header("enhanced-errors", "true");
+        by_field(&reply.json(api.example().without(F::email)).send());
+    });
+}
+
+#[test]
+fn other_replies_and_other_endpoints_keep_their_form() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        let path = created.path();
+        enhanced(api, "POST", "/trainees", json!({})).send().problems(&["data"]);
+        enhanced(api, "PATCH", &path, json!({ "data": {} })).send().problems(&["data"]);
+        enhanced(api, "PATCH", "/trainees/x", Body::new(api.version).with(F::email, "a")).send().error(404, "NotFound");
+        enhanced(api, "POST", "/trainees", api.example()).send().error(409, "Conflict");
+        let anonymous = enhanced(api, "POST", "/trainees", api.example().without(F::email)).without("Authorization");
+        assert_eq!(anonymous.send().is(401).body, json!({ "error": "Unauthorized" }));
+        let broken = api.request("POST", "/trainees").header("Enhanced-Errors", "true").bytes("{");
+        broken.send().error(400, "BadRequest");
+
+        let placement = json!({ "data": record::<Placement>(api.version, &[(P::name, " ")]) });
+        let name = input::<Placement>(api.version, P::name);
+        enhanced(api, "POST", &format!("{path}/placements"), placement).send().problems(&[name]);
+        let withdrawal = Body::withdrawal(api.version).with_key("trigger", "nobody");
+        enhanced(api, "POST", &format!("{path}/withdraw"), withdrawal).send().problems(&["trigger"]);
+        let filters = api.request("GET", "/trainees?status=none").header("Enhanced-Errors", "true").send().is(422);
+        assert_eq!(filters.body, api.get("/trainees?status=none").body);
+    });
+}
+
+#[test]
+fn a_refusal_by_the_state_keeps_its_form() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        api.withdraw(created.id());
+        let body = Body::new(api.version).with(F::email, "nobody");
+        let reply = enhanced(api, "PATCH", &created.path(), body).send();
+        if api.version.rules.gates.is_empty() {
+            assert_eq!(by_field(&reply).len(), 1);
+        } else {
+            reply.transition("state");
+        }
+    });
+}

@@ -1,0 +1,134 @@
+//! Ten different mistakes in one body, which are all reported at once.
+
+use std::collections::BTreeSet;
+
+use domain::{Degree, DegreeField as D, Placement, PlacementField as P, TraineeField as F};
+use serde_json::json;
+
+use crate::api::support::{Api, Body, every_version, record};
+
+/// A name that another version has for a field, where this one has a name of its own.
+fn foreign_name(api: &Api<'_>, field: F) -> &'static str {
+    let names = &api.served().foreign.trainee;
+    names.iter().find(|(_, named)| *named == field).map(|(name, _)| *name).unwrap()
+}
+
+/// The body, and where each of its ten mistakes is.
+pub(crate) fn body_and_places(api: &Api<'_>) -> (Body, [String; 10]) {
+    let input = |field| api.version.inputs.trainee.name_of(field).unwrap().to_owned();
+    let placement = record::<Placement>(api.version, &[(P::urn, "900020"), (P::name, " ")]);
+    let degree = |subject| {
+        record::<Degree>(
+            api.version,
+            &[(D::uk_degree, "083"), (D::subject, subject), (D::grade, "02"), (D::graduation_year, "2021")],
+        )
+    };
+    let foreign = foreign_name(api, F::training_partner_urn);
+    let body = api
+        .example()
+        .with(F::course_subject_2, "999999")
+        .with(F::itt_end_date, "2027-02-30")
+        .with(F::first_names, "x".repeat(61))
+        .without(F::agency_id)
+        .with(F::email, "trainee.example.com")
+        .with(F::nationality, true)
+        .with_key(foreign, "990004")
+        .with(F::date_of_birth, "2027-01-01")
+        .with(F::placements, json!([placement]))
+        .with(F::degrees, json!([degree("100485"), degree("1")]));
+    let places = [
+        input(F::course_subject_2),
+        input(F::itt_end_date),
+        input(F::first_names),
+        input(F::agency_id),
+        input(F::email),
+        input(F::nationality),
+        foreign.to_owned(),
+        input(F::date_of_birth),
+        format!("{} 1 {}", input(F::placements), api.version.inputs.placement.name_of(P::name).unwrap()),
+        format!("{} 2 {}", input(F::degrees), api.version.inputs.degree.name_of(D::subject).unwrap()),
+    ];
+    (body, places)
+}
+
+/// The same places as paths, where items count from 0.
+pub(crate) fn paths(places: &[String; 10]) -> [String; 10] {
+    places.each_ref().map(|place| match place.split(' ').collect::<Vec<_>>()[..] {
+        [list, number, field] => format!("{list}[{}].{field}", number.parse::<usize>().unwrap() - 1),
+        _ => place.clone(),
+    })
+}
+
+#[test]
+fn ten_mistakes_are_ten_problems_under_the_names_of_the_version() {
+    every_version(|api| {
+        let (body, places) = body_and_places(api);
+        let reply = api.send("POST", "/trainees", body);
+        let messages = reply.problems(&places.each_ref().map(String::as_str));
+        for (message, word) in messages.iter().zip([
+            "999999",
+            "invalid",
+            "60",
+            "blank",
+            "e-mail",
+            "invalid",
+            api.version.inputs.trainee.name_of(F::training_partner_urn).unwrap(),
+            "future",
+            "blank",
+            "list",
+        ]) {
+            assert!(message.contains(word), "{message} should say {word}");
+        }
+    });
+}
+
+#[test]
+fn each_of_the_ten_problems_has_its_code_and_the_path_of_its_field() {
+    every_version(|api| {
+        let (body, places) = body_and_places(api);
+        let codes = [
+            "unknown_code",
+            "wrong_type",
+            "too_long",
+            "blank",
+            "not_email",
+            "wrong_type",
+            "other_versions_name",
+            "in_future",
+            "blank",
+            "unknown_code",
+        ];
+        let expected: BTreeSet<_> =
+            codes.into_iter().zip(paths(&places)).map(|(code, path)| (code.to_owned(), path)).collect();
+        let reply = api.send("POST", "/trainees", body).is(422);
+        let entries = reply.body["errors"].as_array().unwrap();
+        let found: BTreeSet<_> = entries
+            .iter()
+            .map(|entry| (entry["code"].as_str().unwrap().to_owned(), entry["field"].as_str().unwrap().to_owned()))
+            .collect();
+        assert_eq!(found, expected);
+        for entry in entries {
+            let keys: Vec<_> = entry.as_object().unwrap().keys().collect();
+            assert_eq!(keys, ["error", "message", "code", "field"]);
+        }
+    });
+}
+
+#[test]
+fn each_of_the_mistakes_alone_is_one_problem() {
+    every_version(|api| {
+        let alone = |change: fn(Body) -> Body, field| {
+            let name = api.version.inputs.trainee.name_of(field).unwrap();
+            api.send("POST", "/trainees", change(api.example())).problems(&[name]);
+        };
+        alone(|body| body.with(F::course_subject_2, "999999"), F::course_subject_2);
+        alone(|body| body.with(F::itt_end_date, "2027-02-30"), F::itt_end_date);
+        alone(|body| body.with(F::first_names, "x".repeat(61)), F::first_names);
+        alone(|body| body.without(F::agency_id), F::agency_id);
+        alone(|body| body.with(F::email, "trainee.example.com"), F::email);
+        alone(|body| body.with(F::nationality, true), F::nationality);
+        alone(|body| body.with(F::date_of_birth, "2027-01-01"), F::date_of_birth);
+        alone(|body| body.with(F::date_of_birth, "2010-10-06"), F::date_of_birth);
+        api.create(api.example().with(F::date_of_birth, "2010-10-05"));
+    });
+}

@@ -1,0 +1,7 @@
+//! Deferring, withdrawing and recommending trainees, and what the registry does.
+
+mod history;
+mod registry;
+pub(super) mod trainee_lifecycle;
+mod withdrawing;
+mod withdrawing_refused;

@@ -1,0 +1,347 @@
+//! What is told about versions: the differences between any two, and what follows from them.
+
+use adapter_kit::{ApiVersion, Endpoint, Wire};
+use domain::{Deferral, Degree, Lists, Placement, Recommendation, Record as _, Trainee, Withdrawal};
+use serde_json::{Value, json};
+use server::versions::all;
+use version_tools::Difference;
+use version_tools::difference::{
+    About, Change, CodesTurn, Direction, EndpointTurn, FieldChange, FieldTurn, RuleChange, RuleStage, RuleText,
+    RuleTurn,
+};
+
+use crate::api::support::Register;
+
+fn between(from: &str, to: &str) -> Difference {
+    Difference::between(all().named(from).unwrap(), all().named(to).unwrap(), Lists::embedded())
+}
+
+fn reported(changes: &[Change]) -> Value {
+    serde_json::to_value(changes).unwrap()
+}
+
+/// Whether a change speaks of all these names.
+fn speaks_of(difference: &Difference, names: &[&str]) -> bool {
+    difference.changes.iter().any(|change| names.iter().all(|name| change.summary.contains(&format!("`{name}`"))))
+}
+
+#[test]
+fn a_version_does_not_differ_from_itself() {
+    for served in all().iter() {
+        let difference = Difference::between(served, served, Lists::embedded());
+        assert_eq!(difference.changes, Vec::new(), "{}", served.version.label);
+    }
+}
+
+/// All differences between two versions of the list, each with the way back.
+fn there_and_back() -> Vec<(Difference, Difference)> {
+    let pairs = all().iter().flat_map(|from| all().iter().map(move |to| (from, to)));
+    let between = |from, to| Difference::between(from, to, Lists::embedded());
+    pairs.map(|(from, to)| (between(from, to), between(to, from))).collect()
+}
+
+/// Checks that the changes are the same, in whatever order they stand.
+fn same<T: std::fmt::Debug>(one: impl IntoIterator<Item = T>, other: impl IntoIterator<Item = T>) {
+    let sorted = |changes: &mut dyn Iterator<Item = T>| {
+        let mut told: Vec<String> = changes.map(|change| format!("{change:?}")).collect();
+        told.sort();
+        told
+    };
+    assert_eq!(sorted(&mut one.into_iter()), sorted(&mut other.into_iter()));
+}
+
+#[test]
+fn on_the_way_back_a_field_that_came_has_gone_and_a_name_changes_back() {
+    let back = |change: &FieldChange| FieldChange {
+        turn: match change.turn {
+            FieldTurn::Added { name, same_value } => FieldTurn::Removed { name, same_value },
+            FieldTurn::Removed { name, same_value } => FieldTurn::Added { name, same_value },
+            FieldTurn::Renamed { before, after } => FieldTurn::Renamed { before: after, after: before },
+            FieldTurn::LeftOutWhenUnset { name } => FieldTurn::AlwaysShown { name },
+            FieldTurn::AlwaysShown { name } => FieldTurn::LeftOutWhenUnset { name },
+        },
+        ..change.clone()
+    };
+    for (there, again) in there_and_back() {
+        same(there.fields().map(back), again.fields().cloned());
+    }
+}
+
+#[test]
+fn on_the_way_back_an_endpoint_that_came_has_gone() {
+    for (there, again) in there_and_back() {
+        let came = there.endpoints().filter(|change| change.turn == EndpointTurn::Added);
+        let gone = again.endpoints().filter(|change| matches!(change.turn, EndpointTurn::Removed { .. }));
+        same(came.map(|change| change.endpoint), gone.map(|change| change.endpoint));
+    }
+}
+
+#[test]
+fn on_the_way_back_a_rule_that_came_has_gone() {
+    let name = |rule: Option<&RuleText>| rule.map(|rule| (rule.name, rule.demands, rule.stage));
+    let turned = |change: &RuleChange| match &change.turn {
+        RuleTurn::Added { after } => (change.record, None, name(Some(after))),
+        RuleTurn::Dropped { before } => (change.record, name(Some(before)), None),
+        RuleTurn::Replaced { before, after } => (change.record, name(Some(before)), name(Some(after))),
+    };
+    for (there, again) in there_and_back() {
+        let back = again.rules().map(turned).map(|(record, before, after)| (record, after, before));
+        same(there.rules().map(turned), back);
+    }
+}
+
+#[test]
+fn on_the_way_back_codes_and_words_are_turned_round() {
+    let turned = |change: CodesTurn| match change {
+        CodesTurn::Accepted => CodesTurn::Refused,
+        CodesTurn::Refused => CodesTurn::Accepted,
+    };
+    for (there, again) in there_and_back() {
+        let codes = there.codes().map(|codes| (codes.list, turned(codes.change), codes.codes.clone()));
+        same(codes, again.codes().map(|codes| (codes.list, codes.change, codes.codes.clone())));
+        let others = |difference: &Difference, back: bool| -> Vec<String> {
+            let told = |change: &Change| match &change.about {
+                About::Word(word) if back => Some(format!("{} {}", word.after, word.before)),
+                About::Word(word) => Some(format!("{} {}", word.before, word.after)),
+                About::NestedErrors(form) if back => Some(format!("{} {}", form.after, form.before)),
+                About::NestedErrors(form) => Some(format!("{} {}", form.before, form.after)),
+                About::ExceptionYears(years) if back => Some(format!("{:?} {:?}", turned(years.change), years.years)),
+                About::ExceptionYears(years) => Some(format!("{:?} {:?}", years.change, years.years)),
+                About::Field(_) | About::Endpoint(_) | About::Rule(_) | About::Codes(_) => None,
+            };
+            difference.changes.iter().filter_map(told).collect()
+        };
+        same(others(&there, true), others(&again, false));
+    }
+}
+
+/// The names of a record in the requests or the responses of a version.
+fn names(version: &'static ApiVersion, change: &FieldChange) -> Vec<&'static str> {
+    fn of<R: Wire>(version: &'static ApiVersion, direction: Direction) -> Vec<&'static str> {
+        let shown = R::shape(version).map_or([].as_slice(), |shape| shape.entries);
+        match direction {
+            Direction::Request => R::inputs(version).entries.iter().map(|input| input.name).collect(),
+            Direction::Response => shown.iter().map(|entry| entry.name).collect(),
+        }
+    }
+    if change.nested {
+        return version.shapes.placement_nested.entries.iter().map(|entry| entry.name).collect();
+    }
+    let records = [
+        (Trainee::NAME, of::<Trainee> as fn(_, _) -> _),
+        (Placement::NAME, of::<Placement>),
+        (Degree::NAME, of::<Degree>),
+        (Withdrawal::NAME, of::<Withdrawal>),
+        (Deferral::NAME, of::<Deferral>),
+        (Recommendation::NAME, of::<Recommendation>),
+    ];
+    records.into_iter().find(|(record, _)| *record == change.record).unwrap().1(version, change.direction)
+}
+
+#[test]
+fn every_name_of_a_change_stands_in_the_version_that_it_is_said_of() {
+    for (there, _) in there_and_back() {
+        for change in there.fields() {
+            let version = |label| all().find(label).unwrap().version;
+            let (before, after) = (names(version(there.from), change), names(version(there.to), change));
+            let has = |names: &[&str], name| names.contains(&name);
+            let right = match change.turn {
+                FieldTurn::Added { name, same_value } => {
+                    has(&after, name) && same_value.is_none_or(|other| has(&before, other))
+                }
+                FieldTurn::Removed { name, same_value } => {
+                    has(&before, name) && same_value.is_none_or(|other| has(&after, other))
+                }
+                FieldTurn::Renamed { before: old, after: new } => has(&before, old) && has(&after, new),
+                FieldTurn::LeftOutWhenUnset { name } | FieldTurn::AlwaysShown { name } => has(&after, name),
+            };
+            assert!(right, "{change:?} from {} to {}", there.from, there.to);
+        }
+        let foreign = &all().find(there.to).unwrap().foreign.trainee;
+        for rule in there.rules().filter(|rule| rule.record == Trainee::NAME) {
+            let (RuleTurn::Added { after } | RuleTurn::Dropped { before: after } | RuleTurn::Replaced { after, .. }) =
+                &rule.turn;
+            assert!(!foreign.iter().any(|(name, _)| after.reads.contains(name)), "{rule:?} to {}", there.to);
+        }
+    }
+}
+
+#[test]
+fn what_breaks_comes_first_and_every_change_says_what_to_do() {
+    for (there, _) in there_and_back() {
+        assert!(there.changes.is_sorted_by_key(|change| change.effect));
+        assert!(there.changes.is_sorted_by_key(|change| !change.breaking));
+        for change in &there.changes {
+            for text in [&change.summary, &change.advice] {
+                assert!(text.ends_with('.') && text.trim() == text && !text.contains("  "), "{text:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_renames_of_the_contract_are_reported() {
+    let difference = between("v2025.0", "v2026.1");
+    for (old, new) in [
+        ("lead_partner_urn", "training_partner_urn"),
+        ("lead_partner_ukprn", "training_partner_ukprn"),
+        ("lead_partner_not_applicable", "training_partner_not_applicable"),
+        ("course_subject_one", "course_subject_1"),
+        ("course_subject_two", "course_subject_2"),
+        ("course_subject_three", "course_subject_3"),
+        ("withdraw_date", "withdrawal_date"),
+        ("withdraw_reasons", "withdrawal_reasons"),
+    ] {
+        assert!(speaks_of(&difference, &[old, new]), "{old}");
+    }
+    let renamed = |direction| {
+        let renamed = |change: &&FieldChange| matches!(change.turn, FieldTurn::Renamed { .. });
+        difference.fields().filter(renamed).filter(|change| change.direction == direction).count()
+    };
+    assert_eq!((renamed(Direction::Request), renamed(Direction::Response)), (6, 8));
+}
+
+#[test]
+fn the_extra_fields_of_the_first_version_are_reported_with_what_to_read_instead() {
+    let difference = between("v2025.0", "v2026.1");
+    let gone = difference.fields().filter_map(|change| match change.turn {
+        FieldTurn::Removed { name, same_value } => Some((name, same_value)),
+        FieldTurn::Added { .. }
+        | FieldTurn::Renamed { .. }
+        | FieldTurn::LeftOutWhenUnset { .. }
+        | FieldTurn::AlwaysShown { .. } => None,
+    });
+    assert_eq!(
+        gone.collect::<Vec<_>>(),
+        [
+            ("expected_end_date", Some("itt_end_date")),
+            ("bursary_level", Some("funding_method")),
+            ("agency_disabilities", None),
+            ("withdraw_reasons_dfe_details", None),
+        ]
+    );
+}
+
+#[test]
+fn the_codes_of_routes_come_and_go_as_the_contract_says() {
+    let codes = |difference: &Difference, turn| -> Vec<String> {
+        let routes = difference.codes().filter(|codes| codes.list == "training_route" && codes.change == turn);
+        routes.flat_map(|codes| codes.codes.iter().map(|code| code.code.clone())).collect()
+    };
+    let whole = between("v2025.0", "v2026.1");
+    assert_eq!(codes(&whole, CodesTurn::Accepted), ["15", "16", "17", "18", "19", "20", "21"]);
+    assert_eq!(codes(&whole, CodesTurn::Refused), ["02"]);
+    let first = between("v2025.0", "v2026.0");
+    assert_eq!(codes(&first, CodesTurn::Accepted), [""; 0]);
+    assert_eq!(codes(&first, CodesTurn::Refused), ["02"]);
+}
+
+#[test]
+fn the_recommendation_moves_to_another_endpoint_and_back() {
+    let turns = |difference: &Difference| -> Vec<(Endpoint, EndpointTurn)> {
+        difference.endpoints().map(|change| (change.endpoint, change.turn)).collect()
+    };
+    let (older, newer) = (Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus);
+    let there = turns(&between("v2026.0", "v2026.1"));
+    assert!(there.contains(&(newer, EndpointTurn::Added)));
+    let deprecated = there.iter().find(|(endpoint, _)| *endpoint == older).unwrap();
+    let EndpointTurn::Deprecated { replaced_by, removed_in, .. } = deprecated.1 else { panic!("{deprecated:?}") };
+    assert_eq!((replaced_by, removed_in.to_string()), (newer, "v2027.0".to_owned()));
+    let back = turns(&between("v2026.1", "v2026.0"));
+    assert!(back.contains(&(newer, EndpointTurn::Removed { replaced_by: Some(older) })));
+    assert!(back.contains(&(Endpoint::ReferenceData, EndpointTurn::Removed { replaced_by: None })));
+}
+
+#[test]
+fn a_client_of_the_version_before_meets_one_thing_that_breaks_it() {
+    let steps = between("v2026.0", "v2026.1");
+    let breaking: Vec<&Change> = steps.breaking().collect();
+    assert_eq!(breaking.len(), 1, "{breaking:#?}");
+    let About::Rule(RuleChange { turn: RuleTurn::Added { after }, .. }) = &breaking[0].about else {
+        panic!("{breaking:#?}")
+    };
+    assert_eq!((after.name, after.stage), ("finished_records", RuleStage::Gate));
+}
+
+#[test]
+fn the_other_differences_of_the_contract_are_reported() {
+    let difference = between("v2025.0", "v2026.1");
+    let summaries: Vec<&str> = difference.changes.iter().map(|change| change.summary.as_str()).collect();
+    for about in [
+        "iqts_country",
+        "recommend-for-qts",
+        "update-qts-or-eyts-status",
+        "reference-data",
+        "itt_end_date_not_too_late",
+        "itt_end_date_not_too_early",
+        "course_year_whole_number",
+        "additional_training_initiative_in_year",
+        "primary_subject",
+        "finished_records",
+        "`02`",
+        "`15`",
+        "`13920`",
+        "2026",
+        "training partner",
+    ] {
+        assert!(summaries.iter().any(|summary| summary.contains(about)), "{about} in {summaries:#?}");
+    }
+    let steps = between("v2026.0", "v2026.1");
+    assert!(steps.changes.len() < difference.changes.len());
+    assert!(!speaks_of(&steps, &["course_subject_one"]));
+}
+
+#[test]
+fn a_difference_is_a_page_a_text_or_data() {
+    let register = Register::start();
+    let path = "/docs/differences/v2025.0..v2026.1";
+    let data = register.request("GET", path).header("Accept", "application/json").send().is(200);
+    assert_eq!(data.header("vary"), Some("Accept, Accept-Encoding"));
+    assert_eq!(data.body["changes"], reported(&between("v2025.0", "v2026.1").changes));
+    assert_eq!(register.request("GET", &format!("{path}?format=json")).send().is(200).body, data.body);
+    for unknown in ["v2025.0..v1999.0", "v1999.0..v2025.0", "v2025.0", "x..y"] {
+        register.request("GET", &format!("/docs/differences/{unknown}")).send().error(404, "NotFound");
+    }
+    register.request("POST", path).send().error(405, "MethodNotAllowed");
+    assert_eq!(data.body["from"], json!("v2025.0"));
+}
+
+#[test]
+fn what_is_written_about_versions_is_shown_as_pages() {
+    let register = Register::start();
+    let (oldest, newest) = (all().iter().next().unwrap().version.label, all().newest().unwrap().version.label);
+    for name in [newest.to_string(), oldest.to_string(), format!("migrating-from-{oldest}")] {
+        let page = register.request("GET", &format!("/docs/versions/{name}")).page().is(200);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        assert!(page.text.contains("<h1>") && !page.text.contains("make docs"), "{name}");
+        assert!(page.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
+    }
+    let page = register.request("GET", &format!("/docs/versions/migrating-from-{oldest}")).page().is(200);
+    assert!(page.text.contains("<table>") && page.text.contains("How to check"));
+    let pair = format!("/docs/differences/{oldest}..{newest}");
+    let page = register.request("GET", &pair).header("Accept", "text/html,*/*;q=0.8").page().is(200);
+    assert!(page.text.contains(&format!("<h1>From {oldest} to {newest}</h1>")));
+    let text = register.request("GET", &pair).page().is(200);
+    assert_eq!(text.header("content-type"), Some("text/markdown; charset=utf-8"));
+    // The texts refer to one another as files, and on a page that leads on too.
+    let other = register.request("GET", &format!("/docs/versions/{newest}.md")).page().is(200);
+    assert!(other.text.contains(&format!("<h1>{newest}</h1>")));
+    register.request("GET", "/docs/versions/v1999.0").send().error(404, "NotFound");
+    register.request("GET", &format!("/docs/versions/migrating-from-{newest}")).send().error(404, "NotFound");
+}
+
+#[test]
+fn the_explorer_of_a_version_asks_no_other_host() {
+    let register = Register::start();
+    for served in all().iter() {
+        let label = served.version.label;
+        let lead = register.request("GET", &format!("/docs/{label}/")).page().is(200);
+        assert!(lead.text.contains("swagger-ui-bundle.js") && !lead.text.contains("//"), "{}", lead.text);
+        let policy = lead.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'") && !policy.contains("http"), "{policy}");
+        let script = register.request("GET", &format!("/docs/{label}/swagger-initializer.js")).page().is(200);
+        assert!(script.text.contains(&format!("/api/{label}/openapi.json")), "{}", script.text);
+        assert!(script.text.contains("\"validatorUrl\": \"none\""), "{}", script.text);
+        register.request("GET", &format!("/docs/{label}/nothing")).send().error(404, "NotFound");
+    }
+}
