@@ -66,9 +66,9 @@ mod tests {
     use domain::decide::update;
     use domain::dictionary::Changes as _;
     use domain::organisations::Organisations;
-    use domain::specimen::example;
     use domain::trainee::TraineeChanges;
     use domain::value::Input;
+    use fixtures::example;
 
     use super::*;
 

@@ -25,7 +25,6 @@ pub mod placement;
 pub mod problem;
 pub mod rules;
 pub mod soundness;
-pub mod specimen;
 pub mod stored;
 pub mod trainee;
 pub mod transition;

@@ -14,8 +14,8 @@ use adapter_kit::view::{Milliseconds, View};
 use adapter_kit::{ApiVersion, Label, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
 use criterion::{Criterion, criterion_group, criterion_main};
-use domain::specimen::example;
 use domain::{Degree, DegreeField, Lists, Placement, PlacementField, Record, Stored, Trainee, TraineeField, Value};
+use fixtures::example;
 use serde::{Serialize, Serializer};
 use server::versions;
 

@@ -7,8 +7,8 @@
 use domain::decide::{self, Origin};
 use domain::rules::{Rule, Run};
 use domain::soundness::faults;
-use domain::specimen::random::Random;
 use domain::{Degree, Field, Kind, Path, Problem, Record, RecordField as _, Trainee, TraineeField};
+use fixtures::random::Random;
 use serde_json::{Map, Value as Json};
 
 use super::blind::unchanged;

@@ -1,6 +1,6 @@
 //! A register can be filled under the rules of every version.
 
-use domain::specimen::Specimens;
+use fixtures::TraineeGenerator;
 
 use super::sample::PROVIDER;
 use super::{Broken, Case, Sample};
@@ -10,21 +10,21 @@ use crate::versions::Versions;
 
 const LAW: &str = "inhabited";
 
-/// A version's own rules and terms accept every specimen that is made under them.
+/// A version's own rules and terms accept every generated trainee that is made under them.
 ///
 /// # Errors
 ///
-/// The first specimen that they refuse.
+/// The first generated trainee that they refuse.
 pub fn inhabited(versions: &Versions, sample: &Sample) -> Result<(), Broken> {
     for served in versions.iter() {
         let case = Case::of(LAW, served, sample);
         let (version, context) = (case.version(), case.context());
-        let mut specimens = Specimens::new(sample.seed, &version.rules, context);
+        let mut generator = TraineeGenerator::new(sample.seed, &version.rules, context);
         for (case, _) in case.each(&sample.stored) {
-            if let Err(problems) = specimens.trainee(PROVIDER) {
+            if let Err(problems) = generator.trainee(PROVIDER) {
                 let at = problems.first().map(|problem| place(version, &problem.at)).unwrap_or_default();
                 let why: Vec<_> = problems.iter().map(|problem| words(version, context.lists, problem)).collect();
-                return case.broken(at, format!("refuses a specimen: {}", why.join("; ")));
+                return case.broken(at, format!("refuses a generated trainee: {}", why.join("; ")));
             }
         }
     }
@@ -51,7 +51,7 @@ mod tests {
         let broken = try_on(inhabited, with_rules(&[NOBODY])).unwrap_err();
         assert_eq!(
             broken.to_string(),
-            "v2001.0 is not inhabited: last_name refuses a specimen: cannot be blank (seed 5, record 0)"
+            "v2001.0 is not inhabited: last_name refuses a generated trainee: cannot be blank (seed 5, record 0)"
         );
     }
 }

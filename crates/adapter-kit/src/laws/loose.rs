@@ -1,8 +1,8 @@
 //! Other ways of writing the same value in JSON: a date as a date-time, a year as a number or a full
 //! date, digits as a number.
 
-use domain::specimen::random::Random;
 use domain::{Degree, Kind, Placement, RecordField as _, Trainee, TraineeField};
+use fixtures::random::Random;
 use serde_json::{Map, Value};
 
 use crate::version::{ApiVersion, Wire};

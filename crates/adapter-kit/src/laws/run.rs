@@ -31,7 +31,7 @@ impl fmt::Display for Unshown {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Broken(broken) => broken.fmt(formatter),
-            Self::NoSample(problems) => write!(formatter, "a specimen is refused: {problems:?}"),
+            Self::NoSample(problems) => write!(formatter, "a generated trainee is refused: {problems:?}"),
         }
     }
 }

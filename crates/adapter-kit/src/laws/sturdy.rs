@@ -5,9 +5,9 @@ use std::fmt;
 use chrono::NaiveDate;
 use domain::decide::{self, Decision, Origin};
 use domain::problem::Problem;
-use domain::specimen::random::Random;
 use domain::{Deferral, Degree, FieldSet, Lists, Placement, Recommendation, Record, Sent, Trainee, TraineeField};
 use domain::{Withdrawal, soundness};
+use fixtures::random::Random;
 
 use self::asked::Asked;
 use super::closed::Names;

@@ -1,7 +1,7 @@
 //! Translation there and back is the identity, but for the losses that it declares.
 
-use domain::specimen::random::Random;
 use domain::{Deferral, Lists, Recommendation, Trainee, Withdrawal};
+use fixtures::random::Random;
 use serde::Serialize;
 use serde_json::{Map, Value};
 

@@ -1,8 +1,8 @@
 //! The example of each request and reply, written by the same code that reads and writes real ones.
 
 use domain::listing::DEFAULT_PER_PAGE;
-use domain::specimen::example;
 use domain::{Degree, Lists, Placement, Trainee, Value as Held};
+use fixtures::example;
 use serde::Serialize;
 use serde_json::{Value, json};
 

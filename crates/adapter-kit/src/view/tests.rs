@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use chrono::TimeDelta;
-use domain::specimen::example;
+use fixtures::example;
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
 

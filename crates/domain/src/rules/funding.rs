@@ -9,11 +9,11 @@ use crate::rules::{Context, Findings, Rule, Run, found, found_if};
 use crate::trainee::{Trainee, TraineeField};
 
 /// Eligible for student finance.
-pub(crate) const ELIGIBLE: &str = "7";
+pub const ELIGIBLE: &str = "7";
 /// The bursary that is the veterans' initiative too.
-pub(crate) const VETERANS_BURSARY: &str = "C";
+pub const VETERANS_BURSARY: &str = "C";
 /// Funding subjects that are funded without student finance in exception years.
-pub(crate) const EXCEPTION_SUBJECTS: [&str; 6] =
+pub const EXCEPTION_SUBJECTS: [&str; 6] =
     ["Ancient languages", "Modern languages", "French language", "German language", "Spanish language", "Physics"];
 
 /// The funding rules read the start, which decides the academic year.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use adapter_kit::openapi::examples;
 use adapter_kit::{ApiVersion, Endpoint, Method};
-use domain::specimen::example::AFTERWARDS;
+use fixtures::example::AFTERWARDS;
 use serde_json::{Value, json};
 use server::admission::Admission;
 use server::allowance::Allowance;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use adapter_kit::Endpoint;
 use adapter_kit::openapi::examples;
-use domain::specimen::example::AFTERWARDS;
+use fixtures::example::AFTERWARDS;
 use serde_json::{Value, json};
 use server::versions;
 

@@ -9,8 +9,8 @@ use std::thread;
 
 use adapter_kit::openapi::examples;
 use adapter_kit::{ApiVersion, Endpoint, Wire as _};
-use domain::specimen::random::Random;
 use domain::{Trainee, TraineeField};
+use fixtures::random::Random;
 use serde_json::{Map, Value, json};
 use server::versions;
 

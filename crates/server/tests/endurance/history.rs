@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Instant;
 
 use adapter_kit::Endpoint;
-use domain::specimen::random::Random;
+use fixtures::random::Random;
 use serde_json::json;
 
 use super::http::{Caller, Reply, Request as Sent};

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, NaiveDate, SecondsFormat, TimeDelta, Utc};
 use domain::listing::{Listing, Order, Status};
-use domain::specimen::random::Random;
 use domain::{Degree, Kind, Placement, Record, RecordField as _, State, Trainee, Value};
+use fixtures::random::Random;
 use storage::error::StorageError;
 use storage::history::Cause;
 use storage::organisations::merge::{Organisation as _, PartnerDetails, SchoolDetails};

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use chrono::{DateTime, NaiveDate};
 use domain::dictionary::Record;
-use domain::specimen::example;
 use domain::{Degree, Kind, Placement};
+use fixtures::example;
 use proptest::prelude::*;
 
 use super::*;
