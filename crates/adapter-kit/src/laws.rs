@@ -19,7 +19,7 @@
 
 use std::fmt;
 
-use domain::{Context, Lists, Sent, Trainee};
+use domain::{Context, Lists, ParsedRecord, Trainee};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -186,7 +186,7 @@ impl<'a> Case<'a> {
         Context {
             today: self.sample.today,
             lists: Lists::embedded(),
-            terms: &self.version().terms,
+            accepted_codes: &self.version().accepted_codes,
             organisations: &self.sample.organisations,
         }
     }
@@ -202,7 +202,7 @@ impl<'a> Case<'a> {
     }
 
     /// What a request with that under `data` asks for.
-    fn read<R: Nest>(self, data: &impl Serialize, unknown: UnknownNames) -> Result<Sent<R>, Broken> {
+    fn read<R: Nest>(self, data: &impl Serialize, unknown: UnknownNames) -> Result<ParsedRecord<R>, Broken> {
         let written = serde_json::to_vec(&Data { data });
         let body = written.or_else(|error| self.broken(R::NAME, format!("cannot be written: {error}")))?;
         let reader = Reader { served: self.served, unknown, nested: NestedLists::Read };

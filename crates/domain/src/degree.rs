@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use crate::dictionary::record;
 use crate::field_set::FieldSet;
 use crate::lists::{List, Lists};
-use crate::stored::Stored;
-use crate::value::{Moment, Text, Value, Year};
+use crate::record::Stored;
+use crate::value::{Text, Timestamp, Value, Year};
 
 record! {
     /// A degree that the trainee held before the training.
@@ -33,9 +33,9 @@ record! {
             /// Identifier of the degree, made by the service; null while a request is only tried out.
             degree_id: Text;
             /// When the degree was recorded.
-            created_at: Moment, always;
+            created_at: Timestamp, never_null;
             /// When the degree changed last.
-            updated_at: Moment, always;
+            updated_at: Timestamp, never_null;
         }
         derived {
             /// Reference entry of the institution.
@@ -47,7 +47,6 @@ record! {
             /// Reference entry of the grade.
             grade_uuid: uuid::Uuid = grade_uuid;
         }
-        nested {}
     }
 }
 

@@ -5,7 +5,8 @@
 //!
 //! Knows nothing of how changes are kept, nor who made them.
 
-use crate::dictionary::{Record, RecordField};
+use crate::field::RecordField;
+use crate::record::Record;
 use crate::value::Value;
 
 /// A field that holds something else than before.
@@ -23,7 +24,6 @@ pub struct FieldChange<'a, F> {
 pub fn changes<'a, R: Record>(before: &'a R, after: &'a R) -> impl Iterator<Item = FieldChange<'a, R::Field>> {
     R::Field::ALL.iter().filter_map(|field| {
         let change = FieldChange { field: *field, before: before.stored(*field), after: after.stored(*field) };
-        let is_nested = matches!(change.after, Value::Placements(_) | Value::Degrees(_));
-        (!is_nested && change.before != change.after).then_some(change)
+        (change.before != change.after).then_some(change)
     })
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::value::{Kind, Typed, Value};
+use crate::value::{FieldType, Kind, Value};
 
 /// Where a trainee's record stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -91,14 +91,14 @@ impl FromStr for State {
     }
 }
 
-impl Typed for State {
+impl FieldType for State {
     const KIND: Kind = Kind::Text;
 
-    fn view(&self) -> Value<'_> {
+    fn to_value(&self) -> Value<'_> {
         Value::text(self.name())
     }
 
-    fn of_view(value: Value<'_>) -> Option<Self> {
+    fn from_value(value: Value<'_>) -> Option<Self> {
         value.as_text()?.parse().ok()
     }
 }
@@ -125,7 +125,7 @@ pub enum Action {
     /// An operator undoes a withdrawal.
     UndoWithdrawal {
         /// The state before the withdrawal.
-        previous: Undone,
+        previous: StateBeforeWithdrawal,
     },
     /// An operator takes the record out of lists, reads and duplicate checks.
     Discard,
@@ -133,7 +133,7 @@ pub enum Action {
 
 /// A state in which a withdrawal can have found a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Undone {
+pub enum StateBeforeWithdrawal {
     /// It was submitted for a teacher reference number.
     SubmittedForTrn,
     /// It had one.
@@ -142,7 +142,7 @@ pub enum Undone {
     Deferred,
 }
 
-impl Undone {
+impl StateBeforeWithdrawal {
     /// The one of that state; `None` when no withdrawal can have found it.
     #[must_use]
     pub const fn of(state: State) -> Option<Self> {
@@ -176,9 +176,9 @@ impl Action {
         Self::Award,
         Self::Reinstate,
         Self::ReturnRecommendation,
-        Self::UndoWithdrawal { previous: Undone::SubmittedForTrn },
-        Self::UndoWithdrawal { previous: Undone::TrnReceived },
-        Self::UndoWithdrawal { previous: Undone::Deferred },
+        Self::UndoWithdrawal { previous: StateBeforeWithdrawal::SubmittedForTrn },
+        Self::UndoWithdrawal { previous: StateBeforeWithdrawal::TrnReceived },
+        Self::UndoWithdrawal { previous: StateBeforeWithdrawal::Deferred },
         Self::Discard,
     ];
 
@@ -218,7 +218,7 @@ pub struct TransitionError {
 /// # Errors
 ///
 /// [`TransitionError`] when the action cannot be done in this state.
-pub const fn next(state: State, action: Action, has_trn: bool) -> Result<State, TransitionError> {
+pub const fn next_state(state: State, action: Action, has_trn: bool) -> Result<State, TransitionError> {
     use State::{Awarded, Deferred, Draft, RecommendedForAward, SubmittedForTrn, TrnReceived, Withdrawn};
     let in_training = if has_trn { TrnReceived } else { SubmittedForTrn };
     match (action, state) {
@@ -235,8 +235,8 @@ pub const fn next(state: State, action: Action, has_trn: bool) -> Result<State, 
         (Action::Reinstate, Deferred) | (Action::ReturnRecommendation, RecommendedForAward) => Ok(in_training),
         (Action::UndoWithdrawal { previous }, Withdrawn) => Ok(match previous {
             // A number that was issued meanwhile is not lost.
-            Undone::SubmittedForTrn | Undone::TrnReceived => in_training,
-            Undone::Deferred => Deferred,
+            StateBeforeWithdrawal::SubmittedForTrn | StateBeforeWithdrawal::TrnReceived => in_training,
+            StateBeforeWithdrawal::Deferred => Deferred,
         }),
 
         (Action::Update | Action::IssueTrn, Draft)
@@ -259,7 +259,7 @@ pub const fn next(state: State, action: Action, has_trn: bool) -> Result<State, 
 
 /// The table of states and actions, in Markdown, as the documents and the snapshot show it.
 #[must_use]
-pub fn table() -> String {
+pub fn transition_table() -> String {
     use std::fmt::Write as _;
     let mut table = String::from("| action | TRN |");
     for state in State::ALL {
@@ -283,7 +283,7 @@ pub fn table() -> String {
             };
             let _ = write!(table, "\n| {name} | {} |", if has_trn { "yes" } else { "no" });
             for state in State::ALL {
-                match next(state, action, has_trn) {
+                match next_state(state, action, has_trn) {
                     Ok(after) => {
                         let _ = write!(table, " {after} |");
                     }
@@ -310,13 +310,13 @@ mod tests {
 
     #[test]
     fn a_withdrawn_trainee_cannot_be_withdrawn_again() {
-        let refused = next(State::Withdrawn, Action::Withdraw, false);
+        let refused = next_state(State::Withdrawn, Action::Withdraw, false);
         assert_eq!(refused.unwrap_err().to_string(), "cannot withdraw a trainee in state withdrawn");
     }
 
     #[test]
     fn an_award_waits_for_the_trn() {
-        assert!(next(State::RecommendedForAward, Action::Award, false).is_err());
-        assert_eq!(next(State::RecommendedForAward, Action::Award, true), Ok(State::Awarded));
+        assert!(next_state(State::RecommendedForAward, Action::Award, false).is_err());
+        assert_eq!(next_state(State::RecommendedForAward, Action::Award, true), Ok(State::Awarded));
     }
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use chrono::NaiveDate;
 
 use crate::lifecycle::State;
-use crate::value::Moment;
+use crate::value::Timestamp;
 
 /// Records on a page when the client does not say (contract, section 4.2).
 pub const DEFAULT_PER_PAGE: i64 = 50;
@@ -25,7 +25,7 @@ pub struct Listing {
     /// How far the training has come.
     pub status: Option<Status>,
     /// Only records that were made or changed at this moment or later.
-    pub since: Option<Moment>,
+    pub since: Option<Timestamp>,
     /// Only records with a teacher reference number, or only those without.
     pub has_trn: Option<bool>,
     /// The order, by the last change.
@@ -37,9 +37,9 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Records before the page.
+    /// The number of records before the page.
     #[must_use]
-    pub fn skipped(&self) -> i64 {
+    pub fn offset(&self) -> i64 {
         (self.page - 1).saturating_mul(self.per_page)
     }
 }

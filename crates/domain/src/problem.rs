@@ -1,64 +1,16 @@
-//! What can be wrong with a request, and where: places and kinds, no wire names and no prose.
+//! What can be wrong with a request, and where: paths and kinds, no names of a version and no prose.
 //!
-//! Only a version knows what a field is called there, so a [`Problem`] carries a [`Path`]; the
-//! adapter kit words it.
+//! Only a version knows what a field is called there, so a [`Problem`] has a [`Path`]; the adapter kit writes the message.
 
 use chrono::NaiveDate;
 
-use crate::degree::DegreeField;
-use crate::dictionary::{FieldInfo, RecordField};
+use crate::field::{Field, InvalidValue};
 use crate::lifecycle::{Action, State};
-use crate::placement::PlacementField;
-use crate::trainee::TraineeField;
-use crate::transition::{DeferralField, RecommendationField, WithdrawalField};
 use crate::value::Kind;
 
 mod code;
 
 pub use code::Code;
-
-/// A field of any record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Field {
-    /// Of a trainee.
-    Trainee(TraineeField),
-    /// Of a placement.
-    Placement(PlacementField),
-    /// Of a degree.
-    Degree(DegreeField),
-    /// Of the input of withdraw.
-    Withdrawal(WithdrawalField),
-    /// Of the input of defer.
-    Deferral(DeferralField),
-    /// Of the input of recommend.
-    Recommendation(RecommendationField),
-}
-
-macro_rules! field_of {
-    ($($variant:ident($field:ty)),+) => {
-        $(impl From<$field> for Field {
-            fn from(field: $field) -> Self {
-                Self::$variant(field)
-            }
-        })+
-
-        impl Field {
-            /// What the field is.
-            #[must_use]
-            pub fn info(self) -> &'static FieldInfo {
-                match self { $(Self::$variant(field) => RecordField::info(field)),+ }
-            }
-        }
-    };
-}
-field_of!(
-    Trainee(TraineeField),
-    Placement(PlacementField),
-    Degree(DegreeField),
-    Withdrawal(WithdrawalField),
-    Deferral(DeferralField),
-    Recommendation(RecommendationField)
-);
 
 /// The place in a request that a problem is about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -68,11 +20,11 @@ pub enum Path {
     /// A field of the record.
     Field(Field),
     /// A nested list as a whole.
-    List(TraineeField),
+    List(Field),
     /// A field of a record in a nested list. Positions count from 0.
     Nested {
         /// The nested list.
-        list: TraineeField,
+        list: Field,
         /// The position in it.
         position: usize,
         /// The field there.
@@ -81,7 +33,7 @@ pub enum Path {
     /// A record in a nested list as a whole.
     Position {
         /// The nested list.
-        list: TraineeField,
+        list: Field,
         /// The position in it.
         position: usize,
     },
@@ -90,7 +42,7 @@ pub enum Path {
     /// Such a key of a record in a nested list.
     NestedKey {
         /// The nested list.
-        list: TraineeField,
+        list: Field,
         /// The position in it.
         position: usize,
         /// The key as it was sent.
@@ -107,7 +59,7 @@ impl<F: Into<Field>> From<F> for Path {
 impl Path {
     /// The same place, seen from the record that holds the nested list.
     #[must_use]
-    pub fn nested(self, list: TraineeField, position: usize) -> Self {
+    pub fn nested(self, list: Field, position: usize) -> Self {
         match self {
             Self::Field(field) => Self::Nested { list, position, field },
             Self::Key(key) => Self::NestedKey { list, position, key },
@@ -135,13 +87,13 @@ impl Problem {
 
     /// The same problem, seen from the record that holds the nested list.
     #[must_use]
-    pub fn nested(self, list: TraineeField, position: usize) -> Self {
+    pub fn nested(self, list: Field, position: usize) -> Self {
         Self { at: self.at.nested(list, position), ..self }
     }
 
-    /// Whether a value is wrong, rather than there being no data at all or the state refusing the request.
+    /// Whether a value is invalid, rather than missing `data` or a state that does not allow the request.
     #[must_use]
-    pub fn is_of_a_value(&self) -> bool {
+    pub fn concerns_value(&self) -> bool {
         self.at != Path::Data && !self.kind.is_transition()
     }
 }
@@ -156,7 +108,7 @@ pub enum ProblemKind {
     /// `data` is missing, or not an object with at least one key.
     NoData,
     /// The value is not of the field's kind.
-    Mistyped {
+    WrongType {
         /// The kind of the field.
         expected: Kind,
         /// The date that was sent, when it has the form of one and no calendar has it.
@@ -348,7 +300,7 @@ pub enum ProblemKind {
     /// At least one reason must be chosen.
     NoReasons,
     /// A reason demands an explanation.
-    ReasonNeedsWords {
+    ReasonNeedsExplanation {
         /// The reason.
         reason: String,
     },
@@ -377,6 +329,15 @@ pub enum ProblemKind {
     NoDegree,
     /// The award needs an employing school on this route.
     NoEmployingSchool,
+}
+
+impl From<InvalidValue> for ProblemKind {
+    fn from(invalid: InvalidValue) -> Self {
+        match invalid {
+            InvalidValue::TooLong { max } => Self::TooLong { max },
+            InvalidValue::UnknownCode { value, accepted } => Self::UnknownCode { value, accepted },
+        }
+    }
 }
 
 impl ProblemKind {
@@ -425,14 +386,14 @@ pub enum NoticeKind {
     /// The value matches no entry and was left out.
     NoMatch,
     /// The value is held by the linked school.
-    HeldBySchool,
+    GivenBySchool,
     /// The value was sent as it was shown, so that it changes together with another field.
     MovesWith {
         /// The other field.
         field: Field,
     },
     /// The code fell away, since another had to come first.
-    FellAway {
+    Dropped {
         /// The code.
         code: String,
     },

@@ -9,7 +9,7 @@ fn go_there<R: Record>(from: &R, to: &R) {
     let mut record = from.clone();
     for change in changes(from, to) {
         assert_ne!(change.before, change.after);
-        assert!(record.hold(change.field, change.after), "{:?}", change.field);
+        assert!(record.set_stored(change.field, change.after), "{:?}", change.field);
     }
     assert_eq!(changes(&record, to).count(), 0);
 }
@@ -34,7 +34,7 @@ fn the_changes_between_two_records_lead_from_one_to_the_other() {
 fn a_field_refuses_what_it_cannot_hold() {
     let mut trainee = Trainee::default();
     for field in <Trainee as Record>::Field::ALL {
-        assert!(!trainee.hold(*field, Value::Codes(Vec::new())), "{field:?}");
+        assert!(!trainee.set_stored(*field, Value::Codes(Vec::new())), "{field:?}");
     }
     assert_eq!(trainee, Trainee::default());
 }

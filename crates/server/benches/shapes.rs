@@ -21,7 +21,7 @@ use server::versions;
 
 /// The value of a field as a derived serialiser holds it.
 trait Held {
-    fn held(value: Value<'_>, lists: &Lists) -> Self;
+    fn held(value: Value<'_>) -> Self;
 }
 
 #[derive(Serialize)]
@@ -35,7 +35,7 @@ struct Texts(Vec<String>);
 #[derive(Serialize)]
 struct Nothing(Option<()>);
 struct Day(Option<NaiveDate>);
-struct Moment(Option<DateTime<Utc>>);
+struct Timestamp(Option<DateTime<Utc>>);
 struct Uuid(Option<uuid::Uuid>);
 
 impl Serialize for Day {
@@ -47,7 +47,7 @@ impl Serialize for Day {
     }
 }
 
-impl Serialize for Moment {
+impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Some(moment) => serializer.collect_str(&Milliseconds(moment)),
@@ -68,7 +68,7 @@ impl Serialize for Uuid {
 macro_rules! held {
     ($($kind:ident: $pattern:pat => $some:expr, else $none:expr;)+) => {$(
         impl Held for $kind {
-            fn held(value: Value<'_>, _: &Lists) -> Self {
+            fn held(value: Value<'_>) -> Self {
                 Self(if let $pattern = value { $some } else { $none })
             }
         }
@@ -77,36 +77,28 @@ macro_rules! held {
 held! {
     Text: Value::Text(text) => Some(Cow::into_owned(text)), else None;
     Number: Value::Integer(number) => Some(number), else None;
-    Flag: Value::Flag(flag) => flag, else false;
-    Texts: Value::Texts(texts) => texts.into_iter().map(Cow::into_owned).collect(), else Vec::new();
+    Flag: Value::Boolean(flag) => flag, else false;
+    Texts: Value::TextList(texts) => texts.into_iter().map(Cow::into_owned).collect(), else Vec::new();
     Nothing: Value::Document(_) => Some(()), else None;
     Day: Value::Date(day) => Some(day), else None;
-    Moment: Value::Moment(moment) => Some(moment), else None;
+    Timestamp: Value::Timestamp(moment) => Some(moment), else None;
     Uuid: Value::Uuid(uuid) => Some(uuid), else None;
 }
 
-impl Held for Vec<DerivedPlacement> {
-    fn held(value: Value<'_>, lists: &Lists) -> Self {
-        let Value::Placements(records) = value else { return Self::new() };
-        records.into_iter().map(|record| DerivedPlacement::of(record, lists)).collect()
-    }
-}
-
-impl Held for Vec<DerivedDegree> {
-    fn held(value: Value<'_>, lists: &Lists) -> Self {
-        let Value::Degrees(records) = value else { return Self::new() };
-        records.into_iter().map(|record| DerivedDegree::of(record, lists)).collect()
-    }
-}
-
 macro_rules! derived {
-    ($name:ident of $record:ident by $fields:ident: $($kind:ty { $($field:ident),+ $(,)? })+) => {
+    (
+        $name:ident of $record:ident by $fields:ident: $($kind:ty { $($field:ident),+ $(,)? })+
+        $(; nested $($list:ident: $nested:ident),+)?
+    ) => {
         #[derive(Serialize)]
-        struct $name { $($($field: $kind,)+)+ }
+        struct $name { $($($field: $kind,)+)+ $($($list: Vec<$nested>,)+)? }
 
         impl $name {
             fn of(record: &dyn Stored<$record>, lists: &Lists) -> Self {
-                Self { $($($field: Held::held($record::shown(record, $fields::$field, lists), lists),)+)+ }
+                Self {
+                    $($($field: Held::held($record::shown(record, $fields::$field, lists)),)+)+
+                    $($($list: record.nested().$list.into_iter().map(|nested| $nested::of(nested, lists)).collect(),)+)?
+                }
             }
         }
     };
@@ -132,24 +124,23 @@ derived! { DerivedTrainee of Trainee by TraineeField:
         date_of_birth, course_itt_start_date, itt_start_date, itt_end_date, trainee_start_date, outcome_date,
         reinstate_date, pg_apprenticeship_start_date, defer_date, withdrawal_date,
     }
-    Moment {
+    Timestamp {
         created_at, updated_at, submitted_for_trn_at, recommended_for_award_at, awarded_at, discarded_at,
         agency_updated_at, slug_sent_to_registry_at,
     }
     Texts { withdrawal_reasons }
     Nothing { additional_legacy_data }
-    Vec<DerivedPlacement> { placements }
-    Vec<DerivedDegree> { degrees }
+    ; nested placements: DerivedPlacement, degrees: DerivedDegree
 }
 derived! { DerivedPlacement of Placement by PlacementField:
     Text { placement_id, urn, name, address, postcode }
-    Moment { created_at, updated_at }
+    Timestamp { created_at, updated_at }
 }
 derived! { DerivedDegree of Degree by DegreeField:
     Text { degree_id, uk_degree, non_uk_degree, subject, institution, grade, other_grade, country }
     Number { graduation_year }
     Uuid { institution_uuid, uk_degree_uuid, subject_uuid, grade_uuid }
-    Moment { created_at, updated_at }
+    Timestamp { created_at, updated_at }
 }
 
 fn newest() -> &'static Served {

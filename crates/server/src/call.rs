@@ -9,7 +9,7 @@ use actix_web::http::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, IF_MAT
 use actix_web::web::Payload;
 use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served};
-use domain::{Lists, Sent};
+use domain::{Lists, ParsedRecord};
 use storage::history::Cause;
 use storage::identifiers::Identifiers;
 use storage::tokens::{Environment, TokenDigest};
@@ -264,7 +264,7 @@ impl Call {
     /// # Errors
     ///
     /// Why the body cannot be used at all. What is wrong with its content is in the result.
-    pub fn read<R: Nest>(&self) -> Result<Sent<R>, Failure> {
+    pub fn read<R: Nest>(&self) -> Result<ParsedRecord<R>, Failure> {
         self.read_with(NestedLists::Read)
     }
 
@@ -273,16 +273,16 @@ impl Call {
     /// # Errors
     ///
     /// As [`Call::read`].
-    pub fn read_changes<R: Nest>(&self) -> Result<Sent<R>, Failure> {
+    pub fn read_changes<R: Nest>(&self) -> Result<ParsedRecord<R>, Failure> {
         self.read_with(NestedLists::PassOver)
     }
 
-    fn read_with<R: Nest>(&self, nested: NestedLists) -> Result<Sent<R>, Failure> {
+    fn read_with<R: Nest>(&self, nested: NestedLists) -> Result<ParsedRecord<R>, Failure> {
         let body = self.body.as_ref().map_err(|unusable| *unusable)?;
         let reader = Reader { served: self.served, unknown: self.unknown, nested };
         let sent = reader.read::<R>(body).map_err(Failure::Malformed)?;
-        self.sighting.read(body, &sent.misnamed.foreign);
-        self.names_counted.call_once(|| measures::misnamed(self.version().label, &sent.misnamed));
+        self.sighting.read(body, &sent.unrecognised.of_other_versions);
+        self.names_counted.call_once(|| measures::misnamed(self.version().label, &sent.unrecognised));
         Ok(sent)
     }
 }

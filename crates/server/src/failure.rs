@@ -225,7 +225,7 @@ impl Failure {
     pub fn reply(self, served: &Served, lists: &Lists, form: ErrorForm) -> Reply {
         let Self::Invalid(problems) = &self else { return self.reply_to_anyone() };
         let status = StatusCode::UNPROCESSABLE_ENTITY;
-        if form == ErrorForm::ByField && problems.iter().all(Problem::is_of_a_value) {
+        if form == ErrorForm::ByField && problems.iter().all(Problem::concerns_value) {
             told(status, &ErrorsByField::of(served, lists, problems))
         } else {
             told(status, &Errors::of(served, lists, problems))

@@ -9,7 +9,7 @@ pub mod requests;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use adapter_kit::{Endpoint, Label, Versions};
-use domain::Misnamed;
+use domain::UnrecognisedNames;
 use metrics::{Counter, SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
@@ -78,7 +78,7 @@ pub fn begin(versions: &Versions) {
     for served in versions.iter() {
         let label = version_label(served.version.label);
         gauge!(VERSION_SERVED, "version" => label.clone()).set(1);
-        count_misnamed(&label, &Misnamed::default());
+        count_misnamed(&label, &UnrecognisedNames::default());
         for gone in served.version.endpoints.deprecated {
             deprecated_requests(label.clone(), gone.endpoint).increment(0);
         }
@@ -97,13 +97,16 @@ pub fn tokens_expiring(tokens: usize) {
 }
 
 /// Counts the names of a body that its version does not have.
-pub fn misnamed(version: Label, names: &Misnamed) {
-    if *names != Misnamed::default() {
+pub fn misnamed(version: Label, names: &UnrecognisedNames) {
+    if *names != UnrecognisedNames::default() {
         count_misnamed(&version_label(version), names);
     }
 }
 
-fn count_misnamed(version: &SharedString, Misnamed { foreign, unknown }: &Misnamed) {
+fn count_misnamed(
+    version: &SharedString,
+    UnrecognisedNames { of_other_versions: foreign, unknown }: &UnrecognisedNames,
+) {
     for (kind, names) in [("foreign", foreign.len()), ("unknown", *unknown)] {
         let names = u64::try_from(names).unwrap_or(u64::MAX);
         counter!(MISNAMED, "version" => version.clone(), "kind" => kind).increment(names);

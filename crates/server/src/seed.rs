@@ -58,7 +58,7 @@ pub fn sow(
         Ok((session.first_organisations(ORGANISATIONS)?, session.today()))
     })?;
     let version = newest.version;
-    let context = Context { today, lists, terms: &version.terms, organisations: &organisations };
+    let context = Context { today, lists, accepted_codes: &version.accepted_codes, organisations: &organisations };
     let mut generator = TraineeGenerator::new(seed, &version.rules, context);
     let mut left = count;
     while left > 0 {

@@ -1,8 +1,8 @@
 //! A version speaks of its own names alone.
 
-use domain::decide::{self, Decision, Origin};
+use domain::commands::{self, CreationContext, Decision};
 use domain::problem::{Notice, Problem};
-use domain::{Context, Deferral, Degree, Placement, Recommendation, Sent, Trainee, TraineeField, Withdrawal};
+use domain::{Context, Deferral, Degree, ParsedRecord, Placement, Recommendation, Trainee, TraineeField, Withdrawal};
 use serde_json::{Map, Value};
 
 use super::{Broken, Case, Sample, mutation};
@@ -47,24 +47,26 @@ pub(super) type Told = Result<Vec<Notice>, Vec<Problem>>;
 impl Attempt<'_> {
     fn all(&self) -> Result<(), Broken> {
         let (rules, context, now) = (&self.case.version().rules, self.case.context(), self.case.sample.now());
-        let origin = Origin { now, ukprn: "", next_id: &|| None };
+        let origin = CreationContext { now, ukprn: "", next_id: &|| None };
         let whole = self.case.request(self.trainee)?;
         for way in self.share() {
             let mut object = whole.clone();
             mutation::spoil::<Trainee>(self.case.served, &mut object, way);
-            self.ask(&object, Refuse, |sent| told(decide::create(sent, rules, &context, &origin)))?;
-            self.ask(&object, Tell, |sent| told(decide::update(self.trainee, sent, rules, &context, now)))?;
+            self.ask(&object, Refuse, |sent| told(commands::create(sent, rules, &context, &origin)))?;
+            self.ask(&object, Tell, |sent| told(commands::update(self.trainee, sent, rules, &context, now)))?;
         }
         self.nested::<Placement>(&whole, TraineeField::placements, &context, &origin)?;
         self.nested::<Degree>(&whole, TraineeField::degrees, &context, &origin)?;
-        self.by_itself(&self.trainee.placements, |sent| told(decide::add_placement(sent, rules, &context, &origin)))?;
-        self.by_itself(&self.trainee.degrees, |sent| told(decide::add_degree(sent, rules, &context, &origin)))?;
+        self.by_itself(&self.trainee.placements, |sent| told(commands::add(sent, rules, &context, &origin)))?;
+        self.by_itself(&self.trainee.degrees, |sent| told(commands::add(sent, rules, &context, &origin)))?;
         self.by_itself(&[Withdrawal::default()], |sent| {
-            told(decide::withdraw(self.trainee, sent, rules, &context, now))
+            told(commands::transition(self.trainee, sent, rules, &context, now))
         })?;
-        self.by_itself(&[Deferral::default()], |sent| told(decide::defer(self.trainee, sent, rules, &context, now)))?;
+        self.by_itself(&[Deferral::default()], |sent| {
+            told(commands::transition(self.trainee, sent, rules, &context, now))
+        })?;
         self.by_itself(&[Recommendation::default()], |sent| {
-            told(decide::recommend(self.trainee, sent, rules, &context, now))
+            told(commands::transition(self.trainee, sent, rules, &context, now))
         })
     }
 
@@ -80,7 +82,7 @@ impl Attempt<'_> {
         whole: &Map<String, Value>,
         list: TraineeField,
         context: &Context<'_>,
-        origin: &Origin<'_>,
+        origin: &CreationContext<'_>,
     ) -> Result<(), Broken> {
         let Some(list) = Trainee::inputs(self.case.version()).name_of(list) else { return Ok(()) };
         let Some(Value::Array(records)) = whole.get(list) else { return Ok(()) };
@@ -94,11 +96,11 @@ impl Attempt<'_> {
         let mut object = whole.clone();
         object.insert(list.to_owned(), Value::Array(spoilt));
         let rules = &self.case.version().rules;
-        self.ask(&object, Tell, |sent| told(decide::create(sent, rules, context, origin)))
+        self.ask(&object, Tell, |sent| told(commands::create(sent, rules, context, origin)))
     }
 
     /// Spoilt records by themselves.
-    fn by_itself<R: Nest>(&self, records: &[R], decide: impl Fn(Sent<R>) -> Told) -> Result<(), Broken> {
+    fn by_itself<R: Nest>(&self, records: &[R], decide: impl Fn(ParsedRecord<R>) -> Told) -> Result<(), Broken> {
         for record in records {
             let mut object = self.case.request(record)?;
             self.spoil::<R>(&mut object);
@@ -117,7 +119,7 @@ impl Attempt<'_> {
         &self,
         object: &Map<String, Value>,
         unknown: UnknownNames,
-        decide: impl Fn(Sent<R>) -> Told,
+        decide: impl Fn(ParsedRecord<R>) -> Told,
     ) -> Result<(), Broken> {
         let said = Said::of(&Value::Object(object.clone()).to_string());
         let listener = Listener { case: self.case, names: self.names, said: &said };
@@ -144,7 +146,7 @@ mod tests {
     fn a_problem_about_a_field_that_the_version_does_not_name_is_found() {
         const NAMELESS: Rule<Trainee> = Rule {
             name: "nameless",
-            demands: "complains of a field that nobody here knows",
+            description: "complains of a field that nobody here knows",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Check(|_, _| found(TraineeField::iqts_country, ProblemKind::Blank)),
@@ -157,7 +159,7 @@ mod tests {
     fn words_with_a_name_that_the_version_does_not_have_are_found() {
         const WORDY: Rule<Trainee> = Rule {
             name: "wordy",
-            demands: "compares with a field that nobody here knows",
+            description: "compares with a field that nobody here knows",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Check(|_, _| {

@@ -43,7 +43,7 @@ mod tests {
     fn rules_that_refuse_a_specimen_are_found() {
         const NOBODY: Rule<Trainee> = Rule {
             name: "nobody",
-            demands: "refuses everybody",
+            description: "refuses everybody",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Check(|_, _| found(TraineeField::last_name, ProblemKind::Blank)),

@@ -3,8 +3,8 @@
 
 use domain::rules::{Rule, Rules, course, dates, degree, required};
 use domain::{
-    Deferral, DeferralField, Degree, DegreeField, Placement, PlacementField, Recommendation, RecommendationField,
-    Terms, Trainee, TraineeField, Withdrawal, WithdrawalField,
+    AcceptedCodes, Deferral, DeferralField, Degree, DegreeField, Placement, PlacementField, Recommendation,
+    RecommendationField, Trainee, TraineeField, Withdrawal, WithdrawalField,
 };
 
 use super::sample::ADJUSTMENTS;
@@ -41,7 +41,7 @@ pub(crate) const SOUND: ApiVersion = ApiVersion {
         recommendation: inputs! { Recommendation, RecommendationField: qts_standards_met_date },
     },
     rules: Rules { trainee: SOUND_RULES, degree: SOUND_DEGREE_RULES, ..ADJUSTMENTS },
-    terms: Terms { accepted: &[], exception_years: &[] },
+    accepted_codes: AcceptedCodes { accepted: &[], funding_exception_years: &[] },
     endpoints: Endpoints { available: &[], deprecated: &[] },
     refuses_names_up_to: Label::release(2002, 0),
     nested_errors: NestedErrors::Nested,

@@ -1,7 +1,7 @@
 //! Writes of a small version, tried in one that calls, sets and demands other things.
 
 use domain::rules::{Rule, Rules, required};
-use domain::{State, Terms};
+use domain::{AcceptedCodes, State, TraineeField};
 use serde_json::{Value, json};
 
 use super::*;
@@ -20,7 +20,10 @@ fn versions() -> Versions {
         label: Label::release(2002, 0),
         inputs: AllInputs { trainee: INPUTS, ..SOUND.inputs },
         rules: Rules { trainee: RULES, ..SOUND.rules },
-        terms: Terms { accepted: &[(domain::List::DegreeSubject, &["100403"])], exception_years: &[] },
+        accepted_codes: AcceptedCodes {
+            accepted: &[(domain::List::DegreeSubject, &["100403"])],
+            funding_exception_years: &[],
+        },
         ..SOUND
     };
     Versions::new(&[Box::leak(Box::new(SOUND)), Box::leak(Box::new(other))])

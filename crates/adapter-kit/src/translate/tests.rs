@@ -1,7 +1,7 @@
 //! Translations between a small version and one that calls, shows and sets other things.
 
 use domain::rules::{Rule, Rules, required};
-use domain::{Terms, Trainee, TraineeField};
+use domain::{AcceptedCodes, Trainee, TraineeField};
 use serde_json::json;
 
 use super::*;
@@ -33,7 +33,10 @@ fn versions() -> Versions {
         shapes: Shapes { trainee: SHAPE, ..SOUND.shapes },
         inputs: AllInputs { trainee: INPUTS, ..SOUND.inputs },
         rules: Rules { trainee: RULES, ..SOUND.rules },
-        terms: Terms { accepted: &[(domain::List::CourseSubject, &["100403"])], exception_years: &[] },
+        accepted_codes: AcceptedCodes {
+            accepted: &[(domain::List::CourseSubject, &["100403"])],
+            funding_exception_years: &[],
+        },
         ..SOUND
     };
     Versions::new(&[Box::leak(Box::new(SOUND)), Box::leak(Box::new(other))])

@@ -159,7 +159,7 @@ mod tests {
 
     /// What is said of the text when it takes the place of a table.
     fn said(table: &str, text: &str) -> String {
-        Lists::replaced(|name| (name == table).then_some(text))
+        Lists::with_replacements(|name| (name == table).then_some(text))
             .map_or_else(|error| error.to_string(), |_| "fine".into())
     }
 
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_table_takes_the_place_of_the_embedded_one_and_leaves_the_others() {
         let text = "code,name\r\n10,Female\r\n42,Something else\r\n";
-        let lists = Lists::replaced(|name| (name == "sex").then_some(text)).unwrap();
+        let lists = Lists::with_replacements(|name| (name == "sex").then_some(text)).unwrap();
         assert_eq!(lists.codes(crate::List::Sex).collect::<Vec<_>>(), ["10", "42"]);
         assert_eq!(lists.entries(crate::List::Country), Lists::embedded().entries(crate::List::Country));
     }

@@ -52,7 +52,7 @@ codes! {
     NoData = "no_data":
         "There is no object with at least one field where one must be.",
         "Send an object with at least one field.";
-    Mistyped = "wrong_type":
+    WrongType = "wrong_type":
         "The value is not of the field's type.",
         "Send a value of the type that the message names.";
     ControlCharacter = "control_character":
@@ -172,7 +172,7 @@ codes! {
     NoReasons = "no_reasons":
         "No reason is given.",
         "Send at least one reason.";
-    ReasonNeedsWords = "reason_needs_words":
+    ReasonNeedsExplanation = "reason_needs_words":
         "One of the reasons needs an explanation.",
         "Send the explanation in the field that the problem names.";
     Transition = "transition_not_allowed":

@@ -5,7 +5,7 @@ use adapter_kit::compose::Data;
 use adapter_kit::problems::{Conflict, Errors};
 use adapter_kit::view::View;
 use domain::Degree;
-use domain::decide::{self, Origin};
+use domain::commands::{self, CreationContext};
 use domain::organisations::Organisations;
 use storage::session::ProviderSession;
 use storage::trainees::StoredTrainee;
@@ -36,11 +36,14 @@ pub(super) fn create(session: &mut ProviderSession<'_>, call: &Call) -> Result<R
     let trainee = find_to_change(session, call)?;
     let sent = with_data(sent)?;
     let identifiers = call.identifiers(1)?;
-    let origin =
-        Origin { now: session.now(), ukprn: &session.provider().ukprn.clone(), next_id: &|| identifiers.next() };
+    let origin = CreationContext {
+        now: session.now(),
+        ukprn: &session.provider().ukprn.clone(),
+        next_id: &|| identifiers.next(),
+    };
     let organisations = Organisations::default();
     let context = context(session, call, &organisations);
-    let decision = decide::add_degree(sent, &call.version().rules, &context, &origin).map_err(Failure::Invalid)?;
+    let decision = commands::add(sent, &call.version().rules, &context, &origin).map_err(Failure::Invalid)?;
     require_distinct(call, &trainee, &decision.record)?;
     if !call.validates_only() {
         session.insert_degree(&trainee, &decision.record)?;
@@ -61,8 +64,8 @@ pub(super) fn update(session: &mut ProviderSession<'_>, call: &Call) -> Result<R
     let sent = with_data(sent)?;
     let organisations = Organisations::default();
     let context = context(session, call, &organisations);
-    let decision = decide::update_degree(&stored, sent, &call.version().rules, &context, session.now())
-        .map_err(Failure::Invalid)?;
+    let decision =
+        commands::update(&stored, sent, &call.version().rules, &context, session.now()).map_err(Failure::Invalid)?;
     if decision.changed {
         require_distinct(call, &trainee, &decision.record)?;
         if !call.validates_only() {

@@ -2,9 +2,9 @@
 
 use actix_web::http::StatusCode;
 use adapter_kit::view::View;
-use domain::decide::{self, Origin};
+use domain::commands::{self, CreationContext};
 use domain::organisations::Organisations;
-use domain::{Placement, PlacementField, Sent};
+use domain::{ParsedRecord, Placement, PlacementField};
 use storage::session::ProviderSession;
 use storage::trainees::StoredTrainee;
 
@@ -32,9 +32,12 @@ pub(super) fn create(session: &mut ProviderSession<'_>, call: &Call) -> Result<R
     let sent = with_data(sent)?;
     let schools = schools(session, &sent, None)?;
     let identifiers = call.identifiers(1)?;
-    let origin =
-        Origin { now: session.now(), ukprn: &session.provider().ukprn.clone(), next_id: &|| identifiers.next() };
-    let decision = decide::add_placement(sent, &call.version().rules, &context(session, call, &schools), &origin)
+    let origin = CreationContext {
+        now: session.now(),
+        ukprn: &session.provider().ukprn.clone(),
+        next_id: &|| identifiers.next(),
+    };
+    let decision = commands::add(sent, &call.version().rules, &context(session, call, &schools), &origin)
         .map_err(Failure::Invalid)?;
     if !call.validates_only() {
         session.insert_placement(&trainee, &decision.record)?;
@@ -53,8 +56,8 @@ pub(super) fn update(session: &mut ProviderSession<'_>, call: &Call) -> Result<R
     let sent = with_data(sent)?;
     let schools = schools(session, &sent, stored.urn.clone())?;
     let context = context(session, call, &schools);
-    let decision = decide::update_placement(&stored, sent, &call.version().rules, &context, session.now())
-        .map_err(Failure::Invalid)?;
+    let decision =
+        commands::update(&stored, sent, &call.version().rules, &context, session.now()).map_err(Failure::Invalid)?;
     if decision.changed && !call.validates_only() {
         session.update_placement(&trainee, &decision.record)?;
     }
@@ -87,7 +90,7 @@ fn one<'a>(trainee: &'a StoredTrainee, call: &Call) -> Result<&'a Placement, Fai
 /// The school that the request names, or that the placement is in.
 fn schools(
     session: &mut ProviderSession<'_>,
-    sent: &Sent<Placement>,
+    sent: &ParsedRecord<Placement>,
     stored: Option<String>,
 ) -> Result<Organisations, Failure> {
     let urns: Vec<String> = sent.text(PlacementField::urn).or(stored).into_iter().collect();

@@ -5,9 +5,9 @@ use adapter_kit::compose::Data;
 use adapter_kit::problems::{Conflict, Errors};
 use adapter_kit::read::lacks_data;
 use adapter_kit::view::View;
-use domain::decide::{self, Origin};
+use domain::commands::{self, CreationContext};
 use domain::organisations::Organisations;
-use domain::{Action, Context, PlacementField, Record, Sent, Stored, Trainee, TraineeField};
+use domain::{Action, Context, ParsedRecord, PlacementField, Record, Stored, Trainee, TraineeField};
 use storage::session::ProviderSession;
 use storage::trainees::{Nested, StoredTrainee, TraineeDocument};
 
@@ -25,11 +25,14 @@ pub(super) fn show(session: &mut ProviderSession<'_>, call: &Call) -> Result<Rep
 pub(super) fn create(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
     let sent = with_data(call.read::<Trainee>()?)?;
     let organisations = mentioned(session, &sent)?;
-    let identifiers = call.identifiers(1 + sent.changes.placements.len() + sent.changes.degrees.len())?;
-    let origin =
-        Origin { now: session.now(), ukprn: &session.provider().ukprn.clone(), next_id: &|| identifiers.next() };
+    let identifiers = call.identifiers(1 + sent.nested.placements.len() + sent.nested.degrees.len())?;
+    let origin = CreationContext {
+        now: session.now(),
+        ukprn: &session.provider().ukprn.clone(),
+        next_id: &|| identifiers.next(),
+    };
     let version = call.version();
-    let decision = decide::create(sent, &version.rules, &context(session, call, &organisations), &origin)
+    let decision = commands::create(sent, &version.rules, &context(session, call, &organisations), &origin)
         .map_err(Failure::Invalid)?;
     let existing = session.duplicates_of(&decision.record)?;
     if !existing.is_empty() {
@@ -51,7 +54,7 @@ pub(super) fn update(session: &mut ProviderSession<'_>, call: &Call) -> Result<R
     let organisations = mentioned(session, &sent)?;
     let context = context(session, call, &organisations);
     let decision =
-        decide::update(&stored.record, sent, &version.rules, &context, session.now()).map_err(Failure::Invalid)?;
+        commands::update(&stored.record, sent, &version.rules, &context, session.now()).map_err(Failure::Invalid)?;
     if decision.changed && !call.validates_only() {
         session.update_trainee(&stored, &decision.record)?;
     }
@@ -85,7 +88,7 @@ pub(super) fn find_to_change(session: &mut ProviderSession<'_>, call: &Call) -> 
 
 /// The same trainee, unless the version refuses to change it.
 pub(super) fn to_change(stored: StoredTrainee, call: &Call) -> Result<StoredTrainee, Failure> {
-    decide::pass_gates(&stored.record, Action::Update, &call.version().rules).map_err(Failure::Invalid)?;
+    commands::check_gates(&stored.record, Action::Update, &call.version().rules).map_err(Failure::Invalid)?;
     Ok(stored)
 }
 
@@ -95,7 +98,7 @@ pub(super) fn show_trainee(status: StatusCode, call: &Call, trainee: &dyn Stored
 }
 
 /// What was sent, unless there was no `data`: then that is the only answer.
-pub(super) fn with_data<R: Record>(mut sent: Sent<R>) -> Result<Sent<R>, Failure> {
+pub(super) fn with_data<R: Record>(mut sent: ParsedRecord<R>) -> Result<ParsedRecord<R>, Failure> {
     if lacks_data(&sent) {
         sent.problems.truncate(1);
         return Err(Failure::Invalid(sent.problems));
@@ -106,13 +109,18 @@ pub(super) fn with_data<R: Record>(mut sent: Sent<R>) -> Result<Sent<R>, Failure
 /// What the rules may know besides the record.
 pub(super) fn context<'a>(session: &ProviderSession<'_>, call: &Call, organisations: &'a Organisations) -> Context<'a> {
     call.sighting.looked_up(organisations);
-    Context { today: session.today(), lists: call.lists, terms: &call.served.version.terms, organisations }
+    Context {
+        today: session.today(),
+        lists: call.lists,
+        accepted_codes: &call.served.version.accepted_codes,
+        organisations,
+    }
 }
 
 /// The schools and training partners that the request mentions.
-fn mentioned(session: &mut ProviderSession<'_>, sent: &Sent<Trainee>) -> Result<Organisations, Failure> {
+fn mentioned(session: &mut ProviderSession<'_>, sent: &ParsedRecord<Trainee>) -> Result<Organisations, Failure> {
     let mut schools: Vec<String> = sent.text(TraineeField::employing_school_urn).into_iter().collect();
-    schools.extend(sent.changes.placements.iter().filter_map(|placement| placement.text(PlacementField::urn)));
+    schools.extend(sent.nested.placements.iter().filter_map(|placement| placement.text(PlacementField::urn)));
     let partner_urns: Vec<String> = sent.text(TraineeField::training_partner_urn).into_iter().collect();
     let partner_ukprns: Vec<String> = sent.text(TraineeField::training_partner_ukprn).into_iter().collect();
     Ok(session.organisations(&schools, &partner_urns, &partner_ukprns)?)

@@ -2,11 +2,11 @@
 
 use actix_web::http::StatusCode;
 use adapter_kit::read::Nest;
-use domain::decide::{self, Decision};
+use domain::commands::{self, Decision};
 use domain::organisations::Organisations;
 use domain::rules::Rules;
-use domain::value::Moment;
-use domain::{Context, Problem, Sent, Trainee};
+use domain::value::Timestamp;
+use domain::{Context, ParsedRecord, Problem, Trainee};
 use storage::session::ProviderSession;
 
 use super::trainees::{context, find_matching, show_trainee, with_data};
@@ -16,21 +16,22 @@ use crate::reply::Reply;
 
 /// `POST /trainees/{trainee_id}/defer`
 pub(super) fn defer(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
-    transition(session, call, StatusCode::OK, decide::defer)
+    transition(session, call, StatusCode::OK, commands::transition::<domain::Deferral>)
 }
 
 /// `POST /trainees/{trainee_id}/recommend-for-qts` and `.../update-qts-or-eyts-status`
 pub(super) fn recommend(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
-    transition(session, call, StatusCode::ACCEPTED, decide::recommend)
+    transition(session, call, StatusCode::ACCEPTED, commands::transition::<domain::Recommendation>)
 }
 
 /// `POST /trainees/{trainee_id}/withdraw`
 pub(super) fn withdraw(session: &mut ProviderSession<'_>, call: &Call) -> Result<Reply, Failure> {
-    transition(session, call, StatusCode::OK, decide::withdraw)
+    transition(session, call, StatusCode::OK, commands::transition::<domain::Withdrawal>)
 }
 
 /// How the domain decides on a transition.
-type Decide<R> = fn(&Trainee, Sent<R>, &Rules, &Context<'_>, Moment) -> Result<Decision<Trainee>, Vec<Problem>>;
+type Decide<R> =
+    fn(&Trainee, ParsedRecord<R>, &Rules, &Context<'_>, Timestamp) -> Result<Decision<Trainee>, Vec<Problem>>;
 
 fn transition<R: Nest>(
     session: &mut ProviderSession<'_>,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use actix_web::rt;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::decide::registry::Refusal;
+use domain::commands::registry::RegistryError;
 use storage::error::StorageError;
 use storage::history::Cause;
 use storage::session::Session;
@@ -73,7 +73,7 @@ fn number(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, DeedError
 fn award(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, DeedError> {
     let award = |session: &mut Session<'_>| carry_out(session, trainee_id, &Deed::Award, Cause::of(OPERATION));
     let outcome = match award(session) {
-        Err(DeedError::Refused(Refusal::NoTrn)) => {
+        Err(DeedError::Refused(RegistryError::NoTrn)) => {
             number(session, trainee_id)?;
             award(session)
         }

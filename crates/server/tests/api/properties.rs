@@ -49,7 +49,7 @@ fn body(version: &ApiVersion, register: &Register, seed: u64) -> Map<String, Val
     let organisations = register.operate(|session| session.first_organisations(200));
     let today = BEGINNING.parse::<chrono::DateTime<chrono::Utc>>().unwrap().date_naive();
     let lists = Lists::embedded();
-    let context = Context { today, lists, terms: &version.terms, organisations: &organisations };
+    let context = Context { today, lists, accepted_codes: &version.accepted_codes, organisations: &organisations };
     let trainee: Trainee = TraineeGenerator::new(seed, &version.rules, context).trainee(UKPRN).unwrap();
     let request = serde_json::to_value(Request { version, record: &trainee, lists }).unwrap();
     request.as_object().unwrap().clone()

@@ -35,7 +35,7 @@ impl ProviderSession<'_> {
         let (provider, today) = (self.provider().id, self.today());
         let count = counting::count(self.connection, provider, listing, today)?;
         let total = count.total;
-        if listing.skipped() >= total {
+        if listing.offset() >= total {
             return Ok(Page { trainees: Vec::new(), total });
         }
         let keys = finding::keys(self.connection, provider, listing, today, &count)?;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use domain::decide::Decision;
+use domain::commands::Decision;
 use domain::problem::Problem;
-use domain::{Lists, Sent};
+use domain::{Lists, ParsedRecord};
 
 use super::Bodies;
 use crate::laws::Broken;
@@ -30,7 +30,7 @@ impl Asked<'_> {
     pub(super) fn answer<R: Nest, D>(
         &self,
         nested: NestedLists,
-        decide: impl FnOnce(Sent<R>) -> Result<Decision<D>, Vec<Problem>>,
+        decide: impl FnOnce(ParsedRecord<R>) -> Result<Decision<D>, Vec<Problem>>,
         accepted: impl FnOnce(D) -> Result<(), Broken>,
     ) -> Result<(), Broken> {
         let case = self.bodies.case;

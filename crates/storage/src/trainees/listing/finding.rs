@@ -102,7 +102,7 @@ fn walk(
     today: NaiveDate,
     total: i64,
 ) -> Result<Vec<i64>, StorageError> {
-    let before = listing.skipped();
+    let before = listing.offset();
     let shown = listing.per_page.min(total - before);
     let after = total - before - shown;
     let (forwards, skipped) = (before <= after, before.min(after));
@@ -157,7 +157,7 @@ fn few(
         Order::NewestFirst => found.sort_unstable_by_key(|(changed, key)| Reverse((*changed, *key))),
         Order::OldestFirst => found.sort_unstable_by_key(|(changed, key)| (*changed, Reverse(*key))),
     }
-    let [skipped, shown] = [listing.skipped(), listing.per_page].map(|number| usize::try_from(number).unwrap_or(0));
+    let [skipped, shown] = [listing.offset(), listing.per_page].map(|number| usize::try_from(number).unwrap_or(0));
     Ok(found.into_iter().skip(skipped).take(shown).map(|(_, key)| key).collect())
 }
 
