@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use adapter_kit::date;
-use adapter_kit::laws::{Bodies, Sample};
+use conformance::{Bodies, Sample};
 use libfuzzer_sys::fuzz_target;
 use server::versions;
 

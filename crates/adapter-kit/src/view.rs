@@ -12,8 +12,6 @@ use crate::shape::{Shape, Source};
 use crate::version::ApiVersion;
 
 mod json;
-#[cfg(test)]
-mod tests;
 
 /// Characters of a UUID with hyphens.
 const UUID_LENGTH: usize = 36;
@@ -108,7 +106,12 @@ impl<R: Record> View<'_, R> {
         Ok(())
     }
 
-    fn write_value(&self, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+    /// Writes one value as JSON, nested records in the shapes of the version.
+    ///
+    /// # Errors
+    ///
+    /// When `serde_json` cannot write a text.
+    pub fn write_value(&self, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
         match value {
             Value::Null => out.extend_from_slice(b"null"),
             Value::Text(text) => json::string(out, text),

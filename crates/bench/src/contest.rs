@@ -87,7 +87,7 @@ impl Contest {
         let mut contest =
             Self { limit: None, registers: Vec::new(), loads: BTreeMap::new(), sizes: options.trainees.clone() };
         let scenarios: Vec<_> =
-            Scenario::ALL.into_iter().filter(|scenario| options.is_asked_for(scenario.name())).collect();
+            Scenario::ALL.into_iter().filter(|scenario| options.is_requested(scenario.name())).collect();
         for (who, mut register) in registers {
             register.copy()?;
             register.start()?;
@@ -128,7 +128,7 @@ impl Contest {
     pub(crate) fn run(mut self, options: &Options) -> Outcome<Results> {
         let mut results = Results { sizes: self.sizes.clone(), ..Results::default() };
         for round in 1..=options.rounds {
-            for scenario in Scenario::ALL.into_iter().filter(|scenario| options.is_asked_for(scenario.name())) {
+            for scenario in Scenario::ALL.into_iter().filter(|scenario| options.is_requested(scenario.name())) {
                 let mut line = format!("bench: {} {round}:", scenario.name());
                 let contestants: Vec<_> = self.loads.keys().filter(|key| key.0 == scenario).copied().collect();
                 for key in contestants {
@@ -140,13 +140,13 @@ impl Contest {
             }
         }
         for (who, register, facts) in &mut self.registers {
-            if options.is_asked_for("start") {
+            if options.is_requested("start") {
                 for _ in 0..options.rounds {
                     register.start()?;
                     results.starts.entry(*who).or_default().push(register.server()?.started_in);
                 }
             }
-            if options.is_asked_for("memory") {
+            if options.is_requested("memory") {
                 register.copy()?;
                 register.start()?;
                 let server = register.server()?;

@@ -79,7 +79,7 @@ enum Command {
 
 impl Options {
     /// Whether a thing of this name is to be measured.
-    fn is_asked_for(&self, name: &str) -> bool {
+    fn is_requested(&self, name: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|asked| name.starts_with(asked))
     }
 

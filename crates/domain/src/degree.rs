@@ -53,7 +53,7 @@ record! {
 /// The United Kingdom as a nationality; the list of countries has only its parts.
 const UNITED_KINGDOM: &str = "GB";
 
-/// Where a degree was awarded. A degree is of one kind, whole: it holds what the kind needs and nothing of the other
+/// Where a degree was awarded. A degree is of one kind: it has what the kind needs and nothing of the other
 /// (contract, section 2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DegreeKind {
@@ -111,12 +111,12 @@ impl Degree {
         kind(self, lists)
     }
 
-    /// Whether the degree holds all that its kind needs and nothing of the other kind.
+    /// Whether the degree has all that its kind needs and nothing of the other kind.
     #[must_use]
     pub fn is_whole(&self, lists: &Lists) -> bool {
         let kind = self.kind(lists);
-        let holds = |field: &DegreeField| self.stored(*field) != Value::Null;
-        kind.required().iter().all(holds) && !kind.excluded().iter().any(holds)
+        let has_value = |field: &DegreeField| self.stored(*field) != Value::Null;
+        kind.required().iter().all(has_value) && !kind.excluded().iter().any(has_value)
     }
 
     /// Whether the two are the same degree: subject, year of graduation, country, both degree types

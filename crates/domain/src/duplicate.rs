@@ -1,7 +1,7 @@
 //! When two trainees are the same person on the same training (contract, section 4.8).
 //!
 //! The rule has a coarse part, which an index and a lock can serve, and a fine part: first names or
-//! e-mail address. Both work on folded texts, made here and stored beside the record.
+//! e-mail address. Both work on folded texts, made here and stored next to the record.
 
 use chrono::NaiveDate;
 use unicode_normalization::UnicodeNormalization as _;

@@ -1,4 +1,4 @@
-//! What changed in a record: the fields that hold something else than before, with both values.
+//! What changed in a record: the fields whose stored value differs, with both values.
 //!
 //! Whoever keeps all changes of a record can go back to each of its states. Fields that are computed are left out: they
 //! follow from the others. Nested records have changes of their own.
@@ -9,18 +9,18 @@ use crate::field::RecordField;
 use crate::record::Record;
 use crate::value::Value;
 
-/// A field that holds something else than before.
+/// A field whose stored value differs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldChange<'a, F> {
     /// The field.
     pub field: F,
-    /// What it held.
+    /// The stored value before.
     pub before: Value<'a>,
-    /// What it holds now.
+    /// The stored value now.
     pub after: Value<'a>,
 }
 
-/// The fields that `after` holds otherwise than `before`, in the order of the dictionary.
+/// The fields in which two records differ, in the order of the dictionary.
 pub fn changes<'a, R: Record>(before: &'a R, after: &'a R) -> impl Iterator<Item = FieldChange<'a, R::Field>> {
     R::Field::ALL.iter().filter_map(|field| {
         let change = FieldChange { field: *field, before: before.stored(*field), after: after.stored(*field) };

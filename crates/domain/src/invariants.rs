@@ -1,12 +1,10 @@
-//! Whether a stored record can be as it is.
+//! The invariants of stored records.
 //!
-//! A rule judges what a request changes; this judges what is held, whichever request, import or hand put it there. It asks
-//! for what is true of every record at any time, so it narrows no list to the codes of a version, and knows nothing of
-//! today.
-
-use std::fmt;
+//! A rule checks what a request changes; this checks what is stored, whichever request, import or edit wrote it. It demands
+//! what is true of every record at any time, so it accepts the codes of all versions, and knows nothing of today.
 
 use chrono::NaiveTime;
+use thiserror::Error;
 
 use crate::accepted_codes::AcceptedCodes;
 use crate::degree::{self, Degree, DegreeField, DegreeKind};
@@ -20,9 +18,10 @@ use crate::transition::{Deferral, Recommendation, Withdrawal};
 use crate::value::{Date, Kind, TextList, Timestamp, Value};
 
 /// What cannot be so in a stored record. It names fields and states, never a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Violation {
     /// Text is longer than its field allows.
+    #[error("{field} is longer than {max} characters")]
     TooLong {
         /// Canonical name of the field, behind that of the record in which it is nested.
         field: String,
@@ -30,23 +29,27 @@ pub enum Violation {
         max: usize,
     },
     /// A code is in no list that the field may take it from.
+    #[error("{field} holds a code that is not in its list")]
     UnknownCode {
         /// As in [`Violation::TooLong`].
         field: String,
     },
     /// A field without which no record is.
+    #[error("{field} is missing")]
     Missing {
         /// As in [`Violation::TooLong`].
         field: String,
     },
-    /// The record's state asks for a fact that is not there.
+    /// The state requires a field that is empty.
+    #[error("state is {state}, but {field} is missing")]
     StateLacks {
         /// The state.
         state: State,
         /// Canonical name of the field.
         field: &'static str,
     },
-    /// The record holds a fact that belongs to another state.
+    /// A field has a value that belongs to another state.
+    #[error("state is {state}, but {field} is there")]
     StateHas {
         /// The state.
         state: State,
@@ -54,41 +57,29 @@ pub enum Violation {
         field: &'static str,
     },
     /// A degree lacks what its kind needs.
+    #[error("{field} is missing on a {}", described(*kind))]
     KindLacks {
         /// The kind.
         kind: DegreeKind,
         /// As in [`Violation::TooLong`].
         field: String,
     },
-    /// A degree holds what belongs to the other kind.
+    /// A degree has a value that belongs to the other kind.
+    #[error("{field} is there on a {}", described(*kind))]
     KindHas {
         /// The kind.
         kind: DegreeKind,
         /// As in [`Violation::TooLong`].
         field: String,
     },
-    /// One day or moment must be later than the other.
+    /// One date or timestamp must be later than the other.
+    #[error("{later} is not later than {earlier}")]
     OutOfOrder {
         /// The earlier one, as [`Violation::TooLong`] names it.
         earlier: String,
         /// The later one.
         later: String,
     },
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLong { field, max } => write!(formatter, "{field} is longer than {max} characters"),
-            Self::UnknownCode { field } => write!(formatter, "{field} holds a code that is not in its list"),
-            Self::Missing { field } => write!(formatter, "{field} is missing"),
-            Self::StateLacks { state, field } => write!(formatter, "state is {state}, but {field} is missing"),
-            Self::StateHas { state, field } => write!(formatter, "state is {state}, but {field} is there"),
-            Self::KindLacks { kind, field } => write!(formatter, "{field} is missing on a {}", described(*kind)),
-            Self::KindHas { kind, field } => write!(formatter, "{field} is there on a {}", described(*kind)),
-            Self::OutOfOrder { earlier, later } => write!(formatter, "{later} is not later than {earlier}"),
-        }
-    }
 }
 
 fn described(kind: DegreeKind) -> &'static str {
@@ -119,7 +110,7 @@ pub fn violations(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Vec<Violation
             [DegreeField::created_at, DegreeField::updated_at].map(|field| record.get(field));
         check_order(&within, created_at, updated_at, &mut violations);
     }
-    // What was asked for then is held in fields of the trainee, which say less of what they may hold.
+    // The requests of transitions are stored in fields of the trainee, whose definitions are less strict.
     Deferral::of(trainee)
         .iter()
         .for_each(|record| check_fields::<Deferral>(record, "deferral: ", lists, &mut violations));
@@ -252,44 +243,44 @@ mod tests {
     use super::*;
     use crate::Placement;
 
-    fn moment() -> Timestamp {
+    fn timestamp() -> Timestamp {
         DateTime::from_timestamp_millis(1_700_000_000_123).unwrap()
     }
 
-    fn sound() -> Trainee {
+    fn valid() -> Trainee {
         Trainee {
             trainee_id: Some("x".to_owned()),
             ukprn: Some("10000001".to_owned()),
             state: Some(State::SubmittedForTrn),
             record_source: Some("api".to_owned()),
-            created_at: Some(moment()),
-            updated_at: Some(moment()),
+            created_at: Some(timestamp()),
+            updated_at: Some(timestamp()),
             ..Trainee::default()
         }
     }
 
-    fn told(trainee: &Trainee) -> Vec<String> {
+    fn messages(trainee: &Trainee) -> Vec<String> {
         violations(trainee, Lists::embedded()).iter().map(Violation::to_string).collect()
     }
 
     #[test]
-    fn a_sound_record_has_no_fault_and_a_draft_neither() {
-        assert_eq!(told(&sound()), [""; 0]);
-        assert_eq!(told(&Trainee { state: Some(State::Draft), ..sound() }), [""; 0]);
+    fn valid_record_and_draft_have_no_violation() {
+        assert_eq!(messages(&valid()), [""; 0]);
+        assert_eq!(messages(&Trainee { state: Some(State::Draft), ..valid() }), [""; 0]);
     }
 
     #[test]
-    fn values_that_no_request_could_have_set_are_named_by_their_fields() {
+    fn invalid_values_are_named_by_their_fields() {
         let placement = Placement {
             postcode: Some("ZZ99 9ZZZZ".to_owned()),
-            created_at: Some(moment()),
-            updated_at: Some(moment() - TimeDelta::milliseconds(1)),
+            created_at: Some(timestamp()),
+            updated_at: Some(timestamp() - TimeDelta::milliseconds(1)),
             ..Placement::default()
         };
         let degree = Degree {
             uk_degree: Some("083".to_owned()),
             subject: Some("x".to_owned()),
-            created_at: Some(moment()),
+            created_at: Some(timestamp()),
             ..Degree::default()
         };
         let trainee = Trainee {
@@ -298,10 +289,10 @@ mod tests {
             record_source: None,
             placements: vec![placement],
             degrees: vec![degree],
-            ..sound()
+            ..valid()
         };
         assert_eq!(
-            told(&trainee),
+            messages(&trainee),
             [
                 "first_names is longer than 60 characters",
                 "sex holds a code that is not in its list",
@@ -315,9 +306,9 @@ mod tests {
     }
 
     #[test]
-    fn a_degree_between_the_kinds_is_named_by_its_position_and_fields() {
+    fn degree_of_mixed_kind_is_named_by_its_position_and_fields() {
         let text = |text: &str| Some(text.to_owned());
-        let dated = || Degree { created_at: Some(moment()), updated_at: Some(moment()), ..Degree::default() };
+        let dated = || Degree { created_at: Some(timestamp()), updated_at: Some(timestamp()), ..Degree::default() };
         let whole = || Degree { uk_degree: text("083"), institution: text("0117"), ..dated() };
         for (degree, violations) in [
             (whole(), &[][..]),
@@ -335,13 +326,13 @@ mod tests {
             ),
         ] {
             let expected: Vec<String> = violations.iter().map(|violation| format!("degree 2: {violation}")).collect();
-            assert_eq!(told(&Trainee { degrees: vec![whole(), degree], ..sound() }), expected);
+            assert_eq!(messages(&Trainee { degrees: vec![whole(), degree], ..valid() }), expected);
         }
     }
 
     #[test]
-    fn each_state_has_what_leads_to_it() {
-        let day = moment().date_naive();
+    fn state_requires_its_fields() {
+        let day = timestamp().date_naive();
         for (state, lacks) in [
             (State::TrnReceived, "trn"),
             (State::Deferred, "defer_date"),
@@ -350,34 +341,34 @@ mod tests {
             (State::Awarded, "awarded_at"),
         ] {
             let violation = format!("state is {state}, but {lacks} is missing");
-            assert!(told(&Trainee { state: Some(state), ..sound() }).contains(&violation), "{violation}");
+            assert!(messages(&Trainee { state: Some(state), ..valid() }).contains(&violation), "{violation}");
         }
-        let withdrawn = Trainee { withdrawal_date: Some(day), ..sound() };
-        assert_eq!(told(&withdrawn), ["state is submitted_for_trn, but withdrawal_date is there"]);
+        let withdrawn = Trainee { withdrawal_date: Some(day), ..valid() };
+        assert_eq!(messages(&withdrawn), ["state is submitted_for_trn, but withdrawal_date is there"]);
     }
 
     #[test]
-    fn an_award_is_not_dated_before_the_standards_were_met() {
-        let day = moment().date_naive();
+    fn award_is_not_dated_before_the_standards_were_met() {
+        let day = timestamp().date_naive();
         let midnight = day.and_time(NaiveTime::MIN).and_utc();
         let awarded = |awarded_at| Trainee {
             state: Some(State::Awarded),
             trn: Some("1234567".to_owned()),
             outcome_date: Some(day),
-            recommended_for_award_at: Some(moment()),
+            recommended_for_award_at: Some(timestamp()),
             awarded_at: Some(awarded_at),
-            ..sound()
+            ..valid()
         };
         // Awards of earlier releases are dated by their confirmation.
-        assert_eq!(told(&awarded(midnight)), [""; 0]);
-        assert_eq!(told(&awarded(moment())), [""; 0]);
+        assert_eq!(messages(&awarded(midnight)), [""; 0]);
+        assert_eq!(messages(&awarded(timestamp())), [""; 0]);
         let early = midnight - TimeDelta::milliseconds(1);
-        assert_eq!(told(&awarded(early)), ["awarded_at is not later than outcome_date"]);
+        assert_eq!(messages(&awarded(early)), ["awarded_at is not later than outcome_date"]);
     }
 
     #[test]
-    fn what_a_transition_left_behind_is_judged_like_its_request() {
-        let day = moment().date_naive();
+    fn fields_of_a_transition_are_checked_like_its_request() {
+        let day = timestamp().date_naive();
         let trainee = Trainee {
             state: Some(State::Withdrawn),
             defer_date: Some(day),
@@ -386,10 +377,10 @@ mod tests {
             withdrawal_reasons: Some(vec!["nobody knows".to_owned()]),
             itt_start_date: Some(day),
             itt_end_date: Some(day),
-            ..sound()
+            ..valid()
         };
         assert_eq!(
-            told(&trainee),
+            messages(&trainee),
             [
                 "deferral: defer_reason is longer than 500 characters",
                 "withdrawal_reasons holds a code that is not in its list",

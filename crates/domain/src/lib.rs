@@ -1,9 +1,9 @@
 //! The canonical model of the Trainee Register.
 //!
-//! Everything that is true of a trainee's record in every version of the API stands here: what its
+//! Everything that is true of a trainee's record in every version of the API is here: what its
 //! fields are ([`trainee`], [`placement`], [`degree`], [`transition`]), which codes exist
-//! ([`lists`]), which values may stand together ([`rules`]), which state may follow which
-//! ([`lifecycle`]) and what follows from what was sent ([`derivation`]).
+//! ([`lists`]), which values may be combined ([`rules`]), which state may follow which
+//! ([`lifecycle`]) and what a command does to a record ([`commands`]).
 //!
 //! It is pure: the date, the caller and everything that was looked up come in as arguments. It
 //! deliberately knows no JSON, no HTTP, no database and no version of the API.
@@ -23,6 +23,7 @@ pub mod invariants;
 pub mod lifecycle;
 pub mod listing;
 pub mod lists;
+mod named_enum;
 pub mod organisations;
 pub mod parsed;
 pub mod placement;

@@ -1,43 +1,33 @@
 //! Which state may follow which: the one place that says so (contract, section 3).
 
 use std::fmt;
-use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::named_enum::named_enum;
 use crate::value::{FieldType, Kind, Value};
 
-/// Where a trainee's record stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum State {
-    /// Work in progress of an import; never shown and never made by the API.
-    Draft,
-    /// Registered, without a teacher reference number.
-    SubmittedForTrn,
-    /// Registered, with a teacher reference number.
-    TrnReceived,
-    /// The training is paused.
-    Deferred,
-    /// The trainee has left the training.
-    Withdrawn,
-    /// The provider says that the standards are met.
-    RecommendedForAward,
-    /// QTS or EYTS has been granted.
-    Awarded,
+named_enum! {
+    /// The state of a trainee's record.
+    State or UnknownState = "not the name of a state" {
+        /// Work in progress of an import; never shown and never made by the API.
+        Draft = "draft",
+        /// Registered, without a teacher reference number.
+        SubmittedForTrn = "submitted_for_trn",
+        /// Registered, with a teacher reference number.
+        TrnReceived = "trn_received",
+        /// The training is paused.
+        Deferred = "deferred",
+        /// The trainee has left the training.
+        Withdrawn = "withdrawn",
+        /// The provider says that the standards are met.
+        RecommendedForAward = "recommended_for_award",
+        /// QTS or EYTS has been granted.
+        Awarded = "awarded",
+    }
 }
 
 impl State {
-    /// All states.
-    pub const ALL: [Self; 7] = [
-        Self::Draft,
-        Self::SubmittedForTrn,
-        Self::TrnReceived,
-        Self::Deferred,
-        Self::Withdrawn,
-        Self::RecommendedForAward,
-        Self::Awarded,
-    ];
-
     /// The names that the API shows.
     pub const NAMES: &'static [&'static str] = &[
         Self::SubmittedForTrn.name(),
@@ -47,20 +37,6 @@ impl State {
         Self::RecommendedForAward.name(),
         Self::Awarded.name(),
     ];
-
-    /// The state's name on the wire and in storage.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Draft => "draft",
-            Self::SubmittedForTrn => "submitted_for_trn",
-            Self::TrnReceived => "trn_received",
-            Self::Deferred => "deferred",
-            Self::Withdrawn => "withdrawn",
-            Self::RecommendedForAward => "recommended_for_award",
-            Self::Awarded => "awarded",
-        }
-    }
 
     /// Whether the training is over, one way or the other: recommended, withdrawn or awarded.
     #[must_use]
@@ -78,19 +54,6 @@ impl fmt::Display for State {
     }
 }
 
-/// A name that is no state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("not the name of a state")]
-pub struct UnknownState;
-
-impl FromStr for State {
-    type Err = UnknownState;
-
-    fn from_str(name: &str) -> Result<Self, UnknownState> {
-        Self::ALL.into_iter().find(|state| state.name() == name).ok_or(UnknownState)
-    }
-}
-
 impl FieldType for State {
     const KIND: Kind = Kind::Text;
 
@@ -103,7 +66,7 @@ impl FieldType for State {
     }
 }
 
-/// Something that is done to a record.
+/// An action on a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// A provider changes the record, a placement or a degree.
@@ -204,7 +167,7 @@ impl Action {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("cannot {} a trainee in state {state}", action.verb())]
 pub struct TransitionError {
-    /// The action that was asked for.
+    /// The requested action.
     pub action: Action,
     /// The state of the record.
     pub state: State,
@@ -283,7 +246,7 @@ pub fn transition_table() -> String {
             };
             let _ = write!(table, "\n| {name} | {} |", if has_trn { "yes" } else { "no" });
             for state in State::ALL {
-                match next_state(state, action, has_trn) {
+                match next_state(*state, action, has_trn) {
                     Ok(after) => {
                         let _ = write!(table, " {after} |");
                     }
@@ -303,7 +266,7 @@ mod tests {
     #[test]
     fn the_names_of_states_are_read_back() {
         for state in State::ALL {
-            assert_eq!(state.name().parse(), Ok(state));
+            assert_eq!(state.name().parse(), Ok(*state));
         }
         assert_eq!("Deferred".parse::<State>(), Err(UnknownState));
     }

@@ -83,7 +83,13 @@ pub enum Run<R: Record> {
     /// not skip it, so that both are reported together.
     CheckNeeding(&'static [R::Field], fn(&Candidate<R>, &Context<'_>) -> Findings),
     /// Finds problems of the record together with its nested records: those of the request in a new record, and the stored
-    /// ones on an update. It is skipped while one of them has a problem. No other rule has access to nested records.
+    /// ones on an update. It is skipped while one of them has a problem. No other rule has access to nested records:
+    ///
+    /// ```compile_fail,E0609
+    /// fn has_degree(candidate: &domain::Candidate<domain::Trainee>) -> bool {
+    ///     !candidate.record.degrees.is_empty()
+    /// }
+    /// ```
     CheckNested(fn(&Candidate<R>, &R::Nested, &Context<'_>) -> Findings),
     /// Demands a value in the first of the fields that the rule reads.
     Require,
@@ -96,7 +102,7 @@ impl<R: Record> Rule<R> {
         Self { name, description: "must be there", section, reads, run: Run::Require }
     }
 
-    /// The field in which the rule demands a value, whatever the others hold.
+    /// The field in which the rule demands a value, whatever the values of the others.
     #[must_use]
     pub fn required_field(&self) -> Option<R::Field> {
         if matches!(self.run, Run::Require) { self.reads.first().copied() } else { None }

@@ -1,7 +1,7 @@
 //! The teacher reference number (TRN), and whose it is.
 //!
 //! A number belongs to a person, and a person may have several records: one for each course, and one with each provider.
-//! So a number may stand on more than one record, as long as they are of one person.
+//! So several records may have the same number, as long as they are of one person.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ pub struct Trn(String);
 pub struct MalformedTrn;
 
 impl Trn {
-    /// The numbers among which an invented one is: those without a leading zero, which spreadsheets lose.
+    /// The range of generated numbers: those without a leading zero, which spreadsheets lose.
     pub const GENERATED: std::ops::Range<u32> = 1_000_000..10_000_000;
 
     /// The digits.
@@ -49,7 +49,7 @@ impl fmt::Display for Trn {
     }
 }
 
-/// A trainee who has a number, as far as people are told apart by it. The names are folded, as in [`DuplicateKey`].
+/// A trainee who has a number, as far as it distinguishes people. The names are folded, as in [`DuplicateKey`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     /// Identifier of the record.
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn people_are_told_apart_by_their_birth_and_their_names() {
+    fn people_are_distinguished_by_birth_and_names() {
         let born = |day: &str, first_names: &str, last_name: &str| {
             let trainee = Trainee {
                 date_of_birth: day.parse().ok(),

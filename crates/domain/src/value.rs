@@ -141,152 +141,83 @@ pub trait FieldType: Sized + Clone + PartialEq {
     }
 }
 
-impl FieldType for Text {
-    const KIND: Kind = Kind::Text;
+/// Implements [`FieldType`] for a type of which one variant of [`Value`] has the values, and some inputs parse.
+macro_rules! field_types {
+    ($(
+        $type:ident: |$this:ident| $to_value:expr, $pattern:pat => $from_value:expr
+        $(, empty $empty:expr)? $(, parse $parse:path)? $(, collapse $collapse:path)?;
+    )+) => {$(
+        impl FieldType for $type {
+            const KIND: Kind = Kind::$type;
+            $(const WHEN_EMPTY: Value<'static> = $empty;)?
 
-    fn to_value(&self) -> Value<'_> {
-        Value::text(self)
-    }
-
-    fn from_value(value: Value<'_>) -> Option<Self> {
-        if let Value::Text(text) = value { Some(text.into_owned()) } else { None }
-    }
-
-    fn parse(input: Input<'_>) -> Option<Self> {
-        match input {
-            Input::Text(text) => Some(text.into_owned()),
-            Input::Integer(number) => Some(number.to_string()),
-            Input::TextList(_) => None,
-        }
-    }
-
-    fn collapse_whitespace(self) -> Self {
-        let mut words = self.split_whitespace();
-        let mut collapsed = String::with_capacity(self.len());
-        collapsed.extend(words.next());
-        for word in words {
-            collapsed.push(' ');
-            collapsed.push_str(word);
-        }
-        collapsed
-    }
-}
-
-impl FieldType for Integer {
-    const KIND: Kind = Kind::Integer;
-
-    fn to_value(&self) -> Value<'_> {
-        Value::Integer(*self)
-    }
-
-    fn from_value(value: Value<'_>) -> Option<Self> {
-        if let Value::Integer(number) = value { Some(number) } else { None }
-    }
-}
-
-impl FieldType for Boolean {
-    const KIND: Kind = Kind::Boolean;
-    const WHEN_EMPTY: Value<'static> = Value::Boolean(false);
-
-    fn to_value(&self) -> Value<'_> {
-        Value::Boolean(*self)
-    }
-
-    fn from_value(value: Value<'_>) -> Option<Self> {
-        if let Value::Boolean(value) = value { Some(value) } else { None }
-    }
-}
-
-impl FieldType for Date {
-    const KIND: Kind = Kind::Date;
-
-    fn to_value(&self) -> Value<'_> {
-        Value::Date(*self)
-    }
-
-    fn from_value(value: Value<'_>) -> Option<Self> {
-        if let Value::Date(date) = value { Some(date) } else { None }
-    }
-
-    fn parse(input: Input<'_>) -> Option<Self> {
-        if let Input::Text(text) = input { date(&text) } else { None }
-    }
-}
-
-impl FieldType for Timestamp {
-    const KIND: Kind = Kind::Timestamp;
-
-    fn to_value(&self) -> Value<'_> {
-        Value::Timestamp(*self)
-    }
-
-    fn from_value(value: Value<'_>) -> Option<Self> {
-        if let Value::Timestamp(timestamp) = value { Some(timestamp) } else { None }
-    }
-}
-
-impl FieldType for Year {
-    const KIND: Kind = Kind::Year;
-
-    fn to_value(&self) -> Value<'_> {
-        Value::Integer(self.0)
-    }
-
-    fn from_value(value: Value<'_>) -> Option<Self> {
-        if let Value::Integer(year) = value { Some(Self(year)) } else { None }
-    }
-
-    fn parse(input: Input<'_>) -> Option<Self> {
-        match input {
-            Input::Integer(number) => i64::try_from(number).ok().map(Self),
-            Input::Text(text) if text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit()) => {
-                text.parse().ok().map(Self)
+            fn to_value(&self) -> Value<'_> {
+                let $this = self;
+                $to_value
             }
-            Input::Text(text) => date(&text).map(|day| Self(i64::from(chrono::Datelike::year(&day)))),
-            Input::TextList(_) => None,
+
+            fn from_value(value: Value<'_>) -> Option<Self> {
+                if let $pattern = value { Some($from_value) } else { None }
+            }
+
+            $(fn parse(input: Input<'_>) -> Option<Self> {
+                $parse(input)
+            })?
+
+            $(fn collapse_whitespace(self) -> Self {
+                $collapse(&self)
+            })?
         }
+    )+};
+}
+field_types! {
+    Text: |text| Value::text(text), Value::Text(text) => text.into_owned(), parse parse_text, collapse collapse_whitespace;
+    Integer: |number| Value::Integer(*number), Value::Integer(number) => number;
+    Boolean: |value| Value::Boolean(*value), Value::Boolean(value) => value, empty Value::Boolean(false);
+    Date: |date| Value::Date(*date), Value::Date(date) => date, parse parse_date;
+    Timestamp: |timestamp| Value::Timestamp(*timestamp), Value::Timestamp(timestamp) => timestamp;
+    Year: |year| Value::Integer(year.0), Value::Integer(year) => Self(year), parse parse_year;
+    TextList: |texts| Value::TextList(texts.iter().map(|text| Cow::Borrowed(text.as_str())).collect()),
+        Value::TextList(texts) => texts.into_iter().map(Cow::into_owned).collect(),
+        empty Value::TextList(Vec::new()), parse parse_texts;
+    Document: |document| Value::Document(Cow::Borrowed(&document.0)), Value::Document(text) => Self(text.into_owned());
+    Uuid: |uuid| Value::Uuid(*uuid), Value::Uuid(uuid) => uuid;
+}
+
+fn parse_text(input: Input<'_>) -> Option<Text> {
+    match input {
+        Input::Text(text) => Some(text.into_owned()),
+        Input::Integer(number) => Some(number.to_string()),
+        Input::TextList(_) => None,
     }
 }
 
-impl FieldType for TextList {
-    const KIND: Kind = Kind::TextList;
-    const WHEN_EMPTY: Value<'static> = Value::TextList(Vec::new());
+fn parse_date(input: Input<'_>) -> Option<Date> {
+    if let Input::Text(text) = input { date(&text) } else { None }
+}
 
-    fn to_value(&self) -> Value<'_> {
-        Value::TextList(self.iter().map(|text| Cow::Borrowed(text.as_str())).collect())
-    }
-
-    fn from_value(value: Value<'_>) -> Option<Self> {
-        if let Value::TextList(texts) = value { Some(texts.into_iter().map(Cow::into_owned).collect()) } else { None }
-    }
-
-    fn parse(input: Input<'_>) -> Option<Self> {
-        if let Input::TextList(texts) = input { Some(texts) } else { None }
+fn parse_year(input: Input<'_>) -> Option<Year> {
+    match input {
+        Input::Integer(number) => i64::try_from(number).ok().map(Year),
+        Input::Text(text) if text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit()) => text.parse().ok().map(Year),
+        Input::Text(text) => date(&text).map(|day| Year(i64::from(chrono::Datelike::year(&day)))),
+        Input::TextList(_) => None,
     }
 }
 
-impl FieldType for Document {
-    const KIND: Kind = Kind::Document;
-
-    fn to_value(&self) -> Value<'_> {
-        Value::Document(Cow::Borrowed(&self.0))
-    }
-
-    fn from_value(value: Value<'_>) -> Option<Self> {
-        if let Value::Document(text) = value { Some(Self(text.into_owned())) } else { None }
-    }
+fn parse_texts(input: Input<'_>) -> Option<TextList> {
+    if let Input::TextList(texts) = input { Some(texts) } else { None }
 }
 
-impl FieldType for Uuid {
-    const KIND: Kind = Kind::Uuid;
-
-    fn to_value(&self) -> Value<'_> {
-        Value::Uuid(*self)
+fn collapse_whitespace(text: &str) -> Text {
+    let mut words = text.split_whitespace();
+    let mut collapsed = String::with_capacity(text.len());
+    collapsed.extend(words.next());
+    for word in words {
+        collapsed.push(' ');
+        collapsed.push_str(word);
     }
-
-    fn from_value(value: Value<'_>) -> Option<Self> {
-        if let Value::Uuid(uuid) = value { Some(uuid) } else { None }
-    }
+    collapsed
 }
 
 /// The date at the start of a text, if it has the format `YYYY-MM-DD` and does not exist, such as `2026-02-30`.

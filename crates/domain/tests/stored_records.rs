@@ -8,7 +8,7 @@ use domain::{Degree, Lists, Placement, Trainee, TraineeField};
 use domain::{Record, RecordField as _, Stored, Value};
 use fixtures::example;
 
-/// A record that owns nothing that it gives away, as one whose texts are decoded where they are asked for.
+/// A record that returns owned values, as one whose texts are decoded when they are read.
 #[derive(Debug)]
 struct Decoded<'a> {
     record: &'a Trainee,
@@ -43,10 +43,10 @@ impl Stored<Trainee> for Decoded<'_> {
 }
 
 #[test]
-fn record_is_shown_and_judged_alike_wherever_it_is_stored() {
+fn record_is_shown_and_checked_alike_wherever_it_is_stored() {
     let lists = Lists::embedded();
-    let unsound = Trainee { trn: None, sex: Some("x".to_owned()), ..example::trainee() };
-    for record in [example::trainee(), unsound, Trainee::default()] {
+    let invalid = Trainee { trn: None, sex: Some("x".to_owned()), ..example::trainee() };
+    for record in [example::trainee(), invalid, Trainee::default()] {
         let decoded = Decoded {
             record: &record,
             placements: record.placements.iter().map(DecodedNested).collect(),

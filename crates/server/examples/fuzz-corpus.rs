@@ -8,7 +8,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use adapter_kit::laws::Bodies;
+use conformance::Bodies;
 use domain::listing::Status;
 use domain::{List, Lists};
 use server::import::Importable;

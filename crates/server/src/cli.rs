@@ -15,29 +15,29 @@ use storage::error::StorageError;
 
 use self::database::{Database, Expected};
 use self::reference_data::CodeLists;
-use crate::causes::Causes;
 use crate::import::ImportError;
-use crate::logs::{LogFormat, Writing};
-use crate::reference_data::ReferenceDataError;
-use crate::registry::DeedError;
-use crate::starting::StartError;
-use crate::tls::TlsError;
+use crate::import::reference_data::ReferenceDataError;
+use crate::operations::error_chain::Causes;
+use crate::operations::logging::{LogFormat, Writing};
+use crate::operations::startup::StartError;
+use crate::operations::tls::TlsError;
+use crate::registry::RegistryActionError;
 
+mod actor;
 mod audit;
 mod backups;
-mod by;
-mod checking;
-mod copying;
+mod check;
+mod copy;
 mod database;
 mod documents;
-mod migrating;
+mod migrate;
 mod organisations;
-mod out;
+mod output;
 mod providers;
 mod reference_data;
 mod registry;
 mod sandbox;
-mod serving;
+mod serve;
 mod tokens;
 mod usage;
 mod version;
@@ -50,7 +50,7 @@ pub struct CommandLine {
     #[arg(long, global = true, env = "REGISTER_LOG_FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
     #[command(flatten)]
-    by: by::By,
+    by: actor::By,
     /// The names of the command and its subcommand.
     #[arg(skip)]
     name: String,
@@ -61,9 +61,9 @@ pub struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve the API, in every version side by side
-    Serve(serving::Serve),
+    Serve(serve::Serve),
     /// Bring the database schema up to date, or back, and do nothing else
-    Migrate(migrating::Migrate),
+    Migrate(migrate::Migrate),
     /// Write a backup of a SQLite database to a file; a running server goes on meanwhile
     ///
     /// The backup is one consistent moment of the register, is checked, and is on the disk when the command has ended. For
@@ -79,7 +79,7 @@ enum Command {
     /// The database is sound, nothing refers to what is not there, every record can be read and shown in every version,
     /// its values fit their fields, and its state goes with its dates. Each problem is one line, with the identifier of
     /// the trainee and nothing else of a person. The exit status is 1 when there is any.
-    Check(checking::Check),
+    Check(check::Check),
     /// Copy a register into another database, of the same kind or the other
     ///
     /// Everything goes over with its keys, and every row is compared at the end; the exit status is 1 when any is not the
@@ -89,7 +89,7 @@ enum Command {
     /// No server may write to the database that is copied from. What was written to it meanwhile is told as a difference.
     /// It stays as it is, and its schema must be up to date; that of the other one is brought up to date. The copy is of
     /// the same environment.
-    Copy(copying::Copy),
+    Copy(copy::Copy),
     /// Add and list the providers that register trainees
     #[command(subcommand)]
     Provider(providers::ProviderCommand),
@@ -164,7 +164,7 @@ pub enum CommandError {
     SeedOutsideSandbox,
     /// The sandbox could not be filled.
     #[error("{0}")]
-    Seed(#[from] crate::seed::SeedError),
+    Seed(#[from] crate::sandbox::seed::SeedError),
     /// A generated document could not be written.
     #[error("cannot write {path}: {source}")]
     Document {
@@ -186,11 +186,11 @@ pub enum CommandError {
     RowsRefused(usize),
     /// Something was not done to a trainee.
     #[error("trainee {trainee_id}: {}", Causes(.error))]
-    Deed {
+    RegistryAction {
         /// Identifier of the trainee.
         trainee_id: String,
         /// Why.
-        error: DeedError,
+        error: RegistryActionError,
     },
     /// Rows of a file were refused; what the others asked for was done.
     #[error("rows refused: {0}; all others were done")]
@@ -205,7 +205,7 @@ pub enum CommandError {
     ReferenceData(#[from] ReferenceDataError),
     /// Contracts cannot be compared.
     #[error(transparent)]
-    Contract(#[from] crate::contracts::ContractError),
+    Contract(#[from] crate::versions::contracts::ContractError),
     /// What is served does not keep what was promised.
     #[error("promises broken: {broken}; additions that the change log does not mention: {unmentioned}")]
     ContractBroken {

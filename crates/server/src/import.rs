@@ -5,6 +5,7 @@
 //! keeps no other row back.
 
 mod organisations;
+pub mod reference_data;
 mod row;
 mod table;
 

@@ -3,17 +3,17 @@
 use std::process::ExitCode;
 
 use server::cli::CommandLine;
-use server::logs;
+use server::operations::logging;
 
 fn main() -> ExitCode {
     let command_line = CommandLine::from_environment();
-    let _log = logs::begin(command_line.log_format(), command_line.log_writing());
+    let _log = logging::start(command_line.log_format(), command_line.log_writing());
     match command_line.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => match error.silent_status() {
             Some(status) => ExitCode::from(status),
             None => {
-                logs::print(&format!("trainee-register: {error}"));
+                logging::print(&format!("trainee-register: {error}"));
                 ExitCode::FAILURE
             }
         },

@@ -1,68 +1,14 @@
-//! What each endpoint does with the records of one provider: plain functions from a call to a reply.
-//!
-//! An operation runs inside one transaction. It reads the body, asks the domain to decide, saves, and writes the reply
-//! in the version's shape; it opens no transaction, and knows no version and no field.
+//! Running the program as a server: startup, listeners, TLS, logging, metrics, health, maintenance and shutdown.
 
-use adapter_kit::Endpoint;
-use storage::session::ProviderSession;
-
-use crate::call::Call;
-use crate::failure::Failure;
-use crate::reply::Reply;
-
-mod degrees;
-mod info;
-mod listing;
-mod placements;
-mod reference_data;
-mod trainees;
-mod transitions;
-
-/// What an operation does with records, which decides where it runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// It reads one record by its key.
-    LookUp,
-    /// It reads.
-    Read,
-    /// It may write.
-    Write,
-}
-
-/// What runs at an endpoint.
-#[derive(Clone, Copy)]
-pub struct Operation {
-    /// What it does with records.
-    pub access: Access,
-    /// What it does.
-    pub run: fn(&mut ProviderSession<'_>, &Call) -> Result<Reply, Failure>,
-}
-
-/// The operation of an endpoint.
-#[must_use]
-pub fn of(endpoint: Endpoint) -> Operation {
-    let looking_up = |run| Operation { access: Access::LookUp, run };
-    let reading = |run| Operation { access: Access::Read, run };
-    let writing = |run| Operation { access: Access::Write, run };
-    match endpoint {
-        Endpoint::Info => looking_up(info::show),
-        Endpoint::ListTrainees => reading(listing::list),
-        Endpoint::CreateTrainee => writing(trainees::create),
-        Endpoint::ShowTrainee => looking_up(trainees::show),
-        Endpoint::UpdateTrainee => writing(trainees::update),
-        Endpoint::ListPlacements => reading(placements::list),
-        Endpoint::CreatePlacement => writing(placements::create),
-        Endpoint::ShowPlacement => looking_up(placements::show),
-        Endpoint::UpdatePlacement => writing(placements::update),
-        Endpoint::DeletePlacement => writing(placements::delete),
-        Endpoint::ListDegrees => reading(degrees::list),
-        Endpoint::CreateDegree => writing(degrees::create),
-        Endpoint::ShowDegree => looking_up(degrees::show),
-        Endpoint::UpdateDegree => writing(degrees::update),
-        Endpoint::DeleteDegree => writing(degrees::delete),
-        Endpoint::Defer => writing(transitions::defer),
-        Endpoint::Withdraw => writing(transitions::withdraw),
-        Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => writing(transitions::recommend),
-        Endpoint::ReferenceData => reading(reference_data::show),
-    }
-}
+pub mod connections;
+pub mod error_chain;
+pub mod inspection;
+pub mod logging;
+pub mod maintenance;
+pub mod metrics;
+pub mod operator_listener;
+pub mod readiness;
+pub mod serve;
+pub mod shutdown;
+pub mod startup;
+pub mod tls;

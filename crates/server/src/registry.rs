@@ -1,9 +1,8 @@
-//! The registry's part in a trainee's life, and what only an operator does: each deed finds the trainee of whatever
+//! The registry's part in a trainee's life, and what only an operator does: each action finds the trainee of whatever
 //! provider, has the domain decide, and saves, in one transaction.
 //!
 //! Knows nothing of who asks for it: the command line does, and in the sandbox [`play`].
 
-pub mod play;
 pub mod rows;
 
 use std::sync::Arc;
@@ -20,7 +19,7 @@ use storage::store::Store;
 use storage::tokens::Environment;
 use storage::trainees::StoredTrainee;
 
-/// How often a deed is tried that found the database busy.
+/// How often an action is tried that found the database busy.
 const ATTEMPTS: usize = 5;
 /// How long a command waits at most, in all attempts, until the date of one change is due.
 const MAX_DATE_WAIT: Duration = Duration::from_secs(300);
@@ -29,7 +28,7 @@ const DATES_ARE_LEFT: &str = "; no date was stored, because the course or the de
 
 /// What can be done to a trainee outside the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
+pub enum RegistryAction {
     /// The registry issues a teacher reference number: this one, or, in a sandbox, one that nobody has.
     IssueTrn(Option<Trn>),
     /// The registry confirms the award.
@@ -44,7 +43,7 @@ pub enum Deed {
     Discard,
 }
 
-/// What became of a deed.
+/// What became of an action.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     /// Whether anything changed; otherwise it had been done before.
@@ -53,9 +52,9 @@ pub struct Outcome {
     pub standing: String,
 }
 
-/// Why a deed was not done.
+/// Why an action was not done.
 #[derive(Debug, thiserror::Error)]
-pub enum DeedError {
+pub enum RegistryActionError {
     /// No trainee has the identifier.
     #[error("no trainee has this identifier")]
     UnknownTrainee,
@@ -70,7 +69,7 @@ pub enum DeedError {
     Storage(#[from] StorageError),
 }
 
-impl JobError for DeedError {
+impl JobError for RegistryActionError {
     fn of_the_store(&self) -> Option<&StorageError> {
         if let Self::Storage(error) = self { Some(error) } else { None }
     }
@@ -80,26 +79,26 @@ impl JobError for DeedError {
 ///
 /// # Errors
 ///
-/// [`DeedError`]; nothing has changed then.
-pub fn carry_out(
+/// [`RegistryActionError`]; nothing has changed then.
+pub fn perform(
     session: &mut Session<'_>,
     trainee_id: &str,
-    deed: &Deed,
+    action: &RegistryAction,
     cause: Cause<'_>,
-) -> Result<Outcome, DeedError> {
-    match deed {
-        Deed::IssueTrn(trn) => {
+) -> Result<Outcome, RegistryActionError> {
+    match action {
+        RegistryAction::IssueTrn(trn) => {
             let (trn, holders) = number(session, trainee_id, trn.as_ref(), cause)?;
-            settle(session, trainee_id, cause, |provider, trainee| {
+            apply(session, trainee_id, cause, |provider, trainee| {
                 Ok(registry::issue_trn(&trainee.record, &trn, &holders, provider.now())?)
             })
         }
-        Deed::Award => settle(session, trainee_id, cause, |provider, trainee| {
-            Ok(registry::award(&trainee.record, provider.now())?)
-        }),
-        Deed::Reinstate(back) => {
+        RegistryAction::Award => {
+            apply(session, trainee_id, cause, |provider, trainee| Ok(registry::award(&trainee.record, provider.now())?))
+        }
+        RegistryAction::Reinstate(back) => {
             let mut dates_are_left = false;
-            let outcome = settle(session, trainee_id, cause, |provider, trainee| {
+            let outcome = apply(session, trainee_id, cause, |provider, trainee| {
                 let today = provider.today();
                 dates_are_left =
                     *back != registry::Reinstatement::default() && registry::missed_no_training(&trainee.record, today);
@@ -108,35 +107,35 @@ pub fn carry_out(
             let left = if dates_are_left { DATES_ARE_LEFT } else { "" };
             Ok(Outcome { standing: outcome.standing + left, ..outcome })
         }
-        Deed::ReturnRecommendation => settle(session, trainee_id, cause, |provider, trainee| {
+        RegistryAction::ReturnRecommendation => apply(session, trainee_id, cause, |provider, trainee| {
             Ok(registry::return_recommendation(&trainee.record, provider.now())?)
         }),
-        Deed::UndoWithdrawal => settle(session, trainee_id, cause, |provider, trainee| {
+        RegistryAction::UndoWithdrawal => apply(session, trainee_id, cause, |provider, trainee| {
             let last = trainee.last_withdrawal()?;
             Ok(registry::undo_withdrawal(&trainee.record, last, provider.now())?)
         }),
-        Deed::Discard => settle(session, trainee_id, cause, |provider, trainee| {
+        RegistryAction::Discard => apply(session, trainee_id, cause, |provider, trainee| {
             Ok(registry::discard(&trainee.record, provider.now())?)
         }),
     }
 }
 
-/// The number to be issued to a trainee, and who else has it: the one that is asked for, otherwise the one that the trainee
+/// The number to be issued to a trainee, and who else has it: the one that is requested, otherwise the one that the trainee
 /// has, otherwise one that nobody has.
 fn number(
     session: &mut Session<'_>,
     trainee_id: &str,
-    asked: Option<&Trn>,
+    requested: Option<&Trn>,
     cause: Cause<'_>,
-) -> Result<(Trn, Vec<Holder>), DeedError> {
-    if let Some(trn) = asked {
+) -> Result<(Trn, Vec<Holder>), RegistryActionError> {
+    if let Some(trn) = requested {
         return Ok((trn.clone(), session.holders_of(trn, trainee_id)?));
     }
     if session.environment()? == Some(Environment::Production) {
-        return Err(DeedError::NumberRequired);
+        return Err(RegistryActionError::NumberRequired);
     }
-    let held = registry::trn_of(&find(&mut open(session, trainee_id, cause)?, trainee_id)?.record);
-    let trn = match held {
+    let current = registry::trn_of(&find(&mut open(session, trainee_id, cause)?, trainee_id)?.record);
+    let trn = match current {
         Some(trn) => trn,
         None => session.draw_trn()?,
     };
@@ -147,22 +146,22 @@ fn open<'a>(
     session: &'a mut Session<'_>,
     trainee_id: &str,
     cause: Cause<'a>,
-) -> Result<ProviderSession<'a>, DeedError> {
-    session.open_trainee(trainee_id, cause)?.ok_or(DeedError::UnknownTrainee)
+) -> Result<ProviderSession<'a>, RegistryActionError> {
+    session.open_trainee(trainee_id, cause)?.ok_or(RegistryActionError::UnknownTrainee)
 }
 
-fn find(provider: &mut ProviderSession<'_>, trainee_id: &str) -> Result<StoredTrainee, DeedError> {
-    provider.find_hidden_trainee(trainee_id)?.ok_or(DeedError::UnknownTrainee)
+fn find(provider: &mut ProviderSession<'_>, trainee_id: &str) -> Result<StoredTrainee, RegistryActionError> {
+    provider.find_hidden_trainee(trainee_id)?.ok_or(RegistryActionError::UnknownTrainee)
 }
 
 /// Saves what is decided of a trainee, when it is a change. Only when the trainee was found is it known when the change is
 /// made: nobody else changes it any more, and the provider's `now` comes after its last change.
-fn settle(
+fn apply(
     session: &mut Session<'_>,
     trainee_id: &str,
     cause: Cause<'_>,
-    decide: impl FnOnce(&mut ProviderSession<'_>, &StoredTrainee) -> Result<Decision<Trainee>, DeedError>,
-) -> Result<Outcome, DeedError> {
+    decide: impl FnOnce(&mut ProviderSession<'_>, &StoredTrainee) -> Result<Decision<Trainee>, RegistryActionError>,
+) -> Result<Outcome, RegistryActionError> {
     let mut provider = open(session, trainee_id, cause)?;
     let trainee = find(&mut provider, trainee_id)?;
     let decision = decide(&mut provider, &trainee)?;
@@ -172,30 +171,34 @@ fn settle(
     Ok(Outcome { changed: decision.changed, standing: registry::status_summary(&decision.record) })
 }
 
-/// As [`carry_out`] for a command, in a transaction of its own, which is tried again a few times while another process keeps the
+/// As [`perform`] for a command, in a transaction of its own, which is tried again a few times while another process keeps the
 /// database busy, and when the date of the change is due. Blocks.
 ///
 /// # Errors
 ///
-/// [`DeedError`]; nothing has changed then.
-pub fn carry_out_blocking(
+/// [`RegistryActionError`]; nothing has changed then.
+pub fn perform_blocking(
     store: &Store,
     trainee_id: &str,
-    deed: &Deed,
+    action: &RegistryAction,
     cause: Cause<'_>,
-) -> Result<Outcome, DeedError> {
+) -> Result<Outcome, RegistryActionError> {
     let Cause { operation, by, .. } = cause;
-    let job = Arc::new((trainee_id.to_owned(), deed.clone(), operation.to_owned(), by.map(str::to_owned)));
+    let job = Arc::new((trainee_id.to_owned(), action.clone(), operation.to_owned(), by.map(str::to_owned)));
     let (mut attempt, begun) = (1, Instant::now());
     loop {
         let job = Arc::clone(&job);
         let outcome = store.write_blocking(move |session| {
-            let (trainee_id, deed, operation, by) = &*job;
-            carry_out(session, trainee_id, deed, Cause { by: by.as_deref(), ..Cause::of(operation) })
+            let (trainee_id, action, operation, by) = &*job;
+            perform(session, trainee_id, action, Cause { by: by.as_deref(), ..Cause::of(operation) })
         });
         match outcome {
-            Err(DeedError::Storage(StorageError::Busy | StorageError::Collided)) if attempt < ATTEMPTS => attempt += 1,
-            Err(DeedError::Storage(StorageError::DateNotDue { wait })) if begun.elapsed() + wait <= MAX_DATE_WAIT => {
+            Err(RegistryActionError::Storage(StorageError::Busy | StorageError::Collided)) if attempt < ATTEMPTS => {
+                attempt += 1
+            }
+            Err(RegistryActionError::Storage(StorageError::DateNotDue { wait }))
+                if begun.elapsed() + wait <= MAX_DATE_WAIT =>
+            {
                 thread::sleep(wait);
             }
             other => return other,

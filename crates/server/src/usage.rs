@@ -2,7 +2,7 @@
 //!
 //! Only a request with a valid token is counted, whatever was answered to it, but for one that came too often. What is kept
 //! of it is its place in those counts, and the identifier of the first and of the last one; a client can choose that
-//! identifier, within the form that [`crate::request_id`] allows. A name is one that the versions themselves have: the
+//! identifier, within the form that [`crate::http::middleware::request_id`] allows. A name is one that the versions themselves have: the
 //! reader gives it ([`domain::UnrecognisedNames::foreign`]), and never the text of a key.
 //!
 //! Counting is an addition in memory. What was counted is written every few seconds and when the server ends, some rows in
@@ -16,18 +16,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::rt;
-use adapter_kit::shadow::Finding;
 use adapter_kit::{Endpoint, Label};
 use chrono::{DateTime, NaiveDate, Utc};
 use storage::error::StorageError;
 use storage::store::Store;
 use storage::usage::{CheckCount, ProblemCount, Seen, UsageBatch, UsageCount, UsageTotal};
+use version_tools::shadow::Finding;
 
-use crate::register::Register;
+use crate::http::app_state::AppState;
 
+pub mod observation;
 pub mod readiness;
+pub mod recorder;
 pub mod report;
-pub mod sighting;
+pub mod shadow_checks;
 
 /// How often counts are written.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -72,7 +74,7 @@ pub struct Checked {
 
 #[derive(Debug, Default)]
 struct Counts {
-    requests: HashMap<Asked, Tally>,
+    requests: HashMap<UsageKey, Tally>,
     checks: HashMap<Tried, (i64, i64)>,
     problems: HashMap<(Tried, Finding), i64>,
     /// What was not counted for want of room.
@@ -81,7 +83,7 @@ struct Counts {
 
 /// What a request is counted under.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Asked {
+struct UsageKey {
     day: NaiveDate,
     token: i64,
     version: Label,
@@ -112,7 +114,7 @@ impl Usage {
         self.with(|counts| {
             for name in [NO_NAME].iter().chain(names) {
                 counts.add_request(
-                    Asked::of(request, name),
+                    UsageKey::of(request, name),
                     Tally { requests: 1, first: seen.clone(), last: seen.clone() },
                 );
             }
@@ -143,7 +145,7 @@ impl Usage {
         if dropped > 0 {
             log::warn!("usage: {dropped} counts were dropped, since there was no room for them");
         }
-        let mut left = Left {
+        let mut left = RemainingQuota {
             requests: requests.into_iter().collect(),
             checks: checks.into_iter().collect(),
             problems: problems.into_iter().collect(),
@@ -173,7 +175,7 @@ impl Usage {
 }
 
 /// Writes what is counted every few seconds, as long as the server runs. Must be called where the server runs.
-pub fn begin(register: Register) {
+pub fn start(register: AppState) {
     rt::spawn(async move {
         let mut time = rt::time::interval(PAUSE);
         loop {
@@ -185,8 +187,8 @@ pub fn begin(register: Register) {
 
 /// Writes what is counted, the writes that wait to be tried among it, and says in the log what did not succeed. Stands at
 /// the end of a server too, behind its last request.
-pub async fn write(register: &Register) {
-    let dropped = register.shadow.settle().await;
+pub async fn write(register: &AppState) {
+    let dropped = register.shadow.drain().await;
     if dropped > 0 {
         log::warn!("usage: {dropped} writes were not tried in the newest version, since too many waited");
     }
@@ -195,7 +197,7 @@ pub async fn write(register: &Register) {
     }
 }
 
-impl Asked {
+impl UsageKey {
     fn of(request: &Counted, name: &'static str) -> Self {
         let Counted { at, token, version, endpoint, .. } = *request;
         Self { day: at.date_naive(), token, version, endpoint, name }
@@ -203,7 +205,7 @@ impl Asked {
 }
 
 impl Counts {
-    fn add_request(&mut self, asked: Asked, more: Tally) {
+    fn add_request(&mut self, key: UsageKey, more: Tally) {
         let add = |known: &mut Tally, more: Tally| {
             known.requests += more.requests;
             if more.first.at < known.first.at {
@@ -213,7 +215,7 @@ impl Counts {
                 known.last = more.last;
             }
         };
-        self.dropped += add_to(&mut self.requests, asked, more, add);
+        self.dropped += add_to(&mut self.requests, key, more, add);
     }
 
     fn add_check(&mut self, tried: Tried, more: (i64, i64)) {
@@ -226,8 +228,8 @@ impl Counts {
         self.dropped += add_to(&mut self.problems, problem, writes, |known, more| *known += more);
     }
 
-    fn put_back(&mut self, left: Left) {
-        left.requests.into_iter().for_each(|(asked, tally)| self.add_request(asked, tally));
+    fn put_back(&mut self, left: RemainingQuota) {
+        left.requests.into_iter().for_each(|(key, tally)| self.add_request(key, tally));
         left.checks.into_iter().for_each(|(tried, counts)| self.add_check(tried, counts));
         left.problems.into_iter().for_each(|(problem, writes)| self.add_problem(problem, writes));
     }
@@ -245,13 +247,13 @@ fn add_to<K: Eq + Hash, V>(counts: &mut HashMap<K, V>, key: K, more: V, add: imp
 }
 
 /// Counts on their way to the store.
-struct Left {
-    requests: Vec<(Asked, Tally)>,
+struct RemainingQuota {
+    requests: Vec<(UsageKey, Tally)>,
     checks: Vec<(Tried, (i64, i64))>,
     problems: Vec<((Tried, Finding), i64)>,
 }
 
-impl Left {
+impl RemainingQuota {
     /// Takes so many counts of each kind away.
     fn take(&mut self, most: usize) -> Self {
         fn last<T>(counts: &mut Vec<T>, most: usize) -> Vec<T> {
@@ -270,13 +272,13 @@ impl Left {
 
     /// The same as the store takes it.
     fn batch(&self) -> UsageBatch {
-        let request = |(asked, tally): &(Asked, Tally)| UsageCount {
-            day: asked.day,
+        let request = |(key, tally): &(UsageKey, Tally)| UsageCount {
+            day: key.day,
             total: UsageTotal {
-                token_id: asked.token,
-                version: asked.version.to_string(),
-                endpoint: asked.endpoint.to_string(),
-                name: asked.name.to_owned(),
+                token_id: key.token,
+                version: key.version.to_string(),
+                endpoint: key.endpoint.to_string(),
+                name: key.name.to_owned(),
                 requests: tally.requests,
                 first: tally.first.clone(),
                 last: tally.last.clone(),

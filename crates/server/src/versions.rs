@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 use adapter_kit::lifecycle::Removed;
 use adapter_kit::{ApiVersion, Label, Stage, UnknownVersion, Versions, date};
 
+pub mod contracts;
+pub mod documents;
 mod former_names;
 
 pub use former_names::FORMER_NAMES;

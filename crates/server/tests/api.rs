@@ -12,9 +12,11 @@ mod api {
     mod bad_input;
     mod clauses;
     mod compression;
+    mod conformance;
     mod contracts;
     mod courses;
     mod degrees;
+    mod deprecation;
     mod differences;
     mod documents;
     mod dry_run;
@@ -25,9 +27,6 @@ mod api {
     mod expiring_tokens;
     mod former_names;
     mod history;
-    mod laws;
-    mod life;
-    mod lifecycle;
     mod limits;
     mod lists;
     mod messages;
@@ -48,6 +47,7 @@ mod api {
     mod sources;
     mod support;
     mod ten_mistakes;
+    mod trainee_lifecycle;
     mod translating;
     mod usage;
 }

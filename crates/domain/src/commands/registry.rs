@@ -41,7 +41,7 @@ pub enum RegistryError {
     /// Nobody comes back before the pause.
     #[error("the trainee was deferred on {0}, after that day")]
     BeforeDeferral(Date),
-    /// The day lies ahead.
+    /// The date is in the future.
     #[error("that day is still to come")]
     DayAhead,
     /// The training ends after it starts.
@@ -53,7 +53,7 @@ pub enum RegistryError {
     /// The training would have ended too early.
     #[error("itt_end_date must not be before {0}")]
     EndTooEarly(Date),
-    /// The record does not tell what the withdrawal ended.
+    /// The state before the withdrawal is not recorded.
     #[error("the state before the withdrawal is not known")]
     UnknownPreviousState,
 }
@@ -255,7 +255,7 @@ pub fn trn_of(trainee: &Trainee) -> Option<Trn> {
     trainee.trn.as_deref()?.parse().ok()
 }
 
-/// Where a trainee stands, in a few words for an operator.
+/// The status of a trainee, in a few words for an operator.
 #[must_use]
 pub fn status_summary(trainee: &Trainee) -> String {
     let state = trainee.state_or_draft();

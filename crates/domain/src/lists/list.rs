@@ -1,24 +1,18 @@
 //! The names of the code lists, and their tables as they are part of the program.
 
+use crate::named_enum::named_enum;
+
 macro_rules! lists {
     ($($(#[doc = $doc:literal])+ $list:ident = $name:literal,)+) => {
-        /// A list of codes.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum List {
-            $($(#[doc = $doc])+ $list,)+
+        named_enum! {
+            /// A list of codes. Its name is that of its file.
+            List {
+                $($(#[doc = $doc])+ $list = $name,)+
+            }
         }
 
         impl List {
-            /// All lists, by name.
-            pub const ALL: &'static [Self] = &[$(Self::$list),+];
-
-            /// The list's name, which is that of its file.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$list => $name),+ }
-            }
-
-            /// What the list holds, in a few words.
+            /// What the list has, in a few words.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$list => concat!($($doc),+).trim_ascii()),+ }

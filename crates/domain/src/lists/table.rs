@@ -30,7 +30,7 @@ pub enum ListErrorKind {
     /// A column is not in the header.
     #[error("column {0} is missing")]
     Missing(String),
-    /// A cell that must hold something is empty.
+    /// A cell that must have a value is empty.
     #[error("column {0} is empty")]
     Empty(String),
     /// A cell is neither `true` nor `false`.
@@ -42,10 +42,10 @@ pub enum ListErrorKind {
     /// A cell is not a UUID.
     #[error("column {0} must be a UUID")]
     NotUuid(String),
-    /// A cell holds a word that is not one of the few allowed.
+    /// A cell has a word that is not one of the few allowed.
     #[error("column {0} holds a word that is not allowed there")]
     NotAllowed(String),
-    /// A code stands in an earlier row.
+    /// An earlier row has the same code.
     #[error("code {0} is there already")]
     Repeated(String),
 }
@@ -126,7 +126,7 @@ impl Row<'_> {
         }
     }
 
-    /// A column that holds one of a few words.
+    /// A column of a few words.
     pub(super) fn one_of(&self, column: &str, words: &[&'static str]) -> Result<&'static str, ListError> {
         let text = self.text(column)?;
         let word = words.iter().find(|word| **word == text).copied();

@@ -177,7 +177,7 @@ mod tests {
     use crate::rules::testing::apply;
     use crate::trainee::TraineeChanges;
 
-    /// An import may hold a country on any route.
+    /// An import may have stored a country on any route.
     #[test]
     fn a_country_leaves_with_the_iqts_route_and_stays_when_the_trainee_comes_to_it() {
         let on = |route: &str| FlatTrainee {

@@ -74,7 +74,7 @@ fn kind(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
 
 fn grade_recorded(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     let degree = &mut candidate.record;
-    // A list of one's own may have the one code without the other.
+    // Replaced reference data may have the one code without the other.
     if context.lists.contains(List::DegreeGrade, GRADE_RECORDED_AS.1) {
         degree.grade = degree.grade.take().map(|code| recorded_as(code, GRADE_RECORDED_AS));
     }
@@ -83,22 +83,22 @@ fn grade_recorded(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
 
 /// What is sent decides, the institution first; what is not sent, or as it is stored, leaves a degree what it was.
 fn kind_of(candidate: &Candidate<Degree>, context: &Context<'_>) -> DegreeKind {
-    let (asked, stored) = (candidate.requested(), candidate.stored());
+    let (requested, stored) = (candidate.requested(), candidate.stored());
     let sent = |change: &Change<Text>, stored: Option<&Text>| match change {
         Change::Set(text) if stored != Some(text) => Some(text.clone()),
         Change::Set(_) | Change::Keep | Change::Clear | Change::Blank => None,
     };
-    let held = |field: fn(&Degree) -> Option<&Text>| stored.and_then(field);
-    if sent(&asked.institution, held(|degree| degree.institution.as_ref())).is_some() {
+    let stored_value = |field: fn(&Degree) -> Option<&Text>| stored.and_then(field);
+    if sent(&requested.institution, stored_value(|degree| degree.institution.as_ref())).is_some() {
         return DegreeKind::Uk;
     }
-    if let Some(country) = sent(&asked.country, held(|degree| degree.country.as_ref())) {
+    if let Some(country) = sent(&requested.country, stored_value(|degree| degree.country.as_ref())) {
         return if is_uk_country(&country, context.lists) { DegreeKind::Uk } else { DegreeKind::Foreign };
     }
     match stored {
         None => DegreeKind::Uk,
-        Some(stored) if sent(&asked.uk_degree, stored.uk_degree.as_ref()).is_some() => DegreeKind::Uk,
-        Some(stored) if sent(&asked.non_uk_degree, stored.non_uk_degree.as_ref()).is_some() => DegreeKind::Foreign,
+        Some(stored) if sent(&requested.uk_degree, stored.uk_degree.as_ref()).is_some() => DegreeKind::Uk,
+        Some(stored) if sent(&requested.non_uk_degree, stored.non_uk_degree.as_ref()).is_some() => DegreeKind::Foreign,
         Some(stored) => stored.kind(context.lists),
     }
 }
@@ -234,7 +234,7 @@ mod tests {
         assert_eq!(paths(&apply((), None, wrong, RULES)), [F::uk_degree.into()]);
     }
 
-    /// An import may hold what belongs to the other kind.
+    /// An import may have stored what belongs to the other kind.
     #[test]
     fn a_country_alone_can_decide_the_kind() {
         let mixed = Degree { uk_degree: text("083"), grade: text("02"), ..foreign() };

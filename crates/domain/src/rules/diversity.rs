@@ -99,14 +99,14 @@ mod tests {
     fn only_what_was_sent_is_said_to_match_nothing() {
         let background =
             TraineeChanges { ethnic_background: Change::Set("Martian".to_owned()), ..TraineeChanges::default() };
-        let told = vec![F::ethnic_background.into()];
-        assert_eq!(left(Some(&of("120")), background), (Some("120".to_owned()), told));
+        let noticed = vec![F::ethnic_background.into()];
+        assert_eq!(left(Some(&of("120")), background), (Some("120".to_owned()), noticed));
         let group =
             TraineeChanges { ethnic_group: Change::Set("asian_ethnic_group".to_owned()), ..TraineeChanges::default() };
-        let told = vec![F::ethnic_group.into()];
-        assert_eq!(left(Some(&of("120")), group), (Some("120".to_owned()), told));
-        let told = vec![F::ethnic_group.into(), F::ethnic_background.into()];
-        assert_eq!(left(None, pair("asian_ethnic_group", "African")), (None, told));
+        let noticed = vec![F::ethnic_group.into()];
+        assert_eq!(left(Some(&of("120")), group), (Some("120".to_owned()), noticed));
+        let noticed = vec![F::ethnic_group.into(), F::ethnic_background.into()];
+        assert_eq!(left(None, pair("asian_ethnic_group", "African")), (None, noticed));
     }
 
     #[test]

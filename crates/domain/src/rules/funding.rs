@@ -123,7 +123,7 @@ mod tests {
     use crate::rules::testing::{apply, paths};
     use crate::trainee::TraineeChanges;
 
-    /// An import may hold ages that no code stands for.
+    /// An import may have stored ages without a code.
     #[test]
     fn student_finance_is_not_open_to_ages_without_a_code() {
         let imported = FlatTrainee {

@@ -23,13 +23,12 @@ rules! { Trainee:
         [F::employing_school_urn] => Run::Adjust(employing_school);
 }
 
-/// A key whose value is the stored one counts as not sent, so it decides nothing; but it keeps the link beside a key that
-/// is sent blank.
+/// A key whose value is the stored one counts as not sent, so it decides nothing; it only keeps the link when the other key is sent blank.
 fn training_partner(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
-    let asked = |change: &Change<Text>| if let Change::Set(text) = change { Some(text.clone()) } else { None };
+    let set = |change: &Change<Text>| if let Change::Set(text) = change { Some(text.clone()) } else { None };
     let (urn, ukprn) =
-        (asked(&candidate.requested().training_partner_urn), asked(&candidate.requested().training_partner_ukprn));
-    let kept = |sent: bool, asked: Option<Text>| asked.filter(|_| sent);
+        (set(&candidate.requested().training_partner_urn), set(&candidate.requested().training_partner_ukprn));
+    let kept = |sent: bool, number: Option<Text>| number.filter(|_| sent);
     let sent_urn = kept(candidate.changes_any(&[F::training_partner_urn]), urn.clone());
     let sent_ukprn = kept(candidate.changes_any(&[F::training_partner_ukprn]), ukprn.clone());
     let (urn, ukprn) = if sent_urn.is_some() || sent_ukprn.is_some() { (sent_urn, sent_ukprn) } else { (urn, ukprn) };
@@ -84,11 +83,11 @@ mod tests {
     use crate::trainee::{FlatTrainee, TraineeChanges};
 
     fn with(urn: Option<&str>, ukprn: Option<&str>, school: Option<&str>) -> TraineeChanges {
-        let asked = |value: Option<&str>| value.map_or(Change::Keep, |value| Change::Set(value.to_owned()));
+        let set = |value: Option<&str>| value.map_or(Change::Keep, |value| Change::Set(value.to_owned()));
         TraineeChanges {
-            training_partner_urn: asked(urn),
-            training_partner_ukprn: asked(ukprn),
-            employing_school_urn: asked(school),
+            training_partner_urn: set(urn),
+            training_partner_ukprn: set(ukprn),
+            employing_school_urn: set(school),
             ..TraineeChanges::default()
         }
     }
@@ -114,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_number_is_told_from_an_unknown_one() {
+    fn malformed_and_unknown_numbers_are_distinguished() {
         let kind = |changes| apply((), None, changes, BOTH).problems().first().unwrap().kind.clone();
         let digits = |digits| ProblemKind::NotExactDigits { digits };
         assert_eq!(kind(with(Some("12345"), None, None)), digits(6));
@@ -129,10 +128,10 @@ mod tests {
     #[test]
     fn a_link_is_removed_when_every_key_that_is_sent_is_blank_whichever_numbers_the_partner_has() {
         let (urn, ukprn) = (Some("100001"), Some("10000001"));
-        for (held_urn, held_ukprn) in [(None, ukprn), (urn, None), (urn, ukprn)] {
+        for (stored_urn, stored_ukprn) in [(None, ukprn), (urn, None), (urn, ukprn)] {
             let stored = FlatTrainee {
-                training_partner_urn: held_urn.map(str::to_owned),
-                training_partner_ukprn: held_ukprn.map(str::to_owned),
+                training_partner_urn: stored_urn.map(str::to_owned),
+                training_partner_ukprn: stored_ukprn.map(str::to_owned),
                 ..FlatTrainee::default()
             };
             let left = |urn: Change<Text>, ukprn: Change<Text>| {
@@ -151,11 +150,11 @@ mod tests {
                 (Change::Blank, Change::Keep),
                 (Change::Clear, Change::Blank),
             ] {
-                assert_eq!(left(urn, ukprn), FlatTrainee::default(), "{held_urn:?} {held_ukprn:?}");
+                assert_eq!(left(urn, ukprn), FlatTrainee::default(), "{stored_urn:?} {stored_ukprn:?}");
             }
             // As when the whole record is sent back.
-            let shown = |held: Option<&str>| held.map_or(Change::Clear, |held| Change::Set(held.to_owned()));
-            assert_eq!(left(shown(held_urn), shown(held_ukprn)), stored);
+            let shown = |number: Option<&str>| number.map_or(Change::Clear, |number| Change::Set(number.to_owned()));
+            assert_eq!(left(shown(stored_urn), shown(stored_ukprn)), stored);
             assert_eq!(left(Change::Keep, Change::Keep), stored);
         }
     }

@@ -43,9 +43,8 @@ fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
         }
         return;
     };
-    // The record may not hold what was sent, which can be of any length.
-    let differs =
-        |asked: &Change<Text>, held: Option<&str>| matches!(asked, Change::Set(sent) if Some(sent.as_str()) != held);
+    // The record may lack what was sent, which can be of any length.
+    let differs = |requested: &Change<Text>, own: Option<&str>| matches!(requested, Change::Set(sent) if Some(sent.as_str()) != own);
     let other_name = differs(&candidate.requested().name, Some(&school.name));
     let other_postcode = differs(&candidate.requested().postcode, school.postcode.as_deref());
     if candidate.changes(F::name) && other_name {
@@ -65,7 +64,6 @@ fn name(candidate: &Candidate<Placement>, context: &Context<'_>) -> Findings {
     found_if(missing || candidate.is_blank(F::name), F::name, || ProblemKind::Blank)
 }
 
-/// A linked school's postcode is the register's affair.
 fn postcode(candidate: &Candidate<Placement>, context: &Context<'_>) -> Findings {
     let wrong = candidate.record.school_id.is_none()
         && !is_given(F::postcode, candidate, context)
@@ -108,7 +106,7 @@ mod tests {
     use crate::problem::Path;
     use crate::rules::testing::{apply, apply_with, paths};
 
-    /// At the school of the trial with a postcode.
+    /// A placement at the school with a postcode.
     fn linked() -> Placement {
         Placement {
             urn: Some("100001".to_owned()),
@@ -120,8 +118,8 @@ mod tests {
     }
 
     fn change(urn: Option<&str>, name: Option<&str>, postcode: Option<&str>) -> PlacementChanges {
-        let asked = |value: Option<&str>| value.map_or(Change::Keep, |value| Change::Set(value.to_owned()));
-        PlacementChanges { urn: asked(urn), name: asked(name), postcode: asked(postcode) }
+        let set = |value: Option<&str>| value.map_or(Change::Keep, |value| Change::Set(value.to_owned()));
+        PlacementChanges { urn: set(urn), name: set(name), postcode: set(postcode) }
     }
 
     /// The name and postcode that a request leaves, and the fields that its notices are about.
@@ -152,32 +150,33 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_from_the_school_is_said_to_be_held_by_it() {
+    fn only_what_differs_from_the_school_gets_a_notice() {
         let (name, postcode) = (F::name.into(), F::postcode.into());
         let school = || (text("Elmfield School"), text("AB1 2CD"));
-        for (sent_name, sent_postcode, told) in [
+        for (sent_name, sent_postcode, noticed) in [
             (None, None, vec![]),
             (Some("Elmfield School"), Some("AB1 2CD"), vec![]),
             (Some("Other"), Some("AB1 2CD"), vec![name]),
             (Some("Elmfield School"), Some("M1 1AA"), vec![postcode]),
         ] {
-            let (held_name, held_postcode) = school();
+            let (given_name, given_postcode) = school();
             let changes = change(Some("100001"), sent_name, sent_postcode);
-            assert_eq!(left(None, changes), (held_name, held_postcode, told), "{sent_name:?} {sent_postcode:?}");
+            assert_eq!(left(None, changes), (given_name, given_postcode, noticed), "{sent_name:?} {sent_postcode:?}");
         }
-        let told = vec![F::postcode.into()];
+        let noticed = vec![F::postcode.into()];
         let changes = change(Some("100002"), None, Some("M1 1AA"));
-        assert_eq!(left(None, changes), (text("Ashfield School"), None, told));
+        assert_eq!(left(None, changes), (text("Ashfield School"), None, noticed));
     }
 
     /// The school has another name and postcode since the placement was written.
     #[test]
-    fn what_was_not_sent_is_not_said_to_differ_from_the_school() {
+    fn what_was_not_sent_gets_no_notice() {
         let outdated = Placement { name: text("Old name"), postcode: text("M1 1AA"), ..linked() };
         let (name, postcode) = (F::name.into(), F::postcode.into());
-        for (changes, told) in [(change(None, Some("New"), None), name), (change(None, None, Some("M2 2AA")), postcode)]
+        for (changes, noticed) in
+            [(change(None, Some("New"), None), name), (change(None, None, Some("M2 2AA")), postcode)]
         {
-            assert_eq!(left(Some(&outdated), changes), (text("Elmfield School"), text("AB1 2CD"), vec![told]));
+            assert_eq!(left(Some(&outdated), changes), (text("Elmfield School"), text("AB1 2CD"), vec![noticed]));
         }
     }
 
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn values_beside_a_known_school_are_ignored_whatever_they_are() {
+    fn values_next_to_a_known_school_are_ignored() {
         let rules = [URN, SCHOOL, NAME, POSTCODE];
         let (long_name, long_postcode) = ("n".repeat(256), "p".repeat(9));
         let wrong = |urn| change(urn, Some(&long_name), Some(&long_postcode));
@@ -231,8 +230,8 @@ mod tests {
         ] {
             let (placed, notices) = apply((), stored.as_ref(), changes, &rules).into_result().unwrap();
             assert_eq!(placed, linked());
-            let told: Vec<Path> = notices.into_iter().map(|notice| notice.at).collect();
-            assert_eq!(told, [F::name.into(), F::postcode.into()]);
+            let noticed: Vec<Path> = notices.into_iter().map(|notice| notice.at).collect();
+            assert_eq!(noticed, [F::name.into(), F::postcode.into()]);
         }
         let both = [F::name.into(), F::postcode.into()];
         for urn in ["123456", "900020"] {
@@ -256,8 +255,8 @@ mod tests {
     fn a_postcode_that_was_the_schools_must_have_its_form_without_it() {
         let odd = Placement { postcode: text("none"), ..linked() };
         let leaves = change(Some("123456"), Some("A school"), Some("none"));
-        let judged = apply((), Some(&odd), leaves, &[URN, SCHOOL, NAME, POSTCODE]);
-        assert_eq!(paths(&judged), [F::postcode.into()]);
+        let candidate = apply((), Some(&odd), leaves, &[URN, SCHOOL, NAME, POSTCODE]);
+        assert_eq!(paths(&candidate), [F::postcode.into()]);
     }
 
     #[test]

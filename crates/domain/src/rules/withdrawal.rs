@@ -22,7 +22,7 @@ required_rules! { Withdrawal:
 
 rules! { Withdrawal:
     STATE("4.13") = "withdrawal_state": "is submitted_for_trn, trn_received or deferred", [] => Run::Check(state);
-    // Like the state it is a gate, which is reported beside problems of the fields, so that it reads none: reasons
+    // Like the state it is a gate, which is reported together with problems of the fields, so that it reads none: reasons
     // that cannot be read do not say that the record was added in error.
     STARTED("4.13") = "withdrawal_started": "the training has started, unless the record was added in error",
         [] => Run::Check(started);

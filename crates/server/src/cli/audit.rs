@@ -5,7 +5,8 @@ use std::fmt;
 use clap::Args;
 use storage::history::{Entry, TraineeHistory};
 
-use super::{CommandError, Database, out};
+use super::{CommandError, Database};
+use crate::cli::output;
 
 #[derive(Debug, Args)]
 pub(super) struct Audit {
@@ -18,17 +19,17 @@ pub(super) struct Audit {
 impl Audit {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let Self { database, trainee_id } = self;
-        let asked = trainee_id.clone();
-        let history = database.open_unrecorded()?.read_blocking(move |session| session.history_of(&asked))?;
+        let id = trainee_id.clone();
+        let history = database.open_unrecorded()?.read_blocking(move |session| session.history_of(&id))?;
         let history = history.ok_or(CommandError::UnknownTrainee(trainee_id))?;
-        out::text(Told(&history))
+        output::text(Printed(&history))
     }
 }
 
 /// A history as it is printed.
-struct Told<'a>(&'a TraineeHistory);
+struct Printed<'a>(&'a TraineeHistory);
 
-impl fmt::Display for Told<'_> {
+impl fmt::Display for Printed<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(history) = self;
         writeln!(formatter, "trainee {} of provider {}", history.trainee_id, history.ukprn)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::CommandError;
-use crate::{documents, versions};
+use crate::versions::{self, documents};
 
 #[derive(Debug, Args)]
 pub(super) struct Docs {

@@ -7,7 +7,8 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use storage::organisations::merge::{Organisation, PartnerDetails, SchoolDetails};
 
-use super::{CommandError, Database, out};
+use super::{CommandError, Database};
+use crate::cli::output;
 use crate::import::{ImportError, Importable, import};
 
 #[derive(Debug, Subcommand)]
@@ -71,12 +72,12 @@ impl Import {
         let report = import::<O>(&store, bar.wrap_read(file), by);
         bar.finish_and_clear();
         let report = report.map_err(failed)?;
-        out::line(format_args!("added      {}", report.merged.added))?;
-        out::line(format_args!("changed    {}", report.merged.changed))?;
-        out::line(format_args!("unchanged  {}", report.merged.unchanged))?;
-        out::line(format_args!("refused    {}", report.refused.len()))?;
+        output::line(format_args!("added      {}", report.merged.added))?;
+        output::line(format_args!("changed    {}", report.merged.changed))?;
+        output::line(format_args!("unchanged  {}", report.merged.unchanged))?;
+        output::line(format_args!("refused    {}", report.refused.len()))?;
         for refused in &report.refused {
-            out::line(format_args!("line {}: {}", refused.line, refused.problem))?;
+            output::line(format_args!("line {}: {}", refused.line, refused.problem))?;
         }
         if report.refused.is_empty() { Ok(()) } else { Err(CommandError::RowsRefused(report.refused.len())) }
     }

@@ -4,7 +4,8 @@ use clap::Subcommand;
 use storage::environment::Unrecorded;
 use storage::store::StoreOptions;
 
-use super::{CommandError, Database, out};
+use super::{CommandError, Database};
+use crate::cli::output;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ProviderCommand {
@@ -70,7 +71,7 @@ impl ProviderCommand {
                         [provider.ukprn, provider.name, provider.created_at.date_naive().to_string(), closed]
                     })
                     .collect();
-                out::table(["ukprn", "name", "added", "closed"], &rows)?;
+                output::table(["ukprn", "name", "added", "closed"], &rows)?;
             }
             Self::Close { database, ukprn } => {
                 let provider = database.open()?.write_blocking(move |session| session.close_provider(&ukprn))?;

@@ -10,10 +10,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use storage::history::Cause;
 use storage::store::Store;
 
-use super::{CommandError, Database, date, organisations, out};
+use super::{CommandError, Database, date, organisations};
+use crate::cli::output;
 use crate::import::{ImportError, each_row};
 use crate::registry::rows::{NumberRow, Order, PlainRow, ReturnRow};
-use crate::registry::{Deed, DeedError, carry_out_blocking};
+use crate::registry::{RegistryAction, RegistryActionError, perform_blocking};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RegistryCommand {
@@ -81,44 +82,52 @@ impl RegistryCommand {
     pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
         match self {
             Self::IssueTrn { common, trn } => {
-                common.run::<NumberRow>(&Deed::IssueTrn(trn), Cause::of("registry issue-trn").by(by))
+                common.run::<NumberRow>(&RegistryAction::IssueTrn(trn), Cause::of("registry issue-trn").by(by))
             }
-            Self::Award(common) => common.run::<PlainRow>(&Deed::Award, Cause::of("registry award").by(by)),
+            Self::Award(common) => common.run::<PlainRow>(&RegistryAction::Award, Cause::of("registry award").by(by)),
             Self::Reinstate { common, date, itt_end_date } => {
-                let deed = Deed::Reinstate(Reinstatement { date, itt_end_date });
-                common.run::<ReturnRow>(&deed, Cause::of("registry reinstate").by(by))
+                let action = RegistryAction::Reinstate(Reinstatement { date, itt_end_date });
+                common.run::<ReturnRow>(&action, Cause::of("registry reinstate").by(by))
             }
-            Self::ReturnRecommendation(common) => {
-                common.run::<PlainRow>(&Deed::ReturnRecommendation, Cause::of("registry return-recommendation").by(by))
-            }
+            Self::ReturnRecommendation(common) => common.run::<PlainRow>(
+                &RegistryAction::ReturnRecommendation,
+                Cause::of("registry return-recommendation").by(by),
+            ),
             Self::UndoWithdrawal(common) => {
-                common.run::<PlainRow>(&Deed::UndoWithdrawal, Cause::of("registry undo-withdrawal").by(by))
+                common.run::<PlainRow>(&RegistryAction::UndoWithdrawal, Cause::of("registry undo-withdrawal").by(by))
             }
-            Self::Discard(common) => common.run::<PlainRow>(&Deed::Discard, Cause::of("registry discard").by(by)),
+            Self::Discard(common) => {
+                common.run::<PlainRow>(&RegistryAction::Discard, Cause::of("registry discard").by(by))
+            }
         }
     }
 }
 
 impl Common {
-    /// Does the deed to the trainee, or to those in the file, whose rows say the rest of it.
-    fn run<R: Order>(self, deed: &Deed, cause: Cause<'_>) -> Result<(), CommandError> {
+    /// Performs the action on the trainee, or on those in the file, whose rows say the rest of it.
+    fn run<R: Order>(self, action: &RegistryAction, cause: Cause<'_>) -> Result<(), CommandError> {
         let store = self.database.open()?;
         if let Some(path) = &self.from_file {
-            return for_file::<R>(&store, path, deed, cause);
+            return for_file::<R>(&store, path, action, cause);
         }
         let trainee_id = self.trainee_id.unwrap_or_default();
-        match carry_out_blocking(&store, &trainee_id, deed, cause) {
+        match perform_blocking(&store, &trainee_id, action, cause) {
             Ok(outcome) => {
                 let repeated = if outcome.changed { "" } else { "nothing to do: " };
-                out::line(format_args!("trainee {trainee_id}: {repeated}{}", outcome.standing))
+                output::line(format_args!("trainee {trainee_id}: {repeated}{}", outcome.standing))
             }
-            Err(error) => Err(CommandError::Deed { trainee_id, error }),
+            Err(error) => Err(CommandError::RegistryAction { trainee_id, error }),
         }
     }
 }
 
-/// Does the deed to the trainees in a file, one after the other, and says what became of it.
-fn for_file<R: Order>(store: &Store, path: &Path, deed: &Deed, cause: Cause<'_>) -> Result<(), CommandError> {
+/// Performs the action on the trainees in a file, one after the other, and says what became of it.
+fn for_file<R: Order>(
+    store: &Store,
+    path: &Path,
+    action: &RegistryAction,
+    cause: Cause<'_>,
+) -> Result<(), CommandError> {
     let failed = |error| match error {
         // Nothing is wrong with the file.
         ImportError::Storage(error) => CommandError::from(error),
@@ -133,26 +142,30 @@ fn for_file<R: Order>(store: &Store, path: &Path, deed: &Deed, cause: Cause<'_>)
     }
     let (mut done, mut unchanged, mut refused) = (0_usize, 0_usize, Vec::new());
     let read = each_row(bar.wrap_read(file), |line, row| {
-        let (trainee_id, deed) = match row.map(|row: R| row.order(deed)) {
+        let (trainee_id, action) = match row.map(|row: R| row.order(action)) {
             Ok(order) => order,
             Err(problem) => {
                 refused.push(format!("line {line}: {problem}"));
                 return Ok(());
             }
         };
-        match carry_out_blocking(store, &trainee_id, &deed, cause) {
+        match perform_blocking(store, &trainee_id, &action, cause) {
             Ok(outcome) if outcome.changed => done += 1,
             Ok(_) => unchanged += 1,
-            Err(DeedError::Storage(error)) => return Err(ImportError::Storage(error)),
-            Err(error @ (DeedError::UnknownTrainee | DeedError::NumberRequired | DeedError::Refused(_))) => {
+            Err(RegistryActionError::Storage(error)) => return Err(ImportError::Storage(error)),
+            Err(
+                error @ (RegistryActionError::UnknownTrainee
+                | RegistryActionError::NumberRequired
+                | RegistryActionError::Refused(_)),
+            ) => {
                 refused.push(format!("line {line}: trainee {trainee_id}: {error}"));
             }
         }
         Ok(())
     });
     bar.finish_and_clear();
-    let counts = out::line(format_args!("done       {done}\nunchanged  {unchanged}\nrefused    {}", refused.len()));
-    let printed = counts.and_then(|()| refused.iter().try_for_each(out::line));
+    let counts = output::line(format_args!("done       {done}\nunchanged  {unchanged}\nrefused    {}", refused.len()));
+    let printed = counts.and_then(|()| refused.iter().try_for_each(output::line));
     // What went wrong is more than that nobody reads of it.
     read.map_err(failed)?;
     printed?;

@@ -6,7 +6,7 @@ use storage::error::StorageError;
 use storage::tokens::Environment;
 
 use super::{CodeLists, CommandError, Database};
-use crate::seed::sow;
+use crate::sandbox::seed::fill;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SandboxCommand {
@@ -41,7 +41,7 @@ impl SandboxCommand {
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left") {
             bar.set_style(style);
         }
-        sow(&store, lists, &provider, trainees, seed, Some(by), |written| bar.set_position(written as u64))?;
+        fill(&store, lists, &provider, trainees, seed, Some(by), |written| bar.set_position(written as u64))?;
         bar.finish_and_clear();
         eprintln!("added {trainees} invented trainees to provider {provider}");
         Ok(())

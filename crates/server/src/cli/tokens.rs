@@ -4,7 +4,8 @@ use chrono::{Days, NaiveDate};
 use clap::{Args, Subcommand};
 use storage::tokens::{NewToken, Rotated, Rotation, Token, TokenRecord};
 
-use super::{CommandError, Database, date, out};
+use super::{CommandError, Database, date};
+use crate::cli::output;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
@@ -103,7 +104,7 @@ impl TokenCommand {
                 })?;
                 let headings =
                     ["id", "provider", "name", "status", "issued", "by", "expires", "last used", "revoked", "by"];
-                out::table(headings, &tokens.into_iter().map(row).collect::<Vec<_>>())?;
+                output::table(headings, &tokens.into_iter().map(row).collect::<Vec<_>>())?;
             }
             Self::Revoke { database, id } => {
                 let by = by.to_owned();
@@ -118,7 +119,7 @@ impl TokenCommand {
 /// Prints a token, this once.
 fn show(token: &Token, record: &TokenRecord) -> Result<(), CommandError> {
     eprintln!("token {} of {} expires on {}", record.id, record.provider_name, record.expires_on);
-    out::line(token.reveal())
+    output::line(token.reveal())
 }
 
 fn row(token: TokenRecord) -> [String; 10] {

@@ -7,8 +7,9 @@ use clap::{Args, ValueEnum};
 use storage::error::StorageError;
 use storage::usage::KEPT_DAYS;
 
-use super::{CommandError, Database, date, out};
-use crate::usage::report::{Line, Report, moment};
+use super::{CommandError, Database, date};
+use crate::cli::output;
+use crate::usage::report::{Line, Report, timestamp};
 use crate::versions;
 
 #[derive(Debug, Args)]
@@ -59,15 +60,15 @@ impl Usage {
         match format {
             Format::Table => {
                 let rows: Vec<_> = report.lines.iter().map(cells).collect();
-                out::table(HEADINGS, &rows)?;
+                output::table(HEADINGS, &rows)?;
                 let total = report.total;
-                out::line(format_args!(
+                output::line(format_args!(
                     "\nsince {}: requests {}, of these to deprecated endpoints {}; providers {}, tokens {}",
                     report.since, total.requests, total.to_deprecated_endpoints, total.providers, total.tokens
                 ))?;
             }
-            Format::Csv => out::text(csv(&report).map_err(CommandError::Print)?)?,
-            Format::Json => out::json(&report)?,
+            Format::Csv => output::text(csv(&report).map_err(CommandError::Print)?)?,
+            Format::Json => output::json(&report)?,
         }
         Ok(())
     }
@@ -83,9 +84,9 @@ fn cells(line: &Line) -> [String; 12] {
         line.kind.word().to_owned(),
         line.name.clone().unwrap_or_default(),
         line.requests.to_string(),
-        moment(line.first.at),
+        timestamp(line.first.at),
         line.first.request_id.clone(),
-        moment(line.last.at),
+        timestamp(line.last.at),
         line.last.request_id.clone(),
     ]
 }

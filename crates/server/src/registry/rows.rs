@@ -1,9 +1,9 @@
-//! What the rows of the files say: a trainee, and what is special about the deed.
+//! What the rows of the files say: a trainee, and what is special about the action.
 
 use domain::Trn;
 use domain::commands::registry::Reinstatement;
 
-use super::Deed;
+use super::RegistryAction;
 use crate::import::{Importable, Row, RowProblem};
 
 const TRAINEE_ID: &str = "trainee_id";
@@ -11,10 +11,10 @@ const TRN: &str = "trn";
 const DATE: &str = "date";
 const ITT_END_DATE: &str = "itt_end_date";
 
-/// A row that asks for a deed.
+/// A row that asks for an action.
 pub trait Order: Importable {
-    /// The identifier of the trainee, and the deed: that of the command, with what the row says of it.
-    fn order(self, deed: &Deed) -> (String, Deed);
+    /// The identifier of the trainee, and the action: that of the command, with what the row says of it.
+    fn order(self, action: &RegistryAction) -> (String, RegistryAction);
 }
 
 /// A trainee.
@@ -65,19 +65,19 @@ impl Importable for ReturnRow {
 }
 
 impl Order for PlainRow {
-    fn order(self, deed: &Deed) -> (String, Deed) {
-        (self.0, deed.clone())
+    fn order(self, action: &RegistryAction) -> (String, RegistryAction) {
+        (self.0, action.clone())
     }
 }
 
 impl Order for NumberRow {
-    fn order(self, _: &Deed) -> (String, Deed) {
-        (self.0, Deed::IssueTrn(self.1))
+    fn order(self, _: &RegistryAction) -> (String, RegistryAction) {
+        (self.0, RegistryAction::IssueTrn(self.1))
     }
 }
 
 impl Order for ReturnRow {
-    fn order(self, _: &Deed) -> (String, Deed) {
-        (self.0, Deed::Reinstate(self.1))
+    fn order(self, _: &RegistryAction) -> (String, RegistryAction) {
+        (self.0, RegistryAction::Reinstate(self.1))
     }
 }

@@ -2,7 +2,7 @@
 //! what a maintainer looks at before a version is deprecated or removed.
 //!
 //! It is put together from the counts of the last days. What it says of writes rests on those that were tried
-//! ([`crate::shadow`]), and is told with their number.
+//! ([`crate::usage::shadow_checks`]), and is told with their number.
 
 use adapter_kit::{Label, Served, Versions};
 use chrono::{NaiveDate, TimeDelta};
@@ -11,11 +11,11 @@ use storage::error::StorageError;
 use storage::session::Session;
 use storage::usage::{KEPT_DAYS, Seen};
 
-use self::reckoning::Known;
 use super::report::{day, last, tokens};
+use crate::usage::readiness::calculation::Known;
 
-mod reckoning;
-mod words;
+mod calculation;
+mod text;
 
 /// A share of fewer writes says little.
 pub const FEW: i64 = 50;
@@ -34,7 +34,7 @@ pub struct VersionReadiness {
     #[serde(serialize_with = "day")]
     pub until: NaiveDate,
     /// The day on which the oldest count begins that is kept, of any version; nothing when nothing was counted.
-    #[serde(serialize_with = "perhaps_a_day")]
+    #[serde(serialize_with = "optional_date")]
     pub counted_since: Option<NaiveDate>,
     /// The last request of anybody, also before the days that are looked at.
     pub last_use: Option<LastUse>,
@@ -44,9 +44,9 @@ pub struct VersionReadiness {
     pub providers: Vec<ProviderUse>,
 }
 
-fn perhaps_a_day<S: Serializer>(held: &Option<NaiveDate>, serializer: S) -> Result<S::Ok, S::Error> {
-    match held {
-        Some(held) => day(held, serializer),
+fn optional_date<S: Serializer>(date: &Option<NaiveDate>, serializer: S) -> Result<S::Ok, S::Error> {
+    match date {
+        Some(date) => day(date, serializer),
         None => serializer.serialize_none(),
     }
 }

@@ -172,9 +172,9 @@ fn deprecation(versions: &Versions, version: &str, endpoint: &str) -> Option<&'s
     served.version.endpoints.deprecated.iter().find(|gone| gone.endpoint.to_string() == endpoint)
 }
 
-/// A moment, as it is printed.
+/// A timestamp, as it is printed.
 #[must_use]
-pub fn moment(at: DateTime<Utc>) -> String {
+pub fn timestamp(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
@@ -196,10 +196,10 @@ struct Last<'a> {
 }
 
 fn first<S: Serializer>(seen: &Seen, serializer: S) -> Result<S::Ok, S::Error> {
-    First { first_seen: moment(seen.at), first_request_id: &seen.request_id }.serialize(serializer)
+    First { first_seen: timestamp(seen.at), first_request_id: &seen.request_id }.serialize(serializer)
 }
 
 /// The last request of its kind.
 pub(super) fn last<S: Serializer>(seen: &Seen, serializer: S) -> Result<S::Ok, S::Error> {
-    Last { last_seen: moment(seen.at), last_request_id: &seen.request_id }.serialize(serializer)
+    Last { last_seen: timestamp(seen.at), last_request_id: &seen.request_id }.serialize(serializer)
 }

@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use adapter_kit::shadow::NOT_SET;
 use chrono::TimeDelta;
 use futures_util::FutureExt as _;
 use storage::clock::Clock;
@@ -13,6 +12,7 @@ use storage::store::StoreOptions;
 use storage::tokens::{Environment, NewToken};
 use storage::usage::UsageTotal;
 use test_support::{Database, Kind};
+use version_tools::shadow::NOT_SET;
 
 use super::*;
 use crate::versions;

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use adapter_kit::openapi::examples;
 use adapter_kit::{ApiVersion, Endpoint, Method};
 use fixtures::example::AFTERWARDS;
 use serde_json::{Value, json};
-use server::admission::Admission;
-use server::allowance::Allowance;
+use server::http::admission::Admission;
+use server::http::rate_limit::RateLimit;
 use server::versions::SERVED;
 use storage::tokens::Environment;
+use version_tools::openapi::examples;
 
 use super::support::register::{OTHER_UKPRN, UKPRN};
 use super::support::versions::methods;
@@ -58,7 +58,7 @@ impl Identifiers {
 }
 
 /// A reply without what is of this request alone, and of its connection: one whose body was not read is closed.
-fn told(reply: &Response, about: &Identifiers) -> (u16, Value, BTreeMap<String, String>) {
+fn reported(reply: &Response, about: &Identifiers) -> (u16, Value, BTreeMap<String, String>) {
     let passing = ["connection", "date", "x-request-id"];
     let headers = reply.headers.iter().filter(|(name, _)| !passing.contains(&name.as_str()));
     let headers = headers.map(|(name, value)| (name.to_string(), about.anonymous(value.to_str().unwrap())));
@@ -157,7 +157,7 @@ fn whoever_has_no_valid_token_learns_nothing_and_changes_nothing_at_any_endpoint
         for (name, class, stranger) in STRANGERS {
             // Each has an address to itself, as far as failed attempts are counted. Valid tokens are told what is left of
             // their allowance, and others are not, even if they were valid when they were last used.
-            let allowance = Allowance { requests: NonZeroU32::MAX, window: Duration::from_secs(60) };
+            let allowance = RateLimit { requests: NonZeroU32::MAX, window: Duration::from_secs(60) };
             let admission = Admission::within(Some(allowance));
             let register = Register::with(Setup { admission, ..Setup::default() });
             let api = register.api(version);
@@ -182,7 +182,7 @@ fn whoever_has_no_valid_token_learns_nothing_and_changes_nothing_at_any_endpoint
                 assert_eq!(challenge == "Bearer", class == Class::NoToken, "{what}: {challenge}");
                 // Nothing tells one stranger of a class from another, and nothing but the challenge one class from
                 // another.
-                let mut told = told(&reply, &known);
+                let mut told = reported(&reply, &known);
                 assert_eq!(challenges.entry(class).or_insert_with(|| challenge.to_owned()), challenge, "{what}");
                 told.2.remove("www-authenticate");
                 assert_eq!(
@@ -241,7 +241,7 @@ fn what_belongs_to_another_provider_is_as_if_it_were_not_there() {
                         let request = asking(&api, endpoint, method, identifiers);
                         let request =
                             headers.iter().fold(request, |request, (name, value)| request.header(name, value));
-                        told(&request.send(), identifiers)
+                        reported(&request.send(), identifiers)
                     };
                     let (got, expected) = (ask(&foreign), ask(&nothing));
                     let what = format!("{method} {endpoint} with {addition} in {}", version.label);

@@ -1,5 +1,5 @@
 //! Whatever comes from outside is read, or refused, as it should be: queries of lists, labels of versions, and files of
-//! comma-separated values. Bodies have a law of their own (`adapter_kit::laws::sturdy`).
+//! comma-separated values. Bodies have a conformance check (`conformance::no_input_panics`).
 //!
 //! What must hold is given any bytes by the targets in `fuzz/` as well. Here it is tried on pieces of what is meant, put
 //! together at random. `PROPERTY_CASES` sets how many are tried.
@@ -36,7 +36,7 @@ fn try_on(pieces: &[&str], holds: impl Fn(&str)) {
 }
 
 #[test]
-fn any_query_is_understood_or_told_what_is_wrong_with_it() {
+fn any_query_is_parsed_or_refused_with_a_reason() {
     let pieces = [
         "academic_cycle=",
         "status=",

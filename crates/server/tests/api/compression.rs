@@ -4,8 +4,8 @@ use actix_web::http::StatusCode;
 use adapter_kit::Endpoint;
 use domain::{Placement, PlacementField, TraineeField as F};
 use serde_json::{Value, json};
-use server::compression::{decompress, gzip_thoroughly};
-use server::reply::Reply;
+use server::http::middleware::compression::{decompress, gzip_thoroughly};
+use server::http::response::ApiResponse;
 use server::versions::SERVED;
 
 use crate::api::support::{Raw, Register, Request, every_version, record};
@@ -177,10 +177,10 @@ fn body_with_a_content_encoding_is_refused() {
 #[test]
 fn request_is_undone_when_there_is_no_room_for_its_reply() {
     every_version(|api| {
-        let outgoing = api.register.outgoing();
+        let response_sender = api.register.response_sender();
         // Large replies that nobody reads.
-        let large = || outgoing.count(Reply::of(StatusCode::OK, vec![0_u8; 1_048_576]));
-        let unread: Vec<Reply> = std::iter::from_fn(|| large().ok()).collect();
+        let large = || response_sender.count(ApiResponse::of(StatusCode::OK, vec![0_u8; 1_048_576]));
+        let unread: Vec<ApiResponse> = std::iter::from_fn(|| large().ok()).collect();
         assert!((16..=64).contains(&unread.len()), "{}", unread.len());
         let placement = record::<Placement>(api.version, &[(PlacementField::name, &"Elmfield School ".repeat(15))]);
         let example = api.example().with(F::placements, vec![placement; 100]);

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use adapter_kit::compatibility::{Change, Contract, Effect, Outcome};
 use domain::Lists;
 use serde_json::{Value, json};
-use server::contracts::{check, files};
 use server::versions;
+use server::versions::contracts::{check, files};
 use tempfile::tempdir;
+use version_tools::compatibility::{Change, Contract, Effect, Outcome};
 
 mod edits;
 

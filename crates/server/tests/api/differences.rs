@@ -1,13 +1,14 @@
 //! What is told about versions: the differences between any two, and what follows from them.
 
-use adapter_kit::difference::{
-    About, Change, CodesTurn, Direction, EndpointTurn, FieldChange, FieldTurn, RuleChange, RuleStage, RuleText,
-    RuleTurn,
-};
-use adapter_kit::{ApiVersion, Difference, Endpoint, Wire};
+use adapter_kit::{ApiVersion, Endpoint, Wire};
 use domain::{Deferral, Degree, Lists, Placement, Recommendation, Record as _, Trainee, Withdrawal};
 use serde_json::{Value, json};
 use server::versions::all;
+use version_tools::Difference;
+use version_tools::difference::{
+    About, Change, CodesTurn, Direction, EndpointTurn, FieldChange, FieldTurn, RuleChange, RuleStage, RuleText,
+    RuleTurn,
+};
 
 use super::support::Register;
 
@@ -15,7 +16,7 @@ fn between(from: &str, to: &str) -> Difference {
     Difference::between(all().named(from).unwrap(), all().named(to).unwrap(), Lists::embedded())
 }
 
-fn told(changes: &[Change]) -> Value {
+fn reported(changes: &[Change]) -> Value {
     serde_json::to_value(changes).unwrap()
 }
 
@@ -179,7 +180,7 @@ fn what_breaks_comes_first_and_every_change_says_what_to_do() {
 }
 
 #[test]
-fn the_renames_of_the_contract_are_told() {
+fn the_renames_of_the_contract_are_reported() {
     let difference = between("v2025.0", "v2026.1");
     for (old, new) in [
         ("lead_partner_urn", "training_partner_urn"),
@@ -201,7 +202,7 @@ fn the_renames_of_the_contract_are_told() {
 }
 
 #[test]
-fn the_extra_fields_of_the_first_version_are_told_with_what_to_read_instead() {
+fn the_extra_fields_of_the_first_version_are_reported_with_what_to_read_instead() {
     let difference = between("v2025.0", "v2026.1");
     let gone = difference.fields().filter_map(|change| match change.turn {
         FieldTurn::Removed { name, same_value } => Some((name, same_value)),
@@ -263,7 +264,7 @@ fn a_client_of_the_version_before_meets_one_thing_that_breaks_it() {
 }
 
 #[test]
-fn the_other_differences_of_the_contract_are_told() {
+fn the_other_differences_of_the_contract_are_reported() {
     let difference = between("v2025.0", "v2026.1");
     let summaries: Vec<&str> = difference.changes.iter().map(|change| change.summary.as_str()).collect();
     for about in [
@@ -296,7 +297,7 @@ fn a_difference_is_a_page_a_text_or_data() {
     let path = "/docs/differences/v2025.0..v2026.1";
     let data = register.request("GET", path).header("Accept", "application/json").send().is(200);
     assert_eq!(data.header("vary"), Some("Accept, Accept-Encoding"));
-    assert_eq!(data.body["changes"], told(&between("v2025.0", "v2026.1").changes));
+    assert_eq!(data.body["changes"], reported(&between("v2025.0", "v2026.1").changes));
     assert_eq!(register.request("GET", &format!("{path}?format=json")).send().is(200).body, data.body);
     for unknown in ["v2025.0..v1999.0", "v1999.0..v2025.0", "v2025.0", "x..y"] {
         register.request("GET", &format!("/docs/differences/{unknown}")).send().error(404, "NotFound");

@@ -5,8 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use domain::Record;
-use server::documents;
-use server::versions::{SERVED, all};
+use server::versions::{SERVED, all, documents};
 
 /// Where the documents are.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");

@@ -74,7 +74,7 @@ fn the_ten_mistakes_stand_under_their_fields_without_the_name() {
 }
 
 #[test]
-fn the_same_field_of_several_items_is_told_apart() {
+fn the_same_field_of_several_items_is_distinguished() {
     every_version(|api| {
         let degrees = list(api, F::degrees);
         let subject = input::<Degree>(api.version, D::subject);

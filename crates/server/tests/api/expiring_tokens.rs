@@ -6,8 +6,8 @@ use std::time::Duration;
 use adapter_kit::{ApiVersion, Endpoint};
 use domain::TraineeField as F;
 use serde_json::json;
-use server::admission::Admission;
-use server::allowance::Allowance;
+use server::http::admission::Admission;
+use server::http::rate_limit::RateLimit;
 use server::versions::SERVED;
 use storage::session::Session;
 use storage::tokens::{Environment, Rotation};
@@ -120,7 +120,7 @@ fn a_reply_that_is_sent_again_warns_of_the_token_as_it_is_now() {
 #[test]
 fn too_many_requests_are_answered_with_the_warning_too() {
     for version in SERVED {
-        let allowance = Allowance { requests: NonZeroU32::new(1).unwrap(), window: WINDOW };
+        let allowance = RateLimit { requests: NonZeroU32::new(1).unwrap(), window: WINDOW };
         let register = Register::with(Setup { admission: Admission::within(Some(allowance)), ..Setup::default() });
         let api = expiring(&register, version, SOON);
         warns(&api.get("/info").is(200));

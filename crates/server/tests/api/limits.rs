@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use adapter_kit::ApiVersion;
 use domain::TraineeField;
-use server::admission::Admission;
-use server::allowance::Allowance;
+use server::http::admission::Admission;
+use server::http::rate_limit::RateLimit;
 use server::versions::SERVED;
 use storage::error::StorageError;
 use storage::store::StoreOptions;
@@ -23,7 +23,7 @@ const WINDOW: Duration = Duration::from_secs(86_400);
 const STRANGERS: usize = 60;
 
 fn register_with(requests: u32) -> Register {
-    let allowance = Allowance { requests: NonZeroU32::new(requests).unwrap(), window: WINDOW };
+    let allowance = RateLimit { requests: NonZeroU32::new(requests).unwrap(), window: WINDOW };
     Register::with(Setup { admission: Admission::within(Some(allowance)), ..Setup::default() })
 }
 
@@ -38,7 +38,7 @@ fn info(api: &Api<'_>) -> Response {
 }
 
 #[test]
-fn a_token_has_an_allowance_and_is_told_what_is_left_of_it() {
+fn token_has_a_rate_limit_and_gets_its_remaining_quota() {
     every_version_with(3, |api| {
         for left in [2, 1, 0] {
             let reply = info(api).is(200);
@@ -63,7 +63,7 @@ fn a_token_has_an_allowance_and_is_told_what_is_left_of_it() {
 }
 
 #[test]
-fn errors_count_and_tell_what_is_left_too() {
+fn errors_count_and_report_the_remaining_quota() {
     every_version_with(3, |api| {
         let missing = api.get("/trainees/none").is(404);
         assert!(missing.header("ratelimit").unwrap().starts_with("\"token\";r=2;"));
@@ -73,7 +73,7 @@ fn errors_count_and_tell_what_is_left_too() {
 }
 
 #[test]
-fn without_a_limit_nothing_is_told() {
+fn without_a_limit_no_quota_is_reported() {
     let register = Register::start();
     for version in SERVED {
         let reply = info(&register.api(version)).is(200);
@@ -86,7 +86,7 @@ fn stranger<'a>(register: &'a Register, version: &'static ApiVersion, number: us
 }
 
 #[test]
-fn an_address_with_many_wrong_tokens_is_told_so_and_a_provider_there_does_not_notice() {
+fn address_with_many_wrong_tokens_is_refused_and_a_provider_there_is_not() {
     for version in SERVED {
         let register = Register::start();
         let refusals: Vec<Response> =
@@ -108,7 +108,7 @@ fn an_address_with_many_wrong_tokens_is_told_so_and_a_provider_there_does_not_no
 }
 
 #[test]
-fn pages_tell_an_address_what_is_left_too() {
+fn pages_report_the_remaining_quota_of_an_address() {
     let register = Register::start();
     let form = || register.request("POST", "/docs/migrate").bytes("from=x").page();
     let refused = (0..2 * STRANGERS).map(|_| form()).find(|page| page.status == 429).unwrap();

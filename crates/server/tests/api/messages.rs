@@ -50,7 +50,7 @@ fn a_date_that_no_calendar_has_is_not_called_a_matter_of_form() {
 }
 
 #[test]
-fn a_value_of_another_type_is_told_what_is_accepted() {
+fn value_of_another_type_is_refused_with_what_is_accepted() {
     every_version(|api| {
         let sex = input::<domain::Trainee>(api.version, F::sex);
         let expected =
@@ -72,7 +72,7 @@ fn a_value_of_another_type_is_told_what_is_accepted() {
 }
 
 #[test]
-fn funding_that_is_not_available_is_told_with_what_is() {
+fn unavailable_funding_is_refused_with_what_is_available() {
     every_version(|api| {
         // Mathematics on route 11, from 2025 on: a bursary, and nothing else.
         let body = api

@@ -259,7 +259,7 @@ fn ethnic_group_and_background_set_the_ethnicity_that_they_match() {
 }
 
 #[test]
-fn nested_lists_on_an_update_are_told_of_and_refused_to_a_strict_client() {
+fn nested_lists_on_an_update_are_reported_and_refused_to_a_strict_client() {
     every_version(|api| {
         let created = api.create(api.example());
         for list in [F::placements, F::degrees] {

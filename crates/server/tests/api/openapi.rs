@@ -2,17 +2,17 @@
 //!
 //! Every reply that any test of this suite receives is held against it besides ([`super::support::contract`]).
 
-use crate::api::support::versions::methods;
 use std::collections::BTreeSet;
 
 use adapter_kit::Endpoint;
-use adapter_kit::openapi::examples;
 use fixtures::example::AFTERWARDS;
 use serde_json::{Value, json};
 use server::versions;
+use version_tools::openapi::examples;
 
 use super::support::contract::Contract;
 use super::support::{Api, Register, Response, every_version};
+use crate::api::support::versions::methods;
 
 /// A record of each kind, for paths that name one.
 struct Known {

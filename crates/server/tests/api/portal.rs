@@ -204,7 +204,7 @@ fn the_style_is_kept_by_its_tag() {
 }
 
 #[test]
-fn the_pages_answer_what_they_are_asked_and_say_what_that_is() {
+fn pages_answer_their_methods_and_state_them() {
     let register = Register::start();
     let reading = "GET, HEAD, OPTIONS";
     for (path, allowed) in [

@@ -1,12 +1,13 @@
 //! Whether what is written in a version would be accepted in the newest one, and what is told of it.
 
-use adapter_kit::translate::{About, RecordKind, respell};
 use adapter_kit::{ApiVersion, Endpoint, Label, Versions};
 use domain::rules::{Rule, Rules, Run};
 use domain::{Degree, DegreeField, Placement, PlacementField, Trainee, TraineeField as F};
 use serde_json::{Value, json};
 use server::usage::readiness::VersionReadiness;
-use server::versions::{self, SERVED};
+use server::versions;
+use server::versions::SERVED;
+use version_tools::translate::{About, RecordKind, respell};
 
 use super::support::versions::recommendation;
 use super::support::{Api, Body, Register, Setup, record};
@@ -193,7 +194,7 @@ fn only_what_was_carried_out_in_an_older_version_is_tried() {
 }
 
 #[test]
-fn nothing_is_tried_when_no_share_is_asked_for() {
+fn nothing_is_tried_when_no_share_is_requested() {
     let register = Register::with(Setup { shadow_share: 0, ..Setup::default() });
     let api = register.api(SERVED[0]);
     api.create(api.example());
@@ -203,7 +204,7 @@ fn nothing_is_tried_when_no_share_is_asked_for() {
 }
 
 #[test]
-fn who_uses_a_version_is_told_with_what_ends_and_what_is_used_of_newer_ones() {
+fn who_uses_a_version_is_reported_with_what_ends_and_what_is_used_of_newer_ones() {
     let register = Register::start();
     let (older, newest) = (SERVED[0], *SERVED.last().unwrap());
     let (api, other) = (register.api(older), register.other_provider(older));
@@ -236,7 +237,7 @@ fn who_uses_a_version_is_told_with_what_ends_and_what_is_used_of_newer_ones() {
 }
 
 #[test]
-fn a_version_that_nobody_uses_can_be_removed_and_it_is_told_since_when() {
+fn a_version_that_nobody_uses_can_be_removed_and_it_is_reported_since_when() {
     let register = Register::start();
     let (api, newest) = (register.api(SERVED[0]), register.api(SERVED.last().unwrap()));
     assert!(readiness(&api, versions::all()).to_string().contains("Nothing was counted"));
@@ -266,7 +267,7 @@ fn a_version_that_was_watched_for_a_short_time_only_is_not_called_unused() {
 }
 
 #[test]
-fn an_endpoint_that_the_newest_version_does_not_have_is_told() {
+fn an_endpoint_that_the_newest_version_does_not_have_is_reported() {
     let newest = *SERVED.last().unwrap();
     let fewer: Vec<_> = newest.endpoints.available.iter().copied().filter(|kept| *kept != Endpoint::Defer).collect();
     let endpoints = adapter_kit::Endpoints { available: fewer.leak(), ..newest.endpoints };

@@ -8,12 +8,12 @@ use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use domain::commands::registry::Reinstatement;
 use domain::{Action, Lists, Trainee, TraineeField as F};
 use serde_json::{Value, json};
-use server::registry::play::{Played, play_once};
-use server::registry::{Deed, DeedError, Outcome, carry_out_blocking};
+use server::registry::{Outcome, RegistryAction, RegistryActionError, perform_blocking};
+use server::sandbox::registry::{Simulated, simulate_once};
 use storage::history::Cause;
 use storage::store::Store;
 
-use super::life::{carry_out, ready};
+use super::trainee_lifecycle::{carry_out, ready};
 use crate::api::support::register::Register;
 use crate::api::support::{Api, Body, Shown, every_version};
 
@@ -21,27 +21,27 @@ use crate::api::support::{Api, Body, Shown, every_version};
 const DELAY: TimeDelta = TimeDelta::seconds(10);
 const TRN: &str = "1234567";
 
-fn attempt(register: &Register, id: &str, deed: &Deed) -> Result<Outcome, DeedError> {
-    carry_out_blocking(&register.store(), id, deed, Cause::of("registry test").by("A. Operator"))
+fn attempt(register: &Register, id: &str, action: &RegistryAction) -> Result<Outcome, RegistryActionError> {
+    perform_blocking(&register.store(), id, action, Cause::of("registry test").by("A. Operator"))
 }
 
 /// Does something to a trainee, which must change the record, and reads it.
 #[track_caller]
-fn after(api: &Api<'_>, trainee: &Shown, deed: &Deed) -> Shown {
+fn after(api: &Api<'_>, trainee: &Shown, action: &RegistryAction) -> Shown {
     let before = api.read(trainee.id());
-    assert!(attempt(api.register, trainee.id(), deed).unwrap().changed);
-    assert!(!attempt(api.register, trainee.id(), deed).unwrap().changed);
+    assert!(attempt(api.register, trainee.id(), action).unwrap().changed);
+    assert!(!attempt(api.register, trainee.id(), action).unwrap().changed);
     let after = api.read(trainee.id());
     assert_ne!(before.value(F::updated_at), after.value(F::updated_at));
     after
 }
 
-fn issue(trn: &str) -> Deed {
-    Deed::IssueTrn(Some(trn.parse().unwrap()))
+fn issue(trn: &str) -> RegistryAction {
+    RegistryAction::IssueTrn(Some(trn.parse().unwrap()))
 }
 
-fn reinstate(day: &str) -> Deed {
-    Deed::Reinstate(Reinstatement { date: Some(day.parse().unwrap()), itt_end_date: None })
+fn reinstate(day: &str) -> RegistryAction {
+    RegistryAction::Reinstate(Reinstatement { date: Some(day.parse().unwrap()), itt_end_date: None })
 }
 
 /// The value of a field of type datetime, and so much later.
@@ -50,8 +50,8 @@ fn later(moment: &Value, by: TimeDelta) -> String {
     (moment + by).to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-fn play(store: &Store) -> Played {
-    actix_web::rt::System::new().block_on(play_once(store, DELAY)).unwrap()
+fn play(store: &Store) -> Simulated {
+    actix_web::rt::System::new().block_on(simulate_once(store, DELAY)).unwrap()
 }
 
 /// How often a field changed.
@@ -122,8 +122,8 @@ fn a_trn_belongs_to_one_person_with_whatever_provider() {
 
 /// Discards a trainee, whom nobody sees then.
 fn after_discarding(api: &Api<'_>, trainee: &Shown) {
-    assert!(attempt(api.register, trainee.id(), &Deed::Discard).unwrap().changed);
-    assert!(!attempt(api.register, trainee.id(), &Deed::Discard).unwrap().changed);
+    assert!(attempt(api.register, trainee.id(), &RegistryAction::Discard).unwrap().changed);
+    assert!(!attempt(api.register, trainee.id(), &RegistryAction::Discard).unwrap().changed);
     api.get(&trainee.path()).is(404);
 }
 
@@ -131,12 +131,12 @@ fn after_discarding(api: &Api<'_>, trainee: &Shown) {
 fn an_award_follows_a_recommendation_and_a_trn_and_ends_the_training() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
-        let refused = |deed: &Deed| attempt(api.register, created.id(), deed).unwrap_err().to_string();
-        assert_eq!(refused(&Deed::Award), "cannot award a trainee in state submitted_for_trn");
+        let refused = |action: &RegistryAction| attempt(api.register, created.id(), action).unwrap_err().to_string();
+        assert_eq!(refused(&RegistryAction::Award), "cannot award a trainee in state submitted_for_trn");
         carry_out(api, &created, Action::Recommend).is(202);
-        assert_eq!(refused(&Deed::Award), "the trainee has no TRN yet");
+        assert_eq!(refused(&RegistryAction::Award), "the trainee has no TRN yet");
         let numbered = after(api, &created, &issue(TRN));
-        let awarded = after(api, &created, &Deed::Award);
+        let awarded = after(api, &created, &RegistryAction::Award);
         awarded.has(&[
             (F::state, json!("awarded")),
             (F::awarded_at, json!("2026-10-01T00:00:00.000Z")),
@@ -144,7 +144,7 @@ fn an_award_follows_a_recommendation_and_a_trn_and_ends_the_training() {
             (F::recommended_for_award_at, numbered.value(F::recommended_for_award_at).clone()),
         ]);
         carry_out(api, &created, Action::Withdraw).is(422);
-        assert_eq!(refused(&Deed::Discard), "cannot discard a trainee in state awarded");
+        assert_eq!(refused(&RegistryAction::Discard), "cannot discard a trainee in state awarded");
         assert_eq!(api.read(created.id()).data, awarded.data);
     });
 }
@@ -182,7 +182,7 @@ fn a_reinstated_trainee_can_end_the_training_on_another_day() {
         carry_out(api, &created, Action::Defer).is(200);
         let until = |end: &str| {
             let date = Some("2026-10-05".parse().unwrap());
-            Deed::Reinstate(Reinstatement { date, itt_end_date: Some(end.parse().unwrap()) })
+            RegistryAction::Reinstate(Reinstatement { date, itt_end_date: Some(end.parse().unwrap()) })
         };
         let refused = attempt(api.register, created.id(), &until("2032-01-01")).unwrap_err();
         assert_eq!(refused.to_string(), "itt_end_date must be in 2031 or earlier");
@@ -196,7 +196,8 @@ fn before_the_deferral_begins_only_the_state_of_a_reinstated_trainee_changes() {
         let created = api.create(api.example());
         let deferral = json!({ "data": { "defer_date": "2026-10-06" } });
         api.send("POST", &format!("{}/defer", created.path()), deferral).is(200);
-        let outcome = attempt(api.register, created.id(), &Deed::Reinstate(Reinstatement::default())).unwrap();
+        let outcome =
+            attempt(api.register, created.id(), &RegistryAction::Reinstate(Reinstatement::default())).unwrap();
         assert!(outcome.changed);
         api.read(created.id()).has(&[
             (F::state, json!("submitted_for_trn")),
@@ -214,10 +215,10 @@ fn a_change_by_the_registry_is_dated_after_the_last_change_of_the_trainee() {
         carry_out(api, &created, Action::Recommend).is(202);
         let behind = api.register.store_behind(TimeDelta::milliseconds(500));
         let mut last = api.read(created.id()).value(F::updated_at).clone();
-        for deed in [issue(TRN), Deed::Award] {
-            assert!(carry_out_blocking(&behind, created.id(), &deed, Cause::of("registry test")).unwrap().changed);
+        for action in [issue(TRN), RegistryAction::Award] {
+            assert!(perform_blocking(&behind, created.id(), &action, Cause::of("registry test")).unwrap().changed);
             let shown = api.read(created.id()).value(F::updated_at).clone();
-            assert!(shown.as_str() > last.as_str(), "{deed:?}: {shown} is not later than {last}");
+            assert!(shown.as_str() > last.as_str(), "{action:?}: {shown} is not later than {last}");
             last = shown;
         }
     });
@@ -230,7 +231,7 @@ fn change_by_a_command_waits_until_its_date_is_due() {
     let newest = server::versions::all().newest().unwrap().version;
     let created = ready(&register.api(newest), "1999-04-12");
     let (behind, id) = (register.store_behind(TimeDelta::seconds(7)), created.id().to_owned());
-    let waiting = thread::spawn(move || carry_out_blocking(&behind, &id, &issue(TRN), Cause::of("registry test")));
+    let waiting = thread::spawn(move || perform_blocking(&behind, &id, &issue(TRN), Cause::of("registry test")));
     thread::sleep(Duration::from_millis(500));
     register.clock.set(&later(created.value(F::updated_at), TimeDelta::seconds(8)));
     assert!(waiting.join().unwrap().unwrap().changed);
@@ -241,7 +242,7 @@ fn a_returned_recommendation_can_be_made_again() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         carry_out(api, &created, Action::Recommend).is(202);
-        after(api, &created, &Deed::ReturnRecommendation).has(&[
+        after(api, &created, &RegistryAction::ReturnRecommendation).has(&[
             (F::state, json!("submitted_for_trn")),
             (F::outcome_date, Value::Null),
             (F::recommended_for_award_at, Value::Null),
@@ -257,7 +258,7 @@ fn an_undone_withdrawal_leaves_nothing_on_the_record_and_can_be_made_again() {
     every_version(|api| {
         let created = api.create(api.example());
         carry_out(api, &created, Action::Defer).is(200);
-        let refused = attempt(api.register, created.id(), &Deed::UndoWithdrawal).unwrap_err();
+        let refused = attempt(api.register, created.id(), &RegistryAction::UndoWithdrawal).unwrap_err();
         assert_eq!(refused.to_string(), "cannot undo the withdrawal of a trainee in state deferred");
         let withdrawn = api.withdraw(created.id());
         let said = [
@@ -269,7 +270,7 @@ fn an_undone_withdrawal_leaves_nothing_on_the_record_and_can_be_made_again() {
             F::withdrawal_safeguarding_concern_reasons,
         ];
         assert_eq!(withdrawn.value(F::withdrawal_date), "2026-10-01");
-        let back = after(api, &created, &Deed::UndoWithdrawal);
+        let back = after(api, &created, &RegistryAction::UndoWithdrawal);
         back.has(&[(F::state, json!("deferred")), (F::defer_date, json!("2026-10-02"))]);
         for field in said {
             assert_eq!(back.value(field), created.value(field), "{field:?}");
@@ -293,22 +294,22 @@ fn a_discarded_trainee_is_gone_and_keeps_nobody_from_being_registered() {
 }
 
 #[test]
-fn every_deed_stands_in_the_history_as_clients_saw_it() {
+fn every_registry_action_is_in_the_history_as_clients_saw_it() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         let mut seen = vec![api.read(created.id()).data];
-        let mut act = |action: Option<Action>, deed: &Deed| {
-            if let Some(action) = action {
-                carry_out(api, &created, action);
+        let mut act = |request: Option<Action>, action: &RegistryAction| {
+            if let Some(request) = request {
+                carry_out(api, &created, request);
                 seen.push(api.read(created.id()).data);
             }
-            seen.push(after(api, &created, deed).data);
+            seen.push(after(api, &created, action).data);
         };
-        act(Some(Action::Withdraw), &Deed::UndoWithdrawal);
+        act(Some(Action::Withdraw), &RegistryAction::UndoWithdrawal);
         act(Some(Action::Defer), &reinstate("2026-10-05"));
-        act(Some(Action::Recommend), &Deed::ReturnRecommendation);
-        act(None, &Deed::IssueTrn(None));
-        act(Some(Action::Recommend), &Deed::Award);
+        act(Some(Action::Recommend), &RegistryAction::ReturnRecommendation);
+        act(None, &RegistryAction::IssueTrn(None));
+        act(Some(Action::Recommend), &RegistryAction::Award);
         let id = created.id().to_owned();
         let history = api.register.operate(move |session| session.history_of(&id)).unwrap();
         let states = history.states().unwrap();
@@ -328,10 +329,10 @@ fn the_played_registry_issues_a_trn_and_confirms_an_award_when_the_time_has_come
         let store = &api.register.store();
         let created = ready(api, "1999-04-12");
         clock.set(&later(created.value(F::submitted_for_trn_at), DELAY - TimeDelta::milliseconds(1)));
-        assert_eq!(play(store), Played::default());
+        assert_eq!(play(store), Simulated::default());
         clock.set(&later(created.value(F::submitted_for_trn_at), DELAY));
-        assert_eq!(play(store), Played { numbers: 1, awards: 0 });
-        assert_eq!(play(store), Played::default());
+        assert_eq!(play(store), Simulated { numbers: 1, awards: 0 });
+        assert_eq!(play(store), Simulated::default());
         let numbered = api.read(created.id());
         numbered.has(&[(F::state, json!("trn_received"))]);
         let trn = numbered.value(F::trn).as_str().unwrap();
@@ -340,10 +341,10 @@ fn the_played_registry_issues_a_trn_and_confirms_an_award_when_the_time_has_come
         carry_out(api, &created, Action::Recommend).is(202);
         let recommended_at = api.read(created.id()).value(F::recommended_for_award_at).clone();
         clock.set(&later(&recommended_at, DELAY - TimeDelta::milliseconds(1)));
-        assert_eq!(play(store), Played::default());
+        assert_eq!(play(store), Simulated::default());
         clock.set(&later(&recommended_at, DELAY));
-        assert_eq!(play(store), Played { numbers: 0, awards: 1 });
-        assert_eq!(play(store), Played::default());
+        assert_eq!(play(store), Simulated { numbers: 0, awards: 1 });
+        assert_eq!(play(store), Simulated::default());
         let awarded = api.read(created.id());
         awarded.has(&[(F::state, json!("awarded")), (F::trn, json!(trn))]);
     });
@@ -365,7 +366,7 @@ fn the_played_registry_gives_a_trn_to_the_deferred_the_withdrawn_and_the_recomme
         let discarded = api.create(api.example());
         after_discarding(api, &discarded);
         api.register.clock.set("2026-10-05T09:01:00Z");
-        assert_eq!(play(&api.register.store()), Played { numbers: 3, awards: 1 });
+        assert_eq!(play(&api.register.store()), Simulated { numbers: 3, awards: 1 });
         for (trainee, state) in trainees {
             let shown = api.read(trainee.id());
             shown.has(&[(F::state, json!(state))]);
@@ -389,7 +390,7 @@ fn a_recommended_trainee_who_was_never_submitted_for_a_trn_gets_one_with_the_awa
             provider.update_trainee(&stored, &changed)
         });
         api.register.clock.set("2026-10-05T09:01:00Z");
-        assert_eq!(play(&api.register.store()), Played { numbers: 0, awards: 1 });
+        assert_eq!(play(&api.register.store()), Simulated { numbers: 0, awards: 1 });
         let shown = api.read(created.id());
         shown.has(&[(F::state, json!("awarded"))]);
         assert!(shown.value(F::trn).is_string());
@@ -414,15 +415,15 @@ fn two_servers_over_one_database_give_each_trainee_one_trn_and_one_award() {
     let (numbers, awards) = waiting(&register.store());
     assert!(numbers.len() > 50 && awards.len() > 5, "{} {}", numbers.len(), awards.len());
     let (one, other) = (register.store(), register.another_store());
-    let played: Vec<Played> = thread::scope(|scope| {
+    let played: Vec<Simulated> = thread::scope(|scope| {
         let servers = [&one, &other].map(|store| scope.spawn(|| play(store)));
         servers.into_iter().map(|server| server.join().unwrap()).collect()
     });
-    let sum = Played {
+    let sum = Simulated {
         numbers: played.iter().map(|played| played.numbers).sum(),
         awards: played.iter().map(|played| played.awards).sum(),
     };
-    assert_eq!(sum, Played { numbers: numbers.len(), awards: awards.len() });
+    assert_eq!(sum, Simulated { numbers: numbers.len(), awards: awards.len() });
     assert_eq!(waiting(&other), (Vec::new(), Vec::new()));
     for one in &numbers {
         assert_eq!(changes(&register, &one.trainee_id, "trn"), 1);
@@ -439,11 +440,11 @@ fn after_a_restart_the_registry_goes_on_where_it_was() {
         api.register.clock.set("2026-10-05T09:00:05Z");
         let second = api.create(api.example().with(F::last_name, "Late"));
         api.register.clock.set("2026-10-05T09:00:12Z");
-        assert_eq!(play(&api.register.store()), Played { numbers: 1, awards: 0 });
+        assert_eq!(play(&api.register.store()), Simulated { numbers: 1, awards: 0 });
         let early = api.read(first.id());
         api.read(second.id()).has(&[(F::trn, Value::Null)]);
         api.register.clock.set("2026-10-05T10:00:00Z");
-        assert_eq!(play(&api.register.another_store()), Played { numbers: 1, awards: 0 });
+        assert_eq!(play(&api.register.another_store()), Simulated { numbers: 1, awards: 0 });
         assert!(api.read(second.id()).value(F::trn).is_string());
         assert_eq!(api.read(first.id()).data, early.data);
     });

@@ -30,7 +30,7 @@ fn version_matches(version: &ApiVersion, name: &str, text: &str) {
 }
 
 /// A reply as a snapshot holds it: status, content type and body, without what differs from run to run.
-pub(crate) fn told(response: &Response) -> String {
+pub(crate) fn reported(response: &Response) -> String {
     let content_type = response.header("content-type").unwrap_or("no content type");
     format!("{} {content_type}\n{:#}\n", response.status, redacted(response.body.clone()))
 }
@@ -39,7 +39,7 @@ pub(crate) fn told(response: &Response) -> String {
 fn redacted(json: Value) -> Value {
     match json {
         Value::String(ref text) if is_identifier(text) => "[identifier]".into(),
-        Value::String(ref text) if is_moment(text) => "[moment]".into(),
+        Value::String(ref text) if is_timestamp(text) => "[moment]".into(),
         Value::Array(values) => values.into_iter().map(redacted).collect(),
         Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, redacted(value))).collect(),
         Value::String(text) => without_link_versions(&text).into(),
@@ -63,7 +63,7 @@ fn is_identifier(text: &str) -> bool {
 }
 
 /// A date and time with milliseconds, in UTC.
-fn is_moment(text: &str) -> bool {
+fn is_timestamp(text: &str) -> bool {
     text.len() == 24 && chrono::NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.3fZ").is_ok()
 }
 
@@ -160,7 +160,7 @@ fn a_trainee_has_as_many_fields_as_the_contract_says() {
 #[test]
 fn the_sample_of_a_create_reply_is_the_committed_one() {
     every_version(|api| {
-        version_matches(api.version, "create", &told(&api.send("POST", "/trainees", api.example()).is(201)));
+        version_matches(api.version, "create", &reported(&api.send("POST", "/trainees", api.example()).is(201)));
     });
 }
 
@@ -170,7 +170,7 @@ fn the_sample_of_a_withdrawal_is_the_committed_one() {
         let created = api.create(api.example());
         let body = Body::withdrawal(api.version);
         let reply = api.send("POST", &format!("{}/withdraw", created.path()), body).is(200);
-        version_matches(api.version, "withdraw", &told(&reply));
+        version_matches(api.version, "withdraw", &reported(&reply));
     });
 }
 
@@ -178,7 +178,7 @@ fn the_sample_of_a_withdrawal_is_the_committed_one() {
 fn the_conflict_is_the_committed_one() {
     every_version(|api| {
         api.create(api.example());
-        version_matches(api.version, "conflict", &told(&api.send("POST", "/trainees", api.example()).is(409)));
+        version_matches(api.version, "conflict", &reported(&api.send("POST", "/trainees", api.example()).is(409)));
     });
 }
 
@@ -186,7 +186,7 @@ fn the_conflict_is_the_committed_one() {
 fn the_ten_mistakes_are_answered_as_committed() {
     every_version(|api| {
         let (body, _) = ten_mistakes::body_and_places(api);
-        version_matches(api.version, "ten-mistakes", &told(&api.send("POST", "/trainees", body).is(422)));
+        version_matches(api.version, "ten-mistakes", &reported(&api.send("POST", "/trainees", body).is(422)));
     });
 }
 
@@ -212,7 +212,7 @@ fn every_error_is_worded_as_committed() {
             ("withdrawn twice", api.send("POST", &withdraw, Body::withdrawal(api.version))),
             ("another version's name", api.send("POST", &withdraw, json!({ "data": foreign }))),
         ];
-        let texts: Vec<String> = samples.iter().map(|(name, reply)| format!("{name}\n{}", told(reply))).collect();
+        let texts: Vec<String> = samples.iter().map(|(name, reply)| format!("{name}\n{}", reported(reply))).collect();
         version_matches(api.version, "errors", &texts.join("\n"));
     });
 }
@@ -222,7 +222,7 @@ fn a_removed_version_is_answered_as_committed() {
     let register = Register::start();
     let replies = server::versions::REMOVED.iter().map(|removed| {
         let reply = register.request("GET", &format!("/api/{}/info", removed.label)).send().is(410);
-        format!("{}link: {}\n", told(&reply), reply.header("link").unwrap())
+        format!("{}link: {}\n", reported(&reply), reply.header("link").unwrap())
     });
     matches("", "gone", &replies.collect::<Vec<_>>().join("\n"));
 }

@@ -82,7 +82,7 @@ fn names_are_renamed_also_in_a_withdrawal_and_beside_nested_records() {
 }
 
 #[test]
-fn a_foreign_name_stays_and_unknown_ones_are_told() {
+fn names_of_other_versions_stay_and_unknown_ones_are_reported() {
     let developer = Developer::new();
     let body = json!({ "data": { "course_subject_1": "100403", "midle_names": "Ola", "colour": {"a": [1]} } });
     let translation = developer.translate("v2025.0", "v2026.1", body.clone());
@@ -231,7 +231,7 @@ fn nothing_but_post_is_answered_there() {
 }
 
 #[test]
-fn whoever_asks_too_often_is_told_when_to_come_back() {
+fn too_many_requests_are_refused_with_retry_after() {
     let developer = Developer::new();
     let refused = (0..200).map(|_| developer.ask(json!({}))).find(|reply| reply.status == 429).unwrap();
     refused.error(429, "TooManyRequests");

@@ -31,7 +31,7 @@ fn lines(register: &Register) -> Vec<Line> {
 }
 
 /// The endpoints that were asked, and how often.
-fn asked(register: &Register) -> Vec<(String, i64)> {
+fn requested(register: &Register) -> Vec<(String, i64)> {
     let whole = lines(register).into_iter().filter(|line| line.name.is_none());
     whole.map(|line| (line.endpoint, line.requests)).collect()
 }
@@ -82,7 +82,7 @@ fn every_request_with_a_valid_token_is_counted_by_its_endpoint_whatever_was_answ
         let expected = [(Endpoint::ShowTrainee, 2), (Endpoint::UpdateTrainee, 1), (Endpoint::CreateTrainee, 4)];
         let mut expected = expected.map(|(endpoint, requests)| (endpoint.to_string(), requests));
         expected.sort();
-        assert_eq!(asked(api.register), expected);
+        assert_eq!(requested(api.register), expected);
         let lines = lines(api.register);
         assert!(lines.iter().all(|line| line.version == api.version.label.to_string()));
     });
@@ -98,7 +98,7 @@ fn a_request_without_a_valid_token_or_for_no_endpoint_is_not_counted() {
         api.request("GET", "/info").without("Authorization").send().is(401);
         api.get("/nothing").is(404);
         api.request("DELETE", "/trainees").send().is(405);
-        assert_eq!(asked(api.register), [(Endpoint::Info.to_string(), 1)]);
+        assert_eq!(requested(api.register), [(Endpoint::Info.to_string(), 1)]);
     });
 }
 
@@ -136,7 +136,7 @@ fn each_provider_is_counted_by_itself() {
 }
 
 #[test]
-fn an_endpoint_that_ends_is_told_as_such() {
+fn an_endpoint_that_ends_is_reported_as_such() {
     let mut ending = 0;
     every_version(|api| {
         let created = api.create(api.example());

@@ -96,7 +96,7 @@ fn every_page_can_be_read_on_a_desk_and_on_a_phone() {
     browser.open(&form);
     check(&browser, "the form");
     let long = "x".repeat(300);
-    let example = server::demo::example(SERVED[0]).replacen('{', &format!("{{\"{long}\": \"{long}\", "), 1);
+    let example = server::sandbox::demo::example(SERVED[0]).replacen('{', &format!("{{\"{long}\": \"{long}\", "), 1);
     send(&browser, &example);
     browser.wait_until("document.getElementById('result') !== null");
     check(&browser, "the result");

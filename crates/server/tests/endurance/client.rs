@@ -119,7 +119,7 @@ impl<'a> Client<'a> {
             Some(reply) => {
                 assert!((200..300).contains(&reply.status), "{:?}: {reply:?}", unanswered.write.request);
                 assert!(!reply.replayed, "the first of its kind was answered before: {reply:?}");
-                self.settle(&unanswered, &reply);
+                self.reconcile(&unanswered, &reply);
                 if unanswered.write.request.method == "POST" {
                     self.last_with_key = Some((unanswered.write.request, reply.body));
                 }
@@ -152,7 +152,7 @@ impl<'a> Client<'a> {
             self.keep(at, shown);
         } else {
             assert!((200..300).contains(&reply.status), "{:?}: {reply:?}", unanswered.write.request);
-            self.settle(&unanswered, &reply);
+            self.reconcile(&unanswered, &reply);
         }
         if let Subject::New(_) = unanswered.about {
             assert_eq!(self.registered(address, &unanswered.write).len(), 1);
@@ -205,7 +205,7 @@ impl<'a> Client<'a> {
     }
 
     /// Keeps what a reply acknowledges.
-    fn settle(&mut self, done: &Unanswered, reply: &Reply) {
+    fn reconcile(&mut self, done: &Unanswered, reply: &Reply) {
         match &done.about {
             Subject::New(version) => {
                 let shown = reply.json()["data"].take();

@@ -63,12 +63,12 @@ fn a_killed_server_has_kept_every_acknowledged_write() {
             site.serve_and_kill(random.below(LONGEST_START) as u64);
         }
         server = site.serve();
-        settle(&mut clients, &server.address, false);
+        reconcile(&mut clients, &server.address, false);
         if kill % KILLS_BETWEEN_CHECKS == 0 {
             check(&site);
         }
     }
-    settle(&mut clients, &server.address, true);
+    reconcile(&mut clients, &server.address, true);
     require_count(&site, &server.address, learned, &clients);
     server.stop();
     check(&site);
@@ -117,9 +117,9 @@ fn a_server_outlives_crashes_of_postgres_and_has_kept_every_acknowledged_write()
             wait_for(&acknowledged, back);
             is_over.store(true, Ordering::Relaxed);
         });
-        settle(&mut clients, &address, false);
+        reconcile(&mut clients, &address, false);
     }
-    settle(&mut clients, &address, true);
+    reconcile(&mut clients, &address, true);
     require_count(&site, &address, learned, &clients);
     server.stop();
     check(&site);
@@ -127,7 +127,7 @@ fn a_server_outlives_crashes_of_postgres_and_has_kept_every_acknowledged_write()
 }
 
 /// Each client finds out what became of its last write, and compares what it knows.
-fn settle(clients: &mut [Client<'_>], address: &str, all: bool) {
+fn reconcile(clients: &mut [Client<'_>], address: &str, all: bool) {
     thread::scope(|scope| {
         for client in clients {
             scope.spawn(move || {

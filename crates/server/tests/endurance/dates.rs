@@ -62,11 +62,11 @@ impl Poller<'_> {
             let body = reply.json();
             let page = body["data"].as_array().unwrap();
             for record in page {
-                let updated_at = moment_of(&record["updated_at"]);
+                let updated_at = timestamp_of(&record["updated_at"]);
                 self.cursor = self.cursor.max(updated_at);
                 self.seen.insert(id(record).to_owned(), updated_at);
             }
-            let last = moment_of(&page.last().unwrap()["updated_at"]);
+            let last = timestamp_of(&page.last().unwrap()["updated_at"]);
             if page.len() < PER_PAGE {
                 return;
             }
@@ -76,7 +76,7 @@ impl Poller<'_> {
     }
 }
 
-fn moment_of(text: &serde_json::Value) -> DateTime<Utc> {
+fn timestamp_of(text: &serde_json::Value) -> DateTime<Utc> {
     text.as_str().unwrap().parse().unwrap()
 }
 
@@ -130,7 +130,7 @@ fn dates_stay_with_the_clock_and_a_client_that_polls_misses_nothing() {
                             continue;
                         }
                         assert_eq!(reply.status, 200, "{reply:?}");
-                        let updated_at = moment_of(&reply.json()["data"]["updated_at"]);
+                        let updated_at = timestamp_of(&reply.json()["data"]["updated_at"]);
                         mine.push(Change { trainee, updated_at, lead: updated_at - now });
                     }
                     changes.lock().unwrap().append(&mut mine);

@@ -3,16 +3,15 @@
 //! A small run shows that they are registered. A long one (`MEMORY_CREATES=20000`) measures: the same number of trainees goes
 //! to two servers over two fresh databases, to the one with equal fields and to the other with random sets of them.
 
-use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::{fmt, thread};
 
-use adapter_kit::openapi::examples;
 use adapter_kit::{ApiVersion, Endpoint, Wire as _};
 use domain::{Trainee, TraineeField};
 use fixtures::random::Random;
 use serde_json::{Map, Value, json};
 use server::versions;
+use version_tools::openapi::examples;
 
 use super::http::{Caller, Request};
 use super::manner::Person;
@@ -97,7 +96,7 @@ impl fmt::Display for Measured {
 }
 
 /// Registers so many trainees at a server of its own.
-fn measure(count: usize, seed: Option<u64>) -> Measured {
+fn measured_memory(count: usize, seed: Option<u64>) -> Measured {
     let site = Site::new();
     let mut server = serve_as_installed(&site);
     let (address, caller) = (server.address.clone(), Caller::new(&site.token));
@@ -134,8 +133,8 @@ fn measure(count: usize, seed: Option<u64>) -> Measured {
 #[test]
 fn memory_does_not_depend_on_which_optional_fields_trainees_have() {
     let (count, seed) = (size("MEMORY_CREATES", 40), seed());
-    let equal = measure(count, None);
-    let varied = measure(count, Some(seed));
+    let equal = measured_memory(count, None);
+    let varied = measured_memory(count, Some(seed));
     eprintln!("{count} trainees with equal fields: {equal}");
     eprintln!("{count} trainees with random sets of optional fields: {varied}");
     assert!(equal.refused == 0 && varied.refused < count, "{equal} beside {varied}");

@@ -7,7 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fixtures::random::Random;
-use server::{demo, versions};
+use server::sandbox::demo;
+use server::versions;
 
 use super::http::{Caller, Request};
 use super::site::{SERVE, Server, Site};

@@ -3,11 +3,11 @@
 //! What a transition does is learned from one that was carried out before anything is broken. So no field is named here
 //! that could have another name in another version.
 
-use adapter_kit::openapi::examples;
 use adapter_kit::{ApiVersion, Endpoint};
 use chrono::{Days, NaiveDate, Utc};
 use serde_json::{Map, Value, json};
 use server::versions;
+use version_tools::openapi::examples;
 
 use super::http::{Caller, Request};
 use super::predicted::{drawn_anew, leave_open};

@@ -80,7 +80,7 @@ impl Site {
         // Nobody but the clients of the test changes a record.
         command.env("REGISTER_REGISTRY", "off");
         command.env("REGISTER_OPERATOR_LISTEN", "off");
-        command.env("RUST_LOG", "warn,server::cli::serving=info");
+        command.env("RUST_LOG", "warn,server::cli::serve=info");
         command
     }
 

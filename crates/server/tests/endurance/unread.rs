@@ -116,7 +116,7 @@ fn read_rest(mut stream: TcpStream, size: usize) {
 }
 
 /// Measures one reply at a server of its own; gives how much more it held, in KiB.
-fn measure(site: &Site, path: &str, connections: usize) -> usize {
+fn measured_memory(site: &Site, path: &str, connections: usize) -> usize {
     let mut server = Server::start(without_limits(site));
     let caller = Caller::new(&site.token);
     let size = large_replies(&server, &caller).into_iter().find(|(_, other)| other == path).unwrap().0;
@@ -171,7 +171,7 @@ fn replies_that_nobody_reads_take_bounded_memory() {
         eprintln!("{:6} KiB {path}", size / 1_024);
     }
     for (_, path) in replies.iter().take(if is_long { 5 } else { 2 }) {
-        let more = measure(&site, path, connections);
+        let more = measured_memory(&site, path, connections);
         assert!(more <= MOST_MORE, "{path}: {more} KiB more");
     }
 }

@@ -3,7 +3,8 @@
 use std::process::Command;
 
 use serde_json::{Value, json};
-use server::{demo, versions};
+use server::sandbox::demo;
+use server::versions;
 
 use super::support::{Workplace, agent};
 

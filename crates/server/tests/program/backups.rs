@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use serde_json::Value;
-use server::{demo, versions};
+use server::sandbox::demo;
+use server::versions;
 
 use super::support::{Server, Workplace, agent, execute, texts};
 
@@ -86,7 +87,7 @@ fn a_backup_beside_a_server_that_is_written_to_holds_all_that_was_acknowledged_b
 }
 
 #[test]
-fn a_database_is_not_replaced_while_a_server_uses_it_nor_without_being_told() {
+fn a_database_is_not_replaced_while_a_server_uses_it_nor_without_a_confirmation() {
     let (place, file) = with_backup();
     let server = place.serve(&[], None);
     let newest = register(&server, 1);
@@ -170,7 +171,7 @@ fn a_database_that_cannot_be_opened_can_be_replaced() {
 }
 
 #[test]
-fn a_backup_is_not_overwritten_without_being_told() {
+fn a_backup_is_not_overwritten_without_a_confirmation() {
     let (place, file) = with_backup();
     let first = std::fs::read(&file).unwrap();
     assert_refused(&place, &["backup"], &file, "exists already; --force replaces it");

@@ -151,7 +151,7 @@ fn a_degree_between_the_kinds_is_named_and_made_whole_by_its_next_change() {
 }
 
 #[test]
-fn rows_without_those_that_they_refer_to_are_told() {
+fn rows_without_those_that_they_refer_to_are_reported() {
     for kind in kinds() {
         let place = Workplace::on_sqlite();
         let database = seeded(&place, kind);
@@ -176,7 +176,7 @@ fn rows_without_those_that_they_refer_to_are_told() {
 }
 
 #[test]
-fn what_sqlite_alone_lets_in_is_told_and_does_not_end_the_walk() {
+fn what_sqlite_alone_lets_in_is_reported_and_does_not_end_the_walk() {
     let place = Workplace::on_sqlite();
     let database = seeded(&place, Kind::Sqlite);
     let ids = texts(database.url(), "SELECT trainee_id AS text FROM trainees ORDER BY id");
@@ -193,7 +193,7 @@ fn what_sqlite_alone_lets_in_is_told_and_does_not_end_the_walk() {
 }
 
 #[test]
-fn a_record_that_left_its_history_and_a_count_that_left_its_list_are_told() {
+fn a_record_that_left_its_history_and_a_count_that_left_its_list_are_reported() {
     for kind in kinds() {
         let place = Workplace::on_sqlite();
         let database = seeded(&place, kind);
@@ -220,7 +220,7 @@ fn a_record_that_left_its_history_and_a_count_that_left_its_list_are_told() {
 }
 
 #[test]
-fn a_page_that_was_overwritten_is_told() {
+fn a_page_that_was_overwritten_is_reported() {
     let place = Workplace::on_sqlite();
     let database = seeded(&place, Kind::Sqlite);
     let file = database.url().strip_prefix("sqlite://").unwrap();

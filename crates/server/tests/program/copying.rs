@@ -150,7 +150,7 @@ fn release(target: &Database) {
 }
 
 #[test]
-fn a_target_that_is_not_empty_and_a_copy_that_is_not_the_same_are_told() {
+fn a_target_that_is_not_empty_and_a_copy_that_is_not_the_same_are_reported() {
     for kind in kinds() {
         let place = Workplace::on_sqlite();
         let source = seeded(&place, "3");

@@ -1,9 +1,9 @@
 //! What differs between two versions, as an operator asks for it.
 
-use adapter_kit::Difference;
 use domain::Lists;
 use serde_json::Value;
 use server::versions::all;
+use version_tools::Difference;
 
 use super::support::Workplace;
 

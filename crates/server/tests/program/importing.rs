@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde_json::Value;
-use server::{demo, versions};
+use server::sandbox::demo;
+use server::versions;
 
 use super::support::{Workplace, agent};
 

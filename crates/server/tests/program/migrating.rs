@@ -4,7 +4,8 @@ use diesel::Connection as _;
 use diesel::connection::SimpleConnection as _;
 use postgres_client::PostgresConnection;
 use serde_json::Value;
-use server::{demo, versions};
+use server::sandbox::demo;
+use server::versions;
 use test_support::{Database, Kind};
 
 use super::support::running::Running;
@@ -43,7 +44,7 @@ fn the_schema_goes_back_to_what_an_older_program_knows_and_forth_again() {
 }
 
 #[test]
-fn no_command_touches_a_database_that_a_newer_program_has_been_at() {
+fn no_command_changes_a_database_that_a_newer_program_has_been_at() {
     for kind in kinds() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
         let on = ["--database-url", database.url()];

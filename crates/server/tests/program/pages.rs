@@ -11,7 +11,7 @@ fn get(server: &Running, path: &str) -> String {
 }
 
 #[test]
-fn address_that_reads_too_many_pages_is_told_when_to_come_again() {
+fn address_that_reads_too_many_pages_gets_retry_after() {
     let workplace = Workplace::on_sqlite();
     let server = Running::start(&workplace, &["--page-rate-limit", "6"]);
     let label = SERVED[0].label;

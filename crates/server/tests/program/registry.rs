@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use server::{demo, versions};
+use server::sandbox::demo;
+use server::versions;
 
 use super::support::{Ended, Server, Workplace, agent};
 

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use server::demo;
+use server::sandbox::demo;
 use server::versions::SERVED;
 use socket2::SockRef;
 
@@ -34,7 +34,7 @@ fn token(workplace: &Workplace) -> String {
 }
 
 #[test]
-fn a_head_that_does_not_come_is_told_so() {
+fn a_head_that_does_not_come_is_reported() {
     let workplace = Workplace::new();
     let server = impatient(&workplace, &["--header-timeout"]);
     let mut stream = server.connect();
@@ -43,7 +43,7 @@ fn a_head_that_does_not_come_is_told_so() {
 }
 
 #[test]
-fn a_body_that_does_not_come_is_told_so_in_the_form_of_the_version() {
+fn a_body_that_does_not_come_is_reported_in_the_form_of_the_version() {
     let workplace = Workplace::new();
     let token = token(&workplace);
     let server = impatient(&workplace, &["--body-timeout"]);

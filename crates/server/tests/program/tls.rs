@@ -81,7 +81,7 @@ fn both_versions_of_tls_are_spoken_with_http_1_1_alone() {
 }
 
 #[test]
-fn a_reply_over_tls_tells_to_ask_for_nothing_else() {
+fn reply_over_tls_requires_tls_from_then_on() {
     let (workplace, certified) = (Workplace::new(), certified());
     let server = serve(&workplace, &certified, &[]);
     for path in ["/api/versions", "/docs", "/none"] {

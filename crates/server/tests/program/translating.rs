@@ -1,7 +1,7 @@
 //! Bodies of one version in the names of another, from files.
 
 use serde_json::{Value, json};
-use server::demo;
+use server::sandbox::demo;
 use server::versions::SERVED;
 
 use super::support::Workplace;
@@ -19,7 +19,7 @@ fn a_body_that_has_a_place_is_printed_in_the_other_versions_names() {
 }
 
 #[test]
-fn bodies_on_lines_are_printed_on_lines_and_what_is_lost_or_refused_is_told_with_the_line() {
+fn bodies_on_lines_are_printed_on_lines_and_what_is_lost_or_refused_is_reported_with_the_line() {
     let place = Workplace::new();
     let lines = "{\"data\":{\"course_subject_one\":\"0\"}}\n\n{\"trainee_id\":\"x\",\"bursary_level\":\"6\"}\n";
     let file = place.write("bodies.ndjson", lines);
@@ -37,7 +37,7 @@ fn bodies_on_lines_are_printed_on_lines_and_what_is_lost_or_refused_is_told_with
 }
 
 #[test]
-fn the_whole_translation_is_printed_as_json_when_it_is_asked_for() {
+fn the_whole_translation_is_printed_as_json_when_it_is_requested() {
     let place = Workplace::new();
     let file = place.write("body.json", r#"[{"withdraw_date": "2026-10-01"}]"#);
     let ended = place.run(&[&PAIR[..], &["--format", "json", "--direction", "reply"]].concat(), Some(&file));

@@ -176,7 +176,7 @@ fn what_a_server_counted_is_there_when_it_has_stopped() {
     let server = place.serve(&["--shadow-share", "100"], None);
     let agent = agent();
     for version in SERVED {
-        let mut body: Value = serde_json::from_str(&server::demo::example(version)).unwrap();
+        let mut body: Value = serde_json::from_str(&server::sandbox::demo::example(version)).unwrap();
         body["data"]["last_name"] = version.label.to_string().into();
         let path = format!("/api/{}/trainees", version.label);
         assert_eq!(server.send(&agent, "POST", &path, Some(&body)).0, 201);

@@ -62,7 +62,7 @@ fn record<R: Record>() -> BoxedStrategy<R> {
 fn trainee() -> impl Strategy<Value = Trainee> {
     let placements = prop::collection::vec(record::<Placement>(), 0..3);
     let degrees = prop::collection::vec(record::<Degree>(), 0..3);
-    (record::<Trainee>(), placements, degrees, prop::sample::select(&State::ALL[..])).prop_map(
+    (record::<Trainee>(), placements, degrees, prop::sample::select(State::ALL)).prop_map(
         |(trainee, placements, mut degrees, state)| {
             degrees.sort_by_key(|degree| (degree.graduation_year, degree.created_at));
             Trainee { placements, degrees, state: Some(state), ..trainee }

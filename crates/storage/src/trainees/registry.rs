@@ -28,7 +28,7 @@ pub struct Waiting {
 
 /// The states in which an action can be done.
 fn states(action: Action, has_trn: bool) -> impl Iterator<Item = &'static str> {
-    State::ALL.into_iter().filter(move |state| next_state(*state, action, has_trn).is_ok()).map(State::name)
+    State::ALL.iter().copied().filter(move |state| next_state(*state, action, has_trn).is_ok()).map(State::name)
 }
 
 fn waiting(rows: Vec<(String, Option<NaiveDateTime>, i64)>) -> Vec<Waiting> {

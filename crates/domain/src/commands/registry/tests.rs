@@ -4,8 +4,8 @@ use chrono::TimeDelta;
 
 use super::*;
 
-fn at(moment: &str) -> Timestamp {
-    moment.parse().unwrap()
+fn at(timestamp: &str) -> Timestamp {
+    timestamp.parse().unwrap()
 }
 
 fn now() -> Timestamp {
@@ -59,7 +59,7 @@ fn left_alone(result: Result<Decision<Trainee>, RegistryError>, trainee: &Traine
 /// The states in which something is refused because of the state.
 fn refused_in(mut attempt: impl FnMut(&Trainee) -> Result<Decision<Trainee>, RegistryError>) -> Vec<State> {
     let refused = |state: &State| matches!(attempt(&in_state(*state)), Err(RegistryError::Transition(_)));
-    State::ALL.into_iter().filter(refused).collect()
+    State::ALL.iter().copied().filter(refused).collect()
 }
 
 #[test]
@@ -276,7 +276,7 @@ fn nothing_becomes_of_a_discarded_trainee() {
 }
 
 #[test]
-fn an_operator_is_told_where_a_trainee_stands() {
+fn status_summary_names_state_and_trn() {
     assert_eq!(status_summary(&in_state(State::Deferred)), "deferred, without a TRN");
     let discarded = Trainee { discarded_at: Some(now()), ..with_trn(State::TrnReceived) };
     assert_eq!(status_summary(&discarded), "trn_received, TRN 1234567, discarded");

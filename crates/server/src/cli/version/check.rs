@@ -4,14 +4,14 @@ use std::fs;
 use std::path::PathBuf;
 
 use adapter_kit::Label;
-use adapter_kit::compatibility::{Change, Effect, Outcome};
 use adapter_kit::lifecycle::Removed;
 use clap::Args;
 use domain::Lists;
+use version_tools::compatibility::{Change, Effect, Outcome};
 
 use super::CommandError;
-use crate::cli::out;
-use crate::contracts::{self, ContractError, Report};
+use crate::cli::output;
+use crate::versions::contracts::{self, ContractError, Report};
 use crate::versions::{self, REMOVED};
 
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ impl Check {
         print(&report, &announced)?;
         let unmentioned = change_log.as_ref().map_or_else(Vec::new, |text| report.unmentioned(text));
         for (label, subject) in &unmentioned {
-            out::line(format_args!("{label} wants a line in the change log about {subject}"))?;
+            output::line(format_args!("{label} wants a line in the change log about {subject}"))?;
         }
         match (report.broken() - announced.len(), unmentioned.len()) {
             (0, 0) => Ok(()),
@@ -52,7 +52,7 @@ impl Check {
 fn print(report: &Report, announced: &[(Label, &Change)]) -> Result<(), CommandError> {
     for (label, outcome) in &report.outcomes {
         match outcome {
-            Outcome::Served(changes) if changes.is_empty() => out::line(format_args!("{label} is as promised"))?,
+            Outcome::Served(changes) if changes.is_empty() => output::line(format_args!("{label} is as promised"))?,
             Outcome::Served(changes) => {
                 for change in changes {
                     let effect = match change.effect {
@@ -60,17 +60,17 @@ fn print(report: &Report, announced: &[(Label, &Change)]) -> Result<(), CommandE
                         Effect::Breaking => "BREAKS",
                         Effect::Additive => "adds",
                     };
-                    out::line(format_args!("{label} {effect} {change}"))?;
+                    output::line(format_args!("{label} {effect} {change}"))?;
                 }
             }
-            Outcome::Removed => out::line(format_args!("{label} is removed, and says so"))?,
-            Outcome::Lost => out::line(format_args!(
+            Outcome::Removed => output::line(format_args!("{label} is removed, and says so"))?,
+            Outcome::Lost => output::line(format_args!(
                 "{label} BREAKS everything: it is not served, and not among the removed versions"
             ))?,
         }
     }
     for label in &report.new {
-        out::line(format_args!("{label} is new: nothing was promised of it"))?;
+        output::line(format_args!("{label} is new: nothing was promised of it"))?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use domain::Lists;
 
-use crate::cli::{CommandError, out};
+use crate::cli::{CommandError, output};
 use crate::versions;
 
 #[derive(Debug, Args)]
@@ -29,10 +29,10 @@ enum Format {
 impl Difference {
     pub(crate) fn run(self) -> Result<(), CommandError> {
         let named = |text: &str| versions::all().named(text).map_err(CommandError::UnknownVersion);
-        let difference = adapter_kit::Difference::between(named(&self.from)?, named(&self.to)?, Lists::embedded());
+        let difference = version_tools::Difference::between(named(&self.from)?, named(&self.to)?, Lists::embedded());
         match self.format {
-            Format::Markdown => out::text(difference.markdown())?,
-            Format::Json => out::json(&difference)?,
+            Format::Markdown => output::text(difference.markdown())?,
+            Format::Json => output::json(&difference)?,
         }
         Ok(())
     }

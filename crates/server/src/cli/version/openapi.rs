@@ -4,7 +4,7 @@ use clap::Args;
 use domain::Lists;
 
 use super::{CommandError, served};
-use crate::cli::out;
+use crate::cli::output;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct OpenApi {
@@ -15,6 +15,6 @@ pub(in crate::cli) struct OpenApi {
 
 impl OpenApi {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        out::text(crate::openapi::written(served(&self.version)?, Lists::embedded()))
+        output::text(crate::endpoints::openapi::written(served(&self.version)?, Lists::embedded()))
     }
 }

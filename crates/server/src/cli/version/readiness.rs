@@ -5,7 +5,7 @@ use storage::error::StorageError;
 
 use super::super::Database;
 use super::{CommandError, served};
-use crate::cli::out;
+use crate::cli::output;
 use crate::usage::readiness::VersionReadiness;
 use crate::versions;
 
@@ -40,8 +40,8 @@ impl Readiness {
             VersionReadiness::of(session, served, self.days, versions::all())
         })?;
         match self.format {
-            Format::Table => out::text(&readiness)?,
-            Format::Json => out::json(&readiness)?,
+            Format::Table => output::text(&readiness)?,
+            Format::Json => output::json(&readiness)?,
         }
         Ok(())
     }

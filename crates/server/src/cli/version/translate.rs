@@ -3,15 +3,16 @@
 use std::io::Read as _;
 use std::{fs, io};
 
-use adapter_kit::translate::{About, Direction, Purpose, RecordKind, Setting, Translation, translate};
 use adapter_kit::{Label, Served, read};
 use chrono::{NaiveDate, Utc};
 use clap::{Args, ValueEnum};
 use domain::Lists;
 use serde::Serialize;
 use serde_json::Value;
+use version_tools::translate::{About, Direction, Purpose, RecordKind, Setting, Translation, translate};
 
-use super::super::{CommandError, date, out};
+use super::super::{CommandError, date};
+use crate::cli::output;
 use crate::versions;
 
 /// Spell bodies of one version as another version does, and say what becomes of them there
@@ -69,7 +70,7 @@ fn served(text: &str) -> Result<&'static Served, String> {
     })
 }
 
-fn word<T: std::str::FromStr<Err = adapter_kit::translate::UnknownWord>>(text: &str) -> Result<T, String> {
+fn word<T: std::str::FromStr<Err = version_tools::translate::UnknownWord>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|unknown: T::Err| unknown.to_string())
 }
 
@@ -92,7 +93,7 @@ impl Translate {
                 Format::Text => {
                     print(&translation.data, line.is_some())?;
                     let place = line.map_or_else(String::new, |line| format!("line {line}: "));
-                    told(&translation).iter().for_each(|told| eprintln!("{place}{told}"));
+                    report(&translation).iter().for_each(|line| eprintln!("{place}{line}"));
                 }
                 Format::Json => print(&translation, line.is_some())?,
             }
@@ -111,10 +112,10 @@ impl Translate {
 }
 
 /// A body, with its line where each has one.
-type Placed<T> = (Option<usize>, T);
+type Located<T> = (Option<usize>, T);
 
 /// One body, or one for each line.
-fn bodies(text: &[u8]) -> Result<Vec<Placed<Value>>, Placed<read::Malformed>> {
+fn bodies(text: &[u8]) -> Result<Vec<Located<Value>>, Located<read::Malformed>> {
     let whole = match read::tree(text) {
         Ok(body) => return Ok(vec![(None, body)]),
         Err(malformed) => malformed,
@@ -133,11 +134,11 @@ fn bodies(text: &[u8]) -> Result<Vec<Placed<Value>>, Placed<read::Malformed>> {
 }
 
 fn print(value: &impl Serialize, on_a_line: bool) -> Result<(), CommandError> {
-    if on_a_line { out::json_line(value) } else { out::json(value) }
+    if on_a_line { output::json_line(value) } else { output::json(value) }
 }
 
 /// What was done, in lines.
-fn told(translation: &Translation) -> Vec<String> {
+fn report(translation: &Translation) -> Vec<String> {
     let renamed = translation.renames.iter().map(|rename| format!("renamed: {} is now {}", rename.path, rename.to));
     let lost = translation.lost.iter().map(|loss| format!("lost: {} {}: {}", loss.path, loss.value, loss.message));
     let problems = translation.problems.iter().map(|problem| match &problem.located {

@@ -4,7 +4,7 @@ use adapter_kit::{Label, Stage};
 use server::versions;
 
 /// The longest text about a version that there is not, in characters, but for the labels of those that there are.
-const LONGEST_ASKED: usize = 80;
+const LONGEST_REQUESTED: usize = 80;
 
 pub(crate) fn holds(text: &str) {
     if let Ok(label) = text.parse::<Label>() {
@@ -17,7 +17,7 @@ pub(crate) fn holds(text: &str) {
     match versions::all().named(text) {
         Ok(served) => assert_eq!(served.version.label.to_string(), text.trim()),
         Err(unknown) => {
-            assert!(unknown.asked.chars().count() <= LONGEST_ASKED);
+            assert!(unknown.asked.chars().count() <= LONGEST_REQUESTED);
             assert!(versions::all().iter().all(|served| served.version.label.to_string() != text.trim()));
         }
     }

@@ -7,7 +7,8 @@ use adapter_kit::Endpoint;
 use chrono::{Datelike as _, NaiveDate, SecondsFormat, SubsecRound as _};
 use domain::listing::{Listing, MAX_PER_PAGE, Order, known_cycles};
 use serde::Deserialize;
-use server::query::{self, FilterErrors};
+use server::http::query;
+use server::http::query::FilterErrors;
 
 /// The day on which lists are asked for.
 const TODAY: NaiveDate = adapter_kit::date(2026, 10, 5);
@@ -15,7 +16,7 @@ const TODAY: NaiveDate = adapter_kit::date(2026, 10, 5);
 const LONGEST_ERROR: usize = 300;
 
 #[derive(Deserialize)]
-struct Told {
+struct Reported {
     message: String,
     errors: BTreeMap<String, Vec<String>>,
 }
@@ -65,7 +66,7 @@ fn understood(list: &Listing) {
 
 fn refused(query: &str, errors: &FilterErrors, can_be_wrong: impl Fn(&str) -> bool) {
     let told = serde_json::to_string(errors).expect("errors can be written");
-    let told: Told = serde_json::from_str(&told).expect("errors are JSON");
+    let told: Reported = serde_json::from_str(&told).expect("errors are JSON");
     let count: usize = told.errors.values().map(Vec::len).sum();
     assert!(told.message.starts_with(&format!("{count} ")), "{}", told.message);
     assert!(count > 0, "refused for nothing: {query}");

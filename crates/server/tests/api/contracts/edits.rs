@@ -1,7 +1,7 @@
 //! Edits of a contract: those that break a client, and those that do not.
 
-use adapter_kit::compatibility::Contract;
 use serde_json::{Value, json};
+use version_tools::compatibility::Contract;
 
 /// An edit of a contract.
 pub(super) struct Edit {

@@ -68,7 +68,7 @@ fn v2025_0_names_the_subject_that_repeats_another_as_it_was_sent() {
 }
 
 #[test]
-fn v2025_0_tells_which_subject_falls_away_when_an_update_makes_the_course_primary() {
+fn v2025_0_warns_of_the_subject_that_is_dropped_when_a_course_becomes_primary() {
     let register = Register::start();
     let api = register.api(version("v2025.0"));
     let created = api.create(with_subjects(&api, "13918", &["100403", "100425", "100417"]));

@@ -12,7 +12,7 @@ fn the_heartbeat_says_ok_and_nothing_else() {
 }
 
 #[test]
-fn a_created_trainee_is_submitted_for_a_trn_at_the_moment_of_the_request() {
+fn a_created_trainee_is_submitted_for_a_trn_at_the_time_of_the_request() {
     every_version(|api| {
         api.register.clock.set("2026-10-05T09:30:00.007Z");
         let moment = json!("2026-10-05T09:30:00.007Z");

@@ -144,7 +144,7 @@ fn a_placement_needs_a_name_unless_its_school_is_known() {
 }
 
 #[test]
-fn a_known_school_keeps_its_name_and_the_client_is_told() {
+fn a_known_school_keeps_its_name_and_the_client_is_warned() {
     every_version(|api| {
         let name = input::<Placement>(api.version, P::name);
         let placement = record::<Placement>(api.version, &[(P::urn, "990001"), (P::name, "Another name")]);

@@ -109,7 +109,7 @@ fn a_method_that_the_path_does_not_have_is_answered_with_those_it_has() {
 }
 
 #[test]
-fn options_says_what_a_path_can_be_asked() {
+fn options_says_what_a_path_accepts() {
     every_version(|api| {
         let reply = api.request("OPTIONS", "/trainees/x").send().is(204);
         assert_eq!(allowed(&reply), BTreeSet::from(["GET", "HEAD", "PUT", "PATCH", "OPTIONS"]));

@@ -160,7 +160,7 @@ fn first_names_can_have_60_characters_of_any_script() {
 }
 
 #[test]
-fn nested_lists_are_not_applied_and_the_client_is_told() {
+fn nested_lists_are_not_applied_and_the_client_is_warned() {
     every_version(|api| {
         let created = api.create(api.example());
         let placement = record::<Placement>(api.version, &[(P::urn, "990001")]);
@@ -198,7 +198,7 @@ fn what_follows_from_the_record_follows_its_changes() {
 }
 
 #[test]
-fn a_start_that_is_sent_as_it_was_shown_moves_with_the_plan_and_the_client_is_told() {
+fn a_start_that_is_sent_as_it_was_shown_moves_with_the_plan_and_the_client_is_warned() {
     every_version(|api| {
         let created = api.create(api.example());
         created.has(&[(F::trainee_start_date, json!("2026-09-01"))]);

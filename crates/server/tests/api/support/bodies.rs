@@ -40,7 +40,7 @@ impl Body {
 
     /// A trainee whom the version accepts, with a placement and a degree.
     pub(crate) fn example(version: &'static ApiVersion) -> Self {
-        let body: Value = serde_json::from_str(&server::demo::example(version)).unwrap();
+        let body: Value = serde_json::from_str(&server::sandbox::demo::example(version)).unwrap();
         Self { version, data: body["data"].as_object().unwrap().clone() }
     }
 

@@ -23,7 +23,8 @@ static CONTRACTS: LazyLock<HashMap<String, Contract>> = LazyLock::new(|| {
     versions::all()
         .iter()
         .map(|served| {
-            let document = serde_json::from_str(&server::openapi::written(served, Lists::embedded())).unwrap();
+            let document =
+                serde_json::from_str(&server::endpoints::openapi::written(served, Lists::embedded())).unwrap();
             (served.version.label.to_string(), Contract { document, validators: Mutex::default() })
         })
         .collect()

@@ -1,20 +1,20 @@
 //! A register under test: the real server on a port of its own, over a fresh database, with a clock that the test sets.
 
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::mpsc;
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::thread::JoinHandle;
 
 use actix_web::dev::ServerHandle;
 use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
-use server::admission::Admission;
-use server::proxies::TrustedProxies;
-use server::sending::Outgoing;
-use server::shadow::Shadow;
-use server::usage;
-use server::versions::{self, SERVED};
+use server::http::admission::Admission;
+use server::http::client_address::TrustedProxies;
+use server::http::middleware::response_stream::ResponseSender;
+use server::usage::shadow_checks::ShadowChecks;
+use server::versions::SERVED;
+use server::{usage, versions};
 use storage::clock::Clock;
 use storage::error::StorageError;
 use storage::session::Session;
@@ -88,7 +88,7 @@ impl Default for Setup {
 pub(crate) struct Register {
     pub(crate) clock: SetClock,
     store: Store,
-    served: server::register::Register,
+    served: server::http::app_state::AppState,
     address: SocketAddr,
     client: Client,
     token: String,
@@ -115,14 +115,14 @@ impl Register {
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
         let store = open(database.url(), clock.clock(), queue);
-        let register = server::register::Register {
+        let register = server::http::app_state::AppState {
             versions,
             admission,
-            ..server::register::Register::of(store.clone(), Environment::Sandbox)
+            ..server::http::app_state::AppState::of(store.clone(), Environment::Sandbox)
         };
         let register = register.behind(proxies);
-        let shadow = Shadow::begin(shadow_share, versions, register.lists, register.usage.clone()).unwrap();
-        let register = server::register::Register { shadow, ..register };
+        let shadow = ShadowChecks::start(shadow_share, versions, register.lists, register.usage.clone()).unwrap();
+        let register = server::http::app_state::AppState { shadow, ..register };
         let served = register.clone();
         // Whoever connects from now on waits until the server takes the connection.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -130,7 +130,7 @@ impl Register {
         let (started, handle) = mpsc::channel();
         let serving = thread::spawn(move || {
             actix_web::rt::System::new().block_on(async move {
-                let server = server::serve::server(register, listener).unwrap();
+                let server = server::operations::serve::server(register, listener).unwrap();
                 started.send(server.handle()).unwrap();
                 server.await.unwrap();
             });
@@ -190,7 +190,7 @@ impl Register {
 
     /// Gives the provider of the test so many invented trainees.
     pub(crate) fn sow(&self, count: usize) {
-        server::seed::sow(&self.store, domain::Lists::embedded(), UKPRN, count, 2_026, None, |_| {}).unwrap();
+        server::sandbox::seed::fill(&self.store, domain::Lists::embedded(), UKPRN, count, 2_026, None, |_| {}).unwrap();
     }
 
     /// Writes what was counted of the requests so far, as the server does every few seconds.
@@ -199,8 +199,8 @@ impl Register {
     }
 
     /// Where replies are sent.
-    pub(crate) fn outgoing(&self) -> Outgoing {
-        self.served.outgoing.clone()
+    pub(crate) fn response_sender(&self) -> ResponseSender {
+        self.served.response_sender.clone()
     }
 
     /// The store itself.

@@ -66,7 +66,7 @@ fn a_server_is_not_ready_while_its_database_is_away_and_alive_all_the_same() {
 }
 
 #[test]
-fn an_address_for_operators_that_is_taken_is_told_at_once() {
+fn an_address_for_operators_that_is_taken_is_reported_at_once() {
     let place = Workplace::on_sqlite();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();

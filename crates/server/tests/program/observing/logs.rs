@@ -79,7 +79,7 @@ fn every_reply_names_its_request() {
 }
 
 #[test]
-fn text_is_what_is_written_unless_json_is_asked_for() {
+fn text_is_what_is_written_unless_json_is_requested() {
     let place = Workplace::new();
     let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"], None);
     command.env("RUST_LOG", "info").env("REGISTER_REGISTRY", "off").stderr(Stdio::piped());

@@ -24,7 +24,7 @@ fn documented() -> BTreeMap<String, (String, BTreeSet<String>)> {
 }
 
 #[test]
-fn the_document_tells_of_every_metric_and_of_no_other() {
+fn the_document_lists_every_metric_and_no_other() {
     let place = Workplace::on_sqlite();
     let server = Watched::start(place.command(&["serve"], None));
     assert_eq!(server.send("GET", "/api/versions", &[]).status, 200);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use adapter_kit::Endpoint;
 use serde_json::json;
-use server::measures::requests::{METHODS, OTHER_METHOD};
-use server::token_failure::TokenFailure;
+use server::http::authentication::AuthenticationError;
+use server::operations::metrics::requests::{METHODS, OTHER_METHOD};
 use server::versions;
 
 use super::server::{Watched, exchange, head};
@@ -87,7 +87,7 @@ fn no_request_makes_a_series_that_is_not_known_beforehand() {
                 "endpoint" => paths.contains(value.as_str()),
                 "method" => value == OTHER_METHOD || METHODS.contains(&value.as_str()),
                 "status" => value == "cancelled" || value.parse().is_ok_and(|status| (200..600).contains(&status)),
-                "reason" => TokenFailure::ALL.iter().any(|failure| failure.name() == value),
+                "reason" => AuthenticationError::ALL.iter().any(|failure| failure.name() == value),
                 "by" => ["address", "token"].contains(&value.as_str()),
                 "kind" => ["foreign", "unknown"].contains(&value.as_str()),
                 "queue" => ["pool", "writer"].contains(&value.as_str()),

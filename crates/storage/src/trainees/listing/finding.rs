@@ -169,7 +169,7 @@ pub(super) fn walked(provider: i64, listing: &Listing, today: NaiveDate) -> Trai
         None => walked,
         Some([only]) => walked.filter(trainees::state.eq(only.name())),
         Some(states) => {
-            let others = State::ALL.into_iter().filter(|state| !states.contains(state));
+            let others = State::ALL.iter().copied().filter(|state| !states.contains(state));
             walked.filter(trainees::state.ne_all(others.map(State::name)))
         }
     }

@@ -1,0 +1,3 @@
+//! What must hold for every version holds for this one.
+
+conformance::conformance_tests!(api_v2026_0::V2026_0);

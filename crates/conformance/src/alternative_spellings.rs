@@ -1,0 +1,49 @@
+//! Other ways of writing the same value in JSON: a date as a date-time, a year as a number or a full
+//! date, digits as a number.
+
+use adapter_kit::version::{ApiVersion, Wire};
+use domain::{Degree, Kind, Placement, RecordField as _, Trainee, TraineeField};
+use fixtures::random::Random;
+use serde_json::{Map, Value};
+
+/// Rewrites some values of a request for a trainee.
+pub(super) fn loosen(object: &mut Map<String, Value>, version: &ApiVersion, random: &Random) {
+    loosen_object::<Trainee>(object, version, random);
+    for input in Trainee::inputs(version).entries {
+        for record in object.get_mut(input.name).and_then(Value::as_array_mut).into_iter().flatten() {
+            let Some(object) = record.as_object_mut() else { continue };
+            if input.field == TraineeField::placements {
+                loosen_object::<Placement>(object, version, random);
+            } else {
+                loosen_object::<Degree>(object, version, random);
+            }
+        }
+    }
+}
+
+fn loosen_object<R: Wire>(object: &mut Map<String, Value>, version: &ApiVersion, random: &Random) {
+    for input in R::inputs(version).entries {
+        let Some(value) = object.get_mut(input.name) else { continue };
+        let Some(text) = value.as_str() else { continue };
+        if !random.chance(50) {
+            continue;
+        }
+        let number = || text.parse::<u64>().ok().filter(|number| number.to_string() == text).map(Value::from);
+        let other = match input.field.info().kind {
+            Kind::Date => Some(Value::from(format!("{text}{}", random.one_of(["T00:00:00Z", "T23:59:59.999+02:00"])))),
+            Kind::Year if random.chance(50) => Some(Value::from(format!("{text}-07-01"))),
+            Kind::Year => number(),
+            Kind::Text => number(),
+            Kind::Integer
+            | Kind::Boolean
+            | Kind::Timestamp
+            | Kind::TextList
+            | Kind::Document
+            | Kind::Uuid
+            | Kind::Records => None,
+        };
+        if let Some(other) = other {
+            *value = other;
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! Whatever a client sends as a body, it gets an answer that holds.
+
+use std::fmt;
+
+use adapter_kit::compose::Request as Composed;
+use adapter_kit::read::{NestedLists, UnknownNames};
+use adapter_kit::version::Wire;
+use adapter_kit::versions::{Served, Versions};
+use adapter_kit::view::View;
+use chrono::NaiveDate;
+use domain::commands::{CreationContext, Decision};
+use domain::problem::Problem;
+use domain::{
+    Deferral, Degree, FieldSet, Lists, ParsedRecord, Placement, Recommendation, Record, Trainee, TraineeField,
+    Withdrawal, commands, invariants,
+};
+use fixtures::random::Random;
+
+use crate::any_input::request::Asked;
+use crate::case::Case;
+use crate::own_names::Names;
+use crate::{CheckFailure, Sample};
+use crate::{round_trip, serialisation, untouched_fields};
+
+mod request;
+
+const CHECK: &str = "no_input_panics";
+
+/// The seed of the records that are tried with any bytes, and how many of them the first byte can choose.
+const ANY_BYTES_SEED: u64 = 1;
+const ANY_BYTES_RECORDS: usize = 14;
+/// Spoilt bodies that are tried for each that a client could have meant.
+const SPOILT: usize = 2;
+
+/// Bodies of requests for the records of the sample, and the same bodies with bytes spoilt, keep what
+/// [`Bodies::answered`] says.
+///
+/// # Errors
+///
+/// The first case in which this does not hold.
+pub fn no_input_panics(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
+    let random = sample.random();
+    for served in versions.iter() {
+        let bodies = Bodies::new(versions, served, sample);
+        let seeds = bodies.seeds()?;
+        for seed in &seeds {
+            bodies.answered(seed)?;
+            for _ in 0..SPOILT {
+                bodies.answered(&spoilt(seed, random.pick(&seeds), &random))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The body with some bytes replaced, doubled or left out, or with the end of another one.
+fn spoilt(body: &[u8], other: Option<&Vec<u8>>, random: &Random) -> Vec<u8> {
+    let mut spoilt = body.to_vec();
+    let at = random.below(spoilt.len().max(1));
+    let until = (at + random.below(40)).min(spoilt.len());
+    match random.below(4) {
+        0 => drop(spoilt.drain(at..until)),
+        1 => {
+            let again: Vec<u8> = spoilt.get(at..until).unwrap_or_default().to_vec();
+            drop(spoilt.splice(until..until, again));
+        }
+        2 => {
+            let byte = *random.one_of([&b'"', &b'{', &b'}', &b'[', &b',', &b'0', &b'\\', &0, &0xff]);
+            if let Some(place) = spoilt.get_mut(at) {
+                *place = byte;
+            }
+        }
+        _ => {
+            spoilt.truncate(at);
+            spoilt.extend(other.into_iter().flatten().skip(at));
+        }
+    }
+    spoilt
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Request {
+    Create,
+    Update,
+    AddPlacement,
+    UpdatePlacement,
+    AddDegree,
+    UpdateDegree,
+    Withdraw,
+    Defer,
+    Recommend,
+}
+
+impl Request {
+    const ALL: [Self; 9] = [
+        Self::Create,
+        Self::Update,
+        Self::AddPlacement,
+        Self::UpdatePlacement,
+        Self::AddDegree,
+        Self::UpdateDegree,
+        Self::Withdraw,
+        Self::Defer,
+        Self::Recommend,
+    ];
+}
+
+/// Every body that a version can be sent, as bytes of which the first chooses the request, how strictly it is read and
+/// the record that it is about.
+pub struct Bodies<'a> {
+    case: Case<'a>,
+    versions: &'a Versions,
+    names: Names,
+    seen: FieldSet<TraineeField>,
+}
+
+impl fmt::Debug for Bodies<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Bodies").field(&self.case.version().label).finish()
+    }
+}
+
+impl<'a> Bodies<'a> {
+    /// Records about which any bytes are tried, on that day: as many as the first byte can choose.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sample::new`].
+    pub fn sample(today: NaiveDate) -> Result<Sample, Vec<Problem>> {
+        Sample::new(ANY_BYTES_SEED, ANY_BYTES_RECORDS, today)
+    }
+
+    /// Bodies for one of the versions, about the records of the sample.
+    #[must_use]
+    pub fn new(versions: &'a Versions, served: &'a Served, sample: &'a Sample) -> Self {
+        let case = Case::of(CHECK, served, sample);
+        Self { case, versions, names: Names::of(served.version, versions), seen: untouched_fields::changeable(case) }
+    }
+
+    /// The names that mean something in this version or in another.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.names.all()
+    }
+
+    /// Bodies that a client could mean: each request for each record that can be chosen.
+    ///
+    /// # Errors
+    ///
+    /// When a record cannot be written.
+    pub fn seeds(&self) -> Result<Vec<Vec<u8>>, CheckFailure> {
+        let mut seeds = Vec::new();
+        for choice in 0..=u8::MAX {
+            let Some((request, _, trainee)) = self.chosen(choice) else { continue };
+            let body = match request {
+                Request::Create | Request::Update => self.body(Some(trainee))?,
+                Request::AddPlacement | Request::UpdatePlacement => self.body(trainee.placements.first())?,
+                Request::AddDegree | Request::UpdateDegree => self.body(trainee.degrees.first())?,
+                Request::Withdraw => self.body(Withdrawal::of(trainee).as_ref())?,
+                Request::Defer => self.body(Deferral::of(trainee).as_ref())?,
+                Request::Recommend => self.body(Recommendation::of(trainee).as_ref())?,
+            };
+            seeds.extend(body.map(|body| [vec![choice], body].concat()));
+        }
+        Ok(seeds)
+    }
+
+    fn body<R: Wire>(&self, record: Option<&R>) -> Result<Option<Vec<u8>>, CheckFailure> {
+        let Some(record) = record else { return Ok(None) };
+        let request = Composed { version: self.case.version(), record, lists: Lists::embedded() };
+        match request.body() {
+            Ok(body) => Ok(Some(body)),
+            Err(error) => self.case.fail(R::NAME, format!("cannot be written: {error}")),
+        }
+    }
+
+    fn chosen(&self, choice: u8) -> Option<(Request, UnknownNames, &'a Trainee)> {
+        let (rest, request) = (usize::from(choice) / Request::ALL.len(), usize::from(choice) % Request::ALL.len());
+        let unknown = if rest.is_multiple_of(2) { UnknownNames::Tell } else { UnknownNames::Refuse };
+        let stored = &self.case.sample.stored;
+        Some((*Request::ALL.get(request)?, unknown, stored.get(rest / 2 % stored.len().max(1))?))
+    }
+
+    /// A body is read where it is JSON, and else refused without repeating it. A refusal tells each problem once, at a
+    /// place and in words of the version, and is not out of proportion to the request. A record that is accepted is
+    /// sound; every version can write it; it is sent back without a change, and asked for again it reads the same. An
+    /// update changes nothing that its version cannot see.
+    ///
+    /// # Errors
+    ///
+    /// The case in which this does not hold.
+    pub fn answered(&self, bytes: &[u8]) -> Result<(), CheckFailure> {
+        let Some((choice, body)) = bytes.split_first() else { return Ok(()) };
+        let Some((request, unknown, trainee)) = self.chosen(*choice) else { return Ok(()) };
+        let asked = Asked { bodies: self, body, unknown };
+        let (rules, context, now) = (&self.case.version().rules, self.case.context(), self.case.sample.now());
+        let origin = CreationContext { now, ukprn: "", next_id: &|| None };
+        let with_placement = |placement| Trainee { placements: vec![placement], ..trainee.clone() };
+        let with_degree = |degree| Trainee { degrees: vec![degree], ..trainee.clone() };
+        match request {
+            Request::Create => asked.answer(
+                NestedLists::Read,
+                |sent| commands::create(sent, rules, &context, &origin),
+                |created| {
+                    self.keeps(&Trainee::default(), &created)?;
+                    self.comes_again(&created, &|sent| commands::create(sent, rules, &context, &origin))
+                },
+            ),
+            Request::Update => asked.answer(
+                NestedLists::PassOver,
+                |sent| commands::update(trainee, sent, rules, &context, now),
+                |updated| {
+                    let body = || String::from_utf8_lossy(body).into_owned();
+                    untouched_fields::only_seen(self.case, trainee, &updated, &self.seen, body)?;
+                    self.keeps(trainee, &updated)
+                },
+            ),
+            Request::AddPlacement | Request::UpdatePlacement => asked.answer::<Placement, _>(
+                NestedLists::Read,
+                |sent| match trainee.placements.first().filter(|_| request == Request::UpdatePlacement) {
+                    Some(stored) => commands::update(stored, sent, rules, &context, now),
+                    None => commands::add::<domain::Placement>(sent, rules, &context, &origin),
+                },
+                |placement| self.keeps(trainee, &with_placement(placement)),
+            ),
+            Request::AddDegree | Request::UpdateDegree => asked.answer::<Degree, _>(
+                NestedLists::Read,
+                |sent| match trainee.degrees.first().filter(|_| request == Request::UpdateDegree) {
+                    Some(stored) => commands::update(stored, sent, rules, &context, now),
+                    None => commands::add::<domain::Degree>(sent, rules, &context, &origin),
+                },
+                |degree| self.keeps(trainee, &with_degree(degree)),
+            ),
+            Request::Withdraw => asked.answer(
+                NestedLists::Read,
+                |sent| commands::transition::<domain::Withdrawal>(trainee, sent, rules, &context, now),
+                |withdrawn| self.keeps(trainee, &withdrawn),
+            ),
+            Request::Defer => asked.answer(
+                NestedLists::Read,
+                |sent| commands::transition::<domain::Deferral>(trainee, sent, rules, &context, now),
+                |deferred| self.keeps(trainee, &deferred),
+            ),
+            Request::Recommend => asked.answer(
+                NestedLists::Read,
+                |sent| commands::transition::<domain::Recommendation>(trainee, sent, rules, &context, now),
+                |recommended| self.keeps(trainee, &recommended),
+            ),
+        }
+    }
+
+    /// The record has no fault that it had not before, every version writes it, and it is sent back without a change.
+    fn keeps(&self, before: &Trainee, after: &Trainee) -> Result<(), CheckFailure> {
+        let known = invariants::violations(before, Lists::embedded());
+        if let Some(fault) =
+            invariants::violations(after, Lists::embedded()).iter().find(|fault| !known.contains(fault))
+        {
+            return self.case.fail(Trainee::NAME, format!("is accepted as it cannot be: {fault}"));
+        }
+        for served in self.versions.iter() {
+            serialisation::written(Case { served, ..self.case }, after, true)?;
+        }
+        untouched_fields::sent_back(self.case, after)
+    }
+
+    /// A request for the record asks for what it holds, and makes a record that reads the same.
+    fn comes_again(
+        &self,
+        record: &Trainee,
+        decide: &dyn Fn(ParsedRecord<Trainee>) -> Result<Decision<Trainee>, Vec<Problem>>,
+    ) -> Result<(), CheckFailure> {
+        let sent = round_trip::read_back(self.case, record)?;
+        round_trip::asks_for_trainee(self.case, &sent, record)?;
+        let again = match decide(sent) {
+            Ok(again) => again.record,
+            Err(problems) => return self.case.fail(Trainee::NAME, format!("is refused as it is held: {problems:?}")),
+        };
+        // What is held may differ where it is shown as the same: nothing, and the code for it.
+        for served in self.versions.iter() {
+            let [was, is] = [record, &again].map(|trainee| View::trainee(served.version, trainee, Lists::embedded()));
+            let (was, is) = (serde_json::to_string(&was), serde_json::to_string(&is));
+            if was.as_ref().ok() != is.as_ref().ok() {
+                return self.case.fail(Trainee::NAME, format!("was {was:?} and comes again as {is:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::ProblemKind;
+    use domain::rules::{Rule, Run, dates};
+
+    use super::*;
+    use crate::sample_version::{SAMPLE_VERSION, TODAY, check_version, with_rules};
+
+    #[test]
+    fn a_problem_that_is_told_twice_is_found() {
+        const TWICE: Rule<Trainee> = Rule {
+            name: "twice",
+            description: "complains of the same twice",
+            section: "",
+            reads: &[TraineeField::last_name],
+            run: Run::Check(|_, _| vec![Problem::at(TraineeField::last_name, ProblemKind::Blank); 2]),
+        };
+        let failure = check_version(no_input_panics, with_rules(&[TWICE])).unwrap_err();
+        assert_eq!((failure.check, failure.field.as_str()), ("no_input_panics", "a problem"));
+    }
+
+    #[test]
+    fn a_record_that_is_another_each_time_it_is_asked_for_is_found() {
+        const GROWING: Rule<Trainee> = Rule {
+            name: "growing",
+            description: "makes the last name longer",
+            section: "",
+            reads: &[TraineeField::last_name],
+            run: Run::Adjust(|candidate, _| candidate.record.last_name.iter_mut().for_each(|name| name.push('x'))),
+        };
+        let failure = check_version(no_input_panics, with_rules(&[dates::START_AS_PLANNED, GROWING])).unwrap_err();
+        assert_eq!((failure.check, failure.field.as_str()), ("no_input_panics", "trainee"));
+    }
+
+    #[test]
+    fn bytes_that_are_hardly_a_body_are_answered() {
+        let (versions, sample) = (Versions::new(&[&SAMPLE_VERSION]), Bodies::sample(TODAY).unwrap());
+        let bodies = Bodies::new(&versions, versions.newest().unwrap(), &sample);
+        let keys = r#""email":7,"#.repeat(50);
+        let repeated = format!(r#"{{"data":{{{keys}"email":7}},"data":{{}},"data":{{}}}}"#);
+        // The same key beside the record and in it.
+        let twice = br#"{"e":1,"e":2,"data":{"e":3,"e":4}}"#.as_slice();
+        let deep = format!(r#"{{"data":{}"#, "[".repeat(1_000));
+        for body in
+            [b"".as_slice(), b"{", b"\xff", b"{}", b"null", b"\"\\ud800\"", twice, repeated.as_bytes(), deep.as_bytes()]
+        {
+            for choice in 0..=u8::MAX {
+                bodies.answered(&[&[choice], body].concat()).unwrap();
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! One body: how it is read, and what is said about it.
+
+use std::collections::BTreeSet;
+
+use adapter_kit::problems::{Errors, ErrorsByField, warning};
+use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames, tree};
+use domain::commands::Decision;
+use domain::problem::Problem;
+use domain::{Lists, ParsedRecord};
+
+use crate::Bodies;
+use crate::CheckFailure;
+use crate::own_names::{Listener, Said};
+
+/// The longest text about a body that is no JSON, in bytes: it says where, and repeats nothing.
+const LONGEST_MALFORMED: usize = 120;
+/// A refusal is no longer than this, in bytes, and so many bytes for each byte of the request.
+const REFUSAL_BYTES: usize = 131_072;
+const REFUSAL_PER_BYTE: usize = 64;
+
+/// A body and how it is read.
+pub(super) struct Asked<'a> {
+    pub(super) bodies: &'a Bodies<'a>,
+    pub(super) body: &'a [u8],
+    pub(super) unknown: UnknownNames,
+}
+
+impl Asked<'_> {
+    /// Reads the body, has it decided about, and looks at what is said and what is accepted.
+    pub(super) fn answer<R: Nest, D>(
+        &self,
+        nested: NestedLists,
+        decide: impl FnOnce(ParsedRecord<R>) -> Result<Decision<D>, Vec<Problem>>,
+        accepted: impl FnOnce(D) -> Result<(), CheckFailure>,
+    ) -> Result<(), CheckFailure> {
+        let case = self.bodies.case;
+        let reader = Reader { served: case.served, unknown: self.unknown, nested };
+        let sent = match reader.read::<R>(self.body) {
+            Ok(sent) => sent,
+            Err(malformed) => return self.malformed(&malformed.to_string()),
+        };
+        if !self.body.is_empty() && tree(self.body).is_err() {
+            return case.fail("a body", "is read, and is no JSON");
+        }
+        let said = Said::of(&String::from_utf8_lossy(self.body));
+        let listener = Listener { case, names: &self.bodies.names, said: &said };
+        match decide(sent) {
+            Err(problems) => self.refused(&problems, &listener),
+            Ok(decision) => {
+                let mut told = BTreeSet::new();
+                for notice in &decision.notices {
+                    listener.remark(notice)?;
+                    if !told.insert(format!("{notice:?}")) {
+                        return case.fail("a notice", format!("is told twice: {notice:?}"));
+                    }
+                    let text = warning(case.version(), notice).unwrap_or_default();
+                    if !text.bytes().all(|byte| (b' '..0x7f).contains(&byte)) {
+                        return case.fail("a notice", format!("cannot stand in a header: {text:?}"));
+                    }
+                }
+                accepted(decision.record)
+            }
+        }
+    }
+
+    fn malformed(&self, told: &str) -> Result<(), CheckFailure> {
+        if tree(self.body).is_ok() && !told.contains("nested deeper") {
+            return self.bodies.case.fail("a body", format!("is JSON, and refused: {told}"));
+        }
+        match told.len() {
+            0..=LONGEST_MALFORMED => Ok(()),
+            _ => self.bodies.case.fail("a body", format!("is refused at length: {told}")),
+        }
+    }
+
+    fn refused(&self, problems: &[Problem], listener: &Listener<'_>) -> Result<(), CheckFailure> {
+        let (case, lists) = (self.bodies.case, Lists::embedded());
+        let mut told = BTreeSet::new();
+        for problem in problems {
+            listener.complaint(problem)?;
+            if !told.insert(format!("{problem:?}")) {
+                return case.fail("a problem", format!("is told twice: {problem:?}"));
+            }
+        }
+        let longest = REFUSAL_BYTES + REFUSAL_PER_BYTE * self.body.len();
+        let errors = serde_json::to_vec(&Errors::of(case.served, lists, problems));
+        let by_field = serde_json::to_vec(&ErrorsByField::of(case.served, lists, problems));
+        for written in [errors, by_field] {
+            match written {
+                Ok(written) if !problems.is_empty() && written.len() <= longest => {}
+                Ok(written) => {
+                    let (problems, bytes) = (problems.len(), written.len());
+                    return case.fail("a refusal", format!("tells {problems} problems in {bytes} bytes"));
+                }
+                Err(error) => return case.fail("a refusal", format!("cannot be written: {error}")),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! One version and one record, on which a check is tried, and what a check reports.
+
+use std::fmt;
+
+use adapter_kit::compose::{Data, Request};
+use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames};
+use adapter_kit::{ApiVersion, Label, Served, version::Wire};
+use domain::{Context, Lists, ParsedRecord, Trainee};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::Sample;
+
+/// A case that a check does not pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckFailure {
+    /// The name of the check.
+    pub check: &'static str,
+    /// The version.
+    pub version: Label,
+    /// The seed of the sample.
+    pub seed: u64,
+    /// The record's place in the sample; `None` when the version fails without one.
+    pub record: Option<usize>,
+    /// The field.
+    pub field: String,
+    /// What is wrong with it.
+    pub fault: String,
+}
+
+impl fmt::Display for CheckFailure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { check, version, seed, record, field, fault } = self;
+        write!(formatter, "{version} fails {check}: {field} {fault} (seed {seed}")?;
+        match record {
+            Some(record) => write!(formatter, ", record {record})"),
+            None => write!(formatter, ")"),
+        }
+    }
+}
+
+impl std::error::Error for CheckFailure {}
+
+/// One version and one record, on which a check is tried.
+#[derive(Clone, Copy)]
+pub(crate) struct Case<'a> {
+    pub(crate) check: &'static str,
+    pub(crate) served: &'a Served,
+    pub(crate) sample: &'a Sample,
+    pub(crate) record: Option<usize>,
+}
+
+impl<'a> Case<'a> {
+    pub(crate) fn of(check: &'static str, served: &'a Served, sample: &'a Sample) -> Self {
+        Self { check, served, sample, record: None }
+    }
+
+    pub(crate) fn version(self) -> &'a ApiVersion {
+        self.served.version
+    }
+
+    /// The case with each of the records.
+    pub(crate) fn each(self, records: &'a [Trainee]) -> impl Iterator<Item = (Self, &'a Trainee)> {
+        records.iter().enumerate().map(move |(at, record)| (Self { record: Some(at), ..self }, record))
+    }
+
+    /// What the version's rules may know.
+    pub(crate) fn context(self) -> Context<'a> {
+        Context {
+            today: self.sample.today,
+            lists: Lists::embedded(),
+            accepted_codes: &self.version().accepted_codes,
+            organisations: &self.sample.organisations,
+        }
+    }
+
+    /// The record as a request in the version's names.
+    pub(crate) fn request<R: Wire>(self, record: &R) -> Result<Map<String, Value>, CheckFailure> {
+        let request = Request { version: self.version(), record, lists: Lists::embedded() };
+        match serde_json::to_value(request) {
+            Ok(Value::Object(object)) => Ok(object),
+            Ok(other) => self.fail(R::NAME, format!("is written as {other}")),
+            Err(error) => self.fail(R::NAME, format!("cannot be written: {error}")),
+        }
+    }
+
+    /// What a request with that under `data` asks for.
+    pub(crate) fn read<R: Nest>(
+        self,
+        data: &impl Serialize,
+        unknown: UnknownNames,
+    ) -> Result<ParsedRecord<R>, CheckFailure> {
+        let written = serde_json::to_vec(&Data { data });
+        let body = written.or_else(|error| self.fail(R::NAME, format!("cannot be written: {error}")))?;
+        let reader = Reader { served: self.served, unknown, nested: NestedLists::Read };
+        reader.read(&body).or_else(|error| self.fail(R::NAME, format!("cannot be read: {error}")))
+    }
+
+    pub(crate) fn fail<T>(self, field: impl Into<String>, fault: impl Into<String>) -> Result<T, CheckFailure> {
+        Err(CheckFailure {
+            check: self.check,
+            version: self.version().label,
+            seed: self.sample.seed,
+            record: self.record,
+            field: field.into(),
+            fault: fault.into(),
+        })
+    }
+}

@@ -1,0 +1,62 @@
+//! Ways of spoiling a request: wrong values, and keys that do not belong there.
+
+use adapter_kit::version::Wire;
+use adapter_kit::versions::Served;
+use serde_json::{Map, Value, json};
+
+/// Values that few fields can hold.
+fn values() -> Vec<Value> {
+    vec![
+        Value::Null,
+        json!(""),
+        json!(" \t "),
+        json!(0),
+        json!(-7),
+        json!(u64::MAX),
+        json!(1.5),
+        json!(true),
+        json!([]),
+        json!(["?"]),
+        json!([1, null]),
+        json!({}),
+        json!({"inner": {"deeper": []}}),
+        json!("?"),
+        json!("x".repeat(600)),
+        json!("ring the \u{7} bell"),
+        json!("2026-02-30"),
+        json!("1850-01-01"),
+        json!("2399-12-31"),
+        json!("999999"),
+        json!("99999999"),
+    ]
+}
+
+/// The number of ways in which a request for a record can be spoilt.
+pub(super) fn count<R: Wire>(served: &Served) -> usize {
+    R::inputs(served.version).entries.len() * (values().len() + 1) + strays::<R>(served).len()
+}
+
+/// Spoils the request in one of the ways.
+pub(super) fn spoil<R: Wire>(served: &Served, object: &mut Map<String, Value>, way: usize) {
+    let strays = strays::<R>(served);
+    if let Some((key, value)) = strays.get(way) {
+        object.insert(key.clone(), value.clone());
+        return;
+    }
+    let inputs = R::inputs(served.version).entries;
+    let way = way - strays.len();
+    let Some(input) = inputs.get(way % inputs.len().max(1)) else { return };
+    match values().into_iter().nth(way / inputs.len().max(1)) {
+        Some(value) => object.insert(input.name.to_owned(), value),
+        None => object.remove(input.name),
+    };
+}
+
+/// Keys that are no names of the version, with a value.
+fn strays<R: Wire>(served: &Served) -> Vec<(String, Value)> {
+    let foreign = R::foreign(&served.foreign).iter().map(|(name, _)| (*name).to_owned());
+    let slips = R::inputs(served.version).entries.iter().map(|input| format!("{}s", input.name));
+    let odd = ["", "no such name", "line\nbreak"].map(str::to_owned);
+    let long = "k".repeat(300);
+    foreign.chain(slips).chain(odd).chain([long]).map(|key| (key, json!("?"))).collect()
+}

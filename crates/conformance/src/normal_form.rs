@@ -1,0 +1,108 @@
+//! The normal form of a record: what a register holds of what a client sent, field by field.
+//!
+//! It says in its own words what the reader and the adjustments of every version do, and is compared
+//! with what they did.
+
+use domain::organisations::{Organisations, URNS_WITHOUT_SCHOOL};
+use domain::{Degree, List, Lists, Placement, Trainee, commands};
+
+/// Nationality-like code of the United Kingdom, which the list of countries has only in parts.
+const UNITED_KINGDOM: &str = "GB";
+/// The bursary that is an initiative by itself.
+const VETERANS_BURSARY: &str = "C";
+
+/// The record as it is read: white space in five fields is put in order.
+pub(super) fn as_read(sent: &Trainee) -> Trainee {
+    let mut trainee = sent.clone();
+    for text in [
+        &mut trainee.first_names,
+        &mut trainee.middle_names,
+        &mut trainee.last_name,
+        &mut trainee.email,
+        &mut trainee.agency_id,
+    ]
+    .into_iter()
+    .flatten()
+    {
+        *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    }
+    trainee
+}
+
+/// The record as it is held.
+pub(super) fn as_stored(sent: &Trainee, organisations: &Organisations, lists: &Lists) -> Trainee {
+    let mut trainee = as_read(sent);
+    // A start as planned follows the plan.
+    if trainee.trainee_start_date == trainee.itt_start_date {
+        trainee.trainee_start_date = None;
+    }
+    let stands_for_none = |urn: &String| URNS_WITHOUT_SCHOOL.contains(&urn.as_str());
+    if trainee.training_partner_urn.as_ref().is_some_and(stands_for_none) {
+        trainee.training_partner_urn = None;
+        trainee.training_partner_ukprn = None;
+    }
+    if trainee.employing_school_urn.as_ref().is_some_and(stands_for_none) {
+        trainee.employing_school_urn = None;
+    }
+    if trainee.funding_method.as_deref() == Some(VETERANS_BURSARY) {
+        trainee.training_initiative = None;
+    }
+    trainee.placements.iter_mut().for_each(|placement| normalise_placement(placement, organisations));
+    trainee.degrees.iter_mut().for_each(|degree| normalise_degree(degree, lists));
+    commands::sort_nested(&mut trainee);
+    trainee
+}
+
+/// A known school gives its name and postcode.
+fn normalise_placement(placement: &mut Placement, organisations: &Organisations) {
+    if let Some(school) = placement.urn.as_deref().and_then(|urn| organisations.school(urn)) {
+        placement.name = Some(school.name.clone());
+        placement.postcode.clone_from(&school.postcode);
+    }
+}
+
+/// A degree holds nothing of the other kind; two codes are recorded as others, and an institution
+/// that is not listed as none.
+fn normalise_degree(degree: &mut Degree, lists: &Lists) {
+    let is_uk = degree.institution.is_some()
+        || degree.country.as_deref().is_none_or(|country| country == UNITED_KINGDOM || lists.is_uk(country));
+    if is_uk {
+        degree.country = None;
+        degree.non_uk_degree = None;
+    } else {
+        degree.uk_degree = None;
+    }
+    if degree.institution.as_deref() == Some("0133") {
+        degree.institution = Some("0149".to_owned());
+    }
+    degree.institution = degree.institution.take().filter(|code| lists.contains(List::Institution, code));
+    if degree.grade.as_deref() == Some("09") {
+        degree.grade = Some("14".to_owned());
+    }
+    degree.other_grade = None;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Sample;
+    use crate::sample_version::TODAY;
+
+    #[test]
+    fn the_normal_form_of_a_normal_form_is_itself() {
+        let sample = Sample::new(1, 300, TODAY).unwrap();
+        for trainee in &sample.untidy {
+            let once = as_stored(trainee, &sample.organisations, Lists::embedded());
+            assert_eq!(as_stored(&once, &sample.organisations, Lists::embedded()), once);
+            assert_eq!(as_read(&once), once);
+        }
+    }
+
+    #[test]
+    fn a_record_that_is_held_is_in_normal_form() {
+        let sample = Sample::new(2, 300, TODAY).unwrap();
+        for trainee in &sample.stored {
+            assert_eq!(as_stored(trainee, &sample.organisations, Lists::embedded()), *trainee);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! What is written is read again.
+
+use adapter_kit::names::place;
+use adapter_kit::read::{Nest, UnknownNames};
+use adapter_kit::version::Wire;
+use adapter_kit::versions::Versions;
+use domain::commands::CreationContext;
+use domain::record::Changes as _;
+use domain::rules::{Rule, Run, apply};
+use domain::{
+    Candidate, Deferral, Kind, Lists, ParsedRecord, Recommendation, Record, RecordField as _, Trainee, TraineeField,
+    Value, Withdrawal, commands,
+};
+
+use crate::case::Case;
+use crate::sample::ADJUSTMENTS;
+use crate::{CheckFailure, Sample};
+use crate::{alternative_spellings, normal_form};
+
+const CHECK: &str = "round_trip_is_lossless";
+
+/// A record that is written as a request in a version's names and read again asks for what the
+/// record holds, and where the version accepts it, it becomes the record in its normal form. Only an
+/// adjustment that the version makes beyond those of all versions may change a field besides, among
+/// those that it reads.
+///
+/// # Errors
+///
+/// The first case in which this does not hold; also when a version accepts none of the records, so
+/// that nothing is shown.
+pub fn round_trip_is_lossless(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
+    for served in versions.iter() {
+        let case = Case::of(CHECK, served, sample);
+        let random = sample.random();
+        let mut accepted = 0;
+        for (case, trainee) in case.each(&sample.stored) {
+            let sent = read_back(case, trainee)?;
+            asks_for_trainee(case, &sent, trainee)?;
+            accepted += usize::from(becomes(case, sent, trainee)?);
+            transitions(case, trainee)?;
+        }
+        for (case, trainee) in case.each(&sample.untidy) {
+            let mut request = case.request(trainee)?;
+            alternative_spellings::loosen(&mut request, case.version(), &random);
+            let sent = case.read(&request, UnknownNames::Refuse)?;
+            asks_for_trainee(case, &sent, &normal_form::as_read(trainee))?;
+            accepted += usize::from(becomes(case, sent, trainee)?);
+        }
+        if accepted == 0 {
+            return case.fail(Trainee::NAME, "is never accepted");
+        }
+    }
+    Ok(())
+}
+
+/// What a request for the record, once written, asks for.
+pub(super) fn read_back<R: Nest>(case: Case<'_>, record: &R) -> Result<ParsedRecord<R>, CheckFailure> {
+    case.read(&case.request(record)?, UnknownNames::Refuse)
+}
+
+/// The request asks for the values of the trainee and of its placements and degrees.
+pub(super) fn asks_for_trainee(
+    case: Case<'_>,
+    sent: &ParsedRecord<Trainee>,
+    trainee: &Trainee,
+) -> Result<(), CheckFailure> {
+    asks_for(case, sent, trainee)?;
+    let inputs = Trainee::inputs(case.version());
+    if let Some(list) = inputs.name_of(TraineeField::placements) {
+        each_asks_for(case, list, &sent.nested.placements, &trainee.placements)?;
+    }
+    if let Some(list) = inputs.name_of(TraineeField::degrees) {
+        each_asks_for(case, list, &sent.nested.degrees, &trainee.degrees)?;
+    }
+    Ok(())
+}
+
+fn each_asks_for<R: Wire>(
+    case: Case<'_>,
+    list: &str,
+    sent: &[ParsedRecord<R>],
+    records: &[R],
+) -> Result<(), CheckFailure> {
+    if sent.len() != records.len() {
+        return case.fail(list, format!("has {} records instead of {}", sent.len(), records.len()));
+    }
+    sent.iter().zip(records).try_for_each(|(sent, record)| asks_for(case, sent, record))
+}
+
+/// The request asks for the values of the record in the fields that the version can set, and for
+/// nothing else.
+pub(super) fn asks_for<R: Wire>(case: Case<'_>, sent: &ParsedRecord<R>, record: &R) -> Result<(), CheckFailure> {
+    if let Some(problem) = sent.problems.first() {
+        return case.fail(place(case.version(), &problem.at), format!("is not read: {:?}", problem.kind));
+    }
+    let inputs = R::inputs(case.version());
+    for field in R::Field::ALL {
+        if field.info().kind == Kind::Records {
+            continue;
+        }
+        let name = inputs.name_of(*field);
+        let held = record.value(*field, Lists::embedded());
+        let expected = name.is_some().then_some(held).filter(|value| *value != Value::Null && !is_empty(value));
+        let asked = sent.changes.requested(*field).filter(|value| !is_empty(value));
+        if asked != expected {
+            let name = name.unwrap_or(field.info().name);
+            return case.fail(name, format!("is written as {expected:?} and read as {asked:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn is_empty(value: &Value<'_>) -> bool {
+    matches!(value, Value::TextList(texts) if texts.is_empty())
+}
+
+/// Whether the version accepts the request; where it does, the result is the record's normal form.
+fn becomes(case: Case<'_>, sent: ParsedRecord<Trainee>, trainee: &Trainee) -> Result<bool, CheckFailure> {
+    let (version, context) = (case.version(), case.context());
+    let origin = CreationContext { now: case.sample.now(), ukprn: "", next_id: &|| None };
+    let Ok(decision) = commands::create(sent, &version.rules, &context, &origin) else { return Ok(false) };
+    let expected = normal_form::as_stored(trainee, &case.sample.organisations, context.lists);
+    let record = &decision.record;
+    agrees(case, record, &expected, version.rules.trainee, ADJUSTMENTS.trainee)?;
+    let lists = [
+        (TraineeField::placements, record.placements.len(), expected.placements.len()),
+        (TraineeField::degrees, record.degrees.len(), expected.degrees.len()),
+    ];
+    for (list, held, sent) in lists {
+        if let Some(name) = Trainee::inputs(version).name_of(list)
+            && held != sent
+        {
+            return case.fail(name, format!("becomes {held} records instead of {sent}"));
+        }
+    }
+    for (record, expected) in record.placements.iter().zip(&expected.placements) {
+        agrees(case, record, expected, version.rules.placement, ADJUSTMENTS.placement)?;
+    }
+    for (record, expected) in record.degrees.iter().zip(&expected.degrees) {
+        agrees(case, record, expected, version.rules.degree, ADJUSTMENTS.degree)?;
+    }
+    Ok(true)
+}
+
+/// The record is as expected in the fields that the version can set, but for what adjustments of the
+/// version's own do to the expected one.
+fn agrees<R: Wire>(
+    case: Case<'_>,
+    record: &R,
+    expected: &R,
+    rules: &[Rule<R>],
+    common: &[Rule<R>],
+) -> Result<(), CheckFailure> {
+    let own: Vec<Rule<R>> = rules
+        .iter()
+        .filter(|rule| matches!(rule.run, Run::Adjust(_)) && common.iter().all(|known| known.name != rule.name))
+        .copied()
+        .collect();
+    let context = case.context();
+    let mut adjusted = Candidate::new(R::Owner::default(), None, ParsedRecord::default(), &context);
+    adjusted.record = expected.clone().split().0;
+    apply(&mut adjusted, &own, &context);
+    for input in R::inputs(case.version()).entries {
+        let own_may_change = own.iter().any(|rule| rule.reads.contains(&input.field));
+        let expected: &dyn domain::Stored<R> = if own_may_change { &adjusted.record } else { expected };
+        let (is, should_be) =
+            (record.value(input.field, context.lists), R::shown(expected, input.field, context.lists));
+        if is != should_be && input.field.info().kind != Kind::Records {
+            return case.fail(input.name, format!("becomes {is:?} instead of {should_be:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// The same for the requests that brought the trainee to its state.
+fn transitions(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
+    if let Some(withdrawal) = Withdrawal::of(trainee) {
+        asks_for(case, &read_back(case, &withdrawal)?, &withdrawal)?;
+    }
+    if let Some(deferral) = Deferral::of(trainee) {
+        asks_for(case, &read_back(case, &deferral)?, &deferral)?;
+    }
+    if let Some(recommendation) = Recommendation::of(trainee) {
+        asks_for(case, &read_back(case, &recommendation)?, &recommendation)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use adapter_kit::inputs;
+    use adapter_kit::shape::{InputName, Inputs};
+    use adapter_kit::version::{AllInputs, ApiVersion};
+    use domain::rules::{dates, required};
+
+    use super::*;
+    use crate::sample_version::{SAMPLE_VERSION, check_version, with_rules};
+
+    #[test]
+    fn a_name_that_is_read_as_another_field_than_it_is_written_is_found() {
+        const ONE_WAY: Inputs<Trainee> = inputs! { Trainee, TraineeField: last_name, previous_last_name };
+        const OTHER_WAY: &[InputName<TraineeField>] = &[
+            InputName { name: "last_name", field: TraineeField::previous_last_name },
+            InputName { name: "previous_last_name", field: TraineeField::last_name },
+        ];
+        const CROSSED: Inputs<Trainee> = Inputs { entries: ONE_WAY.entries, by_name: OTHER_WAY };
+        let version = ApiVersion { inputs: AllInputs { trainee: CROSSED, ..SAMPLE_VERSION.inputs }, ..SAMPLE_VERSION };
+        let failure = check_version(round_trip_is_lossless, version).unwrap_err();
+        assert_eq!((failure.check, failure.field.as_str()), ("round_trip_is_lossless", "last_name"));
+    }
+
+    #[test]
+    fn an_adjustment_of_a_field_that_it_does_not_read_is_found() {
+        const SHORTENED: Rule<Trainee> = Rule {
+            name: "shortened",
+            description: "cuts the e-mail address",
+            section: "",
+            reads: &[TraineeField::last_name],
+            run: Run::Adjust(|candidate, _| candidate.record.email = None),
+        };
+        let failure =
+            check_version(round_trip_is_lossless, with_rules(&[dates::START_AS_PLANNED, SHORTENED])).unwrap_err();
+        assert_eq!((failure.check, failure.field.as_str()), ("round_trip_is_lossless", "email"));
+    }
+
+    #[test]
+    fn an_adjustment_of_its_own_among_the_fields_that_it_reads_is_the_versions_affair() {
+        const RAISED: Rule<Trainee> = Rule {
+            name: "raised",
+            description: "puts the last name in capitals",
+            section: "",
+            reads: &[TraineeField::last_name],
+            run: Run::Adjust(|candidate, _| {
+                candidate.record.last_name = candidate.record.last_name.as_ref().map(|name| name.to_uppercase());
+            }),
+        };
+        check_version(round_trip_is_lossless, with_rules(&[dates::START_AS_PLANNED, RAISED])).unwrap();
+    }
+
+    #[test]
+    fn a_version_that_accepts_nothing_is_found() {
+        let failure = check_version(round_trip_is_lossless, with_rules(&[required::SEX])).unwrap_err();
+        assert_eq!(failure.fault, "is never accepted");
+    }
+}

@@ -1,0 +1,104 @@
+//! Invented records, bound to no version: only what every version does to a record has been done to
+//! them.
+
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use domain::organisations::{Organisations, School, TrainingPartner};
+use domain::rules::{course, dates, degree, diversity, funding, organisation, placement, withdrawal};
+use domain::{AcceptedCodes, Context, Lists, Problem, Rules, Trainee};
+use fixtures::TraineeGenerator;
+use fixtures::random::Random;
+
+/// UKPRN of the provider of every record.
+pub(super) const PROVIDER: &str = "10000571";
+
+/// Every code of every list, and the funding of the years in which it was widest.
+const ALL_CODES: AcceptedCodes = AcceptedCodes { accepted: &[], funding_exception_years: &[2025, 2026] };
+
+/// The adjustments that every version makes, whatever else it demands. What they do to a record is
+/// [`normal`](super::normal).
+pub(super) const ADJUSTMENTS: Rules = Rules {
+    trainee: &[
+        dates::START_AS_PLANNED,
+        diversity::ETHNICITY,
+        course::IQTS_COUNTRY_LEAVES,
+        funding::VETERANS_INITIATIVE,
+        organisation::TRAINING_PARTNER,
+        organisation::EMPLOYING_SCHOOL,
+    ],
+    placement: &[placement::SCHOOL],
+    degree: &[degree::KIND, degree::GRADE_RECORDED],
+    withdrawal: &[withdrawal::REASONS_ONCE],
+    deferral: &[],
+    recommendation: &[],
+    gates: &[],
+};
+
+/// Invented records on which the checks are run.
+#[derive(Debug)]
+pub struct Sample {
+    /// The seed.
+    pub(super) seed: u64,
+    /// The day on which everything happens.
+    pub(super) today: NaiveDate,
+    /// Schools and training partners that are known.
+    pub(super) organisations: Organisations,
+    /// Records as a register holds them, in all states and on all routes.
+    pub(super) stored: Vec<Trainee>,
+    /// Records as careless clients send them.
+    pub(super) untidy: Vec<Trainee>,
+}
+
+impl Sample {
+    /// So many records of either sort, the same for the same seed and day.
+    ///
+    /// # Errors
+    ///
+    /// The problems of a record that cannot even be held, which no generated trainee is to have.
+    pub fn new(seed: u64, count: usize, today: NaiveDate) -> Result<Self, Vec<Problem>> {
+        let organisations = organisations();
+        let context =
+            Context { today, lists: Lists::embedded(), accepted_codes: &ALL_CODES, organisations: &organisations };
+        let mut generator = TraineeGenerator::new(seed, &ADJUSTMENTS, context);
+        let stored = (0..count).map(|_| generator.trainee(PROVIDER)).collect::<Result<_, _>>()?;
+        let untidy = (0..count).map(|_| generator.noisy_trainee(PROVIDER)).collect::<Result<_, _>>()?;
+        Ok(Self { seed, today, organisations, stored, untidy })
+    }
+
+    /// Random choices for a check: the same for the same sample.
+    pub(super) fn random(&self) -> Random {
+        Random::new(self.seed)
+    }
+
+    /// The moment at which everything happens.
+    pub(super) fn now(&self) -> DateTime<Utc> {
+        self.today.and_time(NaiveTime::MIN).and_utc()
+    }
+}
+
+/// Schools with and without a postcode, open and closed, and training partners with either number
+/// and with both.
+fn organisations() -> Organisations {
+    let school = |id: i64, postcode: Option<&str>, open| School {
+        id,
+        urn: (100_000 + id).to_string(),
+        name: format!("School {id}"),
+        postcode: postcode.map(str::to_owned),
+        open,
+    };
+    let partner = |id: i64, urn: Option<&str>, ukprn: Option<&str>| TrainingPartner {
+        id,
+        urn: urn.map(str::to_owned),
+        ukprn: ukprn.map(str::to_owned),
+        name: format!("Partner {id}"),
+    };
+    Organisations {
+        schools: vec![school(1, Some("AB1 2CD"), true), school(2, None, true), school(3, Some("EF3 4GH"), false)],
+        training_partners: vec![
+            partner(1, Some("100002"), None),
+            partner(2, None, Some("10000001")),
+            partner(3, Some("100003"), Some("10000002")),
+        ],
+        no_schools_loaded: false,
+        no_training_partners_loaded: false,
+    }
+}

@@ -1,0 +1,91 @@
+//! A small valid version. Tests of the tools for versions start from it, and tests of the checks spoil it in one place.
+
+#[cfg(test)]
+use adapter_kit::Versions;
+use adapter_kit::version::{AllInputs, ApiVersion, Endpoints, NestedErrors, Publication, Shapes, Status, Words, date};
+use adapter_kit::{Inputs, Label, Shape, inputs, shape};
+use domain::rules::{Rule, Rules, course, dates, degree, required};
+use domain::{
+    AcceptedCodes, Deferral, DeferralField, Degree, DegreeField, Placement, PlacementField, Recommendation,
+    RecommendationField, Trainee, TraineeField, Withdrawal, WithdrawalField,
+};
+
+use crate::sample::ADJUSTMENTS;
+#[cfg(test)]
+use crate::{Check, CheckFailure, Sample};
+
+/// A version that can see a few fields, and calls some of them otherwise.
+pub const SAMPLE_VERSION: ApiVersion = ApiVersion {
+    label: Label::release(2001, 0),
+    publication: Publication {
+        since: date(2001, 1, 1),
+        status: Status::Released,
+        deprecated_on: None,
+        sunset_on: None,
+    },
+    shapes: Shapes {
+        trainee: TRAINEE,
+        placement: shape! { Placement, PlacementField: placement_id, urn, name, postcode, school_id },
+        placement_nested: shape! { Placement, PlacementField: urn, name, postcode },
+        degree: DEGREE,
+    },
+    inputs: AllInputs {
+        trainee: TRAINEE_INPUTS,
+        placement: inputs! { Placement, PlacementField: urn, name, postcode },
+        degree: inputs! { Degree, DegreeField:
+            uk_degree, non_uk_degree, topic = subject, institution, graduation_year, grade, other_grade, country,
+        },
+        withdrawal: inputs! { Withdrawal, WithdrawalField:
+            left_on = withdrawal_date, trigger, future_interest, reasons, another_reason,
+            safeguarding_concern_reasons,
+        },
+        deferral: inputs! { Deferral, DeferralField: defer_date, defer_reason },
+        recommendation: inputs! { Recommendation, RecommendationField: qts_standards_met_date },
+    },
+    rules: Rules { trainee: RULES, degree: DEGREE_RULES, ..ADJUSTMENTS },
+    accepted_codes: AcceptedCodes { accepted: &[], funding_exception_years: &[] },
+    endpoints: Endpoints { available: &[], deprecated: &[] },
+    refuses_names_up_to: Label::release(2002, 0),
+    nested_errors: NestedErrors::Nested,
+    words: Words { training_partner: "partner" },
+    notes: &[],
+};
+
+const TRAINEE: Shape<Trainee> = shape! { Trainee, TraineeField:
+    trainee_id, given_names = first_names, last_name, email, date_of_birth, disability1, disability2, disability3 when_set,
+    training_route, course_subject_1, course_age_range, itt_start_date, itt_end_date, trainee_start_date,
+    course_education_phase, state, withdrawn_on = withdrawal_date, created_at, placements, degrees,
+};
+
+const TRAINEE_INPUTS: Inputs<Trainee> = inputs! { Trainee, TraineeField:
+    given_names = first_names, last_name, email, date_of_birth, disability1, disability2, disability3, training_route,
+    course_subject_1, course_age_range, itt_start_date, itt_end_date, trainee_start_date,
+    schools = placements, awards = degrees,
+};
+
+const DEGREE: Shape<Degree> = shape! { Degree, DegreeField:
+    degree_id, uk_degree, non_uk_degree, topic = subject, institution, graduation_year, grade, other_grade, country,
+};
+
+const RULES: &[Rule<Trainee>] =
+    &[dates::START_AS_PLANNED, course::IQTS_COUNTRY_LEAVES, dates::END_AFTER_START, required::FIRST_NAMES];
+
+const DEGREE_RULES: &[Rule<Degree>] =
+    &[degree::KIND, degree::GRADE_RECORDED, degree::UK_DEGREE, degree::NON_UK_DEGREE, degree::COUNTRY_REQUIRED];
+
+/// The day on which everything happens.
+pub const TODAY: chrono::NaiveDate = date(2026, 3, 25);
+
+/// What a check reports of a version that is served next to a valid one.
+#[cfg(test)]
+pub(crate) fn check_version(check: Check, version: ApiVersion) -> Result<(), CheckFailure> {
+    let other = ApiVersion { label: Label::release(2002, 0), ..SAMPLE_VERSION };
+    let versions = Versions::new(&[Box::leak(Box::new(version)), Box::leak(Box::new(other))]);
+    check(&versions, &Sample::new(5, 80, TODAY).unwrap())
+}
+
+/// A valid version with other rules on trainees.
+#[cfg(test)]
+pub(crate) const fn with_rules(rules: &'static [Rule<Trainee>]) -> ApiVersion {
+    ApiVersion { rules: Rules { trainee: rules, ..SAMPLE_VERSION.rules }, ..SAMPLE_VERSION }
+}

@@ -1,0 +1,203 @@
+//! Every record can be written in every version.
+
+use std::fmt;
+
+use adapter_kit::shape::{Inputs, Shape, Source};
+use adapter_kit::version::ApiVersion;
+use adapter_kit::versions::Versions;
+use adapter_kit::view::View;
+use domain::{Kind, Lists, Record, RecordField as _, Trainee, TraineeField, Value};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::case::Case;
+use crate::{CheckFailure, Sample};
+
+const CHECK: &str = "every_record_serialises";
+
+/// Every record can be written in every version, with exactly the fields of the version's shape in
+/// its order; and a field that a request can set is shown under the same name, so that a client can
+/// send back what it read.
+///
+/// # Errors
+///
+/// The first case in which this does not hold.
+pub fn every_record_serialises(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
+    for served in versions.iter() {
+        let case = Case::of(CHECK, served, sample);
+        one_name_each(case)?;
+        let shapes = &case.version().shapes;
+        for (case, trainee) in case.each(&sample.stored).chain(case.each(&sample.untidy)) {
+            written(case, trainee, true)?;
+            written(case, trainee, false)?;
+            let lists = Lists::embedded();
+            for record in &trainee.placements {
+                let view = View::placement(case.version(), record, lists);
+                has_keys(case, &shapes.placement, record, true, &json(case, &view)?)?;
+            }
+            for record in &trainee.degrees {
+                let view = View::degree(case.version(), record, lists);
+                has_keys(case, &shapes.degree, record, true, &json(case, &view)?)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Each field of a request has one name there, and the same name in a response.
+fn one_name_each(case: Case<'_>) -> Result<(), CheckFailure> {
+    let ApiVersion { inputs, shapes, .. } = case.version();
+    names_agree(case, &inputs.trainee, &shapes.trainee)?;
+    names_agree(case, &inputs.placement, &shapes.placement)?;
+    names_agree(case, &inputs.placement, &shapes.placement_nested)?;
+    names_agree(case, &inputs.degree, &shapes.degree)
+}
+
+fn names_agree<R: Record>(case: Case<'_>, inputs: &Inputs<R>, shape: &Shape<R>) -> Result<(), CheckFailure> {
+    for input in inputs.entries {
+        let Some(shown) = shape.name_of(input.field) else {
+            return case.fail(input.name, "can be set and is not shown");
+        };
+        // A nested list is called otherwise in a request.
+        if shown != input.name && input.field.info().kind != Kind::Records {
+            return case.fail(input.name, format!("is shown as {shown}"));
+        }
+    }
+    Ok(())
+}
+
+/// The trainee is written with exactly the fields of the shape, in its order.
+pub(super) fn written(case: Case<'_>, trainee: &Trainee, nested: bool) -> Result<(), CheckFailure> {
+    let (version, lists) = (case.version(), Lists::embedded());
+    let view = if nested { View::trainee(version, trainee, lists) } else { View::in_list(version, trainee, lists) };
+    let json = json(case, &view)?;
+    has_keys(case, &version.shapes.trainee, trainee, nested, &json)?;
+    for (key, records) in parsed::<Pairs<'_>>(case, &json)?.0 {
+        if version.shapes.trainee.name_of(TraineeField::placements) == Some(key.as_str()) {
+            each_has_keys(case, &version.shapes.placement_nested, &trainee.placements, records.get())?;
+        } else if version.shapes.trainee.name_of(TraineeField::degrees) == Some(key.as_str()) {
+            each_has_keys(case, &version.shapes.degree, &trainee.degrees, records.get())?;
+        }
+    }
+    Ok(())
+}
+
+fn each_has_keys<R: Record>(case: Case<'_>, shape: &Shape<R>, records: &[R], json: &str) -> Result<(), CheckFailure> {
+    let written = parsed::<Vec<&RawValue>>(case, json)?;
+    if written.len() != records.len() {
+        return case.fail(R::NAME, format!("is written {} times instead of {}", written.len(), records.len()));
+    }
+    records.iter().zip(written).try_for_each(|(record, json)| has_keys(case, shape, record, true, json.get()))
+}
+
+/// The keys are those of the shape, in its order, but for unset ones that are shown only when set.
+fn has_keys<R: Record>(
+    case: Case<'_>,
+    shape: &Shape<R>,
+    record: &R,
+    nested: bool,
+    json: &str,
+) -> Result<(), CheckFailure> {
+    let lists = Lists::embedded();
+    let shown = |entry: &&adapter_kit::shape::Entry<R>| {
+        let value = match &entry.source {
+            Source::Field(field) => record.value(*field, lists),
+            Source::Own(own) => (own.value)(record, lists),
+        };
+        (nested || entry.kind() != Kind::Records) && !(entry.when_set && value == Value::Null)
+    };
+    let expected: Vec<&str> = shape.entries.iter().filter(shown).map(|entry| entry.name).collect();
+    let keys: Vec<String> = parsed::<Pairs<'_>>(case, json)?.0.into_iter().map(|(key, _)| key).collect();
+    let differs = expected.iter().zip(&keys).find(|(expected, key)| **expected != key.as_str());
+    match differs {
+        Some((expected, key)) => case.fail(*expected, format!("is written as {key}")),
+        None if keys.len() != expected.len() => {
+            case.fail(R::NAME, format!("has {} fields instead of {}", keys.len(), expected.len()))
+        }
+        None => Ok(()),
+    }
+}
+
+fn json<R: Record>(case: Case<'_>, view: &View<'_, R>) -> Result<String, CheckFailure> {
+    serde_json::to_string(view).or_else(|error| case.fail(R::NAME, format!("cannot be written: {error}")))
+}
+
+fn parsed<'a, T: Deserialize<'a>>(case: Case<'_>, json: &'a str) -> Result<T, CheckFailure> {
+    serde_json::from_str(json).or_else(|error| case.fail("a response", format!("cannot be parsed: {error}")))
+}
+
+/// The keys and values of an object, in order and with repetitions.
+pub(super) struct Pairs<'a>(pub(super) Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Pairs<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Pairs<'de>;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
+                let mut pairs = Vec::new();
+                while let Some(pair) = object.next_entry()? {
+                    pairs.push(pair);
+                }
+                Ok(Pairs(pairs))
+            }
+        }
+
+        deserializer.deserialize_map(InOrder)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use adapter_kit::version::{AllInputs, Shapes};
+    use adapter_kit::{OwnField, inputs, shape};
+
+    use super::*;
+    use crate::sample_version::{SAMPLE_VERSION, check_version};
+
+    #[test]
+    fn a_shape_that_drops_a_field_is_found() {
+        const SHORT: Shape<Trainee> =
+            shape! { Trainee, TraineeField: trainee_id, given_names = first_names, email, placements, degrees };
+        let failure = check_version(
+            every_record_serialises,
+            ApiVersion { shapes: Shapes { trainee: SHORT, ..SAMPLE_VERSION.shapes }, ..SAMPLE_VERSION },
+        )
+        .unwrap_err();
+        assert_eq!((failure.check, failure.field.as_str()), ("every_record_serialises", "last_name"));
+    }
+
+    #[test]
+    fn an_input_that_is_shown_under_another_name_is_found() {
+        const CROSSED: Inputs<Trainee> =
+            inputs! { Trainee, TraineeField: given_names = last_name, last_name = first_names };
+        let failure = check_version(
+            every_record_serialises,
+            ApiVersion { inputs: AllInputs { trainee: CROSSED, ..SAMPLE_VERSION.inputs }, ..SAMPLE_VERSION },
+        );
+        assert_eq!(failure.unwrap_err().field, "given_names");
+    }
+
+    #[test]
+    fn a_field_that_cannot_be_written_is_found() {
+        const BROKEN_DOCUMENT: OwnField<Trainee> =
+            OwnField::new("No JSON.", Kind::Document, |_, _| Value::Document("{".into()));
+        const SHAPE: Shape<Trainee> = shape! { Trainee, TraineeField:
+            given_names = first_names, last_name, email, date_of_birth, disability1, disability2, disability3, training_route,
+            course_subject_1, course_age_range, itt_start_date, itt_end_date, trainee_start_date, placements, degrees,
+            failure => BROKEN_DOCUMENT,
+        };
+        let failure = check_version(
+            every_record_serialises,
+            ApiVersion { shapes: Shapes { trainee: SHAPE, ..SAMPLE_VERSION.shapes }, ..SAMPLE_VERSION },
+        )
+        .unwrap_err();
+        assert!(failure.fault.starts_with("cannot be written"), "{failure}");
+    }
+}

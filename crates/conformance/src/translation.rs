@@ -1,0 +1,251 @@
+//! Translation there and back is the identity, but for the losses that it declares.
+
+use adapter_kit::versions::{Served, Versions};
+use adapter_kit::view::View;
+use domain::{Deferral, Lists, Recommendation, Trainee, Withdrawal};
+use fixtures::random::Random;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use version_tools::translate::{About, Direction, Loss, RecordKind, Translation, respell};
+
+use crate::alternative_spellings;
+use crate::case::Case;
+use crate::{CheckFailure, Sample};
+
+mod gained;
+
+use gained::{Gained, Name};
+
+const CHECK: &str = "translation_matches_target_version";
+
+/// A name that no version has.
+const STRAY: &str = "no such name";
+
+/// How a body is translated.
+type Respell = fn(&Value, &Served, &Served, &About) -> Translation;
+
+/// For every ordered pair of versions, a record that is written as one version writes it, as a request or
+/// as a reply, is translated
+///
+/// 1. into what the other version writes of the same record, but for what that version alone has: its own
+///    fields, its copies of fields, and fields that the first version cannot set or does not show. So
+///    nothing that has a place there is lost. A field without a value may be null or left out;
+/// 2. and back into what there was, in the same order, but for the values that were declared lost on the
+///    way there, with their paths, and for nulls without a place. On the way back nothing is lost.
+///
+/// A version translated into itself gives the body as it was, and declares nothing. A key that nobody
+/// knows stays.
+///
+/// # Errors
+///
+/// The first case in which this does not hold.
+pub fn translation_matches_target_version(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
+    translated_by(respell, versions, sample)
+}
+
+fn translated_by(respell: Respell, versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
+    let all: Vec<&Served> = versions.iter().collect();
+    let gained =
+        |from: &&Served| -> Vec<Gained> { all.iter().map(|to| Gained::of(from.version, to.version)).collect() };
+    let gained: Vec<Vec<Gained>> = all.iter().map(gained).collect();
+    let random = sample.random();
+    let stored = sample.stored.iter().map(|trainee| (trainee, None)).enumerate();
+    let untidy = sample.untidy.iter().map(|trainee| (trainee, Some(&random))).enumerate();
+    for (at, (trainee, loosely)) in stored.chain(untidy) {
+        // Each version writes the record once, for all the pairs that it is in.
+        let case = |served| Case { record: Some(at), ..Case::of(CHECK, served, sample) };
+        let written: Vec<Vec<Body>> =
+            all.iter().map(|served| bodies(case(served), trainee, loosely)).collect::<Result<_, _>>()?;
+        for ((from, bodies), gained) in all.iter().zip(&written).zip(&gained) {
+            for ((to, own), gained) in all.iter().zip(&written).zip(gained) {
+                let pair = Pair { case: case(from), to, respell, gained };
+                bodies.iter().zip(own).try_for_each(|(body, own)| pair.check(body, own))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A record as a version writes it.
+struct Body {
+    kind: RecordKind,
+    direction: Direction,
+    data: Value,
+    /// Whether its values are written in a way that is chosen anew for each version.
+    loose: bool,
+}
+
+/// Everything that a version writes of a trainee: the same bodies in the same order for every version.
+fn bodies(case: Case<'_>, trainee: &Trainee, loosely: Option<&Random>) -> Result<Vec<Body>, CheckFailure> {
+    let (version, lists) = (case.version(), Lists::embedded());
+    let mut object = case.request(trainee)?;
+    if let Some(random) = loosely {
+        alternative_spellings::loosen(&mut object, version, random);
+        object.insert(STRAY.to_owned(), Value::from(vec![1, 2]));
+    }
+    let request = |kind, data| Body { kind, direction: Direction::Request, data, loose: loosely.is_some() };
+    let reply = |kind, data| Body { kind, direction: Direction::Reply, data, loose: false };
+    let mut bodies = vec![
+        request(RecordKind::Trainee, data(object)),
+        reply(RecordKind::Trainee, data(View::trainee(version, trainee, lists))),
+    ];
+    let placements = trainee.placements.iter().map(|placement| View::placement(version, placement, lists));
+    bodies.extend(placements.map(|view| reply(RecordKind::Placement, data(view))));
+    let degrees = trainee.degrees.iter().map(|degree| View::degree(version, degree, lists));
+    bodies.extend(degrees.map(|view| reply(RecordKind::Degree, data(view))));
+    if let Some(withdrawal) = Withdrawal::of(trainee) {
+        bodies.push(request(RecordKind::Withdrawal, data(case.request(&withdrawal)?)));
+    }
+    if let Some(deferral) = Deferral::of(trainee) {
+        bodies.push(request(RecordKind::Deferral, data(case.request(&deferral)?)));
+    }
+    if let Some(recommendation) = Recommendation::of(trainee) {
+        bodies.push(request(RecordKind::Recommendation, data(case.request(&recommendation)?)));
+    }
+    Ok(bodies)
+}
+
+/// A case, and the version into which it is translated.
+#[derive(Clone, Copy)]
+struct Pair<'a> {
+    case: Case<'a>,
+    to: &'a Served,
+    respell: Respell,
+    /// What only the other version writes.
+    gained: &'a Gained,
+}
+
+impl Pair<'_> {
+    /// The check for a body, and for what the other version writes in its place.
+    fn check(self, body: &Body, own: &Body) -> Result<(), CheckFailure> {
+        let about = About { record: Some(body.kind), direction: Some(body.direction), purpose: None };
+        let there = self.there_and_back(&body.data, about)?;
+        if body.loose {
+            return Ok(());
+        }
+        self.agrees(&there, &own.data, self.gained.names(body.kind, body.direction))
+    }
+
+    /// Translates a body and back, and gives what it was on the way.
+    fn there_and_back(self, body: &Value, about: About) -> Result<Value, CheckFailure> {
+        let Self { case, to, respell, .. } = self;
+        let there = respell(body, case.served, to, &about);
+        let back = respell(&there.data, to, case.served, &about);
+        if let Some(lost) = back.lost.first() {
+            return case.fail(lost.path.as_str(), format!("is lost on the way back from {}", to.version.label));
+        }
+        let label = case.version().label;
+        if to.version.label == label && (there.data != *body || !there.lost.is_empty() || !there.renames.is_empty()) {
+            return case.fail(about.record.map_or("a body", RecordKind::word), "is not itself in its own version");
+        }
+        let mut explained = 0;
+        self.same("", inner(body), inner(&back.data), &there.lost, &mut explained)?;
+        match there.lost.get(explained) {
+            Some(_) => case.fail("a value", format!("is declared lost in {} and is still there", to.version.label)),
+            None => Ok(there.data),
+        }
+    }
+
+    /// The second is the first without what was lost, and without nulls.
+    fn same(
+        self,
+        at: &str,
+        before: &Value,
+        after: &Value,
+        lost: &[Loss],
+        explained: &mut usize,
+    ) -> Result<(), CheckFailure> {
+        match (before, after) {
+            (Value::Object(before), Value::Object(after)) => {
+                let mut rest = after.iter().peekable();
+                for (key, value) in before {
+                    let path = || if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+                    let is = |loss: &Loss| loss.name == *key && loss.path == path() && loss.value == *value;
+                    if lost.iter().any(is) {
+                        *explained += 1;
+                    } else if let Some((_, after)) = rest.next_if(|(name, _)| *name == key) {
+                        // Equal objects can have their keys in another order.
+                        if value.is_object() || value.is_array() || value != after {
+                            self.same(&path(), value, after, lost, explained)?;
+                        }
+                    } else if !value.is_null() {
+                        let fault = format!("is gone or moved after the way to {} and back", self.to.version.label);
+                        return self.case.fail(path(), fault);
+                    }
+                }
+                match rest.next() {
+                    Some((key, _)) => self.case.fail(key, "comes from nowhere"),
+                    None => Ok(()),
+                }
+            }
+            (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
+                let pairs = before.iter().zip(after).enumerate();
+                pairs.into_iter().try_for_each(|(position, (before, after))| {
+                    self.same(&format!("{at}[{position}]"), before, after, lost, explained)
+                })
+            }
+            (before, after) if before == after => Ok(()),
+            (before, after) => self.case.fail(at, format!("was {before} and comes back as {after}")),
+        }
+    }
+
+    /// The translation is what the version writes itself, but for what only that version has.
+    fn agrees(self, there: &Value, own: &Value, gained: &[Name]) -> Result<(), CheckFailure> {
+        let (Some(there), Some(own)) = (inner(there).as_object(), inner(own).as_object()) else {
+            return self.case.fail("data", "is no record");
+        };
+        self.alike("", there, own, gained)
+    }
+
+    fn alike(
+        self,
+        at: &str,
+        there: &Map<String, Value>,
+        own: &Map<String, Value>,
+        gained: &[Name],
+    ) -> Result<(), CheckFailure> {
+        let label = self.to.version.label;
+        for (key, value) in own {
+            let translated = there.get(key).unwrap_or(&Value::Null);
+            match (value, translated) {
+                (Value::Array(own), Value::Array(there)) if own.len() == there.len() => {
+                    for (own, there) in own.iter().zip(there) {
+                        match (own, there) {
+                            (Value::Object(own), Value::Object(there)) => self.alike(key, there, own, gained)?,
+                            (own, there) if own == there => {}
+                            (own, there) => {
+                                return self.case.fail(key, format!("has {there} in {label}, which writes {own}"));
+                            }
+                        }
+                    }
+                }
+                (own, there) if own == there => {}
+                (_, Value::Null) if is_among(gained, at, key) => {}
+                (own, there) => {
+                    return self.case.fail(key, format!("becomes {there} in {label}, which writes {own}"));
+                }
+            }
+        }
+        match there.iter().find(|(key, value)| !value.is_null() && !own.contains_key(*key)) {
+            Some((key, _)) => self.case.fail(key, format!("is not what {label} writes")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether a name is gained, by itself or as that of a record in a nested list.
+fn is_among(gained: &[Name], at: &str, key: &str) -> bool {
+    gained.iter().any(|gained| gained.list.unwrap_or_default() == at && gained.name == key)
+}
+
+fn data(record: impl Serialize) -> Value {
+    serde_json::json!({ "data": record })
+}
+
+/// What stands in `data`.
+fn inner(body: &Value) -> &Value {
+    body.get("data").unwrap_or(&Value::Null)
+}
+
+#[cfg(test)]
+mod tests;

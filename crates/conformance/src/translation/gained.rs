@@ -1,0 +1,95 @@
+//! What one version writes of a record that another one does not: stated from the two versions, in words
+//! of its own, to be compared with what a translation did.
+
+use adapter_kit::shape::{Entry, Shape, Source};
+use adapter_kit::version::{ApiVersion, Wire};
+use domain::{Trainee, TraineeField};
+use version_tools::translate::{Direction, RecordKind};
+
+/// A name that only the second version writes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Name {
+    /// The nested list in whose records it stands, as the second version calls it.
+    pub(super) list: Option<&'static str>,
+    /// The name.
+    pub(super) name: &'static str,
+}
+
+/// The names that only the second of two versions writes, by record and direction.
+#[derive(Debug)]
+pub(super) struct Gained {
+    requests: Vec<(RecordKind, Vec<Name>)>,
+    replies: Vec<(RecordKind, Vec<Name>)>,
+}
+
+impl Gained {
+    /// What only the second version writes.
+    pub(super) fn of(from: &ApiVersion, to: &ApiVersion) -> Self {
+        Self { requests: Self::asked(from, to), replies: Self::shown(from, to) }
+    }
+
+    /// The names of the record.
+    pub(super) fn names(&self, kind: RecordKind, direction: Direction) -> &[Name] {
+        let by_kind = match direction {
+            Direction::Request => &self.requests,
+            Direction::Reply => &self.replies,
+        };
+        by_kind.iter().find(|(of, _)| *of == kind).map_or(&[], |(_, names)| names)
+    }
+
+    /// In requests: what only the second version can set.
+    fn asked(from: &ApiVersion, to: &ApiVersion) -> Vec<(RecordKind, Vec<Name>)> {
+        let placements = Trainee::inputs(to).name_of(TraineeField::placements);
+        let degrees = Trainee::inputs(to).name_of(TraineeField::degrees);
+        let placement: Vec<Name> = asked::<domain::Placement>(from, to);
+        let degree: Vec<Name> = asked::<domain::Degree>(from, to);
+        let mut trainee = asked::<Trainee>(from, to);
+        trainee.extend(placement.iter().map(|name| Name { list: placements, ..*name }));
+        trainee.extend(degree.iter().map(|name| Name { list: degrees, ..*name }));
+        vec![
+            (RecordKind::Trainee, trainee),
+            (RecordKind::Placement, placement),
+            (RecordKind::Degree, degree),
+            (RecordKind::Withdrawal, asked::<domain::Withdrawal>(from, to)),
+            (RecordKind::Deferral, asked::<domain::Deferral>(from, to)),
+            (RecordKind::Recommendation, asked::<domain::Recommendation>(from, to)),
+        ]
+    }
+
+    /// In replies: fields that only the second version shows, its own fields, and its copies.
+    fn shown(from: &ApiVersion, to: &ApiVersion) -> Vec<(RecordKind, Vec<Name>)> {
+        let (one, other) = (&from.shapes, &to.shapes);
+        let placements = other.trainee.name_of(TraineeField::placements);
+        let degrees = other.trainee.name_of(TraineeField::degrees);
+        let nested = shown(&one.placement_nested, &other.placement_nested);
+        let degree = shown(&one.degree, &other.degree);
+        let mut trainee = shown(&one.trainee, &other.trainee);
+        trainee.extend(nested.iter().map(|name| Name { list: placements, ..*name }));
+        trainee.extend(degree.iter().map(|name| Name { list: degrees, ..*name }));
+        vec![
+            (RecordKind::Trainee, trainee),
+            (RecordKind::Placement, shown(&one.placement, &other.placement)),
+            (RecordKind::Degree, degree),
+        ]
+    }
+}
+
+fn asked<R: Wire>(from: &ApiVersion, to: &ApiVersion) -> Vec<Name> {
+    let gained = R::inputs(to).entries.iter().filter(|input| R::inputs(from).name_of(input.field).is_none());
+    gained.map(|input| Name { list: None, name: input.name }).collect()
+}
+
+fn shown<R: Wire>(one: &Shape<R>, other: &Shape<R>) -> Vec<Name> {
+    let has = |entry: &&Entry<R>| match &entry.source {
+        Source::Field(field) if other.name_of(*field) == Some(entry.name) => one.name_of(*field).is_some(),
+        Source::Field(field) => one
+            .entries
+            .iter()
+            .any(|shown| shown.name == entry.name && matches!(&shown.source, Source::Field(shown) if shown == field)),
+        Source::Own(own) => one.entries.iter().any(|shown| {
+            shown.name == entry.name && matches!(&shown.source, Source::Own(shown) if std::ptr::eq(*shown, *own))
+        }),
+    };
+    let gained = other.entries.iter().filter(|entry| !has(entry));
+    gained.map(|entry| Name { list: None, name: entry.name }).collect()
+}

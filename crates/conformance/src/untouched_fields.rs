@@ -1,0 +1,193 @@
+//! What a version cannot see, it does not change.
+
+use adapter_kit::names::place;
+use adapter_kit::problems::words;
+use adapter_kit::read::UnknownNames;
+use adapter_kit::version::Wire;
+use adapter_kit::versions::Versions;
+use adapter_kit::view::View;
+use domain::problem::{Notice, Problem};
+use domain::rules::Run;
+use domain::{FieldSet, Lists, Record, RecordField as _, Stored as _, Trainee, TraineeField, commands};
+use serde_json::{Map, Value as Json};
+
+use crate::case::Case;
+use crate::{CheckFailure, Sample};
+
+const CHECK: &str = "updates_touch_only_what_was_sent";
+
+/// Updates that are tried on each record.
+const UPDATES: usize = 6;
+/// The most fields of one of these updates.
+const FIELDS: usize = 3;
+
+/// An update through a version changes no field that the version cannot set, but for those that an
+/// adjustment of the version reads and so declares. A record that was read in a version, whichever
+/// one wrote it, can be sent back there whole: it is accepted and changes nothing.
+///
+/// # Errors
+///
+/// The first case in which this does not hold.
+pub fn updates_touch_only_what_was_sent(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
+    for served in versions.iter() {
+        let case = Case::of(CHECK, served, sample);
+        let seen = changeable(case);
+        let random = sample.random();
+        for (case, trainee) in case.each(&sample.stored) {
+            sent_back(case, trainee)?;
+            let other = random.pick(&sample.stored).unwrap_or(trainee);
+            let others = case.request(other)?;
+            for _ in 0..UPDATES {
+                let inputs = Trainee::inputs(case.version()).entries;
+                let chosen = (0..1 + random.below(FIELDS)).filter_map(|_| random.pick(inputs));
+                let body = chosen
+                    .map(|input| (input.name.to_owned(), others.get(input.name).cloned().unwrap_or_default()))
+                    .collect::<Map<_, _>>();
+                changes_only(case, trainee, &body, &seen)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The fields that an update through the version may change.
+pub(super) fn changeable(case: Case<'_>) -> FieldSet<TraineeField> {
+    let set = Trainee::inputs(case.version()).entries.iter().map(|input| input.field);
+    let adjustments = case.version().rules.trainee.iter().filter(|rule| matches!(rule.run, Run::Adjust(_)));
+    let adjusted = adjustments.flat_map(|rule| rule.reads).copied();
+    set.chain(adjusted).chain([TraineeField::updated_at]).collect()
+}
+
+fn changes_only(
+    case: Case<'_>,
+    trainee: &Trainee,
+    body: &Map<String, Json>,
+    seen: &FieldSet<TraineeField>,
+) -> Result<(), CheckFailure> {
+    let sent = case.read(body, UnknownNames::Refuse)?;
+    let (rules, context) = (&case.version().rules, case.context());
+    // What is refused changes nothing.
+    let Ok(decision) = commands::update(trainee, sent, rules, &context, case.sample.now()) else { return Ok(()) };
+    only_seen(case, trainee, &decision.record, seen, || Json::Object(body.clone()).to_string())
+}
+
+/// Nothing is changed but what can be seen.
+pub(super) fn only_seen(
+    case: Case<'_>,
+    before: &Trainee,
+    after: &Trainee,
+    seen: &FieldSet<TraineeField>,
+    body: impl Fn() -> String,
+) -> Result<(), CheckFailure> {
+    let changed = |field: &&TraineeField| after.stored(**field) != before.stored(**field);
+    match TraineeField::ALL.iter().filter(|field| !seen.contains(**field)).find(changed) {
+        Some(field) => {
+            let (was, is) = (before.stored(*field), after.stored(*field));
+            let body = body();
+            case.fail(field.info().name, format!("was {was:?} and is {is:?} after an update with {body}"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The record, each of its placements and each of its degrees are sent back as they are shown.
+pub(super) fn sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
+    let (version, lists, now) = (case.version(), Lists::embedded(), case.sample.now());
+    let (rules, context) = (&version.rules, case.context());
+    let sent = case.read(&View::trainee(version, trainee, lists), UnknownNames::Refuse)?;
+    let decision = commands::update(trainee, sent, rules, &context, now);
+    unchanged(case, trainee, decision.map(|decision| (decision.record, decision.notices)))?;
+    for placement in &trainee.placements {
+        let sent = case.read(&View::placement(version, placement, lists), UnknownNames::Refuse)?;
+        let decision = commands::update(placement, sent, rules, &context, now);
+        unchanged(case, placement, decision.map(|decision| (decision.record, decision.notices)))?;
+    }
+    for degree in &trainee.degrees {
+        let sent = case.read(&View::degree(version, degree, lists), UnknownNames::Refuse)?;
+        let decision = commands::update(degree, sent, rules, &context, now);
+        unchanged(case, degree, decision.map(|decision| (decision.record, decision.notices)))?;
+    }
+    Ok(())
+}
+
+/// What was sent back was accepted without a remark, and changed nothing.
+pub(super) fn unchanged<R: Record>(
+    case: Case<'_>,
+    record: &R,
+    decided: Result<(R, Vec<Notice>), Vec<Problem>>,
+) -> Result<(), CheckFailure> {
+    let version = case.version();
+    match decided {
+        Err(problems) => {
+            let problem = problems.first();
+            let at = problem.map(|problem| place(version, &problem.at)).unwrap_or_default();
+            let why = problem.map(|problem| words(version, Lists::embedded(), problem)).unwrap_or_default();
+            case.fail(at, format!("is refused when it is sent back: {why}"))
+        }
+        Ok((_, notices)) if !notices.is_empty() => {
+            let at = notices.first().map(|notice| place(version, &notice.at)).unwrap_or_default();
+            case.fail(at, "is remarked upon when it is sent back")
+        }
+        Ok((after, _)) => match R::Field::ALL.iter().find(|field| after.stored(**field) != record.stored(**field)) {
+            Some(field) => {
+                let (was, is) = (record.stored(*field), after.stored(*field));
+                case.fail(field.info().name, format!("was {was:?} and is {is:?} after it was sent back"))
+            }
+            None => Ok(()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use adapter_kit::inputs;
+    use adapter_kit::shape;
+    use adapter_kit::shape::{Inputs, Shape};
+    use adapter_kit::version::{AllInputs, ApiVersion, Shapes};
+    use domain::ProblemKind;
+    use domain::rules::{Rule, found};
+
+    use super::*;
+    use crate::sample_version::{SAMPLE_VERSION, check_version, with_rules};
+
+    #[test]
+    fn an_adjustment_of_a_field_that_the_version_cannot_see_is_found() {
+        const FORGETFUL: Rule<Trainee> = Rule {
+            name: "forgetful",
+            description: "forgets the nationality",
+            section: "",
+            reads: &[TraineeField::last_name],
+            run: Run::Adjust(|candidate, _| candidate.record.nationality = None),
+        };
+        let failure = check_version(updates_touch_only_what_was_sent, with_rules(&[FORGETFUL])).unwrap_err();
+        assert_eq!((failure.check, failure.field.as_str()), ("updates_touch_only_what_was_sent", "nationality"));
+    }
+
+    #[test]
+    fn an_input_that_changes_another_field_than_the_response_shows_is_found() {
+        const CROSSED: Inputs<Trainee> =
+            inputs! { Trainee, TraineeField: given_names = last_name, last_name = first_names };
+        let failure = check_version(
+            updates_touch_only_what_was_sent,
+            ApiVersion { inputs: AllInputs { trainee: CROSSED, ..SAMPLE_VERSION.inputs }, ..SAMPLE_VERSION },
+        );
+        assert_eq!(failure.unwrap_err().field, "first_names");
+    }
+
+    #[test]
+    fn a_record_that_is_refused_when_it_is_sent_back_is_found() {
+        const HIDDEN: Rule<Trainee> = Rule {
+            name: "hidden",
+            description: "is refused whatever is sent",
+            section: "",
+            reads: &[TraineeField::disability3],
+            run: Run::Check(|_, _| found(TraineeField::disability3, ProblemKind::Blank)),
+        };
+        // The version shows the first disability where a request reads the third.
+        const SHAPE: Shape<Trainee> =
+            shape! { Trainee, TraineeField: trainee_id, disability3 = disability1, placements, degrees };
+        let version =
+            ApiVersion { shapes: Shapes { trainee: SHAPE, ..SAMPLE_VERSION.shapes }, ..with_rules(&[HIDDEN]) };
+        assert_eq!(check_version(updates_touch_only_what_was_sent, version).unwrap_err().field, "disability3");
+    }
+}

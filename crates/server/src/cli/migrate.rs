@@ -1,0 +1,103 @@
+//! The command that moves the schema.
+
+use clap::Args;
+use indicatif::ProgressBar;
+use storage::environment::Unrecorded;
+use storage::error::StorageError;
+use storage::store::{Conversion, Goal, Progress, Store, StoreOptions};
+
+use super::{CommandError, Database};
+use crate::cli::output;
+
+#[derive(Debug, Args)]
+pub(super) struct Migrate {
+    #[command(flatten)]
+    database: Database,
+    /// Go to this migration, such as 2026-01-05-000002, and take back those behind it
+    ///
+    /// This is the way back to an older program, whose last migration it is; do it with the newer one, and make a backup
+    /// first. What only the migrations that are taken back have room for is lost.
+    #[arg(long, value_name = "MIGRATION", env = "REGISTER_MIGRATE_TO")]
+    to: Option<String>,
+    /// Remove the tables in which an older program stored trainees, once they are converted
+    ///
+    /// Until then the tables take room on the disk, and nothing reads them. The way back is open afterwards too.
+    #[arg(long, env = "REGISTER_MIGRATE_FINISH", conflicts_with = "to")]
+    finish: bool,
+    /// Only report what is pending, in one line; change nothing and lock nothing
+    ///
+    /// The exit status is 0 when the database is up to date, 3 when something is pending, and 1 when that cannot be told, such as
+    /// where there is no register. Without --environment it is no matter whether the environment is recorded.
+    #[arg(long, env = "REGISTER_MIGRATE_CHECK", conflicts_with_all = ["to", "finish"])]
+    check: bool,
+}
+
+impl Migrate {
+    /// Whether the command changes nothing.
+    pub(super) fn only_checks(&self) -> bool {
+        self.check
+    }
+
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        if self.check {
+            return self.check();
+        }
+        let goal = self.to.as_deref().map_or(Goal::NewestUnconverted, Goal::Migration);
+        let unrecorded = self.unrecorded();
+        let (store, set_up) = self.database.set_up(goal, unrecorded, StoreOptions::default())?;
+        let change = set_up.schema;
+        change.taken_back.iter().try_for_each(|name| output::line(format_args!("taken back  {name}")))?;
+        change.applied.iter().try_for_each(|name| output::line(format_args!("applied     {name}")))?;
+        eprintln!("migrations applied: {}; taken back: {}", change.applied.len(), change.taken_back.len());
+        if self.to.is_none() {
+            convert(&store)?;
+        }
+        if self.finish {
+            store.finish_conversion()?;
+            eprintln!("tables of older programs were removed");
+        } else if set_up.conversion != Conversion::Finished && self.to.is_none() {
+            eprintln!(
+                "the tables in which an older program stored trainees are kept: when all is well, remove them with \
+                 `trainee-register migrate --finish`"
+            );
+        }
+        match set_up.environment {
+            Some(environment) => eprintln!("environment: {environment}"),
+            None if self.to.is_none() => eprintln!("{}", StorageError::EnvironmentNotRecorded),
+            // The schema to which it went back may have no room for the record.
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn unrecorded(&self) -> Unrecorded {
+        match self.database.expected.environment {
+            Some(_) => Unrecorded::RecordRequested,
+            None => Unrecorded::Keep,
+        }
+    }
+
+    fn check(&self) -> Result<(), CommandError> {
+        let Database { database_url, expected } = &self.database;
+        let pending = Store::pending(database_url, expected.environment, self.unrecorded())?;
+        if pending.is_empty() {
+            return output::line("up to date");
+        }
+        output::line(format_args!("pending: {pending}"))?;
+        Err(CommandError::Pending)
+    }
+}
+
+/// Converts the trainees that an older program stored, with a bar that shows how far it has come.
+fn convert(store: &Store) -> Result<(), StorageError> {
+    let bar = ProgressBar::new(0);
+    store.convert(|step| match step {
+        Progress::Begun { trainees } => {
+            eprintln!("trainees to convert: {trainees}");
+            bar.set_length(u64::try_from(trainees).unwrap_or_default());
+        }
+        Progress::Converted(more) => bar.inc(u64::try_from(more).unwrap_or_default()),
+    })?;
+    bar.finish_and_clear();
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! The command that serves the API.
+
+mod limits;
+
+use std::net::TcpListener;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use clap::{Args, ValueEnum};
+use storage::environment::Unrecorded;
+use storage::error::StorageError;
+use storage::tokens::Environment;
+
+use super::{CodeLists, CommandError, Database};
+use crate::cli::output;
+use crate::cli::serve::limits::Bounds;
+use crate::http::admission::Admission;
+use crate::http::app_state::AppState;
+use crate::http::rate_limit::RateLimit;
+use crate::http::rate_limit::by_address::AddressRateLimit;
+use crate::operations::operator_listener::OperatorListener;
+use crate::operations::readiness::Readiness;
+use crate::operations::shutdown::{self, StopSignals};
+use crate::operations::startup::{self, StartError, clock};
+use crate::operations::{maintenance, metrics, serve};
+use crate::sandbox::{demo, registry};
+use crate::usage::shadow_checks::ShadowChecks;
+use crate::{usage, versions};
+
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    #[command(flatten)]
+    database: Database,
+    #[command(flatten)]
+    bounds: Bounds,
+    /// Address and port to listen on
+    #[arg(long, value_name = "ADDR", env = "REGISTER_LISTEN", default_value = "127.0.0.1:8080")]
+    listen: String,
+    /// Address and port for operators alone, with metrics and health; port 0 for a free one, "off" for none
+    #[arg(long, value_name = "ADDR|off", env = "REGISTER_OPERATOR_LISTEN", default_value = "127.0.0.1:9464")]
+    operator_listen: String,
+    /// Versions to serve, separated by commas [default: all]
+    #[arg(long, value_name = "LABELS", env = "REGISTER_VERSIONS", value_delimiter = ',')]
+    versions: Vec<String>,
+    #[command(flatten)]
+    code_lists: CodeLists,
+    /// Requests that a token can send in each window; 0 for as many as it likes [default: 100 in production, 0 in the
+    /// sandbox]
+    #[arg(long, value_name = "N", env = "REGISTER_RATE_LIMIT")]
+    rate_limit: Option<u32>,
+    /// The window of --rate-limit, in seconds
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_RATE_WINDOW", default_value = "60")]
+    rate_window: NonZeroU32,
+    /// Requests for public pages, their files and documents that an address can send each minute; 0 for as many as it likes
+    #[arg(long, value_name = "N", env = "REGISTER_PAGE_RATE_LIMIT", default_value = "600")]
+    page_rate_limit: u32,
+    /// Whether the server plays the registry: issues TRNs and confirms awards (sandbox only) [default: on]
+    #[arg(long, value_name = "on|off", env = "REGISTER_REGISTRY")]
+    registry: Option<Switch>,
+    /// Seconds from the submission to the TRN, and from the recommendation to the award (sandbox only) [default: 10]
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_REGISTRY_DELAY")]
+    registry_delay: Option<u32>,
+    /// Share of the accepted writes to older versions, in percent, of which is found out behind the reply whether the newest
+    /// version would accept them too; see `version readiness`
+    #[arg(long, value_name = "PERCENT", env = "REGISTER_SHADOW_SHARE", default_value = "10",
+        value_parser = clap::value_parser!(u8).range(..=100))]
+    shadow_share: u8,
+    /// Make a demo provider and a fresh token for it, and print a first request (sandbox only)
+    #[arg(long, env = "REGISTER_DEMO")]
+    demo: bool,
+}
+
+/// Whether something is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    /// It is.
+    On,
+    /// It is not.
+    Off,
+}
+
+/// Seconds that the registry takes in the sandbox, unless said otherwise.
+const REGISTRY_DELAY: u32 = 10;
+/// Requests that a token can send in each window in production, unless said otherwise.
+const PRODUCTION_RATE_LIMIT: u32 = 100;
+
+impl Serve {
+    /// What each token may send.
+    fn rate_limit(&self, environment: Environment) -> Option<RateLimit> {
+        let usual = match environment {
+            Environment::Production => PRODUCTION_RATE_LIMIT,
+            Environment::Sandbox => 0,
+        };
+        let requests = NonZeroU32::new(self.rate_limit.unwrap_or(usual))?;
+        Some(RateLimit { requests, window: Duration::from_secs(self.rate_window.get().into()) })
+    }
+
+    /// How often each address may ask for public pages.
+    fn page_rate_limit(&self) -> AddressRateLimit {
+        let requests = NonZeroU32::new(self.page_rate_limit);
+        AddressRateLimit::within(requests.map(|requests| RateLimit { requests, window: Duration::from_secs(60) }))
+    }
+
+    /// Seconds that the registry takes; nothing where nobody plays it. Refuses what belongs to the other environment.
+    fn registry_delay(&self, environment: Environment) -> Result<Option<u32>, CommandError> {
+        if self.demo && environment != Environment::Sandbox {
+            return Err(CommandError::DemoOutsideSandbox);
+        }
+        match (environment, self.registry) {
+            (Environment::Production, None) if self.registry_delay.is_none() => Ok(None),
+            (Environment::Production, _) => Err(CommandError::RegistryOutsideSandbox),
+            (Environment::Sandbox, Some(Switch::Off)) => Ok(None),
+            (Environment::Sandbox, Some(Switch::On) | None) => Ok(Some(self.registry_delay.unwrap_or(REGISTRY_DELAY))),
+        }
+    }
+
+    /// Listens for operators, unless there is to be no such thing.
+    fn operator_listener(&self) -> Result<Option<TcpListener>, CommandError> {
+        if ["", "off"].contains(&self.operator_listen.as_str()) {
+            return Ok(None);
+        }
+        let listener = startup::listen(&self.operator_listen, "--operator-listen")?;
+        log::info!("operators are answered on http://{}", listener.local_addr().map_err(CommandError::Server)?);
+        Ok(Some(listener))
+    }
+
+    pub(super) fn run(self) -> Result<(), CommandError> {
+        // A request that contradicts itself does not get as far as the database.
+        if let Some(requested) = self.database.expected.environment {
+            self.registry_delay(requested)?;
+        }
+        let versions = versions::chosen(&self.versions).map_err(CommandError::UnknownVersion)?;
+        let lists = self.code_lists.read()?;
+        let service = self.bounds.service()?;
+        let operator = self.operator_listener()?;
+        // Whatever is opened from here on is measured, if anybody can ask.
+        let metrics = operator.is_some().then(metrics::collect).transpose()?;
+        let created = self.database.create(Unrecorded::RecordRequested, self.bounds.store());
+        let (store, environment) = created.map_err(StartError::Database)?;
+        let registry_delay = self.registry_delay(environment)?;
+        log::info!("the environment of this register is {environment}");
+        clock::check(&store, self.bounds.clock_check)?;
+        if environment == Environment::Sandbox {
+            store.write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
+        }
+        let (no_schools, no_partners) = store.read_blocking(|session| session.registers_empty())?;
+        for (empty, what) in [(no_schools, "school"), (no_partners, "training partner")] {
+            if empty {
+                log::warn!("no {what} has been loaded: every well-formed number counts as that of a known {what}");
+            }
+        }
+        let listener = startup::listen(&self.listen, "--listen")?;
+        let address = listener.local_addr().map_err(CommandError::Server)?;
+        let scheme = if service.certificate.is_some() { "https" } else { "http" };
+        let base = format!("{scheme}://{address}");
+        let (admission, page_rate_limit) = (Admission::within(self.rate_limit(environment)), self.page_rate_limit());
+        let register =
+            AppState { versions, admission, page_rate_limit, ..AppState::of(store, environment).with_lists(lists) };
+        let register = register.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
+        let shadow = ShadowChecks::start(self.shadow_share, versions, lists, register.usage.clone());
+        let register = AppState { shadow: shadow.map_err(CommandError::Server)?, ..register };
+        if self.demo {
+            output::line(demo::prepare(&register, &base, registry_delay)?)?;
+        }
+        let expiring_tokens = register.store.read_blocking(maintenance::count_expiring_tokens)?;
+        let (shutdown_timeouts, readiness) = (self.bounds.shutdown_timeouts(), Readiness::default());
+        let operator = operator.zip(metrics).map(|(listener, metrics)| {
+            metrics::start(register.versions);
+            metrics::tokens_expiring(expiring_tokens);
+            (listener, OperatorListener::of(&register, readiness.clone(), metrics))
+        });
+        actix_web::rt::System::new().block_on(async move {
+            // A signal that comes before the server runs is not lost.
+            let signals = StopSignals::listen().map_err(CommandError::Server)?;
+            serve::reload_on_signal(service.certificate.clone()).map_err(CommandError::Server)?;
+            log::info!("listening on {base}");
+            maintenance::start(register.store.clone());
+            if let Some(seconds) = registry_delay {
+                registry::start(register.store.clone(), TimeDelta::seconds(seconds.into()));
+            }
+            usage::start(register.clone());
+            let operator = match operator {
+                Some((listener, operator)) => Some(operator.start(listener).map_err(CommandError::Server)?),
+                None => None,
+            };
+            let server = service.server(register.clone(), listener).map_err(CommandError::Server)?;
+            let served = shutdown::run(server, signals, readiness, shutdown_timeouts, &register).await;
+            // Last of all: while the others are still answered, somebody may ask how it goes.
+            if let Some(operator) = operator {
+                operator.stop(true).await;
+            }
+            served.map_err(CommandError::Server)
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! The options by which connections, TLS and the stop of a server are bounded, and the proxies in front of it.
+
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use storage::store::StoreOptions;
+
+use crate::http::client_address::TrustedProxies;
+use crate::operations::connections::Limits;
+use crate::operations::serve::Service;
+use crate::operations::shutdown::ShutdownTimeouts;
+use crate::operations::startup::clock::ClockCheck;
+use crate::operations::startup::open_files;
+use crate::operations::tls::{Certificate, TlsError};
+
+#[derive(Debug, Args)]
+pub(super) struct Bounds {
+    /// Certificate chain in PEM form, with which TLS is spoken; SIGHUP reads it again
+    #[arg(long, value_name = "FILE", env = "REGISTER_TLS_CERTIFICATE", requires = "tls_key")]
+    tls_certificate: Option<PathBuf>,
+    /// Private key of the certificate, in PEM form
+    #[arg(long, value_name = "FILE", env = "REGISTER_TLS_KEY", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
+    /// Reverse proxies, as addresses and networks separated by commas: on connections from these alone, `Forwarded` or
+    /// `X-Forwarded-For` names the client, for the limits by address [default: none]
+    #[arg(long, value_name = "CIDR,...", env = "REGISTER_TRUSTED_PROXIES")]
+    pub(super) trusted_proxies: Option<TrustedProxies>,
+    /// Seconds in which the head of a request must arrive
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_HEADER_TIMEOUT", default_value = "10")]
+    header_timeout: NonZeroU32,
+    /// Seconds in which the body of a request must arrive
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_BODY_TIMEOUT", default_value = "30")]
+    body_timeout: NonZeroU32,
+    /// Seconds that a connection stays open without a request; longer than those of a balancer in front
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_KEEP_ALIVE", default_value = "75")]
+    keep_alive: NonZeroU32,
+    /// Connections that can be open at once; others wait
+    #[arg(long, value_name = "N", env = "REGISTER_MAX_CONNECTIONS", default_value = "1000")]
+    max_connections: NonZeroUsize,
+    /// Connections to the database that read, at most
+    #[arg(long, value_name = "N", env = "REGISTER_READ_CONNECTIONS", default_value = "8")]
+    read_connections: NonZeroU32,
+    /// Connections to PostgreSQL that write, at most; on SQLite there is one
+    #[arg(long, value_name = "N", env = "REGISTER_WRITE_CONNECTIONS", default_value = "8")]
+    write_connections: NonZeroU32,
+    /// Seconds for which requests are taken after the server was told to stop, until a balancer has noticed
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_STOP_DELAY", default_value = "0")]
+    stop_delay: u32,
+    /// Seconds that requests in flight have to be answered when the server stops
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_DRAIN_TIME", default_value = "30")]
+    drain_time: u32,
+    /// What becomes of a start with a clock that must be wrong
+    #[arg(long, value_name = "refuse|warn", env = "REGISTER_CLOCK_CHECK", default_value = "refuse")]
+    pub(super) clock_check: ClockCheck,
+}
+
+impl Bounds {
+    /// How the database is used.
+    pub(super) fn store(&self) -> StoreOptions {
+        StoreOptions {
+            readers: self.read_connections.get(),
+            writers: self.write_connections.get(),
+            ..StoreOptions::default()
+        }
+    }
+
+    /// How the register is served.
+    pub(super) fn service(&self) -> Result<Service, TlsError> {
+        let seconds = |seconds: NonZeroU32| Duration::from_secs(seconds.get().into());
+        let mut limits = Limits {
+            header_timeout: seconds(self.header_timeout),
+            body_timeout: seconds(self.body_timeout),
+            keep_alive: seconds(self.keep_alive),
+            max_connections: self.max_connections,
+        };
+        if let Some(most) = open_files() {
+            let (lowered, is_lowered) = limits.within_open_files(most);
+            if is_lowered {
+                let (requested, given) = (limits.max_connections, lowered.max_connections);
+                log::info!(
+                    "at most {given} connections instead of {requested}: only {most} files can be open (ulimit -n)"
+                );
+            }
+            limits = lowered;
+        }
+        let certificate: Option<Arc<Certificate>> = match (&self.tls_certificate, &self.tls_key) {
+            (Some(chain), Some(key)) => Some(Certificate::read(chain, key)?),
+            (_, _) => None,
+        };
+        Ok(Service { limits, certificate, drain_time: self.shutdown_timeouts().drain_time })
+    }
+
+    /// How long the server may take to stop.
+    pub(super) fn shutdown_timeouts(&self) -> ShutdownTimeouts {
+        let seconds = |seconds: u32| Duration::from_secs(seconds.into());
+        ShutdownTimeouts { stop_delay: seconds(self.stop_delay), drain_time: seconds(self.drain_time) }
+    }
+}

@@ -1,0 +1,32 @@
+//! The code lists (contract, section 4.19).
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::CACHE_CONTROL;
+use adapter_kit::names::shown;
+use adapter_kit::reference;
+use storage::session::ProviderSession;
+
+use crate::http::error::{ApiError, Missing};
+use crate::http::request::ApiRequest;
+use crate::http::response::ApiResponse;
+
+pub mod rendered;
+
+/// `GET /reference-data`
+pub(super) fn show(_: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+    let mut parameters = form_urlencoded::parse(request.query().as_bytes());
+    let field = parameters.find(|(name, value)| name == "field" && !value.trim().is_empty()).map(|(_, value)| value);
+    let written = match field {
+        None => request.rendered_lists.all()?,
+        Some(name) => {
+            let list = reference::list_named(request.version(), &name).map(|list| request.rendered_lists.named(list));
+            match list.transpose()?.flatten() {
+                Some(written) => written,
+                None => return Err(ApiError::NotFound(Missing::List(shown(&name)))),
+            }
+        }
+    };
+    let tag = written.entity_tag().to_owned();
+    let reply = request.not_modified_if_cached_as(ApiResponse::shared(StatusCode::OK, written), tag);
+    Ok(reply.with(CACHE_CONTROL.as_str(), "private, max-age=3600"))
+}

@@ -1,0 +1,54 @@
+//! Moving a trainee from one state to another (contract, sections 4.11 to 4.13).
+
+use actix_web::http::StatusCode;
+use adapter_kit::read::Nest;
+use domain::commands::Decision;
+use domain::organisations::Organisations;
+use domain::rules::Rules;
+use domain::value::Timestamp;
+use domain::{Context, ParsedRecord, Problem, Trainee, commands};
+use storage::session::ProviderSession;
+
+use super::trainees::{context, find_matching, show_trainee, with_data};
+use crate::http::error::ApiError;
+use crate::http::request::ApiRequest;
+use crate::http::response::ApiResponse;
+
+/// `POST /trainees/{trainee_id}/defer`
+pub(super) fn defer(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+    transition(session, request, StatusCode::OK, commands::transition::<domain::Deferral>)
+}
+
+/// `POST /trainees/{trainee_id}/recommend-for-qts` and `.../update-qts-or-eyts-status`
+pub(super) fn recommend(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+    transition(session, request, StatusCode::ACCEPTED, commands::transition::<domain::Recommendation>)
+}
+
+/// `POST /trainees/{trainee_id}/withdraw`
+pub(super) fn withdraw(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+    transition(session, request, StatusCode::OK, commands::transition::<domain::Withdrawal>)
+}
+
+/// How the domain decides on a transition.
+type Decide<R> =
+    fn(&Trainee, ParsedRecord<R>, &Rules, &Context<'_>, Timestamp) -> Result<Decision<Trainee>, Vec<Problem>>;
+
+fn transition<R: Nest>(
+    session: &mut ProviderSession<'_>,
+    request: &ApiRequest,
+    status: StatusCode,
+    decide: Decide<R>,
+) -> Result<ApiResponse, ApiError> {
+    let sent = request.read::<R>()?;
+    let stored = find_matching(session, request)?;
+    let sent = with_data(sent)?;
+    let organisations = Organisations::default();
+    let context = context(session, request, &organisations);
+    let decision =
+        decide(&stored.record, sent, &request.version().rules, &context, session.now()).map_err(ApiError::Invalid)?;
+    if !request.validates_only() {
+        session.update_trainee(&stored, &decision.record)?;
+    }
+    let reply = request.with_etag(show_trainee(status, request, &decision.record)?);
+    Ok(reply.with_notices(request.version(), &decision.notices))
+}

@@ -1,0 +1,23 @@
+//! What every request passes through: routes, requests, responses, errors, limits and middleware.
+//!
+//! [`routes`] finds the endpoint, [`dispatch`] takes the request there and its response back. No endpoint is known here by
+//! name, and no field of a record.
+
+pub mod admission;
+pub mod app_state;
+pub mod authentication;
+pub mod body;
+pub mod client_address;
+pub mod concurrency_limit;
+pub mod dispatch;
+pub mod error;
+pub mod etag;
+pub mod idempotency;
+pub mod middleware;
+pub mod paths;
+pub mod query;
+pub mod rate_limit;
+pub mod request;
+pub mod response;
+pub mod routes;
+pub mod shared_content;

@@ -1,0 +1,166 @@
+//! Who gets to the records, and how often: valid tokens, each within its limit.
+//!
+//! Here it is only said who may knock. Whether a token is valid is checked again in the transaction of every request, so a
+//! token that is revoked is refused from the next request on.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use actix_web::HttpRequest;
+use storage::error::StorageError;
+use storage::history::Cause;
+use storage::session::ValidToken;
+use storage::store::Store;
+use storage::tokens::TokenDigest;
+
+use crate::http::authentication::AuthenticationError;
+use crate::http::client_address::TrustedProxies;
+use crate::http::concurrency_limit::ConcurrencyLimit;
+use crate::http::error::{ApiError, RateLimitScope};
+use crate::http::middleware::request_id;
+use crate::http::rate_limit::by_address::AddressRateLimit;
+use crate::http::rate_limit::{KeyedRateLimiter, RateLimit, RemainingQuota};
+use crate::operations::metrics;
+
+/// The most tokens that are remembered.
+const MAX_TOKENS: usize = 100_000;
+/// Look-ups at once of tokens from addresses within their limit, and how many more wait.
+const LOOK_UPS: (usize, usize) = (2, 256);
+/// The same for tokens from addresses beyond their limit.
+const LOOK_UPS_BEYOND_LIMIT: (usize, usize) = (1, 64);
+/// How long a token waits to be looked up.
+const LOOK_UP_WAIT: Duration = Duration::from_secs(1);
+
+/// Counts the requests of each token, and those of each address that come without a valid one. Cheap to clone; all clones
+/// count together.
+#[derive(Debug, Clone)]
+pub struct Admission {
+    /// Requests by token, where they are limited.
+    tokens: Option<KeyedRateLimiter<TokenDigest>>,
+    /// Requests without a token that is known, by address.
+    strangers: AddressRateLimit,
+    /// Tokens that were valid when they were last used.
+    known: Arc<Mutex<HashMap<TokenDigest, ValidToken>>>,
+    /// Look-ups of other tokens, from addresses that are within their limit.
+    look_ups: ConcurrencyLimit,
+    /// The same from addresses that are beyond it: whoever sends many invented tokens holds up nobody but those.
+    look_ups_beyond_limit: ConcurrencyLimit,
+}
+
+impl Default for Admission {
+    fn default() -> Self {
+        Self::within(None)
+    }
+}
+
+impl Admission {
+    /// Admits each token within a limit, or as often as it asks.
+    #[must_use]
+    pub fn within(limit: Option<RateLimit>) -> Self {
+        let concurrency = |(running, waiting)| ConcurrencyLimit::new(running, waiting, LOOK_UP_WAIT);
+        Self {
+            tokens: limit.map(|limit| KeyedRateLimiter::new(limit, MAX_TOKENS)),
+            strangers: AddressRateLimit::default(),
+            known: Arc::default(),
+            look_ups: concurrency(LOOK_UPS),
+            look_ups_beyond_limit: concurrency(LOOK_UPS_BEYOND_LIMIT),
+        }
+    }
+
+    /// The same, with clients that may come through these proxies.
+    #[must_use]
+    pub fn behind(self, proxies: TrustedProxies) -> Self {
+        Self { strangers: AddressRateLimit::behind(proxies), ..self }
+    }
+
+    /// Admits a request with a token. One that is not known here is counted by its address, and then looked up beside
+    /// few others: whoever invents tokens fills neither the queue of reads nor that of writes.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::Unauthorized`]; [`ApiError::TooManyRequests`]; [`ApiError::TooManyLookUps`].
+    pub async fn admit(
+        &self,
+        store: &Store,
+        request: &HttpRequest,
+        token: &TokenDigest,
+    ) -> Result<Option<RemainingQuota>, ApiError> {
+        if self.valid_token(token).is_none() {
+            self.look_up(store, request, token).await?;
+        }
+        let Some(tokens) = &self.tokens else { return Ok(None) };
+        tokens
+            .take(token)
+            .map(Some)
+            .map_err(|used_up| ApiError::TooManyRequests { whose: RateLimitScope::Token, used_up })
+    }
+
+    /// Answers a request that turned out to have no valid token: counts it by its address.
+    pub fn reject(&self, request: &HttpRequest, token: Option<&TokenDigest>, failure: AuthenticationError) -> ApiError {
+        report(failure);
+        if let Some(token) = token {
+            self.known(|known| known.remove(token));
+        }
+        self.strangers.count(request).err().unwrap_or(ApiError::Unauthorized(failure))
+    }
+
+    /// Remembers a token that is valid. An address that is beyond its limit gets the same answer to every other token; a
+    /// valid one gets in from there too, since it cannot help who else is behind the address.
+    async fn look_up(&self, store: &Store, request: &HttpRequest, token: &TokenDigest) -> Result<(), ApiError> {
+        let counted = self.strangers.count(request);
+        let limit = if counted.is_ok() { &self.look_ups } else { &self.look_ups_beyond_limit };
+        let Some(permit) = limit.acquire().await else {
+            return Err(counted.err().unwrap_or(ApiError::TooManyLookUps));
+        };
+        let digest = token.clone();
+        let found = store.read::<_, StorageError>(move |session| {
+            // The permit goes with the job, which runs on when nobody waits for it any more.
+            let _held = &permit;
+            let valid = session.authenticate(&digest, Cause::of("admission"))?.and_then(|provider| provider.token());
+            valid.map_or_else(|| session.refusal_of(&digest).map(Err), |valid| Ok(Ok(valid)))
+        });
+        match found.await? {
+            Ok(valid) => {
+                self.remember(token, valid);
+                Ok(())
+            }
+            Err(refusal) => {
+                let failure = AuthenticationError::Refused(refusal);
+                report(failure);
+                Err(counted.err().unwrap_or(ApiError::Unauthorized(failure)))
+            }
+        }
+    }
+
+    /// What is known of a token that was valid when it was last used.
+    #[must_use]
+    pub fn valid_token(&self, token: &TokenDigest) -> Option<ValidToken> {
+        self.known(|known| known.get(token).copied())
+    }
+
+    /// Remembers what was found of a token that is valid.
+    pub fn remember(&self, token: &TokenDigest, valid: ValidToken) {
+        self.known(|known| match known.get_mut(token) {
+            Some(earlier) => *earlier = valid,
+            None => {
+                if known.len() >= MAX_TOKENS {
+                    known.clear();
+                }
+                known.insert(token.clone(), valid);
+            }
+        });
+    }
+
+    fn known<T>(&self, look: impl FnOnce(&mut HashMap<TokenDigest, ValidToken>) -> T) -> T {
+        // A poisoned lock is no harm: a map that lacks a token costs one look-up.
+        look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Tells the operator of a request without a valid token.
+fn report(failure: AuthenticationError) {
+    let request_id = request_id::for_the_log();
+    log::info!(request_id, reason:% = failure; "no valid token");
+    metrics::token_failures(failure).increment(1);
+}

@@ -1,0 +1,100 @@
+//! What every request works with: the records, the versions and the code lists.
+
+use std::fmt;
+
+use adapter_kit::Versions;
+use domain::Lists;
+use storage::store::Store;
+use storage::tokens::Environment;
+
+use crate::endpoints::reference_data::rendered::RenderedLists;
+use crate::http::admission::Admission;
+use crate::http::body::BodyReader;
+use crate::http::client_address::TrustedProxies;
+use crate::http::middleware::response_stream::ResponseSender;
+use crate::http::rate_limit::by_address::AddressRateLimit;
+use crate::http::shared_content::SharedContentCache;
+use crate::operations::connections::Limits;
+use crate::usage::Usage;
+use crate::usage::shadow_checks::ShadowChecks;
+use crate::versions;
+
+/// A register that can be served.
+#[derive(Clone)]
+pub struct AppState {
+    /// Where the records are.
+    pub store: Store,
+    /// The versions that are served.
+    pub versions: &'static Versions,
+    /// The code lists.
+    pub lists: &'static Lists,
+    /// The same as they are answered.
+    pub rendered_lists: RenderedLists,
+    /// The environment whose tokens are valid here.
+    pub environment: Environment,
+    /// Who gets to the records, and how often.
+    pub admission: Admission,
+    /// How often those who need no token have asked.
+    pub address_rate_limit: AddressRateLimit,
+    /// The proxies that are trusted to name the client.
+    pub proxies: TrustedProxies,
+    /// How often those who read public pages have asked.
+    pub page_rate_limit: AddressRateLimit,
+    /// What is the same for everyone, and was asked for.
+    pub contents: SharedContentCache,
+    /// Where replies are sent.
+    pub response_sender: ResponseSender,
+    /// Where the bodies of requests are received.
+    pub bodies: BodyReader,
+    /// What tokens ask for.
+    pub usage: Usage,
+    /// Whether accepted writes are tried in the newest version.
+    pub shadow: ShadowChecks,
+}
+
+impl AppState {
+    /// A register of all versions with the code lists of the program, whose tokens may ask as often as they like.
+    #[must_use]
+    pub fn of(store: Store, environment: Environment) -> Self {
+        Self {
+            store,
+            versions: versions::all(),
+            lists: Lists::embedded(),
+            rendered_lists: RenderedLists::of(Lists::embedded()),
+            environment,
+            admission: Admission::default(),
+            address_rate_limit: AddressRateLimit::default(),
+            proxies: TrustedProxies::default(),
+            page_rate_limit: AddressRateLimit::within(None),
+            contents: SharedContentCache::default(),
+            response_sender: ResponseSender::default(),
+            bodies: BodyReader::within(Limits::default().body_timeout),
+            usage: Usage::default(),
+            shadow: ShadowChecks::default(),
+        }
+    }
+
+    /// The same register behind reverse proxies that are trusted to name the client.
+    #[must_use]
+    pub fn behind(self, proxies: TrustedProxies) -> Self {
+        Self {
+            admission: self.admission.behind(proxies.clone()),
+            address_rate_limit: AddressRateLimit::behind(proxies.clone()),
+            page_rate_limit: self.page_rate_limit.with_proxies(proxies.clone()),
+            proxies,
+            ..self
+        }
+    }
+
+    /// The same register with other code lists.
+    #[must_use]
+    pub fn with_lists(self, lists: &'static Lists) -> Self {
+        Self { lists, rendered_lists: RenderedLists::of(lists), contents: SharedContentCache::default(), ..self }
+    }
+}
+
+impl fmt::Debug for AppState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("AppState").field("environment", &self.environment).finish_non_exhaustive()
+    }
+}

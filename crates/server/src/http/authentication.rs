@@ -1,0 +1,77 @@
+//! Why a request has no valid token. The operator learns all of it; whoever sent the request learns what they can see in it
+//! themselves, and nothing of the tokens that there are.
+
+use std::fmt;
+
+use storage::tokens::TokenRefusal;
+
+/// Why a request has no valid token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuthenticationError {
+    /// There is no `Authorization` header.
+    Missing,
+    /// The header is not a scheme and a token, or the token does not have the form of one.
+    Malformed,
+    /// The scheme is another than `Bearer`.
+    WrongScheme,
+    /// The token is for another environment.
+    OtherEnvironment,
+    /// The register does not accept the token.
+    Refused(TokenRefusal),
+}
+
+impl AuthenticationError {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Missing,
+        Self::Malformed,
+        Self::WrongScheme,
+        Self::OtherEnvironment,
+        Self::Refused(TokenRefusal::Unknown),
+        Self::Refused(TokenRefusal::Revoked),
+        Self::Refused(TokenRefusal::Expired),
+        Self::Refused(TokenRefusal::ProviderClosed),
+    ];
+
+    /// What the reply says of it in `WWW-Authenticate` (RFC 6750, section 3). All tokens that are refused after a look-up
+    /// get the same: nothing tells a token that was once valid from an invented one.
+    #[must_use]
+    pub const fn challenge(self) -> &'static str {
+        match self {
+            Self::Missing => "Bearer",
+            Self::Malformed => {
+                "Bearer error=\"invalid_request\", \
+                 error_description=\"the Authorization header must be Bearer, a space, and a token as it was issued\""
+            }
+            Self::WrongScheme => {
+                "Bearer error=\"invalid_request\", \
+                 error_description=\"the scheme of the Authorization header must be Bearer\""
+            }
+            Self::OtherEnvironment => {
+                "Bearer error=\"invalid_token\", error_description=\"the token is for another environment\""
+            }
+            Self::Refused(_) => "Bearer error=\"invalid_token\", error_description=\"the token is not accepted\"",
+        }
+    }
+
+    /// The failure in one word.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Malformed => "malformed",
+            Self::WrongScheme => "wrong_scheme",
+            Self::OtherEnvironment => "other_environment",
+            Self::Refused(TokenRefusal::Unknown) => "unknown",
+            Self::Refused(TokenRefusal::Revoked) => "revoked",
+            Self::Refused(TokenRefusal::Expired) => "expired",
+            Self::Refused(TokenRefusal::ProviderClosed) => "provider_closed",
+        }
+    }
+}
+
+impl fmt::Display for AuthenticationError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}

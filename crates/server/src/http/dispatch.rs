@@ -1,0 +1,161 @@
+//! Answers a request for an endpoint: takes it apart, makes the one hop to the store, and sends what comes back.
+
+use std::rc::Rc;
+
+use actix_web::web::Payload;
+use actix_web::{HttpRequest, HttpResponse};
+use adapter_kit::{Endpoint, Served};
+use storage::error::StorageError;
+use storage::history::Cause;
+use storage::session::{Session, ValidToken};
+use storage::store::Store;
+use storage::tokens::TokenDigest;
+
+use crate::endpoints::{Access, Handler};
+use crate::http::app_state::AppState;
+use crate::http::authentication::AuthenticationError;
+use crate::http::error::{ApiError, ErrorForm, RateLimitScope};
+use crate::http::middleware::{access_log, request_id};
+use crate::http::request::{ApiRequest, PathIds, VALIDATE_ONLY};
+use crate::http::response::ApiResponse;
+use crate::http::{idempotency, query};
+use crate::usage::recorder::UsageRecorder;
+
+/// What is asked for: an endpoint of a version.
+#[derive(Clone, Copy)]
+pub struct Route {
+    /// The version.
+    pub served: &'static Served,
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// What it does.
+    pub handler: Handler,
+}
+
+impl Route {
+    /// Answers one request.
+    pub async fn dispatch(
+        self,
+        register: Rc<AppState>,
+        request: HttpRequest,
+        ids: PathIds,
+        payload: Payload,
+    ) -> HttpResponse {
+        let Self { served, endpoint, handler } = self;
+        let lists = register.lists;
+        let mut warnings = Vec::new();
+        let form = ErrorForm::requested(request.headers(), endpoint);
+        let mut remaining = None;
+        let mut validates_only = false;
+        let mut valid = None;
+        let reply = match ApiRequest::extract(&request, ids, payload, served, endpoint, &register).await {
+            Ok(mut api_request) => {
+                validates_only = handler.access == Access::Write && api_request.validates_only();
+                let token = api_request.token.clone();
+                let admitted = register.admission.admit(&register.store, &request, &token).await;
+                valid = register.admission.valid_token(&token);
+                access_log::identify(&request, valid);
+                match admitted {
+                    Ok(admitted) => {
+                        remaining = admitted;
+                        warnings = api_request.parameter_warnings();
+                        let writes = handler.access == Access::Write && !validates_only;
+                        let usage_recorder = UsageRecorder::of(&register, endpoint, &mut api_request, writes);
+                        let reply = run_in_transaction(&register, endpoint, handler, api_request).await;
+                        if let Some(found) = usage_recorder.token() {
+                            register.admission.remember(&token, found);
+                            valid = Some(found);
+                        }
+                        usage_recorder.record(&register, reply.is_ok());
+                        if let Err(ApiError::Unauthorized(failure)) = reply {
+                            // The token has ended since it was last used, and gets the reply of one that never was.
+                            remaining = None;
+                            valid = None;
+                            access_log::identify(&request, valid);
+                            warnings.clear();
+                            Err(register.admission.reject(&request, Some(&token), failure))
+                        } else {
+                            reply
+                        }
+                    }
+                    Err(failure) => Err(failure),
+                }
+            }
+            Err(ApiError::Unauthorized(failure)) => Err(register.admission.reject(&request, None, failure)),
+            Err(failure) => Err(failure),
+        };
+        let reply = reply.unwrap_or_else(|failure| failure.reply(served, lists, form)).with_warnings(warnings);
+        let reply = remaining
+            .into_iter()
+            .fold(reply, |reply, remaining| reply.with_rate_limit(RateLimitScope::Token, remaining));
+        let reply = match valid.filter(|token| token.expires_soon(register.store.now())) {
+            Some(token) => reply.with_first_warning(&expiry_warning(token)),
+            None => reply,
+        };
+        if validates_only { reply.with("preference-applied", VALIDATE_ONLY).into() } else { reply.into() }
+    }
+}
+
+/// What the client is warned of when its token expires soon.
+fn expiry_warning(token: ValidToken) -> String {
+    format!("this token expires on {}: from that day on it is refused", token.expires_on)
+}
+
+async fn run_in_transaction(
+    register: &AppState,
+    endpoint: Endpoint,
+    handler: Handler,
+    api_request: ApiRequest,
+) -> Result<ApiResponse, ApiError> {
+    let token = api_request.token.clone();
+    // What is only tried out must not write, and runs where nothing can.
+    let is_tried_out = handler.access == Access::Write && api_request.validates_only();
+    let access = if is_tried_out { Access::Read } else { handler.access };
+    let writes = access == Access::Write;
+    let reads_filters = endpoint == Endpoint::ListTrainees;
+    let response_sender = register.response_sender.clone();
+    let job = move |session: &mut Session<'_>| {
+        let opened = session.authenticate(&api_request.token, api_request.cause())?;
+        let Some(mut session) = opened else {
+            let refusal = session.refusal_of(&api_request.token)?;
+            return Err(ApiError::Unauthorized(AuthenticationError::Refused(refusal)));
+        };
+        api_request.observation.begin(session.token());
+        // A list reads its filters itself, and names them all at once.
+        if !reads_filters {
+            query::require_known(api_request.refused_parameters()).map_err(ApiError::Filters)?;
+        }
+        if writes {
+            session.record_token_use()?;
+        }
+        let use_is_due = !session.token_use_is_recorded();
+        let reply = if writes {
+            idempotency::once(&mut session, &api_request, handler)
+        } else {
+            (handler.run)(&mut session, &api_request)
+        };
+        // Where there is no room for the reply, nothing is done: what is refused here is undone.
+        Ok::<_, ApiError>((response_sender.count(reply?)?, use_is_due))
+    };
+    let (reply, use_is_due) = match access {
+        Access::LookUp => register.store.look_up(job).await?,
+        Access::Read => register.store.read(job).await?,
+        Access::Write => register.store.write(job).await?,
+    };
+    if use_is_due {
+        actix_web::rt::spawn(record_token_use(register.store.clone(), token, request_id::for_the_log()));
+    }
+    Ok(reply)
+}
+
+/// Records that a token was used today; once a day, after a request that only reads. The client does not wait for it.
+async fn record_token_use(store: Store, token: TokenDigest, request_id: String) {
+    let recorded = store.write(move |session| match session.authenticate(&token, Cause::of("token use"))? {
+        Some(mut session) => session.record_token_use(),
+        None => Ok(()),
+    });
+    if let Err(error) = recorded.await {
+        let error: StorageError = error;
+        log::warn!(request_id; "the use of a token was not recorded: {error}");
+    }
+}

@@ -1,0 +1,426 @@
+//! The only place where an error meets HTTP: the status from one match, the body in one envelope.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{ACCEPT_ENCODING, ALLOW, HeaderMap, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
+use adapter_kit::problems::{ErrorEntry, Errors, ErrorsByField};
+use adapter_kit::read::Malformed;
+use adapter_kit::{Endpoint, Label, Served, UnknownVersion};
+use domain::{Lists, Problem};
+use serde::Serialize;
+use serde_json::json;
+use storage::error::{JobError, StorageError};
+
+use crate::http::authentication::AuthenticationError;
+use crate::http::idempotency::{MAX_KEY_CHARS, MalformedKey};
+use crate::http::middleware::{deprecation, request_id};
+use crate::http::paths;
+use crate::http::query::FilterErrors;
+use crate::http::rate_limit::QuotaExceeded;
+use crate::http::response::ApiResponse;
+use crate::operations::error_chain::Causes;
+use crate::operations::metrics;
+
+/// The error of a request that was understood and cannot be done.
+const UNPROCESSABLE: &str = "UnprocessableEntity";
+/// The error of a request that something stands against which is there already.
+const CONFLICT: &str = "Conflict";
+
+/// When a client may try again after a passing failure, in seconds.
+const RETRY_AFTER_SECONDS: u32 = 1;
+
+/// The header by which a client asks for problems by field, and the one value that does.
+const ENHANCED_ERRORS: (&str, &str) = ("enhanced-errors", "true");
+
+/// The form in which a client is told what is wrong with the values that it sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ErrorForm {
+    /// A list, one entry for each problem.
+    List,
+    /// An object, by field.
+    ByField,
+}
+
+impl ErrorForm {
+    /// The form that a request asks for: by field only where a trainee is registered or changed.
+    #[must_use]
+    pub fn requested(headers: &HeaderMap, endpoint: Endpoint) -> Self {
+        let (name, value) = ENHANCED_ERRORS;
+        let is_requested = headers.get(name).is_some_and(|sent| sent.as_bytes() == value.as_bytes());
+        if is_requested && [Endpoint::CreateTrainee, Endpoint::UpdateTrainee].contains(&endpoint) {
+            Self::ByField
+        } else {
+            Self::List
+        }
+    }
+}
+
+/// What a client looked for and did not find.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Missing {
+    /// A trainee, or one of another provider.
+    Trainee,
+    /// Any trainee on a page of a list.
+    Trainees,
+    /// A placement of the trainee.
+    Placement,
+    /// A degree of the trainee.
+    Degree,
+    /// A code list of that name.
+    List(String),
+    /// A version, where one is requested by name.
+    Version(UnknownVersion),
+    /// The path, or the version.
+    Path,
+    /// The path; this one exists and resembles it.
+    PathLike(String),
+}
+
+/// Why a body cannot be used, whatever it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BodyError {
+    /// It is larger than a body may be.
+    #[error("body is too large")]
+    TooLarge {
+        /// The largest body, in bytes.
+        max: usize,
+    },
+    /// It is said to be something else than JSON.
+    #[error("body is not said to be json")]
+    NotJson,
+    /// It is compressed, or in another content coding.
+    #[error("body has a content coding")]
+    Encoded,
+    /// It could not be received whole.
+    #[error("body was cut off")]
+    CutOff,
+    /// It did not arrive in time.
+    #[error("body was too slow")]
+    TooSlow,
+    /// Other large bodies are being received, or wait to be read.
+    #[error("no room for another large body")]
+    NoRoom,
+}
+
+/// Why `If-Match` is not met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PreconditionError {
+    /// The record is not the one with the tag.
+    Changed,
+    /// What was sent is no entity tag, since those are quoted.
+    Unquoted,
+    /// The tag is that of the record, and is marked as weak.
+    Weak,
+}
+
+/// By what requests are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RateLimitScope {
+    /// The address from which they come.
+    Address,
+    /// The token that they carry.
+    Token,
+}
+
+impl RateLimitScope {
+    /// In one word, for the policy in the reply and for metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Address => "address",
+            Self::Token => "token",
+        }
+    }
+}
+
+/// Why a request was not answered as requested.
+#[derive(Debug, thiserror::Error)]
+pub enum ApiError {
+    // The client can act.
+    /// There is no valid token. The reply says why as far as that tells an attacker nothing
+    /// ([`AuthenticationError::challenge`]).
+    #[error("no valid token: {0}")]
+    Unauthorized(AuthenticationError),
+    /// What was looked for is not there.
+    #[error("not found")]
+    NotFound(Missing),
+    /// The version is no longer served.
+    #[error("version is gone")]
+    Gone {
+        /// The version that was requested.
+        label: Label,
+        /// The versions that are served, oldest first.
+        served: Vec<Label>,
+    },
+    /// The path has no such method.
+    #[error("method not allowed")]
+    MethodNotAllowed {
+        /// The methods that it has, as in an `Allow` header.
+        allow: String,
+    },
+    /// The body cannot be used, whatever it says.
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    /// What was sent as an idempotency key is none.
+    #[error(transparent)]
+    MalformedKey(#[from] MalformedKey),
+    /// The idempotency key was used for another request.
+    #[error("idempotency key was used before")]
+    KeyReused,
+    /// Another request with the same idempotency key is not answered yet.
+    #[error("idempotency key is in use")]
+    KeyInUse,
+    /// The record is not what the client takes it for.
+    #[error("precondition failed")]
+    PreconditionFailed(PreconditionError),
+    /// The body is not JSON.
+    #[error("body is not json")]
+    Malformed(#[source] Malformed),
+    /// The content is wrong, or the state of the record refuses it.
+    #[error("content is invalid")]
+    Invalid(Vec<Problem>),
+    /// A question about the API itself is not put as it must be.
+    #[error("question is invalid")]
+    Question(Vec<ErrorEntry>),
+    /// The client has sent too many requests.
+    #[error("too many requests")]
+    TooManyRequests {
+        /// By what it was counted.
+        whose: RateLimitScope,
+        /// When it may ask again.
+        used_up: QuotaExceeded,
+    },
+    /// Too many tokens that are not known here wait to be looked up, valid or not.
+    #[error("too many tokens are being looked up")]
+    TooManyLookUps,
+    /// Filters of a list are wrong.
+    #[error("filters are invalid")]
+    Filters(FilterErrors),
+    /// The record is there already.
+    #[error("record is there already")]
+    Duplicate {
+        /// The body of the reply, with the existing records.
+        body: Vec<u8>,
+    },
+
+    // The operator can act, or we.
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// Other large replies wait to be read by their clients.
+    #[error("no room for another large reply")]
+    NoRoomForReply,
+    /// The work on a reply came to no end.
+    #[error("work was interrupted")]
+    Interrupted,
+    /// A reply could not be written.
+    #[error("reply cannot be written")]
+    Unwritable(#[source] serde_json::Error),
+    /// A page could not be written.
+    #[error("page cannot be written")]
+    UnwritablePage(#[source] askama::Error),
+}
+
+impl ApiError {
+    /// The reply to the client of a version. What is ours or the operator's is logged here, once, without personal
+    /// data.
+    #[must_use]
+    pub fn reply(self, served: &Served, lists: &Lists, form: ErrorForm) -> ApiResponse {
+        let Self::Invalid(problems) = &self else { return self.response_without_version() };
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        if form == ErrorForm::ByField && problems.iter().all(Problem::concerns_value) {
+            json_response(status, &ErrorsByField::of(served, lists, problems))
+        } else {
+            json_response(status, &Errors::of(served, lists, problems))
+        }
+    }
+
+    /// The reply to a client of no version in particular.
+    #[must_use]
+    pub fn response_without_version(self) -> ApiResponse {
+        match self {
+            Self::Unauthorized(failure) => json_response(StatusCode::UNAUTHORIZED, &json!({ "error": "Unauthorized" }))
+                .with(WWW_AUTHENTICATE.as_str(), failure.challenge()),
+            Self::NotFound(missing) => one(StatusCode::NOT_FOUND, "NotFound", missing.message()),
+            Self::Gone { label, served } => {
+                let labels: Vec<String> = served.iter().map(ToString::to_string).collect();
+                let message = format!("version {label} is no longer served; use {}", labels.join(", "));
+                let gone = one(StatusCode::GONE, "Gone", message);
+                match served.last() {
+                    Some(newest) => {
+                        let successor = deprecation::successor(&paths::base(*newest));
+                        gone.with(LINK.as_str(), format!("{successor}, {}", deprecation::guide(label, *newest)))
+                    }
+                    None => gone,
+                }
+            }
+            Self::MethodNotAllowed { allow } => {
+                let message = format!("this path answers {allow}");
+                one(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).with(ALLOW.as_str(), allow)
+            }
+            Self::Body(unusable) => unusable.reply(),
+            Self::MalformedKey(MalformedKey) => one(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                UNPROCESSABLE,
+                format!("Idempotency-Key must be one key of 1 to {MAX_KEY_CHARS} visible ASCII characters"),
+            ),
+            Self::KeyReused => one(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                UNPROCESSABLE,
+                "Idempotency-Key was used for another request; send each request with a key of its own",
+            ),
+            Self::KeyInUse => one(
+                StatusCode::CONFLICT,
+                CONFLICT,
+                "a request with the same Idempotency-Key is being handled; send this one again later",
+            )
+            .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string()),
+            Self::PreconditionFailed(mismatch) => {
+                one(StatusCode::PRECONDITION_FAILED, "PreconditionFailed", mismatch.message())
+            }
+            Self::Malformed(error) => {
+                one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
+            }
+            Self::Question(errors) => json_response(StatusCode::UNPROCESSABLE_ENTITY, &Errors { errors }),
+            Self::TooManyRequests { whose, used_up: QuotaExceeded { left, retry_after } } => {
+                metrics::rate_limited(whose).increment(1);
+                let sender = match whose {
+                    RateLimitScope::Address => "from this address",
+                    RateLimitScope::Token => "with this token",
+                };
+                let message = format!("too many requests {sender}; send this one again in {retry_after} s");
+                one(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
+                    .with(RETRY_AFTER.as_str(), retry_after.to_string())
+                    .with_rate_limit(whose, left)
+            }
+            Self::TooManyLookUps => {
+                let request_id = request_id::for_the_log();
+                log::info!(request_id; "too many unknown tokens wait to be looked up");
+                busy()
+            }
+            Self::Filters(errors) => json_response(StatusCode::UNPROCESSABLE_ENTITY, &errors),
+            Self::Duplicate { body } => ApiResponse::of(StatusCode::CONFLICT, body),
+            Self::Storage(StorageError::Stale) => one(
+                StatusCode::CONFLICT,
+                CONFLICT,
+                "the record was changed by another request at the same time; send this one again",
+            ),
+            Self::Storage(error @ StorageError::OutcomeUnknown(_)) => {
+                let request_id = request_id::for_the_log();
+                log::warn!(request_id; "{}", Causes(&error));
+                outcome_unknown()
+            }
+            Self::Storage(error) if error.is_temporary() => {
+                let request_id = request_id::for_the_log();
+                log::warn!(request_id; "storage is unavailable: {}", Causes(&error));
+                if let StorageError::DateNotDue { wait } = error { busy_for(wait.as_secs() + 1) } else { busy() }
+            }
+            Self::NoRoomForReply => {
+                let request_id = request_id::for_the_log();
+                log::warn!(request_id; "no room for another large reply");
+                busy()
+            }
+            error @ (Self::Storage(_)
+            | Self::Unwritable(_)
+            | Self::UnwritablePage(_)
+            | Self::Invalid(_)
+            | Self::Interrupted) => {
+                let request_id = request_id::for_the_log();
+                log::error!(request_id; "unexpected failure: {}", Causes(&error));
+                one(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "an unexpected error occurred")
+            }
+        }
+    }
+}
+
+impl JobError for ApiError {
+    fn of_the_store(&self) -> Option<&StorageError> {
+        if let Self::Storage(error) = self { Some(error) } else { None }
+    }
+}
+
+impl BodyError {
+    fn reply(self) -> ApiResponse {
+        match self {
+            Self::TooLarge { max } => {
+                one(StatusCode::PAYLOAD_TOO_LARGE, "PayloadTooLarge", format!("the body can have {max} bytes at most"))
+            }
+            Self::NotJson => one(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "UnsupportedMediaType",
+                "send the body as JSON, with the header Content-Type: application/json",
+            ),
+            Self::Encoded => one(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "UnsupportedMediaType",
+                "send the body without a Content-Encoding",
+            )
+            .with(ACCEPT_ENCODING.as_str(), "identity"),
+            Self::CutOff => one(StatusCode::BAD_REQUEST, "BadRequest", "the body could not be received whole"),
+            Self::TooSlow => one(
+                StatusCode::REQUEST_TIMEOUT,
+                "RequestTimeout",
+                "the body did not arrive in time; send the request again",
+            ),
+            Self::NoRoom => {
+                let request_id = request_id::for_the_log();
+                log::warn!(request_id; "no room for another large body");
+                busy()
+            }
+        }
+    }
+}
+
+impl PreconditionError {
+    const fn message(self) -> &'static str {
+        match self {
+            Self::Changed => "the record has changed since it was read; read it again",
+            Self::Unquoted => {
+                "If-Match takes entity tags in double quotes; send the ETag as you received it, quotes included"
+            }
+            Self::Weak => "If-Match takes no weak entity tags; send the ETag as you received it, without W/",
+        }
+    }
+}
+
+impl Missing {
+    fn message(self) -> String {
+        match self {
+            Self::Trainee => "trainee not found".to_owned(),
+            Self::Trainees => "no trainees found".to_owned(),
+            Self::Placement => "placement not found".to_owned(),
+            Self::Degree => "degree not found".to_owned(),
+            Self::Version(unknown) => unknown.to_string(),
+            Self::List(name) => format!("no list found for the field {name}"),
+            Self::Path => "not found".to_owned(),
+            Self::PathLike(nearest) => format!("not found; did you mean {nearest}?"),
+        }
+    }
+}
+
+/// The reply to a request that can be done later.
+fn busy() -> ApiResponse {
+    busy_for(RETRY_AFTER_SECONDS.into())
+}
+
+/// The reply to a request that can be done after so many seconds.
+fn busy_for(seconds: u64) -> ApiResponse {
+    one(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "the service is busy; send the request again")
+        .with(RETRY_AFTER.as_str(), seconds.to_string())
+}
+
+/// The reply to a request of which it is not known whether it was done. The same idempotency key keeps it from being done twice.
+fn outcome_unknown() -> ApiResponse {
+    let message = "it is not known whether the request was done; send it again with the same Idempotency-Key to learn it, or \
+                   read the record";
+    one(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
+        .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string())
+}
+
+fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> ApiResponse {
+    json_response(status, &Errors::one(error, message))
+}
+
+/// An error's text consists of strings, which are always JSON.
+fn json_response(status: StatusCode, errors: &impl Serialize) -> ApiResponse {
+    ApiResponse::of(status, serde_json::to_vec(errors).unwrap_or_default())
+}

@@ -1,0 +1,7 @@
+//! What is done to every request and every response, whatever the endpoint.
+
+pub mod access_log;
+pub mod compression;
+pub mod deprecation;
+pub mod request_id;
+pub mod response_stream;

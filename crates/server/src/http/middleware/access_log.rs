@@ -1,0 +1,199 @@
+//! One line in the log, and one count, for each request: what was requested, by the pattern of its path, with which token,
+//! by its number, and how it went. Never a name, an address or the text of a token.
+//!
+//! Stands around everything that is answered. Knows how a request is recorded, and nothing of what the metrics are called.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::StatusCode;
+use actix_web::http::header::HeaderValue;
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage as _, HttpRequest};
+use storage::session::ValidToken;
+
+use crate::http::middleware::request_id;
+use crate::operations::metrics::requests::{Passing, RequestMetrics, method_name};
+
+/// Answers the request and records it.
+///
+/// # Errors
+///
+/// Those of the service behind.
+pub async fn log(
+    request: ServiceRequest,
+    next: Next<impl MessageBody>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let id = request_id::chosen(request.headers());
+    let header = HeaderValue::from_str(&id);
+    let mut answering = Answering::begin(&request, id.clone());
+    let answer = request_id::under(id, next.call(request)).await;
+    let status = match &answer {
+        Ok(response) => response.status(),
+        Err(error) => error.as_response_error().status_code(),
+    };
+    answering.end = End::Answered(status);
+    drop(answering);
+    let mut response = answer?;
+    if let Ok(header) = header {
+        response.headers_mut().insert(request_id::HEADER, header);
+    }
+    Ok(response)
+}
+
+/// Says whose request it is: with which token it came, which is valid. Nothing where it has none.
+pub fn identify(request: &HttpRequest, token: Option<ValidToken>) {
+    if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
+        observed.token.set(token.map(|token| token.id));
+    }
+}
+
+/// Says for which path of a version a request is, by its pattern. Any other path is known by what it matches.
+pub fn set_pattern(request: &HttpRequest, pattern: Rc<str>) {
+    if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
+        observed.pattern.replace(Some(pattern));
+    }
+}
+
+/// What is found out of a request on its way.
+#[derive(Default)]
+struct Observed {
+    /// The number of the token with which it came, as soon as it is known.
+    token: Cell<Option<i64>>,
+    /// Such as `/api/<version>/trainees/{trainee_id}`; nothing for a path that there is not.
+    pattern: RefCell<Option<Rc<str>>>,
+}
+
+/// How a request ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum End {
+    /// With a reply.
+    Answered(StatusCode),
+    /// Without one: the client took the request back, or the server had to stop. What was asked for may be done all the
+    /// same.
+    Cancelled,
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Answered(status) => formatter.write_str(status.as_str()),
+            Self::Cancelled => formatter.write_str("cancelled"),
+        }
+    }
+}
+
+/// A request that is being answered. It is recorded when this is dropped, so that one that is given up is too.
+struct Answering {
+    id: String,
+    started: Instant,
+    method: &'static str,
+    observed: Rc<Observed>,
+    end: End,
+    /// What is mounted has them; a service that is not, such as that of a test, counts nothing.
+    metrics: Option<Rc<RequestMetrics>>,
+    _passing: Option<Passing>,
+}
+
+impl Answering {
+    fn begin(request: &ServiceRequest, id: String) -> Self {
+        let metrics = request.app_data::<Rc<RequestMetrics>>().cloned();
+        let observed = Rc::new(Observed::default());
+        if !is_of_a_version(request.path()) {
+            observed.pattern.replace(request.match_pattern().map(Rc::from));
+        }
+        request.extensions_mut().insert(Rc::clone(&observed));
+        Self {
+            id,
+            started: Instant::now(),
+            method: method_name(request.method()),
+            observed,
+            end: End::Cancelled,
+            _passing: metrics.as_deref().map(RequestMetrics::begin),
+            metrics,
+        }
+    }
+
+    fn record(&self, duration: Duration) {
+        let pattern = self.observed.pattern.borrow();
+        let (version, endpoint) = split(pattern.as_deref());
+        // Tenths are as much as anybody reads.
+        let milliseconds = (duration.as_secs_f64() * 10_000.0).round() / 10.0;
+        macro_rules! line {
+            ($($token:tt)*) => {
+                log::info!(
+                    target: "access",
+                    request_id = self.id.as_str(), method = self.method, endpoint, version $($token)*,
+                    status:% = self.end, milliseconds;
+                    "request"
+                )
+            };
+        }
+        match self.observed.token.get() {
+            Some(token) => line!(, token),
+            None => line!(),
+        }
+        if let Some(metrics) = &self.metrics {
+            metrics.end(pattern.as_deref(), self.method, self.end, duration);
+        }
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.record(self.started.elapsed());
+    }
+}
+
+/// Whether a path is below that of a version, whose routes say their patterns themselves: to look for the pattern of a path
+/// is to match it a second time. A path that is written with escapes is none of them, and its pattern is looked for.
+fn is_of_a_version(path: &str) -> bool {
+    path.strip_prefix("/api/v").is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit()))
+}
+
+/// The version and the rest of a pattern such as `/api/<version>/trainees/{trainee_id}`.
+fn split(pattern: Option<&str>) -> (&str, &str) {
+    let Some(pattern) = pattern else { return ("-", "-") };
+    match pattern.strip_prefix("/api/").and_then(|rest| rest.split_at_checked(rest.find('/')?)) {
+        Some(parts) => parts,
+        None => ("-", pattern),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, poll_fn};
+    use std::task::Poll;
+
+    use actix_web::dev::Service as _;
+    use actix_web::middleware::from_fn;
+    use actix_web::test::{TestRequest, init_service};
+    use actix_web::{App, HttpResponse, rt, web};
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+    use crate::http::paths;
+    use crate::versions;
+
+    #[test]
+    fn a_request_that_is_given_up_is_counted_as_such() {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let metrics = recorder.handle();
+        let abandon = async {
+            let app = App::new().app_data(Rc::new(RequestMetrics::of(versions::all()))).wrap(from_fn(log));
+            let app = app.route(paths::VERSIONS, web::get().to(pending::<HttpResponse>));
+            let app = init_service(app).await;
+            let mut answer = Box::pin(app.call(TestRequest::get().uri(paths::VERSIONS).to_request()));
+            let begun = poll_fn(|context| Poll::Ready(answer.as_mut().poll(context).is_pending())).await;
+            assert!(begun && metrics.render().contains("register_requests_in_flight 1"), "{}", metrics.render());
+        };
+        metrics::with_local_recorder(&recorder, || rt::System::new().block_on(abandon));
+        let text = metrics.render();
+        let counted = "version=\"-\",endpoint=\"/api/versions\",method=\"GET\",status=\"cancelled\"} 1";
+        assert!(text.contains(counted) && text.contains("register_requests_in_flight 0"), "{text}");
+    }
+}

@@ -1,0 +1,127 @@
+//! Tells clients the end of what they use, in the headers of every reply: `Deprecation` (RFC 9745), `Sunset` (RFC 8594),
+//! and `Link` to what comes after and to the guide.
+//!
+//! What ends, and when, follows from the versions ([`adapter_kit::lifecycle`]); the clock is not asked.
+
+use actix_web::http::Method as HttpMethod;
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, LINK};
+use adapter_kit::lifecycle::End;
+use adapter_kit::{ApiVersion, Endpoint, Label, Method, Versions};
+use chrono::{NaiveDate, NaiveTime};
+
+use crate::http::paths;
+
+const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
+const SUNSET: HeaderName = HeaderName::from_static("sunset");
+
+/// The life of one version among those that are served.
+#[derive(Debug, Clone, Copy)]
+pub struct DeprecationHeaders {
+    /// The version.
+    pub version: &'static ApiVersion,
+    /// Those that are served.
+    pub versions: &'static Versions,
+}
+
+impl DeprecationHeaders {
+    fn end(self, endpoint: Option<Endpoint>) -> End {
+        match endpoint {
+            Some(endpoint) => End::of_endpoint(self.version, endpoint, self.versions),
+            None => End::of_version(self.version, self.versions),
+        }
+    }
+
+    /// Writes what ends into the headers of a reply: the endpoint of a path, or the version as a whole.
+    pub fn write(self, headers: &mut HeaderMap, endpoint: Option<Endpoint>, path: &str) {
+        let end = self.end(endpoint);
+        if !end.is_in_sight() {
+            return;
+        }
+        if let Some(day) = end.deprecated_on {
+            insert(headers, DEPRECATION, &format!("@{}", day.and_time(NaiveTime::MIN).and_utc().timestamp()));
+        }
+        if let Some(day) = end.sunset_on {
+            insert(headers, SUNSET, &http_date(day));
+        }
+        let label = self.version.label;
+        let replacement = endpoint.zip(end.replaced_by).map(|(old, new)| replacement(label, old, new, path));
+        let successors = replacement.into_iter().chain(end.successor.map(paths::base));
+        let links = successors.map(|address| successor(&address));
+        let guide = self.versions.newest().map(|newest| guide(label, newest.version.label));
+        insert(headers, LINK, &links.chain(guide).collect::<Vec<_>>().join(", "));
+    }
+
+    /// The endpoint that ends, for a method that none of the endpoints of a path has: the first, when all of them end.
+    #[must_use]
+    pub fn only_deprecated(self, mut endpoints: impl Iterator<Item = Endpoint> + Clone) -> Option<Endpoint> {
+        let first = endpoints.clone().next();
+        first.filter(|_| endpoints.all(|endpoint| self.version.endpoints.deprecation(endpoint).is_some()))
+    }
+}
+
+/// The methods of HTTP by which something is asked.
+#[must_use]
+pub fn methods(method: Method) -> &'static [HttpMethod] {
+    match method {
+        Method::Get => &[HttpMethod::GET, HttpMethod::HEAD],
+        Method::Post => &[HttpMethod::POST],
+        Method::PutOrPatch => &[HttpMethod::PUT, HttpMethod::PATCH],
+        Method::Delete => &[HttpMethod::DELETE],
+    }
+}
+
+/// A link to what comes after (RFC 5829).
+#[must_use]
+pub fn successor(address: &str) -> String {
+    format!("<{address}>; rel=\"successor-version\"")
+}
+
+/// A link to the guide from a version that ends or has ended (RFC 9745).
+#[must_use]
+pub fn guide(from: Label, to: Label) -> String {
+    format!("<{}>; rel=\"deprecation\"; type=\"text/html\"", paths::migration_guide(from, to))
+}
+
+/// The path of the endpoint to use instead, with the identifiers of a path of the one that ends.
+fn replacement(label: Label, old: Endpoint, new: Endpoint, path: &str) -> String {
+    let base = paths::base(label);
+    // As sent, the base may be written with escapes; it has as many parts all the same.
+    let sent = path.split('/').skip(base.split('/').count());
+    let sent: Vec<(&str, &str)> = old.path().split('/').skip(1).zip(sent).collect();
+    let part = |part: &'static str| {
+        let id = sent.iter().find(|(name, _)| part.starts_with('{') && part == *name);
+        id.map_or(part, |(_, id)| *id)
+    };
+    let parts: Vec<&str> = new.path().split('/').map(part).collect();
+    format!("{base}{}", parts.join("/"))
+}
+
+/// The beginning of a day, as HTTP writes it.
+fn http_date(day: NaiveDate) -> String {
+    day.format("%a, %d %b %Y 00:00:00 GMT").to_string()
+}
+
+/// Labels, dates and parts of a path are always the value of a header.
+fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.append(name, value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_replacement_has_the_same_identifiers() {
+        let label = Label::release(1999, 1);
+        let path = "/api/v1999.1/trainees/a%20b/recommend-for-qts";
+        let replacement = replacement(label, Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus, path);
+        assert_eq!(replacement, "/api/v1999.1/trainees/a%20b/update-qts-or-eyts-status");
+    }
+
+    #[test]
+    fn a_day_is_written_as_http_writes_dates() {
+        assert_eq!(http_date(adapter_kit::date(1994, 11, 6)), "Sun, 06 Nov 1994 00:00:00 GMT");
+    }
+}

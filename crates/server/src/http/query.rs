@@ -1,0 +1,267 @@
+//! Reads the query of a request: every parameter that is wrong is named, all at once (contract, sections 4.2 and 6.4).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use adapter_kit::names::{is_printable, shown};
+use adapter_kit::read::nearest;
+use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SubsecRound as _, Utc};
+use domain::academic_year;
+use domain::listing::{DEFAULT_PER_PAGE, Listing, MAX_PER_PAGE, Order, Status, known_cycles};
+use domain::value::impossible_date;
+use serde::Serialize;
+
+/// The filters that are wrong: `{message, errors: {parameter: [text]}}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FilterErrors {
+    message: String,
+    errors: BTreeMap<Cow<'static, str>, Vec<String>>,
+}
+
+/// The most unknown names of one query that are remembered.
+const MAX_UNKNOWN: usize = 100;
+
+/// A name in a query that the endpoint does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownParameter {
+    name: String,
+    nearest: Option<&'static str>,
+}
+
+impl UnknownParameter {
+    /// For a `Warning` header; `None` where the name cannot be repeated in a header.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let Self { name, nearest } = self;
+        let hint = nearest.map_or(String::new(), |nearest| format!(" (did you mean {nearest}?)"));
+        is_printable(name).then(|| format!("unknown parameter {name}{hint}"))
+    }
+}
+
+/// The names in a query that are not among those of the endpoint, each once.
+#[must_use]
+pub fn unknown(query: &str, known: &'static [&'static str]) -> Vec<UnknownParameter> {
+    let mut unknown: Vec<UnknownParameter> = Vec::new();
+    for (name, _) in form_urlencoded::parse(query.as_bytes()) {
+        let is_new = !known.contains(&&*name) && unknown.iter().all(|other| other.name != name);
+        if is_new && unknown.len() < MAX_UNKNOWN {
+            unknown.push(UnknownParameter { nearest: nearest(&name, known.iter().copied()), name: name.into_owned() });
+        }
+    }
+    unknown
+}
+
+/// Refuses unknown names.
+///
+/// # Errors
+///
+/// The names, if there are any.
+pub fn require_known(unknown: &[UnknownParameter]) -> Result<(), FilterErrors> {
+    let mut read = Reading { values: BTreeMap::new(), errors: BTreeMap::new() };
+    read.refuse(unknown);
+    read.verdict("parameter")
+}
+
+/// A list as it was asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListQuery {
+    /// The list.
+    pub listing: Listing,
+    /// Whether more records on a page were asked for than there can be.
+    pub per_page_cut: bool,
+}
+
+/// Reads the query of a list on that day. Blank counts as absent. `refused` are the unknown names that the client wants
+/// refused; others are passed over.
+///
+/// # Errors
+///
+/// The parameters that are wrong.
+pub fn listing(query: &str, refused: &[UnknownParameter], today: NaiveDate) -> Result<ListQuery, FilterErrors> {
+    let mut read = Reading { values: BTreeMap::new(), errors: BTreeMap::new() };
+    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+        read.values.entry(name.into_owned()).or_default().push(value.into_owned());
+    }
+    let cycles = known_cycles(today);
+    let cycle = read.filter("academic_cycle", |text| {
+        let year = Some(text).filter(|text| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()));
+        year.and_then(|year| year.parse().ok())
+            .filter(|year| cycles.contains(year))
+            .ok_or_else(|| format!("{} is not a year from {} to {}", quoted(text), cycles.start(), cycles.end()))
+    });
+    let status = read.filter("status", |text| {
+        let names: Vec<_> = Status::ALL.iter().map(|status| status.name()).collect();
+        text.parse().map_err(|_| format!("{} is not a status; it can be {}", quoted(text), names.join(", ")))
+    });
+    let since = read.filter("since", |text| {
+        timestamp(text).ok_or_else(|| match impossible_date(text.trim()) {
+            Some(day) => format!("{day} is no day of the calendar"),
+            None => format!("{} is not an ISO 8601 date or date and time", quoted(text)),
+        })
+    });
+    let has_trn = read.filter("has_trn", |text| match text.to_ascii_lowercase().as_str() {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err(format!("{} is neither true nor false", quoted(text))),
+    });
+    let order = read.filter("sort_order", |text| match text {
+        "asc" => Ok(Order::OldestFirst),
+        "desc" => Ok(Order::NewestFirst),
+        _ => Err(format!("{} is neither asc nor desc", quoted(text))),
+    });
+    read.refuse(refused);
+    let page = read.count("page").unwrap_or(1);
+    let per_page = read.count("per_page").unwrap_or(DEFAULT_PER_PAGE);
+    read.verdict("filter")?;
+    Ok(ListQuery {
+        listing: Listing {
+            cycle: cycle.unwrap_or_else(|| academic_year::of(today)),
+            status,
+            since,
+            has_trn,
+            order: order.unwrap_or(Order::NewestFirst),
+            page,
+            per_page: per_page.min(MAX_PER_PAGE),
+        },
+        per_page_cut: per_page > MAX_PER_PAGE,
+    })
+}
+
+struct Reading {
+    values: BTreeMap<String, Vec<String>>,
+    errors: BTreeMap<Cow<'static, str>, Vec<String>>,
+}
+
+impl Reading {
+    /// Names each of the parameters as one that the endpoint does not have.
+    fn refuse(&mut self, unknown: &[UnknownParameter]) {
+        for UnknownParameter { name, nearest } in unknown {
+            let name = shown(name);
+            let hint = nearest.map_or(String::new(), |nearest| format!("; did you mean {nearest}?"));
+            let text = format!("{name} is not a parameter of this endpoint{hint}");
+            self.errors.entry(name.into()).or_default().push(text);
+        }
+    }
+
+    /// The value of a filter, or `None` when it is absent, blank or wrong.
+    fn filter<T>(&mut self, name: &'static str, read: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+        let values = self.values.get(name)?;
+        let result = match values.as_slice() {
+            [value] if value.trim().is_empty() => return None,
+            [value] => read(value),
+            _ => Err("is sent more than once".to_owned()),
+        };
+        result.map_err(|error| self.errors.entry(name.into()).or_default().push(format!("{name} {error}"))).ok()
+    }
+
+    /// A number from 1, or `None` where anything else was sent: it falls back.
+    fn count(&self, name: &str) -> Option<i64> {
+        self.values.get(name)?.last()?.trim().parse().ok().filter(|count| *count >= 1)
+    }
+
+    /// Whether everything is right. `what` is what the names of the query are called.
+    fn verdict(self, what: &str) -> Result<(), FilterErrors> {
+        if self.errors.is_empty() {
+            return Ok(());
+        }
+        let count: usize = self.errors.values().map(Vec::len).sum();
+        let message = match count {
+            1 => format!("1 {what} is not valid"),
+            several => format!("{several} {what}s are not valid"),
+        };
+        Err(FilterErrors { message, errors: self.errors })
+    }
+}
+
+/// An ISO 8601 date, which means its beginning, or date-time, which without an offset is one in UTC.
+fn timestamp(text: &str) -> Option<DateTime<Utc>> {
+    // A plus sign that was not percent-encoded arrives as a space.
+    let text = text.trim().replace(' ', "+");
+    let moment = DateTime::parse_from_rfc3339(&text)
+        .map(|moment| moment.with_timezone(&Utc))
+        .or_else(|_| text.parse::<NaiveDateTime>().map(|moment| moment.and_utc()))
+        .or_else(|_| NaiveDateTime::parse_from_str(&text, "%Y-%m-%dT%H:%M").map(|moment| moment.and_utc()))
+        .or_else(|_| text.parse::<NaiveDate>().map(|day| day.and_time(NaiveTime::MIN).and_utc()))
+        .ok()?;
+    // The databases keep four digits of a year.
+    (0..=9999).contains(&chrono::Datelike::year(&moment)).then(|| moment.trunc_subsecs(3))
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", shown(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn today() -> NaiveDate {
+        NaiveDate::from_ymd_opt(2026, 7, 31).unwrap()
+    }
+
+    fn parsed(query: &str) -> Listing {
+        listing(query, &[], today()).unwrap().listing
+    }
+
+    #[test]
+    fn without_a_query_the_current_cycle_is_listed_newest_change_first() {
+        let expected = Listing {
+            cycle: 2025,
+            status: None,
+            since: None,
+            has_trn: None,
+            order: Order::NewestFirst,
+            page: 1,
+            per_page: 50,
+        };
+        assert_eq!(parsed(""), expected);
+        assert_eq!(parsed("academic_cycle=&status=&since=+&has_trn=&sort_order=&page=&per_page="), expected);
+        assert_eq!(parsed("page=0&per_page=-1&other=1"), expected);
+        assert_eq!(parsed("page=x&per_page=0"), expected);
+    }
+
+    #[test]
+    fn every_wrong_filter_is_named() {
+        let query = "academic_cycle=2025/26&status=gone&since=yesterday&has_trn=maybe&sort_order=ASC";
+        let errors = listing(query, &[], today()).unwrap_err();
+        let names: Vec<_> = errors.errors.keys().collect();
+        assert_eq!(names, ["academic_cycle", "has_trn", "since", "sort_order", "status"]);
+        assert_eq!(errors.message, "5 filters are not valid");
+        assert!(errors.errors["status"][0].contains("gone"));
+    }
+
+    #[test]
+    fn cycles_reach_from_the_first_to_five_years_ahead() {
+        for (cycle, known) in [("2008", false), ("2009", true), ("2031", true), ("2032", false), ("02025", false)] {
+            assert_eq!(listing(&format!("academic_cycle={cycle}"), &[], today()).is_ok(), known, "{cycle}");
+        }
+    }
+
+    #[test]
+    fn a_filter_that_is_sent_twice_is_refused() {
+        assert!(listing("status=deferred&status=awarded", &[], today()).is_err());
+    }
+
+    #[test]
+    fn a_timestamp_is_read_with_and_without_an_offset() {
+        let expected = "2026-03-01T09:30:00.123Z".parse().ok();
+        for text in [
+            "2026-03-01T09:30:00.123Z",
+            "2026-03-01T10:30:00.1239+01:00",
+            "2026-03-01T10%3A30%3A00.123%2B01:00",
+            "2026-03-01T09:30:00.123",
+        ] {
+            assert_eq!(parsed(&format!("since={text}")).since, expected, "{text}");
+        }
+        assert_eq!(parsed("since=2026-03-01").since, "2026-03-01T00:00:00Z".parse().ok());
+    }
+
+    #[test]
+    fn a_page_holds_five_hundred_records_at_most() {
+        let cut = listing("per_page=501", &[], today()).unwrap();
+        assert_eq!((cut.listing.per_page, cut.per_page_cut), (500, true));
+        let whole = listing("per_page=500&page=9223372036854775807", &[], today()).unwrap();
+        assert_eq!((whole.listing.per_page, whole.per_page_cut), (500, false));
+        assert_eq!(whole.listing.offset(), i64::MAX);
+    }
+}

@@ -1,0 +1,340 @@
+//! A request, taken apart: everything that a handler needs, owned, so that it can leave the event loop.
+//!
+//! A call can be carried out more than once: the store runs a job again that collided with another one.
+
+use std::sync::Once;
+
+use actix_web::HttpRequest;
+use actix_web::http::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
+use actix_web::web::Payload;
+use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames};
+use adapter_kit::{ApiVersion, Endpoint, Method, Served};
+use domain::{Lists, ParsedRecord};
+use storage::history::Cause;
+use storage::identifiers::Identifiers;
+use storage::tokens::{Environment, TokenDigest};
+
+use crate::endpoints::reference_data::rendered::RenderedLists;
+use crate::http::app_state::AppState;
+use crate::http::authentication::AuthenticationError;
+use crate::http::body::{Body, MAX_BODY_BYTES};
+use crate::http::error::{ApiError, BodyError, PreconditionError};
+use crate::http::etag::{Comparison, are_quoted, is_among};
+use crate::http::idempotency::{Key, MalformedKey};
+use crate::http::middleware::request_id;
+use crate::http::query::UnknownParameter;
+use crate::http::response::ApiResponse;
+use crate::http::{etag, query};
+use crate::operations::metrics;
+use crate::usage::observation::RequestObservation;
+
+/// The preference of a client that only wants to know what would be answered (RFC 7240).
+pub const VALIDATE_ONLY: &str = "validate-only";
+
+/// The identifiers in a path; empty where it has none.
+#[derive(Debug)]
+pub struct PathIds {
+    trainee: String,
+    placement: String,
+    degree: String,
+}
+
+impl PathIds {
+    /// The identifiers that stand for these names in the pattern of a path.
+    pub fn of<'a>(named: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let id = |name| named(name).unwrap_or_default().to_owned();
+        Self { trainee: id("trainee_id"), placement: id("placement_id"), degree: id("degree_id") }
+    }
+}
+
+/// A request for an endpoint of a version.
+#[derive(Debug)]
+pub struct ApiRequest {
+    /// The version among the others.
+    pub served: &'static Served,
+    /// The code lists.
+    pub lists: &'static Lists,
+    /// The same as they are answered.
+    pub rendered_lists: RenderedLists,
+    /// Who asks.
+    pub token: TokenDigest,
+    /// What is seen of the request while it is carried out.
+    pub observation: RequestObservation,
+    handler: String,
+    label: String,
+    request_id: Option<String>,
+    ids: PathIds,
+    query: String,
+    unknown_parameters: Vec<UnknownParameter>,
+    if_match: Option<String>,
+    if_none_match: Option<String>,
+    idempotency_key: Result<Option<Key>, MalformedKey>,
+    validate_only: bool,
+    body: Result<Body, BodyError>,
+    unknown: UnknownNames,
+    /// The names in the body are counted once, however often the call is carried out.
+    names_counted: Once,
+}
+
+impl ApiRequest {
+    /// Takes a request apart. A body that cannot be used is kept as a failure, because whoever has no valid token must
+    /// not learn of it.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::Unauthorized`] when there is nothing that could be a token of this environment.
+    pub async fn extract(
+        request: &HttpRequest,
+        ids: PathIds,
+        payload: Payload,
+        served: &'static Served,
+        endpoint: Endpoint,
+        register: &AppState,
+    ) -> Result<Self, ApiError> {
+        let AppState { lists, environment, .. } = *register;
+        let token = token(request.headers(), environment).map_err(ApiError::Unauthorized)?;
+        let strict = prefers(request.headers(), "handling=strict");
+        let body = register.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await;
+        let idempotency_key = match endpoint.method() {
+            Method::Post => Key::of(request, body.as_ref().map_or(&[], |body| body)),
+            Method::Get | Method::PutOrPatch | Method::Delete => Ok(None),
+        };
+        Ok(Self {
+            served,
+            lists,
+            rendered_lists: register.rendered_lists.clone(),
+            token,
+            observation: RequestObservation::default(),
+            handler: endpoint.to_string(),
+            label: served.version.label.to_string(),
+            request_id: request_id::current(),
+            ids,
+            query: request.query_string().to_owned(),
+            unknown_parameters: query::unknown(request.query_string(), endpoint.query_parameters()),
+            if_match: tags(request.headers(), IF_MATCH),
+            if_none_match: tags(request.headers(), IF_NONE_MATCH),
+            idempotency_key,
+            validate_only: prefers(request.headers(), VALIDATE_ONLY),
+            body,
+            unknown: if strict { UnknownNames::Refuse } else { UnknownNames::Tell },
+            names_counted: Once::new(),
+        })
+    }
+
+    /// The version.
+    #[must_use]
+    pub fn version(&self) -> &'static ApiVersion {
+        self.served.version
+    }
+
+    /// The identifier of the trainee in the path.
+    #[must_use]
+    pub fn trainee_id(&self) -> &str {
+        &self.ids.trainee
+    }
+
+    /// The identifier of the placement in the path.
+    #[must_use]
+    pub fn placement_id(&self) -> &str {
+        &self.ids.placement
+    }
+
+    /// The identifier of the degree in the path.
+    #[must_use]
+    pub fn degree_id(&self) -> &str {
+        &self.ids.degree
+    }
+
+    /// The query, as it was sent.
+    #[must_use]
+    pub fn query(&self) -> &str {
+        &self.query
+    }
+
+    /// The names in the query that the endpoint does not have, where the client wants them refused.
+    #[must_use]
+    pub fn refused_parameters(&self) -> &[UnknownParameter] {
+        match self.unknown {
+            UnknownNames::Refuse => &self.unknown_parameters,
+            UnknownNames::Tell => &[],
+        }
+    }
+
+    /// The same names, for `Warning` headers, where the client does not.
+    #[must_use]
+    pub fn parameter_warnings(&self) -> Vec<String> {
+        match self.unknown {
+            UnknownNames::Refuse => Vec::new(),
+            UnknownNames::Tell => self.unknown_parameters.iter().filter_map(UnknownParameter::warning).collect(),
+        }
+    }
+
+    /// Whether the client wants to know what would be answered, and nothing else to happen.
+    #[must_use]
+    pub fn validates_only(&self) -> bool {
+        self.validate_only
+    }
+
+    /// Draws identifiers for so many new records; none for a request that is only tried out.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no random bytes.
+    pub fn identifiers(&self, count: usize) -> Result<Identifiers, ApiError> {
+        Ok(Identifiers::draw(if self.validate_only { 0 } else { count })?)
+    }
+
+    /// Through what the records are reached, for their history.
+    #[must_use]
+    pub fn cause(&self) -> Cause<'_> {
+        Cause { version: Some(&self.label), request_id: self.request_id.as_deref(), ..Cause::of(&self.handler) }
+    }
+
+    /// The key under which the reply is kept, if the client sent one.
+    ///
+    /// # Errors
+    ///
+    /// When what was sent is no key; and when it is one, and the body did not arrive, by which the request is told from
+    /// others with the same key.
+    pub fn idempotency_key(&self) -> Result<Option<&Key>, ApiError> {
+        let key = self.idempotency_key.as_ref().map_err(|malformed| *malformed)?;
+        match &self.body {
+            Err(unusable @ (BodyError::CutOff | BodyError::TooSlow | BodyError::NoRoom)) if key.is_some() => {
+                Err(ApiError::Body(*unusable))
+            }
+            Ok(_) | Err(_) => Ok(key.as_ref()),
+        }
+    }
+
+    /// The same reply with the entity tag of the record that it shows, which a `GET` of that record has too. A record
+    /// that is only tried out has none.
+    #[must_use]
+    pub fn with_etag(&self, reply: ApiResponse) -> ApiResponse {
+        let tag = etag::of(&reply.body);
+        self.with_tag(reply, tag)
+    }
+
+    /// As [`ApiRequest::with_etag`], for a reply whose body is not that of a `GET` of the record. `shown` is the reply to one.
+    #[must_use]
+    pub fn with_etag_of(&self, reply: ApiResponse, shown: &ApiResponse) -> ApiResponse {
+        self.with_tag(reply, etag::of(&shown.body))
+    }
+
+    fn with_tag(&self, reply: ApiResponse, tag: String) -> ApiResponse {
+        if self.validate_only { reply } else { reply.with(ETAG.as_str(), tag) }
+    }
+
+    /// The reply to a request that reads, with its entity tag; without its body when the client has it already.
+    #[must_use]
+    pub fn not_modified_if_cached(&self, reply: ApiResponse) -> ApiResponse {
+        let tag = etag::of(&reply.body);
+        self.not_modified_if_cached_as(reply, tag)
+    }
+
+    /// As [`ApiRequest::not_modified_if_cached`], with the entity tag of the reply's body, where that is known.
+    #[must_use]
+    pub fn not_modified_if_cached_as(&self, reply: ApiResponse, tag: String) -> ApiResponse {
+        match self.if_none_match.as_deref().and_then(|tags| etag::find(tags, &tag, Comparison::Weak)) {
+            Some(cached) => ApiResponse::not_modified().with(ETAG.as_str(), cached),
+            None => reply.with(ETAG.as_str(), tag),
+        }
+    }
+
+    /// Goes on only if the record is still what the client takes it for, if it says what that is. `present` shows the
+    /// record as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::PreconditionFailed`], or that of `present`.
+    pub fn require_match(&self, present: impl FnOnce() -> Result<ApiResponse, ApiError>) -> Result<(), ApiError> {
+        let Some(tags) = self.if_match.as_deref() else { return Ok(()) };
+        let tag = etag::of(&present()?.body);
+        if is_among(tags, &tag, Comparison::Strong) {
+            return Ok(());
+        }
+        Err(ApiError::PreconditionFailed(if !are_quoted(tags) {
+            PreconditionError::Unquoted
+        } else if is_among(tags, &tag, Comparison::Weak) {
+            PreconditionError::Weak
+        } else {
+            PreconditionError::Changed
+        }))
+    }
+
+    /// Reads the body of a request that makes or moves a record, nested lists included.
+    ///
+    /// # Errors
+    ///
+    /// Why the body cannot be used at all. What is wrong with its content is in the result.
+    pub fn read<R: Nest>(&self) -> Result<ParsedRecord<R>, ApiError> {
+        self.read_with(NestedLists::Read)
+    }
+
+    /// Reads the body of a request that changes a record, whose nested records have endpoints of their own.
+    ///
+    /// # Errors
+    ///
+    /// As [`ApiRequest::read`].
+    pub fn read_changes<R: Nest>(&self) -> Result<ParsedRecord<R>, ApiError> {
+        self.read_with(NestedLists::PassOver)
+    }
+
+    fn read_with<R: Nest>(&self, nested: NestedLists) -> Result<ParsedRecord<R>, ApiError> {
+        let body = self.body.as_ref().map_err(|unusable| *unusable)?;
+        let reader = Reader { served: self.served, unknown: self.unknown, nested };
+        let sent = reader.read::<R>(body).map_err(ApiError::Malformed)?;
+        self.observation.read(body, &sent.unrecognised.of_other_versions);
+        self.names_counted.call_once(|| metrics::unrecognised_names(self.version().label, &sent.unrecognised));
+        Ok(sent)
+    }
+}
+
+/// The token of the request, as its digest.
+fn token(headers: &HeaderMap, environment: Environment) -> Result<TokenDigest, AuthenticationError> {
+    let header = headers.get(AUTHORIZATION).ok_or(AuthenticationError::Missing)?;
+    let header = header.to_str().map_err(|_| AuthenticationError::Malformed)?;
+    let (scheme, token) = header.trim().split_once(' ').ok_or(AuthenticationError::Malformed)?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(AuthenticationError::WrongScheme);
+    }
+    let token = token.trim();
+    match Environment::of_token(token) {
+        Some(own) if own == environment => Ok(TokenDigest::of(token)),
+        Some(_) => Err(AuthenticationError::OtherEnvironment),
+        None => Err(AuthenticationError::Malformed),
+    }
+}
+
+/// The entity tags of a header.
+fn tags(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    let lines: Vec<&str> = headers.get_all(name).filter_map(|line| line.to_str().ok()).collect();
+    (!lines.is_empty()).then(|| lines.join(","))
+}
+
+/// Whether the client asks for a way of handling (RFC 7240).
+fn prefers(headers: &HeaderMap, preference: &str) -> bool {
+    headers
+        .get_all("prefer")
+        .filter_map(|header| header.to_str().ok())
+        .flat_map(|header| header.split([',', ';']))
+        .any(|part| part.trim().eq_ignore_ascii_case(preference))
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn headers(name: &'static str, value: &'static str) -> HeaderMap {
+        [(HeaderName::from_static(name), HeaderValue::from_static(value))].into_iter().collect()
+    }
+
+    #[test]
+    fn a_preference_is_found_among_others_in_any_case() {
+        for value in ["handling=strict", "respond-async, Handling=Strict", "wait=10; handling=strict"] {
+            assert!(prefers(&headers("prefer", value), "handling=strict"), "{value}");
+        }
+        assert!(!prefers(&headers("prefer", "handling=lenient"), "handling=strict"));
+    }
+}

@@ -1,0 +1,206 @@
+//! A finished reply: status, headers and bytes, ready to be sent or stored.
+
+use std::borrow::Cow;
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY, WARNING, X_CONTENT_TYPE_OPTIONS,
+};
+use actix_web::web::Bytes;
+use adapter_kit::ApiVersion;
+use adapter_kit::problems::warning;
+use adapter_kit::view::{View, write_list};
+use domain::{Notice, Record};
+use serde::Serialize;
+
+use crate::http::error::{ApiError, RateLimitScope};
+use crate::http::middleware::response_stream::Source;
+use crate::http::rate_limit::RemainingQuota;
+use crate::http::shared_content::SharedContent;
+
+/// The media type of every reply.
+pub const JSON: &str = "application/json; charset=utf-8";
+/// What is left of a limit, and what the limit is (draft-ietf-httpapi-ratelimit-headers).
+pub const RATE_LIMIT: &str = "ratelimit";
+/// See [`RATE_LIMIT`].
+pub const RATE_LIMIT_POLICY: &str = "ratelimit-policy";
+/// The policy of replies that are no pages.
+pub const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
+/// How a body with records begins.
+const DATA: &[u8] = b"{\"data\":";
+/// Room for most records, in bytes.
+const RECORD_BYTES: usize = 4_096;
+/// The most warnings in one reply.
+const MAX_WARNINGS: usize = 10;
+
+/// A finished reply.
+#[derive(Debug, Clone)]
+pub struct ApiResponse {
+    /// The status.
+    pub status: StatusCode,
+    /// Headers beside the content type, by name.
+    pub headers: Vec<(Cow<'static, str>, String)>,
+    /// The body, which is JSON.
+    pub body: Bytes,
+    /// Where the body comes from.
+    pub source: Source,
+}
+
+impl ApiResponse {
+    /// A reply with a body that is JSON already.
+    #[must_use]
+    pub fn of(status: StatusCode, body: impl Into<Bytes>) -> Self {
+        Self { status, headers: Vec::new(), body: body.into(), source: Source::Request }
+    }
+
+    /// A reply with JSON that is the same for everyone.
+    #[must_use]
+    pub fn shared(status: StatusCode, content: SharedContent) -> Self {
+        Self { source: Source::Shared(content.clone()), ..Self::of(status, content.plain().clone()) }
+    }
+
+    /// A reply with a body.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::Unwritable`] when a value cannot be JSON.
+    pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Self, ApiError> {
+        let mut body = serde_json::to_vec(body).map_err(ApiError::Unwritable)?;
+        // It may wait for its client.
+        body.shrink_to_fit();
+        Ok(Self::of(status, body))
+    }
+
+    /// A reply with `{"data": ...}` around a record.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::Unwritable`] when a value cannot be JSON.
+    pub fn record<R: Record>(status: StatusCode, view: &View<'_, R>) -> Result<Self, ApiError> {
+        Self::written(status, RECORD_BYTES, |body| {
+            body.extend_from_slice(DATA);
+            view.write(body)
+        })
+    }
+
+    /// A reply with `{"data": [...]}` around records.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::Unwritable`] when a value cannot be JSON.
+    pub fn records<'a, R: Record>(
+        status: StatusCode,
+        views: impl ExactSizeIterator<Item = View<'a, R>>,
+    ) -> Result<Self, ApiError> {
+        Self::written(status, RECORD_BYTES * views.len(), |body| {
+            body.extend_from_slice(DATA);
+            write_list(views, body)
+        })
+    }
+
+    /// A reply with `{"data": [...], "meta": ...}` around records.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::Unwritable`] when a value cannot be JSON.
+    pub fn page<'a, R: Record>(
+        status: StatusCode,
+        views: impl ExactSizeIterator<Item = View<'a, R>>,
+        meta: &impl Serialize,
+    ) -> Result<Self, ApiError> {
+        Self::written(status, RECORD_BYTES * views.len(), |body| {
+            body.extend_from_slice(DATA);
+            write_list(views, body)?;
+            body.extend_from_slice(b",\"meta\":");
+            serde_json::to_writer(body, meta)
+        })
+    }
+
+    /// A reply whose object is written into one buffer, without its last brace.
+    fn written(
+        status: StatusCode,
+        capacity: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>,
+    ) -> Result<Self, ApiError> {
+        let mut body = Vec::with_capacity(capacity);
+        write(&mut body).map_err(ApiError::Unwritable)?;
+        body.push(b'}');
+        // It may wait for its client.
+        body.shrink_to_fit();
+        Ok(Self::of(status, body))
+    }
+
+    /// The reply to a client that has the representation already: it has no body.
+    #[must_use]
+    pub fn not_modified() -> Self {
+        Self::of(StatusCode::NOT_MODIFIED, Bytes::new())
+    }
+
+    /// The same reply with a header.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// The same reply with what is left of a limit.
+    #[must_use]
+    pub fn with_rate_limit(self, whose: RateLimitScope, left: RemainingQuota) -> Self {
+        let RemainingQuota { limit, requests, full_again } = left;
+        let (name, quota, window) = (whose.name(), limit.requests, limit.window.as_secs());
+        self.with(RATE_LIMIT_POLICY, format!("\"{name}\";q={quota};w={window}"))
+            .with(RATE_LIMIT, format!("\"{name}\";r={requests};t={full_again}"))
+    }
+
+    /// The same reply with what the client should know.
+    #[must_use]
+    pub fn with_notices(self, version: &ApiVersion, notices: &[Notice]) -> Self {
+        self.with_warnings(notices.iter().filter_map(|notice| warning(version, notice)))
+    }
+
+    /// The same reply with warnings, as far as there is room for them. A text has no quotes and no line breaks.
+    #[must_use]
+    pub fn with_warnings(self, texts: impl IntoIterator<Item = String>) -> Self {
+        let there = self.headers.iter().filter(|(name, _)| name == WARNING.as_str()).count();
+        let texts = texts.into_iter().take(MAX_WARNINGS.saturating_sub(there));
+        texts.fold(self, |reply, text| reply.with(WARNING.as_str(), format!("299 - \"{text}\"")))
+    }
+
+    /// The same reply with a warning before all others. Where there would be too many, the last is left out.
+    #[must_use]
+    pub fn with_first_warning(mut self, text: &str) -> Self {
+        let mut room = MAX_WARNINGS - 1;
+        self.headers.retain(|(name, _)| {
+            let is_kept = name != WARNING.as_str() || room > 0;
+            room -= usize::from(is_kept && name == WARNING.as_str());
+            is_kept
+        });
+        self.headers.insert(0, (WARNING.as_str().into(), format!("299 - \"{text}\"")));
+        self
+    }
+}
+
+impl From<ApiResponse> for HttpResponse {
+    fn from(reply: ApiResponse) -> Self {
+        let mut response = Self::build(reply.status);
+        if reply.status != StatusCode::NOT_MODIFIED {
+            response.insert_header((CONTENT_TYPE, HeaderValue::from_static(JSON)));
+        }
+        // Most replies are about people, and none is a page.
+        response
+            .insert_header((CACHE_CONTROL, HeaderValue::from_static("no-store")))
+            .insert_header((CONTENT_SECURITY_POLICY, HeaderValue::from_static(DATA_POLICY)))
+            .insert_header((REFERRER_POLICY, HeaderValue::from_static("no-referrer")))
+            .insert_header((X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")));
+        for (name, value) in &reply.headers {
+            if name == CACHE_CONTROL.as_str() {
+                response.insert_header((CACHE_CONTROL, value.as_str()));
+            } else {
+                response.append_header((name.as_ref(), value.as_str()));
+            }
+        }
+        response.extensions_mut().insert(reply.source);
+        response.body(reply.body)
+    }
+}

@@ -1,0 +1,63 @@
+//! What a server does besides answering: it removes what is no longer needed, a little at a time, and counts the tokens that
+//! expire soon.
+
+use std::time::Duration;
+
+use actix_web::rt;
+use storage::error::StorageError;
+use storage::session::Session;
+use storage::store::Store;
+use storage::tokens::EXPIRES_SOON_DAYS;
+
+use crate::operations::error_chain::Causes;
+use crate::operations::metrics;
+
+/// How often a server looks for what it can remove.
+const PAUSE: Duration = Duration::from_secs(600);
+/// Rows that are removed in one transaction.
+const BATCH: u16 = 500;
+
+/// Looks after the store as long as the server runs. Must be called where the server runs.
+pub fn start(store: Store) {
+    rt::spawn(async move {
+        let mut time = rt::time::interval(PAUSE);
+        loop {
+            time.tick().await;
+            for (what, remove) in REMOVALS {
+                if let Err(error) = remove_all(&store, remove).await {
+                    log::warn!("old {what} were not removed: {}", Causes(&error));
+                }
+            }
+            match store.read(count_expiring_tokens).await {
+                Ok(tokens) => metrics::tokens_expiring(tokens),
+                Err(error) => log::warn!("tokens that expire soon were not counted: {}", Causes(&error)),
+            }
+        }
+    });
+}
+
+/// How many tokens expire soon.
+///
+/// # Errors
+///
+/// When the database does not answer.
+pub fn count_expiring_tokens(session: &mut Session<'_>) -> Result<usize, StorageError> {
+    Ok(session.list_expiring_tokens(None, EXPIRES_SOON_DAYS)?.len())
+}
+
+/// Removes in one job so many at most, and says how many there were.
+type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
+
+/// What is removed: replies that are no longer found by their keys, the locks of those keys, and counts of days that are no
+/// longer kept.
+const REMOVALS: [(&str, Remove); 3] = [
+    ("replies", |session, most| session.remove_old_replies(most)),
+    ("idempotency locks", |session, most| session.remove_old_idempotency_locks(most)),
+    ("counts of usage", |session, most| session.remove_old_usage(most)),
+];
+
+/// Removes all that is old, in as many jobs as it takes.
+async fn remove_all(store: &Store, remove: Remove) -> Result<(), StorageError> {
+    while store.write(move |session| remove(session, i64::from(BATCH))).await? >= usize::from(BATCH) {}
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! What is looked at before the server listens: whether the register can be served from this machine, now. The schema is
+//! looked at where the database is opened, and files where they are read.
+//!
+//! Whatever is wrong is told in one line, with what to do. What would write wrong dates into the register refuses the start;
+//! what may be an accident is a warning.
+
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::{fs, io};
+
+use socket2::{Domain, Protocol, Socket, Type};
+use storage::error::StorageError;
+
+use self::clock::WrongClock;
+use crate::operations::error_chain::Causes;
+
+pub mod clock;
+
+/// Connections that wait until the server takes them. The operating system may allow fewer.
+const BACKLOG: i32 = 1_024;
+
+/// Why the server does not start. Each says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The database cannot be used.
+    #[error("{}{}", Causes(.0), remedy(.0))]
+    Database(#[source] StorageError),
+    /// The clock must be wrong.
+    #[error(
+        "{0}; set the clock of this machine (timedatectl), or, when the clock is right and the other time is not, start \
+         with --clock-check warn"
+    )]
+    Clock(WrongClock),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}; {} with {option}", listen_hint(.source))]
+    Listen {
+        /// The address.
+        address: String,
+        /// The option that says what it is.
+        option: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// How many files the program may have open; `None` where the operating system does not tell.
+#[must_use]
+pub fn open_files() -> Option<usize> {
+    let limits = fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// Listens on an address such as `127.0.0.1:8080`, or on the first of those that a name stands for. An option of the command
+/// line says which one.
+///
+/// # Errors
+///
+/// [`StartError::Listen`].
+pub fn listen(address: &str, option: &'static str) -> Result<TcpListener, StartError> {
+    let listen = || {
+        let mut failed = None;
+        for address in address.to_socket_addrs()? {
+            match listener(address) {
+                Ok(listener) => return Ok(listener),
+                Err(error) => failed = Some(error),
+            }
+        }
+        Err(failed.unwrap_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the name stands for no address")))
+    };
+    listen().map_err(|source| StartError::Listen { address: address.to_owned(), option, source })
+}
+
+fn listener(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    // A server that is started again does not wait for what is left of old connections.
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    Ok(socket.into())
+}
+
+fn listen_hint(error: &io::Error) -> &'static str {
+    let ways = [
+        (io::ErrorKind::AddrInUse, "stop the program that listens there, or choose another port"),
+        (io::ErrorKind::AddrNotAvailable, "choose an address of this machine, such as 127.0.0.1:8080,"),
+        (io::ErrorKind::PermissionDenied, "allow the program this port, or choose one from 1024 on"),
+    ];
+    let way = ways.into_iter().find(|(kind, _)| *kind == error.kind());
+    way.map_or("give an address and a port, such as 127.0.0.1:8080,", |(_, way)| way)
+}
+
+/// What to do about a database that cannot be used, behind what is wrong with it.
+fn remedy(error: &StorageError) -> &'static str {
+    match error {
+        StorageError::UnknownAddress | StorageError::Folder(_) => "; check --database-url",
+        StorageError::Connection(_)
+        | StorageError::Unavailable(_)
+        | StorageError::NoConnectionLeft(_)
+        | StorageError::PoolTimeout(_)
+        | StorageError::ServerUnavailable(_)
+        | StorageError::OutcomeUnknown(_)
+        | StorageError::ConnectionLost(_) => {
+            "; check --database-url, that the database runs, and that the user of this program may use it"
+        }
+        StorageError::ReadOnly(_) => "; name a database server that can be written to in --database-url",
+        StorageError::DateNotDue { .. } => "; set the clock of this machine (timedatectl)",
+        StorageError::Busy | StorageError::Collided | StorageError::QueueFull | StorageError::GroupLost(_) => {
+            "; another program holds the database: start again when it has ended"
+        }
+        StorageError::NoSpace(_) | StorageError::TransactionEnded { .. } => {
+            "; make room on the disk of the database, and start again"
+        }
+        StorageError::Migration(_) => "; nothing was changed: see docs/changing-the-schema.md",
+        StorageError::Closed | StorageError::Thread(_) | StorageError::NoRandomness(_) => {
+            "; check what the operating system allows the program"
+        }
+        // These say themselves what to do.
+        StorageError::SchemaNewer { .. }
+        | StorageError::SchemaOlder { .. }
+        | StorageError::NotConverted { .. }
+        | StorageError::RecordsNewer { .. }
+        | StorageError::UnknownMigration { .. }
+        | StorageError::Absent(_)
+        | StorageError::NoRegister { .. }
+        | StorageError::BrokenReferences { .. }
+        | StorageError::OtherEnvironment { .. }
+        | StorageError::EnvironmentNotRecorded
+        | StorageError::UnfinishedCopy => "",
+        StorageError::Refused(_)
+        | StorageError::Stale
+        | StorageError::CorruptRow { .. }
+        | StorageError::JobPanicked
+        | StorageError::TransactionDepth
+        | StorageError::TransactionLost(_)
+        | StorageError::Query(_)
+        | StorageError::SandboxOrganisations(_) => "; look for what is wrong with `trainee-register check`",
+    }
+}

@@ -1,0 +1,143 @@
+//! The certificate by which the server shows who it is, read from files and read again without a stop.
+//!
+//! TLS 1.2 and 1.3, with the cryptography of *ring*. HTTP/1.1 alone is spoken over it: see `docs/architecture.md`.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::{self, PemObject as _};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls::version::{TLS12, TLS13};
+use rustls::{InconsistentKeys, ServerConfig};
+
+/// Why a certificate cannot be used. Each says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}; check --tls-certificate, --tls-key and who may read the files", .path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{} holds no {what} in PEM form; give a file that does", .path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What should be there.
+        what: &'static str,
+        /// What is wrong with it.
+        #[source]
+        fault: pem::Error,
+    },
+    /// The key, or the certificate, is of a kind that cannot be used.
+    #[error("{}: {source}; give an RSA, ECDSA or Ed25519 key and its certificate", .path.display())]
+    BodyError {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: rustls::Error,
+    },
+    /// The key is not that of the certificate.
+    #[error("{} is not the key of {}; give the key with which the certificate was asked for", .key.display(), .certificate.display())]
+    OtherKey {
+        /// The file of the key.
+        key: PathBuf,
+        /// The file of the certificate.
+        certificate: PathBuf,
+    },
+}
+
+/// A certificate chain and its key, from two files. Those who connect get what was read last.
+pub struct Certificate {
+    chain: PathBuf,
+    key: PathBuf,
+    provider: Arc<CryptoProvider>,
+    current: RwLock<Arc<CertifiedKey>>,
+}
+
+impl Certificate {
+    /// Reads the chain and the key, both in PEM form.
+    ///
+    /// # Errors
+    ///
+    /// Why they cannot be used.
+    pub fn read(chain: &Path, key: &Path) -> Result<Arc<Self>, TlsError> {
+        let provider = Arc::new(ring::default_provider());
+        let current = RwLock::new(Arc::new(certified(chain, key, &provider)?));
+        Ok(Arc::new(Self { chain: chain.to_owned(), key: key.to_owned(), provider, current }))
+    }
+
+    /// Reads both files again. Those who are connected stay so.
+    ///
+    /// # Errors
+    ///
+    /// Why they cannot be used. Then what was read before stays in use.
+    pub fn read_again(&self) -> Result<(), TlsError> {
+        let fresh = Arc::new(certified(&self.chain, &self.key, &self.provider)?);
+        // A poisoned lock is no harm: the value under it is written in one step.
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = fresh;
+        Ok(())
+    }
+
+    /// How a server speaks TLS with this certificate.
+    ///
+    /// # Errors
+    ///
+    /// When the cryptography does not fit the versions of TLS, which is a defect.
+    pub fn config(self: &Arc<Self>) -> Result<ServerConfig, rustls::Error> {
+        let config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
+            .with_protocol_versions(&[&TLS13, &TLS12])?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::clone(self) as Arc<dyn ResolvesServerCert>);
+        Ok(config)
+    }
+}
+
+impl ResolvesServerCert for Certificate {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+impl fmt::Debug for Certificate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Certificate").field("chain", &self.chain).finish_non_exhaustive()
+    }
+}
+
+fn certified(chain: &Path, key: &Path, provider: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
+    let read: Result<Vec<_>, pem::Error> = CertificateDer::pem_file_iter(chain).and_then(Iterator::collect);
+    let certificates = read
+        .and_then(|all| if all.is_empty() { Err(pem::Error::NoItemsFound) } else { Ok(all) })
+        .map_err(|fault| fault_in(chain, fault, "certificate"))?;
+    let private = PrivateKeyDer::from_pem_file(key).map_err(|fault| fault_in(key, fault, "private key"))?;
+    let unusable = |path: &Path| {
+        let path = path.to_owned();
+        |source| TlsError::BodyError { path, source }
+    };
+    let signing = provider.key_provider.load_private_key(private).map_err(unusable(key))?;
+    let certified = CertifiedKey::new(certificates, signing);
+    match certified.keys_match() {
+        // What cannot be compared may fit.
+        Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(certified),
+        Err(rustls::Error::InconsistentKeys(_)) => {
+            Err(TlsError::OtherKey { key: key.to_owned(), certificate: chain.to_owned() })
+        }
+        Err(error) => Err(unusable(chain)(error)),
+    }
+}
+
+fn fault_in(path: &Path, fault: pem::Error, what: &'static str) -> TlsError {
+    let path = path.to_owned();
+    if let pem::Error::Io(source) = fault {
+        return TlsError::Unreadable { path, source };
+    }
+    TlsError::Malformed { path, what, fault }
+}

@@ -1,0 +1,50 @@
+//! The pages and questions about the API itself, below `/docs`: no token, no record, nothing stored.
+//!
+//! Knows the paths; what stands behind each is in a file of its own.
+
+use actix_web::middleware::from_fn;
+use actix_web::web::ServiceConfig;
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use crate::http::app_state::AppState;
+use crate::http::error::{ApiError, Missing};
+use crate::http::paths;
+use crate::http::rate_limit::by_address::limit_pages;
+use crate::http::routes::read_only;
+
+mod assets;
+mod compare;
+mod differences;
+mod explorer;
+mod index;
+mod layout;
+mod migrate;
+mod translate;
+mod version_notes;
+
+/// Configures the scope `/docs`.
+pub fn configure(config: &mut ServiceConfig, register: &AppState) {
+    let scope = web::scope(paths::DOCS)
+        .service(index::resource(register))
+        .service(assets::resource())
+        .service(read_only("/style.css", style))
+        .service(compare::resource(register))
+        .service(differences::resource(register))
+        .service(version_notes::resource(register))
+        .service(migrate::resource(register))
+        .service(translate::resource(register))
+        .default_service(web::to(|| {
+            std::future::ready(HttpResponse::from(ApiError::NotFound(Missing::Path).response_without_version()))
+        }));
+    let labels = register.versions.iter().map(|served| served.version.label);
+    let explorers = labels.flat_map(|label| explorer::resources(register, label));
+    let address_rate_limit = register.page_rate_limit.clone();
+    let scope = explorers.fold(scope, actix_web::Scope::service);
+    config.service(scope.wrap(from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next))));
+}
+
+/// The style at an address that does not change with it.
+async fn style(request: HttpRequest) -> HttpResponse {
+    assets::by_name("style.css", &request)
+        .unwrap_or_else(|| ApiError::NotFound(Missing::Path).response_without_version().into())
+}

@@ -1,0 +1,86 @@
+//! `GET /docs/<version>/`: the contract of a version, to be looked through and tried out in a browser. All of it comes from
+//! here; no other host is asked for anything.
+
+use std::sync::Arc;
+
+use actix_web::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use actix_web::{HttpRequest, HttpResponse, Resource};
+use adapter_kit::Label;
+use utoipa_swagger_ui::Config;
+
+use super::assets;
+use super::assets::JAVASCRIPT;
+use crate::http::app_state::AppState;
+use crate::http::error::{ApiError, Missing};
+use crate::http::paths;
+use crate::http::routes::read_only;
+use crate::pages::layout::HTML;
+
+/// The explorer sets styles by itself, and shows pictures that are part of them.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+                      font-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// The page of the explorer.
+const PAGE: &str = "index.html";
+/// The script that says which document is shown.
+const INITIALIZER: &str = "swagger-initializer.js";
+
+/// The explorer of a version: its address, which leads to the page, and the files of the page.
+pub(super) fn resources(register: &AppState, label: Label) -> [Resource; 2] {
+    let to = format!("{}/", paths::documentation(label));
+    let lead = move || {
+        let reply = HttpResponse::PermanentRedirect().insert_header((LOCATION, to.clone())).finish();
+        std::future::ready(reply)
+    };
+    // Nothing of the document is checked by a service elsewhere.
+    let config = Config::new([paths::openapi(label)])
+        .validator_url("none")
+        .deep_linking(true)
+        .display_request_duration(true)
+        .default_models_expand_depth(0);
+    let config = Arc::new(config);
+    let register = register.clone();
+    let file = move |request: HttpRequest| {
+        let response = answer(&register, label, &config, &request);
+        std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
+    };
+    [read_only(&format!("/{label}"), lead), read_only(&format!("/{label}/{{file:.*}}"), file)]
+}
+
+fn answer(
+    register: &AppState,
+    label: Label,
+    config: &Arc<Config<'static>>,
+    request: &HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let name = request.match_info().get("file").unwrap_or_default();
+    let (name, media_type) = match name {
+        "" | PAGE => (PAGE, HTML),
+        INITIALIZER => (INITIALIZER, JAVASCRIPT),
+        // Pages that a browser kept load the others by their names.
+        name => return assets::by_name(name, request).ok_or(ApiError::NotFound(Missing::Path)),
+    };
+    let address = format!("{}/{name}", paths::documentation(label));
+    let content = register.contents.get(&address, || {
+        let part = assets::part_of_explorer(name, config).ok_or(ApiError::NotFound(Missing::Path))?;
+        let text = String::from_utf8_lossy(part.plain()).into_owned();
+        Ok(if name == PAGE { with_addresses(text) } else { text }.into_bytes())
+    })?;
+    let headers = [
+        (CONTENT_TYPE, media_type),
+        (CACHE_CONTROL, "no-cache"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    Ok(content.response(request, &headers))
+}
+
+/// The page that loads its files from the addresses at which browsers keep them.
+fn with_addresses(page: String) -> String {
+    assets::addresses().fold(page, |page, (name, address)| {
+        let address = format!("\"{address}\"");
+        page.replace(&format!("\"./{name}\""), &address).replace(&format!("\"{name}\""), &address)
+    })
+}

@@ -1,0 +1,112 @@
+//! `GET /docs`: the versions, how long they last, and where to read about them.
+
+use actix_web::{HttpRequest, HttpResponse, Resource};
+use adapter_kit::{ApiVersion, Label, Status, Versions};
+use askama::Template;
+use askama::filters::{Html, escape};
+
+use crate::http::app_state::AppState;
+use crate::http::client_address::TrustedProxies;
+use crate::http::error::{ApiError, Missing};
+use crate::http::paths;
+use crate::http::routes::read_only;
+use crate::http::shared_content::SharedContentCache;
+use crate::pages::layout::{Place, day, html, tagged_page};
+use crate::versions::REMOVED;
+
+#[derive(Template)]
+#[template(path = "pages/index.html")]
+struct Index {
+    place: Place,
+    /// Newest first.
+    versions: Vec<Listed>,
+    /// Newest first.
+    removed: Vec<Removed>,
+    newest: Label,
+    /// Scheme and host by which the reader came here.
+    origin: &'static str,
+}
+
+struct Listed {
+    label: Label,
+    tags: Vec<Tag>,
+    base: String,
+    since: String,
+    deprecated_on: Option<String>,
+    sunset_on: Option<String>,
+    documentation: String,
+    release_notes: String,
+    openapi: String,
+    migration_guide: Option<String>,
+}
+
+struct Removed {
+    label: Label,
+    since: String,
+}
+
+struct Tag {
+    class: &'static str,
+    text: &'static str,
+}
+
+/// The resource.
+pub(super) fn resource(register: &AppState) -> Resource {
+    let versions = register.versions;
+    let (contents, proxies) = (register.contents.clone(), register.proxies.clone());
+    read_only("", move |request: HttpRequest| {
+        let response = answer(&request, versions, &contents, &proxies);
+        std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
+    })
+}
+
+/// Stands for the origin in the page that is made once for all readers. A browser finds it nowhere.
+const ORIGIN: &str = "https://origin.invalid";
+
+fn answer(
+    request: &HttpRequest,
+    versions: &Versions,
+    contents: &SharedContentCache,
+    proxies: &TrustedProxies,
+) -> Result<HttpResponse, ApiError> {
+    let content = contents.get(paths::DOCS, || {
+        let newest = versions.newest().ok_or(ApiError::NotFound(Missing::Path))?;
+        html(&index(versions, newest.version.label)).map(String::into_bytes).map_err(ApiError::UnwritablePage)
+    })?;
+    let Ok(origin) = escape(proxies.origin(request), Html);
+    let page = String::from_utf8_lossy(content.plain()).replace(ORIGIN, &origin.to_string());
+    Ok(tagged_page(request, page))
+}
+
+fn index(versions: &Versions, newest: Label) -> Index {
+    Index {
+        place: Place::Index,
+        versions: versions.iter().rev().map(|served| listed(served.version, newest)).collect(),
+        removed: REMOVED.iter().rev().map(|gone| Removed { label: gone.label, since: day(gone.since) }).collect(),
+        newest,
+        origin: ORIGIN,
+    }
+}
+
+fn listed(version: &ApiVersion, newest: Label) -> Listed {
+    let label = version.label;
+    let publication = &version.publication;
+    let state = match publication.status {
+        Status::Released => Tag { class: "tag-good", text: "released" },
+        Status::SandboxOnly => Tag { class: "tag-plain", text: "for use in the sandbox" },
+    };
+    let is_newest = (label == newest).then_some(Tag { class: "tag-plain", text: "newest" });
+    let ends = publication.deprecated_on.map(|_| Tag { class: "tag-change", text: "deprecated" });
+    Listed {
+        label,
+        tags: [state].into_iter().chain(is_newest).chain(ends).collect(),
+        base: paths::base(label),
+        since: day(publication.since),
+        deprecated_on: publication.deprecated_on.map(day),
+        sunset_on: publication.sunset_on.map(day),
+        documentation: paths::documentation(label),
+        release_notes: paths::release_notes(label),
+        openapi: paths::openapi(label),
+        migration_guide: (label != newest).then(|| paths::migration_guide(label, newest)),
+    }
+}

@@ -1,0 +1,245 @@
+//! `/docs/migrate`: a body of one version beside the same in another, for people. A GET shows a form, and a POST what
+//! came of it. Nothing of a body is logged or kept.
+
+use actix_web::http::header::HeaderName;
+use actix_web::http::{Method as HttpMethod, StatusCode};
+use actix_web::web::{self, Payload};
+use actix_web::{HttpRequest, HttpResponse, Resource};
+use adapter_kit::{Label, Versions};
+use askama::Template;
+use domain::Code;
+use serde_json::Value;
+use version_tools::translate::{About, Direction, Purpose, RecordKind, Setting, Translation, translate};
+
+use crate::http::app_state::AppState;
+use crate::http::error::{ApiError, BodyError};
+use crate::http::middleware::deprecation::methods;
+use crate::http::routes::closed;
+use crate::pages::layout::{Keep, Place, html, page};
+use crate::versions::REMOVED;
+
+mod endpoints;
+mod form;
+mod marked;
+
+use endpoints::Change;
+use form::{Choice, Form, FormField, MAX_FORM_BYTES, TranslationRequest};
+use marked::Marked;
+
+/// The most rows of one table or list of findings.
+const MAX_ROWS: usize = 200;
+
+#[derive(Template)]
+#[template(path = "pages/migrate.html")]
+struct Migrate {
+    place: Place,
+    form: Form,
+    from: Vec<Choice>,
+    to: Vec<Choice>,
+    kinds: Vec<Choice>,
+    /// The version that the body is said to be of, when it is no longer served.
+    removed: Option<Label>,
+    served: Vec<String>,
+    endpoints: Option<Endpoints>,
+    outcome: Option<Outcome>,
+}
+
+struct Endpoints {
+    from: Label,
+    to: Label,
+    changes: Vec<Change>,
+}
+
+/// What came of a translation.
+struct Outcome {
+    from: Label,
+    to: Label,
+    taken_for: Option<String>,
+    old: Marked,
+    new: Marked,
+    plain: String,
+    renames: Rows<Renamed>,
+    lost: Rows<Lost>,
+    problems: Rows<Problem>,
+    notices: Rows<Noticed>,
+}
+
+/// The first rows of findings, and how many there are.
+struct Rows<T> {
+    rows: Vec<T>,
+    count: usize,
+}
+
+struct Renamed {
+    path: String,
+    from: String,
+    to: &'static str,
+}
+
+struct Lost {
+    path: String,
+    value: String,
+    why: String,
+}
+
+struct Problem {
+    field: String,
+    message: String,
+    code: String,
+    remedy: &'static str,
+}
+
+struct Noticed {
+    path: String,
+    message: String,
+}
+
+/// The resource.
+pub(super) fn resource(register: &AppState) -> Resource {
+    let register = register.clone();
+    let versions = register.versions;
+    let show = move |request: HttpRequest| {
+        let form = Form::read(request.query_string().as_bytes());
+        std::future::ready(page(StatusCode::OK, Keep::Fresh, html(&Migrate::new(form, versions, None))))
+    };
+    let answer = move |request: HttpRequest, payload: Payload| answer(register.clone(), request, payload);
+    let resource = methods(adapter_kit::Method::Get)
+        .iter()
+        .fold(web::resource("/migrate"), |resource, method| resource.route(web::method(method.clone()).to(show)));
+    let allowed = [HttpMethod::GET, HttpMethod::HEAD, HttpMethod::POST];
+    closed(resource.route(web::post().to(answer)), &allowed)
+}
+
+async fn answer(register: AppState, request: HttpRequest, payload: Payload) -> HttpResponse {
+    let versions = register.versions;
+    // What was refused for its number is received too, so that its sender gets to see the reply.
+    let received = register.bodies.receive(request.headers(), payload, MAX_FORM_BYTES).await;
+    let encoded = match register.address_rate_limit.count(&request).and(received.map_err(ApiError::from)) {
+        Ok(encoded) => encoded,
+        Err(failure) => return refusal(failure, versions),
+    };
+    let setting = Setting { today: register.store.now().date_naive(), lists: register.lists };
+    let work = move || {
+        let mut form = Form::read(&encoded);
+        let outcome = form.translation_request(versions).map(|TranslationRequest { from, to, about, body }| {
+            let translation = translate(&body, from, to, &about, setting);
+            Outcome::new(&body, translation)
+        });
+        let status = if outcome.is_some() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+        (status, html(&Migrate::new(form, versions, outcome)))
+    };
+    // A large body keeps a processor busy, and others wait at this one.
+    match web::block(work).await {
+        Ok((status, html)) => page(status, Keep::Never, html),
+        Err(_) => ApiError::Interrupted.response_without_version().into(),
+    }
+}
+
+/// The form, with the reason why the one that was sent was not read.
+fn refusal(failure: ApiError, versions: &'static Versions) -> HttpResponse {
+    let why = if let ApiError::TooManyRequests { used_up, .. } = &failure {
+        let retry_after = used_up.retry_after;
+        format!("There were too many requests from your address: send the form again in {retry_after} s")
+    } else if let ApiError::Body(BodyError::TooLarge { .. }) = &failure {
+        form::too_large()
+    } else if let ApiError::Body(BodyError::Encoded) = &failure {
+        "The form was sent with a Content-Encoding: send it without".to_owned()
+    } else {
+        "The form could not be received whole: send it again".to_owned()
+    };
+    let reply = failure.response_without_version();
+    let form = Form::refused(FormField::Body, why);
+    let mut response = page(reply.status, Keep::Never, html(&Migrate::new(form, versions, None)));
+    // When to send it again, and what is left.
+    for (name, value) in &reply.headers {
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
+            response.headers_mut().append(name, value);
+        }
+    }
+    response
+}
+
+impl Migrate {
+    fn new(form: Form, versions: &'static Versions, outcome: Option<Outcome>) -> Self {
+        let labels = || versions.iter().map(|served| served.version.label);
+        let (oldest, newest) = (labels().next(), labels().next_back());
+        let said = |field| form.label(field).and_then(|label| versions.find(label));
+        let endpoints = said(FormField::From).zip(said(FormField::To)).map(|(from, to)| Endpoints {
+            from: from.version.label,
+            to: to.version.label,
+            changes: endpoints::changes(from.version, to.version),
+        });
+        let gone = form.label(FormField::From).filter(|label| REMOVED.iter().any(|removed| removed.label == *label));
+        Self {
+            place: Place::Migrate,
+            from: form.versions(FormField::From, versions, oldest),
+            to: form.versions(FormField::To, versions, newest),
+            kinds: form.kinds(),
+            removed: gone,
+            served: labels().map(|label| label.to_string()).collect(),
+            endpoints,
+            outcome,
+            form,
+        }
+    }
+}
+
+impl Outcome {
+    fn new(sent: &Value, translation: Translation) -> Self {
+        let (old, new) = marked::sides(sent, &translation);
+        let problem = |problem: adapter_kit::problems::ErrorEntry| {
+            let (code, field) = problem.located.map(|located| (located.code, located.field)).unwrap_or_default();
+            let remedy = Code::ALL.iter().find(|known| known.name() == code).map_or("", |code| code.remedy());
+            Problem { field, message: problem.message, code: code.to_owned(), remedy }
+        };
+        Self {
+            from: translation.from,
+            to: translation.to,
+            taken_for: taken_for(&translation.taken_for),
+            old,
+            new,
+            plain: format!("{:#}", translation.data),
+            renames: Rows::of(translation.renames, |rename| Renamed {
+                path: rename.path,
+                from: rename.from,
+                to: rename.to,
+            }),
+            lost: Rows::of(translation.lost, |loss| Lost {
+                path: loss.path,
+                value: loss.value.to_string(),
+                why: loss.message,
+            }),
+            problems: Rows::of(translation.problems, problem),
+            notices: Rows::of(translation.notices, |notice| Noticed { path: notice.path, message: notice.message }),
+        }
+    }
+}
+
+impl<T> Rows<T> {
+    fn of<U>(all: Vec<U>, row: impl Fn(U) -> T) -> Self {
+        Self { count: all.len(), rows: all.into_iter().take(MAX_ROWS).map(row).collect() }
+    }
+
+    fn more(&self) -> usize {
+        self.count - self.rows.len()
+    }
+}
+
+/// What a body was taken for, in words.
+fn taken_for(about: &About) -> Option<String> {
+    let record = match about.record? {
+        RecordKind::Trainee => "trainee",
+        RecordKind::Placement => "placement",
+        RecordKind::Degree => "degree",
+        RecordKind::Withdrawal => "withdrawal",
+        RecordKind::Deferral => "deferral",
+        RecordKind::Recommendation => "recommendation",
+    };
+    let what = match (about.direction?, about.purpose) {
+        (Direction::Reply, _) => "a reply with the fields of a",
+        (Direction::Request, Some(Purpose::Create)) => "a request for a new",
+        (Direction::Request, Some(Purpose::Update)) => "a request that changes a",
+        (Direction::Request, None) => "a request for a",
+    };
+    Some(format!("{what} {record}"))
+}

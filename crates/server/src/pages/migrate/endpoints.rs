@@ -1,0 +1,49 @@
+//! What becomes of the endpoints of one version in another, for people.
+
+use adapter_kit::{ApiVersion, Endpoint, Method};
+
+use crate::pages::layout::day;
+
+/// An endpoint and what becomes of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    /// What is asked of which path.
+    pub(super) endpoint: String,
+    /// What becomes of it.
+    pub(super) words: String,
+}
+
+/// The endpoints that differ between two versions. An endpoint that ends in one version is told there too.
+pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
+    let has = |version: &ApiVersion, endpoint| version.endpoints.all().any(|other| other == endpoint);
+    let ends = |endpoint| to.endpoints.deprecation(endpoint);
+    let change = |endpoint: Endpoint| {
+        let words = match (has(from, endpoint), has(to, endpoint), ends(endpoint)) {
+            (true, true, Some(deprecation)) => format!(
+                "deprecated in {} from {}, and removed in {}; use {}",
+                to.label,
+                day(deprecation.since),
+                deprecation.removed_in,
+                named(deprecation.replaced_by)
+            ),
+            (true, false, _) => match from.endpoints.deprecation(endpoint) {
+                Some(deprecation) => format!("not in {}; use {}", to.label, named(deprecation.replaced_by)),
+                None => format!("not in {}", to.label),
+            },
+            (false, true, _) => format!("new in {}", to.label),
+            (true, true, None) | (false, false, _) => return None,
+        };
+        Some(Change { endpoint: named(endpoint), words })
+    };
+    Endpoint::ALL.iter().copied().filter_map(change).collect()
+}
+
+fn named(endpoint: Endpoint) -> String {
+    let method = match endpoint.method() {
+        Method::Get => "GET",
+        Method::Post => "POST",
+        Method::PutOrPatch => "PUT or PATCH",
+        Method::Delete => "DELETE",
+    };
+    format!("{method}\u{a0}{}", endpoint.path())
+}

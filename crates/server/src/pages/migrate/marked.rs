@@ -1,0 +1,306 @@
+//! A body before and after a translation, line by line, with what became of each name and value beside it.
+//!
+//! A mark is a text, so that it rests on neither colour nor place. Positions and names make the path of a line as they
+//! do in a translation: `data` around a record counts for nothing.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use version_tools::translate::Translation;
+
+/// The most lines that are shown of one body.
+const MAX_LINES: usize = 3_000;
+
+/// A line of a body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Line {
+    /// The line, indented.
+    pub(super) text: String,
+    /// What happened here, if anything did.
+    pub(super) mark: Option<Mark>,
+    /// The same in words.
+    pub(super) notes: Vec<String>,
+}
+
+/// What happened to a name or a value; the gravest comes last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Mark {
+    /// The name has changed.
+    Renamed,
+    /// The other version would refuse the value.
+    Problem,
+    /// The value has no place in the other version.
+    Lost,
+}
+
+impl Mark {
+    /// How the style calls it.
+    pub(super) fn class(self) -> &'static str {
+        match self {
+            Self::Renamed => "row-renamed",
+            Self::Problem => "row-problem",
+            Self::Lost => "row-lost",
+        }
+    }
+}
+
+/// A body, as much as is shown of it.
+#[derive(Debug, Default)]
+pub(super) struct Marked {
+    /// Its lines.
+    pub(super) lines: Vec<Line>,
+    /// How many more there are.
+    pub(super) more: usize,
+}
+
+/// The body as it was sent, and as it is spelt now.
+pub(super) fn sides(sent: &Value, translation: &Translation) -> (Marked, Marked) {
+    let to = translation.to;
+    let mut old = Notes::default();
+    for rename in &translation.renames {
+        old.add(&rename.path, Mark::Renamed, format!("renamed to {}", rename.to));
+    }
+    for loss in &translation.lost {
+        old.add(&loss.path, Mark::Lost, format!("no place in {to}"));
+    }
+    let mut new = Notes::default();
+    let names = translation.renames.iter().map(|rename| (rename.path.as_str(), rename)).collect();
+    for (path, was) in renamed_places(sent, &names) {
+        new.add(&path, Mark::Renamed, format!("was {was}"));
+    }
+    for problem in translation.problems.iter().filter_map(|problem| problem.located.as_ref()) {
+        new.add(&problem.field, Mark::Problem, "problem, see below".to_owned());
+    }
+    (written(sent, &old), written(&translation.data, &new))
+}
+
+/// What to say of each path.
+#[derive(Debug, Default)]
+struct Notes(BTreeMap<String, (Option<Mark>, Vec<String>)>);
+
+impl Notes {
+    fn add(&mut self, path: &str, mark: Mark, note: String) {
+        let (gravest, notes) = self.0.entry(path.to_owned()).or_default();
+        *gravest = (*gravest).max(Some(mark));
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+}
+
+/// Where in a body something stands.
+#[derive(Debug, Clone)]
+enum Place {
+    /// The whole of what was sent: a body, or an array of bodies.
+    Whole,
+    /// The body of one request or reply.
+    Body(String),
+    /// What stands in `data`: a record, or a list of records.
+    Data(String),
+    /// A record, or something in it.
+    Inside(String),
+    /// Something beside `data`, of which nothing is said.
+    Beside,
+}
+
+impl Place {
+    /// The place of the value under a key, when the object has `data` or not.
+    fn key(&self, key: &str, has_data: bool) -> Self {
+        let below = |at: &str| Self::Inside(if at.is_empty() { key.to_owned() } else { format!("{at}.{key}") });
+        match self.body() {
+            Self::Body(at) if has_data && key == "data" => Self::Data(at),
+            Self::Body(_) if has_data => Self::Beside,
+            Self::Whole | Self::Beside => Self::Beside,
+            Self::Body(at) | Self::Data(at) | Self::Inside(at) => below(&at),
+        }
+    }
+
+    /// The place of the value at a position.
+    fn position(&self, position: usize) -> Self {
+        match self {
+            Self::Whole => Self::Body(format!("[{position}]")),
+            Self::Body(at) | Self::Data(at) | Self::Inside(at) => Self::Inside(format!("{at}[{position}]")),
+            Self::Beside => Self::Beside,
+        }
+    }
+
+    /// An object that is the whole is a body.
+    fn body(&self) -> Self {
+        match self {
+            Self::Whole => Self::Body(String::new()),
+            Self::Body(_) | Self::Data(_) | Self::Inside(_) | Self::Beside => self.clone(),
+        }
+    }
+
+    fn path(&self) -> Option<&str> {
+        match self {
+            Self::Data(at) | Self::Inside(at) => Some(at),
+            Self::Whole | Self::Body(_) | Self::Beside => None,
+        }
+    }
+}
+
+/// Where the names that changed stand now, each with the name that it had.
+fn renamed_places<'a>(
+    sent: &Value,
+    renames: &BTreeMap<&str, &'a version_tools::translate::Rename>,
+) -> Vec<(String, &'a str)> {
+    fn walk<'a>(
+        value: &Value,
+        old: &Place,
+        new: &Place,
+        renames: &BTreeMap<&str, &'a version_tools::translate::Rename>,
+        found: &mut Vec<(String, &'a str)>,
+    ) {
+        match value {
+            Value::Array(values) => {
+                for (position, value) in values.iter().enumerate() {
+                    walk(value, &old.position(position), &new.position(position), renames, found);
+                }
+            }
+            Value::Object(object) => {
+                let has_data = object.contains_key("data");
+                for (key, value) in object {
+                    let old = old.key(key, has_data);
+                    let rename = old.path().and_then(|path| renames.get(path));
+                    let new = new.key(rename.map_or(key, |rename| rename.to), has_data);
+                    if let (Some(rename), Some(path)) = (rename, new.path()) {
+                        found.push((path.to_owned(), &rename.from));
+                    }
+                    walk(value, &old, &new, renames, found);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    let mut found = Vec::new();
+    walk(sent, &Place::Whole, &Place::Whole, renames, &mut found);
+    found
+}
+
+/// The lines of a body.
+fn written(body: &Value, notes: &Notes) -> Marked {
+    let mut writer = Writer { notes, marked: Marked::default() };
+    writer.value("", body, &Place::Whole, 0, "", None);
+    writer.marked
+}
+
+struct Writer<'a> {
+    notes: &'a Notes,
+    marked: Marked,
+}
+
+impl Writer<'_> {
+    fn line(&mut self, depth: usize, text: &str, mark: Option<Mark>, notes: Vec<String>) {
+        if self.marked.lines.len() < MAX_LINES {
+            let text = format!("{}{text}", "  ".repeat(depth));
+            self.marked.lines.push(Line { text, mark, notes });
+        } else {
+            self.marked.more += 1;
+        }
+    }
+
+    /// A value with what stands before and after it. What has no place takes everything in it along.
+    fn value(&mut self, before: &str, value: &Value, place: &Place, depth: usize, after: &str, outer: Option<Mark>) {
+        let (own, notes) = place.path().and_then(|path| self.notes.0.get(path)).cloned().unwrap_or_default();
+        let mark = own.max(outer);
+        let inner = mark.filter(|mark| *mark == Mark::Lost);
+        let comma = |position: usize, length: usize| if position + 1 < length { "," } else { "" };
+        match value {
+            Value::Array(values) if !values.is_empty() => {
+                self.line(depth, &format!("{before}["), mark, notes);
+                for (position, value) in values.iter().enumerate() {
+                    let comma = comma(position, values.len());
+                    self.value("", value, &place.position(position), depth + 1, comma, inner);
+                }
+                self.line(depth, &format!("]{after}"), inner, Vec::new());
+            }
+            Value::Object(object) if !object.is_empty() => {
+                self.line(depth, &format!("{before}{{"), mark, notes);
+                let has_data = object.contains_key("data");
+                for (position, (key, value)) in object.iter().enumerate() {
+                    let name = format!("{}: ", Value::from(key.as_str()));
+                    let comma = comma(position, object.len());
+                    self.value(&name, value, &place.key(key, has_data), depth + 1, comma, inner);
+                }
+                self.line(depth, &format!("}}{after}"), inner, Vec::new());
+            }
+            Value::Array(_) | Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                self.line(depth, &format!("{before}{value}{after}"), mark, notes);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use adapter_kit::Label;
+    use adapter_kit::problems::{ErrorEntry, Located};
+    use serde_json::json;
+    use version_tools::translate::{About, Loss, Rename, Why};
+
+    use super::*;
+
+    fn translation() -> Translation {
+        Translation {
+            from: Label::release(1998, 0),
+            to: Label::release(1999, 0),
+            taken_for: About::default(),
+            data: json!({ "data": { "hat": "x", "coats": [{ "size": 9 }] }, "note": { "cap": 1 } }),
+            renames: vec![
+                Rename { path: "cap".to_owned(), from: "cap".to_owned(), to: "hat" },
+                Rename { path: "coats[0].width".to_owned(), from: "width".to_owned(), to: "size" },
+            ],
+            lost: vec![Loss {
+                path: "shoes".to_owned(),
+                name: "shoes".to_owned(),
+                value: json!([1]),
+                why: Why::NotSet,
+                same_as: None,
+                message: String::new(),
+            }],
+            problems: vec![ErrorEntry {
+                error: "UnprocessableEntity",
+                message: String::new(),
+                located: Some(Located { code: "blank", field: "coats[0].size".to_owned() }),
+            }],
+            notices: Vec::new(),
+        }
+    }
+
+    fn annotations(marked: &Marked) -> Vec<String> {
+        let marks = marked.lines.iter().filter(|line| line.mark.is_some());
+        marks.map(|line| format!("{} <- {}", line.text.trim(), line.notes.join("; "))).collect()
+    }
+
+    #[test]
+    fn what_changed_is_marked_on_both_sides_and_nothing_else_is() {
+        let sent = json!({ "data": { "cap": "x", "shoes": [1], "coats": [{ "width": 9 }] }, "note": { "cap": 1 } });
+        let (old, new) = sides(&sent, &translation());
+        assert_eq!(
+            annotations(&old),
+            [
+                "\"cap\": \"x\", <- renamed to hat",
+                "\"shoes\": [ <- no place in v1999.0",
+                "1 <- ",
+                "], <- ",
+                "\"width\": 9 <- renamed to size"
+            ]
+        );
+        assert_eq!(annotations(&new), ["\"hat\": \"x\", <- was cap", "\"size\": 9 <- was width; problem, see below"]);
+    }
+
+    #[test]
+    fn the_lines_are_the_body() {
+        let sent = json!({ "data": [{ "a": null, "b": [], "c": {}, "d": "\"<" }, 1.5, [true]] });
+        let (old, _) = sides(&sent, &translation());
+        let text: Vec<_> = old.lines.iter().map(|line| line.text.as_str()).collect();
+        assert_eq!(text.join("\n"), serde_json::to_string_pretty(&sent).unwrap());
+    }
+
+    #[test]
+    fn of_a_long_body_the_beginning_is_shown() {
+        let (old, _) = sides(&Value::from(vec![1; 5_000]), &translation());
+        assert_eq!((old.lines.len(), old.more), (MAX_LINES, 2_002));
+    }
+}

@@ -1,0 +1,62 @@
+//! `GET /docs/versions/<name>`: what is written about a version, as a page. The text is that of the generated documents.
+
+use actix_web::web::Path;
+use actix_web::{HttpRequest, HttpResponse, Resource};
+use askama::Template;
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+use crate::http::app_state::AppState;
+use crate::http::error::{ApiError, Missing};
+use crate::http::paths;
+use crate::http::routes::read_only;
+use crate::pages::layout::{Place, html, shared_page};
+use crate::versions::documents;
+
+#[derive(Template)]
+#[template(path = "pages/written.html")]
+struct Written {
+    place: Place,
+    title: String,
+    /// Made of a text of ours, which holds nothing that a client sent.
+    body: String,
+}
+
+/// The resource.
+pub(super) fn resource(register: &AppState) -> Resource {
+    let register = register.clone();
+    read_only("/versions/{name}", move |request: HttpRequest, name: Path<String>| {
+        let response = answer(&register, &request, &name);
+        std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
+    })
+}
+
+fn answer(register: &AppState, request: &HttpRequest, name: &str) -> Result<HttpResponse, ApiError> {
+    // The texts refer to one another as files.
+    let name = name.strip_suffix(".md").unwrap_or(name);
+    let content = register.contents.get(&paths::written(name), || {
+        let text = documents::about_version(name, register.versions, register.lists);
+        page_of(&text.ok_or(ApiError::NotFound(Missing::Path))?)
+    })?;
+    Ok(shared_page(request, &content))
+}
+
+/// A text in Markdown as a page. Its line about where it comes from is for those who read the file.
+pub(super) fn page_of(markdown: &str) -> Result<Vec<u8>, ApiError> {
+    let markdown = markdown.replacen(version_tools::documents::GENERATED, "", 1);
+    let title = markdown.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or_default().to_owned();
+    let mut body = String::new();
+    // A wide table scrolls by itself, and the page does not.
+    let events = Parser::new_ext(&markdown, Options::ENABLE_TABLES).flat_map(|event| {
+        let (mut before, mut after) = (None, None);
+        if matches!(event, Event::Start(Tag::Table(_))) {
+            let frame = r#"<div class="scrolls" tabindex="0" role="region" aria-label="Table">"#;
+            before = Some(Event::Html(frame.into()));
+        } else if event == Event::End(TagEnd::Table) {
+            after = Some(Event::Html("</div>".into()));
+        }
+        before.into_iter().chain([event]).chain(after)
+    });
+    pulldown_cmark::html::push_html(&mut body, events);
+    let html = html(&Written { place: Place::Index, title, body });
+    html.map(String::into_bytes).map_err(ApiError::UnwritablePage)
+}

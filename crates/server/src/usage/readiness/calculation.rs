@@ -1,0 +1,210 @@
+//! How the readiness of a version is put together from what the store knows.
+
+use std::collections::BTreeMap;
+
+use adapter_kit::{Label, Served};
+use chrono::NaiveDate;
+use domain::{Code, Lists};
+use storage::tokens::TokenRecord;
+use storage::usage::{CheckTotal, ProblemTotal, UsageTotal};
+use version_tools::Difference;
+use version_tools::difference::{About, RuleText, RuleTurn};
+
+use super::super::NO_NAME;
+use super::{EndpointUse, FEW, LastUse, NameUse, NewerUse, Obstacle, ProviderUse, TokenUse, VersionReadiness, Writes};
+
+/// What the store knows.
+pub(super) struct Known {
+    pub(super) tokens: BTreeMap<i64, TokenRecord>,
+    /// In the days that are looked at.
+    pub(super) recent: Vec<UsageTotal>,
+    /// In all days that are kept.
+    pub(super) all: Vec<UsageTotal>,
+    pub(super) checks: Vec<CheckTotal>,
+    pub(super) problems: Vec<ProblemTotal>,
+}
+
+impl Known {
+    /// Who used a version in those days, the last one among them.
+    pub(super) fn readiness(
+        &self,
+        served: &Served,
+        newest: &Served,
+        since: NaiveDate,
+        until: NaiveDate,
+    ) -> VersionReadiness {
+        let label = served.version.label.to_string();
+        let rules = NewRules::between(served, newest);
+        let mut by_provider: BTreeMap<&str, Vec<&UsageTotal>> = BTreeMap::new();
+        for (total, token) in self.of_version(&self.recent, &label) {
+            by_provider.entry(&token.provider_ukprn).or_default().push(total);
+        }
+        let providers: Vec<ProviderUse> = by_provider
+            .into_iter()
+            .filter_map(|(ukprn, totals)| self.provider_use(ukprn, &totals, served, newest, &rules))
+            .collect();
+        let last_use = self.of_version(&self.all, &label).max_by_key(|(total, _)| total.last.at);
+        let last_use =
+            last_use.map(|(total, token)| LastUse { provider: token.provider_ukprn.clone(), seen: total.last.clone() });
+        VersionReadiness {
+            version: served.version.label,
+            newest: newest.version.label,
+            since,
+            until,
+            counted_since: self.all.iter().map(|total| total.first.at.date_naive()).min(),
+            last_use,
+            writes: Writes::of(self.checks.iter()),
+            providers,
+        }
+    }
+
+    /// What was sent to a version, each with its token.
+    fn of_version<'a>(
+        &'a self,
+        totals: &'a [UsageTotal],
+        label: &'a str,
+    ) -> impl Iterator<Item = (&'a UsageTotal, &'a TokenRecord)> {
+        let of_version = totals.iter().filter(move |total| total.version == label);
+        of_version.filter_map(|total| Some((total, self.tokens.get(&total.token_id)?)))
+    }
+
+    fn provider_use(
+        &self,
+        ukprn: &str,
+        totals: &[&UsageTotal],
+        served: &Served,
+        newest: &Served,
+        rules: &NewRules,
+    ) -> Option<ProviderUse> {
+        let whole: Vec<&UsageTotal> = totals.iter().copied().filter(|total| total.name == NO_NAME).collect();
+        let belongs = |token: i64| self.tokens.get(&token).is_some_and(|token| token.provider_ukprn == ukprn);
+        let tokens = self.token_uses(&whole);
+        let last = tokens.iter().map(|token| &token.last).max()?.clone();
+        let name = self.tokens.values().find(|token| token.provider_ukprn == ukprn)?.provider_name.clone();
+        Some(ProviderUse {
+            provider: ukprn.to_owned(),
+            name,
+            requests: whole.iter().map(|total| total.requests).sum(),
+            last,
+            tokens,
+            endpoints: endpoint_uses(&whole, served, newest),
+            names: sums(totals.iter().filter(|total| total.name != NO_NAME).map(|total| (&total.name, total.requests)))
+                .map(|(name, requests)| NameUse { name: name.clone(), requests })
+                .collect(),
+            writes: Writes::of(self.checks.iter().filter(|check| belongs(check.token_id))),
+            problems: obstacles(self.problems.iter().filter(|problem| belongs(problem.token_id)), rules),
+            newer: self.newer_uses(ukprn, served.version.label),
+        })
+    }
+
+    fn token_uses(&self, whole: &[&UsageTotal]) -> Vec<TokenUse> {
+        let mut uses: BTreeMap<i64, TokenUse> = BTreeMap::new();
+        for total in whole {
+            let Some(token) = self.tokens.get(&total.token_id) else { continue };
+            uses.entry(token.id)
+                .and_modify(|known| {
+                    known.requests += total.requests;
+                    known.last = known.last.clone().max(total.last.clone());
+                })
+                .or_insert_with(|| TokenUse {
+                    token: token.id,
+                    name: token.name.clone(),
+                    requests: total.requests,
+                    last: total.last.clone(),
+                });
+        }
+        uses.into_values().collect()
+    }
+
+    fn newer_uses(&self, ukprn: &str, label: Label) -> Vec<NewerUse> {
+        let of_provider = self.recent.iter().filter(|total| {
+            total.name == NO_NAME && self.tokens.get(&total.token_id).is_some_and(|token| token.provider_ukprn == ukprn)
+        });
+        let labelled = of_provider.filter_map(|total| Some((total.version.parse::<Label>().ok()?, total.requests)));
+        let newer = labelled.filter(|(version, _)| *version > label);
+        sums(newer).map(|(version, requests)| NewerUse { version, requests }).collect()
+    }
+}
+
+impl Writes {
+    fn of<'a>(checks: impl Iterator<Item = &'a CheckTotal>) -> Self {
+        let (checked, valid) = checks.fold((0, 0), |sum, check| (sum.0 + check.checked, sum.1 + check.valid));
+        // Tenths are as much as anybody reads, and there are far fewer writes than a float tells apart.
+        let percent = (checked > 0).then(|| (valid as f64 * 1_000.0 / checked as f64).round() / 10.0);
+        Self { checked, valid, percent, few: checked < FEW }
+    }
+}
+
+/// Endpoints that end, in the version or in the newest one, or that the newest one does not have.
+fn endpoint_uses(whole: &[&UsageTotal], served: &Served, newest: &Served) -> Vec<EndpointUse> {
+    let requests = sums(whole.iter().map(|total| (&total.endpoint, total.requests)));
+    let ending = requests.filter_map(|(endpoint, requests)| {
+        let known = served.version.endpoints.all().find(|known| known.to_string() == *endpoint)?;
+        // One that ends in the newest version is to be left as well, also where the older one does not say so.
+        let deprecation_in = |served: &Served| served.version.endpoints.deprecation(known);
+        let deprecation = deprecation_in(served).or_else(|| deprecation_in(newest));
+        let stays = newest.version.endpoints.all().any(|other| other == known);
+        (deprecation.is_some() || !stays).then(|| EndpointUse {
+            endpoint: endpoint.clone(),
+            replaced_by: deprecation.map(|gone| gone.replaced_by.to_string()),
+            removed_in: deprecation.map(|gone| gone.removed_in),
+            requests,
+        })
+    });
+    ending.collect()
+}
+
+fn obstacles<'a>(problems: impl Iterator<Item = &'a ProblemTotal>, rules: &NewRules) -> Vec<Obstacle> {
+    let sums = sums(problems.map(|problem| ((&problem.field, &problem.code), problem.writes)));
+    let obstacle = |((field, code), writes): ((&String, &String), i64)| Obstacle {
+        field: field.clone(),
+        code: code.clone(),
+        meaning: meaning(code),
+        rules: rules.about(field),
+        writes,
+    };
+    let mut obstacles: Vec<Obstacle> = sums.map(obstacle).collect();
+    obstacles.sort_by_key(|obstacle| std::cmp::Reverse(obstacle.writes));
+    obstacles
+}
+
+/// What a code means.
+fn meaning(code: &str) -> &'static str {
+    let known = Code::ALL.iter().find(|known| known.name() == code);
+    known.map_or("The newest version has no place for the value.", |known| known.meaning())
+}
+
+/// What the rules of the newest version demand that those of the version do not.
+struct NewRules(Vec<RuleText>);
+
+impl NewRules {
+    fn between(served: &Served, newest: &Served) -> Self {
+        let changes = Difference::between(served, newest, Lists::embedded()).changes;
+        let rules = changes.into_iter().filter_map(|change| match change.about {
+            About::Rule(rule) => match rule.turn {
+                RuleTurn::Added { after } | RuleTurn::Replaced { after, .. } => Some(after),
+                RuleTurn::Dropped { .. } => None,
+            },
+            About::Field(_)
+            | About::Endpoint(_)
+            | About::Codes(_)
+            | About::ExceptionYears(_)
+            | About::Word(_)
+            | About::NestedErrors(_) => None,
+        });
+        Self(rules.collect())
+    }
+
+    /// Those about a field, which may stand behind the name of its list.
+    fn about(&self, field: &str) -> Vec<&'static str> {
+        let name = field.rsplit('.').next().unwrap_or(field);
+        self.0.iter().filter(|rule| rule.reads.first() == Some(&name)).map(|rule| rule.description).collect()
+    }
+}
+
+/// Adds up what has the same key, in the order of the keys.
+fn sums<K: Ord>(counts: impl Iterator<Item = (K, i64)>) -> impl Iterator<Item = (K, i64)> {
+    let mut sums: BTreeMap<K, i64> = BTreeMap::new();
+    counts.for_each(|(key, count)| *sums.entry(key).or_default() += count);
+    sums.into_iter()
+}

@@ -1,0 +1,117 @@
+//! Changes of rules in words: what changes, what it does to a client, and what to do about it.
+
+use adapter_kit::label::Label;
+
+use super::{RuleChange, RuleStage, RuleText, RuleTurn};
+use crate::difference::{About, Change, Effect};
+use crate::documents::listed;
+
+/// Words by which a demand goes on after the name of its field.
+const PREDICATES: [&str; 5] = ["is", "was", "has", "must", "differs"];
+/// How a demand goes on that is weaker than the one before it.
+const EXCEPTIONS: [&str; 2] = [", but ", " unless "];
+
+/// The change in words.
+pub(super) fn told(change: RuleChange, from: Label, to: Label) -> Change {
+    let (effect, summary, advice) = match &change.turn {
+        RuleTurn::Added { after } => added(after, to),
+        RuleTurn::Dropped { before } => dropped(before, from, to),
+        RuleTurn::Replaced { before, after } => replaced(before, after, from, to),
+    };
+    let of = change.record;
+    Change::new(effect, About::Rule(change), of, summary, advice)
+}
+
+fn added(rule: &RuleText, to: Label) -> (Effect, String, String) {
+    let (title, demand) = (title(rule), demand(rule));
+    match rule.stage {
+        RuleStage::Check => (Effect::Refused, format!("New rule {title}: {demand}."), check(rule)),
+        RuleStage::Adjust => (
+            Effect::RecordedOtherwise,
+            format!("New adjustment {title}: {demand}."),
+            "Compare what the reply shows with what you sent.".to_owned(),
+        ),
+        RuleStage::Gate => (
+            Effect::Refused,
+            format!("New gate {title}: {to} {}.", rule.description),
+            format!("Look at `{}` before you ask for such a change.", subject(rule)),
+        ),
+    }
+}
+
+fn dropped(rule: &RuleText, from: Label, to: Label) -> (Effect, String, String) {
+    let (title, demand) = (title(rule), demand(rule));
+    match rule.stage {
+        RuleStage::Check => (
+            Effect::NewlyPossible,
+            format!("No longer demanded, rule {title}: {demand}."),
+            format!("You can send what {from} refuses for this reason."),
+        ),
+        RuleStage::Adjust => (
+            Effect::RecordedOtherwise,
+            format!("No longer done, adjustment {title}: {demand}."),
+            format!("Send what is to be recorded: {to} does not do this by itself."),
+        ),
+        RuleStage::Gate => (
+            Effect::NewlyPossible,
+            format!("No longer refused, gate {title}: {from} {}.", rule.description),
+            format!("You can ask for such a change in {to}."),
+        ),
+    }
+}
+
+fn replaced(before: &RuleText, after: &RuleText, from: Label, to: Label) -> (Effect, String, String) {
+    let (old, new) = (demand(before), demand(after));
+    let summary = format!("New rule {}: {new}. In {from}: {old}.", title(after));
+    if eases(before, after) {
+        return (Effect::NewlyPossible, summary, "You can leave out what is no longer demanded.".to_owned());
+    }
+    match (before.stage, after.stage) {
+        (RuleStage::Check, RuleStage::Check) => (Effect::Refused, summary, check(after)),
+        (RuleStage::Adjust, RuleStage::Check) => {
+            (Effect::Refused, summary, format!("{} {to} does not put it right by itself.", check(after)))
+        }
+        (RuleStage::Check | RuleStage::Adjust, RuleStage::Adjust) => {
+            (Effect::RecordedOtherwise, summary, "Compare what the reply shows with what you sent.".to_owned())
+        }
+        (RuleStage::Gate, _) | (_, RuleStage::Gate) => (
+            Effect::Refused,
+            format!("New gate {}: {to} {}. {from} {}.", title(after), after.description, before.description),
+            format!("Look at `{}` before you ask for such a change.", subject(after)),
+        ),
+    }
+}
+
+/// Whether a demand is the one before it with an exception, so that nobody is refused who was not.
+fn eases(before: &RuleText, after: &RuleText) -> bool {
+    let checks = before.stage == RuleStage::Check && after.stage == RuleStage::Check;
+    let exception = after.description.strip_prefix(before.description);
+    checks && exception.is_some_and(|rest| EXCEPTIONS.iter().any(|word| rest.starts_with(word)))
+}
+
+/// What to look at before sending, with the other fields that the rule reads.
+fn check(rule: &RuleText) -> String {
+    let checked = format!("Check what you send: {}. Anything else is refused.", demand(rule));
+    match rule.reads.get(1..) {
+        Some(others) if !others.is_empty() => format!("{checked} It depends on {}.", listed(others.iter().copied())),
+        Some(_) | None => checked,
+    }
+}
+
+/// What the rule demands, with the field that it is about.
+fn demand(rule: &RuleText) -> String {
+    let continues = rule.description.split(' ').next().is_some_and(|first| PREDICATES.contains(&first));
+    match rule.reads.first() {
+        Some(field) if continues => format!("`{field}` {}", rule.description),
+        Some(field) => format!("`{field}`: {}", rule.description),
+        None => rule.description.to_owned(),
+    }
+}
+
+fn title(rule: &RuleText) -> String {
+    format!("`{}` (section {})", rule.name, rule.section)
+}
+
+fn subject(rule: &RuleText) -> &'static str {
+    rule.reads.first().copied().unwrap_or("state")
+}

@@ -1,0 +1,208 @@
+//! Differences between a small version and others that differ from it in one thing each.
+
+use adapter_kit::version::{AllInputs, ApiVersion, Deprecation, Endpoints, Shapes, date};
+use adapter_kit::{Endpoint, Inputs, Label, OwnField, Shape, Versions, inputs, shape};
+use conformance::sample_version::SAMPLE_VERSION;
+use domain::rules::{Gate, Rule, Rules, course};
+use domain::{AcceptedCodes, Degree, DegreeField, Kind, List, Lists, Trainee, Value, Withdrawal, WithdrawalField};
+
+use super::{Change, CodesTurn, Difference, Direction, Effect, EndpointTurn, FieldTurn, RuleStage, RuleTurn};
+
+/// The difference from one version to the other, and the way back.
+fn both_ways(one: ApiVersion, other: ApiVersion) -> [Difference; 2] {
+    let other = ApiVersion { label: Label::release(2002, 0), ..other };
+    let versions = Versions::new(&[Box::leak(Box::new(one)), Box::leak(Box::new(other))]);
+    let mut served = versions.iter();
+    let (from, to) = (served.next().unwrap(), served.next().unwrap());
+    let between = |from, to| Difference::between(from, to, Lists::embedded());
+    [between(from, to), between(to, from)]
+}
+
+/// The difference from the small version to the other one, and the way back.
+fn there_and_back(other: ApiVersion) -> [Difference; 2] {
+    both_ways(SAMPLE_VERSION, other)
+}
+
+/// The one change that there is.
+fn only(difference: &Difference) -> &Change {
+    assert_eq!(difference.changes.len(), 1, "{difference:#?}");
+    &difference.changes[0]
+}
+
+fn only_turn(difference: &Difference) -> (Effect, FieldTurn) {
+    (only(difference).effect, difference.fields().next().unwrap().turn)
+}
+
+/// The small version with another shape of degrees.
+const fn with_degree(degree: Shape<Degree>) -> ApiVersion {
+    ApiVersion { shapes: Shapes { degree, ..SAMPLE_VERSION.shapes }, ..SAMPLE_VERSION }
+}
+
+const fn with_withdrawal(withdrawal: Inputs<Withdrawal>) -> ApiVersion {
+    ApiVersion { inputs: AllInputs { withdrawal, ..SAMPLE_VERSION.inputs }, ..SAMPLE_VERSION }
+}
+
+const fn with_trainee_rules(trainee: &'static [Rule<Trainee>]) -> ApiVersion {
+    ApiVersion { rules: Rules { trainee, ..SAMPLE_VERSION.rules }, ..SAMPLE_VERSION }
+}
+
+const fn with_endpoints(available: &'static [Endpoint], deprecated: &'static [Deprecation]) -> ApiVersion {
+    ApiVersion { endpoints: Endpoints { available, deprecated }, ..SAMPLE_VERSION }
+}
+
+#[test]
+fn versions_that_say_the_same_do_not_differ() {
+    for difference in there_and_back(SAMPLE_VERSION) {
+        assert!(difference.is_empty(), "{difference:#?}");
+        assert!(difference.markdown().contains("Nothing is different"));
+    }
+}
+
+#[test]
+fn a_field_that_is_left_out_without_a_value_is_told() {
+    let [there, back] = there_and_back(with_degree(
+        const {
+            shape! { Degree, DegreeField:
+                degree_id, uk_degree, non_uk_degree, topic = subject, institution, graduation_year, grade, other_grade,
+                country when_set,
+            }
+        },
+    ));
+    let name = "country";
+    assert_eq!(only_turn(&there), (Effect::ReadOtherwise, FieldTurn::LeftOutWhenUnset { name }));
+    assert_eq!(only_turn(&back), (Effect::WorthKnowing, FieldTurn::AlwaysShown { name }));
+}
+
+#[test]
+fn a_second_name_for_a_field_is_told_with_the_first() {
+    let [there, back] = there_and_back(with_degree(
+        const {
+            shape! { Degree, DegreeField:
+                degree_id, uk_degree, non_uk_degree, topic = subject, institution, graduation_year, grade, other_grade, country,
+                theme = subject,
+            }
+        },
+    ));
+    let (name, same_value) = ("theme", Some("topic"));
+    assert_eq!(only_turn(&there), (Effect::NewlyPossible, FieldTurn::Added { name, same_value }));
+    assert_eq!(only_turn(&back), (Effect::ReadOtherwise, FieldTurn::Removed { name, same_value }));
+    assert!(only(&back).advice.contains("read `topic` instead"), "{}", only(&back).advice);
+}
+
+#[test]
+fn a_field_that_only_one_version_computes_is_told_with_its_meaning() {
+    const WEIGHT: OwnField<Degree> = OwnField::new("Weight of the paper.", Kind::Integer, |_, _| Value::Null);
+    let [there, back] = there_and_back(with_degree(
+        const {
+            shape! { Degree, DegreeField:
+                degree_id, uk_degree, non_uk_degree, topic = subject, institution, graduation_year, grade, other_grade, country,
+                weight => WEIGHT,
+            }
+        },
+    ));
+    let (name, same_value) = ("weight", None);
+    assert_eq!(only_turn(&there), (Effect::NewlyPossible, FieldTurn::Added { name, same_value }));
+    assert_eq!(only_turn(&back), (Effect::ReadOtherwise, FieldTurn::Removed { name, same_value }));
+    assert_eq!(back.fields().next().map(|field| field.meaning), Some(WEIGHT.meaning));
+}
+
+#[test]
+fn a_renamed_input_is_refused_by_its_other_name() {
+    let [there, back] = there_and_back(with_withdrawal(
+        const {
+            inputs! { Withdrawal, WithdrawalField:
+                gone_on = withdrawal_date, trigger, future_interest, reasons, another_reason, safeguarding_concern_reasons,
+            }
+        },
+    ));
+    for (difference, before, after) in [(there, "left_on", "gone_on"), (back, "gone_on", "left_on")] {
+        assert_eq!(only_turn(&difference), (Effect::Refused, FieldTurn::Renamed { before, after }));
+        let change = difference.fields().next().unwrap();
+        assert_eq!((change.record, change.direction), ("withdrawal", Direction::Request));
+    }
+}
+
+#[test]
+fn a_name_that_has_come_to_stand_for_another_field_is_not_said_to_be_refused() {
+    let [there, _] = there_and_back(with_withdrawal(
+        const {
+            inputs! { Withdrawal, WithdrawalField:
+                trigger = withdrawal_date, left_on = trigger, future_interest, reasons, another_reason,
+                safeguarding_concern_reasons,
+            }
+        },
+    ));
+    let effects: Vec<Effect> = there.changes.iter().map(|change| change.effect).collect();
+    assert_eq!(effects, [Effect::RecordedOtherwise; 2]);
+}
+
+#[test]
+fn an_input_that_has_gone_is_no_longer_recorded() {
+    let [there, back] = there_and_back(with_withdrawal(
+        const {
+            inputs! { Withdrawal, WithdrawalField:
+                left_on = withdrawal_date, trigger, future_interest, reasons, another_reason,
+            }
+        },
+    ));
+    let (name, same_value) = ("safeguarding_concern_reasons", None);
+    assert_eq!(only_turn(&there), (Effect::RecordedOtherwise, FieldTurn::Removed { name, same_value }));
+    assert_eq!(only_turn(&back), (Effect::NewlyPossible, FieldTurn::Added { name, same_value }));
+}
+
+#[test]
+fn a_rule_with_an_exception_refuses_nobody_whom_the_one_before_accepted() {
+    let [eased, tightened] =
+        both_ways(with_trainee_rules(&[course::STUDY_MODE]), with_trainee_rules(&[course::STUDY_MODE_BY_ROUTE]));
+    for (difference, effect) in [(eased, Effect::NewlyPossible), (tightened, Effect::Refused)] {
+        assert_eq!(only(&difference).effect, effect);
+        assert!(matches!(difference.rules().next().unwrap().turn, RuleTurn::Replaced { .. }));
+    }
+}
+
+#[test]
+fn a_gate_refuses_what_was_accepted() {
+    const GATE: Gate = Gate { name: "closed", description: "refuses all changes", section: "3", refuses: |_, _| true };
+    let [there, back] =
+        there_and_back(ApiVersion { rules: Rules { gates: &[GATE], ..SAMPLE_VERSION.rules }, ..SAMPLE_VERSION });
+    assert_eq!((only(&there).effect, only(&back).effect), (Effect::Refused, Effect::NewlyPossible));
+    let RuleTurn::Added { after } = &there.rules().next().unwrap().turn else { panic!("{there:#?}") };
+    assert_eq!((after.name, after.stage, after.reads.as_slice()), ("closed", RuleStage::Gate, &["state"][..]));
+}
+
+#[test]
+fn a_list_that_is_not_named_is_accepted_whole() {
+    let accepted_codes =
+        AcceptedCodes { accepted: &[(List::Sex, &["10", "11", "12", "96"])], funding_exception_years: &[] };
+    let [there, back] = there_and_back(ApiVersion { accepted_codes, ..SAMPLE_VERSION });
+    for (difference, turn, effect) in
+        [(there, CodesTurn::Refused, Effect::Refused), (back, CodesTurn::Accepted, Effect::NewlyPossible)]
+    {
+        assert_eq!(only(&difference).effect, effect);
+        let codes = difference.codes().next().unwrap();
+        assert_eq!((codes.list, codes.change), ("sex", turn));
+        assert_eq!(codes.codes.iter().map(|code| code.code.as_str()).collect::<Vec<_>>(), ["99"]);
+    }
+}
+
+#[test]
+fn an_endpoint_that_has_gone_is_told_with_what_takes_its_place() {
+    const DEPRECATED: Deprecation = Deprecation {
+        endpoint: Endpoint::RecommendForQts,
+        since: date(2001, 2, 3),
+        replaced_by: Endpoint::UpdateQtsOrEytsStatus,
+        removed_in: Label::release(2003, 0),
+    };
+    let (older, newer) = (Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus);
+    let deprecating = || with_endpoints(&[Endpoint::UpdateQtsOrEytsStatus], &[DEPRECATED]);
+    let gone = |difference: &Difference| {
+        difference.endpoints().find_map(|change| match change.turn {
+            EndpointTurn::Removed { replaced_by } => Some((change.endpoint, replaced_by)),
+            EndpointTurn::Added | EndpointTurn::Deprecated { .. } | EndpointTurn::NoLongerDeprecated => None,
+        })
+    };
+    let [_, back] = both_ways(with_endpoints(&[Endpoint::RecommendForQts], &[]), deprecating());
+    assert_eq!(gone(&back), Some((newer, Some(older))));
+    let [onward, _] = both_ways(deprecating(), with_endpoints(&[Endpoint::UpdateQtsOrEytsStatus], &[]));
+    assert_eq!(gone(&onward), Some((older, Some(newer))));
+}

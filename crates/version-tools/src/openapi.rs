@@ -1,0 +1,136 @@
+//! The OpenAPI document of a version, computed from its value, the dictionary and the code lists.
+//!
+//! Everything that the document says of a field (its type, length, codes, whether it is ever null)
+//! comes from the dictionary; its name, and whether it is there at all, from the version's shapes
+//! and inputs; what a request must have, from the rules that bind the version. So the document is
+//! what the server does. It knows no HTTP library, and nothing of how the server is run.
+
+use adapter_kit::endpoint::Endpoint;
+use adapter_kit::version::{ApiVersion, Status};
+use adapter_kit::versions::Served;
+use domain::Lists;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::tag::TagBuilder;
+use utoipa::openapi::{ComponentsBuilder, Info, OpenApi, OpenApiBuilder, PathsBuilder, Server};
+
+pub mod examples;
+mod fields;
+mod operations;
+mod parameters;
+mod replies;
+mod schemas;
+
+/// The name of the security scheme.
+const TOKEN: &str = "token";
+
+/// The OpenAPI 3.1 document of a version. Code lists are those that the register uses.
+#[must_use]
+pub fn document(served: &Served, lists: &Lists) -> OpenApi {
+    let version = served.version;
+    let mut paths = PathsBuilder::new();
+    for endpoint in version.endpoints.all() {
+        for (method, operation) in operations::of(version, lists, endpoint) {
+            let item = utoipa::openapi::PathItem::new(method, operation);
+            paths = paths.path(endpoint.path(), item);
+        }
+    }
+    let token = Http::builder()
+        .scheme(HttpAuthScheme::Bearer)
+        .description(Some("The token of a provider: `Authorization: Bearer <token>`. Each environment has its own."))
+        .build();
+    let components = schemas::all(version, lists)
+        .into_iter()
+        .fold(ComponentsBuilder::new(), |components, (name, schema)| components.schema(name, schema))
+        .security_scheme(TOKEN, SecurityScheme::Http(token));
+    OpenApiBuilder::new()
+        .info(info(version))
+        .servers(Some([Server::new(version.label.base_path())]))
+        .paths(paths)
+        .components(Some(components.build()))
+        .security(Some([SecurityRequirement::new(TOKEN, Vec::<String>::new())]))
+        .tags(Some(
+            Tag::ALL.iter().map(|tag| TagBuilder::new().name(tag.name()).description(Some(tag.meaning())).build()),
+        ))
+        .build()
+}
+
+fn info(version: &ApiVersion) -> Info {
+    let mut description = String::from(
+        "Teacher-training providers keep the records of their trainees in step with the national register.\n\n",
+    );
+    let since = version.publication.since;
+    description.push_str(&match version.publication.status {
+        Status::Released => format!("Released on {since}."),
+        Status::SandboxOnly => format!("In the sandbox since {since}."),
+    });
+    if let Some(deprecated) = version.publication.deprecated_on {
+        description.push_str(&format!(" Deprecated since {deprecated}."));
+    }
+    if let Some(sunset) = version.publication.sunset_on {
+        description.push_str(&format!(" Removed on {sunset}."));
+    }
+    for note in version.notes {
+        description.push_str(&format!("\n- {note}"));
+    }
+    Info::builder()
+        .title("Trainee Register API")
+        .version(version.label.to_string())
+        .description(Some(description))
+        .build()
+}
+
+/// A group of endpoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tag {
+    Trainees,
+    Placements,
+    Degrees,
+    Transitions,
+    Service,
+}
+
+impl Tag {
+    const ALL: &'static [Self] = &[Self::Trainees, Self::Placements, Self::Degrees, Self::Transitions, Self::Service];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Trainees => "trainees",
+            Self::Placements => "placements",
+            Self::Degrees => "degrees",
+            Self::Transitions => "transitions",
+            Self::Service => "service",
+        }
+    }
+
+    const fn meaning(self) -> &'static str {
+        match self {
+            Self::Trainees => "People who train to teach, as one provider registers them",
+            Self::Placements => "Periods of school experience",
+            Self::Degrees => "Degrees held before the training",
+            Self::Transitions => "Steps in the life of a trainee's record",
+            Self::Service => "The service itself",
+        }
+    }
+
+    const fn of(endpoint: Endpoint) -> Self {
+        match endpoint {
+            Endpoint::Info | Endpoint::ReferenceData => Self::Service,
+            Endpoint::ListTrainees | Endpoint::CreateTrainee | Endpoint::ShowTrainee | Endpoint::UpdateTrainee => {
+                Self::Trainees
+            }
+            Endpoint::ListPlacements
+            | Endpoint::CreatePlacement
+            | Endpoint::ShowPlacement
+            | Endpoint::UpdatePlacement
+            | Endpoint::DeletePlacement => Self::Placements,
+            Endpoint::ListDegrees
+            | Endpoint::CreateDegree
+            | Endpoint::ShowDegree
+            | Endpoint::UpdateDegree
+            | Endpoint::DeleteDegree => Self::Degrees,
+            Endpoint::Defer | Endpoint::Withdraw | Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => {
+                Self::Transitions
+            }
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What the dictionary says of one field, as a schema: in a reply, and in a request.
+
+use adapter_kit::read::MAX_RECORDS;
+use domain::accepted_codes::AcceptedCodes;
+use domain::field::{Codes, FieldInfo};
+use domain::{Kind, Lists};
+use serde_json::{Value, json};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{
+    AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Ref, Schema, SchemaFormat, SchemaType, Type,
+};
+
+/// Lists with more codes than this are described and not written out.
+const CODES_WRITTEN_OUT: usize = 32;
+
+/// A calendar day, perhaps with a time that is cut off, or nothing.
+const DATE: &str = r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ].+)?$";
+const DATE_OR_BLANK: &str = r"^(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ].+)?|\s*)$";
+/// A year, or a day of it.
+const YEAR: &str = r"^\d{4}(-\d{2}-\d{2}([T ].+)?)?$";
+const YEAR_OR_BLANK: &str = r"^(\d{4}(-\d{2}-\d{2}([T ].+)?)?|\s*)$";
+const BLANK: &str = r"^\s*$";
+const NOT_BLANK: &str = r"\S";
+/// A moment in UTC with milliseconds.
+const MOMENT: &str = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$";
+
+/// Whether a request may leave a field without a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// A rule demands a value.
+    Value,
+    /// Null and blank text clear the field.
+    Nothing,
+}
+
+/// A field of a reply. `nested` is the schema of the records of a list.
+pub(super) fn shown(info: &FieldInfo, kind: Kind, lists: &Lists, nested: Option<Ref>) -> RefOr<Schema> {
+    let nullable = |object: ObjectBuilder, one: Type| {
+        object.schema_type(if info.never_null {
+            SchemaType::Type(one)
+        } else {
+            SchemaType::Array(vec![one, Type::Null])
+        })
+    };
+    let object = ObjectBuilder::new().description(Some(meaning(info, lists)));
+    match kind {
+        Kind::Text => {
+            let object = nullable(object, Type::String).max_length(info.max);
+            let written = codes(info, lists, &|_, _| true).map(|mut codes| {
+                codes.extend((!info.never_null).then_some(Value::Null));
+                codes
+            });
+            object.enum_values(written).into()
+        }
+        Kind::Integer | Kind::Year => nullable(object, Type::Integer).into(),
+        Kind::Boolean => nullable(object, Type::Boolean).into(),
+        Kind::Date => nullable(object, Type::String).format(Some(SchemaFormat::Custom("date".to_owned()))).into(),
+        Kind::Timestamp => nullable(object, Type::String)
+            .format(Some(SchemaFormat::Custom("date-time".to_owned())))
+            .pattern(Some(MOMENT))
+            .into(),
+        Kind::Uuid => nullable(object, Type::String).format(Some(SchemaFormat::Custom("uuid".to_owned()))).into(),
+        Kind::Document => nullable(object, Type::Object).into(),
+        Kind::TextList => {
+            ArrayBuilder::new().description(Some(meaning(info, lists))).items(Object::with_type(Type::String)).into()
+        }
+        Kind::Records => records(info, nested).into(),
+    }
+}
+
+/// A field of a request. `nested` is the schema of the records of a list.
+pub(super) fn sent(
+    info: &FieldInfo,
+    need: Need,
+    lists: &Lists,
+    accepted_codes: &AcceptedCodes,
+    nested: Option<Ref>,
+) -> RefOr<Schema> {
+    let object = ObjectBuilder::new().description(Some(meaning(info, lists)));
+    let types = |mut types: Vec<Type>| {
+        types.extend((need == Need::Nothing).then_some(Type::Null));
+        SchemaType::Array(types)
+    };
+    let either = |must: &'static str, may: &'static str| Some(if need == Need::Value { must } else { may });
+    match info.kind {
+        Kind::Text => {
+            let object = object.schema_type(types(vec![Type::String, Type::Integer])).max_length(info.max);
+            match codes(info, lists, &|list, code| accepted_codes.accepts(list, code)) {
+                Some(codes) => object.enum_values(Some(as_sent(codes, need))).into(),
+                None if need == Need::Value => object.min_length(Some(1)).pattern(Some(NOT_BLANK)).into(),
+                None => object.into(),
+            }
+        }
+        Kind::Date => object.schema_type(types(vec![Type::String])).pattern(either(DATE, DATE_OR_BLANK)).into(),
+        Kind::Year => {
+            object.schema_type(types(vec![Type::String, Type::Integer])).pattern(either(YEAR, YEAR_OR_BLANK)).into()
+        }
+        Kind::TextList => {
+            let array = ArrayBuilder::new()
+                .description(Some(meaning(info, lists)))
+                .schema_type(if need == Need::Value { SchemaType::Type(Type::Array) } else { types(vec![Type::Array]) })
+                .items(Object::with_type(Type::String));
+            array.min_items((need == Need::Value).then_some(1)).into()
+        }
+        // Null and blank text stand for an empty list.
+        Kind::Records => AnyOfBuilder::new()
+            .description(Some(info.meaning))
+            .item(records(info, nested).max_items(Some(MAX_RECORDS)))
+            .item(ObjectBuilder::new().schema_type(types(vec![Type::String])).pattern(Some(BLANK)))
+            .into(),
+        // No request sets these.
+        Kind::Integer | Kind::Boolean | Kind::Timestamp | Kind::Document | Kind::Uuid => object.into(),
+    }
+}
+
+fn records(info: &FieldInfo, nested: Option<Ref>) -> ArrayBuilder {
+    let array = ArrayBuilder::new().description(Some(info.meaning));
+    match nested {
+        Some(nested) => array.items(nested),
+        None => array,
+    }
+}
+
+/// What the field is, and where its codes are to be found.
+fn meaning(info: &FieldInfo, lists: &Lists) -> String {
+    let mut meaning = info.meaning.to_owned();
+    if let Some(Codes::Listed(list)) = info.codes {
+        let count = lists.entries(list).len();
+        meaning.push_str(&format!(" A code of the list `{}`, which has {count}.", list.name()));
+    }
+    if info.kind == Kind::Date && info.input {
+        meaning.push_str(" `YYYY-MM-DD`; the time of a full date-time is cut off.");
+    }
+    if info.imported {
+        meaning.push_str(" Only records that came from an older system have it.");
+    }
+    meaning
+}
+
+/// The codes that a field can have, where they are few enough to be written out.
+fn codes(info: &FieldInfo, lists: &Lists, accepts: &dyn Fn(domain::List, &str) -> bool) -> Option<Vec<Value>> {
+    match info.codes? {
+        Codes::OneOf(words) => Some(words.iter().map(|word| json!(word)).collect()),
+        Codes::Listed(list) if lists.entries(list).len() <= CODES_WRITTEN_OUT => {
+            Some(lists.codes(list).filter(|code| accepts(list, code)).map(|code| json!(code)).collect())
+        }
+        Codes::Listed(_) => None,
+    }
+}
+
+/// The codes as a request can have them: a whole number is read as its decimal text.
+fn as_sent(codes: Vec<Value>, need: Need) -> Vec<Value> {
+    let number = |code: &Value| {
+        let text = code.as_str()?;
+        text.parse::<u32>().ok().filter(|number| number.to_string() == text).map(|number| json!(number))
+    };
+    let numbers: Vec<Value> = codes.iter().filter_map(number).collect();
+    let nothing = [json!(""), Value::Null];
+    codes.into_iter().chain(numbers).chain(nothing.into_iter().filter(|_| need == Need::Nothing)).collect()
+}

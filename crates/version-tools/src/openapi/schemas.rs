@@ -1,0 +1,231 @@
+//! The schemas of a version: what its requests and replies are made of.
+
+use adapter_kit::shape::{Shape, Source};
+use adapter_kit::version::{ApiVersion, Wire};
+use domain::rules::Rule;
+use domain::{Kind, Lists, Record, RecordField as _};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
+
+use super::fields::{Need, sent, shown};
+
+/// The name of a schema.
+pub(super) const TRAINEE: &str = "Trainee";
+pub(super) const TRAINEE_IN_LIST: &str = "TraineeInList";
+pub(super) const PLACEMENT: &str = "Placement";
+pub(super) const PLACEMENT_NESTED: &str = "PlacementOfTrainee";
+pub(super) const DEGREE: &str = "Degree";
+pub(super) const NEW_TRAINEE: &str = "NewTrainee";
+pub(super) const TRAINEE_CHANGES: &str = "TraineeChanges";
+pub(super) const NEW_PLACEMENT: &str = "NewPlacement";
+pub(super) const PLACEMENT_CHANGES: &str = "PlacementChanges";
+pub(super) const NEW_DEGREE: &str = "NewDegree";
+pub(super) const DEGREE_CHANGES: &str = "DegreeChanges";
+pub(super) const WITHDRAWAL: &str = "Withdrawal";
+pub(super) const DEFERRAL: &str = "Deferral";
+pub(super) const RECOMMENDATION: &str = "Recommendation";
+pub(super) const ERRORS: &str = "Errors";
+pub(super) const ERRORS_BY_FIELD: &str = "ErrorsByField";
+pub(super) const FILTER_ERRORS: &str = "FilterErrors";
+pub(super) const UNAUTHORIZED: &str = "Unauthorized";
+pub(super) const PAGE: &str = "Page";
+pub(super) const CODE_LIST: &str = "CodeList";
+
+/// All schemas, by name, in the order in which they are shown.
+pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, RefOr<Schema>)> {
+    let shapes = &version.shapes;
+    let in_list = |kind| kind != Kind::Records;
+    let rules = &version.rules;
+    let request = Request { version, lists };
+    vec![
+        (TRAINEE, reply("A trainee with placements and degrees.", &shapes.trainee, lists, |_| true)),
+        (TRAINEE_IN_LIST, reply("A trainee in a list.", &shapes.trainee, lists, in_list)),
+        (PLACEMENT, reply("A placement.", &shapes.placement, lists, |_| true)),
+        (PLACEMENT_NESTED, reply("A placement, where a trainee is shown.", &shapes.placement_nested, lists, |_| true)),
+        (DEGREE, reply("A degree.", &shapes.degree, lists, |_| true)),
+        (NEW_TRAINEE, request.whole("A trainee to register.", rules.trainee)),
+        (TRAINEE_CHANGES, request.changes("What is to change on a trainee.", rules.trainee)),
+        (NEW_PLACEMENT, request.whole("A placement to add.", rules.placement)),
+        (PLACEMENT_CHANGES, request.changes("What is to change on a placement.", rules.placement)),
+        (NEW_DEGREE, request.whole("A degree to add.", rules.degree)),
+        (DEGREE_CHANGES, request.changes("What is to change on a degree.", rules.degree)),
+        (WITHDRAWAL, request.whole("A trainee leaves the training.", rules.withdrawal)),
+        (DEFERRAL, request.whole("A trainee pauses the training.", rules.deferral)),
+        (RECOMMENDATION, request.whole("A trainee is recommended for the award.", rules.recommendation)),
+        (ERRORS, errors()),
+        (ERRORS_BY_FIELD, errors_by_field()),
+        (FILTER_ERRORS, filter_errors()),
+        (UNAUTHORIZED, unauthorized()),
+        (PAGE, page()),
+        (CODE_LIST, code_list()),
+    ]
+}
+
+/// A reference to a schema.
+pub(super) fn named(name: &str) -> Ref {
+    Ref::from_schema_name(name)
+}
+
+/// An object with something in `data`.
+pub(super) fn in_data(schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::Object).property("data", schema).required("data")
+}
+
+/// A list of something.
+pub(super) fn list_of(name: &str) -> ArrayBuilder {
+    ArrayBuilder::new().items(named(name))
+}
+
+fn text(description: &str) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String).description(Some(description))
+}
+
+fn count(description: &str) -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).description(Some(description))
+}
+
+/// What a record looks like in a reply, or the part of it whose kinds are shown.
+fn reply<R: Wire>(description: &str, shape: &Shape<R>, lists: &Lists, is_shown: fn(Kind) -> bool) -> RefOr<Schema> {
+    let object = ObjectBuilder::new().schema_type(Type::Object).description(Some(description));
+    let entries = shape.entries.iter().filter(|entry| is_shown(entry.kind()));
+    entries
+        .fold(object, |object, entry| {
+            let schema = match &entry.source {
+                Source::Field(field) => {
+                    let info = field.info();
+                    let nested = nested_reply(info.name).filter(|_| info.kind == Kind::Records);
+                    shown(info, info.kind, lists, nested)
+                }
+                Source::Own(own) => own_field(own.meaning, own.kind, lists),
+            };
+            let object = object.property(entry.name, schema);
+            if entry.when_set { object } else { object.required(entry.name) }
+        })
+        .into()
+}
+
+/// A field that only this version has; it may always be null.
+fn own_field(meaning: &'static str, kind: Kind, lists: &Lists) -> RefOr<Schema> {
+    let info = domain::field::FieldInfo { meaning, kind, never_null: false, ..domain::TraineeField::trn.definition() };
+    shown(&info, kind, lists, None)
+}
+
+fn nested_reply(list: &str) -> Option<Ref> {
+    let placements = domain::TraineeField::placements.info().name;
+    Some(named(if list == placements { PLACEMENT_NESTED } else { DEGREE }))
+}
+
+/// What the requests of a version can have.
+struct Request<'a> {
+    version: &'a ApiVersion,
+    lists: &'a Lists,
+}
+
+impl Request<'_> {
+    /// A request that makes a record or asks for a transition: it must have what the rules demand.
+    fn whole<R: Wire>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
+        let object = self.inputs(description, rules, |_| true);
+        let required = R::inputs(self.version).entries.iter().filter(|input| is_demanded(rules, input.field));
+        required.fold(object, |object, input| object.required(input.name)).into()
+    }
+
+    /// A request that changes a record: it has what is to change. Nested records have endpoints of their own.
+    fn changes<R: Wire>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
+        self.inputs(description, rules, |kind| kind != Kind::Records).into()
+    }
+
+    fn inputs<R: Wire>(&self, description: &str, rules: &[Rule<R>], is_read: fn(Kind) -> bool) -> ObjectBuilder {
+        let object =
+            ObjectBuilder::new().schema_type(Type::Object).description(Some(description)).min_properties(Some(1));
+        let entries = R::inputs(self.version).entries.iter().filter(|input| is_read(input.field.info().kind));
+        entries.fold(object, |object, input| {
+            let info = input.field.info();
+            let need = if is_demanded(rules, input.field) { Need::Value } else { Need::Nothing };
+            let placements = domain::TraineeField::placements.info().name;
+            let nested = named(if info.name == placements { NEW_PLACEMENT } else { NEW_DEGREE });
+            object.property(input.name, sent(info, need, self.lists, &self.version.accepted_codes, Some(nested)))
+        })
+    }
+}
+
+/// Whether a rule demands a value in the field, whatever else is sent.
+fn is_demanded<R: Record>(rules: &[Rule<R>], field: R::Field) -> bool {
+    rules.iter().any(|rule| rule.required_field() == Some(field))
+}
+
+fn errors() -> RefOr<Schema> {
+    let entry = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("error", text("The name of the error."))
+        .property("message", text("What is wrong, in words; in a problem of a field, its name comes first."))
+        .property("code", text("The code of a problem in what was sent: the same in every version."))
+        .property("field", text("Where the problem is, as a path in the names of this version."))
+        .required("error")
+        .required("message");
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some("What is wrong, one entry for each problem."))
+        .property("errors", ArrayBuilder::new().items(entry).min_items(Some(1)))
+        .required("errors")
+        .into()
+}
+
+fn by_name(description: &str) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some(description))
+        .property("message", text("How many problems there are."))
+        .property("errors", ObjectBuilder::new().schema_type(Type::Object).min_properties(Some(1)))
+        .required("message")
+        .required("errors")
+}
+
+fn errors_by_field() -> RefOr<Schema> {
+    by_name("What is wrong, by field: the form that `Enhanced-Errors: true` asks for.").into()
+}
+
+fn filter_errors() -> RefOr<Schema> {
+    by_name("Which filters or other names of a query are wrong.").into()
+}
+
+fn unauthorized() -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some("There is no valid token."))
+        .property("error", text("Always the same.").enum_values(Some(["Unauthorized"])))
+        .required("error")
+        .into()
+}
+
+fn page() -> RefOr<Schema> {
+    ["current_page", "total_pages", "total_count", "per_page"]
+        .into_iter()
+        .zip(["The page, from 1.", "How many pages there are.", "How many records there are.", "Records on a page."])
+        .fold(
+            ObjectBuilder::new().schema_type(Type::Object).description(Some("Where in a list the page is.")),
+            |object, (name, description)| object.property(name, count(description)).required(name),
+        )
+        .into()
+}
+
+fn code_list() -> RefOr<Schema> {
+    let metadata = ["name", "display_name", "description"]
+        .into_iter()
+        .fold(ObjectBuilder::new().schema_type(Type::Object), |object, name| {
+            object.property(name, ObjectBuilder::new().schema_type(Type::String))
+        });
+    let entry = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("code", text("The code."))
+        .property("display_name", text("What it stands for."))
+        .required("code")
+        .required("display_name");
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some("A list of codes."))
+        .property("metadata", metadata.required("name").required("display_name"))
+        .property("entries", ArrayBuilder::new().items(entry))
+        .required("metadata")
+        .required("entries")
+        .into()
+}

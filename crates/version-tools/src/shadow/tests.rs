@@ -1,0 +1,125 @@
+//! Writes of a small version, tried in one that calls, sets and demands other things.
+
+use adapter_kit::version::AllInputs;
+use adapter_kit::{Inputs, Label, Versions, inputs};
+use conformance::sample_version::{SAMPLE_VERSION, TODAY};
+use domain::rules::{Rule, Rules, required};
+use domain::{AcceptedCodes, State, TraineeField};
+use serde_json::{Value, json};
+
+use super::*;
+
+const INPUTS: Inputs<Trainee> = inputs! { Trainee, TraineeField:
+    forenames = first_names, last_name, email, itt_start_date, itt_end_date, placements, diplomas = degrees,
+};
+const RULES: &[Rule<Trainee>] = &[domain::rules::dates::END_AFTER_START, required::FIRST_NAMES, required::EMAIL];
+
+/// The small version, and one that demands an e-mail address.
+fn versions() -> Versions {
+    let other = ApiVersion {
+        label: Label::release(2002, 0),
+        inputs: AllInputs { trainee: INPUTS, ..SAMPLE_VERSION.inputs },
+        rules: Rules { trainee: RULES, ..SAMPLE_VERSION.rules },
+        accepted_codes: AcceptedCodes {
+            accepted: &[(domain::List::DegreeSubject, &["100403"])],
+            funding_exception_years: &[],
+        },
+        ..SAMPLE_VERSION
+    };
+    Versions::new(&[Box::leak(Box::new(SAMPLE_VERSION)), Box::leak(Box::new(other))])
+}
+
+fn found(endpoint: Endpoint, trainee: Option<&Trainee>, body: &Value) -> Option<Vec<(String, &'static str)>> {
+    let versions = versions();
+    let mut both = versions.iter();
+    let (from, to) = (both.next().unwrap(), both.next().unwrap());
+    let organisations =
+        Organisations { no_schools_loaded: true, no_training_partners_loaded: true, ..Organisations::default() };
+    let now = TODAY.and_time(chrono::NaiveTime::MIN).and_utc();
+    let lists = Lists::embedded();
+    let occasion = Occasion { endpoint, trainee, part_id: "", organisations: &organisations, now, lists };
+    let found = check(body.to_string().as_bytes(), from, to, &occasion)?;
+    Some(found.into_iter().map(|Finding { field, code }| (field, code)).collect())
+}
+
+fn create(body: &Value) -> Vec<(String, &'static str)> {
+    found(Endpoint::CreateTrainee, None, body).unwrap()
+}
+
+fn one(field: &str, code: &'static str) -> Vec<(String, &'static str)> {
+    vec![(field.to_owned(), code)]
+}
+
+#[test]
+fn a_write_that_lacks_what_only_the_other_version_demands_is_refused_there() {
+    assert_eq!(create(&json!({"data": {"given_names": "A"}})), one("email", "blank"));
+    assert_eq!(create(&json!({"data": {"given_names": "A", "email": "a@b.cd"}})), []);
+}
+
+#[test]
+fn an_update_is_decided_on_the_record_as_it_was() {
+    let before = Trainee { first_names: Some("A".to_owned()), email: Some("a@b.cd".to_owned()), ..Trainee::default() };
+    let update =
+        |trainee: &Trainee| found(Endpoint::UpdateTrainee, Some(trainee), &json!({"data": {"email": null}})).unwrap();
+    assert_eq!(update(&before), one("email", "blank"));
+    let after = Trainee { email: None, ..before };
+    assert_eq!(update(&after), [], "on the record as it is afterwards, nothing is seen");
+}
+
+#[test]
+fn a_value_without_a_place_in_the_other_version_is_found() {
+    let body = json!({"data": {"given_names": "A", "email": "a@b.cd", "date_of_birth": "1999-04-12"}});
+    assert_eq!(create(&body), one("date_of_birth", NOT_SET));
+    let blank = json!({"data": {"given_names": "A", "email": "a@b.cd", "date_of_birth": null}});
+    assert_eq!(create(&blank), []);
+    let shown = json!({"data": {"given_names": "A", "email": "a@b.cd", "state": "x", "trainee_id": "y"}});
+    assert_eq!(create(&shown), [], "what a reply shows and no request sets is no loss");
+}
+
+#[test]
+fn findings_in_nested_records_are_told_without_their_places() {
+    let award = json!({"topic": "100485", "institution": "0117", "uk_degree": "083", "grade": "02"});
+    let body = json!({"data": {"given_names": "A", "email": "a@b.cd", "awards": [award, award, 7]}});
+    let found = create(&body);
+    assert!(found.contains(&("diplomas.topic".to_owned(), "unknown_code")), "{found:?}");
+    assert!(found.contains(&("diplomas".to_owned(), "no_data")), "{found:?}");
+    let distinct: BTreeSet<_> = found.iter().collect();
+    assert_eq!(distinct.len(), found.len());
+}
+
+#[test]
+fn nothing_that_a_client_chose_is_told() {
+    let rubbish = "Jane Example 1999-04-12";
+    let body = json!({"data": {"given_names": [1], "forenames": "B", rubbish: "x",
+        "email": rubbish, "awards": [{rubbish: 1, "subject": rubbish}], "schools": rubbish}});
+    let found = create(&body);
+    assert!(found.len() >= 2, "{found:?}");
+    assert!(found.iter().all(|(field, code)| !field.contains("Jane") && !code.contains("Jane")), "{found:?}");
+}
+
+#[test]
+fn a_transition_is_decided_in_the_state_as_it_was() {
+    let body = json!({"data": {"left_on": "2026-03-01", "trigger": "trainee", "future_interest": "no",
+        "reasons": ["trainee_workload_issues"]}});
+    let withdraw = |state| {
+        let trainee = Trainee {
+            state: Some(state),
+            trn: Some("1234567".to_owned()),
+            trainee_start_date: TODAY.pred_opt(),
+            ..Trainee::default()
+        };
+        found(Endpoint::Withdraw, Some(&trainee), &body).unwrap()
+    };
+    assert_eq!(withdraw(State::TrnReceived), []);
+    assert_eq!(withdraw(State::Withdrawn).len(), 1);
+}
+
+#[test]
+fn what_does_not_write_or_has_no_record_is_not_checked() {
+    let body = json!({"data": {"email": "a@b.cd"}});
+    for endpoint in [Endpoint::UpdateTrainee, Endpoint::CreatePlacement, Endpoint::DeleteDegree, Endpoint::Defer] {
+        assert_eq!(found(endpoint, None, &body), None, "{endpoint}");
+    }
+    assert_eq!(found(Endpoint::ListTrainees, Some(&Trainee::default()), &body), None);
+    assert_eq!(found(Endpoint::DeletePlacement, Some(&Trainee::default()), &json!({})), Some(vec![]));
+}

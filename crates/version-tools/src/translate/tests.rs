@@ -1,0 +1,179 @@
+//! Translations between a small version and one that calls, shows and sets other things.
+
+use adapter_kit::version::{AllInputs, ApiVersion, Shapes};
+use adapter_kit::{Inputs, Label, OwnField, Shape, Versions, inputs, shape};
+use conformance::sample_version::{SAMPLE_VERSION, TODAY};
+use domain::rules::{Rule, Rules, required};
+use domain::{AcceptedCodes, Trainee, TraineeField};
+use serde_json::json;
+
+use super::*;
+
+const OWN: OwnField<Trainee> = OwnField::new("A word.", domain::Kind::Text, |_, _| domain::Value::Null);
+const SHAPE: Shape<Trainee> = shape! { Trainee, TraineeField:
+    trainee_id, forenames = first_names, last_name, email, course_subject_1, iqts_country, itt_start_date, itt_end_date,
+    planned_end = itt_end_date, word => OWN, placements, degrees,
+};
+const INPUTS: Inputs<Trainee> = inputs! { Trainee, TraineeField:
+    forenames = first_names, last_name, email, course_subject_1, iqts_country, itt_start_date, itt_end_date,
+    placements, diplomas = degrees,
+};
+const RULES: &[Rule<Trainee>] = &[
+    domain::rules::dates::END_AFTER_START,
+    required::FIRST_NAMES,
+    required::LAST_NAME,
+    required::EMAIL,
+    required::ITT_START_DATE,
+];
+
+/// The small version, and the other one.
+fn versions() -> Versions {
+    let other = ApiVersion {
+        label: Label::release(2002, 0),
+        shapes: Shapes { trainee: SHAPE, ..SAMPLE_VERSION.shapes },
+        inputs: AllInputs { trainee: INPUTS, ..SAMPLE_VERSION.inputs },
+        rules: Rules { trainee: RULES, ..SAMPLE_VERSION.rules },
+        accepted_codes: AcceptedCodes {
+            accepted: &[(domain::List::CourseSubject, &["100403"])],
+            funding_exception_years: &[],
+        },
+        ..SAMPLE_VERSION
+    };
+    Versions::new(&[Box::leak(Box::new(SAMPLE_VERSION)), Box::leak(Box::new(other))])
+}
+
+fn translated(body: &Value, older_first: bool, about: &About) -> Translation {
+    let versions = versions();
+    let mut both = versions.iter();
+    let (older, newer) = (both.next().unwrap(), both.next().unwrap());
+    let (from, to) = if older_first { (older, newer) } else { (newer, older) };
+    translate(body, from, to, about, Setting { today: TODAY, lists: Lists::embedded() })
+}
+
+fn onwards(body: &Value) -> Translation {
+    translated(body, true, &About::default())
+}
+
+fn backwards(body: &Value) -> Translation {
+    translated(body, false, &About::default())
+}
+
+fn codes(translation: &Translation) -> Vec<(&str, &str)> {
+    let located = translation.problems.iter().filter_map(|problem| problem.located.as_ref());
+    located.map(|located| (located.code, located.field.as_str())).collect()
+}
+
+#[test]
+fn keys_are_renamed_in_their_order_and_in_nested_lists() {
+    let body =
+        json!({"data": {"last_name": "A", "given_names": "B", "colour": [1], "awards": [{"topic": "100485"}, 7]}});
+    let translation = onwards(&body);
+    let expected =
+        json!({"data": {"last_name": "A", "forenames": "B", "colour": [1], "diplomas": [{"topic": "100485"}, 7]}});
+    assert_eq!(translation.data.to_string(), expected.to_string());
+    let renames: Vec<_> =
+        translation.renames.iter().map(|rename| (rename.path.as_str(), rename.from.as_str(), rename.to)).collect();
+    assert_eq!(renames, [("given_names", "given_names", "forenames"), ("awards", "awards", "diplomas")]);
+    assert_eq!(translation.lost, []);
+}
+
+#[test]
+fn a_field_that_the_other_version_cannot_set_is_lost_with_its_value_and_null_is_not() {
+    let translation = backwards(&json!({"data": {"forenames": "A", "iqts_country": "FR"}}));
+    let [loss] = translation.lost.as_slice() else { panic!("{:?}", translation.lost) };
+    assert_eq!((loss.path.as_str(), &loss.value, loss.why), ("iqts_country", &json!("FR"), Why::NotSet));
+    assert_eq!(translation.data, json!({"data": {"given_names": "A"}}));
+    assert_eq!(backwards(&json!({"iqts_country": null})).lost, []);
+}
+
+#[test]
+fn copies_and_fields_of_one_version_alone_are_lost_with_what_they_are() {
+    let reply =
+        json!({"data": {"trainee_id": "x", "itt_end_date": "2027-07-16", "planned_end": "2027-07-16", "word": "w"}});
+    let translation = backwards(&reply);
+    let lost: Vec<_> = translation.lost.iter().map(|loss| (loss.why, loss.same_as.as_deref())).collect();
+    assert_eq!(lost, [(Why::Copy, Some("itt_end_date")), (Why::OwnField, None)]);
+    assert_eq!(translation.taken_for.direction, Some(Direction::Reply));
+    assert_eq!(translation.problems, []);
+}
+
+#[test]
+fn a_name_that_is_the_other_versions_already_stays_and_gives_way_to_the_right_one() {
+    let alone = onwards(&json!({"forenames": "A"}));
+    assert_eq!((alone.data, alone.notices[0].code), (json!({"forenames": "A"}), "foreign_name"));
+    let twice = onwards(&json!({"forenames": "A", "given_names": "A"}));
+    assert_eq!((twice.data, twice.notices[0].code), (json!({"forenames": "A"}), "said_twice"));
+    let differing = onwards(&json!({"forenames": "A", "given_names": "B"}));
+    assert_eq!(differing.data, json!({"forenames": "B"}));
+    assert_eq!((differing.lost[0].why, &differing.lost[0].value), (Why::NameTaken, &json!("A")));
+}
+
+#[test]
+fn unknown_names_are_told_with_the_name_that_was_meant() {
+    let translation = onwards(&json!({"last_nam": "A", "iqts_country": "FR", "email": "a@b.cd"}));
+    let told: Vec<_> = translation.notices.iter().map(|notice| (notice.code, notice.nearest)).collect();
+    assert_eq!(told[..2], [("unknown_name", Some("last_name")), ("name_of_target", None)]);
+    assert_eq!(translation.data, json!({"last_nam": "A", "iqts_country": "FR", "email": "a@b.cd"}));
+}
+
+#[test]
+fn a_request_that_has_most_of_what_it_needs_makes_a_record_and_misses_the_rest() {
+    let body = json!({"data": {"given_names": "A", "last_name": "B", "email": "a@b.cd", "course_subject_1": "100511"}});
+    let translation = onwards(&body);
+    assert_eq!(translation.taken_for.purpose, Some(Purpose::Create));
+    assert_eq!(codes(&translation), [("unknown_code", "course_subject_1"), ("blank", "itt_start_date")]);
+    assert!(!translation.is_clean());
+    let update = translated(&body, true, &About { purpose: Some(Purpose::Update), ..About::default() });
+    assert_eq!(codes(&update), [("unknown_code", "course_subject_1")]);
+}
+
+#[test]
+fn an_update_is_judged_by_the_fields_that_it_has() {
+    let dates = onwards(&json!({"data": {"itt_start_date": "2026-09-01", "itt_end_date": "2026-08-01"}}));
+    assert_eq!(dates.taken_for.purpose, Some(Purpose::Update));
+    assert_eq!(codes(&dates), [("not_after", "itt_end_date")]);
+    assert_eq!(codes(&onwards(&json!({"data": {"itt_end_date": "2026-08-01"}}))), []);
+    assert_eq!(codes(&onwards(&json!({"data": {"email": null}}))), [("blank", "email")]);
+}
+
+#[test]
+fn lists_and_arrays_are_translated_one_by_one() {
+    let list = json!({"data": [{"trainee_id": "x", "given_names": "A"}, {"trainee_id": "y", "given_names": "B"}], "meta": {"page": 1}});
+    let translation = onwards(&list);
+    assert_eq!(
+        translation.data,
+        json!({"data": [{"trainee_id": "x", "forenames": "A"}, {"trainee_id": "y", "forenames": "B"}], "meta": {"page": 1}})
+    );
+    assert_eq!(translation.renames[1].path, "[1].given_names");
+    let bodies = onwards(&json!([{"data": {"given_names": "A"}}, {"given_names": "B"}, 7]));
+    assert_eq!(bodies.data, json!([{"data": {"forenames": "A"}}, {"forenames": "B"}, 7]));
+    assert_eq!(codes(&bodies), [("no_data", "[2].data")]);
+}
+
+#[test]
+fn replies_of_errors_stay_as_they_are_but_for_the_records_in_them() {
+    let error = json!({"errors": [{"error": "NotFound", "message": "not found"}]});
+    let translation = onwards(&error);
+    assert_eq!((translation.data, translation.taken_for), (error, About::default()));
+    let conflict =
+        json!({"errors": [{"error": "Conflict", "message": "m"}], "data": [{"trainee_id": "x", "given_names": "A"}]});
+    assert_eq!(onwards(&conflict).data["data"][0], json!({"trainee_id": "x", "forenames": "A"}));
+}
+
+#[test]
+fn a_record_is_known_by_its_keys() {
+    for (body, kind, direction) in [
+        (json!({"left_on": "2026-01-01", "trigger": "trainee"}), RecordKind::Withdrawal, Direction::Request),
+        (json!({"left_on": "2026-01-01"}), RecordKind::Withdrawal, Direction::Request),
+        (json!({"urn": "990001"}), RecordKind::Placement, Direction::Request),
+        (json!({"degree_id": "x", "topic": "100485"}), RecordKind::Degree, Direction::Reply),
+        (json!({"topic": "100485", "grade": "02"}), RecordKind::Degree, Direction::Request),
+        (json!({"defer_date": "2026-01-01"}), RecordKind::Deferral, Direction::Request),
+        (json!({"qts_standards_met_date": "2026-01-01"}), RecordKind::Recommendation, Direction::Request),
+        (json!({"trainee_id": "x", "email": "a@b.cd"}), RecordKind::Trainee, Direction::Reply),
+        (json!({"nothing": 1}), RecordKind::Trainee, Direction::Request),
+    ] {
+        let taken_for = onwards(&body).taken_for;
+        assert_eq!((taken_for.record, taken_for.direction), (Some(kind), Some(direction)), "{body}");
+    }
+}
