@@ -50,12 +50,13 @@ rolling-test: ## Restart two servers over one PostgreSQL 20 times in turn, under
 # Packages of Debian: postgresql patroni etcd-server pgbouncer haproxy iproute2 locales. Network namespaces need root.
 .PHONY: failover-test
 failover-test: ## Break PostgreSQL under two servers in every way that operators meet; tell each outage in seconds
+	cargo build --workspace --locked
 	TEST_DATABASE=postgres FAILOVER_SECONDS=5 FAILOVER_TTL=20 \
 		cargo test --workspace --locked --test failover -- --nocapture --test-threads 1 $(SCENARIO)
 
-.PHONY: invented-test
-invented-test: ## Send 500 invented tokens a second for 20 seconds; ordinary requests may take twice as long at most
-	INVENTED_SECONDS=20 $(ENDURANCE) invented
+.PHONY: unknown-token-test
+unknown-token-test: ## Send 500 invented tokens a second for 20 seconds; ordinary requests may take twice as long at most
+	UNKNOWN_TOKEN_SECONDS=20 $(ENDURANCE) unknown_tokens
 
 .PHONY: soak
 soak: ## Load the server for 10 minutes, then abuse it beside ordinary clients; nothing may be lost, slow or growing

@@ -219,7 +219,7 @@ impl<'a> Bodies<'a> {
                 NestedLists::Read,
                 |sent| match trainee.placements.first().filter(|_| request == Request::UpdatePlacement) {
                     Some(stored) => commands::update(stored, sent, rules, &context, now),
-                    None => commands::add::<domain::Placement>(sent, rules, &context, &origin),
+                    None => commands::add(sent, rules, &context, &origin),
                 },
                 |placement| self.keeps(trainee, &with_placement(placement)),
             ),
@@ -227,7 +227,7 @@ impl<'a> Bodies<'a> {
                 NestedLists::Read,
                 |sent| match trainee.degrees.first().filter(|_| request == Request::UpdateDegree) {
                     Some(stored) => commands::update(stored, sent, rules, &context, now),
-                    None => commands::add::<domain::Degree>(sent, rules, &context, &origin),
+                    None => commands::add(sent, rules, &context, &origin),
                 },
                 |degree| self.keeps(trainee, &with_degree(degree)),
             ),

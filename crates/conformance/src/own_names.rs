@@ -60,12 +60,8 @@ impl Attempt<'_> {
         }
         self.nested::<Placement>(&whole, TraineeField::placements, &context, &origin)?;
         self.nested::<Degree>(&whole, TraineeField::degrees, &context, &origin)?;
-        self.by_itself(&self.trainee.placements, |sent| {
-            told(commands::add::<domain::Placement>(sent, rules, &context, &origin))
-        })?;
-        self.by_itself(&self.trainee.degrees, |sent| {
-            told(commands::add::<domain::Degree>(sent, rules, &context, &origin))
-        })?;
+        self.by_itself(&self.trainee.placements, |sent| told(commands::add(sent, rules, &context, &origin)))?;
+        self.by_itself(&self.trainee.degrees, |sent| told(commands::add(sent, rules, &context, &origin)))?;
         self.by_itself(&[Withdrawal::default()], |sent| {
             told(commands::transition::<domain::Withdrawal>(self.trainee, sent, rules, &context, now))
         })?;

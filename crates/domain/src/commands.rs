@@ -8,5 +8,5 @@ pub mod registry;
 mod transition;
 
 pub use decision::{CreationContext, Decision};
-pub use edit::{Editable, add, check_gates, create, sort_nested, update};
+pub use edit::{Editable, NestedRecord, add, check_gates, create, sort_nested, update};
 pub use transition::{Transition, transition};

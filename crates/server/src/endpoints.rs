@@ -4,15 +4,17 @@
 //! in the version's shape; it opens no transaction, and knows no version and no field.
 
 use adapter_kit::Endpoint;
+use domain::{Degree, Placement};
 use storage::session::ProviderSession;
 
 use crate::http::error::ApiError;
-use crate::http::request::ApiRequest;
+use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
 
 mod degrees;
 mod info;
 mod listing;
+mod nested;
 pub mod openapi;
 mod placements;
 pub mod reference_data;
@@ -37,7 +39,7 @@ pub struct Handler {
     /// What it does with records.
     pub access: Access,
     /// What it does.
-    pub run: fn(&mut ProviderSession<'_>, &ApiRequest) -> Result<ApiResponse, ApiError>,
+    pub run: fn(&mut ProviderSession<'_>, &HandlerContext<'_>) -> Result<ApiResponse, ApiError>,
 }
 
 /// The handler of an endpoint.
@@ -52,16 +54,16 @@ pub fn of(endpoint: Endpoint) -> Handler {
         Endpoint::CreateTrainee => writing(trainees::create),
         Endpoint::ShowTrainee => looking_up(trainees::show),
         Endpoint::UpdateTrainee => writing(trainees::update),
-        Endpoint::ListPlacements => reading(placements::list),
-        Endpoint::CreatePlacement => writing(placements::create),
-        Endpoint::ShowPlacement => looking_up(placements::show),
-        Endpoint::UpdatePlacement => writing(placements::update),
-        Endpoint::DeletePlacement => writing(placements::delete),
-        Endpoint::ListDegrees => reading(degrees::list),
-        Endpoint::CreateDegree => writing(degrees::create),
-        Endpoint::ShowDegree => looking_up(degrees::show),
-        Endpoint::UpdateDegree => writing(degrees::update),
-        Endpoint::DeleteDegree => writing(degrees::delete),
+        Endpoint::ListPlacements => reading(nested::list::<Placement>),
+        Endpoint::CreatePlacement => writing(nested::create::<Placement>),
+        Endpoint::ShowPlacement => looking_up(nested::show::<Placement>),
+        Endpoint::UpdatePlacement => writing(nested::update::<Placement>),
+        Endpoint::DeletePlacement => writing(nested::delete::<Placement>),
+        Endpoint::ListDegrees => reading(nested::list::<Degree>),
+        Endpoint::CreateDegree => writing(nested::create::<Degree>),
+        Endpoint::ShowDegree => looking_up(nested::show::<Degree>),
+        Endpoint::UpdateDegree => writing(nested::update::<Degree>),
+        Endpoint::DeleteDegree => writing(nested::delete::<Degree>),
         Endpoint::Defer => writing(transitions::defer),
         Endpoint::Withdraw => writing(transitions::withdraw),
         Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => writing(transitions::recommend),

@@ -18,7 +18,6 @@ use crate::session::ProviderSession;
 
 mod columns;
 mod listing;
-mod parts;
 mod registry;
 mod schools;
 mod sweep;

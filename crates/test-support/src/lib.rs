@@ -20,6 +20,20 @@ pub use kind::{KIND_VARIABLE, Kind};
 pub use postgres::{SERVER_VARIABLE, is_postgres_there};
 pub use process::{Process, signal};
 
+/// The program `trainee-register` of the build that the calling test belongs to.
+///
+/// # Panics
+///
+/// When it is not built: a test of another package than `server` does not build it.
+#[must_use]
+pub fn server_program() -> PathBuf {
+    let test = std::env::current_exe().unwrap_or_default();
+    let program = test.ancestors().nth(2).unwrap_or(&test).join("trainee-register");
+    let shown = program.display();
+    assert!(program.exists(), "{shown} is not built: run `cargo build --workspace` with the profile of this test");
+    program
+}
+
 /// The folder with all programs of PostgreSQL, where it is installed. In `PATH` there may be links to some of them.
 #[must_use]
 pub fn postgres_programs() -> Option<PathBuf> {

@@ -18,8 +18,8 @@ use domain::commands::CreationContext;
 use domain::organisations::Organisations;
 use domain::value::Timestamp;
 use domain::{
-    Action, Context, Deferral, Lists, ParsedRecord, Path, Problem, ProblemKind, Recommendation, Trainee, Withdrawal,
-    commands,
+    Action, Context, Deferral, Degree, Lists, ParsedRecord, Path, Placement, Problem, ProblemKind, Recommendation,
+    Trainee, Withdrawal, commands,
 };
 
 use crate::translate::{About, Direction, RecordKind, Why, respell};
@@ -73,16 +73,16 @@ pub fn check(body: &[u8], from: &Served, to: &Served, occasion: &Occasion<'_>) -
                 Some(commands::update(trainee, sent, rules, &context, now).err())
             })
         }
-        Endpoint::CreatePlacement => attempt.change(RecordKind::Placement, NestedLists::Read, |sent| {
-            Some(commands::add::<domain::Placement>(sent, rules, &context, &origin).err())
+        Endpoint::CreatePlacement => attempt.change::<Placement>(RecordKind::Placement, NestedLists::Read, |sent| {
+            Some(commands::add(sent, rules, &context, &origin).err())
         }),
         Endpoint::UpdatePlacement => attempt.change(RecordKind::Placement, NestedLists::Read, |sent| {
             let mut placements = occasion.trainee?.placements.iter();
             let stored = placements.find(|placement| placement.placement_id.as_deref() == Some(occasion.part_id))?;
             Some(commands::update(stored, sent, rules, &context, now).err())
         }),
-        Endpoint::CreateDegree => attempt.change(RecordKind::Degree, NestedLists::Read, |sent| {
-            Some(commands::add::<domain::Degree>(sent, rules, &context, &origin).err())
+        Endpoint::CreateDegree => attempt.change::<Degree>(RecordKind::Degree, NestedLists::Read, |sent| {
+            Some(commands::add(sent, rules, &context, &origin).err())
         }),
         Endpoint::UpdateDegree => attempt.change(RecordKind::Degree, NestedLists::Read, |sent| {
             let mut degrees = occasion.trainee?.degrees.iter();

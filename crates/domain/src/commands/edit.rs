@@ -37,12 +37,50 @@ macro_rules! editable {
 }
 editable! { Trainee: trainee, trainee_id; Placement: placement, placement_id; Degree: degree, degree_id; }
 
+/// A record that is nested in a trainee, and can be added, changed and removed by itself.
+pub trait NestedRecord: Editable<Owner = ()> {
+    /// The records of a trainee.
+    fn of(trainee: &Trainee) -> &Vec<Self>;
+
+    /// The records of a trainee, to be changed.
+    fn of_mut(trainee: &mut Trainee) -> &mut Vec<Self>;
+
+    /// The identifier.
+    fn id(&self) -> Option<&str>;
+
+    /// Whether the trainee must not have both records.
+    fn duplicates(&self, other: &Self) -> bool;
+}
+
+macro_rules! nested_record {
+    ($($record:ident: $list:ident, $id:ident, $duplicates:expr;)+) => {$(
+        impl NestedRecord for $record {
+            fn of(trainee: &Trainee) -> &Vec<Self> {
+                &trainee.$list
+            }
+
+            fn of_mut(trainee: &mut Trainee) -> &mut Vec<Self> {
+                &mut trainee.$list
+            }
+
+            fn id(&self) -> Option<&str> {
+                self.$id.as_deref()
+            }
+
+            fn duplicates(&self, other: &Self) -> bool {
+                $duplicates(self, other)
+            }
+        }
+    )+};
+}
+nested_record! { Placement: placements, placement_id, |_, _| false; Degree: degrees, degree_id, Degree::duplicates; }
+
 /// A new placement or degree (contract, sections 4.9 and 4.10).
 ///
 /// # Errors
 ///
 /// All problems of the record. Whether a degree repeats another one is for the caller to check.
-pub fn add<R: Editable<Owner = ()>>(
+pub fn add<R: NestedRecord>(
     sent: ParsedRecord<R>,
     rules: &Rules,
     context: &Context<'_>,
@@ -135,7 +173,7 @@ struct Nested<'a> {
 
 impl Nested<'_> {
     /// Adds each record of a list; a rejected one keeps its position as `None`.
-    fn add<R: Editable<Owner = ()>>(&mut self, sent: Vec<ParsedRecord<R>>, list: TraineeField) -> Vec<Option<R>> {
+    fn add<R: NestedRecord>(&mut self, sent: Vec<ParsedRecord<R>>, list: TraineeField) -> Vec<Option<R>> {
         let list = list.to_field();
         let decisions = sent.into_iter().map(|sent| add(sent, self.rules, self.context, self.creation));
         let mut records = Vec::new();

@@ -5,10 +5,10 @@ use serde_json::json;
 use storage::session::ProviderSession;
 
 use crate::http::error::ApiError;
-use crate::http::request::ApiRequest;
+use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
 
 /// `GET /info`
-pub(super) fn show(_: &mut ProviderSession<'_>, _: &ApiRequest) -> Result<ApiResponse, ApiError> {
+pub(super) fn show(_: &mut ProviderSession<'_>, _: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
     ApiResponse::json(StatusCode::OK, &json!({ "status": "ok" }))
 }

@@ -10,7 +10,7 @@ use storage::trainees::Nested;
 
 use crate::http::error::{ApiError, Missing};
 use crate::http::query;
-use crate::http::request::ApiRequest;
+use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
 
 /// Where the page stands among the others.
@@ -23,7 +23,7 @@ struct Meta {
 }
 
 /// `GET /trainees`
-pub(super) fn list(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
     let asked =
         query::listing(request.query(), request.refused_parameters(), session.today()).map_err(ApiError::Filters)?;
     let listing = asked.listing;

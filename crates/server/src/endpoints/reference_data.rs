@@ -7,13 +7,13 @@ use adapter_kit::reference;
 use storage::session::ProviderSession;
 
 use crate::http::error::{ApiError, Missing};
-use crate::http::request::ApiRequest;
+use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
 
 pub mod rendered;
 
 /// `GET /reference-data`
-pub(super) fn show(_: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+pub(super) fn show(_: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
     let mut parameters = form_urlencoded::parse(request.query().as_bytes());
     let field = parameters.find(|(name, value)| name == "field" && !value.trim().is_empty()).map(|(_, value)| value);
     let written = match field {

@@ -12,17 +12,17 @@ use storage::session::ProviderSession;
 use storage::trainees::{Nested, StoredTrainee, TraineeDocument};
 
 use crate::http::error::{ApiError, Missing};
-use crate::http::request::ApiRequest;
+use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
 
 /// `GET /trainees/{trainee_id}`
-pub(super) fn show(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+pub(super) fn show(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
     let document = find_to_show(session, request)?;
     Ok(request.not_modified_if_cached(show_trainee(StatusCode::OK, request, &document.read(Nested::With)?)?))
 }
 
 /// `POST /trainees`
-pub(super) fn create(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+pub(super) fn create(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
     let sent = with_data(request.read::<Trainee>()?)?;
     let organisations = mentioned(session, &sent)?;
     let identifiers = request.identifiers(1 + sent.nested.placements.len() + sent.nested.degrees.len())?;
@@ -46,7 +46,7 @@ pub(super) fn create(session: &mut ProviderSession<'_>, request: &ApiRequest) ->
 }
 
 /// `PUT` and `PATCH /trainees/{trainee_id}`
-pub(super) fn update(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+pub(super) fn update(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
     let sent = request.read_changes::<Trainee>()?;
     let stored = find_to_change(session, request)?;
     let version = request.version();
@@ -65,22 +65,22 @@ pub(super) fn update(session: &mut ProviderSession<'_>, request: &ApiRequest) ->
 /// The trainee of the path, to be shown.
 pub(super) fn find_to_show(
     session: &mut ProviderSession<'_>,
-    request: &ApiRequest,
+    request: &HandlerContext<'_>,
 ) -> Result<TraineeDocument, ApiError> {
     session.show_trainee(request.trainee_id())?.ok_or(ApiError::NotFound(Missing::Trainee))
 }
 
 /// The trainee of the path.
-pub(super) fn find(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<StoredTrainee, ApiError> {
+pub(super) fn find(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<StoredTrainee, ApiError> {
     let stored = session.find_trainee(request.trainee_id())?.ok_or(ApiError::NotFound(Missing::Trainee))?;
-    request.observation.found(&stored.record);
+    request.observer.found(&stored.record);
     Ok(stored)
 }
 
 /// The trainee of the path, unless it is not what the client takes it for.
 pub(super) fn find_matching(
     session: &mut ProviderSession<'_>,
-    request: &ApiRequest,
+    request: &HandlerContext<'_>,
 ) -> Result<StoredTrainee, ApiError> {
     let stored = find(session, request)?;
     request.require_match(|| show_trainee(StatusCode::OK, request, &stored.record))?;
@@ -90,13 +90,13 @@ pub(super) fn find_matching(
 /// The trainee of the path, to be changed.
 pub(super) fn find_to_change(
     session: &mut ProviderSession<'_>,
-    request: &ApiRequest,
+    request: &HandlerContext<'_>,
 ) -> Result<StoredTrainee, ApiError> {
     to_change(find_matching(session, request)?, request)
 }
 
 /// The same trainee, unless the version refuses to change it.
-pub(super) fn to_change(stored: StoredTrainee, request: &ApiRequest) -> Result<StoredTrainee, ApiError> {
+pub(super) fn to_change(stored: StoredTrainee, request: &HandlerContext<'_>) -> Result<StoredTrainee, ApiError> {
     commands::check_gates(&stored.record, Action::Update, &request.version().rules).map_err(ApiError::Invalid)?;
     Ok(stored)
 }
@@ -104,7 +104,7 @@ pub(super) fn to_change(stored: StoredTrainee, request: &ApiRequest) -> Result<S
 /// A reply with a trainee and its nested records.
 pub(super) fn show_trainee(
     status: StatusCode,
-    request: &ApiRequest,
+    request: &HandlerContext<'_>,
     trainee: &dyn Stored<Trainee>,
 ) -> Result<ApiResponse, ApiError> {
     ApiResponse::record(status, &View::trainee(request.version(), trainee, request.lists))
@@ -122,10 +122,10 @@ pub(super) fn with_data<R: Record>(mut sent: ParsedRecord<R>) -> Result<ParsedRe
 /// What the rules may know besides the record.
 pub(super) fn context<'a>(
     session: &ProviderSession<'_>,
-    request: &ApiRequest,
+    request: &HandlerContext<'_>,
     organisations: &'a Organisations,
 ) -> Context<'a> {
-    request.observation.looked_up(organisations);
+    request.observer.looked_up(organisations);
     Context {
         today: session.today(),
         lists: request.lists,
@@ -143,7 +143,7 @@ fn mentioned(session: &mut ProviderSession<'_>, sent: &ParsedRecord<Trainee>) ->
     Ok(session.organisations(&schools, &partner_urns, &partner_ukprns)?)
 }
 
-fn duplicate(request: &ApiRequest, existing: &[TraineeDocument]) -> Result<ApiError, ApiError> {
+fn duplicate(request: &HandlerContext<'_>, existing: &[TraineeDocument]) -> Result<ApiError, ApiError> {
     let existing: Vec<_> = existing.iter().map(|one| one.read(Nested::With)).collect::<Result<_, _>>()?;
     let data: Vec<_> = existing.iter().map(|one| View::trainee(request.version(), one, request.lists)).collect();
     let errors = Errors::one("Conflict", "this trainee is already present");

@@ -11,21 +11,27 @@ use storage::session::ProviderSession;
 
 use super::trainees::{context, find_matching, show_trainee, with_data};
 use crate::http::error::ApiError;
-use crate::http::request::ApiRequest;
+use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
 
 /// `POST /trainees/{trainee_id}/defer`
-pub(super) fn defer(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+pub(super) fn defer(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
     transition(session, request, StatusCode::OK, commands::transition::<domain::Deferral>)
 }
 
 /// `POST /trainees/{trainee_id}/recommend-for-qts` and `.../update-qts-or-eyts-status`
-pub(super) fn recommend(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+pub(super) fn recommend(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<ApiResponse, ApiError> {
     transition(session, request, StatusCode::ACCEPTED, commands::transition::<domain::Recommendation>)
 }
 
 /// `POST /trainees/{trainee_id}/withdraw`
-pub(super) fn withdraw(session: &mut ProviderSession<'_>, request: &ApiRequest) -> Result<ApiResponse, ApiError> {
+pub(super) fn withdraw(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<ApiResponse, ApiError> {
     transition(session, request, StatusCode::OK, commands::transition::<domain::Withdrawal>)
 }
 
@@ -35,7 +41,7 @@ type Decide<R> =
 
 fn transition<R: Nest>(
     session: &mut ProviderSession<'_>,
-    request: &ApiRequest,
+    request: &HandlerContext<'_>,
     status: StatusCode,
     decide: Decide<R>,
 ) -> Result<ApiResponse, ApiError> {

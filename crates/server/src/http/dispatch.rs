@@ -5,7 +5,7 @@ use std::rc::Rc;
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::{Endpoint, Served};
-use storage::error::StorageError;
+use storage::error::{JobError, StorageError};
 use storage::history::Cause;
 use storage::session::{Session, ValidToken};
 use storage::store::Store;
@@ -16,9 +16,10 @@ use crate::http::app_state::AppState;
 use crate::http::authentication::AuthenticationError;
 use crate::http::error::{ApiError, ErrorForm, RateLimitScope};
 use crate::http::middleware::{access_log, request_id};
-use crate::http::request::{ApiRequest, PathIds, VALIDATE_ONLY};
+use crate::http::request::{ApiRequest, HandlerContext, PathIds, VALIDATE_ONLY};
 use crate::http::response::ApiResponse;
 use crate::http::{idempotency, query};
+use crate::usage::observation::{Observer, RequestObservation};
 use crate::usage::recorder::UsageRecorder;
 
 /// What is asked for: an endpoint of a version.
@@ -49,7 +50,7 @@ impl Route {
         let mut validates_only = false;
         let mut valid = None;
         let reply = match ApiRequest::extract(&request, ids, payload, served, endpoint, &register).await {
-            Ok(mut api_request) => {
+            Ok(api_request) => {
                 validates_only = handler.access == Access::Write && api_request.validates_only();
                 let token = api_request.token.clone();
                 let admitted = register.admission.admit(&register.store, &request, &token).await;
@@ -59,14 +60,13 @@ impl Route {
                     Ok(admitted) => {
                         remaining = admitted;
                         warnings = api_request.parameter_warnings();
-                        let writes = handler.access == Access::Write && !validates_only;
-                        let usage_recorder = UsageRecorder::of(&register, endpoint, &mut api_request, writes);
-                        let reply = run_in_transaction(&register, endpoint, handler, api_request).await;
-                        if let Some(found) = usage_recorder.token() {
+                        let recorder = UsageRecorder::of(endpoint, &api_request);
+                        let (reply, observation) = run_in_transaction(&register, endpoint, handler, api_request).await;
+                        if let Some(found) = observation.token {
                             register.admission.remember(&token, found);
                             valid = Some(found);
                         }
-                        usage_recorder.record(&register, reply.is_ok());
+                        recorder.record(&register, observation, reply.is_ok());
                         if let Err(ApiError::Unauthorized(failure)) = reply {
                             // The token has ended since it was last used, and gets the reply of one that never was.
                             remaining = None;
@@ -101,51 +101,84 @@ fn expiry_warning(token: ValidToken) -> String {
     format!("this token expires on {}: from that day on it is refused", token.expires_on)
 }
 
+/// Runs the handler in one job of the store, and gives what was observed beside its result.
 async fn run_in_transaction(
     register: &AppState,
     endpoint: Endpoint,
     handler: Handler,
     api_request: ApiRequest,
-) -> Result<ApiResponse, ApiError> {
+) -> (Result<ApiResponse, ApiError>, RequestObservation) {
     let token = api_request.token.clone();
     // What is only tried out must not write, and runs where nothing can.
     let is_tried_out = handler.access == Access::Write && api_request.validates_only();
     let access = if is_tried_out { Access::Read } else { handler.access };
     let writes = access == Access::Write;
+    let is_checked = writes && register.shadow.samples(api_request.served);
     let reads_filters = endpoint == Endpoint::ListTrainees;
     let response_sender = register.response_sender.clone();
     let job = move |session: &mut Session<'_>| {
         let opened = session.authenticate(&api_request.token, api_request.cause())?;
         let Some(mut session) = opened else {
             let refusal = session.refusal_of(&api_request.token)?;
-            return Err(ApiError::Unauthorized(AuthenticationError::Refused(refusal)));
+            return Err(ApiError::Unauthorized(AuthenticationError::Refused(refusal)).into());
         };
-        api_request.observation.begin(session.token());
-        // A list reads its filters itself, and names them all at once.
-        if !reads_filters {
-            query::require_known(api_request.refused_parameters()).map_err(ApiError::Filters)?;
-        }
-        if writes {
-            session.record_token_use()?;
-        }
-        let use_is_due = !session.token_use_is_recorded();
-        let reply = if writes {
-            idempotency::once(&mut session, &api_request, handler)
-        } else {
-            (handler.run)(&mut session, &api_request)
+        let context = HandlerContext::new(&api_request, Observer::new(session.token(), is_checked));
+        let mut run = || {
+            // A list reads its filters itself, and names them all at once.
+            if !reads_filters {
+                query::require_known(api_request.refused_parameters()).map_err(ApiError::Filters)?;
+            }
+            if writes {
+                session.record_token_use()?;
+            }
+            let use_is_due = !session.token_use_is_recorded();
+            let reply = if writes {
+                idempotency::once(&mut session, &context, handler)
+            } else {
+                (handler.run)(&mut session, &context)
+            };
+            // Where there is no room for the reply, nothing is done: what is refused here is undone.
+            Ok((response_sender.count(reply?)?, use_is_due))
         };
-        // Where there is no room for the reply, nothing is done: what is refused here is undone.
-        Ok::<_, ApiError>((response_sender.count(reply?)?, use_is_due))
+        let result = run();
+        let observation = context.observer.finish();
+        match result {
+            Ok((reply, use_is_due)) => Ok((reply, use_is_due, observation)),
+            Err(error) => Err(ObservedError { error, observation }),
+        }
     };
-    let (reply, use_is_due) = match access {
-        Access::LookUp => register.store.look_up(job).await?,
-        Access::Read => register.store.read(job).await?,
-        Access::Write => register.store.write(job).await?,
+    let done = match access {
+        Access::LookUp => register.store.look_up(job).await,
+        Access::Read => register.store.read(job).await,
+        Access::Write => register.store.write(job).await,
     };
-    if use_is_due {
-        actix_web::rt::spawn(record_token_use(register.store.clone(), token, request_id::for_the_log()));
+    match done {
+        Ok((reply, use_is_due, observation)) => {
+            if use_is_due {
+                actix_web::rt::spawn(record_token_use(register.store.clone(), token, request_id::for_the_log()));
+            }
+            (Ok(reply), observation)
+        }
+        Err(ObservedError { error, observation }) => (Err(error), observation),
     }
-    Ok(reply)
+}
+
+/// An error of a job, with what was observed before it.
+struct ObservedError {
+    error: ApiError,
+    observation: RequestObservation,
+}
+
+impl<E: Into<ApiError>> From<E> for ObservedError {
+    fn from(error: E) -> Self {
+        Self { error: error.into(), observation: RequestObservation::default() }
+    }
+}
+
+impl JobError for ObservedError {
+    fn of_the_store(&self) -> Option<&StorageError> {
+        self.error.of_the_store()
+    }
 }
 
 /// Records that a token was used today; once a day, after a request that only reads. The client does not wait for it.

@@ -12,7 +12,7 @@ use storage::session::ProviderSession;
 
 use crate::endpoints::Handler;
 use crate::http::error::ApiError;
-use crate::http::request::ApiRequest;
+use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
 
 /// The header with the key.
@@ -65,7 +65,7 @@ impl Key {
 /// Those of the handler, and what stands against the key.
 pub fn once(
     session: &mut ProviderSession<'_>,
-    request: &ApiRequest,
+    request: &HandlerContext<'_>,
     handler: Handler,
 ) -> Result<ApiResponse, ApiError> {
     let Some(key) = request.idempotency_key()? else { return (handler.run)(session, request) };

@@ -2,6 +2,7 @@
 //!
 //! A call can be carried out more than once: the store runs a job again that collided with another one.
 
+use std::ops::Deref;
 use std::sync::Once;
 
 use actix_web::HttpRequest;
@@ -26,7 +27,7 @@ use crate::http::query::UnknownParameter;
 use crate::http::response::ApiResponse;
 use crate::http::{etag, query};
 use crate::operations::metrics;
-use crate::usage::observation::RequestObservation;
+use crate::usage::observation::Observer;
 
 /// The preference of a client that only wants to know what would be answered (RFC 7240).
 pub const VALIDATE_ONLY: &str = "validate-only";
@@ -58,8 +59,6 @@ pub struct ApiRequest {
     pub rendered_lists: RenderedLists,
     /// Who asks.
     pub token: TokenDigest,
-    /// What is seen of the request while it is carried out.
-    pub observation: RequestObservation,
     handler: String,
     label: String,
     request_id: Option<String>,
@@ -104,7 +103,6 @@ impl ApiRequest {
             lists,
             rendered_lists: register.rendered_lists.clone(),
             token,
-            observation: RequestObservation::default(),
             handler: endpoint.to_string(),
             label: served.version.label.to_string(),
             request_id: request_id::current(),
@@ -260,6 +258,30 @@ impl ApiRequest {
             PreconditionError::Changed
         }))
     }
+}
+
+/// One run of a handler: its request, and what is observed of it. A job that is run again has a new one.
+#[derive(Debug)]
+pub struct HandlerContext<'a> {
+    request: &'a ApiRequest,
+    /// What is observed of the request.
+    pub observer: Observer,
+}
+
+impl Deref for HandlerContext<'_> {
+    type Target = ApiRequest;
+
+    fn deref(&self) -> &ApiRequest {
+        self.request
+    }
+}
+
+impl<'a> HandlerContext<'a> {
+    /// For a run of the handler of the request.
+    #[must_use]
+    pub fn new(request: &'a ApiRequest, observer: Observer) -> Self {
+        Self { request, observer }
+    }
 
     /// Reads the body of a request that makes or moves a record, nested lists included.
     ///
@@ -274,7 +296,7 @@ impl ApiRequest {
     ///
     /// # Errors
     ///
-    /// As [`ApiRequest::read`].
+    /// As [`HandlerContext::read`].
     pub fn read_changes<R: Nest>(&self) -> Result<ParsedRecord<R>, ApiError> {
         self.read_with(NestedLists::PassOver)
     }
@@ -283,7 +305,7 @@ impl ApiRequest {
         let body = self.body.as_ref().map_err(|unusable| *unusable)?;
         let reader = Reader { served: self.served, unknown: self.unknown, nested };
         let sent = reader.read::<R>(body).map_err(ApiError::Malformed)?;
-        self.observation.read(body, &sent.unrecognised.of_other_versions);
+        self.observer.read(body, &sent.unrecognised.of_other_versions);
         self.names_counted.call_once(|| metrics::unrecognised_names(self.version().label, &sent.unrecognised));
         Ok(sent)
     }

@@ -22,7 +22,7 @@ use domain::Lists;
 use tokio::sync::{mpsc, oneshot};
 use version_tools::shadow::{Occasion, check};
 
-use crate::usage::observation::{ObservedWrite, RequestObservation};
+use crate::usage::observation::ObservedWrite;
 use crate::usage::{Checked, Usage};
 
 /// Writes that may wait. One more is dropped.
@@ -62,7 +62,7 @@ pub struct Write {
     /// The identifier of the placement or the degree in its path.
     pub part_id: String,
     /// What it met.
-    pub met: ObservedWrite,
+    pub observed: ObservedWrite,
 }
 
 impl ShadowChecks {
@@ -87,14 +87,11 @@ impl ShadowChecks {
         Ok(Self(Some(Arc::new(Running { newest, share, lot, drawn, queue, dropped }))))
     }
 
-    /// What is to be seen of a request for the version: what it meets, when it is a write that is to be tried.
+    /// Whether the next write of the version is to be checked.
     #[must_use]
-    pub fn observation(&self, served: &Served, writes: bool) -> RequestObservation {
+    pub fn samples(&self, served: &Served) -> bool {
         let is_older = |running: &&Arc<Running>| served.version.label != running.newest.version.label;
-        match self.0.as_ref().filter(|_| writes).filter(is_older) {
-            Some(running) if running.draws() => RequestObservation::of_a_write_to_check(),
-            Some(_) | None => RequestObservation::default(),
-        }
+        self.0.as_ref().filter(is_older).is_some_and(|running| running.draws())
     }
 
     /// Takes a write that was accepted; drops it when too many wait already.
@@ -134,17 +131,17 @@ impl fmt::Debug for ShadowChecks {
 
 /// Tries one write. A panic is ours, and no reason to stop.
 fn perform(write: Write, newest: &'static Served, lists: &'static Lists, usage: &Usage) {
-    let Write { served, endpoint, token, at, part_id, met } = write;
-    let organisations = met.organisations.unwrap_or_default();
+    let Write { served, endpoint, token, at, part_id, observed } = write;
+    let organisations = observed.organisations.unwrap_or_default();
     let occasion = Occasion {
         endpoint,
-        trainee: met.trainee.as_deref(),
+        trainee: observed.trainee.as_deref(),
         part_id: &part_id,
         organisations: &organisations,
         now: at,
         lists,
     };
-    let found = catch_unwind(AssertUnwindSafe(|| check(&met.body, served, newest, &occasion)));
+    let found = catch_unwind(AssertUnwindSafe(|| check(&observed.body, served, newest, &occasion)));
     match found {
         Ok(Some(found)) => {
             let (version, against) = (served.version.label, newest.version.label);
@@ -186,7 +183,7 @@ mod tests {
             token: 1,
             at: DateTime::UNIX_EPOCH,
             part_id: String::new(),
-            met: ObservedWrite::default(),
+            observed: ObservedWrite::default(),
         };
         for _ in 0..3 {
             shadow.offer(write());

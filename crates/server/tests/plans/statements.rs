@@ -81,22 +81,15 @@ fn live(session: &mut ProviderSession<'_>, random: &Random) -> Result<(), Storag
     let stored = find(session)?;
     session.duplicates_of(&stored.record)?;
     session.update_trainee(&stored, &Trainee { trainee_id: Some(id.clone()), ..trainee(random) })?;
-    let [one, other] = [placement(random), placement(random)];
-    let part = one.placement_id.clone();
-    let stored = find(session)?;
-    session.insert_placement(&stored, &one)?;
-    let stored = find(session)?;
-    session.update_placement(&stored, &Placement { placement_id: part.clone(), ..other })?;
-    let stored = find(session)?;
-    session.delete_placement(&stored, &part.unwrap())?;
-    let [one, other] = [degree(random), degree(random)];
-    let part = one.degree_id.clone();
-    let stored = find(session)?;
-    session.insert_degree(&stored, &one)?;
-    let stored = find(session)?;
-    session.update_degree(&stored, &Degree { degree_id: part.clone(), ..other })?;
-    let stored = find(session)?;
-    session.delete_degree(&stored, &part.unwrap())
+    for placements in [vec![placement(random)], vec![placement(random), placement(random)], Vec::new()] {
+        let stored = find(session)?;
+        session.update_trainee(&stored, &Trainee { placements, ..stored.record.clone() })?;
+    }
+    for degrees in [vec![degree(random)], vec![degree(random), degree(random)], Vec::new()] {
+        let stored = find(session)?;
+        session.update_trainee(&stored, &Trainee { degrees, ..stored.record.clone() })?;
+    }
+    Ok(())
 }
 
 /// Adds and changes organisations with and without what they may lack.

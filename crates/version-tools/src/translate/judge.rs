@@ -85,7 +85,7 @@ impl Judged for Placement {
         context: &Context<'_>,
         origin: &CreationContext<'_>,
     ) -> Found {
-        commands::add::<domain::Placement>(sent, &version.rules, context, origin).map(|decision| decision.notices)
+        commands::add(sent, &version.rules, context, origin).map(|decision| decision.notices)
     }
 
     /// A school with the URN, called what the request calls it.
@@ -114,7 +114,7 @@ impl Judged for Degree {
         context: &Context<'_>,
         origin: &CreationContext<'_>,
     ) -> Found {
-        commands::add::<domain::Degree>(sent, &version.rules, context, origin).map(|decision| decision.notices)
+        commands::add(sent, &version.rules, context, origin).map(|decision| decision.notices)
     }
 }
 

@@ -88,8 +88,14 @@ fn what_happens_is_counted() {
     let place = [("endpoint", "/trainees"), ("version", label.as_str())];
     assert_eq!(value("register_request_duration_seconds_count", &place), 7.0);
     let count = u32::try_from(count).unwrap();
-    assert_eq!(value("register_misnamed_fields_total", &[("kind", "foreign"), ("version", &label)]), f64::from(count));
-    assert_eq!(value("register_misnamed_fields_total", &[("kind", "unknown"), ("version", &label)]), 3.0);
+    for (name, kind, names) in [
+        ("register_unrecognised_names_total", "other_version", f64::from(count)),
+        ("register_unrecognised_names_total", "unknown", 3.0),
+        ("register_misnamed_fields_total", "foreign", f64::from(count)),
+        ("register_misnamed_fields_total", "unknown", 3.0),
+    ] {
+        assert_eq!(value(name, &[("kind", kind), ("version", &label)]), names, "{name} {kind}");
+    }
     let gone = [("endpoint", gone.endpoint.path()), ("version", label.as_str())];
     assert_eq!(value("register_deprecated_requests_total", &gone), 1.0);
     assert_eq!(value("register_requests_in_flight", &[]), 0.0);

@@ -9,10 +9,10 @@ use adapter_kit::Endpoint;
 use serde_json::{Value, json};
 use test_support::Kind;
 
+use super::deployment::{Server, Site};
 use super::http::{Caller, Reply, Request};
-use super::manner::{Manner, Person, id};
-use super::site::{Server, Site};
 use super::size::size;
+use super::version_requests::{Manner, Person, id};
 
 /// Clients that collide.
 const CLIENTS: usize = 16;

@@ -4,9 +4,9 @@ use adapter_kit::Endpoint;
 use fixtures::random::Random;
 use serde_json::{Value, json};
 
+use super::expected_record::{drawn_anew, is_as_predicted, leave_open};
 use super::http::{Reply, Request};
-use super::manner::{Manner, id};
-use super::predicted::{drawn_anew, is_as_predicted, leave_open};
+use super::version_requests::{Manner, id};
 
 /// The years in which degrees are awarded; a trainee has one at most for each.
 const YEARS: std::ops::Range<i64> = 1980..2020;

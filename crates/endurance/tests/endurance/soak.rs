@@ -20,10 +20,10 @@ use self::memory::Memory;
 use self::warming::warm_up;
 use super::client::Client;
 use super::crash::{check, report, require_count};
+use super::deployment::{SERVE, Server, Site};
 use super::http::Caller;
-use super::manner::Manner;
-use super::site::{SERVE, Server, Site};
 use super::size::{seed, size};
+use super::version_requests::Manner;
 
 /// Ordinary clients that ask at once, each as fast as it is answered.
 const CLIENTS: usize = 6;

@@ -13,9 +13,9 @@ use serde_json::json;
 use test_support::Kind;
 
 use super::http::{Caller, Request};
-use super::manner::{Manner, Person, begun_on, id};
 use super::race::Servers;
 use super::size::size;
+use super::version_requests::{Manner, Person, begun_on, id};
 
 /// Clients that write.
 const WRITERS: usize = 32;

@@ -68,7 +68,7 @@ fn make_register(machine: &Machine, url: &str) -> String {
 
 /// The register's program with a database.
 pub(crate) fn program(machine: &Machine, url: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_trainee-register"));
+    let mut command = Command::new(test_support::server_program());
     command.current_dir(machine.home(Host::Main)).env("REGISTER_DATABASE_URL", url).stdin(Stdio::null());
     // Nobody but the clients of the test changes a record.
     command.env("REGISTER_REGISTRY", "off").env("RUST_LOG", "info,access=warn");

@@ -11,11 +11,11 @@ use fixtures::random::Random;
 use serde_json::json;
 
 use super::http::{Caller, Reply, Request as ParsedRecord};
-use super::linear::{Timed, is_linearisable};
-use super::manner::{Manner, Person, id};
+use super::linearizability::{Timed, is_linearisable};
 use super::model::{FIELDS, Request, Shown};
 use super::race::Servers;
 use super::size::{seed, size};
+use super::version_requests::{Manner, Person, id};
 
 /// Clients that work at once.
 const CLIENTS: usize = 6;

@@ -5,7 +5,7 @@ use domain::academic_year;
 use serde_json::json;
 
 use super::super::http::{Reply, Request};
-use super::super::manner::{Manner, begun_on};
+use super::super::version_requests::{Manner, begun_on};
 use super::Client;
 
 /// The longest page that the client asks for.

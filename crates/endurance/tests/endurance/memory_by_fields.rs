@@ -13,12 +13,12 @@ use serde_json::{Map, Value, json};
 use server::versions;
 use version_tools::openapi::examples;
 
+use super::deployment::Site;
 use super::http::{Caller, Request};
-use super::manner::Person;
-use super::site::Site;
 use super::size::{seed, size};
 use super::soak::memory::resident;
 use super::soak::serve_as_installed;
+use super::version_requests::Person;
 
 /// Clients that register trainees at once.
 const CLIENTS: usize = 4;

@@ -8,20 +8,20 @@ mod endurance {
     mod client;
     mod crash;
     mod dates;
+    mod deployment;
     mod durability;
-    mod fields;
+    mod expected_record;
     mod history;
     mod http;
-    mod invented;
-    mod linear;
-    mod manner;
+    mod linearizability;
+    mod memory_by_fields;
     mod model;
-    mod predicted;
     mod race;
     mod record;
     mod rolling;
-    mod site;
     mod size;
     mod soak;
-    mod unread;
+    mod unknown_tokens;
+    mod unread_responses;
+    mod version_requests;
 }

@@ -10,9 +10,9 @@ use adapter_kit::Endpoint;
 use chrono::Utc;
 use domain::listing::{MAX_PER_PAGE, known_cycles};
 
+use super::super::deployment::Site;
 use super::super::http::{Caller, Request};
-use super::super::manner::Manner;
-use super::super::site::Site;
+use super::super::version_requests::Manner;
 use super::abuse::Target;
 
 /// The provider whose trainees are there besides.

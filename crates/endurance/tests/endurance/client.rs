@@ -7,10 +7,10 @@ use adapter_kit::Endpoint;
 use fixtures::random::Random;
 use serde_json::{Value, json};
 
+use super::expected_record::is_as_predicted;
 use super::http::{Caller, Reply, Request};
-use super::manner::{Manner, Person};
-use super::predicted::is_as_predicted;
 use super::record::{Record, Write};
+use super::version_requests::{Manner, Person};
 
 mod mixed;
 
@@ -248,7 +248,8 @@ impl<'a> Client<'a> {
             Subject::New(version) => match &self.registered(address, &unanswered.write)[..] {
                 [] => false,
                 [record] => {
-                    let path = self.manners[*version].path(Endpoint::ShowTrainee, super::manner::id(record), "");
+                    let path =
+                        self.manners[*version].path(Endpoint::ShowTrainee, super::version_requests::id(record), "");
                     let shown = self.caller.insist(address, &Request::get(path)).json()["data"].take();
                     assert!(is_as_predicted(&shown, &unanswered.write.predicted), "{shown}");
                     true

@@ -72,7 +72,9 @@ impl Site {
 
     /// The program with these arguments, for this database. `wrapper` is a program that runs it, with its arguments.
     pub(crate) fn command(&self, wrapper: &[&str], arguments: &[&str]) -> Command {
-        let words = [wrapper, &[env!("CARGO_BIN_EXE_trainee-register")], arguments].concat();
+        let server = test_support::server_program();
+        let server = server.to_str().expect("the path of the program is UTF-8");
+        let words = [wrapper, &[server], arguments].concat();
         let (program, arguments) = words.split_first().unwrap();
         let mut command = Command::new(program);
         command.args(arguments);

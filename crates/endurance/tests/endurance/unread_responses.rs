@@ -15,8 +15,8 @@ use domain::listing::{MAX_PER_PAGE, known_cycles};
 use server::versions::{self, SERVED};
 use socket2::{Domain, Socket, Type};
 
+use super::deployment::{Server, Site};
 use super::http::{Caller, Request};
-use super::site::{Server, Site};
 use super::size::size;
 use super::soak::as_installed;
 use super::soak::memory::resident;

@@ -7,9 +7,9 @@ use std::thread;
 
 use test_support::{Kind, say_untested};
 
+use super::deployment::{SERVE, Server, Site};
 use super::http::Caller;
-use super::manner::{Manner, Person, id};
-use super::site::{SERVE, Server, Site};
+use super::version_requests::{Manner, Person, id};
 
 /// What is said where the order cannot be looked at.
 const UNTESTED: &str = "THE SYNC BEFORE EACH ACKNOWLEDGEMENT IS NOT TESTED: install the package strace";

@@ -1,6 +1,6 @@
 //! Ordinary requests beside many with invented tokens: nobody who has a valid token notices.
 //!
-//! A long run (`INVENTED_SECONDS`, for each part) holds the time of ordinary requests against its bound.
+//! A long run (`UNKNOWN_TOKEN_SECONDS`, for each part) holds the time of ordinary requests against its bound.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -10,8 +10,8 @@ use fixtures::random::Random;
 use server::sandbox::demo;
 use server::versions;
 
+use super::deployment::{SERVE, Server, Site};
 use super::http::{Caller, Request};
-use super::site::{SERVE, Server, Site};
 use super::size::{seed, size};
 
 /// Clients that invent tokens, each on a connection of its own.
@@ -34,7 +34,7 @@ enum Origin {
 
 #[test]
 fn ordinary_requests_beside_invented_tokens_are_answered_as_before() {
-    let seconds = size("INVENTED_SECONDS", 0);
+    let seconds = size("UNKNOWN_TOKEN_SECONDS", 0);
     let (time, rate) = match seconds {
         0 => (Duration::from_millis(500), 200),
         seconds => (Duration::from_secs(seconds as u64), size("INVENTED_RATE", 500)),

@@ -11,10 +11,10 @@ use test_support::Kind;
 use super::balancer::Balancer;
 use super::client::{Client, Tally};
 use super::crash::{check, report, require_count};
+use super::deployment::{Server, Site};
 use super::http::Caller;
-use super::manner::Manner;
-use super::site::{Server, Site};
 use super::size::{seed, size};
+use super::version_requests::Manner;
 
 /// Clients that write at once.
 const CLIENTS: usize = 8;

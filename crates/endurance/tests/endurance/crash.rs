@@ -14,10 +14,10 @@ use server::versions;
 use test_support::Kind;
 
 use super::client::{Client, Tally};
+use super::deployment::Site;
 use super::http::{Caller, Request};
-use super::manner::{Manner, begun_on};
-use super::site::Site;
 use super::size::{seed, size};
+use super::version_requests::{Manner, begun_on};
 
 /// Clients that write at once.
 const CLIENTS: usize = 8;

@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use server::versions;
 use version_tools::openapi::examples;
 
+use super::expected_record::{drawn_anew, leave_open};
 use super::http::{Caller, Request};
-use super::predicted::{drawn_anew, leave_open};
 
 /// How long before today the training began, in days, so that everything that presupposes its beginning is allowed.
 const BEGUN_DAYS_AGO: u64 = 60;

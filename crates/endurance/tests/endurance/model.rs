@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::linear::Operation;
+use super::linearizability::Operation;
 
 /// The fields that clients change.
 pub(crate) const FIELDS: [&str; 3] = ["middle_names", "previous_last_name", "provider_trainee_id"];
