@@ -36,24 +36,25 @@ pub fn all(ApiVersion { inputs, shapes, .. }: &ApiVersion) -> BTreeSet<&'static 
 /// canonical one.
 #[must_use]
 pub fn field(version: &ApiVersion, field: Field) -> &'static str {
-    match field {
-        // A nested list is called otherwise in a request; see `list`.
-        Field::Trainee(nested @ (TraineeField::placements | TraineeField::degrees)) => {
-            version.shapes.trainee.name_of(nested).unwrap_or(nested.info().name)
-        }
-        Field::Trainee(field) => name::<domain::Trainee>(version, field),
-        Field::Placement(field) => name::<domain::Placement>(version, field),
-        Field::Degree(field) => name::<domain::Degree>(version, field),
-        Field::Withdrawal(field) => name::<domain::Withdrawal>(version, field),
-        Field::Deferral(field) => name::<domain::Deferral>(version, field),
-        Field::Recommendation(field) => name::<domain::Recommendation>(version, field),
+    // A nested list is called otherwise in a request; see `list`.
+    if let Some(nested) =
+        field.of_record().filter(|nested| [TraineeField::placements, TraineeField::degrees].contains(nested))
+    {
+        return version.shapes.trainee.name_of(nested).unwrap_or(nested.info().name);
     }
+    list(version, field)
 }
 
-/// The name of a nested list in a request.
+/// The name of a field, or of a nested list, in a request.
 #[must_use]
-pub fn list(version: &ApiVersion, list: TraineeField) -> &'static str {
-    name::<domain::Trainee>(version, list)
+pub fn list(version: &ApiVersion, field: Field) -> &'static str {
+    name::<domain::Trainee>(version, field)
+        .or_else(|| name::<domain::Placement>(version, field))
+        .or_else(|| name::<domain::Degree>(version, field))
+        .or_else(|| name::<domain::Withdrawal>(version, field))
+        .or_else(|| name::<domain::Deferral>(version, field))
+        .or_else(|| name::<domain::Recommendation>(version, field))
+        .unwrap_or(field.info().name)
 }
 
 /// The place, as a message begins with it: positions count from 1.
@@ -87,11 +88,9 @@ pub fn path(version: &ApiVersion, path: &Path) -> String {
     }
 }
 
-fn name<R: Wire>(version: &ApiVersion, field: R::Field) -> &'static str {
-    R::inputs(version)
-        .name_of(field)
-        .or_else(|| R::shape(version).and_then(|shape| shape.name_of(field)))
-        .unwrap_or(field.info().name)
+fn name<R: Wire>(version: &ApiVersion, field: Field) -> Option<&'static str> {
+    let field = field.of_record::<R::Field>()?;
+    R::inputs(version).name_of(field).or_else(|| R::shape(version).and_then(|shape| shape.name_of(field)))
 }
 
 /// Whether a client's own name can be repeated in a header: 1 to 64 characters of `A-Z a-z 0-9 _`.

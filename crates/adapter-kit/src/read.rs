@@ -5,7 +5,7 @@
 //! from fields of a response, which are ignored so that a record that was read can be sent back
 //! whole. Whether a value may stand where it stands is for the domain to say.
 
-use domain::{Path, Problem, ProblemKind, Sent};
+use domain::{ParsedRecord, Path, Problem, ProblemKind};
 use serde::de::DeserializeSeed as _;
 use serde_json::Value;
 
@@ -104,7 +104,7 @@ impl Reader<'_> {
     /// # Errors
     ///
     /// [`Malformed`] when the body is not JSON. Everything else that is wrong is in the result.
-    pub fn read<R: Nest>(&self, body: &[u8]) -> Result<Sent<R>, Malformed> {
+    pub fn read<R: Nest>(&self, body: &[u8]) -> Result<ParsedRecord<R>, Malformed> {
         if body.is_empty() {
             return Ok(without_data());
         }
@@ -117,12 +117,12 @@ impl Reader<'_> {
 
 /// Whether there was no `data` to read; it is answered before anything else about the content.
 #[must_use]
-pub fn lacks_data<R: domain::Record>(sent: &Sent<R>) -> bool {
+pub fn lacks_data<R: domain::Record>(sent: &ParsedRecord<R>) -> bool {
     sent.problems.iter().any(|problem| problem.kind == ProblemKind::NoData)
 }
 
-fn without_data<R: domain::Record>() -> Sent<R> {
-    Sent { problems: vec![Problem::at(Path::Data, ProblemKind::NoData)], ..Sent::default() }
+fn without_data<R: domain::Record>() -> ParsedRecord<R> {
+    ParsedRecord { problems: vec![Problem::at(Path::Data, ProblemKind::NoData)], ..ParsedRecord::default() }
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! A version of the API, as a value.
 
 use chrono::NaiveDate;
-use domain::rules::{Rules, Terms};
-use domain::{Deferral, Degree, Placement, Recommendation, Record, Trainee, Withdrawal};
+use domain::accepted_codes::AcceptedCodes;
+use domain::rules::Rules;
+use domain::{Deferral, Degree, Placement, Recommendation, Record, Stored, Trainee, Withdrawal};
 
 use crate::endpoint::Endpoint;
 use crate::label::Label;
@@ -23,7 +24,7 @@ pub struct ApiVersion {
     /// The rules that bind it.
     pub rules: Rules,
     /// The codes that it accepts.
-    pub terms: Terms,
+    pub accepted_codes: AcceptedCodes,
     /// The endpoints that it has.
     pub endpoints: Endpoints,
     /// The newest version whose names for its inputs it refuses: its own label when it is made, and never changed after
@@ -166,10 +167,16 @@ pub trait Wire: Record {
 
     /// Whether a field belongs to this record.
     fn own(field: domain::Field) -> Option<Self::Field>;
+
+    /// The record as a trainee, which has nested records.
+    fn as_trainee(record: &dyn Stored<Self>) -> Option<&dyn Stored<Trainee>> {
+        let _ = record;
+        None
+    }
 }
 
 macro_rules! wire {
-    ($($record:ident: $name:ident, $shape:expr;)+) => {$(
+    ($($record:ident: $name:ident, $shape:expr $(, as $trainee:ident)?;)+) => {$(
         impl Wire for $record {
             fn inputs(version: &ApiVersion) -> &Inputs<Self> {
                 &version.inputs.$name
@@ -189,13 +196,17 @@ macro_rules! wire {
             }
 
             fn own(field: domain::Field) -> Option<Self::Field> {
-                if let domain::Field::$record(field) = field { Some(field) } else { None }
+                field.of_record()
             }
+
+            $(fn as_trainee(record: &dyn Stored<Self>) -> Option<&dyn Stored<$trainee>> {
+                Some(record)
+            })?
         }
     )+};
 }
 wire! {
-    Trainee: trainee, |version| Some(&version.shapes.trainee);
+    Trainee: trainee, |version| Some(&version.shapes.trainee), as Trainee;
     Placement: placement, |version| Some(&version.shapes.placement);
     Degree: degree, |version| Some(&version.shapes.degree);
     Withdrawal: withdrawal, |_| None;

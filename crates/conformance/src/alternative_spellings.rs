@@ -2,8 +2,8 @@
 //! date, digits as a number.
 
 use adapter_kit::version::{ApiVersion, Wire};
-use domain::specimen::random::Random;
 use domain::{Degree, Kind, Placement, RecordField as _, Trainee, TraineeField};
+use fixtures::random::Random;
 use serde_json::{Map, Value};
 
 /// Rewrites some values of a request for a trainee.
@@ -34,9 +34,13 @@ fn loosen_object<R: Wire>(object: &mut Map<String, Value>, version: &ApiVersion,
             Kind::Year if random.chance(50) => Some(Value::from(format!("{text}-07-01"))),
             Kind::Year => number(),
             Kind::Text => number(),
-            Kind::Integer | Kind::Flag | Kind::Moment | Kind::Texts | Kind::Document | Kind::Uuid | Kind::Records => {
-                None
-            }
+            Kind::Integer
+            | Kind::Boolean
+            | Kind::Timestamp
+            | Kind::TextList
+            | Kind::Document
+            | Kind::Uuid
+            | Kind::Records => None,
         };
         if let Some(other) = other {
             *value = other;

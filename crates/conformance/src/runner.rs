@@ -30,7 +30,7 @@ impl fmt::Display for CheckError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CheckFailure(failure) => failure.fmt(formatter),
-            Self::NoSample(problems) => write!(formatter, "a specimen is refused: {problems:?}"),
+            Self::NoSample(problems) => write!(formatter, "a generated trainee is refused: {problems:?}"),
         }
     }
 }

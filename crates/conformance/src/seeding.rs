@@ -3,7 +3,7 @@
 use adapter_kit::names::place;
 use adapter_kit::problems::words;
 use adapter_kit::versions::Versions;
-use domain::specimen::Specimens;
+use fixtures::TraineeGenerator;
 
 use crate::case::Case;
 use crate::sample::PROVIDER;
@@ -11,21 +11,21 @@ use crate::{CheckFailure, Sample};
 
 const CHECK: &str = "can_be_seeded";
 
-/// A version's own rules and terms accept every specimen that is made under them.
+/// A version's own rules and terms accept every generated trainee that is made under them.
 ///
 /// # Errors
 ///
-/// The first specimen that they refuse.
+/// The first generated trainee that they refuse.
 pub fn can_be_seeded(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
         let case = Case::of(CHECK, served, sample);
         let (version, context) = (case.version(), case.context());
-        let mut specimens = Specimens::new(sample.seed, &version.rules, context);
+        let mut generator = TraineeGenerator::new(sample.seed, &version.rules, context);
         for (case, _) in case.each(&sample.stored) {
-            if let Err(problems) = specimens.trainee(PROVIDER) {
+            if let Err(problems) = generator.trainee(PROVIDER) {
                 let at = problems.first().map(|problem| place(version, &problem.at)).unwrap_or_default();
                 let why: Vec<_> = problems.iter().map(|problem| words(version, context.lists, problem)).collect();
-                return case.fail(at, format!("refuses a specimen: {}", why.join("; ")));
+                return case.fail(at, format!("refuses a generated trainee: {}", why.join("; ")));
             }
         }
     }
@@ -44,7 +44,7 @@ mod tests {
     fn rules_that_refuse_a_specimen_are_found() {
         const NOBODY: Rule<Trainee> = Rule {
             name: "nobody",
-            demands: "refuses everybody",
+            description: "refuses everybody",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Check(|_, _| found(TraineeField::last_name, ProblemKind::Blank)),
@@ -52,7 +52,7 @@ mod tests {
         let failure = check_version(can_be_seeded, with_rules(&[NOBODY])).unwrap_err();
         assert_eq!(
             failure.to_string(),
-            "v2001.0 fails can_be_seeded: last_name refuses a specimen: cannot be blank (seed 5, record 0)"
+            "v2001.0 fails can_be_seeded: last_name refuses a generated trainee: cannot be blank (seed 5, record 0)"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What the database itself says of its soundness, whatever its tables mean.
+//! What the database itself says of its invariants, whatever its tables mean.
 
 use crate::catalogue::{self, Orphan};
 use crate::copy::tables;

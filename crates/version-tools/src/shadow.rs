@@ -14,12 +14,12 @@ use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Served;
 use adapter_kit::{names, read};
-use domain::decide::Origin;
+use domain::commands::CreationContext;
 use domain::organisations::Organisations;
-use domain::value::Moment;
+use domain::value::Timestamp;
 use domain::{
-    Action, Context, Deferral, Degree, Lists, Path, Placement, Problem, ProblemKind, Recommendation, Sent, Trainee,
-    TraineeField, Withdrawal, decide,
+    Action, Context, Deferral, Degree, Lists, ParsedRecord, Path, Placement, Problem, ProblemKind, Recommendation,
+    Trainee, Withdrawal, commands,
 };
 
 use crate::translate::{About, Direction, RecordKind, Why, respell};
@@ -39,7 +39,7 @@ pub struct Occasion<'a> {
     /// The schools and training partners that the write mentions.
     pub organisations: &'a Organisations,
     /// When it was.
-    pub now: Moment,
+    pub now: Timestamp,
     /// The code lists.
     pub lists: &'a Lists,
 }
@@ -62,43 +62,45 @@ pub fn check(body: &[u8], from: &Served, to: &Served, occasion: &Occasion<'_>) -
     let rules = &to.version.rules;
     let context = attempt.context();
     let now = occasion.now;
-    let origin = Origin { now, ukprn: "", next_id: &|| None };
+    let origin = CreationContext { now, ukprn: "", next_id: &|| None };
     match occasion.endpoint {
         Endpoint::CreateTrainee => attempt.send(RecordKind::Trainee, NestedLists::Read, |sent| {
-            Some(decide::create(sent, rules, &context, &origin).err())
+            Some(commands::create(sent, rules, &context, &origin).err())
         }),
         Endpoint::UpdateTrainee => {
             let trainee = occasion.trainee?;
             attempt.change(RecordKind::Trainee, NestedLists::PassOver, |sent| {
-                Some(decide::update(trainee, sent, rules, &context, now).err())
+                Some(commands::update(trainee, sent, rules, &context, now).err())
             })
         }
         Endpoint::CreatePlacement => attempt.change::<Placement>(RecordKind::Placement, NestedLists::Read, |sent| {
-            Some(decide::add_nested(sent, rules, &context, &origin).err())
+            Some(commands::add(sent, rules, &context, &origin).err())
         }),
         Endpoint::UpdatePlacement => attempt.change(RecordKind::Placement, NestedLists::Read, |sent| {
             let mut placements = occasion.trainee?.placements.iter();
             let stored = placements.find(|placement| placement.placement_id.as_deref() == Some(occasion.part_id))?;
-            Some(decide::update_nested(stored, sent, rules, &context, now).err())
+            Some(commands::update(stored, sent, rules, &context, now).err())
         }),
         Endpoint::CreateDegree => attempt.change::<Degree>(RecordKind::Degree, NestedLists::Read, |sent| {
-            Some(decide::add_nested(sent, rules, &context, &origin).err())
+            Some(commands::add(sent, rules, &context, &origin).err())
         }),
         Endpoint::UpdateDegree => attempt.change(RecordKind::Degree, NestedLists::Read, |sent| {
             let mut degrees = occasion.trainee?.degrees.iter();
             let stored = degrees.find(|degree| degree.degree_id.as_deref() == Some(occasion.part_id))?;
-            Some(decide::update_nested(stored, sent, rules, &context, now).err())
+            Some(commands::update(stored, sent, rules, &context, now).err())
         }),
         Endpoint::DeletePlacement | Endpoint::DeleteDegree => Some(attempt.told(&attempt.stopped()?)),
         Endpoint::Defer => attempt.send::<Deferral>(RecordKind::Deferral, NestedLists::Read, |sent| {
-            Some(decide::defer(occasion.trainee?, sent, rules, &context, now).err())
+            Some(commands::transition::<domain::Deferral>(occasion.trainee?, sent, rules, &context, now).err())
         }),
         Endpoint::Withdraw => attempt.send::<Withdrawal>(RecordKind::Withdrawal, NestedLists::Read, |sent| {
-            Some(decide::withdraw(occasion.trainee?, sent, rules, &context, now).err())
+            Some(commands::transition::<domain::Withdrawal>(occasion.trainee?, sent, rules, &context, now).err())
         }),
         Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => {
             attempt.send::<Recommendation>(RecordKind::Recommendation, NestedLists::Read, |sent| {
-                Some(decide::recommend(occasion.trainee?, sent, rules, &context, now).err())
+                Some(
+                    commands::transition::<domain::Recommendation>(occasion.trainee?, sent, rules, &context, now).err(),
+                )
             })
         }
         Endpoint::Info
@@ -124,7 +126,7 @@ struct Attempt<'a> {
 impl<'a> Attempt<'a> {
     fn context(self) -> Context<'a> {
         let Occasion { organisations, now, lists, .. } = *self.occasion;
-        Context { today: now.date_naive(), lists, terms: &self.to.version.terms, organisations }
+        Context { today: now.date_naive(), lists, accepted_codes: &self.to.version.accepted_codes, organisations }
     }
 
     /// Sends the body for a record. A decision is `None` where there is nothing to decide on, and then its problems.
@@ -132,7 +134,7 @@ impl<'a> Attempt<'a> {
         self,
         record: RecordKind,
         nested: NestedLists,
-        decide: impl FnOnce(Sent<R>) -> Option<Option<Vec<Problem>>>,
+        decide: impl FnOnce(ParsedRecord<R>) -> Option<Option<Vec<Problem>>>,
     ) -> Option<BTreeSet<Finding>> {
         let body = read::tree(self.body).ok()?;
         let about = About { record: Some(record), direction: Some(Direction::Request), purpose: None };
@@ -155,7 +157,7 @@ impl<'a> Attempt<'a> {
         self,
         record: RecordKind,
         nested: NestedLists,
-        decide: impl FnOnce(Sent<R>) -> Option<Option<Vec<Problem>>>,
+        decide: impl FnOnce(ParsedRecord<R>) -> Option<Option<Vec<Problem>>>,
     ) -> Option<BTreeSet<Finding>> {
         let stopped = self.stopped()?;
         if stopped.is_empty() { self.send(record, nested, decide) } else { Some(self.told(&stopped)) }
@@ -163,7 +165,7 @@ impl<'a> Attempt<'a> {
 
     /// The problems of a trainee whom the other version does not let be changed.
     fn stopped(self) -> Option<Vec<Problem>> {
-        let gates = decide::pass_gates(self.occasion.trainee?, Action::Update, &self.to.version.rules);
+        let gates = commands::check_gates(self.occasion.trainee?, Action::Update, &self.to.version.rules);
         Some(gates.err().unwrap_or_default())
     }
 
@@ -193,7 +195,7 @@ fn field(version: &ApiVersion, problem: &Problem) -> String {
 }
 
 /// A field of a nested record.
-fn below(version: &ApiVersion, list: TraineeField, name: &str) -> String {
+fn below(version: &ApiVersion, list: domain::Field, name: &str) -> String {
     format!("{}.{name}", names::list(version, list))
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use domain::{Kind, Path, Problem, ProblemKind, RecordField as _, Sent};
+use domain::{Kind, ParsedRecord, Path, Problem, ProblemKind, RecordField as _};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::record::{Nest, One, RECORD_DEPTH};
@@ -24,7 +24,7 @@ impl<'a, R> Records<'a, R> {
 }
 
 impl<'de, R: Nest> DeserializeSeed<'de> for Records<'_, R> {
-    type Value = Result<Vec<Sent<R>>, ProblemKind>;
+    type Value = Result<Vec<ParsedRecord<R>>, ProblemKind>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_any(self)
@@ -32,7 +32,7 @@ impl<'de, R: Nest> DeserializeSeed<'de> for Records<'_, R> {
 }
 
 impl<'de, R: Nest> Visitor<'de> for Records<'_, R> {
-    type Value = Result<Vec<Sent<R>>, ProblemKind>;
+    type Value = Result<Vec<ParsedRecord<R>>, ProblemKind>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an array of records")
@@ -65,12 +65,12 @@ impl<'de, R: Nest> Visitor<'de> for Records<'_, R> {
     }
 }
 
-const MISTYPED: ProblemKind = ProblemKind::Mistyped { expected: Kind::Records, impossible_date: None };
+const MISTYPED: ProblemKind = ProblemKind::WrongType { expected: Kind::Records, impossible_date: None };
 
 /// Something in a nested list that is no record: its place becomes the place of the one problem.
-fn no_record<R: Wire>() -> Sent<R> {
+fn no_record<R: Wire>() -> ParsedRecord<R> {
     let unread = R::Field::ALL.iter().copied().collect();
-    Sent { problems: vec![Problem::at(Path::Data, ProblemKind::NoData)], unread, ..Sent::default() }
+    ParsedRecord { problems: vec![Problem::at(Path::Data, ProblemKind::NoData)], unread, ..ParsedRecord::default() }
 }
 
 /// Reads an array of texts; `None` for null.
@@ -118,4 +118,4 @@ impl<'de> Visitor<'de> for Words {
     }
 }
 
-const NO_WORDS: ProblemKind = ProblemKind::Mistyped { expected: Kind::Texts, impossible_date: None };
+const NO_WORDS: ProblemKind = ProblemKind::WrongType { expected: Kind::TextList, impossible_date: None };

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::mem::{Discriminant, discriminant};
 
 use domain::problem::{NameHint, NoticeKind};
-use domain::{Notice, Path, Problem, ProblemKind, Sent};
+use domain::{Notice, ParsedRecord, Path, Problem, ProblemKind};
 
 use super::{MAX_UNKNOWN, UnknownNames};
 use crate::version::Wire;
@@ -50,7 +50,7 @@ impl Others {
     }
 
     /// Tells what is wrong with the keys. One that stands beside a record and in it has the same place, and is told once.
-    pub(super) fn report<R: Wire>(self, sent: &mut Sent<R>, unknown: UnknownNames) {
+    pub(super) fn report<R: Wire>(self, sent: &mut ParsedRecord<R>, unknown: UnknownNames) {
         for key in self.repeated {
             tell_problem(sent, Problem::at(Path::Key(key), ProblemKind::RepeatedKey));
         }
@@ -68,11 +68,11 @@ impl Others {
     }
 }
 
-fn tell_problem<R: Wire>(sent: &mut Sent<R>, problem: Problem) {
+fn tell_problem<R: Wire>(sent: &mut ParsedRecord<R>, problem: Problem) {
     tell_once(&mut sent.problems, problem, |problem| (&problem.at, discriminant(&problem.kind)));
 }
 
-fn tell_notice<R: Wire>(sent: &mut Sent<R>, notice: Notice) {
+fn tell_notice<R: Wire>(sent: &mut ParsedRecord<R>, notice: Notice) {
     tell_once(&mut sent.notices, notice, |notice| (&notice.at, discriminant(&notice.kind)));
 }
 

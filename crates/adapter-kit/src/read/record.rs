@@ -3,11 +3,11 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use domain::dictionary::Changes as _;
 use domain::problem::NameHint;
+use domain::record::Changes as _;
 use domain::{
-    Deferral, Degree, FieldSet, Input, Kind, Misnamed, Path, Placement, Problem, ProblemKind, Recommendation,
-    RecordField as _, Sent, Trainee, TraineeField, Withdrawal,
+    Deferral, Degree, FieldSet, Input, Kind, ParsedRecord, Path, Placement, Problem, ProblemKind, Recommendation,
+    RecordField as _, Trainee, TraineeField, UnrecognisedNames, Withdrawal,
 };
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
@@ -30,7 +30,7 @@ pub trait Nest: Wire {
     ///
     /// When the text is not JSON.
     fn nest<'de, A: MapAccess<'de>>(
-        sent: &mut Sent<Self>,
+        sent: &mut ParsedRecord<Self>,
         field: Self::Field,
         object: &mut A,
         reader: Reader<'_>,
@@ -47,29 +47,29 @@ impl Nest for Deferral {}
 impl Nest for Recommendation {}
 impl Nest for Trainee {
     fn nest<'de, A: MapAccess<'de>>(
-        sent: &mut Sent<Self>,
+        sent: &mut ParsedRecord<Self>,
         list: TraineeField,
         object: &mut A,
         reader: Reader<'_>,
     ) -> Result<(), A::Error> {
         let problem = if list == TraineeField::placements {
             let read = object.next_value_seed(Records::new(reader))?;
-            read.map(|records| sent.changes.placements = gathered(&mut sent.misnamed, records))
+            read.map(|records| sent.nested.placements = gathered(&mut sent.unrecognised, records))
         } else {
             let read = object.next_value_seed(Records::new(reader))?;
-            read.map(|records| sent.changes.degrees = gathered(&mut sent.misnamed, records))
+            read.map(|records| sent.nested.degrees = gathered(&mut sent.unrecognised, records))
         };
         if let Err(kind) = problem {
             sent.unread.insert(list);
-            sent.problems.push(Problem::at(Path::List(list), kind));
+            sent.problems.push(Problem::at(Path::List(list.into()), kind));
         }
         Ok(())
     }
 }
 
 /// The records of a nested list, whose misnamed fields are told with those of the record that holds them.
-fn gathered<R: Nest>(misnamed: &mut Misnamed, records: Vec<Sent<R>>) -> Vec<Sent<R>> {
-    records.iter().for_each(|record| misnamed.add(&record.misnamed));
+fn gathered<R: Nest>(unrecognised: &mut UnrecognisedNames, records: Vec<ParsedRecord<R>>) -> Vec<ParsedRecord<R>> {
+    records.iter().for_each(|record| unrecognised.merge(&record.unrecognised));
     records
 }
 
@@ -112,7 +112,7 @@ impl<'a, R> Data<'a, R> {
 ask_the_text!(Data);
 
 impl<'de, R: Nest> Visitor<'de> for Data<'_, R> {
-    type Value = Sent<R>;
+    type Value = ParsedRecord<R>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object with the key data")
@@ -122,7 +122,7 @@ impl<'de, R: Nest> Visitor<'de> for Data<'_, R> {
     arrays_are!(at | _this | BODY_DEPTH, without_data());
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
-        let mut sent: Option<Sent<R>> = None;
+        let mut sent: Option<ParsedRecord<R>> = None;
         let mut repeated = false;
         let mut others = Others::default();
         while let Some(key) = object.next_key_seed(Key)? {
@@ -162,7 +162,7 @@ impl<'a, R> One<'a, R> {
 ask_the_text!(One);
 
 impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
-    type Value = Option<Sent<R>>;
+    type Value = Option<ParsedRecord<R>>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a record")
@@ -176,7 +176,7 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
         let foreign_names = R::foreign(&self.reader.served.foreign);
         let unheard = R::unheard(&self.reader.served.foreign);
         let shape = R::shape(self.reader.served.version);
-        let mut sent = Sent::default();
+        let mut sent = ParsedRecord::default();
         let (mut seen, mut repeated) = (FieldSet::new(), FieldSet::new());
         let mut foreign = Vec::new();
         let mut others = Others::default();
@@ -198,7 +198,7 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
                     read_field(&mut sent, field, &mut object, self.reader, value)?;
                 }
             } else if let Some((name, field)) = other_name() {
-                sent.misnamed.remember(name);
+                sent.unrecognised.add_of_other_version(name);
                 let token = object.next_value_seed(value)?;
                 if others.keep_known(&key) {
                     foreign.push((key.into_owned(), field, token));
@@ -210,8 +210,8 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
                 } else {
                     let known = unheard.iter().find(|unheard| unheard.name == key);
                     match known {
-                        Some(known) => sent.misnamed.remember(known.name),
-                        None => sent.misnamed.unknown += 1,
+                        Some(known) => sent.unrecognised.add_of_other_version(known.name),
+                        None => sent.unrecognised.unknown += 1,
                     }
                     let slip = |key: &str| nearest(key, inputs.entries.iter().map(|input| input.name));
                     others.keep(&key, |key| match known.and_then(|known| known.later) {
@@ -231,7 +231,7 @@ impl<'de, R: Nest> Visitor<'de> for One<'_, R> {
 
 /// Reads the value of a field that this version has.
 fn read_field<'de, R: Nest, A: MapAccess<'de>>(
-    sent: &mut Sent<R>,
+    sent: &mut ParsedRecord<R>,
     field: R::Field,
     object: &mut A,
     reader: Reader<'_>,
@@ -239,18 +239,18 @@ fn read_field<'de, R: Nest, A: MapAccess<'de>>(
 ) -> Result<(), A::Error> {
     match field.info().kind {
         Kind::Records => R::nest(sent, field, object, reader)?,
-        Kind::Texts => match object.next_value_seed(Words)? {
+        Kind::TextList => match object.next_value_seed(Words)? {
             Ok(None) => sent.changes.clear(field),
             Ok(Some(texts)) => {
-                sent.changes.set(field, Input::Texts(texts));
+                sent.changes.set(field, Input::TextList(texts));
             }
             Err(kind) => refuse(sent, field, kind),
         },
         Kind::Text
         | Kind::Integer
-        | Kind::Flag
+        | Kind::Boolean
         | Kind::Date
-        | Kind::Moment
+        | Kind::Timestamp
         | Kind::Year
         | Kind::Document
         | Kind::Uuid => {
@@ -263,15 +263,15 @@ fn read_field<'de, R: Nest, A: MapAccess<'de>>(
 
 /// Another version's name is refused, unless the right one stands beside it with the same value.
 fn settle_foreign<R: Wire>(
-    sent: &mut Sent<R>,
+    sent: &mut ParsedRecord<R>,
     seen: &FieldSet<R::Field>,
     key: String,
     field: R::Field,
     token: Token<'_>,
 ) {
-    let mut alone = Sent::<R>::default();
+    let mut alone = ParsedRecord::<R>::default();
     ask(&mut alone, field, token);
-    let same = alone.problems.is_empty() && alone.changes.asked(field) == sent.changes.asked(field);
+    let same = alone.problems.is_empty() && alone.changes.requested(field) == sent.changes.requested(field);
     if !(seen.contains(field) && same) {
         sent.unread.insert(field);
         sent.problems.push(Problem::at(Path::Key(key), ProblemKind::OtherVersionsName { field: field.into() }));

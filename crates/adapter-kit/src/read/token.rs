@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use domain::dictionary::Changes as _;
+use domain::record::Changes as _;
 use domain::value::impossible_date;
-use domain::{Input, Kind, Problem, ProblemKind, Record, RecordField as _, Sent};
+use domain::{Input, Kind, ParsedRecord, Problem, ProblemKind, Record, RecordField as _};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::MAX_DEPTH;
@@ -130,7 +130,7 @@ pub(super) fn has_control_character(text: &str) -> bool {
 }
 
 /// Asks for the value in a field, or says why it cannot be read.
-pub(super) fn ask<R: Record>(sent: &mut Sent<R>, field: R::Field, token: Token<'_>) {
+pub(super) fn ask<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, token: Token<'_>) {
     let expected = field.info().kind;
     let impossible_date = match &token {
         Token::Text(text) if matches!(expected, Kind::Date | Kind::Year) => impossible_date(text).map(str::to_owned),
@@ -147,12 +147,12 @@ pub(super) fn ask<R: Record>(sent: &mut Sent<R>, field: R::Field, token: Token<'
         Token::Other => None,
     };
     if !input.is_some_and(|input| sent.changes.set(field, input)) {
-        refuse(sent, field, ProblemKind::Mistyped { expected, impossible_date });
+        refuse(sent, field, ProblemKind::WrongType { expected, impossible_date });
     }
 }
 
 /// Says why a field cannot be read.
-pub(super) fn refuse<R: Record>(sent: &mut Sent<R>, field: R::Field, kind: ProblemKind) {
+pub(super) fn refuse<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, kind: ProblemKind) {
     sent.unread.insert(field);
     sent.problems.push(Problem::at(field, kind));
 }

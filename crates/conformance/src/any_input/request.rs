@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use adapter_kit::problems::{Errors, ErrorsByField, warning};
 use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames, tree};
-use domain::decide::Decision;
+use domain::commands::Decision;
 use domain::problem::Problem;
-use domain::{Lists, Sent};
+use domain::{Lists, ParsedRecord};
 
 use crate::Bodies;
 use crate::CheckFailure;
@@ -30,7 +30,7 @@ impl Asked<'_> {
     pub(super) fn answer<R: Nest, D>(
         &self,
         nested: NestedLists,
-        decide: impl FnOnce(Sent<R>) -> Result<Decision<D>, Vec<Problem>>,
+        decide: impl FnOnce(ParsedRecord<R>) -> Result<Decision<D>, Vec<Problem>>,
         accepted: impl FnOnce(D) -> Result<(), CheckFailure>,
     ) -> Result<(), CheckFailure> {
         let case = self.bodies.case;

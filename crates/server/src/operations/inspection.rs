@@ -8,7 +8,7 @@
 
 use adapter_kit::Versions;
 use adapter_kit::view::View;
-use domain::{Lists, Trainee, soundness};
+use domain::{Lists, Trainee, invariants};
 use storage::error::StorageError;
 use storage::session::Session;
 use storage::trainees::Swept;
@@ -87,7 +87,7 @@ impl Inspector<'_> {
             Ok(record) => record,
             Err(error) => return vec![format!("cannot be read: {error}")],
         };
-        let mut problems: Vec<_> = soundness::faults(record, self.lists).iter().map(ToString::to_string).collect();
+        let mut problems: Vec<_> = invariants::violations(record, self.lists).iter().map(ToString::to_string).collect();
         problems.extend((!trainee.is_findable).then(|| "is not found by what it says".to_owned()));
         problems.extend((!trainee.follows_from_history).then(|| "is not what its history leads to".to_owned()));
         problems.extend(self.unviewable(record));

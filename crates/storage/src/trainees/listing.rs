@@ -43,7 +43,7 @@ impl ProviderSession<'_> {
             let (count, trainees) = self.connection.load_in_pipeline(count, first)?;
             return Ok(Page { trainees, total: count.total });
         }
-        let (count, days) = if self.connection.is_remote() && listing.skipped() >= counting::FAR {
+        let (count, days) = if self.connection.is_remote() && listing.offset() >= counting::FAR {
             let days = |connection: &mut DatabaseConnection| counting::days(connection, provider, listing);
             let (count, days) = self.connection.load_in_pipeline(count, days)?;
             (count, Some(days))
@@ -51,7 +51,7 @@ impl ProviderSession<'_> {
             (count(self.connection)?, None)
         };
         let total = count.total;
-        if listing.skipped() >= total {
+        if listing.offset() >= total {
             return Ok(Page { trainees: Vec::new(), total });
         }
         let trainees = finding::page(self.connection, provider, listing, today, (&count, days))?;

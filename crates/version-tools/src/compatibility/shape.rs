@@ -3,7 +3,7 @@
 
 use adapter_kit::shape::Shape;
 use adapter_kit::version::{ApiVersion, NestedErrors, Wire};
-use domain::dictionary::Codes;
+use domain::field::Codes;
 use domain::rules::{Rule, Run};
 use domain::{List, Lists, Record, RecordField as _};
 use serde_json::{Map, Value, json};
@@ -30,7 +30,7 @@ pub fn of(version: &ApiVersion, lists: &Lists) -> Value {
             "recommendation": sent::<domain::Recommendation>(version),
         },
         "codes": codes(version, lists),
-        "exception_years": version.terms.exception_years,
+        "exception_years": version.accepted_codes.funding_exception_years,
         "rules": {
             "trainee": named(rules.trainee),
             "placement": named(rules.placement),
@@ -60,7 +60,7 @@ fn sent<R: Wire>(version: &ApiVersion) -> Vec<&'static str> {
 fn named<R: Record>(rules: &[Rule<R>]) -> Map<String, Value> {
     let stage = |rule: &Rule<R>| match rule.run {
         Run::Adjust(_) => "adjust",
-        Run::Check(_) | Run::CheckOf(..) | Run::Present => "check",
+        Run::Check(_) | Run::CheckNeeding(..) | Run::CheckNested(_) | Run::Require => "check",
     };
     rules.iter().map(|rule| (rule.name.to_owned(), json!(stage(rule)))).collect()
 }
@@ -72,8 +72,9 @@ fn codes(version: &ApiVersion, lists: &Lists) -> Map<String, Value> {
         let mut inputs = inputs.chain(domain::DegreeField::ALL.iter().map(|field| field.info()));
         inputs.any(|info| info.input && info.codes == Some(Codes::Listed(**list)))
     };
-    let accepted =
-        |list: &List| -> Vec<&str> { lists.codes(*list).filter(|code| version.terms.accepts(*list, code)).collect() };
+    let accepted = |list: &List| -> Vec<&str> {
+        lists.codes(*list).filter(|code| version.accepted_codes.accepts(*list, code)).collect()
+    };
     List::ALL.iter().filter(used).map(|list| (list.name().to_owned(), json!(accepted(list)))).collect()
 }
 

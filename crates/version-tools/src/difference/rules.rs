@@ -49,7 +49,7 @@ pub struct RuleText {
     /// Its name.
     pub name: &'static str,
     /// What it demands or does.
-    pub demands: &'static str,
+    pub description: &'static str,
     /// The fields that it reads, in the names of the version that is moved to; it is about the first.
     pub reads: Vec<&'static str>,
     /// What it does.
@@ -92,17 +92,17 @@ fn of<R: Record>(from: &ApiVersion, to: &ApiVersion, rules: fn(&Rules) -> &'stat
 fn text<R: Record>(rule: &Rule<R>, names_of: &ApiVersion) -> RuleText {
     let stage = match rule.run {
         Run::Adjust(_) => RuleStage::Adjust,
-        Run::Check(_) | Run::CheckOf(..) | Run::Present => RuleStage::Check,
+        Run::Check(_) | Run::CheckNeeding(..) | Run::CheckNested(_) | Run::Require => RuleStage::Check,
     };
     let reads = rule.reads.iter().map(|field| names::field(names_of, (*field).into())).collect();
-    RuleText { name: rule.name, demands: rule.demands, reads, stage, section: rule.section }
+    RuleText { name: rule.name, description: rule.description, reads, stage, section: rule.section }
 }
 
 fn gates(version: &ApiVersion, names_of: &ApiVersion) -> Vec<RuleText> {
     let reads = vec![names::field(names_of, TraineeField::state.into())];
     let text = |gate: &Gate| {
-        let Gate { name, demands, section, .. } = *gate;
-        RuleText { name, demands, reads: reads.clone(), stage: RuleStage::Gate, section }
+        let Gate { name, description, section, .. } = *gate;
+        RuleText { name, description, reads: reads.clone(), stage: RuleStage::Gate, section }
     };
     version.rules.gates.iter().map(text).collect()
 }

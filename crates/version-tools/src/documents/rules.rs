@@ -2,7 +2,7 @@
 
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Versions;
-use domain::dictionary::Codes;
+use domain::field::Codes;
 use domain::rules::{Gate, Run};
 use domain::{
     Code, Deferral, Degree, Kind, Placement, Recommendation, Record, RecordField as _, Rule, Trainee, TraineeField,
@@ -22,7 +22,7 @@ pub fn rules(versions: &Versions) -> String {
         table::<Deferral>(versions, "Deferral", |version| version.rules.deferral),
         table::<Recommendation>(versions, "Recommendation", |version| version.rules.recommendation),
         gates(versions),
-        terms(versions),
+        accepted_codes(versions),
         checks(),
         inputs::<Trainee>("trainee"),
         inputs::<Placement>("placement"),
@@ -45,7 +45,7 @@ pub fn rules(versions: &Versions) -> String {
 /// A row of the list: a rule, and the versions that it binds.
 struct Row<'a> {
     name: &'a str,
-    demands: &'a str,
+    description: &'a str,
     reads: String,
     stage: &'static str,
     section: &'a str,
@@ -56,7 +56,7 @@ impl<'a> Row<'a> {
     fn of_rule<R: Record>(rule: &'a Rule<R>) -> Self {
         let stage = match rule.run {
             Run::Adjust(_) => "adjust",
-            Run::Check(_) | Run::CheckOf(..) | Run::Present => "check",
+            Run::Check(_) | Run::CheckNeeding(..) | Run::CheckNested(_) | Run::Require => "check",
         };
         let needs = rule.needs();
         let reads = rule.reads.iter().map(|field| match needs.contains(field) {
@@ -64,18 +64,25 @@ impl<'a> Row<'a> {
             false => format!("(`{}`)", field.info().name),
         });
         let reads = reads.collect::<Vec<_>>().join(", ");
-        Self { name: rule.name, demands: rule.demands, reads, stage, section: rule.section, versions: Vec::new() }
+        Self {
+            name: rule.name,
+            description: rule.description,
+            reads,
+            stage,
+            section: rule.section,
+            versions: Vec::new(),
+        }
     }
 
     fn of_gate(gate: &'a Gate) -> Self {
         let reads = listed([TraineeField::state.info().name]);
-        let Gate { name, demands, section, .. } = *gate;
-        Self { name, demands, reads, stage: "gate", section, versions: Vec::new() }
+        let Gate { name, description, section, .. } = *gate;
+        Self { name, description, reads, stage: "gate", section, versions: Vec::new() }
     }
 
     /// Whether the two are the same rule, which versions share.
     fn is(&self, other: &Self) -> bool {
-        (self.name, self.demands, &self.reads) == (other.name, other.demands, &other.reads)
+        (self.name, self.description, &self.reads) == (other.name, other.description, &other.reads)
     }
 }
 
@@ -112,7 +119,7 @@ fn written(title: &str, versions: &Versions, rows: &[Row<'_>]) -> String {
     let mut table = Table::new(["rule", "demands", "reads", "stage", "versions", "section"]);
     for row in rows {
         let binds = bound(versions, &row.versions);
-        table.row([&format!("`{}`", row.name), row.demands, &row.reads, row.stage, &binds, row.section]);
+        table.row([&format!("`{}`", row.name), row.description, &row.reads, row.stage, &binds, row.section]);
     }
     format!("## {title}\n\n{}", table.0)
 }
@@ -128,14 +135,15 @@ fn bound(versions: &Versions, bound: &[&ApiVersion]) -> String {
 }
 
 /// What the rules find in the terms of each version.
-fn terms(versions: &Versions) -> String {
+fn accepted_codes(versions: &Versions) -> String {
     let mut table = Table::new(["version", "what", "values"]);
     for version in versions.iter().map(|served| served.version) {
         let label = version.label.to_string();
-        for (list, codes) in version.terms.accepted {
+        for (list, codes) in version.accepted_codes.accepted {
             table.row([&label, &format!("codes of `{}`", list.name()), &listed(codes.iter().copied())]);
         }
-        let years: Vec<String> = version.terms.exception_years.iter().map(ToString::to_string).collect();
+        let years: Vec<String> =
+            version.accepted_codes.funding_exception_years.iter().map(ToString::to_string).collect();
         table.row([&label, "exception years of `funding_with_student_finance`", &years.join(", ")]);
     }
     format!(
@@ -147,14 +155,14 @@ fn terms(versions: &Versions) -> String {
 /// What the dictionary demands of every input, whatever the version.
 fn checks() -> String {
     let mut table = Table::new(["check", "demands", "code"]);
-    for (check, demands, code) in [
-        ("type", "the value is of the field's type", Code::Mistyped),
+    for (check, description, code) in [
+        ("type", "the value is of the field's type", Code::WrongType),
         ("text", "a text has no control characters but tab and line breaks", Code::ControlCharacter),
         ("length", "a text has no more characters than the field holds", Code::TooLong),
         ("code", "a coded value is in the field's list, as far as the version accepts it", Code::UnknownCode),
         ("items", "a nested list is no longer than a request may have it", Code::TooMany),
     ] {
-        table.row([check, demands, &format!("`{}`", code.name())]);
+        table.row([check, description, &format!("`{}`", code.name())]);
     }
     format!("## Checks of every input\n\nThese follow from what a field is, and hold in every version.\n\n{}", table.0)
 }
@@ -177,11 +185,11 @@ fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Text => "text",
         Kind::Integer => "whole number",
-        Kind::Flag => "true or false",
+        Kind::Boolean => "true or false",
         Kind::Date => "date",
-        Kind::Moment => "date and time",
+        Kind::Timestamp => "date and time",
         Kind::Year => "year",
-        Kind::Texts => "texts",
+        Kind::TextList => "texts",
         Kind::Document => "object",
         Kind::Uuid => "UUID",
         Kind::Records => "records",

@@ -5,8 +5,8 @@ use adapter_kit::endpoint::Endpoint;
 use adapter_kit::version::{ApiVersion, Wire};
 use adapter_kit::view::View;
 use domain::listing::DEFAULT_PER_PAGE;
-use domain::specimen::example;
 use domain::{Degree, Lists, Placement, Trainee, Value as Held};
+use fixtures::example;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -64,9 +64,12 @@ fn body<R: Wire>(version: &ApiVersion, record: &R) -> Option<Value> {
     let request = Request { version, record, lists: Lists::embedded() };
     let mut body = serde_json::to_value(Data { data: request }).ok()?;
     let data = body.get_mut("data")?.as_object_mut()?;
-    let nothing = [Held::Null, Held::Placements(Vec::new()), Held::Degrees(Vec::new())];
     for input in R::inputs(version).entries {
-        if nothing.contains(&record.stored(input.field)) {
+        let is_empty = match data.get(input.name) {
+            Some(Value::Array(records)) => records.is_empty(),
+            Some(_) | None => record.stored(input.field) == Held::Null,
+        };
+        if is_empty {
             data.shift_remove(input.name);
         }
     }

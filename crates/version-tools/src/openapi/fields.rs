@@ -1,8 +1,8 @@
 //! What the dictionary says of one field, as a schema: in a reply, and in a request.
 
 use adapter_kit::read::MAX_RECORDS;
-use domain::dictionary::{Codes, FieldInfo};
-use domain::rules::Terms;
+use domain::accepted_codes::AcceptedCodes;
+use domain::field::{Codes, FieldInfo};
 use domain::{Kind, Lists};
 use serde_json::{Value, json};
 use utoipa::openapi::RefOr;
@@ -36,28 +36,32 @@ pub(super) enum Need {
 /// A field of a reply. `nested` is the schema of the records of a list.
 pub(super) fn shown(info: &FieldInfo, kind: Kind, lists: &Lists, nested: Option<Ref>) -> RefOr<Schema> {
     let nullable = |object: ObjectBuilder, one: Type| {
-        object.schema_type(if info.always { SchemaType::Type(one) } else { SchemaType::Array(vec![one, Type::Null]) })
+        object.schema_type(if info.never_null {
+            SchemaType::Type(one)
+        } else {
+            SchemaType::Array(vec![one, Type::Null])
+        })
     };
     let object = ObjectBuilder::new().description(Some(meaning(info, lists)));
     match kind {
         Kind::Text => {
             let object = nullable(object, Type::String).max_length(info.max);
             let written = codes(info, lists, &|_, _| true).map(|mut codes| {
-                codes.extend((!info.always).then_some(Value::Null));
+                codes.extend((!info.never_null).then_some(Value::Null));
                 codes
             });
             object.enum_values(written).into()
         }
         Kind::Integer | Kind::Year => nullable(object, Type::Integer).into(),
-        Kind::Flag => nullable(object, Type::Boolean).into(),
+        Kind::Boolean => nullable(object, Type::Boolean).into(),
         Kind::Date => nullable(object, Type::String).format(Some(SchemaFormat::Custom("date".to_owned()))).into(),
-        Kind::Moment => nullable(object, Type::String)
+        Kind::Timestamp => nullable(object, Type::String)
             .format(Some(SchemaFormat::Custom("date-time".to_owned())))
             .pattern(Some(MOMENT))
             .into(),
         Kind::Uuid => nullable(object, Type::String).format(Some(SchemaFormat::Custom("uuid".to_owned()))).into(),
         Kind::Document => nullable(object, Type::Object).into(),
-        Kind::Texts => {
+        Kind::TextList => {
             ArrayBuilder::new().description(Some(meaning(info, lists))).items(Object::with_type(Type::String)).into()
         }
         Kind::Records => records(info, nested).into(),
@@ -65,7 +69,13 @@ pub(super) fn shown(info: &FieldInfo, kind: Kind, lists: &Lists, nested: Option<
 }
 
 /// A field of a request. `nested` is the schema of the records of a list.
-pub(super) fn sent(info: &FieldInfo, need: Need, lists: &Lists, terms: &Terms, nested: Option<Ref>) -> RefOr<Schema> {
+pub(super) fn sent(
+    info: &FieldInfo,
+    need: Need,
+    lists: &Lists,
+    accepted_codes: &AcceptedCodes,
+    nested: Option<Ref>,
+) -> RefOr<Schema> {
     let object = ObjectBuilder::new().description(Some(meaning(info, lists)));
     let types = |mut types: Vec<Type>| {
         types.extend((need == Need::Nothing).then_some(Type::Null));
@@ -75,7 +85,7 @@ pub(super) fn sent(info: &FieldInfo, need: Need, lists: &Lists, terms: &Terms, n
     match info.kind {
         Kind::Text => {
             let object = object.schema_type(types(vec![Type::String, Type::Integer])).max_length(info.max);
-            match codes(info, lists, &|list, code| terms.accepts(list, code)) {
+            match codes(info, lists, &|list, code| accepted_codes.accepts(list, code)) {
                 Some(codes) => object.enum_values(Some(as_sent(codes, need))).into(),
                 None if need == Need::Value => object.min_length(Some(1)).pattern(Some(NOT_BLANK)).into(),
                 None => object.into(),
@@ -85,7 +95,7 @@ pub(super) fn sent(info: &FieldInfo, need: Need, lists: &Lists, terms: &Terms, n
         Kind::Year => {
             object.schema_type(types(vec![Type::String, Type::Integer])).pattern(either(YEAR, YEAR_OR_BLANK)).into()
         }
-        Kind::Texts => {
+        Kind::TextList => {
             let array = ArrayBuilder::new()
                 .description(Some(meaning(info, lists)))
                 .schema_type(if need == Need::Value { SchemaType::Type(Type::Array) } else { types(vec![Type::Array]) })
@@ -99,7 +109,7 @@ pub(super) fn sent(info: &FieldInfo, need: Need, lists: &Lists, terms: &Terms, n
             .item(ObjectBuilder::new().schema_type(types(vec![Type::String])).pattern(Some(BLANK)))
             .into(),
         // No request sets these.
-        Kind::Integer | Kind::Flag | Kind::Moment | Kind::Document | Kind::Uuid => object.into(),
+        Kind::Integer | Kind::Boolean | Kind::Timestamp | Kind::Document | Kind::Uuid => object.into(),
     }
 }
 

@@ -106,7 +106,7 @@ fn reply<R: Wire>(description: &str, shape: &Shape<R>, lists: &Lists, is_shown: 
 
 /// A field that only this version has; it may always be null.
 fn own_field(meaning: &'static str, kind: Kind, lists: &Lists) -> RefOr<Schema> {
-    let info = domain::dictionary::FieldInfo { meaning, kind, always: false, ..domain::TraineeField::trn.describe() };
+    let info = domain::field::FieldInfo { meaning, kind, never_null: false, ..domain::TraineeField::trn.definition() };
     shown(&info, kind, lists, None)
 }
 
@@ -143,14 +143,14 @@ impl Request<'_> {
             let need = if is_demanded(rules, input.field) { Need::Value } else { Need::Nothing };
             let placements = domain::TraineeField::placements.info().name;
             let nested = named(if info.name == placements { NEW_PLACEMENT } else { NEW_DEGREE });
-            object.property(input.name, sent(info, need, self.lists, &self.version.terms, Some(nested)))
+            object.property(input.name, sent(info, need, self.lists, &self.version.accepted_codes, Some(nested)))
         })
     }
 }
 
 /// Whether a rule demands a value in the field, whatever else is sent.
 fn is_demanded<R: Record>(rules: &[Rule<R>], field: R::Field) -> bool {
-    rules.iter().any(|rule| rule.demanded() == Some(field))
+    rules.iter().any(|rule| rule.required_field() == Some(field))
 }
 
 fn errors() -> RefOr<Schema> {

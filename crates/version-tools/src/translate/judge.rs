@@ -8,13 +8,13 @@ use adapter_kit::problems::{ErrorEntry, Errors, warning};
 use adapter_kit::read::{Malformed, Nest, NestedLists, Reader, UnknownNames, lacks_data};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Served;
-use domain::decide::Origin;
-use domain::dictionary::Changes as _;
+use domain::commands::CreationContext;
 use domain::organisations::{Organisations, School, URNS_WITHOUT_SCHOOL, is_urn};
 use domain::problem::NoticeKind;
+use domain::record::Changes as _;
 use domain::{
-    Candidate, Change, Context, Deferral, Degree, Notice, Placement, Problem, Recommendation, Rule, Sent, State,
-    Trainee, Value as Held, Withdrawal, decide,
+    Candidate, Change, Context, Deferral, Degree, Notice, ParsedRecord, Placement, Problem, Recommendation, Rule,
+    State, Trainee, Value as Held, Withdrawal, commands,
 };
 use serde_json::Value;
 
@@ -42,10 +42,15 @@ pub(super) trait Judged: Nest {
     }
 
     /// Decides on a request that makes the record, or moves a trainee.
-    fn decide(sent: Sent<Self>, version: &ApiVersion, context: &Context<'_>, origin: &Origin<'_>) -> Found;
+    fn decide(
+        sent: ParsedRecord<Self>,
+        version: &ApiVersion,
+        context: &Context<'_>,
+        origin: &CreationContext<'_>,
+    ) -> Found;
 
     /// Schools that a request mentions.
-    fn schools(_: &Sent<Self>) -> Vec<School> {
+    fn schools(_: &ParsedRecord<Self>) -> Vec<School> {
         Vec::new()
     }
 }
@@ -55,12 +60,17 @@ impl Judged for Trainee {
         Some(version.rules.trainee)
     }
 
-    fn decide(sent: Sent<Self>, version: &ApiVersion, context: &Context<'_>, origin: &Origin<'_>) -> Found {
-        decide::create(sent, &version.rules, context, origin).map(|decision| decision.notices)
+    fn decide(
+        sent: ParsedRecord<Self>,
+        version: &ApiVersion,
+        context: &Context<'_>,
+        origin: &CreationContext<'_>,
+    ) -> Found {
+        commands::create(sent, &version.rules, context, origin).map(|decision| decision.notices)
     }
 
-    fn schools(sent: &Sent<Self>) -> Vec<School> {
-        sent.changes.placements.iter().flat_map(Placement::schools).collect()
+    fn schools(sent: &ParsedRecord<Self>) -> Vec<School> {
+        sent.nested.placements.iter().flat_map(Placement::schools).collect()
     }
 }
 
@@ -69,12 +79,17 @@ impl Judged for Placement {
         Some(version.rules.placement)
     }
 
-    fn decide(sent: Sent<Self>, version: &ApiVersion, context: &Context<'_>, origin: &Origin<'_>) -> Found {
-        decide::add_nested(sent, &version.rules, context, origin).map(|decision| decision.notices)
+    fn decide(
+        sent: ParsedRecord<Self>,
+        version: &ApiVersion,
+        context: &Context<'_>,
+        origin: &CreationContext<'_>,
+    ) -> Found {
+        commands::add(sent, &version.rules, context, origin).map(|decision| decision.notices)
     }
 
     /// A school with the URN, called what the request calls it.
-    fn schools(sent: &Sent<Self>) -> Vec<School> {
+    fn schools(sent: &ParsedRecord<Self>) -> Vec<School> {
         let text = |change: &Change<String>| if let Change::Set(text) = change { Some(text.clone()) } else { None };
         let urn = text(&sent.changes.urn).filter(|urn| is_urn(urn) && !URNS_WITHOUT_SCHOOL.contains(&urn.as_str()));
         let school = urn.map(|urn| School {
@@ -93,26 +108,49 @@ impl Judged for Degree {
         Some(version.rules.degree)
     }
 
-    fn decide(sent: Sent<Self>, version: &ApiVersion, context: &Context<'_>, origin: &Origin<'_>) -> Found {
-        decide::add_nested(sent, &version.rules, context, origin).map(|decision| decision.notices)
+    fn decide(
+        sent: ParsedRecord<Self>,
+        version: &ApiVersion,
+        context: &Context<'_>,
+        origin: &CreationContext<'_>,
+    ) -> Found {
+        commands::add(sent, &version.rules, context, origin).map(|decision| decision.notices)
     }
 }
 
 impl Judged for Withdrawal {
-    fn decide(sent: Sent<Self>, version: &ApiVersion, context: &Context<'_>, origin: &Origin<'_>) -> Found {
-        decide::withdraw(&anybody(), sent, &version.rules, context, origin.now).map(|decision| decision.notices)
+    fn decide(
+        sent: ParsedRecord<Self>,
+        version: &ApiVersion,
+        context: &Context<'_>,
+        origin: &CreationContext<'_>,
+    ) -> Found {
+        commands::transition::<domain::Withdrawal>(&anybody(), sent, &version.rules, context, origin.now)
+            .map(|decision| decision.notices)
     }
 }
 
 impl Judged for Deferral {
-    fn decide(sent: Sent<Self>, version: &ApiVersion, context: &Context<'_>, origin: &Origin<'_>) -> Found {
-        decide::defer(&anybody(), sent, &version.rules, context, origin.now).map(|decision| decision.notices)
+    fn decide(
+        sent: ParsedRecord<Self>,
+        version: &ApiVersion,
+        context: &Context<'_>,
+        origin: &CreationContext<'_>,
+    ) -> Found {
+        commands::transition::<domain::Deferral>(&anybody(), sent, &version.rules, context, origin.now)
+            .map(|decision| decision.notices)
     }
 }
 
 impl Judged for Recommendation {
-    fn decide(sent: Sent<Self>, version: &ApiVersion, context: &Context<'_>, origin: &Origin<'_>) -> Found {
-        decide::recommend(&anybody(), sent, &version.rules, context, origin.now).map(|decision| decision.notices)
+    fn decide(
+        sent: ParsedRecord<Self>,
+        version: &ApiVersion,
+        context: &Context<'_>,
+        origin: &CreationContext<'_>,
+    ) -> Found {
+        commands::transition::<domain::Recommendation>(&anybody(), sent, &version.rules, context, origin.now)
+            .map(|decision| decision.notices)
     }
 }
 
@@ -143,8 +181,12 @@ pub(super) fn verdict<R: Judged>(
         no_training_partners_loaded: true,
         ..Organisations::default()
     };
-    let context =
-        Context { today: setting.today, lists: setting.lists, terms: &version.terms, organisations: &organisations };
+    let context = Context {
+        today: setting.today,
+        lists: setting.lists,
+        accepted_codes: &version.accepted_codes,
+        organisations: &organisations,
+    };
     let rules = R::rules(version).filter(|_| direction == Direction::Request);
     let purpose = rules.map(|rules| purpose.unwrap_or_else(|| usual_purpose(&sent, rules)));
     match (direction, rules.filter(|_| purpose == Some(Purpose::Update))) {
@@ -167,23 +209,23 @@ pub(super) fn verdict<R: Judged>(
         }
         (Direction::Request, None) => {
             let now = setting.today.and_time(chrono::NaiveTime::MIN).and_utc();
-            let origin = Origin { now, ukprn: "", next_id: &|| None };
+            let origin = CreationContext { now, ukprn: "", next_id: &|| None };
             told(to, setting, purpose, R::decide(sent, version, &context, &origin))
         }
     }
 }
 
-fn read<R: Nest>(record: &Value, to: &Served, nested: NestedLists) -> Result<Sent<R>, Malformed> {
+fn read<R: Nest>(record: &Value, to: &Served, nested: NestedLists) -> Result<ParsedRecord<R>, Malformed> {
     // A tree of JSON is always written.
     let body = serde_json::to_vec(&Data { data: record }).unwrap_or_default();
     Reader { served: to, unknown: UnknownNames::Tell, nested }.read(&body)
 }
 
 /// An update, when less than half of what every such record must have is there.
-fn usual_purpose<R: Judged>(sent: &Sent<R>, rules: &[Rule<R>]) -> Purpose {
-    let demanded = || rules.iter().filter_map(Rule::demanded);
+fn usual_purpose<R: Judged>(sent: &ParsedRecord<R>, rules: &[Rule<R>]) -> Purpose {
+    let demanded = || rules.iter().filter_map(Rule::required_field);
     let there = |field: &R::Field| {
-        sent.unread.contains(*field) || sent.changes.asked(*field).is_some_and(|value| value != Held::Null)
+        sent.unread.contains(*field) || sent.changes.requested(*field).is_some_and(|value| value != Held::Null)
     };
     if demanded().filter(there).count() * 2 < demanded().count() { Purpose::Update } else { Purpose::Create }
 }
@@ -209,11 +251,11 @@ fn told(to: &Served, setting: Setting<'_>, purpose: Option<Purpose>, found: Foun
 fn remarks(version: &ApiVersion, notices: &[Notice]) -> Vec<Remark> {
     let remark = |notice: &Notice| {
         let code = match &notice.kind {
-            NoticeKind::UnknownName { .. } | NoticeKind::HeldBySchool => return None,
+            NoticeKind::UnknownName { .. } | NoticeKind::GivenBySchool => return None,
             NoticeKind::UseEndpoint => "use_endpoint",
             NoticeKind::NoMatch => "no_match",
             NoticeKind::MovesWith { .. } => "moves_with",
-            NoticeKind::FellAway { .. } => "fell_away",
+            NoticeKind::Dropped { .. } => "fell_away",
         };
         Some(Remark::new(path(version, &notice.at), code, warning(version, notice)?))
     };

@@ -3,10 +3,10 @@
 use adapter_kit::names::{field as name, path, place};
 use adapter_kit::problems::words;
 use adapter_kit::version::ApiVersion;
-use domain::dictionary::Changes as _;
 use domain::problem::{Notice, Problem};
-use domain::rules::{Run, judge as run};
-use domain::{Candidate, Context, Field, FieldSet, Path, RecordField as _, Rule, Sent};
+use domain::record::Changes as _;
+use domain::rules::{Run, apply as run};
+use domain::{Candidate, Context, Field, FieldSet, ParsedRecord, Path, RecordField as _, Rule};
 
 use super::findings::Remark;
 use super::judge::Judged;
@@ -24,20 +24,20 @@ pub(super) struct Partial {
 /// Runs the rules on the fields that are there. A rule that reads others besides says what may be, and
 /// only of a field that is there.
 pub(super) fn judge<R: Judged>(
-    sent: Sent<R>,
+    sent: ParsedRecord<R>,
     rules: &[Rule<R>],
     version: &ApiVersion,
     context: &Context<'_>,
 ) -> Partial {
-    let mentioned = |field: &R::Field| sent.unread.contains(*field) || sent.changes.asked(*field).is_some();
+    let mentioned = |field: &R::Field| sent.unread.contains(*field) || sent.changes.requested(*field).is_some();
     let there: FieldSet<R::Field> = R::Field::ALL.iter().copied().filter(mentioned).collect();
     let notices = sent.notices.clone();
-    let mut candidate = Candidate::new(R::Owner::default(), Some(&R::default()), sent, context);
+    let mut candidate = Candidate::new(R::Owner::default(), Some(&R::Flat::default()), sent, context);
     // Null changes a field that holds something, as a stored one does.
-    there.iter().for_each(|field| candidate.touch(field));
+    there.iter().for_each(|field| candidate.mark_changed(field));
     let adjusts = |rule: &Rule<R>| matches!(rule.run, Run::Adjust(_));
     // A demand rests on the one field, whatever else lets it be made.
-    let whole = |rule: &Rule<R>| match rule.demanded() {
+    let whole = |rule: &Rule<R>| match rule.required_field() {
         Some(field) => there.contains(field),
         None => rule.reads.iter().all(|field| there.contains(*field)),
     };
@@ -54,7 +54,7 @@ pub(super) fn judge<R: Judged>(
         | Path::NestedKey { .. } => true,
     };
     let mut remarks = Vec::new();
-    for rule in unsure.iter().filter(|rule| candidate.touches(rule.reads)) {
+    for rule in unsure.iter().filter(|rule| candidate.changes_any(rule.reads)) {
         let mut tried = candidate.clone();
         run(&mut tried, std::slice::from_ref(rule), context);
         let absent: Vec<&str> = rule

@@ -46,24 +46,24 @@ fn count(connection: &mut DatabaseConnection, what: &str) -> i64 {
     diesel::sql_query(format!("SELECT count(*) AS rows FROM {what}")).get_result::<Count>(connection).unwrap().rows
 }
 
-fn likeness(last_name: &str) -> Likeness {
+fn duplicate_key(last_name: &str) -> DuplicateKey {
     let trainee = domain::Trainee { last_name: Some(last_name.to_owned()), ..domain::Trainee::default() };
-    Likeness::of(&trainee, now().date())
+    DuplicateKey::of(&trainee, now().date())
 }
 
 #[test]
 fn same_person_waits_and_another_does_not() {
     let Some(database) = on_postgres() else { return };
     let (mut one, mut other) = (writing(&database), writing(&database));
-    one.lock_duplicates(1, &likeness("Ash")).unwrap();
-    one.lock_duplicates(1, &likeness("Ash")).unwrap();
-    other.lock_duplicates(2, &likeness("Ash")).unwrap();
-    other.lock_duplicates(1, &likeness("Beech")).unwrap();
-    assert!(matches!(other.lock_duplicates(1, &likeness("Ash")), Err(StorageError::Busy)));
+    one.lock_duplicates(1, &duplicate_key("Ash")).unwrap();
+    one.lock_duplicates(1, &duplicate_key("Ash")).unwrap();
+    other.lock_duplicates(2, &duplicate_key("Ash")).unwrap();
+    other.lock_duplicates(1, &duplicate_key("Beech")).unwrap();
+    assert!(matches!(other.lock_duplicates(1, &duplicate_key("Ash")), Err(StorageError::Busy)));
     other.roll_back().unwrap();
     one.commit().unwrap();
     other.begin(Access::Write).unwrap();
-    other.lock_duplicates(1, &likeness("Ash")).unwrap();
+    other.lock_duplicates(1, &duplicate_key("Ash")).unwrap();
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use chrono::{DateTime, TimeDelta};
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
-use domain::specimen::example;
 use domain::value::Document;
 use domain::{Degree, Placement, State, Trainee};
+use fixtures::example;
 use test_support::{Database, Kind, kinds};
 
 use super::records::Conversion;

@@ -33,7 +33,7 @@ const FEW: i64 = 10;
 
 /// Whether a page is reached from the beginning of its list, whatever the list's length.
 pub(super) fn is_near_the_beginning(listing: &Listing) -> bool {
-    !passes_by(listing) && listing.skipped() <= NEAR
+    !passes_by(listing) && listing.offset() <= NEAR
 }
 
 /// Whether a walk along the list passes trainees by that the list does not show.
@@ -49,7 +49,7 @@ pub(super) fn first(
     listing: &Listing,
     today: NaiveDate,
 ) -> Result<Vec<TraineeDocument>, StorageError> {
-    let (skipped, shown) = (listing.skipped(), listing.per_page);
+    let (skipped, shown) = (listing.offset(), listing.per_page);
     let walk = in_order(walked(provider, listing, today), listing.order, true).limit(shown).offset(skipped);
     records::of_walk(connection, walk, listing.order, skipped <= FEW)
 }
@@ -83,7 +83,7 @@ fn walk(
     today: NaiveDate,
     (total, days): (i64, Option<Days>),
 ) -> Result<Vec<TraineeDocument>, StorageError> {
-    let before = listing.skipped();
+    let before = listing.offset();
     let shown = listing.per_page.min(total - before);
     let after = total - before - shown;
     let (forwards, skipped) = (before <= after, before.min(after));
@@ -155,7 +155,7 @@ fn few(
         of_others.into_iter().chain(of_last).flatten().collect()
     };
     sort(&mut found, listing.order, |(changed, key)| (*changed, *key));
-    let [skipped, shown] = [listing.skipped(), listing.per_page].map(|number| usize::try_from(number).unwrap_or(0));
+    let [skipped, shown] = [listing.offset(), listing.per_page].map(|number| usize::try_from(number).unwrap_or(0));
     Ok(found.into_iter().skip(skipped).take(shown).map(|(_, key)| key).collect())
 }
 
@@ -178,7 +178,7 @@ pub(super) fn walked(provider: i64, listing: &Listing, today: NaiveDate) -> Trai
         None => walked,
         Some([only]) => walked.filter(trainees::state.eq(only.name())),
         Some(states) => {
-            let others = State::ALL.into_iter().filter(|state| !states.contains(state));
+            let others = State::ALL.iter().copied().filter(|state| !states.contains(state));
             // One by one: a list of values is planned anew each time.
             others.fold(walked, |walked, other| walked.filter(trainees::state.ne(other.name())))
         }

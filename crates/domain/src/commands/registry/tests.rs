@@ -4,11 +4,11 @@ use chrono::TimeDelta;
 
 use super::*;
 
-fn at(moment: &str) -> Moment {
-    moment.parse().unwrap()
+fn at(timestamp: &str) -> Timestamp {
+    timestamp.parse().unwrap()
 }
 
-fn now() -> Moment {
+fn now() -> Timestamp {
     at("2026-10-05T09:00:00Z")
 }
 
@@ -42,7 +42,7 @@ fn with_trn(state: State) -> Trainee {
 
 /// The record after a change, which must be one, and must have moved `updated_at`.
 #[track_caller]
-fn done(result: Result<Decision<Trainee>, Refusal>) -> Trainee {
+fn done(result: Result<Decision<Trainee>, RegistryError>) -> Trainee {
     let decision = result.unwrap();
     assert!(decision.changed && decision.notices.is_empty());
     assert_eq!(decision.record.updated_at, Some(now()));
@@ -50,16 +50,16 @@ fn done(result: Result<Decision<Trainee>, Refusal>) -> Trainee {
 }
 
 #[track_caller]
-fn left_alone(result: Result<Decision<Trainee>, Refusal>, trainee: &Trainee) {
+fn left_alone(result: Result<Decision<Trainee>, RegistryError>, trainee: &Trainee) {
     let decision = result.unwrap();
     assert!(!decision.changed);
     assert_eq!(decision.record, *trainee);
 }
 
 /// The states in which something is refused because of the state.
-fn refused_in(mut attempt: impl FnMut(&Trainee) -> Result<Decision<Trainee>, Refusal>) -> Vec<State> {
-    let refused = |state: &State| matches!(attempt(&in_state(*state)), Err(Refusal::Transition(_)));
-    State::ALL.into_iter().filter(refused).collect()
+fn refused_in(mut attempt: impl FnMut(&Trainee) -> Result<Decision<Trainee>, RegistryError>) -> Vec<State> {
+    let refused = |state: &State| matches!(attempt(&in_state(*state)), Err(RegistryError::Transition(_)));
+    State::ALL.iter().copied().filter(refused).collect()
 }
 
 #[test]
@@ -90,8 +90,8 @@ fn a_trn_is_issued_once() {
 fn the_trn_of_another_person_is_refused_and_that_of_the_same_person_is_not() {
     let trainee = in_state(State::SubmittedForTrn);
     let holder = |id: &str, trainee: &Trainee| {
-        let person = Likeness::of(trainee, now().date_naive());
-        let Likeness { date_of_birth, last_name, first_names, .. } = person;
+        let person = DuplicateKey::of(trainee, now().date_naive());
+        let DuplicateKey { date_of_birth, last_name, first_names, .. } = person;
         Holder { trainee_id: id.to_owned(), date_of_birth, last_name, first_names }
     };
     let same = holder("same", &Trainee { last_name: Some("Smith".to_owned()), ..trainee.clone() });
@@ -107,7 +107,7 @@ fn an_award_needs_a_recommendation_a_trn_and_the_day_on_which_the_standards_were
     let record = done(award(&recommended, now()));
     assert_eq!((record.state, record.awarded_at), (Some(State::Awarded), Some(at("2026-10-01T00:00:00Z"))));
     left_alone(award(&record, now() + TimeDelta::days(1)), &record);
-    assert_eq!(award(&Trainee { trn: None, ..recommended }, now()).unwrap_err(), Refusal::NoTrn);
+    assert_eq!(award(&Trainee { trn: None, ..recommended }, now()).unwrap_err(), RegistryError::NoTrn);
     let undated = award(&with_trn(State::RecommendedForAward), now()).unwrap_err();
     assert_eq!(undated.to_string(), "the trainee has no outcome_date");
     let refused = award(&with_trn(State::Withdrawn), now()).unwrap_err();
@@ -127,19 +127,22 @@ fn a_deferred_trainee_comes_back_to_where_the_trn_says() {
             assert_eq!(record.defer_date, deferral);
             left_alone(reinstate(&record, back, today(), now() + TimeDelta::days(1)), &record);
             let again = reinstate(&record, on("2026-09-11"), today(), now()).unwrap_err();
-            assert!(matches!(again, Refusal::Transition(_)), "{again}");
+            assert!(matches!(again, RegistryError::Transition(_)), "{again}");
         }
         let early = reinstate(&trainee, on("2026-09-09"), today(), now()).unwrap_err();
         assert_eq!(early.to_string(), "the trainee was deferred on 2026-09-10, after that day");
-        assert_eq!(reinstate(&trainee, on("2026-10-06"), today(), now()).unwrap_err(), Refusal::DayAhead);
-        assert_eq!(reinstate(&trainee, Return::default(), today(), now()).unwrap_err(), Refusal::NoReturnDate);
+        assert_eq!(reinstate(&trainee, on("2026-10-06"), today(), now()).unwrap_err(), RegistryError::DayAhead);
+        assert_eq!(
+            reinstate(&trainee, Reinstatement::default(), today(), now()).unwrap_err(),
+            RegistryError::NoReturnDate
+        );
     }
     assert_eq!(refused_in(|one| reinstate(one, on("2026-10-05"), today(), now())).len(), 6);
 }
 
 /// Someone came back on that day.
-fn on(date: &str) -> Return {
-    Return { date: Some(day(date)), itt_end_date: None }
+fn on(date: &str) -> Reinstatement {
+    Reinstatement { date: Some(day(date)), itt_end_date: None }
 }
 
 #[test]
@@ -162,13 +165,13 @@ fn the_training_can_end_later_or_earlier_after_a_deferral() {
         ..in_state(State::Deferred)
     };
     let ending = |end: &str| {
-        let back = Return { itt_end_date: Some(day(end)), ..on("2026-10-05") };
+        let back = Reinstatement { itt_end_date: Some(day(end)), ..on("2026-10-05") };
         reinstate(&trainee, back, today(), now())
     };
     for end in ["2026-09-02", "2027-07-01", "2031-12-31"] {
         let record = done(ending(end));
         assert_eq!(record.itt_end_date, Some(day(end)));
-        let again = Return { itt_end_date: Some(day(end)), ..on("2026-10-05") };
+        let again = Reinstatement { itt_end_date: Some(day(end)), ..on("2026-10-05") };
         left_alone(reinstate(&record, again, today(), now()), &record);
         left_alone(reinstate(&record, on("2026-10-05"), today(), now()), &record);
     }
@@ -179,7 +182,7 @@ fn the_training_can_end_later_or_earlier_after_a_deferral() {
         assert_eq!(ending(end).unwrap_err().to_string(), reason);
     }
     let undated = Trainee { itt_start_date: None, ..trainee.clone() };
-    let back = Return { itt_end_date: Some(day("2016-10-04")), ..on("2026-10-05") };
+    let back = Reinstatement { itt_end_date: Some(day("2016-10-04")), ..on("2026-10-05") };
     let refused = reinstate(&undated, back, today(), now()).unwrap_err();
     assert_eq!(refused.to_string(), "itt_end_date must not be before 2016-10-05");
     assert_eq!(done(reinstate(&trainee, on("2026-10-05"), today(), now())).itt_end_date, trainee.itt_end_date);
@@ -189,7 +192,9 @@ fn the_training_can_end_later_or_earlier_after_a_deferral() {
 fn before_the_course_or_the_deferral_begins_only_the_state_changes() {
     for (start, deferral) in [("2026-10-06", "2026-09-10"), ("2026-09-01", "2026-10-06"), ("2026-10-06", "2026-10-20")]
     {
-        for said in [Return::default(), Return { itt_end_date: Some(day("2030-01-01")), ..on("2026-10-05") }] {
+        for said in
+            [Reinstatement::default(), Reinstatement { itt_end_date: Some(day("2030-01-01")), ..on("2026-10-05") }]
+        {
             let trainee = Trainee {
                 defer_date: Some(day(deferral)),
                 itt_start_date: Some(day(start)),
@@ -201,8 +206,8 @@ fn before_the_course_or_the_deferral_begins_only_the_state_changes() {
             assert_eq!(record, moved);
             left_alone(reinstate(&record, said, today(), now() + TimeDelta::days(1)), &record);
             // On the day itself the course and the deferral have begun.
-            let later = reinstate(&trainee, Return::default(), day("2026-10-20"), now()).unwrap_err();
-            assert_eq!(later, Refusal::NoReturnDate);
+            let later = reinstate(&trainee, Reinstatement::default(), day("2026-10-20"), now()).unwrap_err();
+            assert_eq!(later, RegistryError::NoReturnDate);
         }
     }
 }
@@ -250,7 +255,7 @@ fn an_undone_withdrawal_leads_back_and_takes_what_was_said_along() {
     }
     assert_eq!(refused_in(|one| undo_withdrawal(one, None, now())).len(), 6);
     let unknown = undo_withdrawal(&in_state(State::Withdrawn), last(State::Draft, false), now()).unwrap_err();
-    assert_eq!(unknown, Refusal::UnknownPreviousState);
+    assert_eq!(unknown, RegistryError::UnknownPreviousState);
 }
 
 #[test]
@@ -265,15 +270,15 @@ fn nothing_becomes_of_a_discarded_trainee() {
         return_recommendation(&record, now()),
         undo_withdrawal(&record, None, now()),
     ] {
-        assert_eq!(result.unwrap_err(), Refusal::Discarded);
+        assert_eq!(result.unwrap_err(), RegistryError::Discarded);
     }
     assert_eq!(refused_in(|one| discard(one, now())), [State::RecommendedForAward, State::Awarded]);
 }
 
 #[test]
-fn an_operator_is_told_where_a_trainee_stands() {
-    assert_eq!(standing(&in_state(State::Deferred)), "deferred, without a TRN");
+fn status_summary_names_state_and_trn() {
+    assert_eq!(status_summary(&in_state(State::Deferred)), "deferred, without a TRN");
     let discarded = Trainee { discarded_at: Some(now()), ..with_trn(State::TrnReceived) };
-    assert_eq!(standing(&discarded), "trn_received, TRN 1234567, discarded");
-    assert_eq!(held_trn(&discarded), Some(trn("1234567")));
+    assert_eq!(status_summary(&discarded), "trn_received, TRN 1234567, discarded");
+    assert_eq!(trn_of(&discarded), Some(trn("1234567")));
 }

@@ -1,18 +1,21 @@
-//! Trying single rules out on a record, for the tests of the rules.
+//! Applies single rules to a record, for the tests of the rules.
 
 use chrono::NaiveDate;
 
-use super::{Context, Rule, Terms, judge};
-use crate::candidate::{Candidate, Sent};
-use crate::dictionary::Record;
+use super::{Rule, apply as apply_rules};
+use crate::accepted_codes::AcceptedCodes;
+use crate::candidate::Candidate;
+use crate::context::Context;
 use crate::lists::Lists;
 use crate::organisations::{Organisations, School, TrainingPartner};
+use crate::parsed::ParsedRecord;
 use crate::problem::Path;
+use crate::record::Record;
 
-/// The date of the trial.
+/// The date of the tests.
 pub(crate) const TODAY: NaiveDate = NaiveDate::from_ymd_opt(2026, 10, 5).unwrap();
 
-const TERMS: Terms = Terms { accepted: &[], exception_years: &[2025] };
+const ACCEPTED_CODES: AcceptedCodes = AcceptedCodes { accepted: &[], funding_exception_years: &[2025] };
 
 /// A school with a postcode, one without, and a training partner with both of its numbers.
 pub(crate) fn organisations() -> Organisations {
@@ -38,36 +41,36 @@ pub(crate) fn organisations() -> Organisations {
     }
 }
 
-/// What the rules may know in the trial.
+/// The context of the tests.
 pub(crate) fn context(organisations: &Organisations) -> Context<'_> {
-    Context { today: TODAY, lists: Lists::embedded(), terms: &TERMS, organisations }
+    Context { today: TODAY, lists: Lists::embedded(), accepted_codes: &ACCEPTED_CODES, organisations }
 }
 
-/// Judges a request by some rules alone: one for a new record, or one that changes a stored one.
-pub(crate) fn judged<R: Record>(
+/// Applies some rules alone to a request: one for a new record, or one that changes a stored one.
+pub(crate) fn apply<R: Record>(
     owner: R::Owner,
-    stored: Option<&R>,
+    stored: Option<&R::Flat>,
     changes: R::Changes,
     rules: &[Rule<R>],
 ) -> Candidate<R> {
-    judged_among(&organisations(), owner, stored, changes, rules)
+    apply_with(&organisations(), owner, stored, changes, rules)
 }
 
 /// The same, among other schools and training partners.
-pub(crate) fn judged_among<R: Record>(
+pub(crate) fn apply_with<R: Record>(
     organisations: &Organisations,
     owner: R::Owner,
-    stored: Option<&R>,
+    stored: Option<&R::Flat>,
     changes: R::Changes,
     rules: &[Rule<R>],
 ) -> Candidate<R> {
     let context = context(organisations);
-    let mut candidate = Candidate::new(owner, stored, Sent::of(changes), &context);
-    judge(&mut candidate, rules, &context);
+    let mut candidate = Candidate::new(owner, stored, ParsedRecord::of(changes), &context);
+    apply_rules(&mut candidate, rules, &context);
     candidate
 }
 
-/// Where problems were found.
-pub(crate) fn places<R: Record>(candidate: &Candidate<R>) -> Vec<Path> {
+/// The paths of the problems.
+pub(crate) fn paths<R: Record>(candidate: &Candidate<R>) -> Vec<Path> {
     candidate.problems().iter().map(|problem| problem.at.clone()).collect()
 }

@@ -1,22 +1,22 @@
-//! What the registry and operators do to a trainee.
+//! The actions of the registry and of operators.
 //!
-//! No request of the API asks for any of it, so no rule of a version binds it: only the state machine does. Each function
-//! leaves a record as it is that is already as it would make it, so that whatever is done can be done again.
+//! No request of the API asks for them, so no rule of a version binds them: only the state machine does. Each one is
+//! idempotent: it returns a record unchanged that is already in the state that it leads to.
 
 use chrono::{Datelike as _, NaiveTime};
 use thiserror::Error;
 
-use super::Decision;
-use crate::duplicate::Likeness;
-use crate::lifecycle::{Action, State, TransitionError, Undone, next};
+use super::decision::{Decision, advance};
+use crate::duplicate::DuplicateKey;
+use crate::lifecycle::{Action, State, StateBeforeWithdrawal, TransitionError};
 use crate::rules::dates::{earliest_end, latest_end_year};
 use crate::trainee::Trainee;
 use crate::trn::{Holder, Trn};
-use crate::value::{Date, Moment};
+use crate::value::{Date, Timestamp};
 
 /// Why something cannot be done to a trainee.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-pub enum Refusal {
+pub enum RegistryError {
     /// The state does not allow it.
     #[error(transparent)]
     Transition(#[from] TransitionError),
@@ -41,7 +41,7 @@ pub enum Refusal {
     /// Nobody comes back before the pause.
     #[error("the trainee was deferred on {0}, after that day")]
     BeforeDeferral(Date),
-    /// The day lies ahead.
+    /// The date is in the future.
     #[error("that day is still to come")]
     DayAhead,
     /// The training ends after it starts.
@@ -53,7 +53,7 @@ pub enum Refusal {
     /// The training would have ended too early.
     #[error("itt_end_date must not be before {0}")]
     EndTooEarly(Date),
-    /// The record does not tell what the withdrawal ended.
+    /// The state before the withdrawal is not recorded.
     #[error("the state before the withdrawal is not known")]
     UnknownPreviousState,
 }
@@ -72,18 +72,23 @@ pub struct LastWithdrawal {
 /// # Errors
 ///
 /// When the trainee has another number, the number is that of another person, or the state does not allow it.
-pub fn issue_trn(trainee: &Trainee, trn: &Trn, holders: &[Holder], now: Moment) -> Result<Decision<Trainee>, Refusal> {
+pub fn issue_trn(
+    trainee: &Trainee,
+    trn: &Trn,
+    holders: &[Holder],
+    now: Timestamp,
+) -> Result<Decision<Trainee>, RegistryError> {
     refuse_discarded(trainee)?;
     match trainee.trn.as_deref() {
-        Some(held) if held == trn.as_str() => return Ok(unchanged(trainee)),
-        Some(held) => return Err(Refusal::OtherTrn(held.to_owned())),
+        Some(current) if current == trn.as_str() => return Ok(unchanged(trainee)),
+        Some(current) => return Err(RegistryError::OtherTrn(current.to_owned())),
         None => {}
     }
-    let person = Likeness::of(trainee, now.date_naive());
-    if let Some(other) = holders.iter().find(|holder| !holder.can_be(&person)) {
-        return Err(Refusal::TrnOfAnother(other.trainee_id.clone()));
+    let person = DuplicateKey::of(trainee, now.date_naive());
+    if let Some(other) = holders.iter().find(|holder| !holder.can_be_same_person(&person)) {
+        return Err(RegistryError::TrnOfAnother(other.trainee_id.clone()));
     }
-    let mut record = moved(trainee, Action::IssueTrn, now)?;
+    let mut record = advance(trainee, Action::IssueTrn, now)?;
     record.trn = Some(trn.as_str().to_owned());
     record.slug_sent_to_registry_at = record.slug_sent_to_registry_at.or(Some(now));
     Ok(changed(record))
@@ -94,11 +99,11 @@ pub fn issue_trn(trainee: &Trainee, trn: &Trn, holders: &[Holder], now: Moment) 
 /// # Errors
 ///
 /// When the trainee has no number or no such day, or is not recommended.
-pub fn award(trainee: &Trainee, now: Moment) -> Result<Decision<Trainee>, Refusal> {
+pub fn award(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, RegistryError> {
     refuse_discarded(trainee)?;
-    match state_of(trainee) {
+    match trainee.state_or_draft() {
         State::Awarded => return Ok(unchanged(trainee)),
-        State::RecommendedForAward if trainee.trn.is_none() => return Err(Refusal::NoTrn),
+        State::RecommendedForAward if trainee.trn.is_none() => return Err(RegistryError::NoTrn),
         State::RecommendedForAward
         | State::Draft
         | State::SubmittedForTrn
@@ -106,14 +111,14 @@ pub fn award(trainee: &Trainee, now: Moment) -> Result<Decision<Trainee>, Refusa
         | State::Deferred
         | State::Withdrawn => {}
     }
-    let record = moved(trainee, Action::Award, now)?;
-    let met = trainee.outcome_date.ok_or(Refusal::NoOutcomeDate)?;
+    let record = advance(trainee, Action::Award, now)?;
+    let met = trainee.outcome_date.ok_or(RegistryError::NoOutcomeDate)?;
     Ok(changed(Trainee { awarded_at: Some(met.and_time(NaiveTime::MIN).and_utc()), ..record }))
 }
 
 /// What is said of a trainee who comes back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Return {
+pub struct Reinstatement {
     /// The day.
     pub date: Option<Date>,
     /// When the training ends now, where that has changed.
@@ -123,39 +128,44 @@ pub struct Return {
 /// Whether a deferred trainee missed nothing, because the course or the deferral has not begun. Who comes back then does
 /// so on no particular day, and the training ends when it would have.
 #[must_use]
-pub fn has_missed_nothing(trainee: &Trainee, today: Date) -> bool {
+pub fn missed_no_training(trainee: &Trainee, today: Date) -> bool {
     [trainee.itt_start_date, trainee.defer_date].into_iter().flatten().any(|day| day > today)
 }
 
 /// A deferred trainee who came back. The deferral stays on the record. Of a trainee who [has missed
-/// nothing](has_missed_nothing) only the state changes, whatever is said of the return.
+/// nothing](missed_no_training) only the state changes, whatever is said of the return.
 ///
 /// # Errors
 ///
 /// When the trainee is not deferred, or was not yet on that day, or the day is missing or comes after `today`, or the
 /// training cannot end on its new last day.
-pub fn reinstate(trainee: &Trainee, back: Return, today: Date, now: Moment) -> Result<Decision<Trainee>, Refusal> {
+pub fn reinstate(
+    trainee: &Trainee,
+    reinstatement: Reinstatement,
+    today: Date,
+    now: Timestamp,
+) -> Result<Decision<Trainee>, RegistryError> {
     refuse_discarded(trainee)?;
-    let only_state = has_missed_nothing(trainee, today);
-    let as_said =
-        trainee.reinstate_date == back.date && back.itt_end_date.is_none_or(|end| trainee.itt_end_date == Some(end));
-    let is_back = if only_state { trainee.defer_date.is_some() } else { back.date.is_some() && as_said };
+    let only_state = missed_no_training(trainee, today);
+    let as_said = trainee.reinstate_date == reinstatement.date
+        && reinstatement.itt_end_date.is_none_or(|end| trainee.itt_end_date == Some(end));
+    let is_back = if only_state { trainee.defer_date.is_some() } else { reinstatement.date.is_some() && as_said };
     if is_in_training(trainee) && is_back {
         return Ok(unchanged(trainee));
     }
-    let mut record = moved(trainee, Action::Reinstate, now)?;
+    let mut record = advance(trainee, Action::Reinstate, now)?;
     if only_state {
         return Ok(changed(record));
     }
-    let day = back.date.ok_or(Refusal::NoReturnDate)?;
+    let day = reinstatement.date.ok_or(RegistryError::NoReturnDate)?;
     if let Some(deferred) = trainee.defer_date.filter(|deferred| day < *deferred) {
-        return Err(Refusal::BeforeDeferral(deferred));
+        return Err(RegistryError::BeforeDeferral(deferred));
     }
     if day > today {
-        return Err(Refusal::DayAhead);
+        return Err(RegistryError::DayAhead);
     }
     record.reinstate_date = Some(day);
-    if let Some(end) = back.itt_end_date {
+    if let Some(end) = reinstatement.itt_end_date {
         require_possible_end(end, trainee.itt_start_date, today)?;
         record.itt_end_date = Some(end);
     }
@@ -166,15 +176,15 @@ pub fn reinstate(trainee: &Trainee, back: Return, today: Date, now: Moment) -> R
 }
 
 /// The last day of a training is as the rules of every version have it.
-fn require_possible_end(end: Date, start: Option<Date>, today: Date) -> Result<(), Refusal> {
+fn require_possible_end(end: Date, start: Option<Date>, today: Date) -> Result<(), RegistryError> {
     if let Some(start) = start.filter(|start| end <= *start) {
-        return Err(Refusal::EndNotAfterStart(start));
+        return Err(RegistryError::EndNotAfterStart(start));
     }
     let (latest, earliest) = (latest_end_year(today), earliest_end(today));
     if end.year() > latest {
-        return Err(Refusal::EndTooLate(latest));
+        return Err(RegistryError::EndTooLate(latest));
     }
-    if end < earliest { Err(Refusal::EndTooEarly(earliest)) } else { Ok(()) }
+    if end < earliest { Err(RegistryError::EndTooEarly(earliest)) } else { Ok(()) }
 }
 
 /// A trainee whose recommendation does not count: back in training, as if it had not been made. A trainee in training is
@@ -183,12 +193,12 @@ fn require_possible_end(end: Date, start: Option<Date>, today: Date) -> Result<(
 /// # Errors
 ///
 /// When the state is another.
-pub fn return_recommendation(trainee: &Trainee, now: Moment) -> Result<Decision<Trainee>, Refusal> {
+pub fn return_recommendation(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, RegistryError> {
     refuse_discarded(trainee)?;
     if is_in_training(trainee) {
         return Ok(unchanged(trainee));
     }
-    let record = moved(trainee, Action::ReturnRecommendation, now)?;
+    let record = advance(trainee, Action::ReturnRecommendation, now)?;
     Ok(changed(Trainee { outcome_date: None, recommended_for_award_at: None, ..record }))
 }
 
@@ -201,19 +211,19 @@ pub fn return_recommendation(trainee: &Trainee, now: Moment) -> Result<Decision<
 pub fn undo_withdrawal(
     trainee: &Trainee,
     last: Option<LastWithdrawal>,
-    now: Moment,
-) -> Result<Decision<Trainee>, Refusal> {
+    now: Timestamp,
+) -> Result<Decision<Trainee>, RegistryError> {
     refuse_discarded(trainee)?;
-    let withdrawn = state_of(trainee) == State::Withdrawn;
+    let withdrawn = trainee.state_or_draft() == State::Withdrawn;
     if !withdrawn && last.is_some_and(|last| last.undone) {
         return Ok(unchanged(trainee));
     }
-    let previous = last.and_then(|last| Undone::of(last.previous));
+    let previous = last.and_then(|last| StateBeforeWithdrawal::of(last.previous));
     // Of a trainee who is not withdrawn the state machine says so, whatever the state was before.
-    let action = Action::UndoWithdrawal { previous: previous.unwrap_or(Undone::SubmittedForTrn) };
-    let record = moved(trainee, action, now)?;
+    let action = Action::UndoWithdrawal { previous: previous.unwrap_or(StateBeforeWithdrawal::SubmittedForTrn) };
+    let record = advance(trainee, action, now)?;
     if previous.is_none() {
-        return Err(Refusal::UnknownPreviousState);
+        return Err(RegistryError::UnknownPreviousState);
     }
     Ok(changed(Trainee {
         withdrawal_date: None,
@@ -231,24 +241,24 @@ pub fn undo_withdrawal(
 /// # Errors
 ///
 /// When the trainee is recommended or has the award.
-pub fn discard(trainee: &Trainee, now: Moment) -> Result<Decision<Trainee>, Refusal> {
+pub fn discard(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, RegistryError> {
     if trainee.discarded_at.is_some() {
         return Ok(unchanged(trainee));
     }
-    let record = moved(trainee, Action::Discard, now)?;
+    let record = advance(trainee, Action::Discard, now)?;
     Ok(changed(Trainee { discarded_at: Some(now), ..record }))
 }
 
 /// The number that a trainee has; `None` also for one of another form, which only an import can have brought.
 #[must_use]
-pub fn held_trn(trainee: &Trainee) -> Option<Trn> {
+pub fn trn_of(trainee: &Trainee) -> Option<Trn> {
     trainee.trn.as_deref()?.parse().ok()
 }
 
-/// Where a trainee stands, in a few words for an operator.
+/// The status of a trainee, in a few words for an operator.
 #[must_use]
-pub fn standing(trainee: &Trainee) -> String {
-    let state = state_of(trainee);
+pub fn status_summary(trainee: &Trainee) -> String {
+    let state = trainee.state_or_draft();
     let discarded = if trainee.discarded_at.is_some() { ", discarded" } else { "" };
     match trainee.trn.as_deref() {
         Some(trn) => format!("{state}, TRN {trn}{discarded}"),
@@ -256,21 +266,12 @@ pub fn standing(trainee: &Trainee) -> String {
     }
 }
 
-fn refuse_discarded(trainee: &Trainee) -> Result<(), Refusal> {
-    if trainee.discarded_at.is_some() { Err(Refusal::Discarded) } else { Ok(()) }
-}
-
-fn state_of(trainee: &Trainee) -> State {
-    trainee.state.unwrap_or(State::Draft)
+fn refuse_discarded(trainee: &Trainee) -> Result<(), RegistryError> {
+    if trainee.discarded_at.is_some() { Err(RegistryError::Discarded) } else { Ok(()) }
 }
 
 fn is_in_training(trainee: &Trainee) -> bool {
-    matches!(state_of(trainee), State::SubmittedForTrn | State::TrnReceived)
-}
-
-fn moved(trainee: &Trainee, action: Action, now: Moment) -> Result<Trainee, TransitionError> {
-    let after = next(state_of(trainee), action, trainee.trn.is_some())?;
-    Ok(Trainee { state: Some(after), updated_at: Some(now), ..trainee.clone() })
+    matches!(trainee.state_or_draft(), State::SubmittedForTrn | State::TrnReceived)
 }
 
 fn changed(record: Trainee) -> Decision<Trainee> {
