@@ -90,7 +90,7 @@ impl PostgresConnection {
             capture: Capture::No,
             transaction: AnsiTransactionManager::default(),
             metadata: Box::new(PgMetadataCache::new()),
-            instrumentation: DynInstrumentation::none(),
+            instrumentation: DynInstrumentation::default_instrumentation(),
         }
     }
 

@@ -16,17 +16,17 @@ use crate::history::Changed;
 use crate::schema::trainees;
 use crate::session::ProviderSession;
 
+mod batches;
 mod columns;
 mod listing;
 mod registry;
 mod schools;
-mod sweep;
 
+pub use batches::BatchEntry;
 use columns::Columns;
 pub use listing::Page;
 pub(crate) use listing::miscounted;
 pub use registry::Waiting;
-pub use sweep::Swept;
 
 /// A trainee as it is stored, to be changed.
 #[derive(Debug, Clone)]

@@ -44,13 +44,13 @@ pub(crate) const NONE: &str = "-";
 ///
 /// When something collects already.
 pub fn collect() -> Result<PrometheusHandle, BuildError> {
-    let buckets = storage::measures::BUCKETS.into_iter().chain([(REQUEST_DURATION, DURATIONS)]);
+    let buckets = storage::metrics::BUCKETS.into_iter().chain([(REQUEST_DURATION, DURATIONS)]);
     let builder = buckets.into_iter().try_fold(PrometheusBuilder::new(), |builder, (name, bounds)| {
         builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), bounds)
     })?;
     let handle = builder.install_recorder()?;
     describe();
-    storage::measures::describe();
+    storage::metrics::describe();
     Ok(handle)
 }
 

@@ -7,7 +7,7 @@ use test_support::Kind;
 
 use super::*;
 use crate::history::Cause;
-use crate::replies::{Earlier, StoredReply};
+use crate::idempotency::{Earlier, StoredReply};
 use crate::schema::trainees;
 use crate::testing::{NEW_TOKEN, Register, UKPRN};
 use crate::tokens::TokenDigest;

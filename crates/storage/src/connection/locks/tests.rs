@@ -120,7 +120,7 @@ fn key_is_in_flight_from_its_first_use_to_the_end_of_the_transaction_and_no_othe
 }
 
 #[test]
-fn what_a_job_did_before_it_asked_for_a_key_is_kept_and_what_it_did_after_is_undone() {
+fn work_before_the_lock_of_a_key_is_kept_and_later_work_is_rolled_back() {
     let Some(database) = on_postgres() else { return };
     let mut one = writing(&database);
     one.batch_execute("INSERT INTO register_settings (name, value) VALUES ('before', '1')").unwrap();

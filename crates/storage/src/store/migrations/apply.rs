@@ -11,7 +11,7 @@ use diesel::sql_types::{BigInt, Text};
 use diesel_migrations::MigrationHarness;
 
 use super::{Goal, Listed, MIGRATIONS_TABLE, Migrations, SchemaChange, views};
-use crate::catalogue;
+use crate::catalog;
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 
@@ -48,7 +48,7 @@ pub(super) struct Walked {
 
 /// The versions that are applied. Unlike diesel's harness this does not make the table in which they stand.
 pub(super) fn applied(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
-    if !catalogue::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE) {
+    if !catalog::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE) {
         return Ok(Vec::new());
     }
     let query = diesel::sql_query(format!("SELECT version FROM {MIGRATIONS_TABLE} ORDER BY version"));

@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable, Text};
 
 use super::{Goal, views};
-use crate::catalogue;
+use crate::catalog;
 use crate::connection::{Access, DatabaseConnection};
 use crate::error::StorageError;
 use crate::schema::trainees;
@@ -95,7 +95,7 @@ pub enum Conversion {
 
 /// How far the conversion has come.
 pub(crate) fn state(connection: &mut DatabaseConnection) -> Result<Conversion, StorageError> {
-    let tables = catalogue::tables(connection)?;
+    let tables = catalog::tables(connection)?;
     let has = |name: &str| tables.iter().any(|table| table == name);
     if !has(NEW_TABLE) {
         return Ok(Conversion::NotBegun);

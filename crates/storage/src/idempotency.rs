@@ -14,7 +14,7 @@ use crate::schema::{idempotency_locks, replies};
 use crate::session::{ProviderSession, Session};
 
 /// How long a reply is found.
-const LIFE: TimeDelta = TimeDelta::hours(24);
+const RETENTION: TimeDelta = TimeDelta::hours(24);
 
 /// A reply as it was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl ProviderSession<'_> {
     pub fn earlier_reply(&mut self, key: &str, request_digest: &str) -> Result<Earlier, StorageError> {
         let provider = self.provider().id;
         let now = self.now().naive_utc();
-        let oldest = now - LIFE;
+        let oldest = now - RETENTION;
         if !self.connection.try_lock_idempotency_key(provider, key, now, oldest)? {
             return Ok(Earlier::InFlight);
         }
@@ -109,7 +109,7 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn remove_old_replies(&mut self, most: i64) -> Result<usize, StorageError> {
-        let oldest = (self.now() - LIFE).naive_utc();
+        let oldest = (self.now() - RETENTION).naive_utc();
         let old = replies::table
             .filter(replies::created_at.le(oldest))
             .order(replies::created_at)
@@ -133,7 +133,7 @@ impl Session<'_> {
     /// When the database does not answer.
     pub fn remove_old_idempotency_locks(&mut self, most: i64) -> Result<usize, StorageError> {
         // Older by a day than those that are dated anew before they are locked, so none of these is locked by a request.
-        let oldest = (self.now() - LIFE * 2).naive_utc();
+        let oldest = (self.now() - RETENTION * 2).naive_utc();
         let DatabaseConnection::Postgres(inner) = &mut *self.connection else { return Ok(0) };
         let old = idempotency_locks::table
             .filter(idempotency_locks::used_at.le(oldest))

@@ -81,10 +81,10 @@ fn what_is_pending_is_named_and_left_pending() {
         connection.batch_execute("DROP VIEW degree_fields; CREATE VIEW degree_fields AS SELECT 1 AS id").unwrap();
         assert_eq!(names(database.url()), "views");
         bring_to(&mut connection, Goal::Migration("2026-11-22-000007")).unwrap();
-        let before = catalogue::tables(&mut connection).unwrap();
+        let before = catalog::tables(&mut connection).unwrap();
         let expected = "2026-11-22-000008_changes_by, 2026-11-23-000009_records, 2026-11-23-000010_lock_rows";
         assert_eq!(names(database.url()), expected);
-        assert_eq!(catalogue::tables(&mut connection).unwrap(), before);
+        assert_eq!(catalog::tables(&mut connection).unwrap(), before);
         let refused = Store::pending(database.url(), Some(Environment::Sandbox), Unrecorded::Keep).unwrap_err();
         assert!(matches!(refused, StorageError::OtherEnvironment { .. }), "{refused:?}");
         let fresh = Database::fresh_on(kind);
@@ -134,7 +134,7 @@ fn change_of_the_schema_waits_for_another_one_and_for_a_transaction_that_holds_w
         let refused = Migrator { policy: policy(300), ..Migrator::with_connections(&mut connection, &connections) }
             .bring_to(Goal::Newest);
         assert!(matches!(refused, Err(StorageError::Busy)), "{hold}: {refused:?}");
-        assert_eq!(records::state(&mut connection).unwrap(), Conversion::NotBegun);
+        assert_eq!(document_conversion::state(&mut connection).unwrap(), Conversion::NotBegun);
         let change = thread::scope(|scope| {
             let waiting = scope.spawn(|| {
                 Migrator { policy: policy(20_000), ..Migrator::with_connections(&mut connection, &connections) }

@@ -52,14 +52,14 @@ pub fn describe() {
 
 /// Where a store records what it does.
 #[derive(Clone)]
-pub(crate) struct Measures {
+pub(crate) struct StoreMetrics {
     reads: Histogram,
     writes: Histogram,
     group_size: Histogram,
     group_duration: Histogram,
 }
 
-impl Measures {
+impl StoreMetrics {
     pub(crate) fn new() -> Self {
         Self {
             reads: histogram!(JOB_DURATION, "access" => "read"),
@@ -85,15 +85,15 @@ impl Measures {
     }
 }
 
-impl std::fmt::Debug for Measures {
+impl std::fmt::Debug for StoreMetrics {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Measures")
+        formatter.write_str("StoreMetrics")
     }
 }
 
 impl Store {
     /// Publishes what there is at this moment, and what was counted until now.
-    pub fn publish_measures(&self) {
+    pub fn publish_metrics(&self) {
         let StoreStats { written, pool_queue, writer_queue, connections, connections_idle, connections_limit } =
             self.stats();
         for (name, Queue { length, limit }) in [("pool", pool_queue), ("writer", writer_queue)] {

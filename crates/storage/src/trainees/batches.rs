@@ -20,7 +20,7 @@ use crate::session::Session;
 
 /// A trainee that was come across.
 #[derive(Debug)]
-pub struct Swept {
+pub struct BatchEntry {
     /// The row's key, in whose order the walk goes.
     pub key: i64,
     /// The trainee's identifier.
@@ -43,26 +43,26 @@ impl Session<'_> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn sweep_trainees(&mut self, after: Option<i64>, limit: i64) -> Result<Vec<Swept>, StorageError> {
+    pub fn trainees_after(&mut self, after: Option<i64>, limit: i64) -> Result<Vec<BatchEntry>, StorageError> {
         let ukprns: HashMap<i64, String> =
             providers::table.select((providers::id, providers::ukprn)).load(self.connection)?.into_iter().collect();
         let after = after.unwrap_or(i64::MIN);
-        let mut swept = match self.rows_behind(after, limit) {
-            Ok(rows) => rows.into_iter().map(|row| self.swept(row, &ukprns)).collect(),
+        let mut entries = match self.rows_behind(after, limit) {
+            Ok(rows) => rows.into_iter().map(|row| self.entry(row, &ukprns)).collect(),
             Err(error) if is_in_a_row(&error) => self.one_by_one(after, limit, &ukprns)?,
             Err(error) => return Err(error),
         };
-        let read = swept.iter().filter_map(|one: &Swept| Some((one.key, one.record.as_ref().ok()?))).collect();
+        let read = entries.iter().filter_map(|one: &BatchEntry| Some((one.key, one.record.as_ref().ok()?))).collect();
         let agreements = history::agreements(self.connection, &read)?;
-        let keys: Vec<i64> = swept.iter().map(|one| one.key).collect();
+        let keys: Vec<i64> = entries.iter().map(|one| one.key).collect();
         let linked = linked_schools(self.connection, &keys)?;
-        for one in &mut swept {
+        for one in &mut entries {
             if let Ok(record) = &one.record {
                 one.is_findable &= schools_of(record) == linked.get(&one.key).cloned().unwrap_or_default();
             }
             one.follows_from_history = agreements.get(&one.key).is_none_or(|agrees| *agrees);
         }
-        Ok(swept)
+        Ok(entries)
     }
 
     fn rows_behind(&mut self, after: i64, limit: i64) -> Result<Vec<Row>, StorageError> {
@@ -82,18 +82,18 @@ impl Session<'_> {
         after: i64,
         limit: i64,
         ukprns: &HashMap<i64, String>,
-    ) -> Result<Vec<Swept>, StorageError> {
+    ) -> Result<Vec<BatchEntry>, StorageError> {
         let heads = trainees::table
             .filter(trainees::id.gt(after))
             .order(trainees::id)
             .limit(limit)
             .select((trainees::id, trainees::trainee_id))
             .load::<(i64, String)>(self.connection)?;
-        let mut swept = Vec::with_capacity(heads.len());
+        let mut entries = Vec::with_capacity(heads.len());
         for (key, trainee_id) in heads {
             match self.rows_behind(key - 1, 1) {
-                Ok(rows) => swept.extend(rows.into_iter().map(|row| self.swept(row, ukprns))),
-                Err(error) if is_in_a_row(&error) => swept.push(Swept {
+                Ok(rows) => entries.extend(rows.into_iter().map(|row| self.entry(row, ukprns))),
+                Err(error) if is_in_a_row(&error) => entries.push(BatchEntry {
                     key,
                     trainee_id,
                     record: Err(error),
@@ -103,10 +103,10 @@ impl Session<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Ok(swept)
+        Ok(entries)
     }
 
-    fn swept(&self, row: Row, ukprns: &HashMap<i64, String>) -> Swept {
+    fn entry(&self, row: Row, ukprns: &HashMap<i64, String>) -> BatchEntry {
         let (key, trainee_id, provider, document, derived) = row;
         let record = document.parsed().map(|parsed| parsed.trainee).ok_or(corrupt(key));
         let is_findable = record.as_ref().is_ok_and(|record| {
@@ -115,7 +115,7 @@ impl Session<'_> {
                 && record.ukprn.as_ref() == ukprns.get(&provider)
         });
         let is_findable = is_findable || record.is_err();
-        Swept { key, trainee_id, record, is_findable, follows_from_history: true }
+        BatchEntry { key, trainee_id, record, is_findable, follows_from_history: true }
     }
 }
 
