@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use domain::{Kind, Lists, Record, RecordField as _, Stored, Value};
+use domain::{Kind, Lists, Record, RecordField as _, Stored, TraineeField, Value};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use crate::version::ApiVersion;
@@ -47,16 +47,17 @@ impl<R: WireRecord> Serialize for Request<'_, R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
         for input in R::inputs(self.version).entries {
+            if let (Kind::Records, Some(trainee)) = (input.field.info().kind, R::as_trainee(self.record)) {
+                let nested = trainee.nested();
+                if input.field.info().name == TraineeField::placements.info().name {
+                    object.serialize_entry(input.name, &self.nested(nested.placements))?;
+                } else {
+                    object.serialize_entry(input.name, &self.nested(nested.degrees))?;
+                }
+                continue;
+            }
             let text = match R::shown(self.record, input.field, self.lists) {
-                Value::Placements(records) => {
-                    object.serialize_entry(input.name, &self.nested(records))?;
-                    continue;
-                }
-                Value::Degrees(records) => {
-                    object.serialize_entry(input.name, &self.nested(records))?;
-                    continue;
-                }
-                Value::Texts(texts) => {
+                Value::TextList(texts) => {
                     object.serialize_entry(input.name, &texts)?;
                     continue;
                 }
@@ -65,14 +66,14 @@ impl<R: WireRecord> Serialize for Request<'_, R> {
                     object.serialize_entry(input.name, &number)?;
                     continue;
                 }
-                Value::Flag(flag) => {
+                Value::Boolean(flag) => {
                     object.serialize_entry(input.name, &flag)?;
                     continue;
                 }
                 Value::Integer(year) => Cow::Owned(year.to_string()),
                 Value::Text(text) => text,
                 Value::Date(day) => Cow::Owned(day.to_string()),
-                Value::Moment(moment) => Cow::Owned(Milliseconds(moment).to_string()),
+                Value::Timestamp(moment) => Cow::Owned(Milliseconds(moment).to_string()),
                 Value::Uuid(uuid) => Cow::Owned(uuid.to_string()),
                 Value::Null | Value::Codes(_) | Value::Document(_) => continue,
             };

@@ -32,7 +32,7 @@ pub use label::{Label, Stage};
 pub use other_names::FormerName;
 pub use shape::{Entry, InputName, Inputs, Shape, Source, VersionField};
 pub use version::{
-    AllInputs, ApiVersion, Deprecation, Endpoints, NestedErrors, NestedRecords, Publication, Shapes, Status,
+    AllInputs, ApiVersion, Deprecation, Endpoints, NestedErrors, NestedVisibility, Publication, Shapes, Status,
     Vocabulary, date,
 };
 pub use versions::{Served, UnknownVersion, Versions};

@@ -22,24 +22,22 @@ pub fn all(version: &ApiVersion) -> BTreeSet<&'static str> {
 /// The name of a field in this version: that of requests, else that of responses, else the canonical one.
 #[must_use]
 pub fn field(version: &ApiVersion, field: Field) -> &'static str {
-    match field {
-        // A nested list has another name in requests; see `list`.
-        Field::Trainee(nested @ (TraineeField::placements | TraineeField::degrees)) => {
-            version.shapes.trainee.name_of(nested).unwrap_or(nested.info().name)
-        }
-        Field::Trainee(field) => name::<domain::Trainee>(version, field),
-        Field::Placement(field) => name::<domain::Placement>(version, field),
-        Field::Degree(field) => name::<domain::Degree>(version, field),
-        Field::Withdrawal(field) => name::<domain::Withdrawal>(version, field),
-        Field::Deferral(field) => name::<domain::Deferral>(version, field),
-        Field::Recommendation(field) => name::<domain::Recommendation>(version, field),
+    // A nested list has another name in requests; see `list`.
+    let lists = [TraineeField::placements, TraineeField::degrees];
+    if let Some(nested) = field.of_record().filter(|nested| lists.contains(nested)) {
+        return version.shapes.trainee.name_of(nested).unwrap_or(nested.info().name);
     }
+    list(version, field)
 }
 
-/// The name of a nested list in a request.
+/// The name of a field, or of a nested list, in a request.
 #[must_use]
-pub fn list(version: &ApiVersion, list: TraineeField) -> &'static str {
-    name::<domain::Trainee>(version, list)
+pub fn list(version: &ApiVersion, field: Field) -> &'static str {
+    fn name<R: WireRecord>(version: &ApiVersion, field: Field) -> Option<&'static str> {
+        let field = R::field_of(field)?;
+        R::inputs(version).name_of(field).or_else(|| R::shape(version).and_then(|shape| shape.name_of(field)))
+    }
+    for_each_record!(name(version, field)).into_iter().flatten().next().unwrap_or(field.info().name)
 }
 
 /// The path as a message begins with it: positions count from 1.
@@ -73,11 +71,4 @@ pub fn path(version: &ApiVersion, path: &Path) -> String {
             format!("{}[{position}].{}", list(version, *at), truncated(key))
         }
     }
-}
-
-fn name<R: WireRecord>(version: &ApiVersion, field: R::Field) -> &'static str {
-    R::inputs(version)
-        .name_of(field)
-        .or_else(|| R::shape(version).and_then(|shape| shape.name_of(field)))
-        .unwrap_or(field.info().name)
 }

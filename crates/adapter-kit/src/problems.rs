@@ -3,7 +3,7 @@
 //! A message begins with the name of the field in that version, then one space, then the problem
 //! (contract, section 7).
 
-use domain::dictionary::Codes;
+use domain::field::Codes;
 use domain::problem::{NameHint, NoticeKind};
 use domain::{Field, Kind, Lists, Notice, Path, Problem, ProblemKind, TraineeField};
 use serde::Serialize;
@@ -103,10 +103,10 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
         ProblemKind::UseEndpoint => "is not changed here; use the endpoints of its records".to_owned(),
         ProblemKind::Blank => "cannot be blank".to_owned(),
         ProblemKind::NoData => "must be an object with at least one field".to_owned(),
-        ProblemKind::Mistyped { impossible_date: Some(day), .. } => {
+        ProblemKind::WrongType { impossible_date: Some(day), .. } => {
             format!("is invalid: {day} is no day of the calendar")
         }
-        ProblemKind::Mistyped { expected, impossible_date: None } => {
+        ProblemKind::WrongType { expected, impossible_date: None } => {
             let codes = field_of(&problem.at).and_then(|field| accepted_codes(version, lists, field));
             let expected = match codes {
                 Some(codes) => format!("text; {}", accepted_message(&codes)),
@@ -191,7 +191,7 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
             format!("has entries that are not in the list: {}; {}", reasons.join(", "), accepted_message(accepted))
         }
         ProblemKind::NoReasons => "cannot be blank: choose at least one".to_owned(),
-        ProblemKind::ReasonNeedsWords { reason } => format!("cannot be blank when {reason} is among the reasons"),
+        ProblemKind::ReasonNeedsExplanation { reason } => format!("cannot be blank when {reason} is among the reasons"),
         ProblemKind::Transition { action, state } => format!("is {state}: the trainee cannot be {}", past(*action)),
         ProblemKind::WrongState { action } => format!(
             "must be {} or {} to {} a trainee",
@@ -217,7 +217,7 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
 fn link_to_list(served: &Served, problem: &Problem) -> String {
     let is_of_a_code = matches!(
         problem.kind,
-        ProblemKind::UnknownCode { .. } | ProblemKind::WrongReasons { .. } | ProblemKind::Mistyped { .. }
+        ProblemKind::UnknownCode { .. } | ProblemKind::WrongReasons { .. } | ProblemKind::WrongType { .. }
     );
     let at = field_of(&problem.at).filter(|_| is_of_a_code);
     let link = at.zip(served.reference_data).and_then(|(at, label)| {
@@ -240,7 +240,7 @@ fn field_of(at: &Path) -> Option<Field> {
 fn accepted_codes(version: &ApiVersion, lists: &Lists, field: Field) -> Option<Vec<String>> {
     Some(match field.info().codes? {
         Codes::Listed(list) => {
-            lists.codes(list).filter(|code| version.terms.accepts(list, code)).map(str::to_owned).collect()
+            lists.codes(list).filter(|code| version.accepted_codes.accepts(list, code)).map(str::to_owned).collect()
         }
         Codes::OneOf(words) => words.iter().map(|word| (*word).to_owned()).collect(),
     })
@@ -262,12 +262,12 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
         }
         NoticeKind::UseEndpoint => format!("{at} is not changed here; use the endpoints of its records"),
         NoticeKind::NoMatch => format!("{at} is ignored: group and background match no ethnicity"),
-        NoticeKind::HeldBySchool => format!("{at} is ignored: it is that of the school with the URN"),
+        NoticeKind::GivenBySchool => format!("{at} is ignored: it is that of the school with the URN"),
         NoticeKind::MovesWith { field } => format!(
             "{at} moves with {}: it was sent as it was shown; send it again by itself to keep that date",
             crate::names::field(version, *field)
         ),
-        NoticeKind::FellAway { code } => format!("{at} {code} is left out: another subject had to come first"),
+        NoticeKind::Dropped { code } => format!("{at} {code} is left out: another subject had to come first"),
     })
 }
 
@@ -286,11 +286,11 @@ fn expected_message(kind: Kind) -> &'static str {
     match kind {
         Kind::Text => "text or a whole number",
         Kind::Integer => "a whole number",
-        Kind::Flag => "true or false",
+        Kind::Boolean => "true or false",
         Kind::Date => "a date of the form YYYY-MM-DD",
-        Kind::Moment => "a date and time of the form YYYY-MM-DDTHH:MM:SSZ",
+        Kind::Timestamp => "a date and time of the form YYYY-MM-DDTHH:MM:SSZ",
         Kind::Year => "a year of the form YYYY, or a date of the form YYYY-MM-DD",
-        Kind::Texts => "an array of texts",
+        Kind::TextList => "an array of texts",
         Kind::Document => "an object",
         Kind::Uuid => "a UUID",
         Kind::Records => "an array of objects",

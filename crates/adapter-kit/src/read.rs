@@ -4,7 +4,7 @@
 //! for an input is refused with the right name; fields of a response are ignored, so that a record that was read can be
 //! sent back whole. Whether a value is allowed in a field is the domain's decision.
 
-use domain::{ProblemKind, Sent};
+use domain::{ParsedRecord, ProblemKind};
 use serde::de::{DeserializeSeed as _, Error as _};
 use serde_json::Value;
 
@@ -53,7 +53,7 @@ impl Reader<'_> {
     /// # Errors
     ///
     /// [`Malformed`] when the body is not JSON. Everything else that is wrong is in the result.
-    pub fn read<R: ReadableRecord>(&self, body: &[u8]) -> Result<Sent<R>, Malformed> {
+    pub fn read<R: ReadableRecord>(&self, body: &[u8]) -> Result<ParsedRecord<R>, Malformed> {
         if body.is_empty() {
             return Ok(record::without_data());
         }
@@ -66,7 +66,7 @@ impl Reader<'_> {
 
 /// Whether there was no `data`; it is answered before anything else about the content.
 #[must_use]
-pub fn lacks_data<R: domain::Record>(sent: &Sent<R>) -> bool {
+pub fn lacks_data<R: domain::Record>(sent: &ParsedRecord<R>) -> bool {
     sent.problems.iter().any(|problem| problem.kind == ProblemKind::NoData)
 }
 

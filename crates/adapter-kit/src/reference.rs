@@ -1,8 +1,8 @@
 //! The code lists as JSON, for clients that want to know the codes.
 
-use domain::dictionary::Codes;
+use domain::field::Codes;
 use domain::lists::{Entry, WithdrawalReason};
-use domain::transition::{FUTURE_INTERESTS, TRIGGERS};
+use domain::vocabulary::{FUTURE_INTERESTS, WITHDRAWAL_TRIGGERS};
 use domain::{DegreeField, Field, List, Lists, WithdrawalField};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::json;
@@ -47,19 +47,18 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 #[must_use]
 pub fn list_of(field: Field) -> Option<&'static str> {
     let withdrawal = [WithdrawalField::trigger, WithdrawalField::future_interest, WithdrawalField::reasons];
-    match field {
-        Field::Degree(DegreeField::country) => Some(List::Country.name()),
-        Field::Degree(DegreeField::institution) => Some(List::Institution.name()),
-        Field::Withdrawal(field) if withdrawal.contains(&field) => Some(WITHDRAWAL_REASONS),
-        Field::Trainee(_)
-        | Field::Placement(_)
-        | Field::Degree(_)
-        | Field::Withdrawal(_)
-        | Field::Deferral(_)
-        | Field::Recommendation(_) => match field.info().codes {
-            Some(Codes::Listed(list)) => Some(list.name()),
-            Some(Codes::OneOf(_)) | None => None,
-        },
+    if field == DegreeField::country.to_field() {
+        return Some(List::Country.name());
+    }
+    if field == DegreeField::institution.to_field() {
+        return Some(List::Institution.name());
+    }
+    if withdrawal.iter().any(|of_reasons| field == of_reasons.to_field()) {
+        return Some(WITHDRAWAL_REASONS);
+    }
+    match field.info().codes {
+        Some(Codes::Listed(list)) => Some(list.name()),
+        Some(Codes::OneOf(_)) | None => None,
     }
 }
 
@@ -135,11 +134,12 @@ impl Serialize for OneList<'_> {
                 "entries": entries.iter().map(entry).collect::<Vec<_>>(),
             }),
             Self::WithdrawalReasons(reasons) => {
-                let sorted =
-                    TRIGGERS.iter().flat_map(|trigger| reasons.iter().filter(move |one| one.trigger == **trigger));
+                let sorted = WITHDRAWAL_TRIGGERS
+                    .iter()
+                    .flat_map(|trigger| reasons.iter().filter(move |one| one.trigger == **trigger));
                 json!({
                     "metadata": { "name": WITHDRAWAL_REASONS, "display_name": display_name(WITHDRAWAL_REASONS) },
-                    "triggers": TRIGGERS,
+                    "triggers": WITHDRAWAL_TRIGGERS,
                     "future_interest": FUTURE_INTERESTS,
                     "entries": sorted.map(reason).collect::<Vec<_>>(),
                 })

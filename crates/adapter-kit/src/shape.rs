@@ -222,7 +222,7 @@ macro_rules! inputs {
     };
     (@name $field:ident $name:ident []) => { $crate::inputs!(@name $field $name [$name]) };
     (@name $field:ident $name:ident [$canonical:ident]) => {{
-        const { assert!($field::$canonical.describe().input, "a request cannot set this field") };
+        const { assert!($field::$canonical.definition().input, "a request cannot set this field") };
         $crate::shape::InputName { name: stringify!($name), field: $field::$canonical }
     }};
 }

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use chrono::NaiveDate;
-use domain::rules::{Rules, Terms};
+use domain::accepted_codes::AcceptedCodes;
+use domain::rules::Rules;
 use domain::{Deferral, Degree, Kind, Placement, Recommendation, Trainee, Withdrawal};
 
 use crate::endpoint::Endpoint;
@@ -24,7 +25,7 @@ pub struct ApiVersion {
     /// The rules that bind it.
     pub rules: Rules,
     /// The codes that it accepts.
-    pub terms: Terms,
+    pub accepted_codes: AcceptedCodes,
     /// The endpoints that it has.
     pub endpoints: Endpoints,
     /// The newest version whose names for its inputs it refuses: its own label when it is made, and never changed after
@@ -67,7 +68,7 @@ pub struct Shapes {
     /// A trainee.
     pub trainee: Shape<Trainee>,
     /// Whether a trainee in a list has nested records.
-    pub nested_in_lists: NestedRecords,
+    pub nested_in_lists: NestedVisibility,
     /// A placement from its endpoints.
     pub placement: Shape<Placement>,
     /// A placement nested in a trainee.
@@ -79,12 +80,12 @@ pub struct Shapes {
 /// Whether a response has the records nested in a trainee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
-pub enum NestedRecords {
+pub enum NestedVisibility {
     Shown,
     Hidden,
 }
 
-impl NestedRecords {
+impl NestedVisibility {
     /// Whether a field of that kind is shown.
     #[must_use]
     pub fn shows(self, kind: Kind) -> bool {

@@ -1,12 +1,12 @@
 //! Writes a record as JSON, in the shape of a version, in one pass into a buffer.
 
-use domain::stored::Json;
-use domain::{Degree, Lists, Placement, Record, RecordField as _, Stored, Trainee, Value};
+use domain::record::StoredJson;
+use domain::{Degree, Kind, Lists, Placement, Record, RecordField as _, Stored, Trainee, TraineeField, Value};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::shape::{Shape, Source};
-use crate::version::{ApiVersion, NestedRecords};
+use crate::version::{ApiVersion, NestedVisibility};
 
 mod json;
 
@@ -22,14 +22,17 @@ pub struct View<'a, R: Record> {
     shape: &'a Shape<R>,
     record: &'a dyn Stored<R>,
     lists: &'a Lists,
-    nested: NestedRecords,
+    write_nested: Option<WriteNested<'a, R>>,
 }
 
+/// Writes a nested list of a record.
+type WriteNested<'a, R> = fn(&View<'a, R>, <R as Record>::Field, &mut Vec<u8>) -> Result<(), serde_json::Error>;
+
 impl<'a> View<'a, Placement> {
-    /// The placement as its endpoints show it.
+    /// The placement as an endpoint of its own shows it.
     #[must_use]
     pub fn placement(version: &'a ApiVersion, record: &'a dyn Stored<Placement>, lists: &'a Lists) -> Self {
-        Self { version, shape: &version.shapes.placement, record, lists, nested: NestedRecords::Shown }
+        Self { version, shape: &version.shapes.placement, record, lists, write_nested: None }
     }
 }
 
@@ -37,7 +40,7 @@ impl<'a> View<'a, Degree> {
     /// The degree.
     #[must_use]
     pub fn degree(version: &'a ApiVersion, record: &'a dyn Stored<Degree>, lists: &'a Lists) -> Self {
-        Self { version, shape: &version.shapes.degree, record, lists, nested: NestedRecords::Shown }
+        Self { version, shape: &version.shapes.degree, record, lists, write_nested: None }
     }
 }
 
@@ -45,13 +48,17 @@ impl<'a> View<'a, Trainee> {
     /// The trainee with placements and degrees.
     #[must_use]
     pub fn trainee(version: &'a ApiVersion, record: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Self {
-        Self { version, shape: &version.shapes.trainee, record, lists, nested: NestedRecords::Shown }
+        Self { version, shape: &version.shapes.trainee, record, lists, write_nested: Some(Self::nested) }
     }
 
     /// The trainee in a list; the version's shape says whether with nested records.
     #[must_use]
     pub fn in_list(version: &'a ApiVersion, record: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Self {
-        Self { nested: version.shapes.nested_in_lists, ..Self::trainee(version, record, lists) }
+        let trainee = Self::trainee(version, record, lists);
+        match version.shapes.nested_in_lists {
+            NestedVisibility::Shown => trainee,
+            NestedVisibility::Hidden => Self { write_nested: None, ..trainee },
+        }
     }
 }
 
@@ -64,26 +71,30 @@ impl<R: Record> View<'_, R> {
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
         let start = out.len();
         for entry in self.shape.entries {
-            if !self.nested.shows(entry.kind()) {
-                continue;
-            }
             let key = |out: &mut Vec<u8>| {
                 out.push(if out.len() == start { b'{' } else { b',' });
                 out.extend_from_slice(entry.key.as_bytes());
             };
+            if let (Kind::Records, Source::Field(field)) = (entry.kind(), &entry.source) {
+                if let Some(write_nested) = self.write_nested {
+                    key(out);
+                    write_nested(self, *field, out)?;
+                }
+                continue;
+            }
             let at_hand = match &entry.source {
                 Source::Field(field) if field.is_shown_as_stored() => self.record.json(*field),
-                Source::Field(_) | Source::Own(_) => Json::NotAtHand,
+                Source::Field(_) | Source::Own(_) => StoredJson::Unavailable,
             };
             let value = match (at_hand, &entry.source) {
-                (Json::Text(json), _) => {
+                (StoredJson::Text(json), _) => {
                     key(out);
                     out.extend_from_slice(json.as_bytes());
                     continue;
                 }
-                (Json::Null, _) => Value::Null,
-                (Json::NotAtHand, Source::Field(field)) => R::shown(self.record, *field, self.lists),
-                (Json::NotAtHand, Source::Own(own)) => (own.value)(self.record, self.lists),
+                (StoredJson::Null, _) => Value::Null,
+                (StoredJson::Unavailable, Source::Field(field)) => R::shown(self.record, *field, self.lists),
+                (StoredJson::Unavailable, Source::Own(own)) => (own.value)(self.record, self.lists),
             };
             if entry.when_set && value == Value::Null {
                 continue;
@@ -108,11 +119,11 @@ impl<R: Record> View<'_, R> {
             Value::Null => out.extend_from_slice(b"null"),
             Value::Text(text) => json::string(out, text),
             Value::Integer(number) => json::integer(out, *number),
-            Value::Flag(flag) => json::boolean(out, *flag),
+            Value::Boolean(flag) => json::boolean(out, *flag),
             Value::Date(date) => json::date(out, *date),
-            Value::Moment(timestamp) => json::timestamp(out, *timestamp),
+            Value::Timestamp(timestamp) => json::timestamp(out, *timestamp),
             Value::Uuid(uuid) => json::string(out, uuid.hyphenated().encode_lower(&mut [0; UUID_LENGTH])),
-            Value::Texts(texts) => write_each(texts, out, |text, out| {
+            Value::TextList(texts) => write_each(texts, out, |text, out| {
                 json::string(out, text);
                 Ok(())
             })?,
@@ -132,20 +143,23 @@ impl<R: Record> View<'_, R> {
                 let document: &RawValue = serde_json::from_str(text)?;
                 out.extend_from_slice(document.get().as_bytes());
             }
-            Value::Placements(records) => {
-                write_each(records, out, |record, out| {
-                    self.nested(*record, &self.version.shapes.placement_nested).write(out)
-                })?;
-            }
-            Value::Degrees(records) => {
-                write_each(records, out, |record, out| self.nested(*record, &self.version.shapes.degree).write(out))?;
-            }
         }
         Ok(())
     }
+}
 
-    fn nested<'b, N: Record>(&'b self, record: &'b dyn Stored<N>, shape: &'b Shape<N>) -> View<'b, N> {
-        View { version: self.version, shape, record, lists: self.lists, nested: NestedRecords::Shown }
+impl View<'_, Trainee> {
+    fn nested(&self, list: TraineeField, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+        let Self { version, lists, .. } = *self;
+        let nested = self.record.nested();
+        if list == TraineeField::placements {
+            let shape = &version.shapes.placement_nested;
+            write_each(nested.placements, out, |record, out| {
+                View { version, shape, record, lists, write_nested: None }.write(out)
+            })
+        } else {
+            write_each(nested.degrees, out, |record, out| View::degree(version, record, lists).write(out))
+        }
     }
 }
 

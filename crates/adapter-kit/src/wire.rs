@@ -1,7 +1,7 @@
 //! What a version says of a record, by the type of the record.
 
 use domain::rules::Rule;
-use domain::{Deferral, Degree, Field, Placement, Recommendation, Record, Trainee, Withdrawal};
+use domain::{Deferral, Degree, Field, Placement, Recommendation, Record, Stored, Trainee, Withdrawal};
 
 use crate::other_names::{OtherNames, OtherVersionsNames};
 use crate::shape::{Inputs, Shape};
@@ -23,10 +23,16 @@ pub trait WireRecord: Record {
 
     /// The field, if it belongs to this record.
     fn field_of(field: Field) -> Option<Self::Field>;
+
+    /// The record as a trainee, which has nested records.
+    fn as_trainee(record: &dyn Stored<Self>) -> Option<&dyn Stored<Trainee>> {
+        let _ = record;
+        None
+    }
 }
 
 macro_rules! wire_records {
-    ($($record:ident: $name:ident, $shape:expr;)+) => {$(
+    ($($record:ident: $name:ident, $shape:expr $(, as $trainee:ident)?;)+) => {$(
         impl WireRecord for $record {
             fn inputs(version: &ApiVersion) -> &Inputs<Self> {
                 &version.inputs.$name
@@ -46,13 +52,17 @@ macro_rules! wire_records {
             }
 
             fn field_of(field: Field) -> Option<Self::Field> {
-                if let Field::$record(field) = field { Some(field) } else { None }
+                field.of_record()
             }
+
+            $(fn as_trainee(record: &dyn Stored<Self>) -> Option<&dyn Stored<$trainee>> {
+                Some(record)
+            })?
         }
     )+};
 }
 wire_records! {
-    Trainee: trainee, |version| Some(&version.shapes.trainee);
+    Trainee: trainee, |version| Some(&version.shapes.trainee), as Trainee;
     Placement: placement, |version| Some(&version.shapes.placement);
     Degree: degree, |version| Some(&version.shapes.degree);
     Withdrawal: withdrawal, |_| None;

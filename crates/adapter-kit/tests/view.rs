@@ -5,49 +5,53 @@
 use std::borrow::Cow;
 
 use adapter_kit::view::{Milliseconds, View, write_list};
-use adapter_kit::{ApiVersion, Shape, Shapes, Source, VersionField, shape};
+use adapter_kit::{ApiVersion, Shape, Shapes, Source, VersionField, WireRecord, shape};
 use chrono::{DateTime, TimeDelta};
 use conformance::sample_version::SAMPLE_VERSION;
-use domain::specimen::example;
-use domain::{Degree, Kind, Lists, Placement, Record, Stored, Trainee, Value};
+use domain::{Degree, Kind, Lists, Placement, Stored, Trainee, TraineeField, Value};
+use fixtures::example;
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
 
 /// The value as `serde_json` has it.
 fn expected(value: &Value<'_>) -> Json {
-    let lists = Lists::embedded();
     match value {
         Value::Null => Json::Null,
         Value::Text(text) => json!(text),
         Value::Integer(number) => json!(number),
-        Value::Flag(flag) => json!(flag),
+        Value::Boolean(flag) => json!(flag),
         Value::Date(date) => json!(date.to_string()),
-        Value::Moment(timestamp) => json!(Milliseconds(*timestamp).to_string()),
+        Value::Timestamp(timestamp) => json!(Milliseconds(*timestamp).to_string()),
         Value::Uuid(uuid) => json!(uuid.to_string()),
-        Value::Texts(texts) => json!(texts),
+        Value::TextList(texts) => json!(texts),
         Value::Codes(codes) => codes.iter().map(|(name, code)| ((*name).to_owned(), json!(code))).collect(),
         Value::Document(text) => serde_json::from_str(text).unwrap(),
-        Value::Placements(records) => {
-            records.iter().map(|record| object(&SAMPLE_VERSION.shapes.placement_nested, *record, lists)).collect()
-        }
-        Value::Degrees(records) => {
-            records.iter().map(|record| object(&SAMPLE_VERSION.shapes.degree, *record, lists)).collect()
-        }
     }
 }
 
-fn object<R: Record>(shape: &Shape<R>, record: &dyn Stored<R>, lists: &Lists) -> Json {
-    let mut object = Map::new();
+fn object<R: WireRecord>(shape: &Shape<R>, record: &dyn Stored<R>, lists: &Lists) -> Json {
+    let mut members = Map::new();
     for entry in shape.entries {
+        if let (Kind::Records, Some(trainee)) = (entry.kind(), R::as_trainee(record)) {
+            let (shapes, nested) = (&SAMPLE_VERSION.shapes, trainee.nested());
+            let records: Json = if Some(entry.name) == shapes.trainee.name_of(TraineeField::placements) {
+                let shape = &shapes.placement_nested;
+                nested.placements.iter().map(|record| object(shape, *record, lists)).collect()
+            } else {
+                nested.degrees.iter().map(|record| object(&shapes.degree, *record, lists)).collect()
+            };
+            members.insert(entry.name.to_owned(), records);
+            continue;
+        }
         let value = match &entry.source {
             Source::Field(field) => R::shown(record, *field, lists),
             Source::Own(own) => (own.value)(record, lists),
         };
         if !entry.when_set || value != Value::Null {
-            object.insert(entry.name.to_owned(), expected(&value));
+            members.insert(entry.name.to_owned(), expected(&value));
         }
     }
-    Json::Object(object)
+    Json::Object(members)
 }
 
 fn written(value: &Value<'_>) -> String {
@@ -87,20 +91,25 @@ proptest! {
             Value::Null,
             Value::text(&text),
             Value::Integer(number),
-            Value::Flag(flag),
+            Value::Boolean(flag),
             Value::Date(timestamp.date_naive()),
-            Value::Moment(timestamp),
+            Value::Timestamp(timestamp),
             Value::Uuid(Lists::other_uk_institution()),
-            Value::Texts(texts.iter().map(|text| Cow::Borrowed(text.as_str())).collect()),
+            Value::TextList(texts.iter().map(|text| Cow::Borrowed(text.as_str())).collect()),
             Value::Codes(vec![("one", text.as_str().into()), ("other", "2".into())]),
             Value::Codes(Vec::new()),
             Value::Document(Cow::Borrowed(&document)),
-            Value::placements(&placements),
-            Value::placements::<Placement>(&[]),
-            Value::degrees(&degrees),
         ] {
             prop_assert_eq!(written(&value), expected(&value).to_string());
         }
+        let lists = Lists::embedded();
+        let trainee = Trainee { placements: placements.into(), degrees: degrees.into(), ..Trainee::default() };
+        let mut out = Vec::new();
+        View::trainee(&SAMPLE_VERSION, &trainee, lists).write(&mut out).unwrap();
+        prop_assert_eq!(
+            String::from_utf8(out).unwrap(),
+            object(&SAMPLE_VERSION.shapes.trainee, &trainee, lists).to_string()
+        );
     }
 }
 
@@ -114,7 +123,7 @@ fn integers_of_every_length_are_written() {
 #[test]
 fn leap_second_is_written_as_before() {
     let timestamp = DateTime::from_timestamp(1_483_228_799, 999_999_999).unwrap() + TimeDelta::nanoseconds(1);
-    assert_eq!(written(&Value::Moment(timestamp)), format!("\"{}\"", Milliseconds(timestamp)));
+    assert_eq!(written(&Value::Timestamp(timestamp)), format!("\"{}\"", Milliseconds(timestamp)));
 }
 
 #[test]

@@ -12,7 +12,7 @@
 //!   are read, listed, deferred, withdrawn and recommended all the same.
 
 use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Vocabulary, date};
-use domain::{List, Terms};
+use domain::{AcceptedCodes, List};
 
 mod names;
 mod own;
@@ -26,7 +26,7 @@ pub static V2025_0: ApiVersion = ApiVersion {
     shapes: names::SHAPES,
     inputs: names::INPUTS,
     rules: rules::RULES,
-    terms: Terms { exception_years: &[2025], accepted: &[
+    accepted_codes: AcceptedCodes { funding_exception_years: &[2025], accepted: &[
         (List::TrainingRoute, &["02", "03", "09", "10", "11", "12", "14"]),
         (List::CourseAgeRange, &["13909", "13911", "13912", "13913", "13914", "13915", "13916", "13917", "13918", "13919"]),
     ] },

@@ -3,33 +3,33 @@
 use std::collections::BTreeSet;
 
 use adapter_kit::VersionField;
-use domain::derivation::is_primary_course;
+use domain::context::Context;
 use domain::problem::NoticeKind;
-use domain::rules::{Context, Rule, Run, course::PRIMARY_SUBJECT_CODE};
-use domain::trainee::{DISABILITIES, SUBJECTS};
+use domain::rules::{Rule, Run, course::PRIMARY_SUBJECT_CODE};
+use domain::trainee::{DISABILITIES, SUBJECTS, is_primary_course, subject_codes};
 use domain::{Candidate, Kind, Lists, RecordField as _, Stored, Trainee, TraineeField, Value};
 
 /// A primary course gets primary teaching as its first subject; the others follow in order, and a
 /// fourth falls away (contract, section 9.2: an error from the next version on).
 pub(crate) const PRIMARY_SUBJECT_FIRST: Rule<Trainee> = Rule {
     name: "primary_subject_first",
-    demands: "puts 100511 first when the oldest age is 11 or less, but on early years routes",
+    description: "puts 100511 first when the oldest age is 11 or less, but on early years routes",
     section: "9.2",
     reads: &[SUBJECTS[0], SUBJECTS[1], SUBJECTS[2], TraineeField::course_age_range, TraineeField::training_route],
     run: Run::Adjust(primary_subject_first),
 };
 
 fn primary_subject_first(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
-    let sent = SUBJECTS.map(|field| candidate.touches(&[field]));
+    let sent = SUBJECTS.map(|field| candidate.changes_any(&[field]));
     let trainee = &mut candidate.record;
     // A course without a first subject is for the rule that demands one.
     if !is_primary_course(trainee, context.lists) || trainee.course_subject_1.is_none() {
         return;
     }
     let mut subjects = Vec::new();
-    for (subject, sent) in trainee.subjects().into_iter().zip(sent) {
+    for (subject, sent) in subject_codes(trainee).into_iter().zip(sent) {
         // One that was held already may have been moved there before, and does not come again.
-        subjects.extend(subject.map(str::to_owned).filter(|subject| sent || !subjects.contains(subject)));
+        subjects.extend(subject.filter(|subject| sent || !subjects.contains(subject)));
     }
     // Subjects that repeat one another are for the rules that demand distinct ones, where they were sent.
     if BTreeSet::from_iter(&subjects).len() < subjects.len() {
@@ -39,10 +39,10 @@ fn primary_subject_first(candidate: &mut Candidate<Trainee>, context: &Context<'
     trainee.course_subject_1 = Some(PRIMARY_SUBJECT_CODE.to_owned());
     (trainee.course_subject_2, trainee.course_subject_3) = (others.next(), others.next());
     for field in SUBJECTS {
-        candidate.touch(field);
+        candidate.mark_changed(field);
     }
     if let Some(code) = others.next() {
-        candidate.notice(TraineeField::course_subject_3, NoticeKind::FellAway { code });
+        candidate.notice(TraineeField::course_subject_3, NoticeKind::Dropped { code });
     }
 }
 
@@ -65,13 +65,13 @@ fn agency_disabilities<'a>(trainee: &'a dyn Stored<Trainee>, _: &'a Lists) -> Va
 
 #[cfg(test)]
 mod tests {
-    use domain::Sent;
-    use domain::decide::update;
-    use domain::dictionary::Changes as _;
+    use domain::ParsedRecord;
+    use domain::commands::update;
     use domain::organisations::Organisations;
-    use domain::specimen::example;
+    use domain::record::Changes as _;
     use domain::trainee::TraineeChanges;
     use domain::value::Input;
+    use fixtures::example;
 
     use super::*;
 
@@ -87,12 +87,12 @@ mod tests {
         let context = Context {
             today: example::AFTERWARDS,
             lists: Lists::embedded(),
-            terms: &version.terms,
+            accepted_codes: &version.accepted_codes,
             organisations: &Organisations::default(),
         };
         let now = stored.updated_at.unwrap();
-        let decision = update(stored, Sent::of(changes), &version.rules, &context, now).unwrap();
-        decision.record.subjects().map(|subject| subject.map(str::to_owned))
+        let decision = update(stored, ParsedRecord::of(changes), &version.rules, &context, now).unwrap();
+        subject_codes(&decision.record)
     }
 
     #[test]

@@ -11,7 +11,7 @@
 use adapter_kit::{
     ApiVersion, Deprecation, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Vocabulary, date,
 };
-use domain::{List, Terms};
+use domain::{AcceptedCodes, List};
 
 mod names;
 mod rules;
@@ -24,7 +24,7 @@ pub static V2026_1: ApiVersion = ApiVersion {
     shapes: names::SHAPES,
     inputs: names::INPUTS,
     rules: rules::RULES,
-    terms: Terms { exception_years: &[2025, 2026], accepted: &[
+    accepted_codes: AcceptedCodes { funding_exception_years: &[2025, 2026], accepted: &[
         (List::TrainingRoute, &["03", "09", "10", "11", "12", "14", "15", "16", "17", "18", "19", "20", "21"]),
     ] },
     endpoints: Endpoints {

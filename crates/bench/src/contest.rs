@@ -124,7 +124,7 @@ impl Contest {
         Ok(())
     }
 
-    /// Measures everything that is asked for.
+    /// StoreMetrics everything that is asked for.
     pub(crate) fn run(mut self, options: &Options) -> Outcome<Results> {
         let mut results = Results { sizes: self.sizes.clone(), ..Results::default() };
         for round in 1..=options.rounds {

@@ -3,8 +3,8 @@
 
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::WireRecord;
-use domain::specimen::random::Random;
 use domain::{Degree, Kind, Placement, RecordField as _, Trainee, TraineeField};
+use fixtures::random::Random;
 use serde_json::{Map, Value};
 
 /// Rewrites some values of a request for a trainee.
@@ -35,9 +35,13 @@ fn vary_object<R: WireRecord>(object: &mut Map<String, Value>, version: &ApiVers
             Kind::Year if random.chance(50) => Some(Value::from(format!("{text}-07-01"))),
             Kind::Year => number(),
             Kind::Text => number(),
-            Kind::Integer | Kind::Flag | Kind::Moment | Kind::Texts | Kind::Document | Kind::Uuid | Kind::Records => {
-                None
-            }
+            Kind::Integer
+            | Kind::Boolean
+            | Kind::Timestamp
+            | Kind::TextList
+            | Kind::Document
+            | Kind::Uuid
+            | Kind::Records => None,
         };
         if let Some(other) = other {
             *value = other;

@@ -8,13 +8,13 @@ use adapter_kit::versions::{Served, Versions};
 use adapter_kit::view::View;
 use adapter_kit::wire::WireRecord;
 use chrono::NaiveDate;
-use domain::decide::{Decision, Origin};
+use domain::commands::{CreationContext, Decision};
 use domain::problem::Problem;
-use domain::specimen::random::Random;
 use domain::{
-    Deferral, Degree, FieldSet, Lists, Placement, Recommendation, Record, Sent, Trainee, TraineeField, Withdrawal,
-    decide, soundness,
+    Deferral, Degree, FieldSet, Lists, ParsedRecord, Placement, Recommendation, Record, Trainee, TraineeField,
+    Withdrawal, commands, invariants,
 };
+use fixtures::random::Random;
 
 use crate::any_input::request::BodyCheck;
 use crate::case::Case;
@@ -194,21 +194,21 @@ impl<'a> Bodies<'a> {
         let Some((request, unknown, trainee)) = self.chosen(*choice) else { return Ok(()) };
         let asked = BodyCheck { bodies: self, body, unknown };
         let (rules, context, now) = (&self.case.version().rules, self.case.context(), self.case.sample.now());
-        let origin = Origin { now, ukprn: "", next_id: &|| None };
+        let origin = CreationContext { now, ukprn: "", next_id: &|| None };
         let with_placement = |placement| Trainee { placements: vec![placement], ..trainee.clone() };
         let with_degree = |degree| Trainee { degrees: vec![degree], ..trainee.clone() };
         match request {
             Request::Create => asked.run(
                 NestedLists::Read,
-                |sent| decide::create(sent, rules, &context, &origin),
+                |sent| commands::create(sent, rules, &context, &origin),
                 |created| {
                     self.keeps(&Trainee::default(), &created)?;
-                    self.comes_again(&created, &|sent| decide::create(sent, rules, &context, &origin))
+                    self.comes_again(&created, &|sent| commands::create(sent, rules, &context, &origin))
                 },
             ),
             Request::Update => asked.run(
                 NestedLists::Ignore,
-                |sent| decide::update(trainee, sent, rules, &context, now),
+                |sent| commands::update(trainee, sent, rules, &context, now),
                 |updated| {
                     let body = || String::from_utf8_lossy(body).into_owned();
                     untouched_fields::only_seen(self.case, trainee, &updated, &self.seen, body)?;
@@ -218,32 +218,32 @@ impl<'a> Bodies<'a> {
             Request::AddPlacement | Request::UpdatePlacement => asked.run::<Placement, _>(
                 NestedLists::Read,
                 |sent| match trainee.placements.first().filter(|_| request == Request::UpdatePlacement) {
-                    Some(stored) => decide::update_nested(stored, sent, rules, &context, now),
-                    None => decide::add_nested(sent, rules, &context, &origin),
+                    Some(stored) => commands::update(stored, sent, rules, &context, now),
+                    None => commands::add(sent, rules, &context, &origin),
                 },
                 |placement| self.keeps(trainee, &with_placement(placement)),
             ),
             Request::AddDegree | Request::UpdateDegree => asked.run::<Degree, _>(
                 NestedLists::Read,
                 |sent| match trainee.degrees.first().filter(|_| request == Request::UpdateDegree) {
-                    Some(stored) => decide::update_nested(stored, sent, rules, &context, now),
-                    None => decide::add_nested(sent, rules, &context, &origin),
+                    Some(stored) => commands::update(stored, sent, rules, &context, now),
+                    None => commands::add(sent, rules, &context, &origin),
                 },
                 |degree| self.keeps(trainee, &with_degree(degree)),
             ),
             Request::Withdraw => asked.run(
                 NestedLists::Read,
-                |sent| decide::withdraw(trainee, sent, rules, &context, now),
+                |sent| commands::transition::<domain::Withdrawal>(trainee, sent, rules, &context, now),
                 |withdrawn| self.keeps(trainee, &withdrawn),
             ),
             Request::Defer => asked.run(
                 NestedLists::Read,
-                |sent| decide::defer(trainee, sent, rules, &context, now),
+                |sent| commands::transition::<domain::Deferral>(trainee, sent, rules, &context, now),
                 |deferred| self.keeps(trainee, &deferred),
             ),
             Request::Recommend => asked.run(
                 NestedLists::Read,
-                |sent| decide::recommend(trainee, sent, rules, &context, now),
+                |sent| commands::transition::<domain::Recommendation>(trainee, sent, rules, &context, now),
                 |recommended| self.keeps(trainee, &recommended),
             ),
         }
@@ -251,8 +251,10 @@ impl<'a> Bodies<'a> {
 
     /// The record has no fault that it had not before, every version writes it, and it is sent back without a change.
     fn keeps(&self, before: &Trainee, after: &Trainee) -> Result<(), CheckFailure> {
-        let known = soundness::faults(before, Lists::embedded());
-        if let Some(fault) = soundness::faults(after, Lists::embedded()).iter().find(|fault| !known.contains(fault)) {
+        let known = invariants::violations(before, Lists::embedded());
+        if let Some(fault) =
+            invariants::violations(after, Lists::embedded()).iter().find(|fault| !known.contains(fault))
+        {
             return self.case.fail(Trainee::NAME, format!("is accepted as it cannot be: {fault}"));
         }
         for served in self.versions.iter() {
@@ -265,7 +267,7 @@ impl<'a> Bodies<'a> {
     fn comes_again(
         &self,
         record: &Trainee,
-        decide: &dyn Fn(Sent<Trainee>) -> Result<Decision<Trainee>, Vec<Problem>>,
+        decide: &dyn Fn(ParsedRecord<Trainee>) -> Result<Decision<Trainee>, Vec<Problem>>,
     ) -> Result<(), CheckFailure> {
         let sent = round_trip::read_back(self.case, record)?;
         round_trip::asks_for_trainee(self.case, &sent, record)?;
@@ -297,7 +299,7 @@ mod tests {
     fn problem_that_is_reported_twice_is_found() {
         const TWICE: Rule<Trainee> = Rule {
             name: "twice",
-            demands: "complains of the same twice",
+            description: "complains of the same twice",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Check(|_, _| vec![Problem::at(TraineeField::last_name, ProblemKind::Blank); 2]),
@@ -310,7 +312,7 @@ mod tests {
     fn record_that_differs_each_time_it_is_requested_is_found() {
         const GROWING: Rule<Trainee> = Rule {
             name: "growing",
-            demands: "makes the last name longer",
+            description: "makes the last name longer",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Adjust(|candidate, _| candidate.record.last_name.iter_mut().for_each(|name| name.push('x'))),

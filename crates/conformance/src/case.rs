@@ -5,7 +5,7 @@ use std::fmt;
 use adapter_kit::compose::{Data, Request};
 use adapter_kit::read::{NestedLists, ReadableRecord, Reader, UnknownNames};
 use adapter_kit::{ApiVersion, Label, Served, WireRecord};
-use domain::{Context, Lists, Sent, Trainee};
+use domain::{Context, Lists, ParsedRecord, Trainee};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -69,7 +69,7 @@ impl<'a> Case<'a> {
         Context {
             today: self.sample.today,
             lists: Lists::embedded(),
-            terms: &self.version().terms,
+            accepted_codes: &self.version().accepted_codes,
             organisations: &self.sample.organisations,
         }
     }
@@ -89,7 +89,7 @@ impl<'a> Case<'a> {
         self,
         data: &impl Serialize,
         unknown: UnknownNames,
-    ) -> Result<Sent<R>, CheckFailure> {
+    ) -> Result<ParsedRecord<R>, CheckFailure> {
         let written = serde_json::to_vec(&Data { data });
         let body = written.or_else(|error| self.fail(R::NAME, format!("cannot be written: {error}")))?;
         let reader = Reader { served: self.served, unknown, nested: NestedLists::Read };

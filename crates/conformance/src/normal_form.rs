@@ -4,7 +4,7 @@
 //! with what they did.
 
 use domain::organisations::{Organisations, URNS_WITHOUT_SCHOOL};
-use domain::{Degree, List, Lists, Placement, Trainee, decide};
+use domain::{Degree, List, Lists, Placement, Trainee, commands};
 
 /// Nationality-like code of the United Kingdom, which the list of countries has only in parts.
 const UNITED_KINGDOM: &str = "GB";
@@ -49,7 +49,7 @@ pub(super) fn as_stored(sent: &Trainee, organisations: &Organisations, lists: &L
     }
     trainee.placements.iter_mut().for_each(|placement| normalise_placement(placement, organisations));
     trainee.degrees.iter_mut().for_each(|degree| normalise_degree(degree, lists));
-    decide::order(&mut trainee);
+    commands::sort_nested(&mut trainee);
     trainee
 }
 

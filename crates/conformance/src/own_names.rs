@@ -4,9 +4,11 @@ use adapter_kit::read::UnknownNames::{Reject, Warn};
 use adapter_kit::read::{ReadableRecord, UnknownNames};
 use adapter_kit::versions::Versions;
 use adapter_kit::wire::WireRecord;
-use domain::decide::{Decision, Origin};
+use domain::commands::{CreationContext, Decision};
 use domain::problem::{Notice, Problem};
-use domain::{Context, Deferral, Degree, Placement, Recommendation, Sent, Trainee, TraineeField, Withdrawal, decide};
+use domain::{
+    Context, Deferral, Degree, ParsedRecord, Placement, Recommendation, Trainee, TraineeField, Withdrawal, commands,
+};
 use serde_json::{Map, Value};
 
 use crate::case::Case;
@@ -48,26 +50,26 @@ pub(super) type Outcome = Result<Vec<Notice>, Vec<Problem>>;
 impl Attempt<'_> {
     fn all(&self) -> Result<(), CheckFailure> {
         let (rules, context, now) = (&self.case.version().rules, self.case.context(), self.case.sample.now());
-        let origin = Origin { now, ukprn: "", next_id: &|| None };
+        let origin = CreationContext { now, ukprn: "", next_id: &|| None };
         let whole = self.case.request(self.trainee)?;
         for way in self.share() {
             let mut object = whole.clone();
             mutation::mutate::<Trainee>(self.case.served, &mut object, way);
-            self.ask(&object, Reject, |sent| outcome(decide::create(sent, rules, &context, &origin)))?;
-            self.ask(&object, Warn, |sent| outcome(decide::update(self.trainee, sent, rules, &context, now)))?;
+            self.ask(&object, Reject, |sent| outcome(commands::create(sent, rules, &context, &origin)))?;
+            self.ask(&object, Warn, |sent| outcome(commands::update(self.trainee, sent, rules, &context, now)))?;
         }
         self.nested::<Placement>(&whole, TraineeField::placements, &context, &origin)?;
         self.nested::<Degree>(&whole, TraineeField::degrees, &context, &origin)?;
-        self.by_itself(&self.trainee.placements, |sent| outcome(decide::add_nested(sent, rules, &context, &origin)))?;
-        self.by_itself(&self.trainee.degrees, |sent| outcome(decide::add_nested(sent, rules, &context, &origin)))?;
+        self.by_itself(&self.trainee.placements, |sent| outcome(commands::add(sent, rules, &context, &origin)))?;
+        self.by_itself(&self.trainee.degrees, |sent| outcome(commands::add(sent, rules, &context, &origin)))?;
         self.by_itself(&[Withdrawal::default()], |sent| {
-            outcome(decide::withdraw(self.trainee, sent, rules, &context, now))
+            outcome(commands::transition::<domain::Withdrawal>(self.trainee, sent, rules, &context, now))
         })?;
         self.by_itself(&[Deferral::default()], |sent| {
-            outcome(decide::defer(self.trainee, sent, rules, &context, now))
+            outcome(commands::transition::<domain::Deferral>(self.trainee, sent, rules, &context, now))
         })?;
         self.by_itself(&[Recommendation::default()], |sent| {
-            outcome(decide::recommend(self.trainee, sent, rules, &context, now))
+            outcome(commands::transition::<domain::Recommendation>(self.trainee, sent, rules, &context, now))
         })
     }
 
@@ -83,7 +85,7 @@ impl Attempt<'_> {
         whole: &Map<String, Value>,
         list: TraineeField,
         context: &Context<'_>,
-        origin: &Origin<'_>,
+        origin: &CreationContext<'_>,
     ) -> Result<(), CheckFailure> {
         let Some(list) = Trainee::inputs(self.case.version()).name_of(list) else { return Ok(()) };
         let Some(Value::Array(records)) = whole.get(list) else { return Ok(()) };
@@ -97,14 +99,14 @@ impl Attempt<'_> {
         let mut object = whole.clone();
         object.insert(list.to_owned(), Value::Array(mutated));
         let rules = &self.case.version().rules;
-        self.ask(&object, Warn, |sent| outcome(decide::create(sent, rules, context, origin)))
+        self.ask(&object, Warn, |sent| outcome(commands::create(sent, rules, context, origin)))
     }
 
     /// Spoilt records by themselves.
     fn by_itself<R: ReadableRecord>(
         &self,
         records: &[R],
-        decide: impl Fn(Sent<R>) -> Outcome,
+        decide: impl Fn(ParsedRecord<R>) -> Outcome,
     ) -> Result<(), CheckFailure> {
         for record in records {
             let mut object = self.case.request(record)?;
@@ -124,7 +126,7 @@ impl Attempt<'_> {
         &self,
         object: &Map<String, Value>,
         unknown: UnknownNames,
-        decide: impl Fn(Sent<R>) -> Outcome,
+        decide: impl Fn(ParsedRecord<R>) -> Outcome,
     ) -> Result<(), CheckFailure> {
         let sent_strings = SentStrings::of(&Value::Object(object.clone()).to_string());
         let messages = MessageCheck { case: self.case, names: self.names, sent_strings: &sent_strings };
@@ -151,7 +153,7 @@ mod tests {
     fn a_problem_about_a_field_that_the_version_does_not_name_is_found() {
         const NAMELESS: Rule<Trainee> = Rule {
             name: "nameless",
-            demands: "complains of a field that nobody here knows",
+            description: "complains of a field that nobody here knows",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Check(|_, _| found(TraineeField::iqts_country, ProblemKind::Blank)),
@@ -164,7 +166,7 @@ mod tests {
     fn message_with_a_name_that_the_version_does_not_have_is_found() {
         const WORDY: Rule<Trainee> = Rule {
             name: "wordy",
-            demands: "compares with a field that nobody here knows",
+            description: "compares with a field that nobody here knows",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Check(|_, _| {

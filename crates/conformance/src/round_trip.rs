@@ -4,12 +4,12 @@ use adapter_kit::names::path_in_message;
 use adapter_kit::read::{ReadableRecord, UnknownNames};
 use adapter_kit::versions::Versions;
 use adapter_kit::wire::WireRecord;
-use domain::decide::Origin;
-use domain::dictionary::Changes as _;
-use domain::rules::{Rule, Run, judge};
+use domain::commands::CreationContext;
+use domain::record::Changes as _;
+use domain::rules::{Rule, Run, apply};
 use domain::{
-    Candidate, Deferral, Kind, Lists, Recommendation, Record, RecordField as _, Sent, Trainee, TraineeField, Value,
-    Withdrawal, decide,
+    Candidate, Deferral, Kind, Lists, ParsedRecord, Recommendation, Record, RecordField as _, Trainee, TraineeField,
+    Value, Withdrawal, commands,
 };
 
 use crate::case::Case;
@@ -54,19 +54,23 @@ pub fn round_trip_is_lossless(versions: &Versions, sample: &Sample) -> Result<()
 }
 
 /// What a request for the record, once written, asks for.
-pub(super) fn read_back<R: ReadableRecord>(case: Case<'_>, record: &R) -> Result<Sent<R>, CheckFailure> {
+pub(super) fn read_back<R: ReadableRecord>(case: Case<'_>, record: &R) -> Result<ParsedRecord<R>, CheckFailure> {
     case.read(&case.request(record)?, UnknownNames::Reject)
 }
 
 /// The request asks for the values of the trainee and of its placements and degrees.
-pub(super) fn asks_for_trainee(case: Case<'_>, sent: &Sent<Trainee>, trainee: &Trainee) -> Result<(), CheckFailure> {
+pub(super) fn asks_for_trainee(
+    case: Case<'_>,
+    sent: &ParsedRecord<Trainee>,
+    trainee: &Trainee,
+) -> Result<(), CheckFailure> {
     asks_for(case, sent, trainee)?;
     let inputs = Trainee::inputs(case.version());
     if let Some(list) = inputs.name_of(TraineeField::placements) {
-        each_asks_for(case, list, &sent.changes.placements, &trainee.placements)?;
+        each_asks_for(case, list, &sent.nested.placements, &trainee.placements)?;
     }
     if let Some(list) = inputs.name_of(TraineeField::degrees) {
-        each_asks_for(case, list, &sent.changes.degrees, &trainee.degrees)?;
+        each_asks_for(case, list, &sent.nested.degrees, &trainee.degrees)?;
     }
     Ok(())
 }
@@ -74,7 +78,7 @@ pub(super) fn asks_for_trainee(case: Case<'_>, sent: &Sent<Trainee>, trainee: &T
 fn each_asks_for<R: WireRecord>(
     case: Case<'_>,
     list: &str,
-    sent: &[Sent<R>],
+    sent: &[ParsedRecord<R>],
     records: &[R],
 ) -> Result<(), CheckFailure> {
     if sent.len() != records.len() {
@@ -85,7 +89,7 @@ fn each_asks_for<R: WireRecord>(
 
 /// The request asks for the values of the record in the fields that the version can set, and for
 /// nothing else.
-pub(super) fn asks_for<R: WireRecord>(case: Case<'_>, sent: &Sent<R>, record: &R) -> Result<(), CheckFailure> {
+pub(super) fn asks_for<R: WireRecord>(case: Case<'_>, sent: &ParsedRecord<R>, record: &R) -> Result<(), CheckFailure> {
     if let Some(problem) = sent.problems.first() {
         return case.fail(path_in_message(case.version(), &problem.at), format!("is not read: {:?}", problem.kind));
     }
@@ -97,7 +101,7 @@ pub(super) fn asks_for<R: WireRecord>(case: Case<'_>, sent: &Sent<R>, record: &R
         let name = inputs.name_of(*field);
         let stored = record.value(*field, Lists::embedded());
         let expected = name.is_some().then_some(stored).filter(|value| *value != Value::Null && !is_empty(value));
-        let asked = sent.changes.asked(*field).filter(|value| !is_empty(value));
+        let asked = sent.changes.requested(*field).filter(|value| !is_empty(value));
         if asked != expected {
             let name = name.unwrap_or(field.info().name);
             return case.fail(name, format!("is written as {expected:?} and read as {asked:?}"));
@@ -107,14 +111,14 @@ pub(super) fn asks_for<R: WireRecord>(case: Case<'_>, sent: &Sent<R>, record: &R
 }
 
 fn is_empty(value: &Value<'_>) -> bool {
-    matches!(value, Value::Texts(texts) if texts.is_empty())
+    matches!(value, Value::TextList(texts) if texts.is_empty())
 }
 
 /// Whether the version accepts the request; where it does, the result is the record's normal form.
-fn becomes(case: Case<'_>, sent: Sent<Trainee>, trainee: &Trainee) -> Result<bool, CheckFailure> {
+fn becomes(case: Case<'_>, sent: ParsedRecord<Trainee>, trainee: &Trainee) -> Result<bool, CheckFailure> {
     let (version, context) = (case.version(), case.context());
-    let origin = Origin { now: case.sample.now(), ukprn: "", next_id: &|| None };
-    let Ok(decision) = decide::create(sent, &version.rules, &context, &origin) else { return Ok(false) };
+    let origin = CreationContext { now: case.sample.now(), ukprn: "", next_id: &|| None };
+    let Ok(decision) = commands::create(sent, &version.rules, &context, &origin) else { return Ok(false) };
     let expected = normal_form::as_stored(trainee, &case.sample.organisations, context.lists);
     let record = &decision.record;
     agrees(case, record, &expected, version.rules.trainee, ADJUSTMENTS.trainee)?;
@@ -153,13 +157,14 @@ fn agrees<R: WireRecord>(
         .copied()
         .collect();
     let context = case.context();
-    let mut adjusted = Candidate::new(R::Owner::default(), None, Sent::default(), &context);
-    adjusted.record = expected.clone();
-    judge(&mut adjusted, &own, &context);
+    let mut adjusted = Candidate::new(R::Owner::default(), None, ParsedRecord::default(), &context);
+    adjusted.record = expected.clone().split().0;
+    apply(&mut adjusted, &own, &context);
     for input in R::inputs(case.version()).entries {
         let own_may_change = own.iter().any(|rule| rule.reads.contains(&input.field));
-        let expected = if own_may_change { &adjusted.record } else { expected };
-        let (is, should_be) = (record.value(input.field, context.lists), expected.value(input.field, context.lists));
+        let expected: &dyn domain::Stored<R> = if own_may_change { &adjusted.record } else { expected };
+        let (is, should_be) =
+            (record.value(input.field, context.lists), R::shown(expected, input.field, context.lists));
         if is != should_be && input.field.info().kind != Kind::Records {
             return case.fail(input.name, format!("becomes {is:?} instead of {should_be:?}"));
         }
@@ -208,7 +213,7 @@ mod tests {
     fn an_adjustment_of_a_field_that_it_does_not_read_is_found() {
         const SHORTENED: Rule<Trainee> = Rule {
             name: "shortened",
-            demands: "cuts the e-mail address",
+            description: "cuts the e-mail address",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Adjust(|candidate, _| candidate.record.email = None),
@@ -222,7 +227,7 @@ mod tests {
     fn an_adjustment_of_its_own_among_the_fields_that_it_reads_is_the_versions_affair() {
         const RAISED: Rule<Trainee> = Rule {
             name: "raised",
-            demands: "puts the last name in capitals",
+            description: "puts the last name in capitals",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Adjust(|candidate, _| {

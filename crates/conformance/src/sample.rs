@@ -4,15 +4,15 @@
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use domain::organisations::{Organisations, School, TrainingPartner};
 use domain::rules::{course, dates, degree, diversity, funding, organisation, placement, withdrawal};
-use domain::specimen::Specimens;
-use domain::specimen::random::Random;
-use domain::{Context, Lists, Problem, Rules, Terms, Trainee};
+use domain::{AcceptedCodes, Context, Lists, Problem, Rules, Trainee};
+use fixtures::TraineeGenerator;
+use fixtures::random::Random;
 
 /// UKPRN of the provider of every record.
 pub(super) const PROVIDER: &str = "10000571";
 
 /// Every code of every list, and the funding of the years in which it was widest.
-const ALL_CODES: Terms = Terms { accepted: &[], exception_years: &[2025, 2026] };
+const ALL_CODES: AcceptedCodes = AcceptedCodes { accepted: &[], funding_exception_years: &[2025, 2026] };
 
 /// The adjustments that every version makes, whatever else it demands. What they do to a record is
 /// [`normal`](super::normal).
@@ -56,10 +56,11 @@ impl Sample {
     /// The problems of a record that cannot be stored; no sample record has any.
     pub fn new(seed: u64, count: usize, today: NaiveDate) -> Result<Self, Vec<Problem>> {
         let organisations = organisations();
-        let context = Context { today, lists: Lists::embedded(), terms: &ALL_CODES, organisations: &organisations };
-        let mut specimens = Specimens::new(seed, &ADJUSTMENTS, context);
-        let stored = (0..count).map(|_| specimens.trainee(PROVIDER)).collect::<Result<_, _>>()?;
-        let untidy = (0..count).map(|_| specimens.untidy(PROVIDER)).collect::<Result<_, _>>()?;
+        let context =
+            Context { today, lists: Lists::embedded(), accepted_codes: &ALL_CODES, organisations: &organisations };
+        let mut generator = TraineeGenerator::new(seed, &ADJUSTMENTS, context);
+        let stored = (0..count).map(|_| generator.trainee(PROVIDER)).collect::<Result<_, _>>()?;
+        let untidy = (0..count).map(|_| generator.noisy_trainee(PROVIDER)).collect::<Result<_, _>>()?;
         Ok(Self { seed, today, organisations, stored, untidy })
     }
 

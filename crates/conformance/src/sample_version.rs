@@ -3,13 +3,13 @@
 #[cfg(test)]
 use adapter_kit::Versions;
 use adapter_kit::version::{
-    AllInputs, ApiVersion, Endpoints, NestedErrors, NestedRecords, Publication, Shapes, Status, Vocabulary, date,
+    AllInputs, ApiVersion, Endpoints, NestedErrors, NestedVisibility, Publication, Shapes, Status, Vocabulary, date,
 };
 use adapter_kit::{Inputs, Label, Shape, inputs, shape};
 use domain::rules::{Rule, Rules, course, dates, degree, required};
 use domain::{
-    Deferral, DeferralField, Degree, DegreeField, Placement, PlacementField, Recommendation, RecommendationField,
-    Terms, Trainee, TraineeField, Withdrawal, WithdrawalField,
+    AcceptedCodes, Deferral, DeferralField, Degree, DegreeField, Placement, PlacementField, Recommendation,
+    RecommendationField, Trainee, TraineeField, Withdrawal, WithdrawalField,
 };
 
 use crate::sample::ADJUSTMENTS;
@@ -27,7 +27,7 @@ pub const SAMPLE_VERSION: ApiVersion = ApiVersion {
     },
     shapes: Shapes {
         trainee: TRAINEE,
-        nested_in_lists: NestedRecords::Hidden,
+        nested_in_lists: NestedVisibility::Hidden,
         placement: shape! { Placement, PlacementField: placement_id, urn, name, postcode, school_id },
         placement_nested: shape! { Placement, PlacementField: urn, name, postcode },
         degree: DEGREE,
@@ -46,7 +46,7 @@ pub const SAMPLE_VERSION: ApiVersion = ApiVersion {
         recommendation: inputs! { Recommendation, RecommendationField: qts_standards_met_date },
     },
     rules: Rules { trainee: RULES, degree: DEGREE_RULES, ..ADJUSTMENTS },
-    terms: Terms { accepted: &[], exception_years: &[] },
+    accepted_codes: AcceptedCodes { accepted: &[], funding_exception_years: &[] },
     endpoints: Endpoints { available: &[], deprecated: &[] },
     refuses_names_up_to: Label::release(2002, 0),
     nested_errors: NestedErrors::Nested,

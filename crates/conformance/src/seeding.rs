@@ -3,7 +3,7 @@
 use adapter_kit::names::path_in_message;
 use adapter_kit::problems::message;
 use adapter_kit::versions::Versions;
-use domain::specimen::Specimens;
+use fixtures::TraineeGenerator;
 
 use crate::case::Case;
 use crate::sample::PROVIDER;
@@ -20,9 +20,9 @@ pub fn can_be_seeded(versions: &Versions, sample: &Sample) -> Result<(), CheckFa
     for served in versions.iter() {
         let case = Case::of(CHECK, served, sample);
         let (version, context) = (case.version(), case.context());
-        let mut specimens = Specimens::new(sample.seed, &version.rules, context);
+        let mut generator = TraineeGenerator::new(sample.seed, &version.rules, context);
         for (case, _) in case.each(&sample.stored) {
-            if let Err(problems) = specimens.trainee(PROVIDER) {
+            if let Err(problems) = generator.trainee(PROVIDER) {
                 let at = problems.first().map(|problem| path_in_message(version, &problem.at)).unwrap_or_default();
                 let why: Vec<_> = problems.iter().map(|problem| message(version, context.lists, problem)).collect();
                 return case.fail(at, format!("refuses a sample record: {}", why.join("; ")));
@@ -44,7 +44,7 @@ mod tests {
     fn rules_that_refuse_a_sample_record_are_found() {
         const NOBODY: Rule<Trainee> = Rule {
             name: "nobody",
-            demands: "refuses everybody",
+            description: "refuses everybody",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Check(|_, _| found(TraineeField::last_name, ProblemKind::Blank)),

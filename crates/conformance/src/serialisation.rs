@@ -3,7 +3,7 @@
 use std::fmt;
 
 use adapter_kit::shape::{Inputs, Shape, Source};
-use adapter_kit::version::{ApiVersion, NestedRecords};
+use adapter_kit::version::{ApiVersion, NestedVisibility};
 use adapter_kit::versions::Versions;
 use adapter_kit::view::View;
 use domain::{Kind, Lists, Record, RecordField as _, Trainee, TraineeField, Value};
@@ -33,11 +33,11 @@ pub fn every_record_serialises(versions: &Versions, sample: &Sample) -> Result<(
             let lists = Lists::embedded();
             for record in &trainee.placements {
                 let view = View::placement(case.version(), record, lists);
-                has_keys(case, &shapes.placement, record, NestedRecords::Shown, &json(case, &view)?)?;
+                has_keys(case, &shapes.placement, record, NestedVisibility::Shown, &json(case, &view)?)?;
             }
             for record in &trainee.degrees {
                 let view = View::degree(case.version(), record, lists);
-                has_keys(case, &shapes.degree, record, NestedRecords::Shown, &json(case, &view)?)?;
+                has_keys(case, &shapes.degree, record, NestedVisibility::Shown, &json(case, &view)?)?;
             }
         }
     }
@@ -69,7 +69,7 @@ fn names_agree<R: Record>(case: Case<'_>, inputs: &Inputs<R>, shape: &Shape<R>) 
 /// The trainee is written with exactly the fields of the shape, in its order.
 pub(super) fn written(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
     let view = View::trainee(case.version(), trainee, Lists::embedded());
-    has_view_keys(case, trainee, &view, NestedRecords::Shown)
+    has_view_keys(case, trainee, &view, NestedVisibility::Shown)
 }
 
 /// So it is in a list, with nested records if the shape has them there.
@@ -83,7 +83,7 @@ fn has_view_keys(
     case: Case<'_>,
     trainee: &Trainee,
     view: &View<'_, Trainee>,
-    nested: NestedRecords,
+    nested: NestedVisibility,
 ) -> Result<(), CheckFailure> {
     let version = case.version();
     let json = json(case, view)?;
@@ -106,7 +106,7 @@ fn each_has_keys<R: Record>(case: Case<'_>, shape: &Shape<R>, records: &[R], jso
     records
         .iter()
         .zip(written)
-        .try_for_each(|(record, json)| has_keys(case, shape, record, NestedRecords::Shown, json.get()))
+        .try_for_each(|(record, json)| has_keys(case, shape, record, NestedVisibility::Shown, json.get()))
 }
 
 /// The keys are those of the shape, in its order, except for unset ones that are shown only when set.
@@ -114,7 +114,7 @@ fn has_keys<R: Record>(
     case: Case<'_>,
     shape: &Shape<R>,
     record: &R,
-    nested: NestedRecords,
+    nested: NestedVisibility,
     json: &str,
 ) -> Result<(), CheckFailure> {
     let lists = Lists::embedded();

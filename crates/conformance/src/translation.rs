@@ -3,8 +3,8 @@
 use adapter_kit::body_kind::{Direction, RecordKind};
 use adapter_kit::versions::{Served, Versions};
 use adapter_kit::view::View;
-use domain::specimen::random::Random;
 use domain::{Deferral, Lists, Recommendation, Trainee, Withdrawal};
+use fixtures::random::Random;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use version_tools::translate::{BodyKind, Loss, Translation, translate_names};

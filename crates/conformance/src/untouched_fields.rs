@@ -8,7 +8,7 @@ use adapter_kit::view::View;
 use adapter_kit::wire::WireRecord;
 use domain::problem::{Notice, Problem};
 use domain::rules::Run;
-use domain::{FieldSet, Lists, Record, RecordField as _, Stored as _, Trainee, TraineeField, decide};
+use domain::{FieldSet, Lists, Record, RecordField as _, Stored as _, Trainee, TraineeField, commands};
 use serde_json::{Map, Value as Json};
 
 use crate::case::Case;
@@ -67,7 +67,7 @@ fn changes_only(
     let sent = case.read(body, UnknownNames::Reject)?;
     let (rules, context) = (&case.version().rules, case.context());
     // What is refused changes nothing.
-    let Ok(decision) = decide::update(trainee, sent, rules, &context, case.sample.now()) else { return Ok(()) };
+    let Ok(decision) = commands::update(trainee, sent, rules, &context, case.sample.now()) else { return Ok(()) };
     only_seen(case, trainee, &decision.record, seen, || Json::Object(body.clone()).to_string())
 }
 
@@ -95,16 +95,16 @@ pub(super) fn sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFa
     let (version, lists, now) = (case.version(), Lists::embedded(), case.sample.now());
     let (rules, context) = (&version.rules, case.context());
     let sent = case.read(&View::trainee(version, trainee, lists), UnknownNames::Reject)?;
-    let decision = decide::update(trainee, sent, rules, &context, now);
+    let decision = commands::update(trainee, sent, rules, &context, now);
     unchanged(case, trainee, decision.map(|decision| (decision.record, decision.notices)))?;
     for placement in &trainee.placements {
         let sent = case.read(&View::placement(version, placement, lists), UnknownNames::Reject)?;
-        let decision = decide::update_nested(placement, sent, rules, &context, now);
+        let decision = commands::update(placement, sent, rules, &context, now);
         unchanged(case, placement, decision.map(|decision| (decision.record, decision.notices)))?;
     }
     for degree in &trainee.degrees {
         let sent = case.read(&View::degree(version, degree, lists), UnknownNames::Reject)?;
-        let decision = decide::update_nested(degree, sent, rules, &context, now);
+        let decision = commands::update(degree, sent, rules, &context, now);
         unchanged(case, degree, decision.map(|decision| (decision.record, decision.notices)))?;
     }
     Ok(())
@@ -154,7 +154,7 @@ mod tests {
     fn an_adjustment_of_a_field_that_the_version_cannot_see_is_found() {
         const FORGETFUL: Rule<Trainee> = Rule {
             name: "forgetful",
-            demands: "forgets the nationality",
+            description: "forgets the nationality",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Adjust(|candidate, _| candidate.record.nationality = None),
@@ -178,7 +178,7 @@ mod tests {
     fn a_record_that_is_refused_when_it_is_sent_back_is_found() {
         const HIDDEN: Rule<Trainee> = Rule {
             name: "hidden",
-            demands: "is refused whatever is sent",
+            description: "is refused whatever is sent",
             section: "",
             reads: &[TraineeField::disability3],
             run: Run::Check(|_, _| found(TraineeField::disability3, ProblemKind::Blank)),

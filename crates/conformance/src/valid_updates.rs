@@ -12,11 +12,11 @@ use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Versions;
 use adapter_kit::view::View;
 use adapter_kit::wire::WireRecord;
-use domain::decide::Origin;
+use domain::commands::CreationContext;
+use domain::invariants::violations;
 use domain::rules::{Rule, Run};
-use domain::soundness::faults;
-use domain::specimen::random::Random;
-use domain::{Degree, Field, Kind, Path, Problem, Record, RecordField as _, Trainee, TraineeField, decide};
+use domain::{Degree, Kind, Path, Problem, Record, RecordField as _, Trainee, TraineeField, commands};
+use fixtures::random::Random;
 use serde_json::{Map, Value as Json};
 
 use crate::case::Case;
@@ -65,7 +65,7 @@ fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -
     for _ in 0..UPDATES {
         let body = body(case, random, rules.trainee, other)?;
         let sent = case.read(&body, UnknownNames::Reject)?;
-        if let Ok(decision) = decide::update(before, sent, rules, &context, now) {
+        if let Ok(decision) = commands::update(before, sent, rules, &context, now) {
             updated.push((decision.record, body));
         }
     }
@@ -73,7 +73,7 @@ fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -
         let Some(other) = random.pick(&other.placements) else { continue };
         let body = body(case, random, rules.placement, other)?;
         let sent = case.read(&body, UnknownNames::Reject)?;
-        if let Ok(decision) = decide::update_nested(placement, sent, rules, &context, now) {
+        if let Ok(decision) = commands::update(placement, sent, rules, &context, now) {
             let mut after = before.clone();
             after.placements.splice(at..=at, [decision.record]);
             updated.push((after, body));
@@ -83,7 +83,7 @@ fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -
         let Some(other) = random.pick(&other.degrees) else { continue };
         let body = body(case, random, rules.degree, other)?;
         let sent = case.read(&body, UnknownNames::Reject)?;
-        if let Ok(decision) = decide::update_nested(degree, sent, rules, &context, now) {
+        if let Ok(decision) = commands::update(degree, sent, rules, &context, now) {
             let mut after = before.clone();
             after.degrees.splice(at..=at, [decision.record]);
             updated.push((after, body));
@@ -110,8 +110,8 @@ fn body<R: WireRecord>(case: Case<'_>, random: &Random, rules: &[Rule<R>], from:
 /// Storage finds no fault that it did not find before.
 fn keeps_invariants(case: Case<'_>, before: &Trainee, after: &Trainee, body: &Json) -> Result<(), CheckFailure> {
     let lists = case.context().lists;
-    let known = faults(before, lists);
-    match faults(after, lists).into_iter().find(|fault| !known.contains(fault)) {
+    let known = violations(before, lists);
+    match violations(after, lists).into_iter().find(|fault| !known.contains(fault)) {
         Some(fault) => case.fail(Trainee::NAME, format!("has a fault after an update with {body}: {fault}")),
         None => Ok(()),
     }
@@ -162,8 +162,8 @@ fn valid(
 /// What becomes of the record where it is sent as a new one.
 fn created(case: Case<'_>, record: &Trainee) -> Result<Result<Trainee, Vec<Problem>>, CheckFailure> {
     let sent = case.read(&case.request(record)?, UnknownNames::Reject)?;
-    let origin = Origin { now: case.sample.now(), ukprn: "", next_id: &|| None };
-    let decision = decide::create(sent, &case.version().rules, &case.context(), &origin);
+    let origin = CreationContext { now: case.sample.now(), ukprn: "", next_id: &|| None };
+    let decision = commands::create(sent, &case.version().rules, &case.context(), &origin);
     Ok(decision.map(|decision| decision.record))
 }
 
@@ -203,12 +203,9 @@ fn difference(
 fn can_be_found(case: Case<'_>, problem: &Problem) -> bool {
     let (Path::Field(field) | Path::Nested { field, .. }) = &problem.at else { return false };
     let rules = &case.version().rules;
-    match field {
-        Field::Trainee(field) => reads(rules.trainee, *field),
-        Field::Placement(field) => reads(rules.placement, *field),
-        Field::Degree(field) => reads(rules.degree, *field),
-        Field::Withdrawal(_) | Field::Deferral(_) | Field::Recommendation(_) => false,
-    }
+    field.of_record().is_some_and(|field| reads(rules.trainee, field))
+        || field.of_record().is_some_and(|field| reads(rules.placement, field))
+        || field.of_record().is_some_and(|field| reads(rules.degree, field))
 }
 
 fn reads<R: Record>(rules: &[Rule<R>], field: R::Field) -> bool {
@@ -229,12 +226,12 @@ fn between_kinds(degree: &Degree) -> [Degree; 3] {
 fn completed(case: Case<'_>, random: &Random, degree: &Degree, other: &Trainee) -> Result<(), CheckFailure> {
     let (version, context, now) = (case.version(), case.context(), case.sample.now());
     let sent = case.read(&View::degree(version, degree, context.lists), UnknownNames::Reject)?;
-    let decision = decide::update_nested(degree, sent, &version.rules, &context, now);
+    let decision = commands::update(degree, sent, &version.rules, &context, now);
     unchanged(case, degree, decision.map(|decision| (decision.record, decision.notices)))?;
     let Some(other) = random.pick(&other.degrees) else { return Ok(()) };
     let body = body(case, random, version.rules.degree, other)?;
     let sent = case.read(&body, UnknownNames::Reject)?;
-    match decide::update_nested(degree, sent, &version.rules, &context, now) {
+    match commands::update(degree, sent, &version.rules, &context, now) {
         Ok(decision) if decision.changed && !decision.record.is_whole(context.lists) => {
             let kind = decision.record.kind(context.lists);
             case.fail(Degree::NAME, format!("is not made whole as {kind:?} by an update with {body}"))
@@ -248,7 +245,7 @@ mod tests {
     use adapter_kit::version::AllInputs;
     use adapter_kit::{Inputs, Label, inputs};
     use domain::rules::{Rules, course, dates, degree, required};
-    use domain::{List, Terms};
+    use domain::{AcceptedCodes, List};
 
     use super::*;
     use crate::sample_version::{SAMPLE_VERSION, TODAY, check_version, with_rules};
@@ -266,18 +263,19 @@ mod tests {
     fn a_rule_that_takes_for_granted_what_another_version_does_not_demand_is_found() {
         const INPUTS: Inputs<Trainee> =
             inputs! { Trainee, TraineeField: training_route, study_mode, itt_start_date, placements, degrees };
-        const fn version(year: u16, trainee: &'static [Rule<Trainee>], terms: Terms) -> ApiVersion {
+        const fn version(year: u16, trainee: &'static [Rule<Trainee>], accepted_codes: AcceptedCodes) -> ApiVersion {
             ApiVersion {
                 label: Label::release(year, 0),
                 inputs: AllInputs { trainee: INPUTS, ..SAMPLE_VERSION.inputs },
                 rules: Rules { trainee, ..SAMPLE_VERSION.rules },
-                terms,
+                accepted_codes,
                 ..SAMPLE_VERSION
             }
         }
-        const FEW_ROUTES: Terms = Terms { accepted: &[(List::TrainingRoute, &["11", "12"])], exception_years: &[] };
+        const FEW_ROUTES: AcceptedCodes =
+            AcceptedCodes { accepted: &[(List::TrainingRoute, &["11", "12"])], funding_exception_years: &[] };
         const UNDECLARED: Rule<Trainee> = Rule { reads: &[TraineeField::study_mode], ..course::STUDY_MODE };
-        static NEWER: ApiVersion = version(2002, &[course::STUDY_MODE_BY_ROUTE], SAMPLE_VERSION.terms);
+        static NEWER: ApiVersion = version(2002, &[course::STUDY_MODE_BY_ROUTE], SAMPLE_VERSION.accepted_codes);
         static OLDER: ApiVersion = version(2001, &[course::STUDY_MODE], FEW_ROUTES);
         static FAULTY: ApiVersion = version(2001, &[UNDECLARED, required::TRAINING_ROUTE], FEW_ROUTES);
         let sample = Sample::new(5, 150, TODAY).unwrap();
@@ -290,7 +288,7 @@ mod tests {
     fn an_adjustment_that_does_not_declare_a_field_that_it_depends_on_is_found() {
         const UNDECLARED: Rule<Trainee> = Rule {
             name: "capitals",
-            demands: "puts the last name in capitals beside a long e-mail address",
+            description: "puts the last name in capitals beside a long e-mail address",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Adjust(|candidate, _| {
@@ -301,7 +299,7 @@ mod tests {
         };
         const EMAIL: Rule<Trainee> = Rule {
             name: "email",
-            demands: "reads the e-mail address, so that it is among the fields that are changed",
+            description: "reads the e-mail address, so that it is among the fields that are changed",
             section: "",
             reads: &[TraineeField::email],
             run: Run::Check(|_, _| Vec::new()),

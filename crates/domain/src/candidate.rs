@@ -1,93 +1,28 @@
-//! The record on its way in: partly wrong, perhaps, and still whole enough to be judged.
+//! The merged record while its rules run.
 //!
-//! A request becomes a [`Candidate`]: the merged record, the fields that were sent and the fields
-//! that already have a problem. A rule that needs a field in problem is skipped, so one mistake is
-//! reported once, and all mistakes are reported together.
+//! A request becomes a [`Candidate`]: the merged record, the fields that it changes and the fields that already have a
+//! problem. A rule that needs a field with a problem is skipped, so one mistake is reported once, and all mistakes are
+//! reported together.
 
-use crate::dictionary::{Changes, Record};
+use crate::context::Context;
 use crate::field_set::FieldSet;
+use crate::parsed::ParsedRecord;
 use crate::problem::{Notice, NoticeKind, Path, Problem, ProblemKind};
-use crate::rules::Context;
+use crate::record::Record;
 
-/// What a request sent for one record: the changes that could be read, and what was wrong with the
-/// rest.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sent<R: Record> {
-    /// The changes that could be read.
-    pub changes: R::Changes,
-    /// What could not be read.
-    pub problems: Vec<Problem>,
-    /// Fields that could not be read; no rule that needs one of them is run.
-    pub unread: FieldSet<R::Field>,
-    /// What the client should know besides.
-    pub notices: Vec<Notice>,
-    /// Names that the version does not have, whatever has become of them.
-    pub misnamed: Misnamed,
-}
-
-/// Names of a request that its version does not have, in nested records too.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Misnamed {
-    /// Names that only other versions know, each once.
-    pub foreign: Vec<&'static str>,
-    /// How many names nobody knows. They are not kept: they may be anything.
-    pub unknown: usize,
-}
-
-impl Misnamed {
-    /// Remembers a name of another version, once, however often it was sent.
-    pub fn remember(&mut self, name: &'static str) {
-        if !self.foreign.contains(&name) {
-            self.foreign.push(name);
-        }
-    }
-
-    /// Adds the names of a record that belongs to this one.
-    pub fn add(&mut self, nested: &Self) {
-        nested.foreign.iter().for_each(|name| self.remember(name));
-        self.unknown += nested.unknown;
-    }
-}
-
-impl<R: Record> Default for Sent<R> {
-    fn default() -> Self {
-        Self {
-            changes: R::Changes::default(),
-            problems: Vec::new(),
-            unread: FieldSet::new(),
-            notices: Vec::new(),
-            misnamed: Misnamed::default(),
-        }
-    }
-}
-
-impl<R: Record> Sent<R> {
-    /// What these changes ask for, without anything wrong.
-    #[must_use]
-    pub fn of(changes: R::Changes) -> Self {
-        Self { changes, ..Self::default() }
-    }
-
-    /// The text that is asked for in a field, when it is text.
-    #[must_use]
-    pub fn text(&self, field: R::Field) -> Option<String> {
-        self.changes.asked(field).and_then(|value| value.as_text().map(str::to_owned))
-    }
-}
-
-/// A merged record that is being judged.
+/// A merged record that is being validated, without its nested records.
 #[derive(Debug, Clone)]
 pub struct Candidate<R: Record> {
     /// The record as it would be stored.
-    pub record: R,
+    pub record: R::Flat,
     /// The record that this one is written for.
     pub owner: R::Owner,
-    stored: Option<R>,
-    asked: R::Changes,
-    sent: FieldSet<R::Field>,
+    stored: Option<R::Flat>,
+    requested: R::Changes,
+    changed: FieldSet<R::Field>,
     present: FieldSet<R::Field>,
     blank: FieldSet<R::Field>,
-    unsound: FieldSet<R::Field>,
+    invalid: FieldSet<R::Field>,
     problems: Vec<Problem>,
     notices: Vec<Notice>,
 }
@@ -95,104 +30,109 @@ pub struct Candidate<R: Record> {
 impl<R: Record> Candidate<R> {
     /// Merges what was sent into the stored record, or into an empty one.
     #[must_use]
-    pub fn new(owner: R::Owner, stored: Option<&R>, sent: Sent<R>, context: &Context<'_>) -> Self {
-        let asked = sent.changes.clone();
-        let (record, merged) = R::merge(stored, sent.changes, context.lists, context.terms);
+    pub fn new(owner: R::Owner, stored: Option<&R::Flat>, sent: ParsedRecord<R>, context: &Context<'_>) -> Self {
+        let requested = sent.changes.clone();
+        let (record, merged) = R::merge(stored, sent.changes, context.lists, context.accepted_codes);
         let mut candidate = Self {
             record,
             owner,
             stored: stored.cloned(),
-            asked,
-            sent: merged.sent,
+            requested,
+            changed: merged.changed,
             present: merged.present,
             blank: merged.blank,
-            unsound: sent.unread,
+            invalid: sent.unread,
             problems: sent.problems,
             notices: sent.notices,
         };
         if let Some(stored) = stored {
-            let implied = R::implied_changes(stored, &candidate.asked, &candidate.sent, context.lists);
-            implied.iter().for_each(|field| candidate.touch(*field));
+            let implied = R::implied_changes(stored, &candidate.requested, &candidate.changed, context.lists);
+            implied.iter().for_each(|field| candidate.mark_changed(*field));
         }
-        let ignored = candidate.record.ignored_fields(context.organisations);
-        for (field, kind) in merged.misfits {
+        let ignored = R::ignored_fields(&candidate.record, context.organisations);
+        for (field, invalid) in merged.invalid {
             if !ignored.contains(&field) {
-                candidate.object(field, kind);
+                candidate.reject(field, invalid.into());
             }
         }
         candidate
     }
 
-    /// The record as it was before the request; `None` when it is new.
+    /// The record before the request; `None` when it is new.
     #[must_use]
-    pub fn stored(&self) -> Option<&R> {
+    pub fn stored(&self) -> Option<&R::Flat> {
         self.stored.as_ref()
     }
 
-    /// What the request asked for, before anything was compared or adjusted.
+    /// Whether the request creates the record.
     #[must_use]
-    pub fn asked(&self) -> &R::Changes {
-        &self.asked
+    pub fn is_new(&self) -> bool {
+        self.stored.is_none()
     }
 
-    /// Whether the request changes any of the fields. In a new record every field is sent.
+    /// The requested changes, before anything was compared or adjusted.
     #[must_use]
-    pub fn touches(&self, fields: &[R::Field]) -> bool {
-        self.stored.is_none() || self.sent.contains_any(fields)
+    pub fn requested(&self) -> &R::Changes {
+        &self.requested
     }
 
-    /// Whether the request changes the field.
+    /// Whether the request changes any of the fields. In a new record every field is changed.
     #[must_use]
-    pub fn sent(&self, field: R::Field) -> bool {
-        self.sent.contains(field)
+    pub fn changes_any(&self, fields: &[R::Field]) -> bool {
+        self.is_new() || self.changed.contains_any(fields)
+    }
+
+    /// Whether the request sends another value for the field.
+    #[must_use]
+    pub fn changes(&self, field: R::Field) -> bool {
+        self.changed.contains(field)
     }
 
     /// Whether the request has a key for the field, whatever its value.
     #[must_use]
-    pub fn present(&self, field: R::Field) -> bool {
+    pub fn has_key(&self, field: R::Field) -> bool {
         self.present.contains(field)
     }
 
     /// Whether the field was sent as blank text.
     #[must_use]
-    pub fn blank(&self, field: R::Field) -> bool {
+    pub fn is_blank(&self, field: R::Field) -> bool {
         self.blank.contains(field)
     }
 
     /// Whether none of the fields has a problem.
     #[must_use]
-    pub fn sound(&self, fields: &[R::Field]) -> bool {
-        !self.unsound.contains_any(fields)
+    pub fn is_valid(&self, fields: &[R::Field]) -> bool {
+        !self.invalid.contains_any(fields)
     }
 
     /// Whether the request would change the record.
     #[must_use]
-    pub fn changed(&self) -> bool {
+    pub fn is_changed(&self) -> bool {
         self.stored.as_ref() != Some(&self.record)
     }
 
     /// Marks a field that a rule has changed, so that the rules which read it are run.
-    pub fn touch(&mut self, field: R::Field) {
-        self.sent.insert(field);
+    pub fn mark_changed(&mut self, field: R::Field) {
+        self.changed.insert(field);
     }
 
     /// Reports a problem with a field.
-    pub fn object(&mut self, field: R::Field, kind: ProblemKind) {
-        self.unsound.insert(field);
-        self.problems.push(Problem::at(field, kind));
+    pub fn reject(&mut self, field: R::Field, kind: ProblemKind) {
+        self.report(Problem::at(field, kind));
     }
 
-    /// Reports a problem that was found somewhere.
+    /// Reports a problem.
     pub fn report(&mut self, problem: Problem) {
         if let Path::Field(at) = problem.at
-            && let Some(field) = <R::Field as crate::RecordField>::ALL.iter().copied().find(|f| (*f).into() == at)
+            && let Some(field) = at.of_record()
         {
-            self.unsound.insert(field);
+            self.invalid.insert(field);
         }
         self.problems.push(problem);
     }
 
-    /// Tells the client something about a field of a request that is accepted all the same.
+    /// Adds a notice about a field of a request that is accepted all the same.
     pub fn notice(&mut self, field: R::Field, kind: NoticeKind) {
         self.notices.push(Notice { at: Path::from(field), kind });
     }
@@ -203,12 +143,12 @@ impl<R: Record> Candidate<R> {
         &self.problems
     }
 
-    /// The verdict: the record with what the client should know, or all problems.
+    /// The record with the notices for the client.
     ///
     /// # Errors
     ///
     /// All problems that were found, when there are any.
-    pub fn verdict(self) -> Result<(R, Vec<Notice>), Vec<Problem>> {
+    pub fn into_result(self) -> Result<(R::Flat, Vec<Notice>), Vec<Problem>> {
         if self.problems.is_empty() { Ok((self.record, self.notices)) } else { Err(self.problems) }
     }
 }

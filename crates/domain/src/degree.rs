@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use crate::dictionary::record;
 use crate::field_set::FieldSet;
 use crate::lists::{List, Lists};
-use crate::stored::Stored;
-use crate::value::{Moment, Text, Value, Year};
+use crate::record::Stored;
+use crate::value::{Text, Timestamp, Value, Year};
 
 record! {
     /// A degree that the trainee held before the training.
@@ -33,9 +33,9 @@ record! {
             /// Identifier of the degree, made by the service; null while a request is only tried out.
             degree_id: Text;
             /// When the degree was recorded.
-            created_at: Moment, always;
+            created_at: Timestamp, never_null;
             /// When the degree changed last.
-            updated_at: Moment, always;
+            updated_at: Timestamp, never_null;
         }
         derived {
             /// Reference entry of the institution.
@@ -47,14 +47,13 @@ record! {
             /// Reference entry of the grade.
             grade_uuid: uuid::Uuid = grade_uuid;
         }
-        nested {}
     }
 }
 
 /// The United Kingdom as a nationality; the list of countries has only its parts.
 const UNITED_KINGDOM: &str = "GB";
 
-/// Where a degree was awarded. A degree is of one kind, whole: it holds what the kind needs and nothing of the other
+/// Where a degree was awarded. A degree is of one kind: it has what the kind needs and nothing of the other
 /// (contract, section 2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DegreeKind {
@@ -112,12 +111,12 @@ impl Degree {
         kind(self, lists)
     }
 
-    /// Whether the degree holds all that its kind needs and nothing of the other kind.
+    /// Whether the degree has all that its kind needs and nothing of the other kind.
     #[must_use]
     pub fn is_whole(&self, lists: &Lists) -> bool {
         let kind = self.kind(lists);
-        let holds = |field: &DegreeField| self.stored(*field) != Value::Null;
-        kind.required().iter().all(holds) && !kind.excluded().iter().any(holds)
+        let has_value = |field: &DegreeField| self.stored(*field) != Value::Null;
+        kind.required().iter().all(has_value) && !kind.excluded().iter().any(has_value)
     }
 
     /// Whether the two are the same degree: subject, year of graduation, country, both degree types

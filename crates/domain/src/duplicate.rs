@@ -1,17 +1,17 @@
 //! When two trainees are the same person on the same training (contract, section 4.8).
 //!
 //! The rule has a coarse part, which an index and a lock can serve, and a fine part: first names or
-//! e-mail address. Both work on folded texts, made here and stored beside the record.
+//! e-mail address. Both work on folded texts, made here and stored next to the record.
 
 use chrono::NaiveDate;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::academic_year;
-use crate::trainee::Trainee;
+use crate::trainee::{Trainee, start_date};
 
 /// What the duplicate rule compares of a trainee.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Likeness {
+pub struct DuplicateKey {
     /// Date of birth.
     pub date_of_birth: Option<NaiveDate>,
     /// Training route.
@@ -26,7 +26,7 @@ pub struct Likeness {
     pub email: String,
 }
 
-impl Likeness {
+impl DuplicateKey {
     /// What the rule compares of the trainee, on that day.
     #[must_use]
     pub fn of(trainee: &Trainee, today: NaiveDate) -> Self {
@@ -34,7 +34,7 @@ impl Likeness {
             date_of_birth: trainee.date_of_birth,
             training_route: trainee.training_route.clone(),
             last_name: folded(trainee.last_name.as_deref().unwrap_or_default()),
-            academic_cycle: academic_year::of_start(trainee.start_date(), today),
+            academic_cycle: academic_year::of_start(start_date(trainee), today),
             first_names: normal_form(trainee.first_names.as_deref().unwrap_or_default()),
             email: folded(trainee.email.as_deref().unwrap_or_default().trim()),
         }
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn an_empty_normal_form_matches_nothing() {
         let trainee = Trainee { first_names: Some("--".to_owned()), ..Trainee::default() };
-        let likeness = Likeness::of(&trainee, NaiveDate::default());
-        assert!(!likeness.matches(&likeness.clone()));
+        let duplicate_key = DuplicateKey::of(&trainee, NaiveDate::default());
+        assert!(!duplicate_key.matches(&duplicate_key.clone()));
     }
 }

@@ -2,9 +2,9 @@
 
 use std::marker::PhantomData;
 
-use crate::dictionary::RecordField;
+use crate::field::RecordField;
 
-/// Which fields of a record something is true of. A record has at most 128 fields.
+/// A set of fields. A record has at most 128 fields.
 pub struct FieldSet<F> {
     bits: u128,
     fields: PhantomData<F>,
@@ -17,7 +17,7 @@ impl<F: RecordField> FieldSet<F> {
         Self { bits: 0, fields: PhantomData }
     }
 
-    /// Adds a field; tells whether it was new.
+    /// Adds a field; true when it was not in the set.
     pub fn insert(&mut self, field: F) -> bool {
         let fresh = !self.contains(field);
         self.bits |= Self::bit(field);

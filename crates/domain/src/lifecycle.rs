@@ -1,43 +1,33 @@
 //! Which state may follow which: the one place that says so (contract, section 3).
 
 use std::fmt;
-use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::value::{Kind, Typed, Value};
+use crate::named_enum::named_enum;
+use crate::value::{FieldType, Kind, Value};
 
-/// Where a trainee's record stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum State {
-    /// Work in progress of an import; never shown and never made by the API.
-    Draft,
-    /// Registered, without a teacher reference number.
-    SubmittedForTrn,
-    /// Registered, with a teacher reference number.
-    TrnReceived,
-    /// The training is paused.
-    Deferred,
-    /// The trainee has left the training.
-    Withdrawn,
-    /// The provider says that the standards are met.
-    RecommendedForAward,
-    /// QTS or EYTS has been granted.
-    Awarded,
+named_enum! {
+    /// The state of a trainee's record.
+    State or UnknownState = "not the name of a state" {
+        /// Work in progress of an import; never shown and never made by the API.
+        Draft = "draft",
+        /// Registered, without a teacher reference number.
+        SubmittedForTrn = "submitted_for_trn",
+        /// Registered, with a teacher reference number.
+        TrnReceived = "trn_received",
+        /// The training is paused.
+        Deferred = "deferred",
+        /// The trainee has left the training.
+        Withdrawn = "withdrawn",
+        /// The provider says that the standards are met.
+        RecommendedForAward = "recommended_for_award",
+        /// QTS or EYTS has been granted.
+        Awarded = "awarded",
+    }
 }
 
 impl State {
-    /// All states.
-    pub const ALL: [Self; 7] = [
-        Self::Draft,
-        Self::SubmittedForTrn,
-        Self::TrnReceived,
-        Self::Deferred,
-        Self::Withdrawn,
-        Self::RecommendedForAward,
-        Self::Awarded,
-    ];
-
     /// The names that the API shows.
     pub const NAMES: &'static [&'static str] = &[
         Self::SubmittedForTrn.name(),
@@ -47,20 +37,6 @@ impl State {
         Self::RecommendedForAward.name(),
         Self::Awarded.name(),
     ];
-
-    /// The state's name on the wire and in storage.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Draft => "draft",
-            Self::SubmittedForTrn => "submitted_for_trn",
-            Self::TrnReceived => "trn_received",
-            Self::Deferred => "deferred",
-            Self::Withdrawn => "withdrawn",
-            Self::RecommendedForAward => "recommended_for_award",
-            Self::Awarded => "awarded",
-        }
-    }
 
     /// Whether the training is over, one way or the other: recommended, withdrawn or awarded.
     #[must_use]
@@ -78,32 +54,19 @@ impl fmt::Display for State {
     }
 }
 
-/// A name that is no state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("not the name of a state")]
-pub struct UnknownState;
-
-impl FromStr for State {
-    type Err = UnknownState;
-
-    fn from_str(name: &str) -> Result<Self, UnknownState> {
-        Self::ALL.into_iter().find(|state| state.name() == name).ok_or(UnknownState)
-    }
-}
-
-impl Typed for State {
+impl FieldType for State {
     const KIND: Kind = Kind::Text;
 
-    fn view(&self) -> Value<'_> {
+    fn to_value(&self) -> Value<'_> {
         Value::text(self.name())
     }
 
-    fn of_view(value: Value<'_>) -> Option<Self> {
+    fn from_value(value: Value<'_>) -> Option<Self> {
         value.as_text()?.parse().ok()
     }
 }
 
-/// Something that is done to a record.
+/// An action on a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// A provider changes the record, a placement or a degree.
@@ -125,7 +88,7 @@ pub enum Action {
     /// An operator undoes a withdrawal.
     UndoWithdrawal {
         /// The state before the withdrawal.
-        previous: Undone,
+        previous: StateBeforeWithdrawal,
     },
     /// An operator takes the record out of lists, reads and duplicate checks.
     Discard,
@@ -133,7 +96,7 @@ pub enum Action {
 
 /// A state in which a withdrawal can have found a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Undone {
+pub enum StateBeforeWithdrawal {
     /// It was submitted for a teacher reference number.
     SubmittedForTrn,
     /// It had one.
@@ -142,7 +105,7 @@ pub enum Undone {
     Deferred,
 }
 
-impl Undone {
+impl StateBeforeWithdrawal {
     /// The one of that state; `None` when no withdrawal can have found it.
     #[must_use]
     pub const fn of(state: State) -> Option<Self> {
@@ -176,9 +139,9 @@ impl Action {
         Self::Award,
         Self::Reinstate,
         Self::ReturnRecommendation,
-        Self::UndoWithdrawal { previous: Undone::SubmittedForTrn },
-        Self::UndoWithdrawal { previous: Undone::TrnReceived },
-        Self::UndoWithdrawal { previous: Undone::Deferred },
+        Self::UndoWithdrawal { previous: StateBeforeWithdrawal::SubmittedForTrn },
+        Self::UndoWithdrawal { previous: StateBeforeWithdrawal::TrnReceived },
+        Self::UndoWithdrawal { previous: StateBeforeWithdrawal::Deferred },
         Self::Discard,
     ];
 
@@ -204,7 +167,7 @@ impl Action {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("cannot {} a trainee in state {state}", action.verb())]
 pub struct TransitionError {
-    /// The action that was asked for.
+    /// The requested action.
     pub action: Action,
     /// The state of the record.
     pub state: State,
@@ -218,7 +181,7 @@ pub struct TransitionError {
 /// # Errors
 ///
 /// [`TransitionError`] when the action cannot be done in this state.
-pub const fn next(state: State, action: Action, has_trn: bool) -> Result<State, TransitionError> {
+pub const fn next_state(state: State, action: Action, has_trn: bool) -> Result<State, TransitionError> {
     use State::{Awarded, Deferred, Draft, RecommendedForAward, SubmittedForTrn, TrnReceived, Withdrawn};
     let in_training = if has_trn { TrnReceived } else { SubmittedForTrn };
     match (action, state) {
@@ -235,8 +198,8 @@ pub const fn next(state: State, action: Action, has_trn: bool) -> Result<State, 
         (Action::Reinstate, Deferred) | (Action::ReturnRecommendation, RecommendedForAward) => Ok(in_training),
         (Action::UndoWithdrawal { previous }, Withdrawn) => Ok(match previous {
             // A number that was issued meanwhile is not lost.
-            Undone::SubmittedForTrn | Undone::TrnReceived => in_training,
-            Undone::Deferred => Deferred,
+            StateBeforeWithdrawal::SubmittedForTrn | StateBeforeWithdrawal::TrnReceived => in_training,
+            StateBeforeWithdrawal::Deferred => Deferred,
         }),
 
         (Action::Update | Action::IssueTrn, Draft)
@@ -259,7 +222,7 @@ pub const fn next(state: State, action: Action, has_trn: bool) -> Result<State, 
 
 /// The table of states and actions, in Markdown, as the documents and the snapshot show it.
 #[must_use]
-pub fn table() -> String {
+pub fn transition_table() -> String {
     use std::fmt::Write as _;
     let mut table = String::from("| action | TRN |");
     for state in State::ALL {
@@ -283,7 +246,7 @@ pub fn table() -> String {
             };
             let _ = write!(table, "\n| {name} | {} |", if has_trn { "yes" } else { "no" });
             for state in State::ALL {
-                match next(state, action, has_trn) {
+                match next_state(*state, action, has_trn) {
                     Ok(after) => {
                         let _ = write!(table, " {after} |");
                     }
@@ -303,20 +266,20 @@ mod tests {
     #[test]
     fn the_names_of_states_are_read_back() {
         for state in State::ALL {
-            assert_eq!(state.name().parse(), Ok(state));
+            assert_eq!(state.name().parse(), Ok(*state));
         }
         assert_eq!("Deferred".parse::<State>(), Err(UnknownState));
     }
 
     #[test]
     fn a_withdrawn_trainee_cannot_be_withdrawn_again() {
-        let refused = next(State::Withdrawn, Action::Withdraw, false);
+        let refused = next_state(State::Withdrawn, Action::Withdraw, false);
         assert_eq!(refused.unwrap_err().to_string(), "cannot withdraw a trainee in state withdrawn");
     }
 
     #[test]
     fn an_award_waits_for_the_trn() {
-        assert!(next(State::RecommendedForAward, Action::Award, false).is_err());
-        assert_eq!(next(State::RecommendedForAward, Action::Award, true), Ok(State::Awarded));
+        assert!(next_state(State::RecommendedForAward, Action::Award, false).is_err());
+        assert_eq!(next_state(State::RecommendedForAward, Action::Award, true), Ok(State::Awarded));
     }
 }

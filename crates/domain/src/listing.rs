@@ -1,11 +1,10 @@
 //! Which trainees of a provider a list shows (contract, section 4.2).
 
-use std::str::FromStr;
-
 use chrono::NaiveDate;
 
 use crate::lifecycle::State;
-use crate::value::Moment;
+use crate::named_enum::named_enum;
+use crate::value::Timestamp;
 
 /// Records on a page when the client does not say (contract, section 4.2).
 pub const DEFAULT_PER_PAGE: i64 = 50;
@@ -24,8 +23,8 @@ pub struct Listing {
     pub cycle: i32,
     /// How far the training has come.
     pub status: Option<Status>,
-    /// Only records that were made or changed at this moment or later.
-    pub since: Option<Moment>,
+    /// Only records that were made or changed at this time or later.
+    pub since: Option<Timestamp>,
     /// Only records with a teacher reference number, or only those without.
     pub has_trn: Option<bool>,
     /// The order, by the last change.
@@ -37,14 +36,14 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Records before the page.
+    /// The number of records before the page.
     #[must_use]
-    pub fn skipped(&self) -> i64 {
+    pub fn offset(&self) -> i64 {
         (self.page - 1).saturating_mul(self.per_page)
     }
 }
 
-/// The order of a list. Among records that changed at the same moment the newest record stands first, either way.
+/// The order of a list. Among records that changed at the same time the newest record comes first, either way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// The last change first.
@@ -53,37 +52,20 @@ pub enum Order {
     OldestFirst,
 }
 
-macro_rules! statuses {
-    ($($(#[doc = $doc:literal])+ $status:ident = $name:literal,)+) => {
-        /// How far a training has come, as a list can be narrowed to.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Status {
-            $($(#[doc = $doc])+ $status,)+
-        }
-
-        impl Status {
-            /// All statuses.
-            pub const ALL: &'static [Self] = &[$(Self::$status),+];
-
-            /// The status on the wire.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$status => $name),+ }
-            }
-        }
-    };
-}
-statuses! {
-    /// The planned first day is still to come, and the trainee has neither been deferred nor withdrawn.
-    CourseNotYetStarted = "course_not_yet_started",
-    /// The planned first day has come, and the training is not over.
-    InTraining = "in_training",
-    /// The training is paused.
-    Deferred = "deferred",
-    /// The award was confirmed.
-    Awarded = "awarded",
-    /// The trainee has left.
-    Withdrawn = "withdrawn",
+named_enum! {
+    /// How far a training has come, as a filter of a list.
+    Status or UnknownStatus = "not the name of a status" {
+        /// The planned first day is still to come, and the trainee has neither been deferred nor withdrawn.
+        CourseNotYetStarted = "course_not_yet_started",
+        /// The planned first day has come, and the training is not over.
+        InTraining = "in_training",
+        /// The training is paused.
+        Deferred = "deferred",
+        /// The award was confirmed.
+        Awarded = "awarded",
+        /// The trainee has left.
+        Withdrawn = "withdrawn",
+    }
 }
 
 impl Status {
@@ -109,18 +91,6 @@ impl Status {
             Self::InTraining => Some(true),
             Self::Deferred | Self::Awarded | Self::Withdrawn => None,
         }
-    }
-}
-
-/// A word that is no status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnknownStatus;
-
-impl FromStr for Status {
-    type Err = UnknownStatus;
-
-    fn from_str(name: &str) -> Result<Self, UnknownStatus> {
-        Self::ALL.iter().find(|status| status.name() == name).copied().ok_or(UnknownStatus)
     }
 }
 

@@ -1,171 +1,26 @@
 //! The code lists of the sector: which codes exist and what follows from each.
 //!
-//! The tables stand as CSV beside the code (`reference-data/`), are embedded and parsed once; others
-//! can be put in their place ([`Lists::replaced`]), and nothing here knows where those come from. Which
-//! codes a version of the API accepts is said by that version alone ([`crate::Terms`]).
+//! The tables are CSV files next to the code (`reference-data/`), embedded and parsed once; others can replace them
+//! ([`Lists::with_replacements`]), and nothing here knows where those come from. Which codes a version of the API accepts is
+//! its own business ([`crate::accepted_codes`]).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use uuid::Uuid;
 
-use crate::lists::parse::{entries, facts, flagged, reasons, route};
-use crate::lists::table::{ListError, rows};
-
+mod entry;
+mod list;
 mod parse;
 mod table;
 
-pub use table::{ListError as MalformedList, ListErrorKind as MalformedListKind};
+pub use self::entry::{AgeRange, Entry, Ethnicity, FundingMethod, Route, WithdrawalReason};
+pub use self::list::{List, Table};
+pub use self::table::{ListError, ListErrorKind};
 
-macro_rules! lists {
-    ($($(#[doc = $doc:literal])+ $list:ident = $name:literal,)+) => {
-        /// A list of codes.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum List {
-            $($(#[doc = $doc])+ $list,)+
-        }
-
-        impl List {
-            /// All lists, by name.
-            pub const ALL: &'static [Self] = &[$(Self::$list),+];
-
-            /// The list's name, which is that of its file.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$list => $name),+ }
-            }
-
-            /// What the list holds, in a few words.
-            #[must_use]
-            pub const fn meaning(self) -> &'static str {
-                match self { $(Self::$list => concat!($($doc),+).trim_ascii()),+ }
-            }
-
-            const fn embedded(self) -> &'static str {
-                match self { $(Self::$list => include_str!(concat!("../reference-data/", $name, ".csv"))),+ }
-            }
-        }
-    };
-}
-lists! {
-    /// Countries; the parts of the United Kingdom have codes of their own.
-    Country = "country",
-    /// Age ranges of courses.
-    CourseAgeRange = "course_age_range",
-    /// Subjects of courses.
-    CourseSubject = "course_subject",
-    /// Grades of degrees.
-    DegreeGrade = "degree_grade",
-    /// Subjects of degrees.
-    DegreeSubject = "degree_subject",
-    /// Types of degrees.
-    DegreeType = "degree_type",
-    /// Disabilities.
-    Disability = "disability",
-    /// Ethnicities.
-    Ethnicity = "ethnicity",
-    /// Eligibility for student finance.
-    FundCode = "fund_code",
-    /// Bursaries, scholarships and grants.
-    FundingMethod = "funding_method",
-    /// Institutions that award degrees.
-    Institution = "institution",
-    /// Aims of the training.
-    IttAim = "itt_aim",
-    /// Academic awards that the training leads to.
-    IttQualificationAim = "itt_qualification_aim",
-    /// Nationalities.
-    Nationality = "nationality",
-    /// Sexes.
-    Sex = "sex",
-    /// Full time and part time.
-    StudyMode = "study_mode",
-    /// Training initiatives.
-    TrainingInitiative = "training_initiative",
-    /// Training routes.
-    TrainingRoute = "training_route",
-}
-
-/// One code of a list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// The code. Leading zeros matter.
-    pub code: String,
-    /// The short name.
-    pub name: String,
-    /// The first academic year in which the code may be used.
-    pub start_year: Option<i32>,
-    /// The last academic year in which the code may be used.
-    pub end_year: Option<i32>,
-    /// The entry's stable identifier: the one that the sector publishes, where the list has a column `uuid`, else one
-    /// that follows from the list's name and the code.
-    pub uuid: Uuid,
-}
-
-/// What follows from a training route.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Route {
-    /// The neutral name, such as `provider_led_postgrad`.
-    pub key: String,
-    /// `undergrad` or `postgrad`.
-    pub level: &'static str,
-    /// `QTS` or `EYTS`.
-    pub qualification: &'static str,
-    /// Whether the route trains for the early years.
-    pub early_years: bool,
-    /// Placements needed before a recommendation.
-    pub min_placements: u32,
-    /// Whether a degree is needed before a recommendation.
-    pub degree_required: bool,
-    /// Whether the study mode must be given.
-    pub study_mode_required: bool,
-    /// Whether the country of training must be given.
-    pub iqts_country_required: bool,
-    /// Whether an employing school is needed before a recommendation.
-    pub employing_school_required_for_award: bool,
-}
-
-/// What follows from an age range: its two ages in years.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AgeRange {
-    /// The youngest age.
-    pub min_age: i64,
-    /// The oldest age.
-    pub max_age: i64,
-}
-
-/// What follows from an ethnicity.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ethnicity {
-    /// The ethnic group.
-    pub group: String,
-    /// The ethnic background.
-    pub background: String,
-}
-
-/// What follows from a funding method.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FundingMethod {
-    /// `bursary`, `scholarship` or `grant`; `None` for no funding.
-    pub funding_type: Option<String>,
-    /// The tier of a bursary.
-    pub bursary_tier: Option<String>,
-}
-
-/// A reason of a withdrawal, for one trigger.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WithdrawalReason {
-    /// The code; the same one can stand for both triggers.
-    pub code: String,
-    /// The short name.
-    pub name: String,
-    /// `provider` or `trainee`.
-    pub trigger: String,
-    /// Whether another reason must be given in words.
-    pub requires_another_reason: bool,
-    /// Whether the safeguarding concerns must be given in words.
-    pub requires_safeguarding_concern_reasons: bool,
-}
+use self::list::{FUNDING_RULE, WITHDRAWAL_REASON};
+use self::parse::{entries, facts, flagged, reasons, route};
+use self::table::rows;
 
 /// All lists, and the facts that follow from their codes.
 #[derive(Debug)]
@@ -187,24 +42,9 @@ pub struct Lists {
 /// The published identifier of "other UK institution", the one entry without a code.
 const OTHER_UK_INSTITUTION: Uuid = uuid::uuid!("02132969-f5bc-47ca-be9c-b6f6d5b05e1b");
 
-/// The table of the funding that exists.
-const FUNDING_RULE: Table = Table { name: "funding_rule", text: include_str!("../reference-data/funding_rule.csv") };
-/// The table of the reasons of withdrawals.
-const WITHDRAWAL_REASON: Table =
-    Table { name: "withdrawal_reason", text: include_str!("../reference-data/withdrawal_reason.csv") };
-
-/// A table of reference data that is part of the program: a list, or one of the two tables that are no list of codes.
-#[derive(Debug, Clone, Copy)]
-pub struct Table {
-    /// The table's name, which is that of its file.
-    pub name: &'static str,
-    /// The table as comma-separated values.
-    pub text: &'static str,
-}
-
 static EMBEDDED: LazyLock<Lists> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "the text is part of the program, and a test parses it")]
-    Lists::replaced(|_| None).expect("the embedded lists are well formed")
+    Lists::with_replacements(|_| None).expect("the embedded lists are well formed")
 });
 
 impl Lists {
@@ -214,12 +54,12 @@ impl Lists {
         lists.chain([FUNDING_RULE, WITHDRAWAL_REASON])
     }
 
-    /// The lists that are part of the program, but for the tables for whose name there is another text.
+    /// The lists that are part of the program, except the tables that `text` replaces by name.
     ///
     /// # Errors
     ///
     /// Where and how a text is malformed.
-    pub fn replaced<'t>(text: impl Fn(&str) -> Option<&'t str>) -> Result<Self, ListError> {
+    pub fn with_replacements<'t>(text: impl Fn(&str) -> Option<&'t str>) -> Result<Self, ListError> {
         Self::parse(
             |list| text(list.name()).unwrap_or(list.embedded()),
             text(FUNDING_RULE.name).unwrap_or(FUNDING_RULE.text),
@@ -478,7 +318,7 @@ mod tests {
         for text in
             ["code,name\n02,Second\n", "code,name,uuid\n01,First,8741765a-13d8-4550-a413-c5a860a59d25\n02,Second,\n"]
         {
-            let lists = Lists::replaced(|name| (name == "degree_grade").then_some(text)).unwrap();
+            let lists = Lists::with_replacements(|name| (name == "degree_grade").then_some(text)).unwrap();
             assert_eq!(lists.uuid(List::DegreeGrade, "02"), Some(derived), "{text}");
         }
     }

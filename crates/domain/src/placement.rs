@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use crate::dictionary::record;
 use crate::lists::Lists;
 use crate::organisations::Organisations;
-use crate::stored::Stored;
-use crate::value::{Integer, Moment, Text, Value};
+use crate::record::Stored;
+use crate::value::{Integer, Text, Timestamp, Value};
 
 record! {
     /// A period of school experience during the training.
@@ -25,15 +25,14 @@ record! {
             /// Number of the school in the register of schools; null when the school is not known.
             school_id: Integer;
             /// When the placement was made.
-            created_at: Moment, always;
+            created_at: Timestamp, never_null;
             /// When the placement changed last.
-            updated_at: Moment, always;
+            updated_at: Timestamp, never_null;
         }
         derived {
             /// URN and postcode on one line.
             address: Text = address;
         }
-        nested {}
     }
 }
 

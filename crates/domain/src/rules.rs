@@ -1,19 +1,42 @@
-//! The rule book: what a record must satisfy beyond what its fields are.
+//! The rules: what a record must satisfy beyond the definitions of its fields.
 //!
-//! A rule is a value. It says what it demands, which fields it reads and where the contract says
-//! so; on an update only the rules run that read a field which the request changes. One file per
-//! family; a version of the API lists the rules that bind it, and a rule that binds one version
-//! only stands in that version's crate, written against the same type.
-
-use chrono::NaiveDate;
+//! A rule is a value. It says what it demands, which fields it reads and where the contract says so; on an update only the
+//! rules run that read a field which the request changes. One file per family; a version of the API lists the rules that
+//! bind it, and a rule that binds one version only is in that version's crate, written against the same type.
 
 use crate::candidate::Candidate;
-use crate::dictionary::Record;
+use crate::context::Context;
+use crate::degree::Degree;
 use crate::lifecycle::Action;
-use crate::lists::{List, Lists};
-use crate::organisations::Organisations;
+use crate::placement::Placement;
 use crate::problem::{Path, Problem, ProblemKind};
-use crate::{Deferral, Degree, Placement, Recommendation, Trainee, Withdrawal};
+use crate::record::Record;
+use crate::trainee::Trainee;
+use crate::transition::{Deferral, Recommendation, Withdrawal};
+use crate::value::Value;
+
+/// Declares rules of one kind of record: name of the constant, section, name, description, fields that it reads, and what it
+/// does.
+macro_rules! rules {
+    ($record:ty: $($rule:ident($section:literal) = $name:literal: $description:literal, $reads:tt => $run:expr;)+) => {$(
+        #[doc = $description]
+        pub const $rule: crate::rules::Rule<$record> = crate::rules::Rule {
+            name: $name,
+            description: $description,
+            section: $section,
+            reads: &$reads,
+            run: $run,
+        };
+    )+};
+}
+
+/// Declares rules that demand a value in the first of the fields that they read.
+macro_rules! required_rules {
+    ($record:ty: $($rule:ident($section:literal) = $name:literal: $reads:tt;)+) => {$(
+        #[doc = concat!("Demands a value (`", $name, "`).")]
+        pub const $rule: crate::rules::Rule<$record> = crate::rules::Rule::require($name, $section, &$reads);
+    )+};
+}
 
 pub mod course;
 pub mod dates;
@@ -30,7 +53,7 @@ pub mod required;
 pub mod withdrawal;
 
 #[cfg(test)]
-mod trial;
+mod testing;
 #[cfg(test)]
 mod updates;
 
@@ -40,47 +63,59 @@ pub struct Rule<R: Record> {
     /// The rule's name, in the words of its subject.
     pub name: &'static str,
     /// What it demands or does, in one sentence.
-    pub demands: &'static str,
+    pub description: &'static str,
     /// The section of the contract that it comes from.
     pub section: &'static str,
-    /// The fields that it reads. An update that changes none of them does not run it. An adjustment
-    /// changes no other field that a request can set.
+    /// The fields that it reads. An update that changes none of them does not run it. An adjustment changes no other field
+    /// that a request can set.
     pub reads: &'static [R::Field],
     /// What it does.
     pub run: Run<R>,
 }
 
-/// What a rule does, by stage: adjustments come first.
+/// What a rule does, by stage: adjustments come first, and checks of nested records last.
 #[derive(Debug)]
 pub enum Run<R: Record> {
     /// Changes the candidate, and may find that it cannot.
     Adjust(fn(&mut Candidate<R>, &Context<'_>)),
     /// Finds problems.
     Check(fn(&Candidate<R>, &Context<'_>) -> Findings),
-    /// Finds problems which depend on these fields in the first place: a problem in another field
-    /// that the rule reads does not skip it, so that both are reported together.
-    CheckOf(&'static [R::Field], fn(&Candidate<R>, &Context<'_>) -> Findings),
+    /// Finds problems which depend on these fields in the first place: a problem in another field that the rule reads does
+    /// not skip it, so that both are reported together.
+    CheckNeeding(&'static [R::Field], fn(&Candidate<R>, &Context<'_>) -> Findings),
+    /// Finds problems of the record together with its nested records: those of the request in a new record, and the stored
+    /// ones on an update. It is skipped while one of them has a problem. No other rule has access to nested records:
+    ///
+    /// ```compile_fail,E0609
+    /// fn has_degree(candidate: &domain::Candidate<domain::Trainee>) -> bool {
+    ///     !candidate.record.degrees.is_empty()
+    /// }
+    /// ```
+    CheckNested(fn(&Candidate<R>, &R::Nested, &Context<'_>) -> Findings),
     /// Demands a value in the first of the fields that the rule reads.
-    Present,
+    Require,
 }
 
 impl<R: Record> Rule<R> {
-    /// The field in which the rule demands a value, whatever the others hold.
+    /// A rule that demands a value in the first of the fields; the others are those on which it runs again.
     #[must_use]
-    pub fn demanded(&self) -> Option<R::Field> {
-        match self.run {
-            Run::Present => self.reads.first().copied(),
-            Run::Adjust(_) | Run::Check(_) | Run::CheckOf(..) => None,
-        }
+    pub const fn require(name: &'static str, section: &'static str, reads: &'static [R::Field]) -> Self {
+        Self { name, description: "must be there", section, reads, run: Run::Require }
     }
 
-    /// The fields that must be valid for the rule to be judged: a problem in one of them skips it.
+    /// The field in which the rule demands a value, whatever the values of the others.
+    #[must_use]
+    pub fn required_field(&self) -> Option<R::Field> {
+        if matches!(self.run, Run::Require) { self.reads.first().copied() } else { None }
+    }
+
+    /// The fields that must be valid for the rule to run: a problem in one of them skips it.
     #[must_use]
     pub fn needs(&self) -> &'static [R::Field] {
         match self.run {
-            Run::CheckOf(needs, _) => needs,
-            Run::Present => self.reads.get(..1).unwrap_or_default(),
-            Run::Adjust(_) | Run::Check(_) => self.reads,
+            Run::CheckNeeding(needs, _) => needs,
+            Run::Require => self.reads.get(..1).unwrap_or_default(),
+            Run::Adjust(_) | Run::Check(_) | Run::CheckNested(_) => self.reads,
         }
     }
 }
@@ -120,14 +155,14 @@ pub struct Gate {
     /// The gate's name.
     pub name: &'static str,
     /// What it refuses, in one sentence.
-    pub demands: &'static str,
+    pub description: &'static str,
     /// The section of the contract that it comes from.
     pub section: &'static str,
     /// Whether it refuses the action on this trainee.
     pub refuses: fn(&Trainee, Action) -> bool,
 }
 
-/// The rules that bind a version, by the record that they judge.
+/// The rules that bind a version, by the record that they validate.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
     /// On trainees.
@@ -146,61 +181,51 @@ pub struct Rules {
     pub gates: &'static [Gate],
 }
 
-/// What a version accepts, as data: where versions differ in a list or a number.
-#[derive(Debug, Clone, Copy)]
-pub struct Terms {
-    /// The accepted codes of a list, where the version does not accept all of them.
-    pub accepted: &'static [(List, &'static [&'static str])],
-    /// Academic years in which some subjects are funded without student finance.
-    pub exception_years: &'static [i32],
-}
-
-impl Terms {
-    /// Whether the version accepts a code that is in the list.
-    #[must_use]
-    pub fn accepts(&self, list: List, code: &str) -> bool {
-        self.accepted.iter().all(|(narrowed, codes)| *narrowed != list || codes.contains(&code))
-    }
-}
-
-/// What a rule may know besides the record.
-#[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
-    /// The date in UTC.
-    pub today: NaiveDate,
-    /// The code lists.
-    pub lists: &'a Lists,
-    /// What the version accepts.
-    pub terms: &'a Terms,
-    /// The schools and training partners that the request mentions.
-    pub organisations: &'a Organisations,
-}
-
-/// Runs the rules on a candidate: adjustments first, then checks, each in the order of the list.
-pub fn judge<R: Record>(candidate: &mut Candidate<R>, rules: &[Rule<R>], context: &Context<'_>) {
+/// Runs the rules on a candidate, except those that read nested records: adjustments first, then checks, each in the order
+/// of the list.
+pub fn apply<R: Record>(candidate: &mut Candidate<R>, rules: &[Rule<R>], context: &Context<'_>) {
     for adjusting in [true, false] {
         for rule in rules {
-            if matches!(rule.run, Run::Adjust(_)) != adjusting
-                || !candidate.touches(rule.reads)
-                || !candidate.sound(rule.needs())
-            {
+            if matches!(rule.run, Run::Adjust(_)) != adjusting || !binds(rule, candidate) {
                 continue;
             }
             match rule.run {
                 Run::Adjust(adjust) => adjust(candidate, context),
-                Run::Check(check) | Run::CheckOf(_, check) => {
+                Run::Check(check) | Run::CheckNeeding(_, check) => {
                     for problem in check(candidate, context) {
                         candidate.report(problem);
                     }
                 }
-                Run::Present => {
-                    let missing =
-                        |field: &R::Field| candidate.record.value(*field, context.lists) == crate::Value::Null;
-                    if let Some(field) = rule.demanded().filter(missing) {
-                        candidate.object(field, ProblemKind::Blank);
+                Run::Require => {
+                    let missing = |field: &R::Field| R::shown(&candidate.record, *field, context.lists) == Value::Null;
+                    if let Some(field) = rule.required_field().filter(missing) {
+                        candidate.reject(field, ProblemKind::Blank);
                     }
                 }
+                Run::CheckNested(_) => {}
             }
         }
     }
+}
+
+/// Runs the rules that read nested records.
+pub fn apply_nested<R: Record>(
+    candidate: &mut Candidate<R>,
+    nested: &R::Nested,
+    rules: &[Rule<R>],
+    context: &Context<'_>,
+) {
+    for rule in rules {
+        if let Run::CheckNested(check) = rule.run
+            && binds(rule, candidate)
+        {
+            for problem in check(candidate, nested, context) {
+                candidate.report(problem);
+            }
+        }
+    }
+}
+
+fn binds<R: Record>(rule: &Rule<R>, candidate: &Candidate<R>) -> bool {
+    candidate.changes_any(rule.reads) && candidate.is_valid(rule.needs())
 }

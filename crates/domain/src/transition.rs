@@ -3,15 +3,10 @@
 //! Each is written for a trainee, its owner, whose state and dates the rules of the transition read.
 
 use crate::dictionary::record;
-use crate::stored::Stored;
+use crate::record::Stored;
 use crate::trainee::{Trainee, TraineeField as F};
-use crate::value::{Date, Text, Texts};
-
-/// Whose decision a withdrawal can be.
-pub const TRIGGERS: &[&str] = &["provider", "trainee"];
-
-/// Whether a withdrawn trainee may want to train later.
-pub const FUTURE_INTERESTS: &[&str] = &["yes", "no", "unknown"];
+use crate::value::{Date, Text, TextList};
+use crate::vocabulary::{FUTURE_INTERESTS, WITHDRAWAL_TRIGGERS};
 
 record! {
     /// A trainee leaves the training.
@@ -20,11 +15,11 @@ record! {
             /// Day of the withdrawal.
             withdrawal_date: Date;
             /// Whose decision it was.
-            trigger: Text, one_of TRIGGERS;
+            trigger: Text, one_of WITHDRAWAL_TRIGGERS;
             /// Whether the trainee may want to train later.
             future_interest: Text, one_of FUTURE_INTERESTS;
             /// Why; the codes depend on the trigger.
-            reasons: Texts;
+            reasons: TextList;
             /// The reason in the provider's words, when a reason says that it is another.
             another_reason: Text;
             /// What the concerns were, when safeguarding concerns are among the reasons.
@@ -32,7 +27,6 @@ record! {
         }
         service {}
         derived {}
-        nested {}
     }
 }
 
@@ -47,7 +41,6 @@ record! {
         }
         service {}
         derived {}
-        nested {}
     }
 }
 
@@ -60,7 +53,6 @@ record! {
         }
         service {}
         derived {}
-        nested {}
     }
 }
 

@@ -1,14 +1,14 @@
 //! The teacher reference number (TRN), and whose it is.
 //!
 //! A number belongs to a person, and a person may have several records: one for each course, and one with each provider.
-//! So a number may stand on more than one record, as long as they are of one person.
+//! So several records may have the same number, as long as they are of one person.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::duplicate::Likeness;
+use crate::duplicate::DuplicateKey;
 use crate::value::Date;
 
 /// Digits of a teacher reference number.
@@ -24,8 +24,8 @@ pub struct Trn(String);
 pub struct MalformedTrn;
 
 impl Trn {
-    /// The numbers among which an invented one is: those without a leading zero, which spreadsheets lose.
-    pub const INVENTED: std::ops::Range<u32> = 1_000_000..10_000_000;
+    /// The range of generated numbers: those without a leading zero, which spreadsheets lose.
+    pub const GENERATED: std::ops::Range<u32> = 1_000_000..10_000_000;
 
     /// The digits.
     #[must_use]
@@ -49,7 +49,7 @@ impl fmt::Display for Trn {
     }
 }
 
-/// A trainee who has a number, as far as people are told apart by it. The names are folded, as in [`Likeness`].
+/// A trainee who has a number, as far as it distinguishes people. The names are folded, as in [`DuplicateKey`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     /// Identifier of the record.
@@ -66,7 +66,7 @@ impl Holder {
     /// Whether the holder can be the same person: born on the same day, with the same last name or the same first names.
     /// Either may change in a life.
     #[must_use]
-    pub fn can_be(&self, other: &Likeness) -> bool {
+    pub fn can_be_same_person(&self, other: &DuplicateKey) -> bool {
         let same_first_names = !self.first_names.is_empty() && self.first_names == other.first_names;
         self.date_of_birth == other.date_of_birth && (self.last_name == other.last_name || same_first_names)
     }
@@ -83,12 +83,12 @@ mod tests {
         for text in ["", "123456", "12345678", "12345a7", " 1234567", "１２３４５６７"] {
             assert_eq!(text.parse::<Trn>(), Err(MalformedTrn), "{text}");
         }
-        assert!(Trn::INVENTED.start.to_string().parse::<Trn>().is_ok());
-        assert!((Trn::INVENTED.end - 1).to_string().parse::<Trn>().is_ok());
+        assert!(Trn::GENERATED.start.to_string().parse::<Trn>().is_ok());
+        assert!((Trn::GENERATED.end - 1).to_string().parse::<Trn>().is_ok());
     }
 
     #[test]
-    fn people_are_told_apart_by_their_birth_and_their_names() {
+    fn people_are_distinguished_by_birth_and_names() {
         let born = |day: &str, first_names: &str, last_name: &str| {
             let trainee = Trainee {
                 date_of_birth: day.parse().ok(),
@@ -96,7 +96,7 @@ mod tests {
                 last_name: Some(last_name.to_owned()),
                 ..Trainee::default()
             };
-            Likeness::of(&trainee, Date::default())
+            DuplicateKey::of(&trainee, Date::default())
         };
         let known = born("1999-04-12", "Ayo", "Okafor");
         let holder = Holder {
@@ -105,9 +105,9 @@ mod tests {
             last_name: known.last_name,
             first_names: known.first_names,
         };
-        assert!(holder.can_be(&born("1999-04-12", "Ayo", "Smith")));
-        assert!(holder.can_be(&born("1999-04-12", "Ayo B.", "OKAFOR")));
-        assert!(!holder.can_be(&born("1999-04-12", "Bea", "Smith")));
-        assert!(!holder.can_be(&born("1999-04-13", "Ayo", "Okafor")));
+        assert!(holder.can_be_same_person(&born("1999-04-12", "Ayo", "Smith")));
+        assert!(holder.can_be_same_person(&born("1999-04-12", "Ayo B.", "OKAFOR")));
+        assert!(!holder.can_be_same_person(&born("1999-04-12", "Bea", "Smith")));
+        assert!(!holder.can_be_same_person(&born("1999-04-13", "Ayo", "Okafor")));
     }
 }

@@ -13,7 +13,7 @@ use diesel::connection::{
 };
 use diesel::pg::{Pg, PgMetadataCache, PgQueryBuilder};
 use diesel::query_builder::{QueryBuilder as _, QueryFragment, QueryId};
-use diesel::result::QueryResult;
+use diesel::result::{Error as DieselError, QueryResult};
 use futures_util::TryStreamExt as _;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row, Statement};
@@ -23,6 +23,7 @@ use crate::assumptions::{Assumptions, RawRows};
 use crate::commit::{StatementKind, TransactionStatus, require_no_warning};
 use crate::connect::{self, Node, Session};
 use crate::error::{ConnectError, PostgresError};
+use crate::pipeline::{Pipeline, PipelineMode};
 use crate::row::Rows;
 use crate::statements::{BoundStatement, Form, Parameter, parameters};
 use crate::transport::Transport;
@@ -37,6 +38,7 @@ pub struct PostgresConnection {
     status: TransactionStatus,
     /// Whether statements are deferred at the moment.
     defers: bool,
+    pipeline: Pipeline,
     assumptions: Assumptions,
     /// Whether [`PostgresConnection::assumptions_hold`] will be called.
     allows_assumptions: bool,
@@ -82,12 +84,13 @@ impl PostgresConnection {
             server,
             status: TransactionStatus::default(),
             defers: false,
+            pipeline: Pipeline::default(),
             assumptions: Assumptions::default(),
             allows_assumptions: false,
             capture: Capture::No,
             transaction: AnsiTransactionManager::default(),
             metadata: Box::new(PgMetadataCache::new()),
-            instrumentation: DynInstrumentation::none(),
+            instrumentation: DynInstrumentation::default_instrumentation(),
         }
     }
 
@@ -145,6 +148,11 @@ impl PostgresConnection {
     /// Sends what was deferred, without waiting for the answers.
     pub fn flush(&mut self) {
         self.transport.flush();
+    }
+
+    /// Says what becomes of the queries that follow.
+    pub fn set_pipeline_mode(&mut self, mode: PipelineMode) {
+        self.pipeline.set_mode(mode);
     }
 
     /// Gives the connection up.
@@ -253,7 +261,7 @@ impl PostgresConnection {
     }
 
     /// Takes note of a failed statement.
-    fn failed(&mut self, failure: PostgresError) -> diesel::result::Error {
+    fn failed(&mut self, failure: PostgresError) -> DieselError {
         let status = AnsiTransactionManager::transaction_manager_status_mut(self);
         if failure.is_fatal {
             status.set_in_error();
@@ -311,8 +319,29 @@ impl PostgresConnection {
         Ok(usize::try_from(outcome?).unwrap_or(usize::MAX))
     }
 
+    /// The rows of the query that was queued first and not read yet.
+    fn queued_rows(&mut self) -> QueryResult<Rows> {
+        if self.pipeline.is_waiting() {
+            // Nothing was waited for since it was queued.
+            let sent = self.transport.run(async { Ok(()) });
+            self.status.after(StatementKind::Other, &sent);
+            sent.map_err(|failure| self.failed(failure))?;
+        }
+        let missing = || DieselError::DeserializationError("the query was not queued".into());
+        self.pipeline.pop().map(Rows::of).ok_or_else(missing)
+    }
+
     fn load_bound(&mut self, bound: BoundStatement) -> Result<Rows, PostgresError> {
         let client = self.transport.client();
+        if self.pipeline.mode == PipelineMode::Queue {
+            let queued = self.pipeline.push();
+            self.transport.defer(async move {
+                // Nothing else puts rows there.
+                let _ = queued.set(load(&client, &bound).await?);
+                Ok(())
+            });
+            return Ok(Rows::of(Vec::new()));
+        }
         let outcome = self.transport.run(load(&client, &bound));
         self.status.after(StatementKind::Other, &outcome);
         if let (Capture::Next, Ok(rows)) = (&self.capture, &outcome) {

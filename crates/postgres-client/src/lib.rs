@@ -5,7 +5,7 @@
 //!
 //! - reports the SQLSTATE of an error ([`sqlstate`]), which is the same in every language of the server;
 //! - has a deadline ([`PostgresConnection::set_deadline`]): a server that does not answer is disconnected;
-//! - sends statements together ([`PostgresConnection::deferring`]);
+//! - sends statements together ([`PostgresConnection::deferring`], [`PostgresConnection::set_pipeline_mode`]);
 //! - never takes a COMMIT for a success that the server answered with a rollback or a warning;
 //! - connects by TLS without a system library, and works through a transaction pooler such as PgBouncer.
 //!
@@ -18,6 +18,7 @@ mod connect;
 mod connection;
 mod error;
 mod password;
+mod pipeline;
 mod row;
 mod statements;
 mod tls;
@@ -28,3 +29,4 @@ pub use assumptions::RawRows;
 pub use connect::{Node, Session};
 pub use connection::PostgresConnection;
 pub use error::{ConnectError, OUTCOME_UNKNOWN, sqlstate};
+pub use pipeline::PipelineMode;

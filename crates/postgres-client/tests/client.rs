@@ -12,7 +12,7 @@ mod client {
     use diesel::r2d2::R2D2Connection as _;
     use diesel::sql_types::{BigInt, Nullable, Text};
     use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, sql_query};
-    use postgres_client::{Address, Node, OUTCOME_UNKNOWN, PostgresConnection, Session, sqlstate};
+    use postgres_client::{Address, Node, OUTCOME_UNKNOWN, PipelineMode, PostgresConnection, Session, sqlstate};
     use test_support::{Cluster, Settings, Variant};
 
     #[derive(QueryableByName, Debug, PartialEq, Eq)]
@@ -67,6 +67,42 @@ mod client {
         assert!(!format!("{error:?} {error}").contains("Ash"), "{error:?}");
         assert_eq!(state_of(connection.batch_execute("SELEC")), "42601");
         assert!(!connection.is_closed());
+    }
+
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn queued_queries_are_one_round_trip_with_the_next_one_and_are_read_in_order() {
+        let cluster = Cluster::start(Settings::Fast);
+        let mut connection = connect(&cluster);
+        let load = |connection: &mut PostgresConnection, sql: &str| {
+            let query = sql_query(format!("SELECT ({sql})::bigint AS number"));
+            query.load::<Number>(connection).map(|rows| rows.into_iter().map(|row| row.number).collect::<Vec<_>>())
+        };
+        let before = connection.round_trips();
+        connection.set_pipeline_mode(PipelineMode::Queue);
+        assert_eq!((load(&mut connection, "1"), load(&mut connection, "2")), (Ok(vec![]), Ok(vec![])));
+        connection.set_pipeline_mode(PipelineMode::Off);
+        assert_eq!(load(&mut connection, "3"), Ok(vec![3]));
+        connection.set_pipeline_mode(PipelineMode::Read);
+        assert_eq!((load(&mut connection, "1"), load(&mut connection, "2")), (Ok(vec![1]), Ok(vec![2])));
+        assert_eq!(connection.round_trips() - before, 1);
+        assert!(load(&mut connection, "1").is_err());
+
+        // What nothing was waited for after is waited for when it is read.
+        connection.set_pipeline_mode(PipelineMode::Queue);
+        assert_eq!(load(&mut connection, "4"), Ok(vec![]));
+        connection.set_pipeline_mode(PipelineMode::Read);
+        assert_eq!(load(&mut connection, "4"), Ok(vec![4]));
+
+        // The failure of a queued query is that of the next one, and no rows are left for a later pipeline.
+        connection.set_pipeline_mode(PipelineMode::Queue);
+        assert_eq!((load(&mut connection, "5"), load(&mut connection, "1 / 0")), (Ok(vec![]), Ok(vec![])));
+        connection.set_pipeline_mode(PipelineMode::Off);
+        assert_eq!(state_of(load(&mut connection, "6").map(drop)), "22012");
+        connection.set_pipeline_mode(PipelineMode::Queue);
+        assert_eq!(load(&mut connection, "7"), Ok(vec![]));
+        connection.set_pipeline_mode(PipelineMode::Read);
+        assert_eq!(load(&mut connection, "7"), Ok(vec![7]));
     }
 
     #[test]

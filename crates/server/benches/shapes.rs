@@ -14,14 +14,14 @@ use adapter_kit::view::{Milliseconds, View};
 use adapter_kit::{ApiVersion, Label, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
 use criterion::{Criterion, criterion_group, criterion_main};
-use domain::specimen::example;
 use domain::{Degree, DegreeField, Lists, Placement, PlacementField, Record, Stored, Trainee, TraineeField, Value};
+use fixtures::example;
 use serde::{Serialize, Serializer};
 use server::versions;
 
 /// The value of a field as a derived serialiser holds it.
 trait Held {
-    fn held(value: Value<'_>, lists: &Lists) -> Self;
+    fn held(value: Value<'_>) -> Self;
 }
 
 #[derive(Serialize)]
@@ -68,7 +68,7 @@ impl Serialize for Uuid {
 macro_rules! held {
     ($($kind:ident: $pattern:pat => $some:expr, else $none:expr;)+) => {$(
         impl Held for $kind {
-            fn held(value: Value<'_>, _: &Lists) -> Self {
+            fn held(value: Value<'_>) -> Self {
                 Self(if let $pattern = value { $some } else { $none })
             }
         }
@@ -77,36 +77,28 @@ macro_rules! held {
 held! {
     Text: Value::Text(text) => Some(Cow::into_owned(text)), else None;
     Number: Value::Integer(number) => Some(number), else None;
-    Flag: Value::Flag(flag) => flag, else false;
-    Texts: Value::Texts(texts) => texts.into_iter().map(Cow::into_owned).collect(), else Vec::new();
+    Flag: Value::Boolean(flag) => flag, else false;
+    Texts: Value::TextList(texts) => texts.into_iter().map(Cow::into_owned).collect(), else Vec::new();
     Nothing: Value::Document(_) => Some(()), else None;
     Day: Value::Date(day) => Some(day), else None;
-    Timestamp: Value::Moment(moment) => Some(moment), else None;
+    Timestamp: Value::Timestamp(moment) => Some(moment), else None;
     Uuid: Value::Uuid(uuid) => Some(uuid), else None;
 }
 
-impl Held for Vec<DerivedPlacement> {
-    fn held(value: Value<'_>, lists: &Lists) -> Self {
-        let Value::Placements(records) = value else { return Self::new() };
-        records.into_iter().map(|record| DerivedPlacement::of(record, lists)).collect()
-    }
-}
-
-impl Held for Vec<DerivedDegree> {
-    fn held(value: Value<'_>, lists: &Lists) -> Self {
-        let Value::Degrees(records) = value else { return Self::new() };
-        records.into_iter().map(|record| DerivedDegree::of(record, lists)).collect()
-    }
-}
-
 macro_rules! derived {
-    ($name:ident of $record:ident by $fields:ident: $($kind:ty { $($field:ident),+ $(,)? })+) => {
+    (
+        $name:ident of $record:ident by $fields:ident: $($kind:ty { $($field:ident),+ $(,)? })+
+        $(; nested $($list:ident: $nested:ident),+)?
+    ) => {
         #[derive(Serialize)]
-        struct $name { $($($field: $kind,)+)+ }
+        struct $name { $($($field: $kind,)+)+ $($($list: Vec<$nested>,)+)? }
 
         impl $name {
             fn of(record: &dyn Stored<$record>, lists: &Lists) -> Self {
-                Self { $($($field: Held::held($record::shown(record, $fields::$field, lists), lists),)+)+ }
+                Self {
+                    $($($field: Held::held($record::shown(record, $fields::$field, lists)),)+)+
+                    $($($list: record.nested().$list.into_iter().map(|nested| $nested::of(nested, lists)).collect(),)+)?
+                }
             }
         }
     };
@@ -138,8 +130,7 @@ derived! { DerivedTrainee of Trainee by TraineeField:
     }
     Texts { withdrawal_reasons }
     Nothing { additional_legacy_data }
-    Vec<DerivedPlacement> { placements }
-    Vec<DerivedDegree> { degrees }
+    ; nested placements: DerivedPlacement, degrees: DerivedDegree
 }
 derived! { DerivedPlacement of Placement by PlacementField:
     Text { placement_id, urn, name, address, postcode }

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use domain::Trainee;
-use domain::decide::{Decision, registry};
+use domain::commands::{Decision, registry};
 use domain::trn::{Holder, Trn};
 use storage::error::{JobError, StorageError};
 use storage::history::Cause;
@@ -34,7 +34,7 @@ pub enum RegistryAction {
     /// The registry confirms the award.
     Award,
     /// A deferred trainee came back.
-    Reinstate(registry::Return),
+    Reinstate(registry::Reinstatement),
     /// A recommendation is returned.
     ReturnRecommendation,
     /// A withdrawal is undone.
@@ -63,7 +63,7 @@ pub enum RegistryActionError {
     NumberRequired,
     /// It cannot be done to this trainee.
     #[error(transparent)]
-    Refused(#[from] registry::Refusal),
+    Refused(#[from] registry::RegistryError),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -101,7 +101,7 @@ pub fn perform(
             let outcome = apply(session, trainee_id, cause, |provider, trainee| {
                 let today = provider.today();
                 dates_are_left =
-                    *back != registry::Return::default() && registry::has_missed_nothing(&trainee.record, today);
+                    *back != registry::Reinstatement::default() && registry::missed_no_training(&trainee.record, today);
                 Ok(registry::reinstate(&trainee.record, *back, today, provider.now())?)
             })?;
             let left = if dates_are_left { DATES_ARE_LEFT } else { "" };
@@ -134,7 +134,7 @@ fn number(
     if session.environment()? == Some(Environment::Production) {
         return Err(RegistryActionError::NumberRequired);
     }
-    let current = registry::held_trn(&find(&mut open(session, trainee_id, cause)?, trainee_id)?.record);
+    let current = registry::trn_of(&find(&mut open(session, trainee_id, cause)?, trainee_id)?.record);
     let trn = match current {
         Some(trn) => trn,
         None => session.draw_trn()?,
@@ -168,7 +168,7 @@ fn apply(
     if decision.changed {
         provider.update_trainee(&trainee, &decision.record)?;
     }
-    Ok(Outcome { changed: decision.changed, standing: registry::standing(&decision.record) })
+    Ok(Outcome { changed: decision.changed, standing: registry::status_summary(&decision.record) })
 }
 
 /// As [`perform`] for a command, in a transaction of its own, which is tried again a few times while another process keeps the

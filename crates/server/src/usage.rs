@@ -3,7 +3,7 @@
 //! Only a request with a valid token is counted, whatever was answered to it, but for one that came too often. What is kept
 //! of it is its place in those counts, and the identifier of the first and of the last one; a client can choose that
 //! identifier, within the form that [`crate::http::middleware::request_id`] allows. A name is one that the versions themselves have: the
-//! reader gives it ([`domain::Misnamed::foreign`]), and never the text of a key.
+//! reader gives it ([`domain::UnrecognisedNames::foreign`]), and never the text of a key.
 //!
 //! Counting is an addition in memory. What was counted is written every few seconds and when the server ends, some rows in
 //! a job; while the store does not answer it is kept, as far as there is room. A program that is killed loses what it has

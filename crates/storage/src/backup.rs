@@ -17,13 +17,13 @@ use diesel::sql_types::Text;
 use diesel::{Connection as _, RunQueryDsl as _, SqliteConnection};
 use tempfile::NamedTempFile;
 
-use crate::catalogue;
 use crate::connection::{Connections, DatabaseConnection};
-use crate::copy::{self, tables};
-use crate::environment::{self, Unrecorded};
+use crate::copy::tables;
+use crate::environment::Unrecorded;
 use crate::error::StorageError;
 use crate::store::migrations::{Goal, MIGRATIONS_TABLE, SchemaChange, SetUp, convert, refuse_newer, set_up};
 use crate::tokens::Environment;
+use crate::{catalog, copy, environment};
 
 /// Why a backup was not made or not restored. What was there before is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -262,7 +262,7 @@ fn put_in_place(part: NamedTempFile, to: &Path, replace: bool) -> Result<u64, Ba
 
 /// Fails unless the database is a register with a schema that this program knows.
 fn require_register(connection: &mut DatabaseConnection, file: &Path) -> Result<(), BackupError> {
-    let found = catalogue::tables(connection)?;
+    let found = catalog::tables(connection)?;
     // The first table that the first migration makes.
     let first = tables::copied().next().unwrap_or_default();
     if [MIGRATIONS_TABLE, first].iter().any(|table| !found.iter().any(|name| name == table)) {
@@ -277,15 +277,15 @@ fn require_sound(file: &Path, shown: &Path) -> Result<(), BackupError> {
     let opened = SqliteConnection::establish(&file.to_string_lossy());
     let mut connection = DatabaseConnection::Sqlite(opened.map_err(StorageError::Connection)?);
     // SQLite says here that a file is no database, or that its first page makes no sense.
-    let found = catalogue::damage(&mut connection).map_err(|error| {
+    let found = catalog::damage(&mut connection).map_err(|error| {
         if let StorageError::Query(cause) = error { damaged(cause.to_string()) } else { error.into() }
     })?;
     if let Some(first) = found.into_iter().next() {
         return Err(damaged(first));
     }
     require_register(&mut connection, shown)?;
-    for reference in catalogue::references(&mut connection)? {
-        if let Some(orphan) = catalogue::orphans(&mut connection, &reference)?.first() {
+    for reference in catalog::references(&mut connection)? {
+        if let Some(orphan) = catalog::orphans(&mut connection, &reference)?.first() {
             return Err(damaged(orphan.to_string()));
         }
     }

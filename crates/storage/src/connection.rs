@@ -12,7 +12,7 @@ use std::time::Instant;
 use diesel::SqliteConnection;
 use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
 use diesel::result::Error as DieselError;
-use postgres_client::PostgresConnection;
+use postgres_client::{PipelineMode, PostgresConnection};
 
 pub(crate) use self::manager::{Connections, LogPoolErrors, PROBE_TIMEOUT, PageCaches};
 use crate::error::StorageError;
@@ -148,6 +148,36 @@ impl DatabaseConnection {
     /// Whether the server was read-only when the connection was made.
     pub(crate) fn is_read_only(&self) -> bool {
         if let Self::Postgres(inner) = self { inner.is_read_only() } else { false }
+    }
+
+    /// Whether each answer is a round trip to a server.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.either(true, false)
+    }
+
+    /// Loads what `queued` and `awaited` load; neither depends on the other. On PostgreSQL all their queries are sent together.
+    ///
+    /// `queued` runs twice there: its queries have no rows the first time, so it must load the same ones whatever rows they
+    /// have, and find no error in having none.
+    pub(crate) fn load_in_pipeline<T, U>(
+        &mut self,
+        mut queued: impl FnMut(&mut Self) -> Result<T, StorageError>,
+        awaited: impl FnOnce(&mut Self) -> Result<U, StorageError>,
+    ) -> Result<(T, U), StorageError> {
+        self.in_pipeline_mode(PipelineMode::Queue, &mut queued)?;
+        let awaited = awaited(self)?;
+        Ok((self.in_pipeline_mode(PipelineMode::Read, queued)?, awaited))
+    }
+
+    fn in_pipeline_mode<T>(&mut self, mode: PipelineMode, load: impl FnOnce(&mut Self) -> T) -> T {
+        if let Self::Postgres(inner) = self {
+            inner.set_pipeline_mode(mode);
+        }
+        let loaded = load(self);
+        if let Self::Postgres(inner) = self {
+            inner.set_pipeline_mode(PipelineMode::Off);
+        }
+        loaded
     }
 
     /// Gives the connection up: the pool drops it.

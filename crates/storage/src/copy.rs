@@ -14,12 +14,11 @@ use std::path::PathBuf;
 
 use diesel::connection::SimpleConnection as _;
 
-use crate::catalogue;
 use crate::connection::{Access, Connections, DatabaseConnection};
-use crate::environment;
 use crate::error::StorageError;
 use crate::store::migrations::{Goal, bring_to, refuse_newer, require_current};
 use crate::tokens::Environment;
+use crate::{catalog, environment};
 use tables::{Copied, Visitor, visit_all};
 pub use verify::Difference;
 
@@ -152,7 +151,7 @@ fn open_source(url: &str, requested: Option<Environment>) -> Result<(DatabaseCon
 
 /// Whether the database is the target of a copy that has not come to its end.
 pub(crate) fn is_unfinished(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    Ok(catalogue::tables(connection)?.iter().any(|table| table == IN_PROGRESS))
+    Ok(catalog::tables(connection)?.iter().any(|table| table == IN_PROGRESS))
 }
 
 /// Brings a new target's schema up to date and marks it; refuses one that holds a register.
@@ -177,7 +176,7 @@ fn mark(target: &mut DatabaseConnection, from: Environment) -> Result<(), CopyEr
     // An empty register has settings of its own, which make room for those of the source.
     let settings = tables::SETTINGS;
     for table in tables::copied().filter(|table| *table != settings) {
-        let rows = catalogue::count(target, table).map_err(CopyError::Target)?;
+        let rows = catalog::count(target, table).map_err(CopyError::Target)?;
         if rows > 0 {
             return Err(CopyError::NotEmpty { table, rows });
         }
@@ -194,7 +193,7 @@ fn mark(target: &mut DatabaseConnection, from: Environment) -> Result<(), CopyEr
 fn count_all(connection: &mut DatabaseConnection) -> Result<u64, StorageError> {
     let mut all = 0;
     for table in tables::copied() {
-        all += u64::try_from(catalogue::count(connection, table)?).unwrap_or_default();
+        all += u64::try_from(catalog::count(connection, table)?).unwrap_or_default();
     }
     Ok(all)
 }
@@ -232,7 +231,7 @@ impl Transfer<'_> {
         if there.as_ref() != Some(&row) {
             return Err(CopyError::AnotherCopy { table: R::TABLE, key: R::shown(&key) });
         }
-        let rows = catalogue::count(self.target, R::TABLE).map_err(CopyError::Target)?;
+        let rows = catalog::count(self.target, R::TABLE).map_err(CopyError::Target)?;
         (self.told)(Step::Copied(u64::try_from(rows).unwrap_or_default()));
         Ok(Some(key))
     }

@@ -12,8 +12,9 @@
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::result::Error as DieselError;
-use domain::stored::Json;
-use domain::{RecordField as _, State, Stored, Trainee, TraineeField, Value};
+use domain::record::StoredJson;
+use domain::trainee::NestedRecords;
+use domain::{Degree, Placement, RecordField as _, State, Stored, Trainee, TraineeField, Value};
 use serde::{Deserialize, Serialize};
 
 mod read;
@@ -140,10 +141,17 @@ impl Stored<Trainee> for ReadTrainee<'_> {
         }
     }
 
-    fn json(&self, field: TraineeField) -> Json<'_> {
+    fn json(&self, field: TraineeField) -> StoredJson<'_> {
         match &self.0 {
             Fields::Scanned(fields) => fields.json(field),
             Fields::Parsed(trainee) => trainee.json(field),
+        }
+    }
+
+    fn nested(&self) -> NestedRecords<&dyn Stored<Placement>, &dyn Stored<Degree>> {
+        match &self.0 {
+            Fields::Scanned(fields) => fields.nested(),
+            Fields::Parsed(trainee) => trainee.nested(),
         }
     }
 }

@@ -7,13 +7,12 @@ use chrono::{SecondsFormat, Utc};
 use diesel::prelude::*;
 use rustix::system::uname;
 
-use crate::catalogue;
 use crate::connection::DatabaseConnection;
-use crate::document;
 use crate::error::StorageError;
 use crate::schema::{providers, register_settings};
 use crate::session::Session;
 use crate::tokens::Environment;
+use crate::{catalog, document};
 
 /// The name of the setting.
 const SETTING: &str = "environment";
@@ -174,7 +173,7 @@ pub(crate) fn record_write_check(connection: &mut DatabaseConnection) -> Result<
 }
 
 fn has_settings(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    Ok(catalogue::tables(connection)?.iter().any(|table| table == "register_settings"))
+    Ok(catalog::tables(connection)?.iter().any(|table| table == "register_settings"))
 }
 
 /// Whether the register has a provider, whose tokens are of one environment. One whose schema was just created has none.

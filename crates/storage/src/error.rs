@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_could_not_even_be_rolled_back_is_told_by_its_own_failure() {
+    fn a_commit_that_could_not_even_be_rolled_back_is_reported_by_its_own_failure() {
         let error = DieselError::RollbackErrorOnCommit {
             rollback_error: Box::new(refusal("cannot rollback - no transaction is active")),
             commit_error: Box::new(refusal("database is locked")),

@@ -1,6 +1,7 @@
-//! What the database itself says of its soundness, whatever its tables mean.
+//! What the database itself says of its invariants, whatever its tables mean.
 
-use crate::catalogue::{self, Orphan};
+use crate::catalog;
+use crate::catalog::Orphan;
 use crate::copy::tables;
 use crate::error::StorageError;
 use crate::session::Session;
@@ -26,13 +27,13 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn inspect(&mut self) -> Result<Inspection, StorageError> {
-        let mut found = Inspection { damage: catalogue::damage(self.connection)?, ..Inspection::default() };
-        for reference in catalogue::references(self.connection)? {
-            found.orphans.extend(catalogue::orphans(self.connection, &reference)?);
+        let mut found = Inspection { damage: catalog::damage(self.connection)?, ..Inspection::default() };
+        for reference in catalog::references(self.connection)? {
+            found.orphans.extend(catalog::orphans(self.connection, &reference)?);
         }
         found.miscounted = miscounted(self.connection)?;
         for table in tables::copied().chain(tables::DERIVED.iter().copied()) {
-            found.counts.push((table, catalogue::count(self.connection, table)?));
+            found.counts.push((table, catalog::count(self.connection, table)?));
         }
         Ok(found)
     }

@@ -8,7 +8,7 @@
 //! This crate knows neither HTTP nor any version of the API.
 
 pub mod backup;
-pub mod catalogue;
+pub mod catalog;
 pub mod clock;
 mod connection;
 pub mod copy;
@@ -16,20 +16,20 @@ mod document;
 pub mod environment;
 pub mod error;
 pub mod history;
+pub mod idempotency;
 pub mod identifiers;
 pub mod inspection;
 mod job;
-pub mod measures;
-mod moments;
+pub mod metrics;
 pub mod organisations;
 pub mod probe;
 pub mod providers;
-pub mod replies;
 mod schema;
 pub mod session;
 pub mod store;
 #[cfg(test)]
 mod testing;
+mod timestamps;
 pub mod tokens;
 pub mod trainees;
 pub mod usage;

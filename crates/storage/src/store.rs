@@ -30,7 +30,7 @@ use crate::copy;
 use crate::environment::Unrecorded;
 use crate::error::{JobError, StorageError};
 use crate::job::job;
-use crate::measures::Measures;
+use crate::metrics::StoreMetrics;
 use crate::probe::Probe;
 use crate::session::Session;
 use crate::store::look_ups::LookUps;
@@ -41,7 +41,7 @@ use crate::tokens::Environment;
 pub use crate::writer::WriterStats;
 use crate::writer::{WriteCounters, Writer};
 
-/// How long [`Store::settle`] waits before it looks again whether jobs wait for a date.
+/// How long [`Store::drain`] waits before it looks again whether jobs wait for a date.
 const POSTPONED_PAUSE: Duration = Duration::from_millis(5);
 
 /// How a store is set up.
@@ -149,18 +149,18 @@ impl Store {
         let first = for_writer.establish()?;
         let clock = Arc::new(WriteClock::new(options.clock.clone()));
         let counters = Arc::new(WriteCounters::default());
-        let measures = Measures::new();
+        let metrics = StoreMetrics::new();
         let pool = |connections: &Connections, size| {
             let (clock, counters) = (Arc::clone(&clock), Arc::clone(&counters));
-            Arc::new(JobPool::open(connections, size, &options, clock, counters, measures.clone()))
+            Arc::new(JobPool::open(connections, size, &options, clock, counters, metrics.clone()))
         };
         let reads = pool(&for_pool, options.readers);
         let look_ups = connections.allow_one_writer().then(|| {
             let clock = options.clock.clone();
-            Arc::new(LookUps::over(for_look_ups, options.look_up_threads, clock, measures.clone()))
+            Arc::new(LookUps::over(for_look_ups, options.look_up_threads, clock, metrics.clone()))
         });
         let writes = if connections.allow_one_writer() {
-            Writes::Thread(Writer::start(for_writer, first, clock, Arc::clone(&counters), measures, &options)?)
+            Writes::Thread(Writer::start(for_writer, first, clock, Arc::clone(&counters), metrics, &options)?)
         } else {
             Writes::Pool(pool(&connections.for_writing(), options.writers))
         };
@@ -370,12 +370,12 @@ impl Store {
     /// # Errors
     ///
     /// When the last of them could not be kept. Must be called within a tokio runtime.
-    pub async fn settle(&self) -> Result<(), StorageError> {
-        self.pool.settle().await;
+    pub async fn drain(&self) -> Result<(), StorageError> {
+        self.pool.drain().await;
         let writer = match &self.writes {
             Writes::Thread(writer) => writer,
             Writes::Pool(pool) => {
-                pool.settle().await;
+                pool.drain().await;
                 return Ok(());
             }
         };

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_is_told_from_every_other_one() {
+    fn a_digest_differs_from_every_other_one() {
         let digest = TokenDigest::of("abc");
         assert!(digest.is_stored_as(digest.as_hex()));
         for other in ["", &digest.as_hex()[..63], &digest.as_hex().to_uppercase(), TokenDigest::of("abd").as_hex()] {

@@ -4,7 +4,7 @@
 //! unique, which follow from it. Whether a change is allowed is not asked here.
 
 use diesel::prelude::*;
-use domain::duplicate::Likeness;
+use domain::duplicate::DuplicateKey;
 use domain::{State, Trainee};
 
 use crate::connection::inserted::TraineeKey;
@@ -16,17 +16,17 @@ use crate::history::Changed;
 use crate::schema::trainees;
 use crate::session::ProviderSession;
 
+mod batches;
 mod columns;
 mod listing;
 mod registry;
 mod schools;
-mod sweep;
 
+pub use batches::BatchEntry;
 use columns::Columns;
 pub use listing::Page;
 pub(crate) use listing::miscounted;
 pub use registry::Waiting;
-pub use sweep::Swept;
 
 /// A trainee as it is stored, to be changed.
 #[derive(Debug, Clone)]
@@ -155,20 +155,21 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer.
     pub fn duplicates_of(&mut self, trainee: &Trainee) -> Result<Vec<TraineeDocument>, StorageError> {
-        let likeness = Likeness::of(trainee, self.today());
+        let duplicate_key = DuplicateKey::of(trainee, self.today());
         let provider = self.provider().id;
         if self.writes() {
-            self.connection.lock_duplicates(provider, &likeness)?;
+            self.connection.lock_duplicates(provider, &duplicate_key)?;
         }
-        let same_names =
-            trainees::first_names_folded.ne("").and(trainees::first_names_folded.eq(likeness.first_names.as_str()));
-        let same_email = trainees::email_folded.ne("").and(trainees::email_folded.eq(likeness.email.as_str()));
+        let same_names = trainees::first_names_folded
+            .ne("")
+            .and(trainees::first_names_folded.eq(duplicate_key.first_names.as_str()));
+        let same_email = trainees::email_folded.ne("").and(trainees::email_folded.eq(duplicate_key.email.as_str()));
         let query = trainees::table
             .filter(visible(provider))
-            .filter(trainees::date_of_birth.eq(likeness.date_of_birth))
-            .filter(trainees::training_route.eq(likeness.training_route.as_deref()))
-            .filter(trainees::academic_cycle.eq(likeness.academic_cycle))
-            .filter(trainees::last_name_folded.eq(likeness.last_name.as_str()))
+            .filter(trainees::date_of_birth.eq(duplicate_key.date_of_birth))
+            .filter(trainees::training_route.eq(duplicate_key.training_route.as_deref()))
+            .filter(trainees::academic_cycle.eq(duplicate_key.academic_cycle))
+            .filter(trainees::last_name_folded.eq(duplicate_key.last_name.as_str()))
             .filter(same_names.or(same_email))
             // Keys say nothing of age where a sequence hands them out in blocks.
             .order((trainees::created_at, trainees::id))

@@ -9,7 +9,7 @@
 //! Knows nothing of what jobs do. It trusts them with nothing: whatever a job does to the transaction, its neighbours are
 //! either kept and told so, or lost and told so.
 
-mod postponed;
+mod deferred;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -28,11 +28,11 @@ use crate::connection::prepared::{OpenSavepoint, ReleaseSavepoint, RollBackToSav
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::error::StorageError;
 use crate::job::{Job, Verdict};
-use crate::measures::Measures;
-use crate::moments;
+use crate::metrics::StoreMetrics;
 use crate::session::Session;
 use crate::store::{Queue, StoreOptions};
-use crate::writer::postponed::{Postponed, Taken};
+use crate::timestamps;
+use crate::writer::deferred::{Postponed, Taken};
 use crate::writer::watch::Watch;
 
 /// What a store has written since it was opened.
@@ -99,7 +99,7 @@ impl Writer {
         connection: DatabaseConnection,
         clock: Arc<WriteClock>,
         counters: Arc<WriteCounters>,
-        measures: Measures,
+        metrics: StoreMetrics,
         options: &StoreOptions,
     ) -> Result<Self, StorageError> {
         let (queue, jobs) = sync_channel(options.queue);
@@ -112,8 +112,7 @@ impl Writer {
             postponed: Arc::clone(&postponed),
         };
         let connection = Some(Watched::new(connection)?);
-        let mut thread =
-            WriterThread { connections, connection, clock, counters, measures, group_limit: options.group };
+        let mut thread = WriterThread { connections, connection, clock, counters, metrics, group_limit: options.group };
         thread::Builder::new()
             .name("sqlite-writer".to_owned())
             .spawn(move || thread.serve(&mut waiting))
@@ -212,7 +211,7 @@ struct WriterThread {
     connection: Option<Watched>,
     clock: Arc<WriteClock>,
     counters: Arc<WriteCounters>,
-    measures: Measures,
+    metrics: StoreMetrics,
     group_limit: usize,
 }
 
@@ -238,7 +237,7 @@ impl WriterThread {
             let mut group = vec![first];
             let outcome = catch_unwind(AssertUnwindSafe(|| self.run_group(&mut group, waiting)))
                 .unwrap_or(Err(StorageError::JobPanicked));
-            self.measures.group_ended(group.len(), begun);
+            self.metrics.group_ended(group.len(), begun);
             waiting.count_postponed();
             match outcome {
                 Ok(()) => {
@@ -274,7 +273,7 @@ impl WriterThread {
         let connection = &mut watched.connection;
         connection.begin(Access::Write)?;
         // Another process may have written meanwhile, and clients may have seen its dates.
-        if let Some(latest) = moments::latest_change(connection)? {
+        if let Some(latest) = timestamps::latest_change(connection)? {
             self.clock.come_after(latest);
         }
         let mut run = 0;
@@ -282,7 +281,7 @@ impl WriterThread {
             if let Some(taken) = group.last_mut() {
                 let begun = Instant::now();
                 let ended = run_in_savepoint(connection, &watched.watch, &self.clock, &mut *taken.job);
-                self.measures.job_ended(Access::Write, begun);
+                self.metrics.job_ended(Access::Write, begun);
                 run += 1;
                 if let Some(wait) = ended?
                     && let Some(taken) = group.pop()

@@ -2,10 +2,11 @@
 
 use adapter_kit::body_kind::Purpose;
 use adapter_kit::read::ReadableRecord;
-use domain::decide::{Decision, Origin};
-use domain::value::Moment;
+use domain::commands::{CreationContext, Decision};
+use domain::value::Timestamp;
 use domain::{
-    Context, Deferral, Degree, Notice, Placement, Problem, Recommendation, Rules, Sent, Trainee, Withdrawal, decide,
+    Context, Deferral, Degree, Notice, ParsedRecord, Placement, Problem, Recommendation, Rules, Trainee, Withdrawal,
+    commands,
 };
 
 /// The record that a request is for.
@@ -18,7 +19,7 @@ pub(crate) struct Target<'a> {
     /// The identifier of the placement or degree that the request changes.
     pub(crate) nested_id: &'a str,
     /// When the request arrived.
-    pub(crate) now: Moment,
+    pub(crate) now: Timestamp,
 }
 
 /// What the client of an accepted request is warned about, or why the request is refused.
@@ -27,23 +28,23 @@ pub(crate) type Outcome = Result<Vec<Notice>, Vec<Problem>>;
 /// A record on which the domain decides.
 pub(crate) trait DecidedRecord: ReadableRecord {
     /// Decides on a request; `None` where its record does not exist.
-    fn decide(sent: Sent<Self>, target: Target<'_>, rules: &Rules, context: &Context<'_>) -> Option<Outcome>;
+    fn decide(sent: ParsedRecord<Self>, target: Target<'_>, rules: &Rules, context: &Context<'_>) -> Option<Outcome>;
 }
 
 fn outcome<R>(decided: Result<Decision<R>, Vec<Problem>>) -> Outcome {
     decided.map(|decision| decision.notices)
 }
 
-fn origin(target: Target<'_>) -> Origin<'static> {
-    Origin { now: target.now, ukprn: "", next_id: &|| None }
+fn origin(target: Target<'_>) -> CreationContext<'static> {
+    CreationContext { now: target.now, ukprn: "", next_id: &|| None }
 }
 
 impl DecidedRecord for Trainee {
-    fn decide(sent: Sent<Self>, target: Target<'_>, rules: &Rules, context: &Context<'_>) -> Option<Outcome> {
+    fn decide(sent: ParsedRecord<Self>, target: Target<'_>, rules: &Rules, context: &Context<'_>) -> Option<Outcome> {
         Some(if target.purpose == Some(Purpose::Update) {
-            outcome(decide::update(target.trainee?, sent, rules, context, target.now))
+            outcome(commands::update(target.trainee?, sent, rules, context, target.now))
         } else {
-            outcome(decide::create(sent, rules, context, &origin(target)))
+            outcome(commands::create(sent, rules, context, &origin(target)))
         })
     }
 }
@@ -51,13 +52,13 @@ impl DecidedRecord for Trainee {
 macro_rules! nested_records {
     ($($record:ident: $list:ident, $id:ident;)+) => {$(
         impl DecidedRecord for $record {
-            fn decide(sent: Sent<Self>, target: Target<'_>, rules: &Rules, context: &Context<'_>) -> Option<Outcome> {
+            fn decide(sent: ParsedRecord<Self>, target: Target<'_>, rules: &Rules, context: &Context<'_>) -> Option<Outcome> {
                 if target.purpose != Some(Purpose::Update) {
-                    return Some(outcome(decide::add_nested(sent, rules, context, &origin(target))));
+                    return Some(outcome(commands::add(sent, rules, context, &origin(target))));
                 }
                 let mut records = target.trainee?.$list.iter();
                 let stored = records.find(|record| record.$id.as_deref() == Some(target.nested_id))?;
-                Some(outcome(decide::update_nested(stored, sent, rules, context, target.now)))
+                Some(outcome(commands::update(stored, sent, rules, context, target.now)))
             }
         }
     )+};
@@ -68,16 +69,17 @@ nested_records! {
 }
 
 macro_rules! transitions {
-    ($($record:ident => $decide:ident,)+) => {$(
+    ($($record:ident)+) => {$(
         impl DecidedRecord for $record {
-            fn decide(sent: Sent<Self>, target: Target<'_>, rules: &Rules, context: &Context<'_>) -> Option<Outcome> {
-                Some(outcome(decide::$decide(target.trainee?, sent, rules, context, target.now)))
+            fn decide(
+                sent: ParsedRecord<Self>,
+                target: Target<'_>,
+                rules: &Rules,
+                context: &Context<'_>,
+            ) -> Option<Outcome> {
+                Some(outcome(commands::transition::<Self>(target.trainee?, sent, rules, context, target.now)))
             }
         }
     )+};
 }
-transitions! {
-    Withdrawal => withdraw,
-    Deferral => defer,
-    Recommendation => recommend,
-}
+transitions! { Withdrawal Deferral Recommendation }

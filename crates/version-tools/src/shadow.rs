@@ -16,8 +16,8 @@ use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Served;
 use adapter_kit::{for_record_kind, names, read};
 use domain::organisations::Organisations;
-use domain::value::Moment;
-use domain::{Action, Context, Lists, Path, Problem, ProblemKind, Trainee, TraineeField, decide};
+use domain::value::Timestamp;
+use domain::{Action, Context, Field, Lists, Path, Problem, ProblemKind, Trainee, commands};
 
 use crate::decision::{DecidedRecord, Target};
 use crate::translate::{BodyKind, LossReason, translate_names};
@@ -37,7 +37,7 @@ pub struct AcceptedWrite<'a> {
     /// The schools and training partners that the write names.
     pub organisations: &'a Organisations,
     /// When it was decided on.
-    pub now: Moment,
+    pub now: Timestamp,
     /// The code lists.
     pub lists: &'a Lists,
 }
@@ -62,7 +62,7 @@ pub fn check(body: &[u8], from: &Served, to: &Served, write: &AcceptedWrite<'_>)
     }
     let changes_trainee = row.request.is_none_or(|request| request.purpose.is_some()) && row.takes_if_match();
     if changes_trainee {
-        let refused = decide::pass_gates(write.trainee?, Action::Update, &to.version.rules);
+        let refused = commands::check_gates(write.trainee?, Action::Update, &to.version.rules);
         if let Err(problems) = refused {
             return Some(findings(&problems, to.version).collect());
         }
@@ -86,7 +86,7 @@ fn check_body<R: DecidedRecord>(
     let translated = serde_json::to_vec(&translation.data).ok()?;
     let sent = Reader { served: to, unknown: UnknownNames::Warn, nested }.read::<R>(&translated).ok()?;
     let AcceptedWrite { trainee, part_id: nested_id, organisations, now, lists, .. } = *write;
-    let context = Context { today: now.date_naive(), lists, terms: &to.version.terms, organisations };
+    let context = Context { today: now.date_naive(), lists, accepted_codes: &to.version.accepted_codes, organisations };
     let target = Target { purpose, trainee, nested_id, now };
     let problems = R::decide(sent, target, &to.version.rules, &context)?.err().unwrap_or_default();
     // Other keys than those that a request of the first version sets had no effect there, and what is in a list that is
@@ -118,7 +118,7 @@ fn field(version: &ApiVersion, problem: &Problem) -> String {
 }
 
 /// A field of a nested record.
-fn nested_field(version: &ApiVersion, list: TraineeField, name: &str) -> String {
+fn nested_field(version: &ApiVersion, list: Field, name: &str) -> String {
     format!("{}.{name}", names::list(version, list))
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::mem::{Discriminant, discriminant};
 
 use domain::problem::{NameHint, NoticeKind};
-use domain::{Notice, Path, Problem, ProblemKind, Sent};
+use domain::{Notice, ParsedRecord, Path, Problem, ProblemKind};
 
 use super::limits::MAX_UNKNOWN;
 use crate::wire::WireRecord;
@@ -58,7 +58,7 @@ impl Keys {
     }
 
     /// Reports what is wrong with the keys. A key next to `data` has the path of the same key in it, and is reported once.
-    pub(super) fn report<R: WireRecord>(self, sent: &mut Sent<R>, unknown: UnknownNames) {
+    pub(super) fn report<R: WireRecord>(self, sent: &mut ParsedRecord<R>, unknown: UnknownNames) {
         for key in self.repeated {
             let problem = Problem::at(Path::Key(key), ProblemKind::RepeatedKey);
             add_problem(sent, problem);
@@ -79,7 +79,7 @@ impl Keys {
     }
 }
 
-fn add_problem<R: WireRecord>(sent: &mut Sent<R>, problem: Problem) {
+fn add_problem<R: WireRecord>(sent: &mut ParsedRecord<R>, problem: Problem) {
     add_once(&mut sent.problems, problem, |one| (&one.at, discriminant(&one.kind)));
 }
 

@@ -1,11 +1,11 @@
 //! The changes that a JSON object asks for.
 
-use domain::dictionary::Changes as _;
 use domain::problem::NameHint;
+use domain::record::Changes as _;
 use domain::value::impossible_date;
 use domain::{
-    Deferral, Degree, FieldSet, Input, Kind, Misnamed, Path, Placement, Problem, ProblemKind, Recommendation, Record,
-    RecordField as _, Sent, Trainee, TraineeField, Withdrawal,
+    Deferral, Degree, FieldSet, Input, Kind, ParsedRecord, Path, Placement, Problem, ProblemKind, Recommendation,
+    Record, RecordField as _, Trainee, TraineeField, UnrecognisedNames, Withdrawal,
 };
 
 use super::json::Json;
@@ -39,7 +39,7 @@ pub struct Reader<'a> {
 pub trait ReadableRecord: WireRecord {
     /// Reads a nested list into the changes.
     #[doc(hidden)]
-    fn read_list(_: &mut Sent<Self>, _: Self::Field, _: NestedList<'_, '_>) {}
+    fn read_list(_: &mut ParsedRecord<Self>, _: Self::Field, _: NestedList<'_, '_>) {}
 }
 
 /// A value where a list of nested records is expected.
@@ -56,24 +56,24 @@ impl ReadableRecord for Withdrawal {}
 impl ReadableRecord for Deferral {}
 impl ReadableRecord for Recommendation {}
 impl ReadableRecord for Trainee {
-    fn read_list(sent: &mut Sent<Self>, list: TraineeField, value: NestedList<'_, '_>) {
+    fn read_list(sent: &mut ParsedRecord<Self>, list: TraineeField, value: NestedList<'_, '_>) {
         let NestedList { value, reader } = value;
         let rejected = if list == TraineeField::placements {
-            records(value, reader, &mut sent.misnamed).map(|records| sent.changes.placements = records)
+            records(value, reader, &mut sent.unrecognised).map(|records| sent.nested.placements = records)
         } else {
-            records(value, reader, &mut sent.misnamed).map(|records| sent.changes.degrees = records)
+            records(value, reader, &mut sent.unrecognised).map(|records| sent.nested.degrees = records)
         };
         if let Err(kind) = rejected {
             sent.unread.insert(list);
-            sent.problems.push(Problem::at(Path::List(list), kind));
+            sent.problems.push(Problem::at(Path::List(list.into()), kind));
         }
     }
 }
 
 /// The record in `{"data": {...}}`.
-pub(super) fn body<R: ReadableRecord>(body: Json<'_>, reader: Reader<'_>) -> Sent<R> {
+pub(super) fn body<R: ReadableRecord>(body: Json<'_>, reader: Reader<'_>) -> ParsedRecord<R> {
     let Json::Object(pairs) = body else { return without_data() };
-    let (mut sent, mut repeated): (Option<Sent<R>>, bool) = (None, false);
+    let (mut sent, mut repeated): (Option<ParsedRecord<R>>, bool) = (None, false);
     let mut keys = Keys::default();
     for (key, value) in pairs {
         match &mut sent {
@@ -92,12 +92,12 @@ pub(super) fn body<R: ReadableRecord>(body: Json<'_>, reader: Reader<'_>) -> Sen
 }
 
 /// What a body without `data` asks for.
-pub(super) fn without_data<R: Record>() -> Sent<R> {
-    Sent { problems: vec![Problem::at(Path::Data, ProblemKind::NoData)], ..Sent::default() }
+pub(super) fn without_data<R: Record>() -> ParsedRecord<R> {
+    ParsedRecord { problems: vec![Problem::at(Path::Data, ProblemKind::NoData)], ..ParsedRecord::default() }
 }
 
 /// The changes of one record; `None` when the value is not an object, or an empty one.
-fn record<R: ReadableRecord>(value: Json<'_>, reader: Reader<'_>) -> Option<Sent<R>> {
+fn record<R: ReadableRecord>(value: Json<'_>, reader: Reader<'_>) -> Option<ParsedRecord<R>> {
     let Json::Object(pairs) = value else { return None };
     if pairs.is_empty() {
         return None;
@@ -105,7 +105,7 @@ fn record<R: ReadableRecord>(value: Json<'_>, reader: Reader<'_>) -> Option<Sent
     let version = reader.served.version;
     let (inputs, shape) = (R::inputs(version), R::shape(version));
     let names = R::other_names(&reader.served.other_names);
-    let mut sent = Sent::default();
+    let mut sent = ParsedRecord::default();
     let (mut seen, mut repeated) = (FieldSet::new(), FieldSet::new());
     let mut other_names = Vec::new();
     let mut keys = Keys::default();
@@ -124,7 +124,7 @@ fn record<R: ReadableRecord>(value: Json<'_>, reader: Reader<'_>) -> Option<Sent
                 set(&mut sent, field, value);
             }
         } else if let Some((name, field)) = names.refused.iter().find(|(name, _)| *name == key) {
-            sent.misnamed.remember(name);
+            sent.unrecognised.add_of_other_version(name);
             if keys.add_known(&key) {
                 other_names.push((key.into_owned(), *field, value));
             }
@@ -133,8 +133,8 @@ fn record<R: ReadableRecord>(value: Json<'_>, reader: Reader<'_>) -> Option<Sent
         } else {
             let ignored = names.ignored.iter().find(|ignored| ignored.name == key);
             match ignored {
-                Some(ignored) => sent.misnamed.remember(ignored.name),
-                None => sent.misnamed.unknown += 1,
+                Some(ignored) => sent.unrecognised.add_of_other_version(ignored.name),
+                None => sent.unrecognised.unknown += 1,
             }
             keys.add_unknown(&key, |key| match ignored.and_then(|ignored| ignored.later) {
                 Some(later) => NameHint::Later { version: later.version.to_string(), field: later.field },
@@ -145,9 +145,9 @@ fn record<R: ReadableRecord>(value: Json<'_>, reader: Reader<'_>) -> Option<Sent
     }
     for (key, field, value) in other_names {
         // Accepted next to the right name with the same value.
-        let mut alone = Sent::<R>::default();
+        let mut alone = ParsedRecord::<R>::default();
         set(&mut alone, field, value);
-        let same = alone.problems.is_empty() && alone.changes.asked(field) == sent.changes.asked(field);
+        let same = alone.problems.is_empty() && alone.changes.requested(field) == sent.changes.requested(field);
         if !(seen.contains(field) && same) {
             sent.unread.insert(field);
             sent.problems.push(Problem::at(Path::Key(key), ProblemKind::OtherVersionsName { field: field.into() }));
@@ -161,8 +161,8 @@ fn record<R: ReadableRecord>(value: Json<'_>, reader: Reader<'_>) -> Option<Sent
 fn records<R: ReadableRecord>(
     value: Json<'_>,
     reader: Reader<'_>,
-    misnamed: &mut Misnamed,
-) -> Result<Vec<Sent<R>>, ProblemKind> {
+    unrecognised: &mut UnrecognisedNames,
+) -> Result<Vec<ParsedRecord<R>>, ProblemKind> {
     let elements = match value {
         Json::Array(elements) if elements.len() > MAX_RECORDS => {
             return Err(ProblemKind::TooMany { max: MAX_RECORDS });
@@ -170,14 +170,14 @@ fn records<R: ReadableRecord>(
         Json::Array(elements) => elements,
         value if is_blank(&value) => Vec::new(),
         Json::Null | Json::Text(_) | Json::Integer(_) | Json::Object(_) | Json::Other => {
-            return Err(ProblemKind::Mistyped { expected: Kind::Records, impossible_date: None });
+            return Err(ProblemKind::WrongType { expected: Kind::Records, impossible_date: None });
         }
     };
     // The position of something that is no record becomes the path of its one problem.
-    let no_record = || Sent { unread: R::Field::ALL.iter().copied().collect(), ..without_data() };
-    let records: Vec<Sent<R>> =
+    let no_record = || ParsedRecord { unread: R::Field::ALL.iter().copied().collect(), ..without_data() };
+    let records: Vec<ParsedRecord<R>> =
         elements.into_iter().map(|element| record(element, reader).unwrap_or_else(no_record)).collect();
-    records.iter().for_each(|record| misnamed.add(&record.misnamed));
+    records.iter().for_each(|record| unrecognised.merge(&record.unrecognised));
     Ok(records)
 }
 
@@ -186,12 +186,12 @@ fn is_blank(value: &Json<'_>) -> bool {
 }
 
 /// Sets a field to the value, or reports why it cannot be read.
-fn set<R: Record>(sent: &mut Sent<R>, field: R::Field, value: Json<'_>) {
+fn set<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, value: Json<'_>) {
     let expected = field.info().kind;
-    if expected == Kind::Texts {
+    if expected == Kind::TextList {
         return match strings(value) {
             Ok(None) => sent.changes.clear(field),
-            Ok(Some(texts)) => drop(sent.changes.set(field, Input::Texts(texts))),
+            Ok(Some(texts)) => drop(sent.changes.set(field, Input::TextList(texts))),
             Err(kind) => reject(sent, field, kind),
         };
     }
@@ -212,13 +212,13 @@ fn set<R: Record>(sent: &mut Sent<R>, field: R::Field, value: Json<'_>) {
         Json::Array(_) | Json::Object(_) | Json::Other => None,
     };
     if !input.is_some_and(|input| sent.changes.set(field, input)) {
-        reject(sent, field, ProblemKind::Mistyped { expected, impossible_date: wrong_date });
+        reject(sent, field, ProblemKind::WrongType { expected, impossible_date: wrong_date });
     }
 }
 
 /// An array of strings; `None` for null and a blank string.
 fn strings(value: Json<'_>) -> Result<Option<Vec<String>>, ProblemKind> {
-    let mistyped = || ProblemKind::Mistyped { expected: Kind::Texts, impossible_date: None };
+    let mistyped = || ProblemKind::WrongType { expected: Kind::TextList, impossible_date: None };
     if is_blank(&value) {
         return Ok(None);
     }
@@ -237,7 +237,7 @@ fn has_control_character(text: &str) -> bool {
 }
 
 /// Reports why a field cannot be read.
-fn reject<R: Record>(sent: &mut Sent<R>, field: R::Field, kind: ProblemKind) {
+fn reject<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, kind: ProblemKind) {
     sent.unread.insert(field);
     sent.problems.push(Problem::at(field, kind));
 }

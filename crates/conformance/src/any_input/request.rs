@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use adapter_kit::problems::{Errors, ErrorsByField, warning};
 use adapter_kit::read::{NestedLists, ReadableRecord, Reader, UnknownNames, parse_json};
-use domain::decide::Decision;
+use domain::commands::Decision;
 use domain::problem::Problem;
-use domain::{Lists, Sent};
+use domain::{Lists, ParsedRecord};
 
 use crate::Bodies;
 use crate::CheckFailure;
@@ -30,7 +30,7 @@ impl BodyCheck<'_> {
     pub(super) fn run<R: ReadableRecord, D>(
         &self,
         nested: NestedLists,
-        decide: impl FnOnce(Sent<R>) -> Result<Decision<D>, Vec<Problem>>,
+        decide: impl FnOnce(ParsedRecord<R>) -> Result<Decision<D>, Vec<Problem>>,
         accepted: impl FnOnce(D) -> Result<(), CheckFailure>,
     ) -> Result<(), CheckFailure> {
         let case = self.bodies.case;

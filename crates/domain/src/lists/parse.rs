@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
 
+use super::entry::{Entry, Route, WithdrawalReason};
+use super::list::{List, WITHDRAWAL_REASON};
 use super::table::{ListError, ListErrorKind, Row, rows};
-use super::{Entry, List, Route, WITHDRAWAL_REASON, WithdrawalReason};
-use crate::transition::TRIGGERS;
+use crate::vocabulary::{LEVELS, QUALIFICATIONS, WITHDRAWAL_TRIGGERS};
 
 pub(super) fn entries(list: List, text: &str, namespace: &Uuid) -> Result<Vec<Entry>, ListError> {
     let mut seen = HashSet::new();
@@ -34,7 +35,7 @@ pub(super) fn entries(list: List, text: &str, namespace: &Uuid) -> Result<Vec<En
 pub(super) fn reasons(text: &str) -> Result<Vec<WithdrawalReason>, ListError> {
     let mut seen = HashSet::new();
     let reason = |row: &Row<'_>| {
-        let (code, trigger) = (row.text("code")?, row.one_of("trigger", TRIGGERS)?);
+        let (code, trigger) = (row.text("code")?, row.one_of("trigger", WITHDRAWAL_TRIGGERS)?);
         if !seen.insert((code.to_owned(), trigger)) {
             return Err(row.error(ListErrorKind::Repeated(code.to_owned())));
         }
@@ -69,8 +70,8 @@ pub(super) fn flagged<'t>(
 pub(super) fn route(row: &Row<'_>) -> Result<Route, ListError> {
     Ok(Route {
         key: row.text("key")?.to_owned(),
-        level: row.one_of("level", crate::derivation::LEVELS)?,
-        qualification: row.one_of("qualification", crate::derivation::QUALIFICATIONS)?,
+        level: row.one_of("level", LEVELS)?,
+        qualification: row.one_of("qualification", QUALIFICATIONS)?,
         early_years: row.flag("early_years")?,
         min_placements: row.number("min_placements")?,
         degree_required: row.flag("degree_required")?,

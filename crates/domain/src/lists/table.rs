@@ -30,7 +30,7 @@ pub enum ListErrorKind {
     /// A column is not in the header.
     #[error("column {0} is missing")]
     Missing(String),
-    /// A cell that must hold something is empty.
+    /// A cell that must have a value is empty.
     #[error("column {0} is empty")]
     Empty(String),
     /// A cell is neither `true` nor `false`.
@@ -42,10 +42,10 @@ pub enum ListErrorKind {
     /// A cell is not a UUID.
     #[error("column {0} must be a UUID")]
     NotUuid(String),
-    /// A cell holds a word that is not one of the few allowed.
+    /// A cell has a word that is not one of the few allowed.
     #[error("column {0} holds a word that is not allowed there")]
     NotAllowed(String),
-    /// A code stands in an earlier row.
+    /// An earlier row has the same code.
     #[error("code {0} is there already")]
     Repeated(String),
 }
@@ -126,7 +126,7 @@ impl Row<'_> {
         }
     }
 
-    /// A column that holds one of a few words.
+    /// A column of a few words.
     pub(super) fn one_of(&self, column: &str, words: &[&'static str]) -> Result<&'static str, ListError> {
         let text = self.text(column)?;
         let word = words.iter().find(|word| **word == text).copied();
@@ -159,7 +159,7 @@ mod tests {
 
     /// What is said of the text when it takes the place of a table.
     fn said(table: &str, text: &str) -> String {
-        Lists::replaced(|name| (name == table).then_some(text))
+        Lists::with_replacements(|name| (name == table).then_some(text))
             .map_or_else(|error| error.to_string(), |_| "fine".into())
     }
 
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn a_table_takes_the_place_of_the_embedded_one_and_leaves_the_others() {
         let text = "code,name\r\n10,Female\r\n42,Something else\r\n";
-        let lists = Lists::replaced(|name| (name == "sex").then_some(text)).unwrap();
+        let lists = Lists::with_replacements(|name| (name == "sex").then_some(text)).unwrap();
         assert_eq!(lists.codes(crate::List::Sex).collect::<Vec<_>>(), ["10", "42"]);
         assert_eq!(lists.entries(crate::List::Country), Lists::embedded().entries(crate::List::Country));
     }

@@ -2,13 +2,14 @@
 
 use chrono::Datelike as _;
 
-use crate::Stored as _;
 use crate::candidate::Candidate;
-use crate::degree::{Degree, DegreeField, DegreeKind, is_uk_country};
-use crate::dictionary::Change;
+use crate::context::Context;
+use crate::degree::{Degree, DegreeField as F, DegreeKind, is_uk_country};
 use crate::lists::List;
 use crate::problem::ProblemKind;
-use crate::rules::{Context, Findings, Rule, Run, found, found_if};
+use crate::record::Change;
+use crate::record::Stored as _;
+use crate::rules::{Findings, Run, found, found_if};
 use crate::value::{Text, Value, Year};
 
 /// Codes that are recorded as another one of the same list.
@@ -17,100 +18,38 @@ const INSTITUTION_RECORDED_AS: (&str, &str) = ("0133", "0149");
 /// How many years ago a degree can have been awarded, counted from next year.
 const YEARS_BACK: i64 = 60;
 /// The fields that decide the kind of a degree.
-const KIND_FIELDS: &[DegreeField] =
-    &[DegreeField::institution, DegreeField::country, DegreeField::uk_degree, DegreeField::non_uk_degree];
+const KIND_FIELDS: [F; 4] = [F::institution, F::country, F::uk_degree, F::non_uk_degree];
 
-/// A degree is one of the United Kingdom or one of another country, and holds nothing of the other.
-pub const KIND: Rule<Degree> = Rule {
-    name: "degree_kind",
-    demands: "an institution, a UK degree type or a UK country makes the degree one of the United Kingdom, which has no \
-              country; another country or degree type makes it one of that country, which has no institution",
-    section: "2.3",
-    reads: KIND_FIELDS,
-    run: Run::Adjust(kind),
-};
+required_rules! { Degree:
+    SUBJECT("2.3") = "degree_subject_required": [F::subject];
+    GRADUATION_YEAR("2.3") = "graduation_year_required": [F::graduation_year];
+}
 
-/// Some grades are recorded as others.
-pub const GRADE_RECORDED: Rule<Degree> = Rule {
-    name: "degree_grade_recorded",
-    demands: "09 is recorded as 14, and another grade in words only where the grade says that it is another, which none does",
-    section: "2.3",
-    reads: &[DegreeField::grade, DegreeField::other_grade],
-    run: Run::Adjust(grade_recorded),
-};
-
-/// A degree has a subject.
-pub const SUBJECT: Rule<Degree> = Rule {
-    name: "degree_subject_required",
-    demands: "must be there",
-    section: "2.3",
-    reads: &[DegreeField::subject],
-    run: Run::Present,
-};
-
-/// A degree has a year of graduation.
-pub const GRADUATION_YEAR: Rule<Degree> = Rule {
-    name: "graduation_year_required",
-    demands: "must be there",
-    section: "2.3",
-    reads: &[DegreeField::graduation_year],
-    run: Run::Present,
-};
-
-/// The year of graduation is within sixty years of next year.
-pub const GRADUATION_YEAR_BOUNDS: Rule<Degree> = Rule {
-    name: "graduation_year_bounds",
-    demands: "is next year at the latest and at most 60 years earlier",
-    section: "2.3",
-    reads: &[DegreeField::graduation_year],
-    run: Run::Check(graduation_year_bounds),
-};
-
-/// A degree of another country names a listed one.
-pub const COUNTRY: Rule<Degree> = Rule {
-    name: "degree_country_known",
-    demands: "is a listed country, unless an institution is sent",
-    section: "2.3",
-    reads: &[DegreeField::country, DegreeField::institution],
-    run: Run::Check(country),
-};
-
-/// A degree of the United Kingdom has a type.
-pub const UK_DEGREE: Rule<Degree> = Rule {
-    name: "uk_degree_required",
-    demands: "must be there on a degree of the United Kingdom",
-    section: "2.3",
-    reads: KIND_FIELDS,
-    run: Run::CheckOf(&[DegreeField::uk_degree, DegreeField::country], uk_degree),
-};
-
-/// A degree of another country has a type.
-pub const NON_UK_DEGREE: Rule<Degree> = Rule {
-    name: "non_uk_degree_required",
-    demands: "must be there on a degree of another country",
-    section: "2.3",
-    reads: KIND_FIELDS,
-    run: Run::CheckOf(&[DegreeField::non_uk_degree, DegreeField::country], non_uk_degree),
-};
-
-/// A degree of another country has a country. It comes behind the type, so that both are reported where both are missing;
-/// a type that changes the kind of the degree changes its country too.
-pub const COUNTRY_REQUIRED: Rule<Degree> = Rule {
-    name: "degree_country_required",
-    demands: "must be there on a degree of another country",
-    section: "2.3",
-    reads: &[DegreeField::country, DegreeField::institution, DegreeField::uk_degree],
-    run: Run::Check(country_required),
-};
-
-/// A degree of the United Kingdom has a grade. An update that makes it one changes its country, which stands for its kind.
-pub const GRADE: Rule<Degree> = Rule {
-    name: "degree_grade_required",
-    demands: "must be there on a degree of the United Kingdom",
-    section: "2.3",
-    reads: &[DegreeField::grade, DegreeField::country],
-    run: Run::Check(grade),
-};
+rules! { Degree:
+    KIND("2.3") = "degree_kind":
+        "an institution, a UK degree type or a UK country makes the degree one of the United Kingdom, which has no \
+         country; another country or degree type makes it one of that country, which has no institution",
+        KIND_FIELDS => Run::Adjust(kind);
+    GRADE_RECORDED("2.3") = "degree_grade_recorded":
+        "09 is recorded as 14, and another grade in words only where the grade says that it is another, which none \
+         does",
+        [F::grade, F::other_grade] => Run::Adjust(grade_recorded);
+    GRADUATION_YEAR_BOUNDS("2.3") = "graduation_year_bounds": "is next year at the latest and at most 60 years earlier",
+        [F::graduation_year] => Run::Check(graduation_year_bounds);
+    COUNTRY("2.3") = "degree_country_known": "is a listed country, unless an institution is sent",
+        [F::country, F::institution] => Run::Check(country);
+    UK_DEGREE("2.3") = "uk_degree_required": "must be there on a degree of the United Kingdom",
+        KIND_FIELDS => Run::CheckNeeding(&[F::uk_degree, F::country], uk_degree);
+    NON_UK_DEGREE("2.3") = "non_uk_degree_required": "must be there on a degree of another country",
+        KIND_FIELDS => Run::CheckNeeding(&[F::non_uk_degree, F::country], non_uk_degree);
+    // It comes behind the type, so that both are reported where both are missing; a type that changes the kind of
+    // the degree changes its country too.
+    COUNTRY_REQUIRED("2.3") = "degree_country_required": "must be there on a degree of another country",
+        [F::country, F::institution, F::uk_degree] => Run::Check(country_required);
+    // An update that makes it one changes its country, which stands for its kind.
+    GRADE("2.3") = "degree_grade_required": "must be there on a degree of the United Kingdom",
+        [F::grade, F::country] => Run::Check(grade);
+}
 
 fn kind(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     let kind = kind_of(candidate, context);
@@ -129,13 +68,13 @@ fn kind(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     }
     // The kind decides what else must be there.
     if candidate.stored().is_some_and(|stored| stored.kind(context.lists) != kind) {
-        candidate.touch(DegreeField::country);
+        candidate.mark_changed(F::country);
     }
 }
 
 fn grade_recorded(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     let degree = &mut candidate.record;
-    // A list of one's own may have the one code without the other.
+    // Replaced reference data may have the one code without the other.
     if context.lists.contains(List::DegreeGrade, GRADE_RECORDED_AS.1) {
         degree.grade = degree.grade.take().map(|code| recorded_as(code, GRADE_RECORDED_AS));
     }
@@ -144,22 +83,22 @@ fn grade_recorded(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
 
 /// What is sent decides, the institution first; what is not sent, or as it is stored, leaves a degree what it was.
 fn kind_of(candidate: &Candidate<Degree>, context: &Context<'_>) -> DegreeKind {
-    let (asked, stored) = (candidate.asked(), candidate.stored());
+    let (requested, stored) = (candidate.requested(), candidate.stored());
     let sent = |change: &Change<Text>, stored: Option<&Text>| match change {
         Change::Set(text) if stored != Some(text) => Some(text.clone()),
         Change::Set(_) | Change::Keep | Change::Clear | Change::Blank => None,
     };
-    let held = |field: fn(&Degree) -> Option<&Text>| stored.and_then(field);
-    if sent(&asked.institution, held(|degree| degree.institution.as_ref())).is_some() {
+    let stored_value = |field: fn(&Degree) -> Option<&Text>| stored.and_then(field);
+    if sent(&requested.institution, stored_value(|degree| degree.institution.as_ref())).is_some() {
         return DegreeKind::Uk;
     }
-    if let Some(country) = sent(&asked.country, held(|degree| degree.country.as_ref())) {
+    if let Some(country) = sent(&requested.country, stored_value(|degree| degree.country.as_ref())) {
         return if is_uk_country(&country, context.lists) { DegreeKind::Uk } else { DegreeKind::Foreign };
     }
     match stored {
         None => DegreeKind::Uk,
-        Some(stored) if sent(&asked.uk_degree, stored.uk_degree.as_ref()).is_some() => DegreeKind::Uk,
-        Some(stored) if sent(&asked.non_uk_degree, stored.non_uk_degree.as_ref()).is_some() => DegreeKind::Foreign,
+        Some(stored) if sent(&requested.uk_degree, stored.uk_degree.as_ref()).is_some() => DegreeKind::Uk,
+        Some(stored) if sent(&requested.non_uk_degree, stored.non_uk_degree.as_ref()).is_some() => DegreeKind::Foreign,
         Some(stored) => stored.kind(context.lists),
     }
 }
@@ -172,14 +111,14 @@ fn graduation_year_bounds(candidate: &Candidate<Degree>, context: &Context<'_>) 
     let latest = i64::from(context.today.year()) + 1;
     let earliest = latest - YEARS_BACK;
     let outside = candidate.record.graduation_year.is_some_and(|Year(year)| !(earliest..=latest).contains(&year));
-    found_if(outside, DegreeField::graduation_year, || ProblemKind::YearOutside { earliest, latest })
+    found_if(outside, F::graduation_year, || ProblemKind::YearOutside { earliest, latest })
 }
 
 fn country(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
     let is_foreign = kind_of(candidate, context) == DegreeKind::Foreign;
     match &candidate.record.country {
         Some(code) if is_foreign && !context.lists.contains(List::Country, code) => found(
-            DegreeField::country,
+            F::country,
             ProblemKind::UnknownCode {
                 value: code.clone(),
                 accepted: context.lists.codes(List::Country).map(str::to_owned).collect(),
@@ -190,23 +129,23 @@ fn country(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
 }
 
 fn country_required(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
-    required_of(DegreeKind::Foreign, DegreeField::country, candidate, context)
+    required_of(DegreeKind::Foreign, F::country, candidate, context)
 }
 
 fn uk_degree(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
-    required_of(DegreeKind::Uk, DegreeField::uk_degree, candidate, context)
+    required_of(DegreeKind::Uk, F::uk_degree, candidate, context)
 }
 
 fn non_uk_degree(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
-    required_of(DegreeKind::Foreign, DegreeField::non_uk_degree, candidate, context)
+    required_of(DegreeKind::Foreign, F::non_uk_degree, candidate, context)
 }
 
 fn grade(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
-    required_of(DegreeKind::Uk, DegreeField::grade, candidate, context)
+    required_of(DegreeKind::Uk, F::grade, candidate, context)
 }
 
 /// A degree of that kind has a value in the field.
-fn required_of(kind: DegreeKind, field: DegreeField, candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
+fn required_of(kind: DegreeKind, field: F, candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
     let missing = kind_of(candidate, context) == kind && candidate.record.stored(field) == Value::Null;
     found_if(missing, field, || ProblemKind::Blank)
 }
@@ -218,7 +157,8 @@ mod kinds;
 mod tests {
     use super::*;
     use crate::degree::DegreeChanges;
-    use crate::rules::trial::{judged, places};
+    use crate::rules::Rule;
+    use crate::rules::testing::{apply, paths};
 
     const UNITED_KINGDOM: &str = "GB";
     const RULES: &[Rule<Degree>] = &[KIND, COUNTRY, UK_DEGREE, NON_UK_DEGREE, COUNTRY_REQUIRED, GRADE];
@@ -242,7 +182,7 @@ mod tests {
     #[test]
     fn a_degree_that_moves_abroad_leaves_its_institution_and_uk_type_behind() {
         let moves = DegreeChanges { country: set("FR"), non_uk_degree: set("083"), ..DegreeChanges::default() };
-        let moved = judged((), Some(&uk()), moves, RULES).verdict().unwrap().0;
+        let moved = apply((), Some(&uk()), moves, RULES).into_result().unwrap().0;
         assert_eq!(moved, Degree { grade: text("02"), ..foreign() });
     }
 
@@ -257,17 +197,17 @@ mod tests {
             non_uk_degree: set("083"),
             ..DegreeChanges::default()
         };
-        let moved = judged((), Some(&uk()), whole, RULES).verdict().unwrap().0;
+        let moved = apply((), Some(&uk()), whole, RULES).into_result().unwrap().0;
         assert_eq!(moved, Degree { grade: text("02"), ..foreign() });
     }
 
     #[test]
     fn a_type_that_is_sent_decides_where_no_place_is_sent() {
         let home = DegreeChanges { uk_degree: set("083"), grade: set("02"), ..DegreeChanges::default() };
-        let moved = judged((), Some(&foreign()), home, RULES).verdict().unwrap().0;
+        let moved = apply((), Some(&foreign()), home, RULES).into_result().unwrap().0;
         assert_eq!(moved, Degree { institution: None, ..uk() });
         let abroad = DegreeChanges { non_uk_degree: set("083"), ..DegreeChanges::default() };
-        assert_eq!(places(&judged((), Some(&uk()), abroad, RULES)), [DegreeField::country.into()]);
+        assert_eq!(paths(&apply((), Some(&uk()), abroad, RULES)), [F::country.into()]);
     }
 
     /// An import may lack what the rules demand.
@@ -275,12 +215,12 @@ mod tests {
     fn what_is_missing_is_demanded_only_when_the_kind_changes() {
         let bare = Degree { grade: None, ..uk() };
         let elsewhere = DegreeChanges { institution: set("0149"), ..DegreeChanges::default() };
-        assert_eq!(places(&judged((), Some(&bare), elsewhere, RULES)), []);
+        assert_eq!(paths(&apply((), Some(&bare), elsewhere, RULES)), []);
         let abroad = DegreeChanges { country: set("FR"), ..DegreeChanges::default() };
-        assert_eq!(places(&judged((), Some(&uk()), abroad, RULES)), [DegreeField::non_uk_degree.into()]);
+        assert_eq!(paths(&apply((), Some(&uk()), abroad, RULES)), [F::non_uk_degree.into()]);
         let home = DegreeChanges { institution: set("0149"), ..DegreeChanges::default() };
-        let missing = [DegreeField::uk_degree.into(), DegreeField::grade.into()];
-        assert_eq!(places(&judged((), Some(&foreign()), home, RULES)), missing);
+        let missing = [F::uk_degree.into(), F::grade.into()];
+        assert_eq!(paths(&apply((), Some(&foreign()), home, RULES)), missing);
     }
 
     #[test]
@@ -291,39 +231,39 @@ mod tests {
             grade: set("02"),
             ..DegreeChanges::default()
         };
-        assert_eq!(places(&judged((), None, wrong, RULES)), [DegreeField::uk_degree.into()]);
+        assert_eq!(paths(&apply((), None, wrong, RULES)), [F::uk_degree.into()]);
     }
 
-    /// An import may hold what belongs to the other kind.
+    /// An import may have stored what belongs to the other kind.
     #[test]
     fn a_country_alone_can_decide_the_kind() {
         let mixed = Degree { uk_degree: text("083"), grade: text("02"), ..foreign() };
         let home = DegreeChanges { country: set(UNITED_KINGDOM), ..DegreeChanges::default() };
-        let moved = judged((), Some(&mixed), home, RULES).verdict().unwrap().0;
+        let moved = apply((), Some(&mixed), home, RULES).into_result().unwrap().0;
         assert_eq!(moved, Degree { institution: None, ..uk() });
     }
 
     #[test]
     fn a_degree_whose_kind_is_not_touched_needs_what_its_kind_needs() {
         let no_grade = || DegreeChanges { grade: Change::Clear, ..DegreeChanges::default() };
-        assert_eq!(places(&judged((), Some(&uk()), no_grade(), RULES)), [DegreeField::grade.into()]);
+        assert_eq!(paths(&apply((), Some(&uk()), no_grade(), RULES)), [F::grade.into()]);
         let graded = Degree { grade: text("02"), ..foreign() };
-        assert_eq!(places(&judged((), Some(&graded), no_grade(), RULES)), []);
+        assert_eq!(paths(&apply((), Some(&graded), no_grade(), RULES)), []);
     }
 
     #[test]
     fn what_an_update_changes_must_be_right() {
         let update =
-            |stored: Degree, changes| judged((), Some(&stored), changes, &[KIND, GRADUATION_YEAR_BOUNDS, COUNTRY]);
+            |stored: Degree, changes| apply((), Some(&stored), changes, &[KIND, GRADUATION_YEAR_BOUNDS, COUNTRY]);
         let year = DegreeChanges { graduation_year: Change::Set(Year(1900)), ..DegreeChanges::default() };
-        assert_eq!(places(&update(uk(), year)), [DegreeField::graduation_year.into()]);
+        assert_eq!(paths(&update(uk(), year)), [F::graduation_year.into()]);
         let country = DegreeChanges { country: set("QQ"), ..DegreeChanges::default() };
-        assert_eq!(places(&update(foreign(), country)), [DegreeField::country.into()]);
+        assert_eq!(paths(&update(foreign(), country)), [F::country.into()]);
     }
 
     #[test]
     fn a_grade_in_words_is_not_recorded_even_by_itself() {
         let words = DegreeChanges { other_grade: set("Very good"), ..DegreeChanges::default() };
-        assert!(!judged((), Some(&uk()), words, &[GRADE_RECORDED]).changed());
+        assert!(!apply((), Some(&uk()), words, &[GRADE_RECORDED]).is_changed());
     }
 }

@@ -1,59 +1,50 @@
 //! Ethnicity and disabilities.
 
 use crate::candidate::Candidate;
-use crate::dictionary::Record as _;
+use crate::context::Context;
 use crate::problem::{NoticeKind, Problem, ProblemKind};
-use crate::rules::{Context, Findings, Rule, Run};
-use crate::trainee::{DISABILITIES, Trainee, TraineeField};
+use crate::record::{Record as _, Stored as _};
+use crate::rules::{Findings, Run};
+use crate::trainee::{DISABILITIES, Trainee, TraineeField as F};
+use crate::value::Value;
 
-/// A group and a background that match one ethnicity stand for it.
-pub const ETHNICITY: Rule<Trainee> = Rule {
-    name: "ethnicity_from_group_and_background",
-    demands: "a group and a background that match exactly one ethnicity set it, unless an ethnicity is sent",
-    section: "4.8",
-    reads: &[TraineeField::ethnicity, TraineeField::ethnic_group, TraineeField::ethnic_background],
-    run: Run::Adjust(ethnicity),
-};
-
-/// No disability stands twice.
-pub const DISABILITIES_DIFFER: Rule<Trainee> = Rule {
-    name: "disabilities_differ",
-    demands: "the disabilities of one trainee differ",
-    section: "2.1",
-    reads: &DISABILITIES,
-    run: Run::Check(disabilities_differ),
-};
+rules! { Trainee:
+    ETHNICITY("4.8") = "ethnicity_from_group_and_background":
+        "a group and a background that match exactly one ethnicity set it, unless an ethnicity is sent",
+        [F::ethnicity, F::ethnic_group, F::ethnic_background] => Run::Adjust(ethnicity);
+    DISABILITIES_DIFFER("2.1") = "disabilities_differ": "the disabilities of one trainee differ",
+        DISABILITIES => Run::Check(disabilities_differ);
+}
 
 fn ethnicity(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     let group = candidate.record.ethnic_group.take();
     let background = candidate.record.ethnic_background.take();
-    let decided = candidate.sent(TraineeField::ethnicity) && candidate.record.ethnicity.is_some();
+    let decided = candidate.changes(F::ethnicity) && candidate.record.ethnicity.is_some();
     if decided || (group.is_none() && background.is_none()) {
         return;
     }
     let shown = |sent: Option<String>, field| {
-        sent.or_else(|| candidate.record.value(field, context.lists).as_text().map(str::to_owned)).unwrap_or_default()
+        sent.or_else(|| Trainee::shown(&candidate.record, field, context.lists).as_text().map(str::to_owned))
+            .unwrap_or_default()
     };
-    let (group, background) =
-        (shown(group, TraineeField::ethnic_group), shown(background, TraineeField::ethnic_background));
+    let (group, background) = (shown(group, F::ethnic_group), shown(background, F::ethnic_background));
     if let Some(code) = context.lists.ethnicity_of(&group, &background) {
         candidate.record.ethnicity = Some(code.to_owned());
         return;
     }
-    for field in [TraineeField::ethnic_group, TraineeField::ethnic_background] {
-        if candidate.sent(field) {
+    for field in [F::ethnic_group, F::ethnic_background] {
+        if candidate.changes(field) {
             candidate.notice(field, NoticeKind::NoMatch);
         }
     }
 }
 
 fn disabilities_differ(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
-    let codes = candidate.record.disabilities();
+    let codes = DISABILITIES.map(|field| (field, candidate.record.stored(field)));
     let mut findings = Findings::new();
-    for (at, (field, code)) in DISABILITIES.iter().zip(codes).enumerate() {
-        let earlier = DISABILITIES.iter().zip(codes).take(at).find(|(_, other)| code.is_some() && *other == code);
-        if let Some((other, _)) = earlier {
-            findings.push(Problem::at(*field, ProblemKind::SameAs { field: (*other).into() }));
+    for (at, (field, code)) in codes.iter().enumerate().filter(|(_, (_, code))| *code != Value::Null) {
+        if let Some((earlier, _)) = codes.iter().take(at).find(|(_, other)| other == code) {
+            findings.push(Problem::at(*field, ProblemKind::SameAs { field: (*earlier).into() }));
         }
     }
     findings
@@ -62,12 +53,12 @@ fn disabilities_differ(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dictionary::Change;
-    use crate::rules::trial::judged;
-    use crate::trainee::TraineeChanges;
+    use crate::record::Change;
+    use crate::rules::testing::apply;
+    use crate::trainee::{FlatTrainee, TraineeChanges};
 
-    fn of(ethnicity: &str) -> Trainee {
-        Trainee { ethnicity: Some(ethnicity.to_owned()), ..Trainee::default() }
+    fn of(ethnicity: &str) -> FlatTrainee {
+        FlatTrainee { ethnicity: Some(ethnicity.to_owned()), ..FlatTrainee::default() }
     }
 
     fn pair(group: &str, background: &str) -> TraineeChanges {
@@ -79,8 +70,8 @@ mod tests {
     }
 
     /// The ethnicity that a request leaves, and the fields that its notices are about.
-    fn left(stored: Option<&Trainee>, changes: TraineeChanges) -> (Option<String>, Vec<crate::problem::Path>) {
-        let (record, notices) = judged((), stored, changes, &[ETHNICITY]).verdict().unwrap();
+    fn left(stored: Option<&FlatTrainee>, changes: TraineeChanges) -> (Option<String>, Vec<crate::problem::Path>) {
+        let (record, notices) = apply((), stored, changes, &[ETHNICITY]).into_result().unwrap();
         (record.ethnicity, notices.into_iter().map(|notice| notice.at).collect())
     }
 
@@ -108,21 +99,21 @@ mod tests {
     fn only_what_was_sent_is_said_to_match_nothing() {
         let background =
             TraineeChanges { ethnic_background: Change::Set("Martian".to_owned()), ..TraineeChanges::default() };
-        let told = vec![TraineeField::ethnic_background.into()];
-        assert_eq!(left(Some(&of("120")), background), (Some("120".to_owned()), told));
+        let noticed = vec![F::ethnic_background.into()];
+        assert_eq!(left(Some(&of("120")), background), (Some("120".to_owned()), noticed));
         let group =
             TraineeChanges { ethnic_group: Change::Set("asian_ethnic_group".to_owned()), ..TraineeChanges::default() };
-        let told = vec![TraineeField::ethnic_group.into()];
-        assert_eq!(left(Some(&of("120")), group), (Some("120".to_owned()), told));
-        let told = vec![TraineeField::ethnic_group.into(), TraineeField::ethnic_background.into()];
-        assert_eq!(left(None, pair("asian_ethnic_group", "African")), (None, told));
+        let noticed = vec![F::ethnic_group.into()];
+        assert_eq!(left(Some(&of("120")), group), (Some("120".to_owned()), noticed));
+        let noticed = vec![F::ethnic_group.into(), F::ethnic_background.into()];
+        assert_eq!(left(None, pair("asian_ethnic_group", "African")), (None, noticed));
     }
 
     #[test]
     fn a_pair_that_matches_nothing_changes_nothing() {
         let stored = of("120");
-        let candidate = judged((), Some(&stored), pair("asian_ethnic_group", "Martian"), &[ETHNICITY]);
-        assert!(!candidate.changed());
+        let candidate = apply((), Some(&stored), pair("asian_ethnic_group", "Martian"), &[ETHNICITY]);
+        assert!(!candidate.is_changed());
     }
 
     #[test]
@@ -134,10 +125,10 @@ mod tests {
             disability5: disability(),
             ..TraineeChanges::default()
         };
-        let same = || ProblemKind::SameAs { field: TraineeField::disability2.into() };
+        let same = || ProblemKind::SameAs { field: F::disability2.into() };
         assert_eq!(
-            judged((), None, changes, &[DISABILITIES_DIFFER]).problems(),
-            [Problem::at(TraineeField::disability4, same()), Problem::at(TraineeField::disability5, same()),]
+            apply((), None, changes, &[DISABILITIES_DIFFER]).problems(),
+            [Problem::at(F::disability4, same()), Problem::at(F::disability5, same()),]
         );
     }
 }

@@ -7,7 +7,7 @@ use crate::trainee::Trainee;
 /// A finished record is not changed (contract, section 3).
 pub const FINISHED_RECORDS: Gate = Gate {
     name: "finished_records",
-    demands: "refuses changes of a trainee who is recommended, withdrawn or awarded",
+    description: "refuses changes of a trainee who is recommended, withdrawn or awarded",
     section: "3",
     refuses: |trainee: &Trainee, action| action == Action::Update && trainee.state.is_some_and(State::is_finished),
 };

@@ -1,11 +1,12 @@
 //! The links to an employing school and to a training partner.
 
 use crate::candidate::Candidate;
-use crate::dictionary::Change;
+use crate::context::Context;
 use crate::organisations::{URNS_WITHOUT_SCHOOL, is_ukprn, is_urn};
 use crate::problem::ProblemKind;
-use crate::rules::{Context, Rule, Run};
-use crate::trainee::{Trainee, TraineeField};
+use crate::record::Change;
+use crate::rules::Run;
+use crate::trainee::{Trainee, TraineeField as F};
 use crate::value::Text;
 
 /// Digits of a URN.
@@ -13,52 +14,42 @@ pub(crate) const URN_DIGITS: usize = 6;
 /// Digits of a UKPRN.
 const UKPRN_DIGITS: usize = 8;
 
-/// A training partner is linked by URN or by UKPRN.
-pub const TRAINING_PARTNER: Rule<Trainee> = Rule {
-    name: "training_partner_known",
-    demands: "is a known training partner; a URN decides before a UKPRN, and a URN that stands for none removes the link",
-    section: "2.1",
-    reads: &[TraineeField::training_partner_urn, TraineeField::training_partner_ukprn],
-    run: Run::Adjust(training_partner),
-};
+rules! { Trainee:
+    TRAINING_PARTNER("2.1") = "training_partner_known":
+        "is a known training partner; a URN decides before a UKPRN, and a URN that stands for none removes the link",
+        [F::training_partner_urn, F::training_partner_ukprn] => Run::Adjust(training_partner);
+    EMPLOYING_SCHOOL("2.1") = "employing_school_known":
+        "is a known school; a URN that stands for none removes the link",
+        [F::employing_school_urn] => Run::Adjust(employing_school);
+}
 
-/// An employing school is linked by URN.
-pub const EMPLOYING_SCHOOL: Rule<Trainee> = Rule {
-    name: "employing_school_known",
-    demands: "is a known school; a URN that stands for none removes the link",
-    section: "2.1",
-    reads: &[TraineeField::employing_school_urn],
-    run: Run::Adjust(employing_school),
-};
-
-/// A key whose value is the stored one counts as not sent, so it decides nothing; but it keeps the link beside a key that
-/// is sent blank.
+/// A key whose value is the stored one counts as not sent, so it decides nothing; it only keeps the link when the other key is sent blank.
 fn training_partner(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
-    let asked = |change: &Change<Text>| if let Change::Set(text) = change { Some(text.clone()) } else { None };
+    let set = |change: &Change<Text>| if let Change::Set(text) = change { Some(text.clone()) } else { None };
     let (urn, ukprn) =
-        (asked(&candidate.asked().training_partner_urn), asked(&candidate.asked().training_partner_ukprn));
-    let kept = |sent: bool, asked: Option<Text>| asked.filter(|_| sent);
-    let sent_urn = kept(candidate.touches(&[TraineeField::training_partner_urn]), urn.clone());
-    let sent_ukprn = kept(candidate.touches(&[TraineeField::training_partner_ukprn]), ukprn.clone());
+        (set(&candidate.requested().training_partner_urn), set(&candidate.requested().training_partner_ukprn));
+    let kept = |sent: bool, number: Option<Text>| number.filter(|_| sent);
+    let sent_urn = kept(candidate.changes_any(&[F::training_partner_urn]), urn.clone());
+    let sent_ukprn = kept(candidate.changes_any(&[F::training_partner_ukprn]), ukprn.clone());
     let (urn, ukprn) = if sent_urn.is_some() || sent_ukprn.is_some() { (sent_urn, sent_ukprn) } else { (urn, ukprn) };
     let organisations = context.organisations;
     let linked = match (urn, ukprn) {
         (Some(urn), _) if URNS_WITHOUT_SCHOOL.contains(&urn.as_str()) => Ok((None, None)),
         (Some(urn), _) if !is_urn(&urn) => {
-            Err((TraineeField::training_partner_urn, ProblemKind::NotExactDigits { digits: URN_DIGITS }))
+            Err((F::training_partner_urn, ProblemKind::NotExactDigits { digits: URN_DIGITS }))
         }
         (Some(urn), _) => match organisations.training_partner_with_urn(&urn) {
             Some(partner) => Ok((partner.urn.clone(), partner.ukprn.clone())),
             None if organisations.no_training_partners_loaded => Ok((Some(urn), None)),
-            None => Err((TraineeField::training_partner_urn, ProblemKind::NoSuchPartnerUrn { urn })),
+            None => Err((F::training_partner_urn, ProblemKind::NoSuchPartnerUrn { urn })),
         },
         (None, Some(ukprn)) if !is_ukprn(&ukprn) => {
-            Err((TraineeField::training_partner_ukprn, ProblemKind::NotExactDigits { digits: UKPRN_DIGITS }))
+            Err((F::training_partner_ukprn, ProblemKind::NotExactDigits { digits: UKPRN_DIGITS }))
         }
         (None, Some(ukprn)) => match organisations.training_partner_with_ukprn(&ukprn) {
             Some(partner) => Ok((partner.urn.clone(), partner.ukprn.clone())),
             None if organisations.no_training_partners_loaded => Ok((None, Some(ukprn))),
-            None => Err((TraineeField::training_partner_ukprn, ProblemKind::NoSuchPartnerUkprn { ukprn })),
+            None => Err((F::training_partner_ukprn, ProblemKind::NoSuchPartnerUkprn { ukprn })),
         },
         (None, None) => Ok((None, None)),
     };
@@ -67,19 +58,19 @@ fn training_partner(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
             candidate.record.training_partner_urn = urn;
             candidate.record.training_partner_ukprn = ukprn;
         }
-        Err((field, kind)) => candidate.object(field, kind),
+        Err((field, kind)) => candidate.reject(field, kind),
     }
 }
 
 fn employing_school(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     let Some(urn) = candidate.record.employing_school_urn.clone() else { return };
-    let field = TraineeField::employing_school_urn;
+    let field = F::employing_school_urn;
     if URNS_WITHOUT_SCHOOL.contains(&urn.as_str()) {
         candidate.record.employing_school_urn = None;
     } else if !is_urn(&urn) {
-        candidate.object(field, ProblemKind::NotExactDigits { digits: URN_DIGITS });
+        candidate.reject(field, ProblemKind::NotExactDigits { digits: URN_DIGITS });
     } else if context.organisations.school(&urn).is_none() && !context.organisations.no_schools_loaded {
-        candidate.object(field, ProblemKind::NoSuchSchool { urn });
+        candidate.reject(field, ProblemKind::NoSuchSchool { urn });
     }
 }
 
@@ -87,15 +78,16 @@ fn employing_school(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
 mod tests {
     use super::*;
     use crate::organisations::Organisations;
-    use crate::rules::trial::{judged, judged_among, places};
-    use crate::trainee::TraineeChanges;
+    use crate::rules::Rule;
+    use crate::rules::testing::{apply, apply_with, paths};
+    use crate::trainee::{FlatTrainee, TraineeChanges};
 
     fn with(urn: Option<&str>, ukprn: Option<&str>, school: Option<&str>) -> TraineeChanges {
-        let asked = |value: Option<&str>| value.map_or(Change::Keep, |value| Change::Set(value.to_owned()));
+        let set = |value: Option<&str>| value.map_or(Change::Keep, |value| Change::Set(value.to_owned()));
         TraineeChanges {
-            training_partner_urn: asked(urn),
-            training_partner_ukprn: asked(ukprn),
-            employing_school_urn: asked(school),
+            training_partner_urn: set(urn),
+            training_partner_ukprn: set(ukprn),
+            employing_school_urn: set(school),
             ..TraineeChanges::default()
         }
     }
@@ -107,7 +99,7 @@ mod tests {
         let none =
             Organisations { no_schools_loaded: true, no_training_partners_loaded: true, ..Organisations::default() };
         let linked = |changes| {
-            let record = judged_among(&none, (), None, changes, BOTH).verdict().unwrap().0;
+            let record = apply_with(&none, (), None, changes, BOTH).into_result().unwrap().0;
             (record.training_partner_urn, record.training_partner_ukprn, record.employing_school_urn)
         };
         let number = |text: &str| Some(text.to_owned());
@@ -116,13 +108,13 @@ mod tests {
         assert_eq!(linked(with(None, None, Some("123456"))), (None, None, number("123456")));
         for changes in [with(Some("12345"), None, None), with(None, Some("1234567"), None), with(None, None, Some("1"))]
         {
-            assert_eq!(judged_among(&none, (), None, changes, BOTH).problems().len(), 1);
+            assert_eq!(apply_with(&none, (), None, changes, BOTH).problems().len(), 1);
         }
     }
 
     #[test]
-    fn a_malformed_number_is_told_from_an_unknown_one() {
-        let kind = |changes| judged((), None, changes, BOTH).problems().first().unwrap().kind.clone();
+    fn malformed_and_unknown_numbers_are_distinguished() {
+        let kind = |changes| apply((), None, changes, BOTH).problems().first().unwrap().kind.clone();
         let digits = |digits| ProblemKind::NotExactDigits { digits };
         assert_eq!(kind(with(Some("12345"), None, None)), digits(6));
         assert_eq!(kind(with(None, Some("1234567"), None)), digits(8));
@@ -136,11 +128,11 @@ mod tests {
     #[test]
     fn a_link_is_removed_when_every_key_that_is_sent_is_blank_whichever_numbers_the_partner_has() {
         let (urn, ukprn) = (Some("100001"), Some("10000001"));
-        for (held_urn, held_ukprn) in [(None, ukprn), (urn, None), (urn, ukprn)] {
-            let stored = Trainee {
-                training_partner_urn: held_urn.map(str::to_owned),
-                training_partner_ukprn: held_ukprn.map(str::to_owned),
-                ..Trainee::default()
+        for (stored_urn, stored_ukprn) in [(None, ukprn), (urn, None), (urn, ukprn)] {
+            let stored = FlatTrainee {
+                training_partner_urn: stored_urn.map(str::to_owned),
+                training_partner_ukprn: stored_ukprn.map(str::to_owned),
+                ..FlatTrainee::default()
             };
             let left = |urn: Change<Text>, ukprn: Change<Text>| {
                 let changes = TraineeChanges {
@@ -148,7 +140,7 @@ mod tests {
                     training_partner_ukprn: ukprn,
                     ..TraineeChanges::default()
                 };
-                let candidate = judged((), Some(&stored), changes, BOTH);
+                let candidate = apply((), Some(&stored), changes, BOTH);
                 assert_eq!(candidate.problems(), []);
                 candidate.record
             };
@@ -158,29 +150,29 @@ mod tests {
                 (Change::Blank, Change::Keep),
                 (Change::Clear, Change::Blank),
             ] {
-                assert_eq!(left(urn, ukprn), Trainee::default(), "{held_urn:?} {held_ukprn:?}");
+                assert_eq!(left(urn, ukprn), FlatTrainee::default(), "{stored_urn:?} {stored_ukprn:?}");
             }
             // As when the whole record is sent back.
-            let shown = |held: Option<&str>| held.map_or(Change::Clear, |held| Change::Set(held.to_owned()));
-            assert_eq!(left(shown(held_urn), shown(held_ukprn)), stored);
+            let shown = |number: Option<&str>| number.map_or(Change::Clear, |number| Change::Set(number.to_owned()));
+            assert_eq!(left(shown(stored_urn), shown(stored_ukprn)), stored);
             assert_eq!(left(Change::Keep, Change::Keep), stored);
         }
     }
 
     #[test]
     fn a_number_that_an_update_changes_is_looked_up() {
-        let stored = Trainee {
+        let stored = FlatTrainee {
             training_partner_urn: Some("100001".to_owned()),
             training_partner_ukprn: Some("10000001".to_owned()),
             employing_school_urn: Some("100001".to_owned()),
-            ..Trainee::default()
+            ..FlatTrainee::default()
         };
         for (changes, field) in [
-            (with(Some("654321"), None, None), TraineeField::training_partner_urn),
-            (with(None, Some("87654321"), None), TraineeField::training_partner_ukprn),
-            (with(None, None, Some("654321")), TraineeField::employing_school_urn),
+            (with(Some("654321"), None, None), F::training_partner_urn),
+            (with(None, Some("87654321"), None), F::training_partner_ukprn),
+            (with(None, None, Some("654321")), F::employing_school_urn),
         ] {
-            assert_eq!(places(&judged((), Some(&stored), changes, BOTH)), [field.into()]);
+            assert_eq!(paths(&apply((), Some(&stored), changes, BOTH)), [field.into()]);
         }
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::academic_year::years_before;
 use crate::candidate::Candidate;
+use crate::context::Context;
 use crate::problem::ProblemKind;
-use crate::rules::{Context, Findings, Rule, Run, found_if};
-use crate::trainee::{Trainee, TraineeField};
+use crate::rules::{Findings, Run, found_if};
+use crate::trainee::{Trainee, TraineeField as F};
 
 /// The least age of a trainee, in years.
 const MIN_AGE_YEARS: u32 = 16;
@@ -15,86 +16,45 @@ const AGENCY_ID_LENGTHS: &[usize] = &[13, 17];
 /// The most digits of an application identifier.
 const APPLICATION_ID_DIGITS: usize = 7;
 
-/// A trainee is born.
-pub const BORN: Rule<Trainee> = Rule {
-    name: "date_of_birth_not_in_future",
-    demands: "is not later than today",
-    section: "2.1",
-    reads: &[TraineeField::date_of_birth],
-    run: Run::Check(born),
-};
-
-/// A trainee is at least 16 years old.
-pub const OLD_ENOUGH: Rule<Trainee> = Rule {
-    name: "date_of_birth_old_enough",
-    demands: "is at least 16 years ago",
-    section: "2.1",
-    reads: &[TraineeField::date_of_birth],
-    run: Run::Check(old_enough),
-};
-
-/// A trainee is at most 100 years old.
-pub const NOT_TOO_OLD: Rule<Trainee> = Rule {
-    name: "date_of_birth_not_too_old",
-    demands: "is not more than 100 years ago",
-    section: "2.1",
-    reads: &[TraineeField::date_of_birth],
-    run: Run::Check(not_too_old),
-};
-
-/// An e-mail address has the form of one.
-pub const EMAIL: Rule<Trainee> = Rule {
-    name: "email_form",
-    demands: "has the form of an e-mail address",
-    section: "2.1",
-    reads: &[TraineeField::email],
-    run: Run::Check(email),
-};
-
-/// An agency identifier has 13 or 17 characters.
-pub const AGENCY_ID: Rule<Trainee> = Rule {
-    name: "agency_id_length",
-    demands: "has exactly 13 or exactly 17 characters",
-    section: "2.1",
-    reads: &[TraineeField::agency_id],
-    run: Run::Check(agency_id),
-};
-
-/// An application identifier has at most 7 digits.
-pub const APPLICATION_ID: Rule<Trainee> = Rule {
-    name: "application_id_digits",
-    demands: "consists of at most 7 digits",
-    section: "2.1",
-    reads: &[TraineeField::application_id],
-    run: Run::Check(application_id),
-};
+rules! { Trainee:
+    BORN("2.1") = "date_of_birth_not_in_future": "is not later than today", [F::date_of_birth] => Run::Check(born);
+    OLD_ENOUGH("2.1") = "date_of_birth_old_enough": "is at least 16 years ago",
+        [F::date_of_birth] => Run::Check(old_enough);
+    NOT_TOO_OLD("2.1") = "date_of_birth_not_too_old": "is not more than 100 years ago",
+        [F::date_of_birth] => Run::Check(not_too_old);
+    EMAIL("2.1") = "email_form": "has the form of an e-mail address", [F::email] => Run::Check(email);
+    AGENCY_ID("2.1") = "agency_id_length": "has exactly 13 or exactly 17 characters",
+        [F::agency_id] => Run::Check(agency_id);
+    APPLICATION_ID("2.1") = "application_id_digits": "consists of at most 7 digits",
+        [F::application_id] => Run::Check(application_id);
+}
 
 fn born(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let late = candidate.record.date_of_birth.is_some_and(|day| day > context.today);
-    found_if(late, TraineeField::date_of_birth, || ProblemKind::InFuture)
+    found_if(late, F::date_of_birth, || ProblemKind::InFuture)
 }
 
 fn old_enough(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let latest = years_before(context.today, MIN_AGE_YEARS);
     let young = candidate.record.date_of_birth.is_some_and(|day| day > latest);
-    found_if(young, TraineeField::date_of_birth, || ProblemKind::TooYoung { years: MIN_AGE_YEARS })
+    found_if(young, F::date_of_birth, || ProblemKind::TooYoung { years: MIN_AGE_YEARS })
 }
 
 fn not_too_old(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let earliest = years_before(context.today, MAX_AGE_YEARS);
     let old = candidate.record.date_of_birth.is_some_and(|day| day < earliest);
-    found_if(old, TraineeField::date_of_birth, || ProblemKind::TooOld { years: MAX_AGE_YEARS })
+    found_if(old, F::date_of_birth, || ProblemKind::TooOld { years: MAX_AGE_YEARS })
 }
 
 fn email(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
     let wrong = candidate.record.email.as_deref().is_some_and(|email| !is_email(email));
-    found_if(wrong, TraineeField::email, || ProblemKind::NotEmail)
+    found_if(wrong, F::email, || ProblemKind::NotEmail)
 }
 
 fn agency_id(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
     let wrong =
         candidate.record.agency_id.as_deref().is_some_and(|id| !AGENCY_ID_LENGTHS.contains(&id.chars().count()));
-    found_if(wrong, TraineeField::agency_id, || ProblemKind::WrongLength { lengths: AGENCY_ID_LENGTHS })
+    found_if(wrong, F::agency_id, || ProblemKind::WrongLength { lengths: AGENCY_ID_LENGTHS })
 }
 
 fn application_id(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
@@ -103,7 +63,7 @@ fn application_id(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
         .application_id
         .as_deref()
         .is_some_and(|id| id.len() > APPLICATION_ID_DIGITS || !id.bytes().all(|byte| byte.is_ascii_digit()));
-    found_if(wrong, TraineeField::application_id, || ProblemKind::NotDigits { max: APPLICATION_ID_DIGITS })
+    found_if(wrong, F::application_id, || ProblemKind::NotDigits { max: APPLICATION_ID_DIGITS })
 }
 
 /// Whether the text has the form of an e-mail address: one at sign, a local part of the usual
@@ -134,14 +94,14 @@ fn is_host_part(part: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dictionary::Change;
-    use crate::rules::trial::{TODAY, judged};
+    use crate::record::Change;
+    use crate::rules::testing::{TODAY, apply};
     use crate::trainee::TraineeChanges;
 
     #[test]
     fn who_is_born_today_is_too_young_but_not_unborn() {
         let born = |day| TraineeChanges { date_of_birth: Change::Set(day), ..TraineeChanges::default() };
-        let kind = |day| judged((), None, born(day), &[BORN, OLD_ENOUGH]).problems().first().map(|p| p.kind.clone());
+        let kind = |day| apply((), None, born(day), &[BORN, OLD_ENOUGH]).problems().first().map(|p| p.kind.clone());
         assert_eq!(kind(TODAY), Some(ProblemKind::TooYoung { years: MIN_AGE_YEARS }));
         assert_eq!(kind(TODAY.succ_opt().unwrap()), Some(ProblemKind::InFuture));
     }

@@ -1,54 +1,32 @@
 //! Placements (contract, sections 2.2 and 4.9).
 
 use crate::candidate::Candidate;
-use crate::dictionary::{Change, Record as _};
+use crate::context::Context;
 use crate::organisations::is_urn;
-use crate::placement::{Placement, PlacementField};
+use crate::placement::{Placement, PlacementField as F};
 use crate::problem::{NoticeKind, ProblemKind};
+use crate::record::{Change, Record as _};
 use crate::rules::organisation::URN_DIGITS;
-use crate::rules::{Context, Findings, Rule, Run, found_if};
+use crate::rules::{Findings, Run, found_if};
 use crate::value::Text;
 
-/// A URN has six digits.
-pub const URN: Rule<Placement> = Rule {
-    name: "placement_urn_form",
-    demands: "has 6 digits",
-    section: "2.2",
-    reads: &[PlacementField::urn],
-    run: Run::Check(urn_form),
-};
-
-/// A known school gives the placement its name and postcode.
-pub const SCHOOL: Rule<Placement> = Rule {
-    name: "placement_school",
-    demands: "takes its name and postcode from the school, when its URN is that of a known one, and leaves them behind when \
-              it leaves the school",
-    section: "2.2",
-    reads: &[PlacementField::urn, PlacementField::name, PlacementField::postcode],
-    run: Run::Adjust(school),
-};
-
-/// A placement has a name.
-pub const NAME: Rule<Placement> = Rule {
-    name: "placement_name_required",
-    demands: "must be there unless the URN is that of a known school, and is never sent as blank text",
-    section: "2.2",
-    reads: &[PlacementField::name, PlacementField::urn],
-    run: Run::Check(name),
-};
-
-/// A postcode has the form of one.
-pub const POSTCODE: Rule<Placement> = Rule {
-    name: "placement_postcode_form",
-    demands: "is a full postcode of the United Kingdom, but where the URN is that of a known school",
-    section: "2.2",
-    reads: &[PlacementField::postcode, PlacementField::urn],
-    run: Run::CheckOf(&[PlacementField::postcode], postcode),
-};
+rules! { Placement:
+    URN("2.2") = "placement_urn_form": "has 6 digits", [F::urn] => Run::Check(urn_form);
+    SCHOOL("2.2") = "placement_school":
+        "takes its name and postcode from the school, when its URN is that of a known one, and leaves them behind \
+         when it leaves the school",
+        [F::urn, F::name, F::postcode] => Run::Adjust(school);
+    NAME("2.2") = "placement_name_required":
+        "must be there unless the URN is that of a known school, and is never sent as blank text",
+        [F::name, F::urn] => Run::Check(name);
+    POSTCODE("2.2") = "placement_postcode_form":
+        "is a full postcode of the United Kingdom, but where the URN is that of a known school",
+        [F::postcode, F::urn] => Run::CheckNeeding(&[F::postcode], postcode);
+}
 
 fn urn_form(candidate: &Candidate<Placement>, _: &Context<'_>) -> Findings {
     let wrong = candidate.record.urn.as_deref().is_some_and(|urn| !is_urn(urn));
-    found_if(wrong, PlacementField::urn, || ProblemKind::NotExactDigits { digits: URN_DIGITS })
+    found_if(wrong, F::urn, || ProblemKind::NotExactDigits { digits: URN_DIGITS })
 }
 
 fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
@@ -56,25 +34,24 @@ fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
     let Some(school) = known else {
         // What the placement showed was the school's, and goes with it.
         if candidate.record.school_id.take().is_some() {
-            if !candidate.present(PlacementField::name) {
+            if !candidate.has_key(F::name) {
                 candidate.record.name = None;
             }
-            if !candidate.present(PlacementField::postcode) {
+            if !candidate.has_key(F::postcode) {
                 candidate.record.postcode = None;
             }
         }
         return;
     };
-    // The record may not hold what was sent, which can be of any length.
-    let differs =
-        |asked: &Change<Text>, held: Option<&str>| matches!(asked, Change::Set(sent) if Some(sent.as_str()) != held);
-    let other_name = differs(&candidate.asked().name, Some(&school.name));
-    let other_postcode = differs(&candidate.asked().postcode, school.postcode.as_deref());
-    if candidate.sent(PlacementField::name) && other_name {
-        candidate.notice(PlacementField::name, NoticeKind::HeldBySchool);
+    // The record may lack what was sent, which can be of any length.
+    let differs = |requested: &Change<Text>, own: Option<&str>| matches!(requested, Change::Set(sent) if Some(sent.as_str()) != own);
+    let other_name = differs(&candidate.requested().name, Some(&school.name));
+    let other_postcode = differs(&candidate.requested().postcode, school.postcode.as_deref());
+    if candidate.changes(F::name) && other_name {
+        candidate.notice(F::name, NoticeKind::GivenBySchool);
     }
-    if candidate.sent(PlacementField::postcode) && other_postcode {
-        candidate.notice(PlacementField::postcode, NoticeKind::HeldBySchool);
+    if candidate.changes(F::postcode) && other_postcode {
+        candidate.notice(F::postcode, NoticeKind::GivenBySchool);
     }
     candidate.record.name = Some(school.name.clone());
     candidate.record.postcode.clone_from(&school.postcode);
@@ -83,21 +60,20 @@ fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
 
 /// A known school gives the name.
 fn name(candidate: &Candidate<Placement>, context: &Context<'_>) -> Findings {
-    let missing = candidate.record.name.is_none() && !is_given(PlacementField::name, candidate, context);
-    found_if(missing || candidate.blank(PlacementField::name), PlacementField::name, || ProblemKind::Blank)
+    let missing = candidate.record.name.is_none() && !is_given(F::name, candidate, context);
+    found_if(missing || candidate.is_blank(F::name), F::name, || ProblemKind::Blank)
 }
 
-/// A linked school's postcode is the register's affair.
 fn postcode(candidate: &Candidate<Placement>, context: &Context<'_>) -> Findings {
     let wrong = candidate.record.school_id.is_none()
-        && !is_given(PlacementField::postcode, candidate, context)
+        && !is_given(F::postcode, candidate, context)
         && candidate.record.postcode.as_deref().is_some_and(|postcode| !is_postcode(postcode));
-    found_if(wrong, PlacementField::postcode, || ProblemKind::NotPostcode)
+    found_if(wrong, F::postcode, || ProblemKind::NotPostcode)
 }
 
 /// Whether a known school gives the value of the field.
-fn is_given(field: PlacementField, candidate: &Candidate<Placement>, context: &Context<'_>) -> bool {
-    candidate.record.ignored_fields(context.organisations).contains(&field)
+fn is_given(field: F, candidate: &Candidate<Placement>, context: &Context<'_>) -> bool {
+    Placement::ignored_fields(&candidate.record, context.organisations).contains(&field)
 }
 
 /// Whether the text is a full postcode of the United Kingdom, in any case, the space optional: an
@@ -128,9 +104,9 @@ mod tests {
     use super::*;
     use crate::placement::PlacementChanges;
     use crate::problem::Path;
-    use crate::rules::trial::{judged, judged_among, places};
+    use crate::rules::testing::{apply, apply_with, paths};
 
-    /// At the school of the trial with a postcode.
+    /// A placement at the school with a postcode.
     fn linked() -> Placement {
         Placement {
             urn: Some("100001".to_owned()),
@@ -142,13 +118,13 @@ mod tests {
     }
 
     fn change(urn: Option<&str>, name: Option<&str>, postcode: Option<&str>) -> PlacementChanges {
-        let asked = |value: Option<&str>| value.map_or(Change::Keep, |value| Change::Set(value.to_owned()));
-        PlacementChanges { urn: asked(urn), name: asked(name), postcode: asked(postcode) }
+        let set = |value: Option<&str>| value.map_or(Change::Keep, |value| Change::Set(value.to_owned()));
+        PlacementChanges { urn: set(urn), name: set(name), postcode: set(postcode) }
     }
 
     /// The name and postcode that a request leaves, and the fields that its notices are about.
     fn left(stored: Option<&Placement>, changes: PlacementChanges) -> (Option<String>, Option<String>, Vec<Path>) {
-        let (record, notices) = judged((), stored, changes, &[SCHOOL]).verdict().unwrap();
+        let (record, notices) = apply((), stored, changes, &[SCHOOL]).into_result().unwrap();
         (record.name, record.postcode, notices.into_iter().map(|notice| notice.at).collect())
     }
 
@@ -174,32 +150,33 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_from_the_school_is_said_to_be_held_by_it() {
-        let (name, postcode) = (PlacementField::name.into(), PlacementField::postcode.into());
+    fn only_what_differs_from_the_school_gets_a_notice() {
+        let (name, postcode) = (F::name.into(), F::postcode.into());
         let school = || (text("Elmfield School"), text("AB1 2CD"));
-        for (sent_name, sent_postcode, told) in [
+        for (sent_name, sent_postcode, noticed) in [
             (None, None, vec![]),
             (Some("Elmfield School"), Some("AB1 2CD"), vec![]),
             (Some("Other"), Some("AB1 2CD"), vec![name]),
             (Some("Elmfield School"), Some("M1 1AA"), vec![postcode]),
         ] {
-            let (held_name, held_postcode) = school();
+            let (given_name, given_postcode) = school();
             let changes = change(Some("100001"), sent_name, sent_postcode);
-            assert_eq!(left(None, changes), (held_name, held_postcode, told), "{sent_name:?} {sent_postcode:?}");
+            assert_eq!(left(None, changes), (given_name, given_postcode, noticed), "{sent_name:?} {sent_postcode:?}");
         }
-        let told = vec![PlacementField::postcode.into()];
+        let noticed = vec![F::postcode.into()];
         let changes = change(Some("100002"), None, Some("M1 1AA"));
-        assert_eq!(left(None, changes), (text("Ashfield School"), None, told));
+        assert_eq!(left(None, changes), (text("Ashfield School"), None, noticed));
     }
 
     /// The school has another name and postcode since the placement was written.
     #[test]
-    fn what_was_not_sent_is_not_said_to_differ_from_the_school() {
+    fn what_was_not_sent_gets_no_notice() {
         let outdated = Placement { name: text("Old name"), postcode: text("M1 1AA"), ..linked() };
-        let (name, postcode) = (PlacementField::name.into(), PlacementField::postcode.into());
-        for (changes, told) in [(change(None, Some("New"), None), name), (change(None, None, Some("M2 2AA")), postcode)]
+        let (name, postcode) = (F::name.into(), F::postcode.into());
+        for (changes, noticed) in
+            [(change(None, Some("New"), None), name), (change(None, None, Some("M2 2AA")), postcode)]
         {
-            assert_eq!(left(Some(&outdated), changes), (text("Elmfield School"), text("AB1 2CD"), vec![told]));
+            assert_eq!(left(Some(&outdated), changes), (text("Elmfield School"), text("AB1 2CD"), vec![noticed]));
         }
     }
 
@@ -232,17 +209,17 @@ mod tests {
 
     #[test]
     fn the_postcode_of_a_school_is_taken_as_it_is() {
-        let mut organisations = crate::rules::trial::organisations();
+        let mut organisations = crate::rules::testing::organisations();
         organisations.schools[0].postcode = text("none");
         let rules = [SCHOOL, POSTCODE];
-        let placed = judged_among(&organisations, (), None, change(Some("100001"), None, None), &rules);
+        let placed = apply_with(&organisations, (), None, change(Some("100001"), None, None), &rules);
         assert_eq!((placed.problems(), &placed.record.postcode), (&[][..], &text("none")));
-        let elsewhere = judged_among(&organisations, (), None, change(Some("123456"), None, Some("none")), &rules);
+        let elsewhere = apply_with(&organisations, (), None, change(Some("123456"), None, Some("none")), &rules);
         assert_eq!(elsewhere.problems().len(), 1);
     }
 
     #[test]
-    fn values_beside_a_known_school_are_ignored_whatever_they_are() {
+    fn values_next_to_a_known_school_are_ignored() {
         let rules = [URN, SCHOOL, NAME, POSTCODE];
         let (long_name, long_postcode) = ("n".repeat(256), "p".repeat(9));
         let wrong = |urn| change(urn, Some(&long_name), Some(&long_postcode));
@@ -251,26 +228,26 @@ mod tests {
             (Some(linked()), wrong(None)),
             (Some(Placement::default()), wrong(Some("100001"))),
         ] {
-            let (placed, notices) = judged((), stored.as_ref(), changes, &rules).verdict().unwrap();
+            let (placed, notices) = apply((), stored.as_ref(), changes, &rules).into_result().unwrap();
             assert_eq!(placed, linked());
-            let told: Vec<Path> = notices.into_iter().map(|notice| notice.at).collect();
-            assert_eq!(told, [PlacementField::name.into(), PlacementField::postcode.into()]);
+            let noticed: Vec<Path> = notices.into_iter().map(|notice| notice.at).collect();
+            assert_eq!(noticed, [F::name.into(), F::postcode.into()]);
         }
-        let both = [PlacementField::name.into(), PlacementField::postcode.into()];
+        let both = [F::name.into(), F::postcode.into()];
         for urn in ["123456", "900020"] {
-            assert_eq!(places(&judged((), None, wrong(Some(urn)), &rules)), both);
-            assert_eq!(places(&judged((), Some(&linked()), wrong(Some(urn)), &rules)), both);
+            assert_eq!(paths(&apply((), None, wrong(Some(urn)), &rules)), both);
+            assert_eq!(paths(&apply((), Some(&linked()), wrong(Some(urn)), &rules)), both);
         }
     }
 
     #[test]
     fn a_postcode_that_cannot_be_read_does_not_hide_the_name_of_the_school() {
-        let mut sent = crate::Sent::of(change(Some("100001"), None, None));
-        sent.unread.insert(PlacementField::postcode);
-        let organisations = crate::rules::trial::organisations();
-        let context = crate::rules::trial::context(&organisations);
+        let mut sent = crate::ParsedRecord::of(change(Some("100001"), None, None));
+        sent.unread.insert(F::postcode);
+        let organisations = crate::rules::testing::organisations();
+        let context = crate::rules::testing::context(&organisations);
         let mut candidate = Candidate::new((), None, sent, &context);
-        crate::rules::judge(&mut candidate, &[URN, SCHOOL, NAME, POSTCODE], &context);
+        crate::rules::apply(&mut candidate, &[URN, SCHOOL, NAME, POSTCODE], &context);
         assert_eq!(candidate.problems(), []);
     }
 
@@ -278,19 +255,18 @@ mod tests {
     fn a_postcode_that_was_the_schools_must_have_its_form_without_it() {
         let odd = Placement { postcode: text("none"), ..linked() };
         let leaves = change(Some("123456"), Some("A school"), Some("none"));
-        let judged = judged((), Some(&odd), leaves, &[URN, SCHOOL, NAME, POSTCODE]);
-        assert_eq!(places(&judged), [PlacementField::postcode.into()]);
+        let candidate = apply((), Some(&odd), leaves, &[URN, SCHOOL, NAME, POSTCODE]);
+        assert_eq!(paths(&candidate), [F::postcode.into()]);
     }
 
     #[test]
     fn what_an_update_changes_must_have_its_form() {
         let own = Placement { school_id: None, urn: None, ..linked() };
         let rules = [URN, SCHOOL, NAME, POSTCODE];
-        for (changes, field) in [
-            (change(Some("12345"), None, None), PlacementField::urn),
-            (change(None, None, Some("M1")), PlacementField::postcode),
-        ] {
-            assert_eq!(places(&judged((), Some(&own), changes, &rules)), [field.into()]);
+        for (changes, field) in
+            [(change(Some("12345"), None, None), F::urn), (change(None, None, Some("M1")), F::postcode)]
+        {
+            assert_eq!(paths(&apply((), Some(&own), changes, &rules)), [field.into()]);
         }
     }
 }

@@ -1,39 +1,55 @@
-//! Fields that every trainee needs (contract, section 2.1).
+//! Fields that every trainee needs in all versions (contract, section 2.1).
+//!
+//! They are those of the dictionary that say `required`. A field that one version requires is a rule of that version alone
+//! ([`Rule::require`](crate::Rule::require)).
 
-use crate::rules::{Rule, Run};
-use crate::trainee::{Trainee, TraineeField};
+use crate::trainee::{Trainee, TraineeField as F};
 
-macro_rules! required {
-    ($($rule:ident = $field:ident),+ $(,)?) => {
-        $(
-            #[doc = concat!("`", stringify!($field), "` must be there.")]
-            pub const $rule: Rule<Trainee> = Rule {
-                name: concat!(stringify!($field), "_required"),
-                demands: "must be there",
-                section: "2.1",
-                reads: &[TraineeField::$field],
-                run: Run::Present,
-            };
-        )+
-
-        /// The fields that every trainee needs.
-        pub const FIELDS: &[TraineeField] = &[$(TraineeField::$field),+];
-    };
+required_rules! { Trainee:
+    FIRST_NAMES("2.1") = "first_names_required": [F::first_names];
+    LAST_NAME("2.1") = "last_name_required": [F::last_name];
+    DATE_OF_BIRTH("2.1") = "date_of_birth_required": [F::date_of_birth];
+    SEX("2.1") = "sex_required": [F::sex];
+    EMAIL("2.1") = "email_required": [F::email];
+    AGENCY_ID("2.1") = "agency_id_required": [F::agency_id];
+    TRAINING_ROUTE("2.1") = "training_route_required": [F::training_route];
+    ITT_START_DATE("2.1") = "itt_start_date_required": [F::itt_start_date];
+    ITT_END_DATE("2.1") = "itt_end_date_required": [F::itt_end_date];
+    COURSE_SUBJECT_1("2.1") = "course_subject_1_required": [F::course_subject_1];
+    COURSE_AGE_RANGE("2.1") = "course_age_range_required": [F::course_age_range];
+    COURSE_YEAR("2.1") = "course_year_required": [F::course_year];
+    ITT_AIM("2.1") = "itt_aim_required": [F::itt_aim];
+    FUND_CODE("2.1") = "fund_code_required": [F::fund_code];
+    FUNDING_METHOD("2.1") = "funding_method_required": [F::funding_method];
 }
-required! {
-    FIRST_NAMES = first_names,
-    LAST_NAME = last_name,
-    DATE_OF_BIRTH = date_of_birth,
-    SEX = sex,
-    EMAIL = email,
-    AGENCY_ID = agency_id,
-    TRAINING_ROUTE = training_route,
-    ITT_START_DATE = itt_start_date,
-    ITT_END_DATE = itt_end_date,
-    COURSE_SUBJECT_1 = course_subject_1,
-    COURSE_AGE_RANGE = course_age_range,
-    COURSE_YEAR = course_year,
-    ITT_AIM = itt_aim,
-    FUND_CODE = fund_code,
-    FUNDING_METHOD = funding_method,
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::field::RecordField as _;
+
+    #[test]
+    fn required_rules_are_those_of_the_required_fields() {
+        let rules = [
+            FIRST_NAMES,
+            LAST_NAME,
+            DATE_OF_BIRTH,
+            SEX,
+            EMAIL,
+            AGENCY_ID,
+            TRAINING_ROUTE,
+            ITT_START_DATE,
+            ITT_END_DATE,
+            COURSE_SUBJECT_1,
+            COURSE_AGE_RANGE,
+            COURSE_YEAR,
+            ITT_AIM,
+            FUND_CODE,
+            FUNDING_METHOD,
+        ];
+        let mut fields: Vec<F> = rules.iter().filter_map(|rule| rule.required_field()).collect();
+        fields.sort();
+        let required: Vec<F> = F::ALL.iter().copied().filter(|field| field.info().required).collect();
+        assert_eq!(fields, required);
+    }
 }

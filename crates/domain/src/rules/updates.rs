@@ -3,38 +3,38 @@
 
 use TraineeField as F;
 
-use super::trial::judged;
+use super::testing::apply;
 use super::{Rule, course, dates, diversity, funding, personal};
-use crate::Stored as _;
-use crate::dictionary::Changes as _;
 use crate::problem::{Notice, NoticeKind};
-use crate::trainee::{Trainee, TraineeChanges, TraineeField};
+use crate::record::Changes as _;
+use crate::record::Stored as _;
+use crate::trainee::{FlatTrainee, Trainee, TraineeChanges, TraineeField};
 use crate::value::{Input, Value};
 
 fn set(changes: &mut TraineeChanges, field: F, value: &str) {
     assert!(changes.set(field, Input::Text(value.into())), "{field:?} {value}");
 }
 
-fn trainee(fields: &[(F, &str)]) -> Trainee {
+fn trainee(fields: &[(F, &str)]) -> FlatTrainee {
     let mut changes = TraineeChanges::default();
     for (field, value) in fields {
         set(&mut changes, *field, value);
     }
-    let candidate = judged((), None, changes, &[]);
+    let candidate = apply::<Trainee>((), None, changes, &[]);
     assert_eq!(candidate.problems(), []);
     candidate.record
 }
 
-/// Asks for the value that a record holds in a field.
-fn asking(record: &Trainee, field: F) -> TraineeChanges {
+/// The change to the stored value of another record.
+fn change_to(record: &FlatTrainee, field: F) -> TraineeChanges {
     let mut changes = TraineeChanges::default();
-    let held = record.stored(field);
-    if let Value::Date(day) = held {
+    let stored = record.stored(field);
+    if let Value::Date(day) = stored {
         set(&mut changes, field, &day.to_string());
-    } else if let Some(text) = held.as_text() {
+    } else if let Some(text) = stored.as_text() {
         set(&mut changes, field, text);
     } else {
-        assert_eq!(held, Value::Null, "{field:?}");
+        assert_eq!(stored, Value::Null, "{field:?}");
         changes.clear(field);
     }
     changes
@@ -52,8 +52,8 @@ fn refused_by_any(rule: Rule<Trainee>, at: F, wrong: &[(F, &str)], other: &[(F, 
         .collect();
     assert!(!fields.is_empty());
     for field in fields {
-        let before = judged((), Some(&wrong), asking(&other, field), &[]).record;
-        let candidate = judged((), Some(&before), asking(&wrong, field), &[rule]);
+        let before = apply::<Trainee>((), Some(&wrong), change_to(&other, field), &[]).record;
+        let candidate = apply((), Some(&before), change_to(&wrong, field), &[rule]);
         assert_eq!(candidate.record, wrong, "{} {field:?}", rule.name);
         let places: Vec<_> = candidate.problems().iter().map(|problem| problem.at.clone()).collect();
         assert_eq!(places, [at.into()], "{} {field:?}", rule.name);
@@ -213,7 +213,7 @@ fn rules_about_funding_run_when_anything_changes_that_funding_depends_on() {
 }
 
 #[test]
-fn a_disability_that_stands_twice_is_found_whichever_of_them_changes() {
+fn repeated_disability_is_found_whichever_of_them_changes() {
     let fields = crate::trainee::DISABILITIES;
     for (at, later) in fields.iter().enumerate() {
         for earlier in fields.iter().take(at) {
@@ -233,25 +233,25 @@ fn adjustments_run_when_any_of_their_fields_changes() {
     for (field, day) in [(F::itt_start_date, "2026-09-14"), (F::trainee_start_date, "2026-09-01")] {
         let mut changes = TraineeChanges::default();
         set(&mut changes, field, day);
-        let candidate = judged((), Some(&planned), changes, &[dates::START_AS_PLANNED]);
+        let candidate = apply((), Some(&planned), changes, &[dates::START_AS_PLANNED]);
         assert_eq!(candidate.record.trainee_start_date, None, "{field:?}");
     }
     let follows = trainee(&[(F::itt_start_date, "2026-09-01")]);
-    for (sent, told) in [(Some("2026-09-01"), true), (Some("2026-09-02"), false), (None, false)] {
+    for (sent, noticed) in [(Some("2026-09-01"), true), (Some("2026-09-02"), false), (None, false)] {
         let mut changes = TraineeChanges::default();
         set(&mut changes, F::itt_start_date, "2026-09-08");
         sent.iter().for_each(|day| set(&mut changes, F::trainee_start_date, day));
-        let (record, notices) = judged((), Some(&follows), changes, &[dates::START_AS_PLANNED]).verdict().unwrap();
+        let (record, notices) = apply((), Some(&follows), changes, &[dates::START_AS_PLANNED]).into_result().unwrap();
         assert_eq!(record.trainee_start_date.is_some(), sent == Some("2026-09-02"));
         let kind = NoticeKind::MovesWith { field: F::itt_start_date.into() };
         let notice = Notice { at: F::trainee_start_date.into(), kind };
-        assert_eq!(notices, if told { vec![notice] } else { vec![] }, "{sent:?}");
+        assert_eq!(notices, if noticed { vec![notice] } else { vec![] }, "{sent:?}");
     }
     let veteran = trainee(&[(F::funding_method, "C"), (F::training_initiative, "026")]);
     let other = trainee(&[(F::funding_method, "6"), (F::training_initiative, "036")]);
     for field in [F::funding_method, F::training_initiative] {
-        let before = judged((), Some(&veteran), asking(&other, field), &[]).record;
-        let candidate = judged((), Some(&before), asking(&veteran, field), &[funding::VETERANS_INITIATIVE]);
+        let before = apply::<Trainee>((), Some(&veteran), change_to(&other, field), &[]).record;
+        let candidate = apply((), Some(&before), change_to(&veteran, field), &[funding::VETERANS_INITIATIVE]);
         assert_eq!(candidate.record.training_initiative, None, "{field:?}");
     }
 }

@@ -1,101 +1,49 @@
 //! Withdrawals (contract, sections 2.5 and 4.13).
 
 use crate::candidate::Candidate;
-use crate::lifecycle::{Action, State, next};
+use crate::context::Context;
+use crate::lifecycle::Action;
 use crate::lists::WithdrawalReason;
 use crate::problem::{Problem, ProblemKind};
-use crate::rules::{Context, Findings, Rule, Run, found, found_if};
+use crate::rules::{Findings, Run, found, found_if};
 use crate::trainee::TraineeField;
-use crate::transition::{Withdrawal, WithdrawalField};
+use crate::transition::{Withdrawal, WithdrawalField as F};
 
 /// The reason of a record that should never have been made: it can be withdrawn before it starts.
 const ADDED_IN_ERROR: &str = "record_added_in_error";
 /// A training that is known not to have started.
 const NOT_YET_STARTED: &str = "itt_not_yet_started";
 
-/// The state of the record allows a withdrawal.
-pub const STATE: Rule<Withdrawal> = Rule {
-    name: "withdrawal_state",
-    demands: "is submitted_for_trn, trn_received or deferred",
-    section: "4.13",
-    reads: &[],
-    run: Run::Check(state),
-};
-
-/// Nobody leaves a training that has not started. Like the state it is a gate, which is reported beside problems of the
-/// fields, so that it reads none: reasons that cannot be read do not say that the record was added in error.
-pub const STARTED: Rule<Withdrawal> = Rule {
-    name: "withdrawal_started",
-    demands: "the training has started, unless the record was added in error",
-    section: "4.13",
-    reads: &[],
-    run: Run::Check(started),
-};
-
-macro_rules! present {
-    ($($rule:ident = $field:ident),+ $(,)?) => {$(
-        #[doc = concat!("`", stringify!($field), "` must be there.")]
-        pub const $rule: Rule<Withdrawal> = Rule {
-            name: concat!("withdrawal_", stringify!($field), "_required"),
-            demands: "must be there",
-            section: "4.13",
-            reads: &[WithdrawalField::$field],
-            run: Run::Present,
-        };
-    )+};
+required_rules! { Withdrawal:
+    DATE("4.13") = "withdrawal_withdrawal_date_required": [F::withdrawal_date];
+    TRIGGER("4.13") = "withdrawal_trigger_required": [F::trigger];
+    FUTURE_INTEREST("4.13") = "withdrawal_future_interest_required": [F::future_interest];
 }
-present! { DATE = withdrawal_date, TRIGGER = trigger, FUTURE_INTEREST = future_interest }
 
-/// Nobody leaves before the first day.
-pub const DATE_AFTER_START: Rule<Withdrawal> = Rule {
-    name: "withdrawal_date_after_start",
-    demands: "is not earlier than the first day of the training, unless the record was added in error",
-    section: "4.13",
-    reads: &[WithdrawalField::withdrawal_date, WithdrawalField::reasons],
-    run: Run::CheckOf(&[WithdrawalField::withdrawal_date], date_after_start),
-};
-
-/// Each reason counts once.
-pub const REASONS_ONCE: Rule<Withdrawal> = Rule {
-    name: "withdrawal_reasons_once",
-    demands: "each is recorded once",
-    section: "4.13",
-    reads: &[WithdrawalField::reasons],
-    run: Run::Adjust(reasons_once),
-};
-
-/// The reasons go with the trigger. Where the trigger itself is wrong, both lists count together, so the trigger is not
-/// among the fields whose problems skip the rule.
-pub const REASONS: Rule<Withdrawal> = Rule {
-    name: "withdrawal_reasons_for_trigger",
-    demands: "at least one, and each is listed for the trigger",
-    section: "2.5",
-    reads: &[WithdrawalField::reasons],
-    run: Run::Check(reasons),
-};
-
-/// Another reason is put in words.
-pub const ANOTHER_REASON: Rule<Withdrawal> = Rule {
-    name: "withdrawal_another_reason",
-    demands: "must be there when a reason says that it is another",
-    section: "4.13",
-    reads: &[WithdrawalField::another_reason, WithdrawalField::reasons],
-    run: Run::Check(another_reason),
-};
-
-/// Safeguarding concerns are put in words.
-pub const SAFEGUARDING: Rule<Withdrawal> = Rule {
-    name: "withdrawal_safeguarding_concern_reasons",
-    demands: "must be there when safeguarding concerns are among the reasons",
-    section: "4.13",
-    reads: &[WithdrawalField::safeguarding_concern_reasons, WithdrawalField::reasons],
-    run: Run::Check(safeguarding),
-};
+rules! { Withdrawal:
+    STATE("4.13") = "withdrawal_state": "is submitted_for_trn, trn_received or deferred", [] => Run::Check(state);
+    // Like the state it is a gate, which is reported together with problems of the fields, so that it reads none: reasons
+    // that cannot be read do not say that the record was added in error.
+    STARTED("4.13") = "withdrawal_started": "the training has started, unless the record was added in error",
+        [] => Run::Check(started);
+    DATE_AFTER_START("4.13") = "withdrawal_date_after_start":
+        "is not earlier than the first day of the training, unless the record was added in error",
+        [F::withdrawal_date, F::reasons] => Run::CheckNeeding(&[F::withdrawal_date], date_after_start);
+    REASONS_ONCE("4.13") = "withdrawal_reasons_once": "each is recorded once",
+        [F::reasons] => Run::Adjust(reasons_once);
+    // Where the trigger itself is wrong, both lists count together, so the trigger is not among the fields whose
+    // problems skip the rule.
+    REASONS("2.5") = "withdrawal_reasons_for_trigger": "at least one, and each is listed for the trigger",
+        [F::reasons] => Run::Check(reasons);
+    ANOTHER_REASON("4.13") = "withdrawal_another_reason": "must be there when a reason says that it is another",
+        [F::another_reason, F::reasons] => Run::Check(another_reason);
+    SAFEGUARDING("4.13") = "withdrawal_safeguarding_concern_reasons":
+        "must be there when safeguarding concerns are among the reasons",
+        [F::safeguarding_concern_reasons, F::reasons] => Run::Check(safeguarding);
+}
 
 fn state(candidate: &Candidate<Withdrawal>, _: &Context<'_>) -> Findings {
-    let trainee = &candidate.owner;
-    let state = trainee.state.unwrap_or(State::Draft);
-    match next(state, Action::Withdraw, trainee.trn.is_some()) {
+    match candidate.owner.next_state(Action::Withdraw) {
         Ok(_) => Findings::new(),
         Err(error) => found(TraineeField::state, ProblemKind::Transition { action: error.action, state: error.state }),
     }
@@ -116,7 +64,7 @@ fn started(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings
 fn date_after_start(candidate: &Candidate<Withdrawal>, _: &Context<'_>) -> Findings {
     let early =
         candidate.record.withdrawal_date.zip(candidate.owner.itt_start_date).is_some_and(|(left, start)| left < start);
-    found_if(early && !added_in_error(candidate), WithdrawalField::withdrawal_date, || ProblemKind::Before {
+    found_if(early && !added_in_error(candidate), F::withdrawal_date, || ProblemKind::Before {
         field: TraineeField::itt_start_date.into(),
     })
 }
@@ -130,7 +78,7 @@ fn reasons_once(candidate: &mut Candidate<Withdrawal>, _: &Context<'_>) {
 
 fn reasons(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings {
     let Some(reasons) = candidate.record.reasons.as_deref().filter(|reasons| !reasons.is_empty()) else {
-        return found(WithdrawalField::reasons, ProblemKind::NoReasons);
+        return found(F::reasons, ProblemKind::NoReasons);
     };
     let trigger = candidate.record.trigger.as_deref();
     let mut accepted: Vec<String> = context
@@ -142,14 +90,14 @@ fn reasons(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings
         .collect();
     accepted.dedup();
     let wrong: Vec<String> = reasons.iter().filter(|reason| !accepted.contains(reason)).cloned().collect();
-    found_if(!wrong.is_empty(), WithdrawalField::reasons, || ProblemKind::WrongReasons { reasons: wrong, accepted })
+    found_if(!wrong.is_empty(), F::reasons, || ProblemKind::WrongReasons { reasons: wrong, accepted })
 }
 
 fn another_reason(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings {
     let withdrawal = &candidate.record;
     match reason_with(candidate, context, |reason| reason.requires_another_reason) {
         Some(reason) if withdrawal.another_reason.is_none() => {
-            found(WithdrawalField::another_reason, ProblemKind::ReasonNeedsWords { reason })
+            found(F::another_reason, ProblemKind::ReasonNeedsExplanation { reason })
         }
         Some(_) | None => Findings::new(),
     }
@@ -159,7 +107,7 @@ fn safeguarding(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Fin
     let withdrawal = &candidate.record;
     match reason_with(candidate, context, |reason| reason.requires_safeguarding_concern_reasons) {
         Some(reason) if withdrawal.safeguarding_concern_reasons.is_none() => {
-            found(WithdrawalField::safeguarding_concern_reasons, ProblemKind::ReasonNeedsWords { reason })
+            found(F::safeguarding_concern_reasons, ProblemKind::ReasonNeedsExplanation { reason })
         }
         Some(_) | None => Findings::new(),
     }
@@ -183,9 +131,10 @@ fn added_in_error(candidate: &Candidate<Withdrawal>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Trainee;
-    use crate::dictionary::Change;
-    use crate::rules::trial::{TODAY, judged, places};
+    use crate::lifecycle::State;
+    use crate::record::Change;
+    use crate::rules::testing::{TODAY, apply, paths};
+    use crate::trainee::Trainee;
     use crate::transition::WithdrawalChanges;
 
     fn started_on(day: chrono::NaiveDate) -> Trainee {
@@ -202,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_training_has_started_by_its_plan_unless_it_is_known_not_to_have() {
-        let refused = |trainee| places(&judged(trainee, None, because(None, &[]), &[STARTED]));
+        let refused = |trainee| paths(&apply(trainee, None, because(None, &[]), &[STARTED]));
         assert_eq!(refused(started_on(TODAY)), []);
         let tomorrow = TODAY.succ_opt().unwrap();
         assert_eq!(refused(started_on(tomorrow)), [TraineeField::itt_start_date.into()]);
@@ -211,14 +160,14 @@ mod tests {
         assert_eq!(refused(is("itt_started_later")), []);
         assert_eq!(refused(is(NOT_YET_STARTED)), [TraineeField::commencement_status.into()]);
         let error = because(Some("provider"), &[ADDED_IN_ERROR]);
-        assert_eq!(places(&judged(is(NOT_YET_STARTED), None, error, &[STARTED])), []);
+        assert_eq!(paths(&apply(is(NOT_YET_STARTED), None, error, &[STARTED])), []);
     }
 
     /// The reasons of both triggers count then, each of them listed once.
     #[test]
     fn reasons_without_a_trigger_are_those_of_either() {
         let problems =
-            |reasons: &[&str]| judged(started_on(TODAY), None, because(None, reasons), &[REASONS]).problems().to_vec();
+            |reasons: &[&str]| apply(started_on(TODAY), None, because(None, reasons), &[REASONS]).problems().to_vec();
         assert_eq!(problems(&["mandatory_reasons", "trainee_workload_issues"]), []);
         let found = problems(&["nothing"]);
         let Some(ProblemKind::WrongReasons { reasons, accepted }) = found.first().map(|problem| &problem.kind) else {
@@ -231,7 +180,7 @@ mod tests {
 
     #[test]
     fn a_record_without_a_state_is_a_draft_which_nobody_can_leave() {
-        let refused = judged(started_on(TODAY), None, because(None, &[]), &[STATE]);
+        let refused = apply(started_on(TODAY), None, because(None, &[]), &[STATE]);
         let state = ProblemKind::Transition { action: Action::Withdraw, state: State::Draft };
         assert_eq!(refused.problems(), [Problem::at(TraineeField::state, state)]);
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use adapter_kit::Endpoint;
-use domain::specimen::random::Random;
+use fixtures::random::Random;
 use serde_json::{Value, json};
 
 use super::expected_record::is_as_predicted;

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use domain::academic_year;
-use domain::specimen::random::Random;
+use fixtures::random::Random;
 use serde_json::Value;
 use server::versions;
 use test_support::Kind;

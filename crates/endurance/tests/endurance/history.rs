@@ -7,10 +7,10 @@ use std::thread;
 use std::time::Instant;
 
 use adapter_kit::Endpoint;
-use domain::specimen::random::Random;
+use fixtures::random::Random;
 use serde_json::json;
 
-use super::http::{Caller, Reply, Request as Sent};
+use super::http::{Caller, Reply, Request as ParsedRecord};
 use super::linearizability::{Timed, is_linearisable};
 use super::model::{FIELDS, Request, Shown};
 use super::race::Servers;
@@ -112,7 +112,7 @@ impl Worker<'_> {
         let value = format!("{}-{step}", self.name);
         let update = || {
             let path = self.manner.path(Endpoint::UpdateTrainee, &known.id, "");
-            Sent::with_body("PATCH", path, &json!({ "data": { FIELDS[field]: value } }))
+            ParsedRecord::with_body("PATCH", path, &json!({ "data": { FIELDS[field]: value } }))
         };
         let placement = self.random.pick(&known.placements).cloned();
         match (self.random.below(12), placement, known.tag.clone()) {
@@ -136,7 +136,7 @@ impl Worker<'_> {
             }
             (7, Some(placement), _) => {
                 let path = self.manner.path(Endpoint::DeletePlacement, &known.id, &placement);
-                let (reply, timed) = self.send(&Sent::delete(path));
+                let (reply, timed) = self.send(&ParsedRecord::delete(path));
                 let shown = (reply.status != 404).then(|| known.see(&reply));
                 timed(Request::DeletePlacement { placement, shown })
             }
@@ -150,7 +150,8 @@ impl Worker<'_> {
                 timed(Request::AddDegree { year: year as i64, is_new })
             }
             (_, _, _) => {
-                let (reply, timed) = self.send(&Sent::get(self.manner.path(Endpoint::ShowTrainee, &known.id, "")));
+                let (reply, timed) =
+                    self.send(&ParsedRecord::get(self.manner.path(Endpoint::ShowTrainee, &known.id, "")));
                 let shown = known.see(&reply);
                 timed(Request::Read { shown })
             }
@@ -158,7 +159,7 @@ impl Worker<'_> {
     }
 
     /// Sends a request; what it turns out to be is then given its time.
-    fn send(&self, request: &Sent) -> (Reply, impl FnOnce(Request) -> Timed<Request> + use<>) {
+    fn send(&self, request: &ParsedRecord) -> (Reply, impl FnOnce(Request) -> Timed<Request> + use<>) {
         let begun = Instant::now();
         let reply = self.caller.ask(self.address, request);
         let ended = Instant::now();

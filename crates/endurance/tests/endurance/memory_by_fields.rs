@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fmt, thread};
 
 use adapter_kit::{ApiVersion, Endpoint, WireRecord as _};
-use domain::specimen::random::Random;
 use domain::{Trainee, TraineeField};
+use fixtures::random::Random;
 use serde_json::{Map, Value, json};
 use server::versions;
 use version_tools::openapi::examples;

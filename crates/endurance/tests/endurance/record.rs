@@ -1,7 +1,7 @@
 //! One record as its client knows it, and what each write that the client can send makes of it.
 
 use adapter_kit::Endpoint;
-use domain::specimen::random::Random;
+use fixtures::random::Random;
 use serde_json::{Value, json};
 
 use super::expected_record::{drawn_anew, is_as_predicted, leave_open};

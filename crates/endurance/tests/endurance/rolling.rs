@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use domain::specimen::random::Random;
+use fixtures::random::Random;
 use test_support::Kind;
 
 use super::balancer::Balancer;

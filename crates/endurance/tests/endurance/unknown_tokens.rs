@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use domain::specimen::random::Random;
+use fixtures::random::Random;
 use server::sandbox::demo;
 use server::versions;
 

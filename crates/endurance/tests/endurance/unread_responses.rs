@@ -115,7 +115,7 @@ fn read_rest(mut stream: TcpStream, size: usize) {
     assert_eq!(reply.len(), head_end(&reply).unwrap() + 4 + size);
 }
 
-/// Measures one reply at a server of its own; gives how much more it held, in KiB.
+/// StoreMetrics one reply at a server of its own; gives how much more it held, in KiB.
 fn measured_memory(site: &Site, path: &str, connections: usize) -> usize {
     let mut server = Server::start(without_limits(site));
     let caller = Caller::new(&site.token);

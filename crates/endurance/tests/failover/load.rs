@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use domain::specimen::random::Random;
+use fixtures::random::Random;
 use serde_json::{Value, json};
 use server::sandbox::demo;
 use server::versions;

@@ -19,6 +19,7 @@ use diesel::sql_types::TypeMetadata;
 use super::PostgresConnection;
 use crate::address::Address;
 use crate::connect::{Node, Session};
+use crate::pipeline::PipelineMode;
 use crate::row::{PostgresRow, Rows};
 
 impl SimpleConnection for PostgresConnection {
@@ -81,6 +82,9 @@ impl LoadConnection<DefaultLoadingMode> for PostgresConnection {
         T: Query + QueryFragment<Pg> + QueryId + 'query,
         Pg: QueryMetadata<T::SqlType>,
     {
+        if self.pipeline.mode == PipelineMode::Read {
+            return self.queued_rows();
+        }
         self.instrumentation.on_connection_event(InstrumentationEvent::start_query(&debug_query::<Pg, _>(&source)));
         let outcome =
             self.bind(&source).and_then(|bound| self.load_bound(bound).map_err(|failure| self.failed(failure)));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use chrono::NaiveDate;
 use clap::{Args, Subcommand};
 use domain::Trn;
-use domain::decide::registry::Return;
+use domain::commands::registry::Reinstatement;
 use indicatif::{ProgressBar, ProgressStyle};
 use storage::history::Cause;
 use storage::store::Store;
@@ -58,7 +58,7 @@ pub(super) enum RegistryCommand {
         )]
         itt_end_date: Option<NaiveDate>,
     },
-    /// Return a recommendation: the trainee, or those in a file, are in training again
+    /// Reinstatement a recommendation: the trainee, or those in a file, are in training again
     ReturnRecommendation(Common),
     /// Undo a withdrawal: the trainee, or those in a file, are where they were before
     UndoWithdrawal(Common),
@@ -86,7 +86,7 @@ impl RegistryCommand {
             }
             Self::Award(common) => common.run::<PlainRow>(&RegistryAction::Award, Cause::of("registry award").by(by)),
             Self::Reinstate { common, date, itt_end_date } => {
-                let action = RegistryAction::Reinstate(Return { date, itt_end_date });
+                let action = RegistryAction::Reinstate(Reinstatement { date, itt_end_date });
                 common.run::<ReturnRow>(&action, Cause::of("registry reinstate").by(by))
             }
             Self::ReturnRecommendation(common) => common.run::<PlainRow>(

@@ -2,7 +2,7 @@
 
 use adapter_kit::view::View;
 use domain::organisations::Organisations;
-use domain::{Degree, Sent};
+use domain::{Degree, ParsedRecord};
 use storage::session::ProviderSession;
 
 use super::nested::NestedEndpoints;
@@ -23,7 +23,11 @@ impl NestedEndpoints for Degree {
     }
 
     /// A degree mentions none.
-    fn organisations(_: &mut ProviderSession<'_>, _: &Sent<Self>, _: Option<&Self>) -> Result<Organisations, ApiError> {
+    fn organisations(
+        _: &mut ProviderSession<'_>,
+        _: &ParsedRecord<Self>,
+        _: Option<&Self>,
+    ) -> Result<Organisations, ApiError> {
         Ok(Organisations::default())
     }
 }

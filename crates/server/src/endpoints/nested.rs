@@ -7,9 +7,9 @@ use adapter_kit::compose::Data;
 use adapter_kit::problems::{Conflict, Errors};
 use adapter_kit::read::ReadableRecord;
 use adapter_kit::view::View;
-use domain::decide::{self, NestedRecord, Origin};
+use domain::commands::{self, CreationContext, NestedRecord};
 use domain::organisations::Organisations;
-use domain::{Sent, Trainee};
+use domain::{ParsedRecord, Trainee};
 use storage::session::ProviderSession;
 use storage::trainees::StoredTrainee;
 
@@ -36,7 +36,7 @@ pub(super) trait NestedEndpoints: NestedRecord + ReadableRecord {
     /// The organisations that a request mentions, or the stored record.
     fn organisations(
         session: &mut ProviderSession<'_>,
-        sent: &Sent<Self>,
+        sent: &ParsedRecord<Self>,
         stored: Option<&Self>,
     ) -> Result<Organisations, ApiError>;
 }
@@ -73,11 +73,13 @@ pub(super) fn create<R: NestedEndpoints>(
     let sent = with_data(sent)?;
     let organisations = R::organisations(session, &sent, None)?;
     let identifiers = request.identifiers(1)?;
-    let origin =
-        Origin { now: session.now(), ukprn: &session.provider().ukprn.clone(), next_id: &|| identifiers.next() };
-    let decision =
-        decide::add_nested(sent, &request.version().rules, &context(session, request, &organisations), &origin)
-            .map_err(ApiError::Invalid)?;
+    let origin = CreationContext {
+        now: session.now(),
+        ukprn: &session.provider().ukprn.clone(),
+        next_id: &|| identifiers.next(),
+    };
+    let decision = commands::add(sent, &request.version().rules, &context(session, request, &organisations), &origin)
+        .map_err(ApiError::Invalid)?;
     let record = &decision.record;
     require_distinct(request, &trainee, record)?;
     write(session, request, trainee, |records: &mut Vec<R>| records.push(record.clone()))?;
@@ -105,7 +107,7 @@ pub(super) fn update<R: NestedEndpoints>(
     let sent = with_data(sent)?;
     let organisations = R::organisations(session, &sent, Some(&stored))?;
     let context = context(session, request, &organisations);
-    let decision = decide::update_nested(&stored, sent, &request.version().rules, &context, session.now())
+    let decision = commands::update(&stored, sent, &request.version().rules, &context, session.now())
         .map_err(ApiError::Invalid)?;
     if decision.changed {
         let record = &decision.record;

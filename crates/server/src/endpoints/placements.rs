@@ -2,7 +2,7 @@
 
 use adapter_kit::view::View;
 use domain::organisations::Organisations;
-use domain::{Placement, PlacementField, Sent};
+use domain::{ParsedRecord, Placement, PlacementField};
 use storage::session::ProviderSession;
 
 use super::nested::NestedEndpoints;
@@ -25,7 +25,7 @@ impl NestedEndpoints for Placement {
     /// The school that the request names, or that the placement is in.
     fn organisations(
         session: &mut ProviderSession<'_>,
-        sent: &Sent<Self>,
+        sent: &ParsedRecord<Self>,
         stored: Option<&Self>,
     ) -> Result<Organisations, ApiError> {
         let stored = || stored.and_then(|placement| placement.urn.clone());

@@ -5,9 +5,9 @@ use adapter_kit::compose::Data;
 use adapter_kit::problems::{Conflict, Errors};
 use adapter_kit::read::lacks_data;
 use adapter_kit::view::View;
-use domain::decide::Origin;
+use domain::commands::CreationContext;
 use domain::organisations::Organisations;
-use domain::{Action, Context, PlacementField, Record, Sent, Stored, Trainee, TraineeField, decide};
+use domain::{Action, Context, ParsedRecord, PlacementField, Record, Stored, Trainee, TraineeField, commands};
 use storage::session::ProviderSession;
 use storage::trainees::{Nested, StoredTrainee, TraineeDocument};
 
@@ -25,11 +25,14 @@ pub(super) fn show(session: &mut ProviderSession<'_>, request: &HandlerContext<'
 pub(super) fn create(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
     let sent = with_data(request.read::<Trainee>()?)?;
     let organisations = mentioned(session, &sent)?;
-    let identifiers = request.identifiers(1 + sent.changes.placements.len() + sent.changes.degrees.len())?;
-    let origin =
-        Origin { now: session.now(), ukprn: &session.provider().ukprn.clone(), next_id: &|| identifiers.next() };
+    let identifiers = request.identifiers(1 + sent.nested.placements.len() + sent.nested.degrees.len())?;
+    let origin = CreationContext {
+        now: session.now(),
+        ukprn: &session.provider().ukprn.clone(),
+        next_id: &|| identifiers.next(),
+    };
     let version = request.version();
-    let decision = decide::create(sent, &version.rules, &context(session, request, &organisations), &origin)
+    let decision = commands::create(sent, &version.rules, &context(session, request, &organisations), &origin)
         .map_err(ApiError::Invalid)?;
     let existing = session.duplicates_of(&decision.record)?;
     if !existing.is_empty() {
@@ -51,7 +54,7 @@ pub(super) fn update(session: &mut ProviderSession<'_>, request: &HandlerContext
     let organisations = mentioned(session, &sent)?;
     let context = context(session, request, &organisations);
     let decision =
-        decide::update(&stored.record, sent, &version.rules, &context, session.now()).map_err(ApiError::Invalid)?;
+        commands::update(&stored.record, sent, &version.rules, &context, session.now()).map_err(ApiError::Invalid)?;
     if decision.changed && !request.validates_only() {
         session.update_trainee(&stored, &decision.record)?;
     }
@@ -94,7 +97,7 @@ pub(super) fn find_to_change(
 
 /// The same trainee, unless the version refuses to change it.
 pub(super) fn to_change(stored: StoredTrainee, request: &HandlerContext<'_>) -> Result<StoredTrainee, ApiError> {
-    decide::pass_gates(&stored.record, Action::Update, &request.version().rules).map_err(ApiError::Invalid)?;
+    commands::check_gates(&stored.record, Action::Update, &request.version().rules).map_err(ApiError::Invalid)?;
     Ok(stored)
 }
 
@@ -108,7 +111,7 @@ pub(super) fn show_trainee(
 }
 
 /// What was sent, unless there was no `data`: then that is the only answer.
-pub(super) fn with_data<R: Record>(mut sent: Sent<R>) -> Result<Sent<R>, ApiError> {
+pub(super) fn with_data<R: Record>(mut sent: ParsedRecord<R>) -> Result<ParsedRecord<R>, ApiError> {
     if lacks_data(&sent) {
         sent.problems.truncate(1);
         return Err(ApiError::Invalid(sent.problems));
@@ -123,13 +126,18 @@ pub(super) fn context<'a>(
     organisations: &'a Organisations,
 ) -> Context<'a> {
     request.observer.looked_up(organisations);
-    Context { today: session.today(), lists: request.lists, terms: &request.served.version.terms, organisations }
+    Context {
+        today: session.today(),
+        lists: request.lists,
+        accepted_codes: &request.served.version.accepted_codes,
+        organisations,
+    }
 }
 
 /// The schools and training partners that the request mentions.
-fn mentioned(session: &mut ProviderSession<'_>, sent: &Sent<Trainee>) -> Result<Organisations, ApiError> {
+fn mentioned(session: &mut ProviderSession<'_>, sent: &ParsedRecord<Trainee>) -> Result<Organisations, ApiError> {
     let mut schools: Vec<String> = sent.text(TraineeField::employing_school_urn).into_iter().collect();
-    schools.extend(sent.changes.placements.iter().filter_map(|placement| placement.text(PlacementField::urn)));
+    schools.extend(sent.nested.placements.iter().filter_map(|placement| placement.text(PlacementField::urn)));
     let partner_urns: Vec<String> = sent.text(TraineeField::training_partner_urn).into_iter().collect();
     let partner_ukprns: Vec<String> = sent.text(TraineeField::training_partner_ukprn).into_iter().collect();
     Ok(session.organisations(&schools, &partner_urns, &partner_ukprns)?)

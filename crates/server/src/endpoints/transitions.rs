@@ -2,11 +2,11 @@
 
 use actix_web::http::StatusCode;
 use adapter_kit::read::ReadableRecord;
-use domain::decide::Decision;
+use domain::commands::Decision;
 use domain::organisations::Organisations;
 use domain::rules::Rules;
-use domain::value::Moment;
-use domain::{Context, Problem, Sent, Trainee, decide};
+use domain::value::Timestamp;
+use domain::{Context, ParsedRecord, Problem, Trainee, commands};
 use storage::session::ProviderSession;
 
 use super::trainees::{context, find_matching, show_trainee, with_data};
@@ -16,7 +16,7 @@ use crate::http::response::ApiResponse;
 
 /// `POST /trainees/{trainee_id}/defer`
 pub(super) fn defer(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
-    transition(session, request, StatusCode::OK, decide::defer)
+    transition(session, request, StatusCode::OK, commands::transition::<domain::Deferral>)
 }
 
 /// `POST /trainees/{trainee_id}/recommend-for-qts` and `.../update-qts-or-eyts-status`
@@ -24,7 +24,7 @@ pub(super) fn recommend(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
-    transition(session, request, StatusCode::ACCEPTED, decide::recommend)
+    transition(session, request, StatusCode::ACCEPTED, commands::transition::<domain::Recommendation>)
 }
 
 /// `POST /trainees/{trainee_id}/withdraw`
@@ -32,11 +32,12 @@ pub(super) fn withdraw(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
-    transition(session, request, StatusCode::OK, decide::withdraw)
+    transition(session, request, StatusCode::OK, commands::transition::<domain::Withdrawal>)
 }
 
 /// How the domain decides on a transition.
-type Decide<R> = fn(&Trainee, Sent<R>, &Rules, &Context<'_>, Moment) -> Result<Decision<Trainee>, Vec<Problem>>;
+type Decide<R> =
+    fn(&Trainee, ParsedRecord<R>, &Rules, &Context<'_>, Timestamp) -> Result<Decision<Trainee>, Vec<Problem>>;
 
 fn transition<R: ReadableRecord>(
     session: &mut ProviderSession<'_>,

@@ -227,7 +227,7 @@ impl ApiError {
     pub fn reply(self, served: &Served, lists: &Lists, form: ErrorForm) -> ApiResponse {
         let Self::Invalid(problems) = &self else { return self.response_without_version() };
         let status = StatusCode::UNPROCESSABLE_ENTITY;
-        if form == ErrorForm::ByField && problems.iter().all(Problem::is_of_a_value) {
+        if form == ErrorForm::ByField && problems.iter().all(Problem::concerns_value) {
             json_response(status, &ErrorsByField::of(served, lists, problems))
         } else {
             json_response(status, &Errors::of(served, lists, problems))

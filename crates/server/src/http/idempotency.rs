@@ -7,7 +7,7 @@ use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
-use storage::replies::{Earlier, StoredReply};
+use storage::idempotency::{Earlier, StoredReply};
 use storage::session::ProviderSession;
 
 use crate::endpoints::Handler;

@@ -262,6 +262,6 @@ mod tests {
         assert_eq!((cut.listing.per_page, cut.per_page_cut), (500, true));
         let whole = listing("per_page=500&page=9223372036854775807", &[], today()).unwrap();
         assert_eq!((whole.listing.per_page, whole.per_page_cut), (500, false));
-        assert_eq!(whole.listing.skipped(), i64::MAX);
+        assert_eq!(whole.listing.offset(), i64::MAX);
     }
 }

@@ -10,7 +10,7 @@ use actix_web::http::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, IF_MAT
 use actix_web::web::Payload;
 use adapter_kit::read::{NestedLists, ReadableRecord, Reader, UnknownNames};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served};
-use domain::{Lists, Sent};
+use domain::{Lists, ParsedRecord};
 use storage::history::Cause;
 use storage::identifiers::Identifiers;
 use storage::tokens::{Environment, TokenDigest};
@@ -288,7 +288,7 @@ impl<'a> HandlerContext<'a> {
     /// # Errors
     ///
     /// Why the body cannot be used at all. What is wrong with its content is in the result.
-    pub fn read<R: ReadableRecord>(&self) -> Result<Sent<R>, ApiError> {
+    pub fn read<R: ReadableRecord>(&self) -> Result<ParsedRecord<R>, ApiError> {
         self.read_with(NestedLists::Read)
     }
 
@@ -297,16 +297,16 @@ impl<'a> HandlerContext<'a> {
     /// # Errors
     ///
     /// As [`HandlerContext::read`].
-    pub fn read_changes<R: ReadableRecord>(&self) -> Result<Sent<R>, ApiError> {
+    pub fn read_changes<R: ReadableRecord>(&self) -> Result<ParsedRecord<R>, ApiError> {
         self.read_with(NestedLists::Ignore)
     }
 
-    fn read_with<R: ReadableRecord>(&self, nested: NestedLists) -> Result<Sent<R>, ApiError> {
+    fn read_with<R: ReadableRecord>(&self, nested: NestedLists) -> Result<ParsedRecord<R>, ApiError> {
         let body = self.body.as_ref().map_err(|unusable| *unusable)?;
         let reader = Reader { served: self.served, unknown: self.unknown, nested };
         let sent = reader.read::<R>(body).map_err(ApiError::Malformed)?;
-        self.observer.read(body, &sent.misnamed.foreign);
-        self.names_counted.call_once(|| metrics::unrecognised_names(self.version().label, &sent.misnamed));
+        self.observer.read(body, &sent.unrecognised.of_other_versions);
+        self.names_counted.call_once(|| metrics::unrecognised_names(self.version().label, &sent.unrecognised));
         Ok(sent)
     }
 }

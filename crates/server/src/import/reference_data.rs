@@ -8,7 +8,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use domain::Lists;
-use domain::lists::{MalformedList, MalformedListKind, Table};
+use domain::lists::{ListError, ListErrorKind, Table};
 
 /// How the files' names end.
 const EXTENSION: &str = "csv";
@@ -38,7 +38,7 @@ pub enum ReferenceDataError {
         /// The line, counted from 1.
         line: u64,
         /// What is wrong there.
-        kind: MalformedListKind,
+        kind: ListErrorKind,
     },
 }
 
@@ -65,8 +65,8 @@ pub fn with_files_of(folder: &Path) -> Result<&'static Lists, ReferenceDataError
         let bytes = fs::read(&path).map_err(failed(&path))?;
         texts.insert(table.name, String::from_utf8(bytes).map_err(|_| ReferenceDataError::NotText(path))?);
     }
-    let lists = Lists::replaced(|name| texts.get(name).map(String::as_str)).map_err(|error| {
-        let MalformedList { list, line, kind } = error;
+    let lists = Lists::with_replacements(|name| texts.get(name).map(String::as_str)).map_err(|error| {
+        let ListError { list, line, kind } = error;
         ReferenceDataError::Malformed { path: folder.join(format!("{list}.{EXTENSION}")), line, kind }
     })?;
     let mut replaced: Vec<_> = texts.into_keys().collect();

@@ -8,10 +8,10 @@
 
 use adapter_kit::Versions;
 use adapter_kit::view::View;
-use domain::{Lists, Trainee, soundness};
+use domain::{Lists, Trainee, invariants};
 use storage::error::StorageError;
 use storage::session::Session;
-use storage::trainees::Swept;
+use storage::trainees::BatchEntry;
 
 /// Trainees that are read at once.
 const BATCH: i64 = 500;
@@ -66,7 +66,7 @@ impl Inspector<'_> {
 
         let mut last = None;
         loop {
-            let batch = session.sweep_trainees(last, BATCH)?;
+            let batch = session.trainees_after(last, BATCH)?;
             let Some(end) = batch.last() else { break };
             last = Some(end.key);
             for trainee in &batch {
@@ -82,12 +82,12 @@ impl Inspector<'_> {
     }
 
     /// What is wrong with one trainee.
-    fn problems_of(&self, trainee: &Swept) -> Vec<String> {
+    fn problems_of(&self, trainee: &BatchEntry) -> Vec<String> {
         let record = match &trainee.record {
             Ok(record) => record,
             Err(error) => return vec![format!("cannot be read: {error}")],
         };
-        let mut problems: Vec<_> = soundness::faults(record, self.lists).iter().map(ToString::to_string).collect();
+        let mut problems: Vec<_> = invariants::violations(record, self.lists).iter().map(ToString::to_string).collect();
         problems.extend((!trainee.is_findable).then(|| "is not found by what it says".to_owned()));
         problems.extend((!trainee.follows_from_history).then(|| "is not what its history leads to".to_owned()));
         problems.extend(self.unviewable(record));

@@ -9,7 +9,7 @@ pub mod requests;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use adapter_kit::{Endpoint, Label, Versions};
-use domain::Misnamed;
+use domain::UnrecognisedNames;
 use metrics::{Counter, SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
@@ -44,13 +44,13 @@ pub(crate) const NONE: &str = "-";
 ///
 /// When something collects already.
 pub fn collect() -> Result<PrometheusHandle, BuildError> {
-    let buckets = storage::measures::BUCKETS.into_iter().chain([(REQUEST_DURATION, DURATIONS)]);
+    let buckets = storage::metrics::BUCKETS.into_iter().chain([(REQUEST_DURATION, DURATIONS)]);
     let builder = buckets.into_iter().try_fold(PrometheusBuilder::new(), |builder, (name, bounds)| {
         builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), bounds)
     })?;
     let handle = builder.install_recorder()?;
     describe();
-    storage::measures::describe();
+    storage::metrics::describe();
     Ok(handle)
 }
 
@@ -81,7 +81,7 @@ pub fn start(versions: &Versions) {
     for served in versions.iter() {
         let label = version_label(served.version.label);
         gauge!(VERSION_SERVED, "version" => label.clone()).set(1);
-        count_unrecognised_names(&label, &Misnamed::default());
+        count_unrecognised_names(&label, &UnrecognisedNames::default());
         for gone in served.version.endpoints.deprecated {
             deprecated_requests(label.clone(), gone.endpoint).increment(0);
         }
@@ -100,13 +100,16 @@ pub fn tokens_expiring(tokens: usize) {
 }
 
 /// Counts the names of a body that its version does not have.
-pub fn unrecognised_names(version: Label, names: &Misnamed) {
-    if *names != Misnamed::default() {
+pub fn unrecognised_names(version: Label, names: &UnrecognisedNames) {
+    if *names != UnrecognisedNames::default() {
         count_unrecognised_names(&version_label(version), names);
     }
 }
 
-fn count_unrecognised_names(version: &SharedString, Misnamed { foreign, unknown }: &Misnamed) {
+fn count_unrecognised_names(
+    version: &SharedString,
+    UnrecognisedNames { of_other_versions: foreign, unknown }: &UnrecognisedNames,
+) {
     for (kind, former_kind, names) in [("other_version", "foreign", foreign.len()), ("unknown", "unknown", *unknown)] {
         let names = u64::try_from(names).unwrap_or(u64::MAX);
         counter!(UNRECOGNISED_NAMES, "version" => version.clone(), "kind" => kind).increment(names);

@@ -116,7 +116,7 @@ impl OperatorListener {
     }
 
     fn metrics(&self) -> HttpResponse {
-        self.store.publish_measures();
+        self.store.publish_metrics();
         metrics::publish_lost_log_lines(logging::lines_lost());
         HttpResponse::Ok()
             .insert_header((CONTENT_TYPE, PROMETHEUS))

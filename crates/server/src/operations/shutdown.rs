@@ -127,7 +127,7 @@ async fn stop(signal: StopSignal, handle: &ServerHandle, readiness: &Readiness, 
 async fn finish(register: &AppState, most: Duration) {
     let all = async {
         usage::write(register).await;
-        register.store.settle().await
+        register.store.drain().await
     };
     match rt::time::timeout(most, all).await {
         Ok(Ok(())) => {}

@@ -1,7 +1,7 @@
 //! What the rows of the files say: a trainee, and what is special about the action.
 
 use domain::Trn;
-use domain::decide::registry::Return;
+use domain::commands::registry::Reinstatement;
 
 use super::RegistryAction;
 use crate::import::{Importable, Row, RowProblem};
@@ -27,7 +27,7 @@ pub struct NumberRow(String, Option<Trn>);
 
 /// A trainee and what is said of the return.
 #[derive(Debug)]
-pub struct ReturnRow(String, Return);
+pub struct ReturnRow(String, Reinstatement);
 
 fn trainee_id(row: &Row<'_>) -> Result<String, RowProblem> {
     row.text(TRAINEE_ID).ok_or(RowProblem::Blank(TRAINEE_ID))
@@ -59,7 +59,7 @@ impl Importable for ReturnRow {
             let read = |text: String| text.parse().map_err(|_| RowProblem::BadDate(column));
             row.text(column).map(read).transpose()
         };
-        let back = Return { date: day(DATE)?, itt_end_date: day(ITT_END_DATE)? };
+        let back = Reinstatement { date: day(DATE)?, itt_end_date: day(ITT_END_DATE)? };
         Ok(Self(trainee_id(row)?, back))
     }
 }

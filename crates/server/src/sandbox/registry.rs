@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use actix_web::rt;
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::decide::registry::Refusal;
+use domain::commands::registry::RegistryError;
 use storage::error::StorageError;
 use storage::history::Cause;
 use storage::session::Session;
@@ -73,7 +73,7 @@ fn number(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryA
 fn award(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryActionError> {
     let award = |session: &mut Session<'_>| perform(session, trainee_id, &RegistryAction::Award, Cause::of(OPERATION));
     let outcome = match award(session) {
-        Err(RegistryActionError::Refused(Refusal::NoTrn)) => {
+        Err(RegistryActionError::Refused(RegistryError::NoTrn)) => {
             number(session, trainee_id)?;
             award(session)
         }

@@ -1,8 +1,8 @@
 //! Fills a sandbox with invented trainees.
 
 use domain::organisations::Organisations;
-use domain::specimen::Specimens;
 use domain::{Context, Lists, Trainee};
+use fixtures::TraineeGenerator;
 use storage::error::{JobError, StorageError};
 use storage::history::Cause;
 use storage::store::Store;
@@ -58,13 +58,13 @@ pub fn fill(
         Ok((session.first_organisations(ORGANISATIONS)?, session.today()))
     })?;
     let version = newest.version;
-    let context = Context { today, lists, terms: &version.terms, organisations: &organisations };
-    let mut specimens = Specimens::new(seed, &version.rules, context);
+    let context = Context { today, lists, accepted_codes: &version.accepted_codes, organisations: &organisations };
+    let mut generator = TraineeGenerator::new(seed, &version.rules, context);
     let mut left = count;
     while left > 0 {
         let batch = left.min(BATCH);
         let trainees: Vec<Trainee> =
-            (0..batch).map(|_| specimens.trainee(ukprn)).collect::<Result<_, _>>().map_err(SeedError::Refused)?;
+            (0..batch).map(|_| generator.trainee(ukprn)).collect::<Result<_, _>>().map_err(SeedError::Refused)?;
         let (provider, by) = (ukprn.to_owned(), by.map(str::to_owned));
         store.write_blocking(move |session| -> Result<(), SeedError> {
             let mut session =

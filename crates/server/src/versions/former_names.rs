@@ -3,15 +3,15 @@
 //! ones.
 
 use adapter_kit::{FormerName, Label};
-use domain::{Field, TraineeField, WithdrawalField};
+use domain::{TraineeField, WithdrawalField};
 
 /// The names, by version.
 #[rustfmt::skip]
 pub const FORMER_NAMES: &[FormerName] = &[
-    FormerName { version: Label::release(2025, 0), name: "course_subject_one", field: Field::Trainee(TraineeField::course_subject_1) },
-    FormerName { version: Label::release(2025, 0), name: "course_subject_two", field: Field::Trainee(TraineeField::course_subject_2) },
-    FormerName { version: Label::release(2025, 0), name: "course_subject_three", field: Field::Trainee(TraineeField::course_subject_3) },
-    FormerName { version: Label::release(2025, 0), name: "lead_partner_urn", field: Field::Trainee(TraineeField::training_partner_urn) },
-    FormerName { version: Label::release(2025, 0), name: "lead_partner_ukprn", field: Field::Trainee(TraineeField::training_partner_ukprn) },
-    FormerName { version: Label::release(2025, 0), name: "withdraw_date", field: Field::Withdrawal(WithdrawalField::withdrawal_date) },
+    FormerName { version: Label::release(2025, 0), name: "course_subject_one", field: TraineeField::course_subject_1.to_field() },
+    FormerName { version: Label::release(2025, 0), name: "course_subject_two", field: TraineeField::course_subject_2.to_field() },
+    FormerName { version: Label::release(2025, 0), name: "course_subject_three", field: TraineeField::course_subject_3.to_field() },
+    FormerName { version: Label::release(2025, 0), name: "lead_partner_urn", field: TraineeField::training_partner_urn.to_field() },
+    FormerName { version: Label::release(2025, 0), name: "lead_partner_ukprn", field: TraineeField::training_partner_ukprn.to_field() },
+    FormerName { version: Label::release(2025, 0), name: "withdraw_date", field: WithdrawalField::withdrawal_date.to_field() },
 ];

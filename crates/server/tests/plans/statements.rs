@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use chrono::{DateTime, NaiveDate, SecondsFormat, TimeDelta, Utc};
 use domain::listing::{Listing, Order, Status};
-use domain::specimen::random::Random;
 use domain::{Degree, Kind, Placement, Record, RecordField as _, State, Trainee, Value};
+use fixtures::random::Random;
 use storage::error::StorageError;
 use storage::history::Cause;
 use storage::organisations::merge::{Organisation as _, PartnerDetails, SchoolDetails};
@@ -37,15 +37,15 @@ fn with_random_nulls<R: Record>(random: &Random, kept: &[&str]) -> R {
             }
             Kind::Integer => Value::Integer(1),
             Kind::Year => Value::Integer(2020),
-            Kind::Flag => Value::Flag(true),
+            Kind::Boolean => Value::Boolean(true),
             Kind::Date => Value::Date(NaiveDate::from_ymd_opt(2026, 9, 1).unwrap()),
-            Kind::Moment => Value::Moment(DateTime::<Utc>::UNIX_EPOCH),
-            Kind::Texts => Value::Texts(vec![Cow::Borrowed("x")]),
+            Kind::Timestamp => Value::Timestamp(DateTime::<Utc>::UNIX_EPOCH),
+            Kind::TextList => Value::TextList(vec![Cow::Borrowed("x")]),
             Kind::Document => Value::Document(Cow::Borrowed("{}")),
             Kind::Uuid | Kind::Records => continue,
         };
         // What is derived cannot be set.
-        let _ = record.hold(*field, value);
+        let _ = record.set_stored(*field, value);
     }
     record
 }

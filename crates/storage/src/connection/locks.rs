@@ -15,7 +15,7 @@ use data_encoding::HEXLOWER;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use domain::Trn;
-use domain::duplicate::Likeness;
+use domain::duplicate::DuplicateKey;
 use postgres_client::RawRows;
 use sha2::{Digest as _, Sha256};
 
@@ -28,14 +28,18 @@ const STRIPES: u64 = 4_096;
 
 impl DatabaseConnection {
     /// Lets no other transaction look for or add a duplicate of the same person until this one ends.
-    pub(crate) fn lock_duplicates(&mut self, provider_id: i64, likeness: &Likeness) -> Result<(), StorageError> {
+    pub(crate) fn lock_duplicates(
+        &mut self,
+        provider_id: i64,
+        duplicate_key: &DuplicateKey,
+    ) -> Result<(), StorageError> {
         self.lock(&[
             b"likeness",
             &provider_id.to_be_bytes(),
-            likeness.date_of_birth.map(|day| day.to_string()).unwrap_or_default().as_bytes(),
-            likeness.training_route.as_deref().unwrap_or_default().as_bytes(),
-            &likeness.academic_cycle.to_be_bytes(),
-            likeness.last_name.as_bytes(),
+            duplicate_key.date_of_birth.map(|day| day.to_string()).unwrap_or_default().as_bytes(),
+            duplicate_key.training_route.as_deref().unwrap_or_default().as_bytes(),
+            &duplicate_key.academic_cycle.to_be_bytes(),
+            duplicate_key.last_name.as_bytes(),
         ])
     }
 

@@ -83,7 +83,7 @@ fn a_copy_that_was_interrupted_goes_on_where_it_stopped_and_nothing_else_opens_i
     for (one, other) in pairs() {
         let (source, target) = (filled(one, MANY), empty(other));
         interrupted(source.url(), target.url());
-        let there = catalogue::count(&mut connect(target.url()), "trainees").unwrap();
+        let there = catalog::count(&mut connect(target.url()), "trainees").unwrap();
         assert!(0 < there && there < MANY as i64, "{there}");
         let refused = Store::open(target.url(), StoreOptions::default()).unwrap().migrate().unwrap_err();
         assert!(matches!(refused, StorageError::UnfinishedCopy), "{refused:?}");
@@ -106,7 +106,7 @@ fn a_target_with_a_register_of_its_own_is_refused_and_left_alone() {
         let refused = copy(source.url(), target.url(), None, |_| {}).unwrap_err();
         assert!(matches!(refused, CopyError::NotEmpty { table: "providers", rows: 2 }), "{refused:?}");
         assert_eq!(Store::open(target.url(), StoreOptions::default()).unwrap().migrate().unwrap(), 0);
-        assert_eq!(catalogue::count(&mut connect(target.url()), "trainees").unwrap(), 2);
+        assert_eq!(catalog::count(&mut connect(target.url()), "trainees").unwrap(), 2);
     }
 }
 
@@ -122,7 +122,7 @@ fn a_part_of_another_copy_is_not_gone_on_with() {
 }
 
 #[test]
-fn what_is_written_to_the_source_meanwhile_is_told_as_a_difference() {
+fn what_is_written_to_the_source_meanwhile_is_reported_as_a_difference() {
     for (one, other) in pairs() {
         let (source, target) = (filled(one, 3), empty(other));
         let mut writer = connect(source.url());
@@ -206,7 +206,7 @@ fn every_table_of_the_schema_is_copied_with_every_column_or_known_not_to_be() {
         let mut known: Vec<&str> = tables::copied().chain(not_copied).collect();
         known.push("__diesel_schema_migrations");
         known.sort_unstable();
-        assert_eq!(catalogue::tables(&mut connection).unwrap(), known, "{kind:?}");
+        assert_eq!(catalog::tables(&mut connection).unwrap(), known, "{kind:?}");
         for (table, names) in &declared.0 {
             assert_eq!(&columns(&mut connection, table), names, "{kind:?}, {table}");
         }
@@ -217,7 +217,7 @@ fn every_table_of_the_schema_is_copied_with_every_column_or_known_not_to_be() {
 fn tables_stand_behind_those_that_they_refer_to() {
     for kind in kinds() {
         let database = empty(kind);
-        let references = catalogue::references(&mut connect(database.url())).unwrap();
+        let references = catalog::references(&mut connect(database.url())).unwrap();
         assert!(!references.is_empty());
         let place = |name: &str| tables::copied().position(|table| table == name);
         for reference in references {

@@ -1,6 +1,6 @@
 //! Reads any document of a trainee, whatever the order of its keys, by serde_json.
 
-use domain::dictionary::Record;
+use domain::record::Record;
 use domain::{Degree, Placement, RecordField as _, Trainee};
 use serde_json::{Map, Value as Json};
 

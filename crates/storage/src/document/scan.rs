@@ -7,9 +7,9 @@
 use std::borrow::Cow;
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
-use domain::dictionary::Record;
 use domain::field_set::FieldSet;
-use domain::stored::Json;
+use domain::record::{Record, StoredJson};
+use domain::trainee::NestedRecords;
 use domain::{Degree, Kind, Placement, RecordField as _, Stored, Trainee, TraineeField, Value};
 
 use super::read::Parsed;
@@ -73,28 +73,29 @@ impl<R: Record> Stored<R> for Scanned<'_, R> {
         self.written(field).and_then(|value| read(field.info().kind, value)).unwrap_or(Value::Null)
     }
 
-    fn json(&self, field: R::Field) -> Json<'_> {
+    fn json(&self, field: R::Field) -> StoredJson<'_> {
         match self.written(field) {
-            Some(value) if self.as_shown.contains(field) => Json::Text(value),
+            Some(value) if self.as_shown.contains(field) => StoredJson::Text(value),
             // These show that there is nothing by something else than null.
-            None if !matches!(field.info().kind, Kind::Flag | Kind::Texts | Kind::Records) => Json::Null,
-            Some(_) | None => Json::NotAtHand,
+            None if !matches!(field.info().kind, Kind::Boolean | Kind::TextList | Kind::Records) => StoredJson::Null,
+            Some(_) | None => StoredJson::Unavailable,
         }
     }
 }
 
 impl Stored<Trainee> for ScannedTrainee<'_> {
     fn stored(&self, field: TraineeField) -> Value<'_> {
-        if field == TraineeField::placements {
-            Value::placements(&self.placements)
-        } else if field == TraineeField::degrees {
-            Value::degrees(&self.degrees)
-        } else {
-            self.fields.stored(field)
+        self.fields.stored(field)
+    }
+
+    fn nested(&self) -> NestedRecords<&dyn Stored<Placement>, &dyn Stored<Degree>> {
+        NestedRecords {
+            placements: self.placements.iter().map(|record| record as _).collect(),
+            degrees: self.degrees.iter().map(|record| record as _).collect(),
         }
     }
 
-    fn json(&self, field: TraineeField) -> Json<'_> {
+    fn json(&self, field: TraineeField) -> StoredJson<'_> {
         self.fields.json(field)
     }
 }
@@ -104,7 +105,7 @@ impl<R: Record> Scanned<'_, R> {
         let mut record = R::default();
         for field in R::Field::ALL {
             let value = self.stored(*field);
-            if value != Value::Null && !record.hold(*field, value) {
+            if value != Value::Null && !record.set_stored(*field, value) {
                 return None;
             }
         }
@@ -251,10 +252,10 @@ impl<'a> Input<'a> {
                 let length = self.rest.bytes().position(|byte| !byte.is_ascii_digit() && byte != b'-')?;
                 integer(self.split(length)?)?;
             }
-            Kind::Flag => self.take("true").or_else(|| self.take("false"))?,
+            Kind::Boolean => self.take("true").or_else(|| self.take("false"))?,
             Kind::Date => drop(date(self.split(DATE_LENGTH)?)?),
-            Kind::Moment => drop(timestamp(self.split(TIMESTAMP_LENGTH)?)?),
-            Kind::Texts => {
+            Kind::Timestamp => drop(timestamp(self.split(TIMESTAMP_LENGTH)?)?),
+            Kind::TextList => {
                 texts(self.array()?)?;
                 return Some(Form::Other);
             }
@@ -314,10 +315,10 @@ fn read(kind: Kind, value: &str) -> Option<Value<'_>> {
         Kind::Text => text(value).map(Value::Text),
         Kind::Document => text(value).map(Value::Document),
         Kind::Integer | Kind::Year => integer(value).map(Value::Integer),
-        Kind::Flag => Some(Value::Flag(value == "true")),
+        Kind::Boolean => Some(Value::Boolean(value == "true")),
         Kind::Date => date(value).map(Value::Date),
-        Kind::Moment => timestamp(value).map(Value::Moment),
-        Kind::Texts => texts(value).map(Value::Texts),
+        Kind::Timestamp => timestamp(value).map(Value::Timestamp),
+        Kind::TextList => texts(value).map(Value::TextList),
         Kind::Uuid | Kind::Records => None,
     }
 }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use chrono::{DateTime, NaiveDate};
-use domain::dictionary::Record;
-use domain::specimen::example;
+use domain::record::Record;
 use domain::{Degree, Kind, Placement};
+use fixtures::example;
 use proptest::prelude::*;
 
 use super::*;
@@ -26,15 +26,15 @@ fn value(kind: Kind) -> BoxedStrategy<Value<'static>> {
     let value = match kind {
         Kind::Text | Kind::Document => any::<String>().prop_map(|text| Value::Text(Cow::Owned(text))).boxed(),
         Kind::Integer | Kind::Year => any::<i64>().prop_map(Value::Integer).boxed(),
-        Kind::Flag => any::<bool>().prop_map(Value::Flag).boxed(),
+        Kind::Boolean => any::<bool>().prop_map(Value::Boolean).boxed(),
         Kind::Date => (0..3_652_059_i32)
             .prop_filter_map("no day", |day| NaiveDate::from_num_days_from_ce_opt(day).map(Value::Date))
             .boxed(),
-        Kind::Moment => (-62_135_596_800_000..253_402_300_799_999_i64)
-            .prop_filter_map("no time", |time| DateTime::from_timestamp_millis(time).map(Value::Moment))
+        Kind::Timestamp => (-62_135_596_800_000..253_402_300_799_999_i64)
+            .prop_filter_map("no time", |time| DateTime::from_timestamp_millis(time).map(Value::Timestamp))
             .boxed(),
-        Kind::Texts => prop::collection::vec(any::<String>(), 0..3)
-            .prop_map(|texts| Value::Texts(texts.into_iter().map(Cow::Owned).collect()))
+        Kind::TextList => prop::collection::vec(any::<String>(), 0..3)
+            .prop_map(|texts| Value::TextList(texts.into_iter().map(Cow::Owned).collect()))
             .boxed(),
         Kind::Uuid | Kind::Records => Just(Value::Null).boxed(),
     };
@@ -52,7 +52,7 @@ fn record<R: Record>() -> BoxedStrategy<R> {
                 (_, value) => value,
             };
             // A state holds nothing but states.
-            let _ = record.hold(*field, value);
+            let _ = record.set_stored(*field, value);
         }
         record
     };
@@ -62,7 +62,7 @@ fn record<R: Record>() -> BoxedStrategy<R> {
 fn trainee() -> impl Strategy<Value = Trainee> {
     let placements = prop::collection::vec(record::<Placement>(), 0..3);
     let degrees = prop::collection::vec(record::<Degree>(), 0..3);
-    (record::<Trainee>(), placements, degrees, prop::sample::select(&State::ALL[..])).prop_map(
+    (record::<Trainee>(), placements, degrees, prop::sample::select(State::ALL)).prop_map(
         |(trainee, placements, mut degrees, state)| {
             degrees.sort_by_key(|degree| (degree.graduation_year, degree.created_at));
             Trainee { placements, degrees, state: Some(state), ..trainee }
@@ -75,11 +75,11 @@ fn gives_json_of_values<R: Record>(record: &dyn Stored<R>) {
     for field in R::Field::ALL {
         let value = record.stored(*field);
         match record.json(*field) {
-            Json::Text(json) => {
+            StoredJson::Text(json) => {
                 assert_eq!(json, serde_json::to_string(&values::StoredJson(&value)).unwrap(), "{field:?}");
             }
-            Json::Null => assert_eq!(value, Value::Null, "{field:?}"),
-            Json::NotAtHand => {}
+            StoredJson::Null => assert_eq!(value, Value::Null, "{field:?}"),
+            StoredJson::Unavailable => {}
         }
     }
 }
@@ -132,12 +132,9 @@ proptest! {
             let scanned = scan::scan(&text, Nested::With);
             if let Some(scanned) = &scanned {
                 gives_json_of_values::<Trainee>(scanned);
-                let (placements, degrees) =
-                    (scanned.stored(TraineeField::placements), scanned.stored(TraineeField::degrees));
-                if let (Value::Placements(placements), Value::Degrees(degrees)) = (placements, degrees) {
-                    placements.into_iter().for_each(gives_json_of_values);
-                    degrees.into_iter().for_each(gives_json_of_values);
-                }
+                let nested = scanned.nested();
+                nested.placements.into_iter().for_each(gives_json_of_values);
+                nested.degrees.into_iter().for_each(gives_json_of_values);
             }
             if let Some(scanned) = scanned.and_then(|scanned| scanned.to_parsed()) {
                 let parsed = parse(&text);
@@ -151,8 +148,8 @@ proptest! {
 fn escapes_that_replies_do_not_have_are_read() {
     let scanned = scan::scan("{\"last_name\":\"\\u0041\\/\",\"sex\":\"10\"}", Nested::With).unwrap();
     let [escaped, plain] = [TraineeField::last_name, TraineeField::sex];
-    assert_eq!((scanned.json(escaped), scanned.stored(escaped)), (Json::NotAtHand, Value::text("A/")));
-    assert_eq!((scanned.json(plain), scanned.stored(plain)), (Json::Text("\"10\""), Value::text("10")));
+    assert_eq!((scanned.json(escaped), scanned.stored(escaped)), (StoredJson::Unavailable, Value::text("A/")));
+    assert_eq!((scanned.json(plain), scanned.stored(plain)), (StoredJson::Text("\"10\""), Value::text("10")));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
-use domain::dictionary::Record;
+use domain::record::Record;
 use domain::{Kind, RecordField as _, Value};
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value as Json;
@@ -14,14 +14,14 @@ pub(crate) struct StoredJson<'a>(pub(crate) &'a Value<'a>);
 impl Serialize for StoredJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Value::Null | Value::Codes(_) | Value::Placements(_) | Value::Degrees(_) => serializer.serialize_none(),
+            Value::Null | Value::Codes(_) => serializer.serialize_none(),
             Value::Text(text) => serializer.serialize_str(text),
             Value::Integer(number) => serializer.serialize_i64(*number),
-            Value::Flag(flag) => serializer.serialize_bool(*flag),
+            Value::Boolean(flag) => serializer.serialize_bool(*flag),
             Value::Date(day) => serializer.collect_str(day),
-            Value::Moment(timestamp) => serializer.serialize_str(&self::timestamp(*timestamp)),
+            Value::Timestamp(timestamp) => serializer.serialize_str(&self::timestamp(*timestamp)),
             Value::Uuid(uuid) => serializer.collect_str(uuid),
-            Value::Texts(texts) => texts.serialize(serializer),
+            Value::TextList(texts) => texts.serialize(serializer),
             Value::Document(text) => serializer.serialize_str(text),
         }
     }
@@ -45,13 +45,13 @@ pub(crate) fn set<R: Record>(record: &mut R, name: &str, json: &Json) -> Option<
         (Kind::Text, Json::String(text)) => Value::Text(Cow::Borrowed(text)),
         (Kind::Document, Json::String(text)) => Value::Document(Cow::Borrowed(text)),
         (Kind::Integer | Kind::Year, Json::Number(number)) => Value::Integer(number.as_i64()?),
-        (Kind::Flag, Json::Bool(flag)) => Value::Flag(*flag),
+        (Kind::Boolean, Json::Bool(flag)) => Value::Boolean(*flag),
         (Kind::Date, Json::String(text)) => Value::Date(text.parse::<NaiveDate>().ok()?),
-        (Kind::Moment, Json::String(text)) => Value::Moment(text.parse::<DateTime<Utc>>().ok()?),
-        (Kind::Texts, Json::Array(items)) => {
-            Value::Texts(items.iter().map(|item| item.as_str().map(Cow::Borrowed)).collect::<Option<_>>()?)
+        (Kind::Timestamp, Json::String(text)) => Value::Timestamp(text.parse::<DateTime<Utc>>().ok()?),
+        (Kind::TextList, Json::Array(items)) => {
+            Value::TextList(items.iter().map(|item| item.as_str().map(Cow::Borrowed)).collect::<Option<_>>()?)
         }
         _ => return None,
     };
-    record.hold(field, value).then_some(())
+    record.set_stored(field, value).then_some(())
 }

@@ -1,6 +1,6 @@
 //! Writes a document.
 
-use domain::dictionary::Record;
+use domain::record::Record;
 use domain::value::Year;
 use domain::{Degree, Kind, RecordField as _, Trainee, Value};
 use serde::Serialize;

@@ -51,7 +51,7 @@ impl<'a> Changed<'a> {
         if after.len() < before.len() && before.len() > 1 {
             let ids = |records: &'a [R]| {
                 let ids = records.iter().map(|record| Cow::Owned(id(record).unwrap_or_default().to_owned()));
-                Value::Texts(ids.collect())
+                Value::TextList(ids.collect())
             };
             self.fields.push((Cow::Borrowed(name), ids(before), ids(after)));
         }

@@ -14,7 +14,7 @@ use diesel::connection::SimpleConnection as _;
 use crate::clock::{Clock, JobTime};
 use crate::connection::{Access, Connections, DatabaseConnection, prepared};
 use crate::error::{JobError, StorageError};
-use crate::measures::Measures;
+use crate::metrics::StoreMetrics;
 use crate::session::Session;
 
 /// The next thread that looks something up has this number.
@@ -31,7 +31,7 @@ pub(super) struct LookUps {
     /// One for each thread, made when it is first needed, and again after a failure.
     places: Vec<Place>,
     clock: Clock,
-    measures: Measures,
+    metrics: StoreMetrics,
 }
 
 /// A place for a connection. They are aligned apart, so that threads do not take them from each other's caches.
@@ -46,8 +46,8 @@ impl std::fmt::Debug for Place {
 }
 
 impl LookUps {
-    pub(super) fn over(connections: Connections, threads: u32, clock: Clock, measures: Measures) -> Self {
-        Self { connections, places: (0..threads).map(|_| Place::default()).collect(), clock, measures }
+    pub(super) fn over(connections: Connections, threads: u32, clock: Clock, metrics: StoreMetrics) -> Self {
+        Self { connections, places: (0..threads).map(|_| Place::default()).collect(), clock, metrics }
     }
 
     /// Runs a job on this thread; `None` when it must run elsewhere, because the connection is taken, cannot be made, or
@@ -64,7 +64,7 @@ impl LookUps {
         };
         let begun = Instant::now();
         let answer = catch_unwind(AssertUnwindSafe(|| self.run_in_transaction(&mut connection, job)));
-        self.measures.job_ended(Access::LookUp, begun);
+        self.metrics.job_ended(Access::LookUp, begun);
         let (answer, is_usable) = answer.unwrap_or_else(|_| (Err(StorageError::JobPanicked.into()), false));
         if is_usable {
             *place = Some(connection);

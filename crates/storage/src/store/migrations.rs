@@ -13,14 +13,14 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 use self::locking::RetryPolicy;
 pub use self::pending::Pending;
-pub(crate) use self::records::convert;
-pub use self::records::{Conversion, Progress};
-use self::walk::walk_migrations;
-use crate::catalogue;
 use crate::connection::{Connections, DatabaseConnection};
-use crate::environment::{self, Unrecorded};
+use crate::environment::Unrecorded;
 use crate::error::StorageError;
+use crate::store::migrations::apply::walk_migrations;
+pub(crate) use crate::store::migrations::document_conversion::convert;
+pub use crate::store::migrations::document_conversion::{Conversion, Progress};
 use crate::tokens::Environment;
+use crate::{catalog, environment};
 
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
@@ -115,7 +115,7 @@ impl<'a> Migrator<'a> {
     pub(crate) fn bring_to(&mut self, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
         let is_done = self.retry_read(|connection, migrations| {
             Ok(pending::migrations(connection, migrations, goal)?.is_empty()
-                && !records::is_due(records::state(connection)?, connection, goal)?)
+                && !document_conversion::is_due(document_conversion::state(connection)?, connection, goal)?)
         })?;
         if is_done {
             return Ok(SchemaChange::default());
@@ -139,8 +139,8 @@ impl<'a> Migrator<'a> {
             {
                 return Ok(None);
             }
-            let conversion = records::state(connection)?;
-            if records::is_due(conversion, connection, goal)? {
+            let conversion = document_conversion::state(connection)?;
+            if document_conversion::is_due(conversion, connection, goal)? {
                 return Ok(None);
             }
             let environment = environment::recorded(connection)?;
@@ -156,7 +156,7 @@ impl<'a> Migrator<'a> {
             |connection| {
                 let environment = environment::resolve(connection, requested, unrecorded)?;
                 environment::record_schema(connection)?;
-                Ok((environment, records::state(connection)?))
+                Ok((environment, document_conversion::state(connection)?))
             },
         )?;
         Ok(SetUp { schema, environment, conversion })
@@ -174,10 +174,10 @@ impl<'a> Migrator<'a> {
 
     /// Removes the tables of before the conversion to documents; nothing when that was done.
     pub(crate) fn finish(&mut self) -> Result<(), StorageError> {
-        match self.retry_read(|connection, _| records::state(connection))? {
+        match self.retry_read(|connection, _| document_conversion::state(connection))? {
             Conversion::NotBegun | Conversion::Finished => Ok(()),
             Conversion::Begun { .. } | Conversion::Converted => {
-                self.with_schema_lock(|connection, _| records::finish(connection))
+                self.with_schema_lock(|connection, _| document_conversion::finish(connection))
             }
         }
     }
@@ -204,13 +204,14 @@ impl<'a> Migrator<'a> {
             let (walked, answer) = self.with_schema_lock(|connection, migrations| {
                 before(connection)?;
                 if let Goal::Migration(name) = goal {
-                    records::before_migrations(connection, name)?;
+                    document_conversion::before_migrations(connection, name)?;
                 }
                 let walked = walk_migrations(connection, migrations, goal)?;
-                if !walked.change.applied.is_empty() && records::state(connection)? != Conversion::NotBegun {
+                if !walked.change.applied.is_empty() && document_conversion::state(connection)? != Conversion::NotBegun
+                {
                     views::make(connection)?;
                 }
-                records::after_migrations(connection, goal)?;
+                document_conversion::after_migrations(connection, goal)?;
                 Ok((walked, after(connection)?))
             })?;
             change.applied.extend(walked.change.applied);
@@ -231,7 +232,7 @@ pub(crate) fn finish(connection: &mut DatabaseConnection) -> Result<(), StorageE
 
 /// Whether the views show the fields of this program, or there is nothing to show.
 fn views_are_current(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    match records::state(connection)? {
+    match document_conversion::state(connection)? {
         Conversion::NotBegun => Ok(true),
         Conversion::Begun { .. } | Conversion::Converted | Conversion::Finished => views::are_current(connection),
     }
@@ -256,7 +257,7 @@ pub(crate) fn require_current(connection: &mut DatabaseConnection, name: &str) -
 
 /// Fails unless migrations were applied to the database.
 pub(crate) fn require_register(connection: &mut DatabaseConnection, name: &str) -> Result<(), StorageError> {
-    if catalogue::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE) {
+    if catalog::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE) {
         return Ok(());
     }
     Err(StorageError::NoRegister { database: name.to_owned() })
@@ -264,7 +265,7 @@ pub(crate) fn require_register(connection: &mut DatabaseConnection, name: &str) 
 
 /// Fails while trainees have no document.
 pub(crate) fn require_converted(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
-    match records::state(connection)? {
+    match document_conversion::state(connection)? {
         Conversion::Begun { left } => Err(StorageError::NotConverted { trainees: left }),
         Conversion::NotBegun | Conversion::Converted | Conversion::Finished => Ok(()),
     }
@@ -275,17 +276,17 @@ fn missing(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageEr
     pending::migrations(connection, &Migrations::embedded(), Goal::Newest)
 }
 
+mod apply;
+#[cfg(test)]
+mod concurrency_tests;
 #[cfg(test)]
 mod conversion;
+mod document_conversion;
 mod locking;
-mod outside;
+mod non_transactional;
 mod pending;
 #[cfg(test)]
 mod rebuilding;
-mod records;
 #[cfg(test)]
 mod tests;
 mod views;
-#[cfg(test)]
-mod waiting;
-mod walk;

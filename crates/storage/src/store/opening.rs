@@ -4,7 +4,7 @@ use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, SqliteConnection};
 use test_support::{Database, Kind, kinds};
 
-use crate::catalogue;
+use crate::catalog;
 use crate::error::StorageError;
 use crate::store::migrations::{Goal, bring_to};
 use crate::store::{Store, StoreOptions};
@@ -45,7 +45,7 @@ fn a_database_without_a_register_is_reported_and_left_as_it_is() {
 fn content(database: &Database) -> Vec<u8> {
     match database.url().strip_prefix("sqlite://") {
         Some(file) => std::fs::read(file).unwrap(),
-        None => catalogue::tables(&mut connect(database.url())).unwrap().join(" ").into_bytes(),
+        None => catalog::tables(&mut connect(database.url())).unwrap().join(" ").into_bytes(),
     }
 }
 
@@ -55,11 +55,11 @@ fn an_older_schema_is_reported_and_left_as_it_is() {
         let database = filled(kind, 3);
         let mut connection = connect(database.url());
         bring_to(&mut connection, Goal::Migration("2026-01-05-000002_trainees")).unwrap();
-        let before = catalogue::tables(&mut connection).unwrap();
+        let before = catalog::tables(&mut connection).unwrap();
         let refused = refusal(database.url());
         let StorageError::SchemaOlder { migration, .. } = &refused else { panic!("{refused:?}") };
         assert_eq!(migration, "2026-11-21-000003_changes_and_replies");
-        assert_eq!(catalogue::tables(&mut connection).unwrap(), before);
+        assert_eq!(catalog::tables(&mut connection).unwrap(), before);
         bring_to(&mut connection, Goal::Newest).unwrap();
         Store::open_existing(database.url(), StoreOptions::default()).unwrap();
     }

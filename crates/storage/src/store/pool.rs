@@ -15,7 +15,7 @@ use tokio::time::{sleep, timeout};
 use crate::clock::{Clock, JobTime, MAX_DATE_WAIT, WriteClock};
 use crate::connection::{Access, Connections, DatabaseConnection, LogPoolErrors};
 use crate::error::{JobError, StorageError};
-use crate::measures::Measures;
+use crate::metrics::StoreMetrics;
 use crate::session::Session;
 use crate::store::{Queue, StoreOptions};
 use crate::tokens::recent::RecentTokens;
@@ -47,7 +47,7 @@ pub(super) struct JobPool {
     read_clock: Clock,
     write_clock: Arc<WriteClock>,
     counters: Arc<WriteCounters>,
-    measures: Measures,
+    metrics: StoreMetrics,
     /// The most jobs that wait.
     queue: usize,
     /// One permit for each job that runs, so that no thread is spent on waiting for a connection.
@@ -70,7 +70,7 @@ impl JobPool {
         options: &StoreOptions,
         write_clock: Arc<WriteClock>,
         counters: Arc<WriteCounters>,
-        measures: Measures,
+        metrics: StoreMetrics,
     ) -> Self {
         let size = size.max(1);
         let limits = (!connections.allow_one_writer()).then_some(Limits { place: options.place_wait, job: JOB_TIME });
@@ -91,7 +91,7 @@ impl JobPool {
             read_clock: options.clock.clone(),
             write_clock,
             counters,
-            measures,
+            metrics,
             queue: options.queue,
             places: Arc::new(Semaphore::new(places)),
             admitted: Semaphore::new(places.saturating_add(options.queue).min(Semaphore::MAX_PERMITS)),
@@ -157,7 +157,7 @@ impl JobPool {
     }
 
     /// Waits until the jobs that were given before have ended.
-    pub(super) async fn settle(&self) {
+    pub(super) async fn drain(&self) {
         // Places are given in the order in which they are asked for. A closed pool runs nothing.
         let _all = self.places.acquire_many(self.size()).await;
     }
@@ -205,7 +205,7 @@ impl JobPool {
                 Access::Write => deadline,
             }));
             let answer = catch_unwind(AssertUnwindSafe(|| self.run_job(connection, access, job)));
-            self.measures.job_ended(access, begun);
+            self.metrics.job_ended(access, begun);
             let answer = answer.unwrap_or_else(|_| {
                 // The pool also drops one that comes back with an open transaction.
                 connection.close();

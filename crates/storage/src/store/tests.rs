@@ -30,7 +30,7 @@ fn a_read_cannot_write() {
 }
 
 #[test]
-fn a_panicking_read_is_told_so_and_the_pool_goes_on() {
+fn a_panicking_read_fails_and_the_pool_goes_on() {
     let register = Register::new();
     for _ in 0..3 {
         let answer: Result<(), _> = register.read(|_| panic!("as the test wants"));
@@ -48,7 +48,7 @@ fn a_store_that_has_settled_has_done_what_nobody_waits_for_any_more() {
         let mut write = Box::pin(write);
         assert!(write.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         drop(write);
-        register.store.settle().await.unwrap();
+        register.store.drain().await.unwrap();
     });
     assert_eq!(register.read(|session| session.list_providers()).unwrap().len(), 1);
 }

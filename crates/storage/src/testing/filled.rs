@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use diesel::connection::SimpleConnection as _;
 use test_support::{Database, Kind};
 
-use crate::catalogue;
+use crate::catalog;
 use crate::connection::{Connections, DatabaseConnection};
 use crate::copy::tables;
 use crate::store::migrations::{Goal, bring_to};
@@ -84,7 +84,7 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
 
 /// How many rows each copied table has that is there.
 pub(crate) fn counts(connection: &mut DatabaseConnection) -> Vec<(&'static str, i64)> {
-    let there = catalogue::tables(connection).unwrap();
+    let there = catalog::tables(connection).unwrap();
     let known = tables::copied().filter(|table| there.iter().any(|name| name == table)).collect::<Vec<_>>();
-    known.into_iter().map(|table| (table, catalogue::count(connection, table).unwrap())).collect()
+    known.into_iter().map(|table| (table, catalog::count(connection, table).unwrap())).collect()
 }

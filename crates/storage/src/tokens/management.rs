@@ -13,7 +13,7 @@ use crate::schema::{providers, tokens};
 use crate::session::Session;
 
 const MAX_NAME_CHARS: usize = 200;
-const MAX_LIFE: Months = Months::new(6);
+const MAX_LIFETIME: Months = Months::new(6);
 
 /// What an operator asks for.
 #[derive(Debug, Clone, Copy)]
@@ -135,7 +135,7 @@ impl Session<'_> {
             return Err(Refusal::InvalidTokenName.into());
         }
         let today = self.today();
-        let latest = today.checked_add_months(MAX_LIFE).ok_or(Refusal::ExpiryOutOfRange)?;
+        let latest = today.checked_add_months(MAX_LIFETIME).ok_or(Refusal::ExpiryOutOfRange)?;
         let expires_on = request.expires_on.unwrap_or(latest);
         if expires_on <= today || expires_on > latest {
             return Err(Refusal::ExpiryOutOfRange.into());

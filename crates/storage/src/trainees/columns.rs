@@ -2,7 +2,7 @@
 
 use chrono::{NaiveDate, NaiveDateTime};
 use diesel::prelude::*;
-use domain::duplicate::Likeness;
+use domain::duplicate::DuplicateKey;
 use domain::{State, Trainee};
 
 use crate::document::{Extra, JsonText};
@@ -54,12 +54,12 @@ pub(super) fn derived() -> _ {
 impl Derived {
     /// The columns of a record that is written on that day.
     pub(super) fn of(trainee: &Trainee, today: NaiveDate) -> Self {
-        let likeness = Likeness::of(trainee, today);
+        let duplicate_key = DuplicateKey::of(trainee, today);
         Self {
-            academic_cycle: likeness.academic_cycle,
-            last_name_folded: likeness.last_name,
-            first_names_folded: likeness.first_names,
-            email_folded: likeness.email,
+            academic_cycle: duplicate_key.academic_cycle,
+            last_name_folded: duplicate_key.last_name,
+            first_names_folded: duplicate_key.first_names,
+            email_folded: duplicate_key.email,
             date_of_birth: trainee.date_of_birth,
             training_route: trainee.training_route.clone(),
             itt_start_date: trainee.itt_start_date,
@@ -78,7 +78,7 @@ impl Derived {
     /// written.
     pub(super) fn agree_with(&self, trainee: &Trainee, today: NaiveDate) -> bool {
         let mut expected = Self::of(trainee, today);
-        if trainee.start_date().is_none() {
+        if domain::trainee::start_date(trainee).is_none() {
             expected.academic_cycle = self.academic_cycle;
         }
         *self == expected

@@ -3,11 +3,15 @@
 //! What a page costs hangs on the page, hardly on the list. How many trainees a list shows is read from counts that the
 //! database keeps (`counting`). What a page skips is skipped inside an index (`finding`), and only the trainees of the
 //! page are read.
+//!
+//! On PostgreSQL each query that waits for the one before it costs a round trip. Near its beginning a list is walked along from
+//! there, whatever its length, so that the count and the page are asked for together.
 
 use domain::listing::Listing;
 
 pub(crate) use self::counting::miscounted;
 use super::TraineeDocument;
+use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::session::ProviderSession;
 
@@ -33,12 +37,24 @@ impl ProviderSession<'_> {
     /// When the database does not answer, or a row is corrupt.
     pub fn list_trainees(&mut self, listing: &Listing) -> Result<Page, StorageError> {
         let (provider, today) = (self.provider().id, self.today());
-        let count = counting::count(self.connection, provider, listing, today)?;
+        let count = |connection: &mut DatabaseConnection| counting::count(connection, provider, listing, today);
+        if self.connection.is_remote() && finding::is_near_the_beginning(listing) {
+            let first = |connection: &mut DatabaseConnection| finding::first(connection, provider, listing, today);
+            let (count, trainees) = self.connection.load_in_pipeline(count, first)?;
+            return Ok(Page { trainees, total: count.total });
+        }
+        let (count, days) = if self.connection.is_remote() && listing.offset() >= counting::FAR {
+            let days = |connection: &mut DatabaseConnection| counting::days(connection, provider, listing);
+            let (count, days) = self.connection.load_in_pipeline(count, days)?;
+            (count, Some(days))
+        } else {
+            (count(self.connection)?, None)
+        };
         let total = count.total;
-        if listing.skipped() >= total {
+        if listing.offset() >= total {
             return Ok(Page { trainees: Vec::new(), total });
         }
-        let keys = finding::keys(self.connection, provider, listing, today, &count)?;
-        Ok(Page { trainees: finding::documents(self.connection, &keys)?, total })
+        let trainees = finding::page(self.connection, provider, listing, today, (&count, days))?;
+        Ok(Page { trainees, total })
     }
 }

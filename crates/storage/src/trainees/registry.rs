@@ -4,8 +4,8 @@
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
-use domain::decide::registry::LastWithdrawal;
-use domain::lifecycle::{Action, State, next};
+use domain::commands::registry::LastWithdrawal;
+use domain::lifecycle::{Action, State, next_state};
 use domain::trn::{Holder, Trn};
 
 use super::StoredTrainee;
@@ -28,7 +28,7 @@ pub struct Waiting {
 
 /// The states in which an action can be done.
 fn states(action: Action, has_trn: bool) -> impl Iterator<Item = &'static str> {
-    State::ALL.into_iter().filter(move |state| next(*state, action, has_trn).is_ok()).map(State::name)
+    State::ALL.iter().copied().filter(move |state| next_state(*state, action, has_trn).is_ok()).map(State::name)
 }
 
 fn waiting(rows: Vec<(String, Option<NaiveDateTime>, i64)>) -> Vec<Waiting> {
@@ -130,7 +130,7 @@ impl Session<'_> {
         for _ in 0..DRAWS {
             let mut bytes = [0; 4];
             getrandom::fill(&mut bytes).map_err(StorageError::NoRandomness)?;
-            let numbers = Trn::INVENTED;
+            let numbers = Trn::GENERATED;
             let number = numbers.start + u32::from_be_bytes(bytes) % (numbers.end - numbers.start);
             let Ok(trn) = number.to_string().parse::<Trn>() else { continue };
             if !self.connection.try_lock_trn(&trn)? {

@@ -61,7 +61,7 @@ fn counts_are_added_and_the_first_and_the_last_request_move_in_any_order() {
 }
 
 #[test]
-fn days_are_told_together_and_from_a_day_on() {
+fn days_are_reported_together_and_from_a_day_on() {
     let register = with_token();
     let (first, second) = ("2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00Z");
     let named = named("a_name", count(1, (second, "n"), (second, "n")));

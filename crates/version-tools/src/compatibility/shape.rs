@@ -4,7 +4,7 @@
 use adapter_kit::shape::Shape;
 use adapter_kit::version::{ApiVersion, NestedErrors};
 use adapter_kit::wire::{WireRecord, for_each_record};
-use domain::dictionary::Codes;
+use domain::field::Codes;
 use domain::rules::Run;
 use domain::{List, Lists, Record, RecordField as _};
 use serde_json::{Map, Value, json};
@@ -27,7 +27,7 @@ pub fn of(version: &ApiVersion, lists: &Lists) -> Value {
         },
         "requests": Map::from_iter(for_each_record!(inputs(version))),
         "codes": codes(version, lists),
-        "exception_years": version.terms.exception_years,
+        "exception_years": version.accepted_codes.funding_exception_years,
         "rules": rules,
         "nested_errors": match version.nested_errors {
             NestedErrors::Flat => "flat",
@@ -61,8 +61,9 @@ fn codes(version: &ApiVersion, lists: &Lists) -> Map<String, Value> {
         let mut inputs = inputs.chain(domain::DegreeField::ALL.iter().map(|field| field.info()));
         inputs.any(|info| info.input && info.codes == Some(Codes::Listed(**list)))
     };
-    let accepted =
-        |list: &List| -> Vec<&str> { lists.codes(*list).filter(|code| version.terms.accepts(*list, code)).collect() };
+    let accepted = |list: &List| -> Vec<&str> {
+        lists.codes(*list).filter(|code| version.accepted_codes.accepts(*list, code)).collect()
+    };
     List::ALL.iter().filter(used).map(|list| (list.name().to_owned(), json!(accepted(list)))).collect()
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::{WireRecord, for_each_record};
-use domain::dictionary::Codes;
+use domain::field::Codes;
 use domain::{List, Lists, RecordField as _};
 use serde::Serialize;
 
@@ -62,10 +62,9 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Vec<
 
 fn codes(list: List, change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Option<Change> {
     let (with, without) = sides(change, from, to);
-    let differ = lists
-        .entries(list)
-        .iter()
-        .filter(|entry| with.terms.accepts(list, &entry.code) && !without.terms.accepts(list, &entry.code));
+    let differ = lists.entries(list).iter().filter(|entry| {
+        with.accepted_codes.accepts(list, &entry.code) && !without.accepted_codes.accepts(list, &entry.code)
+    });
     let codes: Vec<CodeName> =
         differ.map(|entry| CodeName { code: entry.code.clone(), name: entry.name.clone() }).collect();
     if codes.is_empty() {
@@ -99,7 +98,11 @@ fn codes(list: List, change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion
 
 fn years(change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let (with, without) = sides(change, from, to);
-    let differ = with.terms.exception_years.iter().filter(|year| !without.terms.exception_years.contains(year));
+    let differ = with
+        .accepted_codes
+        .funding_exception_years
+        .iter()
+        .filter(|year| !without.accepted_codes.funding_exception_years.contains(year));
     let years: Vec<i32> = differ.copied().collect();
     if years.is_empty() {
         return None;

@@ -50,7 +50,7 @@ pub struct RuleSummary {
     /// Its name.
     pub name: &'static str,
     /// What it demands or does.
-    pub demands: &'static str,
+    pub description: &'static str,
     /// The fields that it reads, in the names of the version that is moved to; it is about the first.
     pub reads: Vec<&'static str>,
     /// What it does.
@@ -86,14 +86,14 @@ fn of<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<RuleChange> {
 fn summary<R: Record>(rule: &Rule<R>, names_of: &ApiVersion) -> RuleSummary {
     let stage = if matches!(rule.run, Run::Adjust(_)) { RuleStage::Adjust } else { RuleStage::Check };
     let reads = rule.reads.iter().map(|field| names::field(names_of, (*field).into())).collect();
-    RuleSummary { name: rule.name, demands: rule.demands, reads, stage, section: rule.section }
+    RuleSummary { name: rule.name, description: rule.description, reads, stage, section: rule.section }
 }
 
 fn gates(version: &ApiVersion, names_of: &ApiVersion) -> Vec<RuleSummary> {
     let reads = vec![names::field(names_of, TraineeField::state.into())];
     let text = |gate: &Gate| {
-        let Gate { name, demands, section, .. } = *gate;
-        RuleSummary { name, demands, reads: reads.clone(), stage: RuleStage::Gate, section }
+        let Gate { name, description, section, .. } = *gate;
+        RuleSummary { name, description, reads: reads.clone(), stage: RuleStage::Gate, section }
     };
     version.rules.gates.iter().map(text).collect()
 }

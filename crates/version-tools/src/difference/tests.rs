@@ -5,7 +5,7 @@ use adapter_kit::version::{AllInputs, ApiVersion, Deprecation, Endpoints, Shapes
 use adapter_kit::{Endpoint, Inputs, Label, Shape, VersionField, Versions, inputs, shape};
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::rules::{Gate, Rule, Rules, course};
-use domain::{Degree, DegreeField, Kind, List, Lists, Terms, Trainee, Value, Withdrawal, WithdrawalField};
+use domain::{AcceptedCodes, Degree, DegreeField, Kind, List, Lists, Trainee, Value, Withdrawal, WithdrawalField};
 
 use super::{
     Change, CodesChangeKind, Difference, Effect, EndpointChangeKind, FieldChangeKind, RuleChangeKind, RuleStage,
@@ -165,7 +165,7 @@ fn a_rule_with_an_exception_refuses_nobody_whom_the_one_before_accepted() {
 
 #[test]
 fn a_gate_refuses_what_was_accepted() {
-    const GATE: Gate = Gate { name: "closed", demands: "refuses all changes", section: "3", refuses: |_, _| true };
+    const GATE: Gate = Gate { name: "closed", description: "refuses all changes", section: "3", refuses: |_, _| true };
     let [there, back] =
         there_and_back(ApiVersion { rules: Rules { gates: &[GATE], ..SAMPLE_VERSION.rules }, ..SAMPLE_VERSION });
     assert_eq!((only(&there).effect, only(&back).effect), (Effect::Refused, Effect::NewlyPossible));
@@ -175,8 +175,9 @@ fn a_gate_refuses_what_was_accepted() {
 
 #[test]
 fn a_list_that_is_not_named_is_accepted_whole() {
-    let terms = Terms { accepted: &[(List::Sex, &["10", "11", "12", "96"])], exception_years: &[] };
-    let [there, back] = there_and_back(ApiVersion { terms, ..SAMPLE_VERSION });
+    let accepted_codes =
+        AcceptedCodes { accepted: &[(List::Sex, &["10", "11", "12", "96"])], funding_exception_years: &[] };
+    let [there, back] = there_and_back(ApiVersion { accepted_codes, ..SAMPLE_VERSION });
     for (difference, kind, effect) in
         [(there, CodesChangeKind::Refused, Effect::Refused), (back, CodesChangeKind::Accepted, Effect::NewlyPossible)]
     {

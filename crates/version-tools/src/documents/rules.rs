@@ -3,7 +3,7 @@
 use adapter_kit::version::{ApiVersion, capitalised};
 use adapter_kit::versions::Versions;
 use adapter_kit::wire::{WireRecord, for_each_record};
-use domain::dictionary::Codes;
+use domain::field::Codes;
 use domain::rules::{Gate, Run};
 use domain::{Code, Kind, Record, RecordField as _, Rule, TraineeField};
 
@@ -13,7 +13,7 @@ use super::{GENERATED, Table, listed};
 #[must_use]
 pub fn rules(versions: &Versions) -> String {
     let mut sections = for_each_record!(table(versions)).to_vec();
-    sections.extend([gates(versions), terms(versions), checks()]);
+    sections.extend([gates(versions), accepted_codes(versions), checks()]);
     sections.extend(for_each_record!(inputs()));
     format!(
         "# Rules\n\n{GENERATED}\n\n\
@@ -29,7 +29,7 @@ pub fn rules(versions: &Versions) -> String {
 /// A row of the list: a rule, and the versions that it binds.
 struct Row<'a> {
     name: &'a str,
-    demands: &'a str,
+    description: &'a str,
     reads: String,
     stage: &'static str,
     section: &'a str,
@@ -45,18 +45,25 @@ impl<'a> Row<'a> {
             false => format!("(`{}`)", field.info().name),
         });
         let reads = reads.collect::<Vec<_>>().join(", ");
-        Self { name: rule.name, demands: rule.demands, reads, stage, section: rule.section, versions: Vec::new() }
+        Self {
+            name: rule.name,
+            description: rule.description,
+            reads,
+            stage,
+            section: rule.section,
+            versions: Vec::new(),
+        }
     }
 
     fn of_gate(gate: &'a Gate) -> Self {
         let reads = listed([TraineeField::state.info().name]);
-        let Gate { name, demands, section, .. } = *gate;
-        Self { name, demands, reads, stage: "gate", section, versions: Vec::new() }
+        let Gate { name, description, section, .. } = *gate;
+        Self { name, description, reads, stage: "gate", section, versions: Vec::new() }
     }
 
     /// Whether the two are the same rule, which versions share.
     fn is(&self, other: &Self) -> bool {
-        (self.name, self.demands, &self.reads) == (other.name, other.demands, &other.reads)
+        (self.name, self.description, &self.reads) == (other.name, other.description, &other.reads)
     }
 }
 
@@ -93,7 +100,7 @@ fn written(title: &str, versions: &Versions, rows: &[Row<'_>]) -> String {
     let mut table = Table::new(["rule", "demands", "reads", "stage", "versions", "section"]);
     for row in rows {
         let binds = bound(versions, &row.versions);
-        table.row([&format!("`{}`", row.name), row.demands, &row.reads, row.stage, &binds, row.section]);
+        table.row([&format!("`{}`", row.name), row.description, &row.reads, row.stage, &binds, row.section]);
     }
     format!("## {title}\n\n{}", table.0)
 }
@@ -109,14 +116,15 @@ fn bound(versions: &Versions, bound: &[&ApiVersion]) -> String {
 }
 
 /// What the rules find in the terms of each version.
-fn terms(versions: &Versions) -> String {
+fn accepted_codes(versions: &Versions) -> String {
     let mut table = Table::new(["version", "what", "values"]);
     for version in versions.iter().map(|served| served.version) {
         let label = version.label.to_string();
-        for (list, codes) in version.terms.accepted {
+        for (list, codes) in version.accepted_codes.accepted {
             table.row([&label, &format!("codes of `{}`", list.name()), &listed(codes.iter().copied())]);
         }
-        let years: Vec<String> = version.terms.exception_years.iter().map(ToString::to_string).collect();
+        let years: Vec<String> =
+            version.accepted_codes.funding_exception_years.iter().map(ToString::to_string).collect();
         table.row([&label, "exception years of `funding_with_student_finance`", &years.join(", ")]);
     }
     format!(
@@ -128,14 +136,14 @@ fn terms(versions: &Versions) -> String {
 /// What the dictionary demands of every input, whatever the version.
 fn checks() -> String {
     let mut table = Table::new(["check", "demands", "code"]);
-    for (check, demands, code) in [
-        ("type", "the value is of the field's type", Code::Mistyped),
+    for (check, description, code) in [
+        ("type", "the value is of the field's type", Code::WrongType),
         ("text", "a text has no control characters but tab and line breaks", Code::ControlCharacter),
         ("length", "a text has no more characters than the field holds", Code::TooLong),
         ("code", "a coded value is in the field's list, as far as the version accepts it", Code::UnknownCode),
         ("items", "a nested list is no longer than a request may have it", Code::TooMany),
     ] {
-        table.row([check, demands, &format!("`{}`", code.name())]);
+        table.row([check, description, &format!("`{}`", code.name())]);
     }
     format!("## Checks of every input\n\nThese follow from what a field is, and hold in every version.\n\n{}", table.0)
 }
@@ -158,11 +166,11 @@ fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Text => "text",
         Kind::Integer => "whole number",
-        Kind::Flag => "true or false",
+        Kind::Boolean => "true or false",
         Kind::Date => "date",
-        Kind::Moment => "date and time",
+        Kind::Timestamp => "date and time",
         Kind::Year => "year",
-        Kind::Texts => "texts",
+        Kind::TextList => "texts",
         Kind::Document => "object",
         Kind::Uuid => "UUID",
         Kind::Records => "records",

@@ -7,8 +7,8 @@ use adapter_kit::version::ApiVersion;
 use adapter_kit::view::View;
 use adapter_kit::wire::WireRecord;
 use domain::listing::DEFAULT_PER_PAGE;
-use domain::specimen::example;
 use domain::{Degree, Lists, Placement, Trainee, Value as Stored};
+use fixtures::example;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -41,9 +41,12 @@ fn body<R: WireRecord>(version: &ApiVersion, record: &R) -> Option<Value> {
     let request = Request { version, record, lists: Lists::embedded() };
     let mut body = serde_json::to_value(Data { data: request }).ok()?;
     let data = body.get_mut("data")?.as_object_mut()?;
-    let nothing = [Stored::Null, Stored::Placements(Vec::new()), Stored::Degrees(Vec::new())];
     for input in R::inputs(version).entries {
-        if nothing.contains(&record.stored(input.field)) {
+        let is_empty = match data.get(input.name) {
+            Some(Value::Array(records)) => records.is_empty(),
+            Some(_) | None => record.stored(input.field) == Stored::Null,
+        };
+        if is_empty {
             data.shift_remove(input.name);
         }
     }

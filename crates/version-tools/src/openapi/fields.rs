@@ -2,7 +2,7 @@
 
 use adapter_kit::read::MAX_RECORDS;
 use adapter_kit::version::{ApiVersion, Vocabulary};
-use domain::dictionary::{Codes, FieldInfo};
+use domain::field::{Codes, FieldInfo};
 use domain::{Kind, Lists};
 use serde_json::{Value, json};
 use utoipa::openapi::RefOr;
@@ -42,28 +42,32 @@ pub(super) fn shown(
     nested: Option<Ref>,
 ) -> RefOr<Schema> {
     let nullable = |object: ObjectBuilder, one: Type| {
-        object.schema_type(if info.always { SchemaType::Type(one) } else { SchemaType::Array(vec![one, Type::Null]) })
+        object.schema_type(if info.never_null {
+            SchemaType::Type(one)
+        } else {
+            SchemaType::Array(vec![one, Type::Null])
+        })
     };
     let object = ObjectBuilder::new().description(Some(meaning(info, lists, vocabulary)));
     match kind {
         Kind::Text => {
             let object = nullable(object, Type::String).max_length(info.max);
             let written = codes(info, lists, &|_, _| true).map(|mut codes| {
-                codes.extend((!info.always).then_some(Value::Null));
+                codes.extend((!info.never_null).then_some(Value::Null));
                 codes
             });
             object.enum_values(written).into()
         }
         Kind::Integer | Kind::Year => nullable(object, Type::Integer).into(),
-        Kind::Flag => nullable(object, Type::Boolean).into(),
+        Kind::Boolean => nullable(object, Type::Boolean).into(),
         Kind::Date => nullable(object, Type::String).format(Some(SchemaFormat::Custom("date".to_owned()))).into(),
-        Kind::Moment => nullable(object, Type::String)
+        Kind::Timestamp => nullable(object, Type::String)
             .format(Some(SchemaFormat::Custom("date-time".to_owned())))
             .pattern(Some(TIMESTAMP))
             .into(),
         Kind::Uuid => nullable(object, Type::String).format(Some(SchemaFormat::Custom("uuid".to_owned()))).into(),
         Kind::Document => nullable(object, Type::Object).into(),
-        Kind::Texts => ArrayBuilder::new()
+        Kind::TextList => ArrayBuilder::new()
             .description(Some(meaning(info, lists, vocabulary)))
             .items(Object::with_type(Type::String))
             .into(),
@@ -79,7 +83,7 @@ pub(super) fn sent(
     version: &ApiVersion,
     nested: Option<Ref>,
 ) -> RefOr<Schema> {
-    let ApiVersion { terms, vocabulary, .. } = version;
+    let ApiVersion { accepted_codes, vocabulary, .. } = version;
     let object = ObjectBuilder::new().description(Some(meaning(info, lists, vocabulary)));
     let types = |mut types: Vec<Type>| {
         types.extend((presence == Presence::Optional).then_some(Type::Null));
@@ -89,7 +93,7 @@ pub(super) fn sent(
     match info.kind {
         Kind::Text => {
             let object = object.schema_type(types(vec![Type::String, Type::Integer])).max_length(info.max);
-            match codes(info, lists, &|list, code| terms.accepts(list, code)) {
+            match codes(info, lists, &|list, code| accepted_codes.accepts(list, code)) {
                 Some(codes) => object.enum_values(Some(as_sent(codes, presence))).into(),
                 None if presence == Presence::Required => object.min_length(Some(1)).pattern(Some(NOT_BLANK)).into(),
                 None => object.into(),
@@ -99,7 +103,7 @@ pub(super) fn sent(
         Kind::Year => {
             object.schema_type(types(vec![Type::String, Type::Integer])).pattern(either(YEAR, YEAR_OR_BLANK)).into()
         }
-        Kind::Texts => {
+        Kind::TextList => {
             let array = ArrayBuilder::new()
                 .description(Some(meaning(info, lists, vocabulary)))
                 .schema_type(if presence == Presence::Required {
@@ -117,7 +121,7 @@ pub(super) fn sent(
             .item(ObjectBuilder::new().schema_type(types(vec![Type::String])).pattern(Some(BLANK)))
             .into(),
         // No request sets these.
-        Kind::Integer | Kind::Flag | Kind::Moment | Kind::Document | Kind::Uuid => object.into(),
+        Kind::Integer | Kind::Boolean | Kind::Timestamp | Kind::Document | Kind::Uuid => object.into(),
     }
 }
 

@@ -146,7 +146,7 @@ fn invalid(version: &ApiVersion, row: &Row) -> ResponseBuilder {
     if row.reply == ReplyBody::TraineePage {
         return json_of("Filters are wrong.", filters(), None);
     }
-    if row.request.is_none() && !(row.writes() && !version.rules.gates.is_empty()) {
+    if row.request.is_none() && (!row.writes() || version.rules.gates.is_empty()) {
         return json_of("The query has names that the endpoint does not have.", filters(), None);
     }
     // Where problems can be requested by field, those of the query have that form too.

@@ -3,9 +3,9 @@
 use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::endpoint::{ReplyBody, RequestBody};
 use adapter_kit::shape::{Shape, Source, VersionField};
-use adapter_kit::version::{ApiVersion, NestedRecords, Vocabulary};
+use adapter_kit::version::{ApiVersion, NestedVisibility, Vocabulary};
 use adapter_kit::wire::WireRecord;
-use domain::dictionary::FieldInfo;
+use domain::field::FieldInfo;
 use domain::rules::Rule;
 use domain::{Kind, Lists, Record, RecordField as _};
 use utoipa::openapi::RefOr;
@@ -41,13 +41,13 @@ pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, Ref
     let rules = &version.rules;
     let (request, reply) = (Request { version, lists }, Reply { vocabulary: &version.vocabulary, lists });
     let nested = "A placement, where a trainee is shown.";
-    let nested = reply.schema(nested, &shapes.placement_nested, NestedRecords::Shown);
+    let nested = reply.schema(nested, &shapes.placement_nested, NestedVisibility::Shown);
     vec![
-        (TRAINEE, reply.schema("A trainee with placements and degrees.", &shapes.trainee, NestedRecords::Shown)),
+        (TRAINEE, reply.schema("A trainee with placements and degrees.", &shapes.trainee, NestedVisibility::Shown)),
         (TRAINEE_IN_LIST, reply.schema("A trainee in a list.", &shapes.trainee, shapes.nested_in_lists)),
-        (PLACEMENT, reply.schema("A placement.", &shapes.placement, NestedRecords::Shown)),
+        (PLACEMENT, reply.schema("A placement.", &shapes.placement, NestedVisibility::Shown)),
         (PLACEMENT_NESTED, nested),
-        (DEGREE, reply.schema("A degree.", &shapes.degree, NestedRecords::Shown)),
+        (DEGREE, reply.schema("A degree.", &shapes.degree, NestedVisibility::Shown)),
         (NEW_TRAINEE, request.whole("A trainee to register.", rules.trainee)),
         (TRAINEE_CHANGES, request.changes("What is to change on a trainee.", rules.trainee)),
         (NEW_PLACEMENT, request.whole("A placement to add.", rules.placement)),
@@ -137,7 +137,7 @@ struct Reply<'a> {
 }
 
 impl Reply<'_> {
-    fn schema<R: WireRecord>(&self, description: &str, shape: &Shape<R>, nested: NestedRecords) -> RefOr<Schema> {
+    fn schema<R: WireRecord>(&self, description: &str, shape: &Shape<R>, nested: NestedVisibility) -> RefOr<Schema> {
         let object = ObjectBuilder::new().schema_type(Type::Object).description(Some(description));
         let entries = shape.entries.iter().filter(|entry| nested.shows(entry.kind()));
         let object = entries.fold(object, |object, entry| {
@@ -149,8 +149,8 @@ impl Reply<'_> {
                 }
                 // A field that only this version has; it may always be null.
                 Source::Own(VersionField { meaning, kind, .. }) => {
-                    let info = domain::TraineeField::trn.describe();
-                    let info = FieldInfo { meaning, kind: *kind, always: false, ..info };
+                    let info = domain::TraineeField::trn.definition();
+                    let info = FieldInfo { meaning, kind: *kind, never_null: false, ..info };
                     shown(&info, *kind, self.lists, self.vocabulary, None)
                 }
             };
@@ -201,7 +201,7 @@ impl Request<'_> {
 
 /// Whether a rule demands a value in the field, whatever else is sent.
 fn is_demanded<R: Record>(rules: &[Rule<R>], field: R::Field) -> bool {
-    rules.iter().any(|rule| rule.demanded() == Some(field))
+    rules.iter().any(|rule| rule.required_field() == Some(field))
 }
 
 fn errors() -> RefOr<Schema> {

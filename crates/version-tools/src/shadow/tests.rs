@@ -4,7 +4,7 @@ use adapter_kit::version::AllInputs;
 use adapter_kit::{Inputs, Label, Versions, inputs};
 use conformance::sample_version::{SAMPLE_VERSION, TODAY};
 use domain::rules::{Rule, Rules, required};
-use domain::{State, Terms};
+use domain::{AcceptedCodes, State, TraineeField};
 use serde_json::{Value, json};
 
 use super::*;
@@ -20,7 +20,10 @@ fn versions() -> Versions {
         label: Label::release(2002, 0),
         inputs: AllInputs { trainee: INPUTS, ..SAMPLE_VERSION.inputs },
         rules: Rules { trainee: RULES, ..SAMPLE_VERSION.rules },
-        terms: Terms { accepted: &[(domain::List::DegreeSubject, &["100403"])], exception_years: &[] },
+        accepted_codes: AcceptedCodes {
+            accepted: &[(domain::List::DegreeSubject, &["100403"])],
+            funding_exception_years: &[],
+        },
         ..SAMPLE_VERSION
     };
     Versions::new(&[Box::leak(Box::new(SAMPLE_VERSION)), Box::leak(Box::new(other))])

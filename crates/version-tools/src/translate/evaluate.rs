@@ -12,8 +12,8 @@ use adapter_kit::versions::Served;
 use domain::organisations::{Organisations, School, URNS_WITHOUT_SCHOOL, is_urn};
 use domain::problem::NoticeKind;
 use domain::{
-    Candidate, Change, Context, Deferral, Degree, Notice, Placement, Problem, Recommendation, Sent, State, Trainee,
-    Withdrawal,
+    Candidate, Change, Context, Deferral, Degree, Notice, ParsedRecord, Placement, Problem, Recommendation, State,
+    Trainee, Withdrawal,
 };
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ pub(super) trait EvaluatedRecord: DecidedRecord {
     const HAS_PURPOSE: bool;
 
     /// Schools that a request names.
-    fn schools(_: &Sent<Self>) -> Vec<School> {
+    fn schools(_: &ParsedRecord<Self>) -> Vec<School> {
         Vec::new()
     }
 }
@@ -43,8 +43,8 @@ pub(super) trait EvaluatedRecord: DecidedRecord {
 impl EvaluatedRecord for Trainee {
     const HAS_PURPOSE: bool = true;
 
-    fn schools(sent: &Sent<Self>) -> Vec<School> {
-        sent.changes.placements.iter().flat_map(Placement::schools).collect()
+    fn schools(sent: &ParsedRecord<Self>) -> Vec<School> {
+        sent.nested.placements.iter().flat_map(Placement::schools).collect()
     }
 }
 
@@ -52,7 +52,7 @@ impl EvaluatedRecord for Placement {
     const HAS_PURPOSE: bool = true;
 
     /// A school with the URN, and the name in the request.
-    fn schools(sent: &Sent<Self>) -> Vec<School> {
+    fn schools(sent: &ParsedRecord<Self>) -> Vec<School> {
         let text = |change: &Change<String>| if let Change::Set(text) = change { Some(text.clone()) } else { None };
         let urn = text(&sent.changes.urn).filter(|urn| is_urn(urn) && !URNS_WITHOUT_SCHOOL.contains(&urn.as_str()));
         let school = urn.map(|urn| School {
@@ -104,7 +104,7 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
         no_training_partners_loaded: true,
         ..Organisations::default()
     };
-    let context = Context { today, lists, terms: &version.terms, organisations: &organisations };
+    let context = Context { today, lists, accepted_codes: &version.accepted_codes, organisations: &organisations };
     let own_fields = || read::<R>(record, to, NestedLists::Ignore).unwrap_or_default();
     if direction == Direction::Reply {
         let sent = own_fields();
@@ -131,7 +131,7 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
     }
 }
 
-fn read<R: EvaluatedRecord>(record: &Value, to: &Served, nested: NestedLists) -> Result<Sent<R>, Malformed> {
+fn read<R: EvaluatedRecord>(record: &Value, to: &Served, nested: NestedLists) -> Result<ParsedRecord<R>, Malformed> {
     // A tree of JSON is always written.
     let body = serde_json::to_vec(&Data { data: record }).unwrap_or_default();
     Reader { served: to, unknown: UnknownNames::Warn, nested }.read(&body)
@@ -149,11 +149,11 @@ fn distinct(mut schools: Vec<School>) -> Vec<School> {
 fn findings(version: &ApiVersion, notices: &[Notice]) -> Vec<Finding> {
     let finding = |notice: &Notice| {
         let code = match &notice.kind {
-            NoticeKind::UnknownName { .. } | NoticeKind::HeldBySchool => return None,
+            NoticeKind::UnknownName { .. } | NoticeKind::GivenBySchool => return None,
             NoticeKind::UseEndpoint => "use_endpoint",
             NoticeKind::NoMatch => "no_match",
             NoticeKind::MovesWith { .. } => "moves_with",
-            NoticeKind::FellAway { .. } => "fell_away",
+            NoticeKind::Dropped { .. } => "fell_away",
         };
         Some(Finding::new(path(version, &notice.at), code, warning(version, notice)?))
     };

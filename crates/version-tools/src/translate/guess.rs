@@ -6,8 +6,8 @@ use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::for_record_kind;
 use adapter_kit::versions::Served;
 use adapter_kit::wire::WireRecord;
-use domain::dictionary::Changes as _;
-use domain::{Rule, Sent, Value as Stored};
+use domain::record::Changes as _;
+use domain::{ParsedRecord, Rule, Value as Stored};
 use serde_json::{Map, Value};
 
 use super::BodyKind;
@@ -57,10 +57,10 @@ fn score<R: WireRecord>(
 }
 
 /// The purpose of a request: an update, when it has less than half of the required fields.
-pub(super) fn purpose<R: WireRecord>(sent: &Sent<R>, rules: &[Rule<R>]) -> Purpose {
-    let required = || rules.iter().filter_map(Rule::demanded);
+pub(super) fn purpose<R: WireRecord>(sent: &ParsedRecord<R>, rules: &[Rule<R>]) -> Purpose {
+    let required = || rules.iter().filter_map(Rule::required_field);
     let has = |field: &R::Field| {
-        sent.unread.contains(*field) || sent.changes.asked(*field).is_some_and(|value| value != Stored::Null)
+        sent.unread.contains(*field) || sent.changes.requested(*field).is_some_and(|value| value != Stored::Null)
     };
     if required().filter(has).count() * 2 < required().count() { Purpose::Update } else { Purpose::Create }
 }

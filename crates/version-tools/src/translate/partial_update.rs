@@ -3,10 +3,10 @@
 use adapter_kit::names::{field as name, path, path_in_message};
 use adapter_kit::problems::message;
 use adapter_kit::version::ApiVersion;
-use domain::dictionary::Changes as _;
 use domain::problem::{Notice, Problem};
-use domain::rules::{Run, judge as run};
-use domain::{Candidate, Context, FieldSet, Path, RecordField as _, Rule, Sent};
+use domain::record::Changes as _;
+use domain::rules::{Run, apply as run};
+use domain::{Candidate, Context, FieldSet, ParsedRecord, Path, RecordField as _, Rule};
 
 use super::evaluate::EvaluatedRecord;
 use super::findings::Finding;
@@ -24,18 +24,18 @@ pub(super) struct PartialEvaluation {
 /// Runs the rules on the fields in the body. A rule that also reads others says what may be refused, and only of a field
 /// in the body.
 pub(super) fn evaluate<R: EvaluatedRecord>(
-    sent: Sent<R>,
+    sent: ParsedRecord<R>,
     rules: &[Rule<R>],
     version: &ApiVersion,
     context: &Context<'_>,
 ) -> PartialEvaluation {
-    let is_sent = |field: &R::Field| sent.unread.contains(*field) || sent.changes.asked(*field).is_some();
+    let is_sent = |field: &R::Field| sent.unread.contains(*field) || sent.changes.requested(*field).is_some();
     let fields: FieldSet<R::Field> = R::Field::ALL.iter().copied().filter(is_sent).collect();
     let notices = sent.notices.clone();
-    let mut candidate = Candidate::new(R::Owner::default(), Some(&R::default()), sent, context);
+    let mut candidate = Candidate::new(R::Owner::default(), Some(&R::Flat::default()), sent, context);
     // Null changes a field that has a value, as a stored one does.
-    fields.iter().for_each(|field| candidate.touch(field));
-    let is_decidable = |rule: &Rule<R>| match rule.demanded() {
+    fields.iter().for_each(|field| candidate.mark_changed(field));
+    let is_decidable = |rule: &Rule<R>| match rule.required_field() {
         _ if matches!(rule.run, Run::Adjust(_)) => true,
         // A required field depends on nothing else.
         Some(field) => fields.contains(field),
@@ -53,7 +53,7 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
         | Path::NestedKey { .. } => true,
     };
     let mut findings = Vec::new();
-    for rule in others.iter().filter(|rule| candidate.touches(rule.reads)) {
+    for rule in others.iter().filter(|rule| candidate.changes_any(rule.reads)) {
         let mut tried = candidate.clone();
         run(&mut tried, std::slice::from_ref(rule), context);
         let absent = rule.reads.iter().filter(|field| !fields.contains(**field));

@@ -4,7 +4,7 @@ use adapter_kit::version::{AllInputs, ApiVersion, Shapes};
 use adapter_kit::{Inputs, Label, Shape, VersionField, Versions, inputs, shape};
 use conformance::sample_version::{SAMPLE_VERSION, TODAY};
 use domain::rules::{Rule, Rules, required};
-use domain::{Terms, Trainee, TraineeField};
+use domain::{AcceptedCodes, Trainee, TraineeField};
 use serde_json::json;
 
 use super::*;
@@ -33,7 +33,10 @@ fn versions() -> Versions {
         shapes: Shapes { trainee: SHAPE, ..SAMPLE_VERSION.shapes },
         inputs: AllInputs { trainee: INPUTS, ..SAMPLE_VERSION.inputs },
         rules: Rules { trainee: RULES, ..SAMPLE_VERSION.rules },
-        terms: Terms { accepted: &[(domain::List::CourseSubject, &["100403"])], exception_years: &[] },
+        accepted_codes: AcceptedCodes {
+            accepted: &[(domain::List::CourseSubject, &["100403"])],
+            funding_exception_years: &[],
+        },
         ..SAMPLE_VERSION
     };
     Versions::new(&[Box::leak(Box::new(SAMPLE_VERSION)), Box::leak(Box::new(other))])

@@ -1,12 +1,11 @@
 //! Every way between the two kinds of a degree: each update leaves it whole, or is refused at what is missing.
 
-use DegreeField as F;
-
 use super::*;
 use crate::degree::DegreeChanges;
-use crate::dictionary::Changes as _;
 use crate::lists::Lists;
-use crate::rules::trial::{judged, places};
+use crate::record::Changes as _;
+use crate::rules::Rule;
+use crate::rules::testing::{apply, paths};
 use crate::value::Input;
 
 const RULES: &[Rule<Degree>] =
@@ -46,7 +45,7 @@ fn changes(sent: Sent<'_>) -> DegreeChanges {
 /// The update is accepted and leaves this.
 #[track_caller]
 fn leaves(stored: &Degree, sent: Sent<'_>, expected: &Degree) {
-    let candidate = judged((), Some(stored), changes(sent), RULES);
+    let candidate = apply((), Some(stored), changes(sent), RULES);
     assert_eq!(candidate.problems(), [], "{sent:?}");
     assert_eq!(candidate.record, *expected, "{sent:?}");
     assert!(candidate.record.is_whole(Lists::embedded()) || candidate.record == *stored, "{sent:?}");
@@ -56,7 +55,7 @@ fn leaves(stored: &Degree, sent: Sent<'_>, expected: &Degree) {
 #[track_caller]
 fn refused(stored: &Degree, sent: Sent<'_>, at: &[F]) {
     let expected: Vec<_> = at.iter().map(|field| (*field).into()).collect();
-    assert_eq!(places(&judged((), Some(stored), changes(sent), RULES)), expected, "{sent:?}");
+    assert_eq!(paths(&apply((), Some(stored), changes(sent), RULES)), expected, "{sent:?}");
 }
 
 #[test]

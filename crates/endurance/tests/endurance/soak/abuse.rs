@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use domain::specimen::random::Random;
+use fixtures::random::Random;
 use server::versions;
 
 use super::connection::Connection;

@@ -199,7 +199,7 @@ impl NewRules {
     /// Those about a field, which may stand behind the name of its list.
     fn about(&self, field: &str) -> Vec<&'static str> {
         let name = field.rsplit('.').next().unwrap_or(field);
-        self.0.iter().filter(|rule| rule.reads.first() == Some(&name)).map(|rule| rule.demands).collect()
+        self.0.iter().filter(|rule| rule.reads.first() == Some(&name)).map(|rule| rule.description).collect()
     }
 }
 

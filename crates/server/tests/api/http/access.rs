@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use adapter_kit::{ApiVersion, Endpoint, Method};
-use domain::specimen::example::AFTERWARDS;
+use fixtures::example::AFTERWARDS;
 use serde_json::{Value, json};
 use server::http::admission::Admission;
 use server::http::rate_limit::RateLimit;

@@ -298,7 +298,7 @@ fn the_parts_of_a_finished_trainee_are_changed_where_the_version_changes_such_re
         let trainee = api.create(api.example());
         api.withdraw(trainee.id());
         let finished = domain::Trainee { state: Some(State::Withdrawn), ..domain::Trainee::default() };
-        let open = domain::decide::pass_gates(&finished, domain::Action::Update, &api.version.rules).is_ok();
+        let open = domain::commands::check_gates(&finished, domain::Action::Update, &api.version.rules).is_ok();
         let placement = trainee.value(F::placements)[0]["placement_id"].as_str().unwrap();
         let degree = trainee.value(F::degrees)[0]["degree_id"].as_str().unwrap();
         for (method, path, body, status) in [

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use adapter_kit::ApiVersion;
 use adapter_kit::compose::Request;
 use domain::rules::Rule;
-use domain::specimen::Specimens;
 use domain::{Context, Kind, Lists, RecordField as _, Trainee, TraineeField as F};
+use fixtures::TraineeGenerator;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Map, Value, json};
@@ -49,8 +49,8 @@ fn body(version: &ApiVersion, register: &Register, seed: u64) -> Map<String, Val
     let organisations = register.operate(|session| session.first_organisations(200));
     let today = BEGINNING.parse::<chrono::DateTime<chrono::Utc>>().unwrap().date_naive();
     let lists = Lists::embedded();
-    let context = Context { today, lists, terms: &version.terms, organisations: &organisations };
-    let trainee: Trainee = Specimens::new(seed, &version.rules, context).trainee(UKPRN).unwrap();
+    let context = Context { today, lists, accepted_codes: &version.accepted_codes, organisations: &organisations };
+    let trainee: Trainee = TraineeGenerator::new(seed, &version.rules, context).trainee(UKPRN).unwrap();
     let request = serde_json::to_value(Request { version, record: &trainee, lists }).unwrap();
     request.as_object().unwrap().clone()
 }

@@ -47,7 +47,7 @@ fn a_withdrawn_record_is_accepted_whole_where_the_version_changes_such_records()
     every_version(|api| {
         let created = api.create(api.example());
         let withdrawn = api.withdraw(created.id());
-        let closed = domain::decide::pass_gates(
+        let closed = domain::commands::check_gates(
             &domain::Trainee { state: Some(domain::State::Withdrawn), ..domain::Trainee::default() },
             Action::Update,
             &api.version.rules,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use adapter_kit::view::View;
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-use domain::decide::registry::Return;
+use domain::commands::registry::Reinstatement;
 use domain::{Action, Lists, Trainee, TraineeField as F};
 use serde_json::{Value, json};
 use server::registry::{Outcome, RegistryAction, RegistryActionError, perform_blocking};
@@ -41,7 +41,7 @@ fn issue(trn: &str) -> RegistryAction {
 }
 
 fn reinstate(day: &str) -> RegistryAction {
-    RegistryAction::Reinstate(Return { date: Some(day.parse().unwrap()), itt_end_date: None })
+    RegistryAction::Reinstate(Reinstatement { date: Some(day.parse().unwrap()), itt_end_date: None })
 }
 
 /// The value of a field of type datetime, and so much later.
@@ -182,7 +182,7 @@ fn a_reinstated_trainee_can_end_the_training_on_another_day() {
         carry_out(api, &created, Action::Defer).is(200);
         let until = |end: &str| {
             let date = Some("2026-10-05".parse().unwrap());
-            RegistryAction::Reinstate(Return { date, itt_end_date: Some(end.parse().unwrap()) })
+            RegistryAction::Reinstate(Reinstatement { date, itt_end_date: Some(end.parse().unwrap()) })
         };
         let refused = attempt(api.register, created.id(), &until("2032-01-01")).unwrap_err();
         assert_eq!(refused.to_string(), "itt_end_date must be in 2031 or earlier");
@@ -196,7 +196,8 @@ fn before_the_deferral_begins_only_the_state_of_a_reinstated_trainee_changes() {
         let created = api.create(api.example());
         let deferral = json!({ "data": { "defer_date": "2026-10-06" } });
         api.send("POST", &format!("{}/defer", created.path()), deferral).is(200);
-        let outcome = attempt(api.register, created.id(), &RegistryAction::Reinstate(Return::default())).unwrap();
+        let outcome =
+            attempt(api.register, created.id(), &RegistryAction::Reinstate(Reinstatement::default())).unwrap();
         assert!(outcome.changed);
         api.read(created.id()).has(&[
             (F::state, json!("submitted_for_trn")),

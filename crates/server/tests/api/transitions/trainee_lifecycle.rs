@@ -163,7 +163,7 @@ fn every_transition_from_every_state_that_the_api_reaches_is_as_the_lifecycle_sa
                 let before = api.read(created.id());
                 before.has(&[(F::state, json!(state.name()))]);
                 let reply = carry_out(api, &before, *action);
-                let allowed = lifecycle::next(*state, *action, false);
+                let allowed = lifecycle::next_state(*state, *action, false);
                 match allowed {
                     Ok(after) => {
                         assert_eq!(reply.status, transition(api, *action).2);

@@ -16,10 +16,10 @@ use crate::api::support::{Api, Body, Register, Setup, record};
 /// A rule that no version has.
 const MIDDLE_NAMES_REQUIRED: Rule<Trainee> = Rule {
     name: "middle_names_required",
-    demands: "must be there, as a test wants",
+    description: "must be there, as a test wants",
     section: "2.1",
     reads: &[F::middle_names],
-    run: Run::Present,
+    run: Run::Require,
 };
 
 /// All versions, and one that is newer and demands what none of them does.
@@ -74,7 +74,7 @@ fn a_write_that_the_newest_version_would_refuse_counts_with_the_field_and_the_ru
         assert_eq!(tried(&api, versions), ((4, 2), problem(2)));
         let told = readiness(&api, versions);
         let [provider] = &told.providers[..] else { panic!("one provider") };
-        assert_eq!(provider.problems[0].rules, [MIDDLE_NAMES_REQUIRED.demands]);
+        assert_eq!(provider.problems[0].rules, [MIDDLE_NAMES_REQUIRED.description]);
         assert_eq!((provider.writes.percent, provider.writes.few), (Some(50.0), true));
         assert!(told.to_string().contains("middle_names blank, writes: 2."), "{told}");
     }

@@ -79,7 +79,7 @@ fn on_the_way_back_an_endpoint_that_came_has_gone() {
 
 #[test]
 fn on_the_way_back_a_rule_that_came_has_gone() {
-    let name = |rule: Option<&RuleSummary>| rule.map(|rule| (rule.name, rule.demands, rule.stage));
+    let name = |rule: Option<&RuleSummary>| rule.map(|rule| (rule.name, rule.description, rule.stage));
     let turned = |change: &RuleChange| match &change.kind {
         RuleChangeKind::Added { after } => (change.record, None, name(Some(after))),
         RuleChangeKind::Dropped { before } => (change.record, name(Some(before)), None),

@@ -26,26 +26,24 @@ fn written() -> String {
     names.sort_by_key(|former| former.version);
     let text = fs::read_to_string(FILE).unwrap();
     let (story, _) = text.split_once("\nuse ").unwrap();
-    // `Trainee(first_names)`, as a field writes itself.
-    let parts = |field: Field| {
-        let written = format!("{field:?}");
-        let (record, name) = written.trim_end_matches(')').split_once('(').unwrap();
-        (record.to_owned(), name.to_owned())
+    // `TraineeField`, for `trainee`.
+    let fields_of = |field: Field| {
+        let (first, rest) = field.record().split_at(1);
+        format!("{}{rest}Field", first.to_uppercase())
     };
-    let records: BTreeSet<String> = names.iter().map(|former| format!("{}Field", parts(former.field).0)).collect();
+    let records: BTreeSet<String> = names.iter().map(|former| fields_of(former.field)).collect();
     let records: Vec<String> = records.into_iter().collect();
     let lines: String = names
         .iter()
         .map(|FormerName { version: Label { year, major, .. }, name, field }| {
-            let (record, canonical) = parts(*field);
-            let field = format!("Field::{record}({record}Field::{canonical})");
+            let field = format!("{}::{}.to_field()", fields_of(*field), field.info().name);
             format!(
                 "    FormerName {{ version: Label::release({year}, {major}), name: \"{name}\", field: {field} }},\n"
             )
         })
         .collect();
     format!(
-        "{story}\nuse adapter_kit::{{FormerName, Label}};\nuse domain::{{Field, {}}};\n\n/// The names, by version.\n\
+        "{story}\nuse adapter_kit::{{FormerName, Label}};\nuse domain::{{{}}};\n\n/// The names, by version.\n\
          #[rustfmt::skip]\npub const FORMER_NAMES: &[FormerName] = &[\n{lines}];\n",
         records.join(", ")
     )
@@ -66,8 +64,8 @@ fn count_refused(api: &Api<'_>, names: &[FormerName]) -> usize {
     let created = api.create(api.example().with(F::last_name, api.version.label.to_string()));
     let mut refused = 0;
     for FormerName { version, name, field } in names {
-        let Field::Trainee(field) = field else { continue };
-        let Some(right) = api.version.inputs.trainee.name_of(*field) else { continue };
+        let Some(field) = field.of_record() else { continue };
+        let Some(right) = api.version.inputs.trainee.name_of(field) else { continue };
         if right == *name || *version > api.version.refuses_names_up_to {
             continue;
         }

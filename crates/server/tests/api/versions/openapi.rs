@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use adapter_kit::Endpoint;
-use domain::specimen::example::AFTERWARDS;
+use fixtures::example::AFTERWARDS;
 use serde_json::{Value, json};
 use server::versions;
 use version_tools::openapi::examples;

@@ -26,7 +26,7 @@ fn every_invented_trainee_sent_back_whole_is_accepted_and_changes_nothing_in_eve
                 let id = record["trainee_id"].as_str().unwrap();
                 let shown = api.read(id);
                 let trainee = domain::Trainee { state: state(&shown), ..domain::Trainee::default() };
-                if domain::decide::pass_gates(&trainee, domain::Action::Update, &version.rules).is_err() {
+                if domain::commands::check_gates(&trainee, domain::Action::Update, &version.rules).is_err() {
                     continue;
                 }
                 let reply = api.send("PUT", &shown.path(), shown.body());

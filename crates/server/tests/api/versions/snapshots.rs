@@ -229,5 +229,5 @@ fn a_removed_version_is_answered_as_committed() {
 
 #[test]
 fn the_states_follow_each_other_as_committed() {
-    matches("", "lifecycle", &domain::lifecycle::table());
+    matches("", "lifecycle", &domain::lifecycle::transition_table());
 }

@@ -46,24 +46,24 @@ fn count(connection: &mut DatabaseConnection, what: &str) -> i64 {
     diesel::sql_query(format!("SELECT count(*) AS rows FROM {what}")).get_result::<Count>(connection).unwrap().rows
 }
 
-fn likeness(last_name: &str) -> Likeness {
+fn duplicate_key(last_name: &str) -> DuplicateKey {
     let trainee = domain::Trainee { last_name: Some(last_name.to_owned()), ..domain::Trainee::default() };
-    Likeness::of(&trainee, now().date())
+    DuplicateKey::of(&trainee, now().date())
 }
 
 #[test]
 fn same_person_waits_and_another_does_not() {
     let Some(database) = on_postgres() else { return };
     let (mut one, mut other) = (writing(&database), writing(&database));
-    one.lock_duplicates(1, &likeness("Ash")).unwrap();
-    one.lock_duplicates(1, &likeness("Ash")).unwrap();
-    other.lock_duplicates(2, &likeness("Ash")).unwrap();
-    other.lock_duplicates(1, &likeness("Beech")).unwrap();
-    assert!(matches!(other.lock_duplicates(1, &likeness("Ash")), Err(StorageError::Busy)));
+    one.lock_duplicates(1, &duplicate_key("Ash")).unwrap();
+    one.lock_duplicates(1, &duplicate_key("Ash")).unwrap();
+    other.lock_duplicates(2, &duplicate_key("Ash")).unwrap();
+    other.lock_duplicates(1, &duplicate_key("Beech")).unwrap();
+    assert!(matches!(other.lock_duplicates(1, &duplicate_key("Ash")), Err(StorageError::Busy)));
     other.roll_back().unwrap();
     one.commit().unwrap();
     other.begin(Access::Write).unwrap();
-    other.lock_duplicates(1, &likeness("Ash")).unwrap();
+    other.lock_duplicates(1, &duplicate_key("Ash")).unwrap();
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn key_is_in_flight_from_its_first_use_to_the_end_of_the_transaction_and_no_othe
 }
 
 #[test]
-fn what_a_job_did_before_it_asked_for_a_key_is_kept_and_what_it_did_after_is_undone() {
+fn work_before_the_lock_of_a_key_is_kept_and_later_work_is_rolled_back() {
     let Some(database) = on_postgres() else { return };
     let mut one = writing(&database);
     one.batch_execute("INSERT INTO register_settings (name, value) VALUES ('before', '1')").unwrap();

@@ -3,16 +3,16 @@
 use chrono::{DateTime, TimeDelta};
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
-use domain::specimen::example;
 use domain::value::Document;
 use domain::{Degree, Placement, State, Trainee};
+use fixtures::example;
 use test_support::{Database, Kind, kinds};
 
-use super::records::Conversion;
 use super::*;
 use crate::connection::with_inner;
 use crate::history::Cause;
 use crate::session::Session;
+use crate::store::migrations::document_conversion::Conversion;
 use crate::store::{Store, StoreOptions};
 use crate::testing::filled::connect;
 
@@ -133,14 +133,14 @@ fn documents(connection: &mut DatabaseConnection) -> (Vec<String>, Vec<(i64, i64
 fn a_register_that_goes_back_and_forth_holds_what_it_held() {
     for kind in kinds() {
         let (_database, mut connection) = register(kind);
-        assert_eq!(records::state(&mut connection).unwrap(), Conversion::Finished);
+        assert_eq!(document_conversion::state(&mut connection).unwrap(), Conversion::Finished);
         let before = documents(&mut connection);
         // Once from a register that is finished, and once from one that keeps the tables of before.
         for _ in 0..2 {
             bring_to(&mut connection, BEFORE).unwrap();
-            assert_eq!(records::state(&mut connection).unwrap(), Conversion::NotBegun);
+            assert_eq!(document_conversion::state(&mut connection).unwrap(), Conversion::NotBegun);
             bring_to(&mut connection, Goal::Newest).unwrap();
-            assert_eq!(records::state(&mut connection).unwrap(), Conversion::Converted);
+            assert_eq!(document_conversion::state(&mut connection).unwrap(), Conversion::Converted);
             let after = documents(&mut connection);
             for (one, other) in before.0.iter().zip(&after.0) {
                 assert_eq!(one, other, "{kind:?}");
@@ -148,7 +148,7 @@ fn a_register_that_goes_back_and_forth_holds_what_it_held() {
             assert_eq!(before, after, "{kind:?}");
         }
         finish(&mut connection).unwrap();
-        assert_eq!(records::state(&mut connection).unwrap(), Conversion::Finished);
+        assert_eq!(document_conversion::state(&mut connection).unwrap(), Conversion::Finished);
         assert_eq!(documents(&mut connection), before, "{kind:?}");
     }
 }
@@ -173,7 +173,7 @@ fn what_is_written_after_the_conversion_goes_back_too() {
         store.write_blocking(change).unwrap();
         drop(store);
         bring_to(&mut connection, BEFORE).unwrap();
-        let count = |connection: &mut DatabaseConnection, table| catalogue::count(connection, table).unwrap();
+        let count = |connection: &mut DatabaseConnection, table| catalog::count(connection, table).unwrap();
         assert_eq!(count(&mut connection, "placements"), 1 + example::trainee().placements.len() as i64, "{kind:?}");
         assert_eq!(count(&mut connection, "withdrawals"), 3, "{kind:?}");
         connection.batch_execute("DELETE FROM trainees WHERE email IS NULL OR email <> 'a@example.com'").unwrap();
@@ -196,7 +196,7 @@ fn a_large_register_is_refused_by_what_starts_and_converted_in_batches_that_can_
         bring_to(&mut connection, BEFORE).unwrap();
         let refused = bring_to(&mut connection, Goal::Newest).unwrap_err();
         assert!(matches!(refused, StorageError::NotConverted { trainees: 10_506 }), "{refused:?}");
-        assert_eq!(records::state(&mut connection).unwrap(), Conversion::NotBegun, "nothing was changed");
+        assert_eq!(document_conversion::state(&mut connection).unwrap(), Conversion::NotBegun, "nothing was changed");
 
         bring_to(&mut connection, Goal::NewestUnconverted).unwrap();
         let refused = Store::open_existing(database.url(), StoreOptions::default()).unwrap_err();
@@ -206,7 +206,9 @@ fn a_large_register_is_refused_by_what_starts_and_converted_in_batches_that_can_
             convert(&mut connect(database.url()), |step| assert!(matches!(step, Progress::Begun { .. }), "torn"))
         }));
         assert!(torn.is_err());
-        let Conversion::Begun { left } = records::state(&mut connection).unwrap() else { panic!("not begun") };
+        let Conversion::Begun { left } = document_conversion::state(&mut connection).unwrap() else {
+            panic!("not begun")
+        };
         assert!(0 < left && left < 10_506, "{left}");
         let mut converted = 0;
         let count = |step: Progress| {
@@ -216,7 +218,7 @@ fn a_large_register_is_refused_by_what_starts_and_converted_in_batches_that_can_
         };
         convert(&mut connection, count).unwrap();
         assert_eq!(converted, left, "{kind:?}");
-        assert_eq!(records::state(&mut connection).unwrap(), Conversion::Converted);
+        assert_eq!(document_conversion::state(&mut connection).unwrap(), Conversion::Converted);
         Store::open_existing(database.url(), StoreOptions::default()).unwrap();
     }
 }
@@ -239,7 +241,11 @@ fn a_trainee_that_is_not_converted_is_left_behind_neither_forth_nor_back() {
         hold_one(&mut connection);
         let refused = bring_to(&mut connection, Goal::Newest).unwrap_err();
         assert!(matches!(refused, StorageError::NotConverted { trainees: 1 }), "{kind:?}: {refused:?}");
-        assert_eq!(records::state(&mut connection).unwrap(), Conversion::NotBegun, "{kind:?}: nothing was changed");
+        assert_eq!(
+            document_conversion::state(&mut connection).unwrap(),
+            Conversion::NotBegun,
+            "{kind:?}: nothing was changed"
+        );
 
         let (_database, mut connection) = register(kind);
         bring_to(&mut connection, BEFORE).unwrap();
@@ -248,6 +254,6 @@ fn a_trainee_that_is_not_converted_is_left_behind_neither_forth_nor_back() {
         hold_one(&mut connection);
         let refused = bring_to(&mut connection, BEFORE).unwrap_err();
         assert!(matches!(refused, StorageError::NotConverted { trainees: 1 }), "{kind:?}: {refused:?}");
-        assert_eq!(records::state(&mut connection).unwrap(), Conversion::Begun { left: 1 }, "{kind:?}");
+        assert_eq!(document_conversion::state(&mut connection).unwrap(), Conversion::Begun { left: 1 }, "{kind:?}");
     }
 }

@@ -4,15 +4,14 @@
 //! from reading it or from adding a row. Whoever waits for a lock that a migration needs makes others wait behind it, who only
 //! write; so it is waited for a moment, everything is undone, and tried again later.
 
-use std::fmt;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, thread};
 
 use diesel::connection::SimpleConnection as _;
 use diesel::migration::MigrationConnection as _;
 
 use super::{MIGRATIONS_TABLE, Migrations, Migrator};
-use crate::catalogue;
+use crate::catalog;
 use crate::connection::{Access, DatabaseConnection};
 use crate::error::StorageError;
 
@@ -142,7 +141,7 @@ fn run_in_transaction<T>(
 
 /// Lets nobody else change the schema until the transaction ends, and waits for a moment at most wherever it has to.
 fn lock(connection: &mut DatabaseConnection, lock_timeout: Duration) -> Result<(), StorageError> {
-    let is_new = !catalogue::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE);
+    let is_new = !catalog::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE);
     match connection {
         DatabaseConnection::Postgres(inner) => {
             // A migration may take longer than a request, and is not idle while another connection does the work.

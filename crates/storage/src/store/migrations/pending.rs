@@ -2,11 +2,13 @@
 
 use std::fmt;
 
-use super::walk::{Known, applied, kept, known};
-use super::{Conversion, Goal, Migrations, records, views_are_current};
+use super::{Conversion, Goal, Migrations, views_are_current};
 use crate::connection::DatabaseConnection;
-use crate::environment::{self, Unrecorded};
+use crate::environment;
+use crate::environment::Unrecorded;
 use crate::error::StorageError;
+use crate::store::migrations::apply::{Known, applied, kept, known};
+use crate::store::migrations::document_conversion;
 use crate::tokens::Environment;
 
 /// What bringing a database up to date would do.
@@ -57,7 +59,7 @@ pub(super) fn find(
     if !migrations.is_empty() {
         return Ok(Pending { migrations, ..Pending::default() });
     }
-    let trainees = match records::state(connection)? {
+    let trainees = match document_conversion::state(connection)? {
         Conversion::Begun { left } => left,
         Conversion::NotBegun | Conversion::Converted | Conversion::Finished => 0,
     };

@@ -70,7 +70,7 @@ fn rebuilding_a_table_keeps_the_rows_that_refer_to_it() {
     connection.batch_execute("DELETE FROM trainees WHERE id = 6").unwrap();
     let rebuild = rebuild_trainees(&mut connection);
     let state = |connection: &mut DatabaseConnection| {
-        let references = catalogue::references(connection).unwrap();
+        let references = catalog::references(connection).unwrap();
         (counts(connection), references, lines(connection, OBJECTS), lines(connection, LAST_KEY))
     };
     let before = state(&mut connection);
@@ -84,7 +84,7 @@ fn rebuilding_a_table_keeps_the_rows_that_refer_to_it() {
     // Afterwards foreign keys are enforced again, on this connection too.
     assert!(connection.batch_execute("UPDATE placement_schools SET trainee_key = 99").is_err());
     connection.batch_execute("DELETE FROM trainees WHERE id = 2").unwrap();
-    assert_eq!(catalogue::count(&mut connection, "placement_schools").unwrap(), 1);
+    assert_eq!(catalog::count(&mut connection, "placement_schools").unwrap(), 1);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
-use domain::dictionary::Record;
+use domain::record::Record;
 use domain::{Degree, Kind, Placement, RecordField as _, Trainee};
 
 use crate::connection::DatabaseConnection;
@@ -106,10 +106,10 @@ fn postgres<R: Record>(json: &str) -> String {
 fn cast(kind: Kind) -> &'static str {
     match kind {
         Kind::Integer | Kind::Year => "::bigint",
-        Kind::Flag => "::boolean",
+        Kind::Boolean => "::boolean",
         Kind::Date => "::date",
-        Kind::Moment => "::timestamptz",
-        Kind::Text | Kind::Texts | Kind::Document | Kind::Uuid | Kind::Records => "",
+        Kind::Timestamp => "::timestamptz",
+        Kind::Text | Kind::TextList | Kind::Document | Kind::Uuid | Kind::Records => "",
     }
 }
 

@@ -7,8 +7,9 @@
 //! begun: that would take a count for each day of change and each first day.
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
-use diesel::dsl::sql;
+use diesel::expression::{ValidGrouping, is_aggregate};
 use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Bool};
 use domain::State;
 use domain::listing::{Listing, Status};
@@ -23,6 +24,10 @@ const NO_DAY: Option<NaiveDate> = NaiveDate::from_ymd_opt(1, 1, 1);
 
 /// To pass so many trainees by takes about as long as to read the counts by day.
 const MANY: i64 = 1_000;
+
+/// Where a page skips so many trainees, the counts by day are asked for together with the count, although the end of the list
+/// may be near enough to go without them.
+pub(super) const FAR: i64 = 2 * MANY;
 
 /// How many trainees a list shows.
 pub(super) struct Count {
@@ -45,12 +50,16 @@ pub(super) fn count(
     }
     let mut kept = trainee_counts::table
         .group_by(trainee_counts::state)
-        .select((trainee_counts::state, sql::<BigInt>("CAST(sum(trainees) AS BIGINT)")))
+        .select((trainee_counts::state, SumOfTrainees))
         .into_boxed()
         .filter(trainee_counts::provider_id.eq(provider))
         .filter(trainee_counts::academic_cycle.eq(listing.cycle));
     if let Some(status) = listing.status {
-        kept = kept.filter(trainee_counts::state.eq_any(status.states().iter().copied().map(State::name)));
+        kept = match status.states() {
+            // A list of values is planned anew each time.
+            [only] => kept.filter(trainee_counts::state.eq(only.name())),
+            states => kept.filter(trainee_counts::state.eq_any(states.iter().copied().map(State::name))),
+        };
         kept = match status.started() {
             Some(true) => kept
                 .filter(trainee_counts::itt_start_date.le(today))
@@ -81,16 +90,42 @@ fn count_since(
     let one_by_one = walked(provider, listing, today);
     let day = since.date_naive();
     let next_day = day.succ_opt().filter(|_| listing.status.and_then(Status::started).is_none());
-    let Some(next_day) = next_day else { return Ok(one_by_one.count().get_result(connection)?) };
+    // Loaded as lists: in a pipeline there is no row at first.
+    let Some(next_day) = next_day else { return Ok(one_by_one.count().load::<i64>(connection)?.into_iter().sum()) };
     let on_the_day = one_by_one
         .filter(trainees::updated_at.lt(next_day.and_time(NaiveTime::MIN)))
         .count()
-        .get_result::<i64>(connection)?;
+        .load::<i64>(connection)?;
     let later = trainee_change_counts::table
-        .select(sql::<BigInt>("CAST(coalesce(sum(trainees), 0) AS BIGINT)"))
+        .select(SumOfTrainees)
         .filter(is_counted_by_day(provider, listing))
         .filter(trainee_change_counts::changed_on.gt(day));
-    Ok(on_the_day + later.get_result::<i64>(connection)?)
+    Ok(on_the_day.into_iter().chain(later.load::<i64>(connection)?).sum())
+}
+
+/// The sum of the column `trainees` of either table of counts; 0 of no rows.
+///
+/// A statement with a type of its own stays prepared. One with `sql(..)` in it does not.
+#[derive(Debug, Clone, Copy, QueryId)]
+struct SumOfTrainees;
+
+impl Expression for SumOfTrainees {
+    type SqlType = BigInt;
+}
+
+impl<Source> AppearsOnTable<Source> for SumOfTrainees {}
+
+impl<Source> SelectableExpression<Source> for SumOfTrainees {}
+
+impl<Columns> ValidGrouping<Columns> for SumOfTrainees {
+    type IsAggregate = is_aggregate::Yes;
+}
+
+impl QueryFragment<Backend> for SumOfTrainees {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
+        out.push_sql("CAST(coalesce(sum(trainees), 0) AS BIGINT)");
+        Ok(())
+    }
 }
 
 /// Whether a count by day is one of trainees whom a list shows, whatever it says of when they begin.
@@ -111,6 +146,25 @@ fn is_counted_by_day(
     }
 }
 
+/// The trainees of a list by the day of their last change.
+pub(super) type Days = Vec<(NaiveDate, i64)>;
+
+/// Counts the trainees of a list by the day of their last change, where they are counted by day.
+pub(super) fn days(
+    connection: &mut DatabaseConnection,
+    provider: i64,
+    listing: &Listing,
+) -> Result<Days, StorageError> {
+    if listing.status.and_then(Status::started).is_some() {
+        return Ok(Vec::new());
+    }
+    let days = trainee_change_counts::table
+        .group_by(trainee_change_counts::changed_on)
+        .select((trainee_change_counts::changed_on, SumOfTrainees))
+        .filter(is_counted_by_day(provider, listing));
+    Ok(days.load(connection)?)
+}
+
 /// Where a walk along a list begins that passes many trainees by.
 pub(super) struct Start {
     /// The day of the last change of the first trainee that it meets.
@@ -119,38 +173,30 @@ pub(super) struct Start {
     pub(super) passed: i64,
 }
 
-/// Where a walk begins that skips so many trainees; `None` for the end of the list, where they are few or not counted by day.
-pub(super) fn start_of_walk(
-    connection: &mut DatabaseConnection,
-    provider: i64,
-    listing: &Listing,
-    newest_first: bool,
-    skipped: i64,
-) -> Result<Option<Start>, StorageError> {
-    let is_counted = listing.status.and_then(Status::started).is_none();
+/// Whether a walk that skips so many trainees may begin on a day that the counts by day name.
+pub(super) fn may_begin_on_a_day(listing: &Listing, newest_first: bool, skipped: i64) -> bool {
     // Of the day with which the list begins, trainees are counted that it does not show.
     let begins_within_a_day = listing.since.is_some() && !newest_first;
-    if skipped < MANY || !is_counted || begins_within_a_day {
-        return Ok(None);
+    skipped >= MANY && !begins_within_a_day
+}
+
+/// Where a walk begins that skips so many trainees; `None` for the end of the list, where they are few or not counted by day.
+pub(super) fn start_of_walk(mut days: Days, listing: &Listing, newest_first: bool, skipped: i64) -> Option<Start> {
+    if !may_begin_on_a_day(listing, newest_first, skipped) {
+        return None;
     }
-    let days = trainee_change_counts::table
-        .group_by(trainee_change_counts::changed_on)
-        .select((trainee_change_counts::changed_on, sql::<BigInt>("CAST(sum(trainees) AS BIGINT)")))
-        .filter(is_counted_by_day(provider, listing))
-        .into_boxed();
-    let days = if newest_first {
-        days.order(trainee_change_counts::changed_on.desc())
-    } else {
-        days.order(trainee_change_counts::changed_on.asc())
-    };
+    days.sort_unstable_by_key(|(day, _)| *day);
+    if newest_first {
+        days.reverse();
+    }
     let mut passed = 0;
-    for (day, trainees) in days.load::<(NaiveDate, i64)>(connection)? {
+    for (day, trainees) in days {
         if passed + trainees > skipped {
-            return Ok(Some(Start { day, passed }));
+            return Some(Start { day, passed });
         }
         passed += trainees;
     }
-    Ok(None)
+    None
 }
 
 #[derive(QueryableByName)]

@@ -9,88 +9,69 @@
 //! Every query stays inside one index. What a query leaves unsaid, or says otherwise than it might, keeps the databases
 //! from taking another.
 
-use std::cmp::Reverse;
-use std::collections::HashMap;
+mod records;
+
+use std::slice;
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::{BigInt, Json, Text};
-use diesel::sqlite::Sqlite;
 use domain::State;
 use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 
-use super::counting::{Count, start_of_walk};
+use super::counting::{self, Count, Days, may_begin_on_a_day, start_of_walk};
 use crate::connection::{Backend, DatabaseConnection};
-use crate::document::JsonText;
 use crate::error::StorageError;
 use crate::schema::trainees;
 use crate::trainees::{TraineeDocument, visible};
 
 type Trainees = trainees::BoxedQuery<'static, Backend>;
 
-/// The keys of the trainees on a page that is not past the end, in the order of the list.
-pub(super) fn keys(
+/// Up to so many trainees are passed by at the beginning of a list, although its end may be nearer.
+const NEAR: i64 = 500;
+/// Up to so many trainees are read from the table although they are passed by.
+const FEW: i64 = 10;
+
+/// Whether a page is reached from the beginning of its list, whatever the list's length.
+pub(super) fn is_near_the_beginning(listing: &Listing) -> bool {
+    !passes_by(listing) && listing.offset() <= NEAR
+}
+
+/// Whether a walk along the list passes trainees by that the list does not show.
+fn passes_by(listing: &Listing) -> bool {
+    let is_of_one_state = |status: Status| status.states().len() == 1 && status.started().is_none();
+    listing.has_trn.is_some() || !listing.status.is_none_or(is_of_one_state)
+}
+
+/// The trainees on a page that is near the beginning; none when it is past the end.
+pub(super) fn first(
     connection: &mut DatabaseConnection,
     provider: i64,
     listing: &Listing,
     today: NaiveDate,
-    count: &Count,
-) -> Result<Vec<i64>, StorageError> {
-    let passes_by = match listing.status {
+) -> Result<Vec<TraineeDocument>, StorageError> {
+    let (skipped, shown) = (listing.offset(), listing.per_page);
+    let walk = in_order(walked(provider, listing, today), listing.order, true).limit(shown).offset(skipped);
+    records::of_walk(connection, walk, listing.order, skipped <= FEW)
+}
+
+/// The trainees on a page that is not past the end. The counts by day are loaded where they are needed and not given.
+pub(super) fn page(
+    connection: &mut DatabaseConnection,
+    provider: i64,
+    listing: &Listing,
+    today: NaiveDate,
+    (count, days): (&Count, Option<Days>),
+) -> Result<Vec<TraineeDocument>, StorageError> {
+    let narrows = match listing.status {
         Some(status) => status.states().len() > 1,
         None => listing.has_trn.is_some(),
     };
     match &count.states {
-        Some(states) if passes_by && count.total <= MAX_PER_PAGE => few(connection, provider, listing, today, states),
-        Some(_) | None => walk(connection, provider, listing, today, count.total),
-    }
-}
-
-/// The trainees with these keys, in this order.
-pub(super) fn documents(
-    connection: &mut DatabaseConnection,
-    keys: &[i64],
-) -> Result<Vec<TraineeDocument>, StorageError> {
-    // By key alone: the keys are the provider's, and next to another condition SQLite might rather go through all that the
-    // provider has.
-    let rows: Vec<(i64, JsonText)> = match connection {
-        DatabaseConnection::Postgres(inner) => {
-            trainees::table.filter(trainees::id.eq_any(keys)).select((trainees::id, trainees::record)).load(inner)?
+        Some(states) if narrows && count.total <= MAX_PER_PAGE => {
+            let keys = few(connection, provider, listing, today, states)?;
+            records::of_keys(connection, &keys)
         }
-        DatabaseConnection::Sqlite(inner) => DocumentsByKey::of(keys).load(inner)?,
-    };
-    let mut rows: HashMap<i64, JsonText> = rows.into_iter().collect();
-    let documents = keys.iter().filter_map(|key| Some(TraineeDocument { key: *key, record: rows.remove(key)? }));
-    Ok(documents.collect())
-}
-
-/// Selects keys and documents on SQLite, where `IN` with a list of values is a statement of its own for each number of them.
-#[derive(Debug, QueryId)]
-struct DocumentsByKey {
-    /// The keys, as a JSON array.
-    keys: String,
-}
-
-impl DocumentsByKey {
-    fn of(keys: &[i64]) -> Self {
-        let keys: Vec<String> = keys.iter().map(i64::to_string).collect();
-        Self { keys: format!("[{}]", keys.join(",")) }
-    }
-}
-
-impl Query for DocumentsByKey {
-    type SqlType = (BigInt, Json);
-}
-
-impl RunQueryDsl<SqliteConnection> for DocumentsByKey {}
-
-impl QueryFragment<Sqlite> for DocumentsByKey {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        out.push_sql("SELECT trainees.id, trainees.record FROM json_each(");
-        out.push_bind_param::<Text, _>(&self.keys)?;
-        out.push_sql(") AS wanted CROSS JOIN trainees ON trainees.id = wanted.value");
-        Ok(())
+        Some(_) | None => walk(connection, provider, listing, today, (count.total, days)),
     }
 }
 
@@ -100,16 +81,20 @@ fn walk(
     provider: i64,
     listing: &Listing,
     today: NaiveDate,
-    total: i64,
-) -> Result<Vec<i64>, StorageError> {
-    let before = listing.skipped();
+    (total, days): (i64, Option<Days>),
+) -> Result<Vec<TraineeDocument>, StorageError> {
+    let before = listing.offset();
     let shown = listing.per_page.min(total - before);
     let after = total - before - shown;
     let (forwards, skipped) = (before <= after, before.min(after));
     let newest_first = (listing.order == Order::NewestFirst) == forwards;
+    let days = match days {
+        None if may_begin_on_a_day(listing, newest_first, skipped) => counting::days(connection, provider, listing)?,
+        days => days.unwrap_or_default(),
+    };
     let mut walked = walked(provider, listing, today);
     let mut to_skip = skipped;
-    if let Some(start) = start_of_walk(connection, provider, listing, newest_first, skipped)? {
+    if let Some(start) = start_of_walk(days, listing, newest_first, skipped) {
         to_skip -= start.passed;
         let next_day = start.day.succ_opt().unwrap_or(NaiveDate::MAX);
         walked = if newest_first {
@@ -118,17 +103,25 @@ fn walk(
             walked.filter(trainees::updated_at.ge(start.day.and_time(NaiveTime::MIN)))
         };
     }
-    let ordered = match (listing.order, forwards) {
+    let walk = in_order(walked, listing.order, forwards).limit(shown).offset(to_skip);
+    if connection.is_remote() {
+        return records::of_walk(connection, walk, listing.order, to_skip <= FEW && !passes_by(listing));
+    }
+    let mut keys: Vec<i64> = walk.select(trainees::id).load(connection)?;
+    if !forwards {
+        keys.reverse();
+    }
+    records::of_keys(connection, &keys)
+}
+
+/// The trainees in the order of a list, or backwards.
+fn in_order(walked: Trainees, order: Order, forwards: bool) -> Trainees {
+    match (order, forwards) {
         (Order::NewestFirst, true) => walked.order((trainees::updated_at.desc(), trainees::id.desc())),
         (Order::NewestFirst, false) => walked.order((trainees::updated_at.asc(), trainees::id.asc())),
         (Order::OldestFirst, true) => walked.order((trainees::updated_at.asc(), trainees::id.desc())),
         (Order::OldestFirst, false) => walked.order((trainees::updated_at.desc(), trainees::id.asc())),
-    };
-    let mut keys: Vec<i64> = ordered.limit(shown).offset(to_skip).select(trainees::id).load(connection)?;
-    if !forwards {
-        keys.reverse();
     }
-    Ok(keys)
 }
 
 /// Finds all that the list shows, which are few: by the day on which they begin where the list asks for it, else by each
@@ -140,25 +133,41 @@ fn few(
     today: NaiveDate,
     states: &[String],
 ) -> Result<Vec<i64>, StorageError> {
-    let queries = if listing.status.and_then(Status::started).is_some() {
-        vec![walked(provider, listing, today)]
+    let keys_of = |connection: &mut DatabaseConnection, query: Trainees| {
+        Ok::<_, StorageError>(query.select((trainees::updated_at, trainees::id)).load::<(_, i64)>(connection)?)
+    };
+    let mut found: Vec<(Option<NaiveDateTime>, i64)> = if listing.status.and_then(Status::started).is_some() {
+        keys_of(connection, walked(provider, listing, today))?
     } else {
         // One by one: PostgreSQL plans for lists of any length alike, and takes one of states for a list of them all.
-        let of_state = |state: &String| {
-            narrowed(of_list(provider, listing), listing, today).filter(trainees::state.eq(state.clone()))
+        let of_states = |connection: &mut DatabaseConnection, states: &[String]| {
+            let of_state = |state: &String| {
+                let of_state = trainees::state.eq(state.clone());
+                keys_of(connection, narrowed(of_list(provider, listing), listing, today).filter(of_state))
+            };
+            states.iter().map(of_state).collect::<Result<Vec<_>, _>>()
         };
-        states.iter().map(of_state).collect()
+        let (last, others) =
+            states.split_last().map_or((states, states), |(last, others)| (slice::from_ref(last), others));
+        let of_others = |connection: &mut DatabaseConnection| of_states(connection, others);
+        let of_last = |connection: &mut DatabaseConnection| of_states(connection, last);
+        let (of_others, of_last) = connection.load_in_pipeline(of_others, of_last)?;
+        of_others.into_iter().chain(of_last).flatten().collect()
     };
-    let mut found: Vec<(Option<NaiveDateTime>, i64)> = Vec::new();
-    for query in queries {
-        found.extend(query.select((trainees::updated_at, trainees::id)).load::<(_, i64)>(connection)?);
-    }
-    match listing.order {
-        Order::NewestFirst => found.sort_unstable_by_key(|(changed, key)| Reverse((*changed, *key))),
-        Order::OldestFirst => found.sort_unstable_by_key(|(changed, key)| (*changed, Reverse(*key))),
-    }
-    let [skipped, shown] = [listing.skipped(), listing.per_page].map(|number| usize::try_from(number).unwrap_or(0));
+    sort(&mut found, listing.order, |(changed, key)| (*changed, *key));
+    let [skipped, shown] = [listing.offset(), listing.per_page].map(|number| usize::try_from(number).unwrap_or(0));
     Ok(found.into_iter().skip(skipped).take(shown).map(|(_, key)| key).collect())
+}
+
+/// Puts what was found in the order of a list.
+fn sort<T>(found: &mut [T], order: Order, place: impl Fn(&T) -> (Option<NaiveDateTime>, i64)) {
+    found.sort_unstable_by(|one, other| {
+        let ((changed, key), (other_changed, other_key)) = (place(one), place(other));
+        match order {
+            Order::NewestFirst => (other_changed, other_key).cmp(&(changed, key)),
+            Order::OldestFirst => (changed, other_key).cmp(&(other_changed, key)),
+        }
+    });
 }
 
 /// The trainees that a list shows, for a walk along it in the order of their changes. Where it shows several states, the
@@ -169,8 +178,9 @@ pub(super) fn walked(provider: i64, listing: &Listing, today: NaiveDate) -> Trai
         None => walked,
         Some([only]) => walked.filter(trainees::state.eq(only.name())),
         Some(states) => {
-            let others = State::ALL.into_iter().filter(|state| !states.contains(state));
-            walked.filter(trainees::state.ne_all(others.map(State::name)))
+            let others = State::ALL.iter().copied().filter(|state| !states.contains(state));
+            // One by one: a list of values is planned anew each time.
+            others.fold(walked, |walked, other| walked.filter(trainees::state.ne(other.name())))
         }
     }
 }

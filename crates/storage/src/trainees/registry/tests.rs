@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use chrono::TimeDelta;
 use diesel::connection::{Connection as _, InstrumentationEvent};
 use domain::Trainee;
-use domain::decide::registry;
+use domain::commands::registry;
 
 use super::*;
 use crate::connection::DatabaseConnection;

@@ -33,7 +33,7 @@ fn added(rule: &RuleSummary, to: Label) -> (Effect, String, String) {
         ),
         RuleStage::Gate => (
             Effect::Refused,
-            format!("New gate {title}: {to} {}.", rule.demands),
+            format!("New gate {title}: {to} {}.", rule.description),
             format!("Look at `{}` before you ask for such a change.", subject(rule)),
         ),
     }
@@ -54,7 +54,7 @@ fn dropped(rule: &RuleSummary, from: Label, to: Label) -> (Effect, String, Strin
         ),
         RuleStage::Gate => (
             Effect::NewlyPossible,
-            format!("No longer refused, gate {title}: {from} {}.", rule.demands),
+            format!("No longer refused, gate {title}: {from} {}.", rule.description),
             format!("You can ask for such a change in {to}."),
         ),
     }
@@ -76,7 +76,7 @@ fn replaced(before: &RuleSummary, after: &RuleSummary, from: Label, to: Label) -
         }
         (RuleStage::Gate, _) | (_, RuleStage::Gate) => (
             Effect::Refused,
-            format!("New gate {}: {to} {}. {from} {}.", title(after), after.demands, before.demands),
+            format!("New gate {}: {to} {}. {from} {}.", title(after), after.description, before.description),
             format!("Look at `{}` before you ask for such a change.", subject(after)),
         ),
     }
@@ -85,7 +85,7 @@ fn replaced(before: &RuleSummary, after: &RuleSummary, from: Label, to: Label) -
 /// Whether a demand is the one before it with an exception, so that nobody is refused who was not.
 fn eases(before: &RuleSummary, after: &RuleSummary) -> bool {
     let checks = before.stage == RuleStage::Check && after.stage == RuleStage::Check;
-    let exception = after.demands.strip_prefix(before.demands);
+    let exception = after.description.strip_prefix(before.description);
     checks && exception.is_some_and(|rest| EXCEPTIONS.iter().any(|word| rest.starts_with(word)))
 }
 
@@ -100,11 +100,11 @@ fn check(rule: &RuleSummary) -> String {
 
 /// What the rule demands, with the field that it is about.
 fn demand(rule: &RuleSummary) -> String {
-    let continues = rule.demands.split(' ').next().is_some_and(|first| PREDICATES.contains(&first));
+    let continues = rule.description.split(' ').next().is_some_and(|first| PREDICATES.contains(&first));
     match rule.reads.first() {
-        Some(field) if continues => format!("`{field}` {}", rule.demands),
-        Some(field) => format!("`{field}`: {}", rule.demands),
-        None => rule.demands.to_owned(),
+        Some(field) if continues => format!("`{field}` {}", rule.description),
+        Some(field) => format!("`{field}`: {}", rule.description),
+        None => rule.description.to_owned(),
     }
 }
 

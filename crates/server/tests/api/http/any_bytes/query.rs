@@ -39,7 +39,7 @@ pub(crate) fn holds(query: &str) {
 fn understood(list: &Listing) {
     assert!(known_cycles(TODAY).contains(&list.cycle), "{list:?}");
     assert!(list.page >= 1 && (1..=MAX_PER_PAGE).contains(&list.per_page), "{list:?}");
-    assert!(list.skipped() >= 0, "{list:?}");
+    assert!(list.offset() >= 0, "{list:?}");
     let mut plain = format!(
         "academic_cycle={}&sort_order={}&page={}&per_page={}",
         list.cycle,

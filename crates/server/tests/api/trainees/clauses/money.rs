@@ -1,6 +1,6 @@
 //! Student finance, bursaries, scholarships, grants, initiatives and organisations.
 
-use domain::TraineeField as F;
+use domain::{RecordField as _, TraineeField as F};
 use serde_json::{Value, json};
 
 use super::{Accepted, Case, Named, NamedBefore, NamedFrom, try_all};
@@ -84,7 +84,7 @@ fn funding_exists_for_a_year_a_route_and_a_subject() {
 /// What is not there is missed, and no rule about funding says so a second time.
 #[test]
 fn a_required_field_of_a_funded_trainee_is_missed_once() {
-    let cases = domain::rules::required::FIELDS.iter().map(|field| {
+    let cases = F::ALL.iter().filter(|field| field.info().required).map(|field| {
         let mut changes = funded("12", PHYSICS, "2026-09-01", "7", "D");
         changes.retain(|(changed, _)| changed != field);
         changes.push((*field, Value::Null));

@@ -20,7 +20,7 @@ fn postgraduate(api: &Api<'_>, subject: &str, year: u16) -> Body {
 
 #[test]
 fn a_bursary_needs_student_finance_but_for_some_subjects_in_exception_years() {
-    for (label, exception_years) in
+    for (label, funding_exception_years) in
         [("v2025.0", [2025].as_slice()), ("v2026.0", &[2025, 2026]), ("v2026.1", &[2025, 2026])]
     {
         let register = Register::start();
@@ -28,7 +28,7 @@ fn a_bursary_needs_student_finance_but_for_some_subjects_in_exception_years() {
         for year in [2024, 2025, 2026] {
             let without_finance = |subject| postgraduate(&api, subject, year).with(F::funding_method, "D");
             let reply = api.send("POST", "/trainees", without_finance(PHYSICS));
-            if exception_years.contains(&year) {
+            if funding_exception_years.contains(&year) {
                 reply.is(201);
             } else {
                 assert!(reply.problems(&["funding_method"])[0].contains("fund_code"), "{label} {year}");

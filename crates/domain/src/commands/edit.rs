@@ -1,0 +1,223 @@
+//! Creating and updating trainees, placements and degrees.
+
+use super::decision::{CreationContext, Decision, decide, wrong_state};
+use crate::candidate::Candidate;
+use crate::context::Context;
+use crate::degree::Degree;
+use crate::lifecycle::{Action, State, TransitionError};
+use crate::parsed::ParsedRecord;
+use crate::placement::Placement;
+use crate::problem::{Notice, Path, Problem, ProblemKind};
+use crate::record::Record;
+use crate::rules::{Rule, Rules, apply, apply_nested};
+use crate::trainee::{NestedRecords, Trainee, TraineeField};
+use crate::value::Timestamp;
+
+/// A record that a request can create and update.
+pub trait Editable: Record {
+    /// The rules of a version that bind it.
+    fn rules(rules: &Rules) -> &'static [Rule<Self>];
+
+    /// The fields for its identifier, the time of its creation and that of its last change.
+    fn stamps(&mut self) -> (&mut Option<String>, &mut Option<Timestamp>, &mut Option<Timestamp>);
+}
+
+macro_rules! editable {
+    ($($record:ident: $rules:ident, $id:ident;)+) => {$(
+        impl Editable for $record {
+            fn rules(rules: &Rules) -> &'static [Rule<Self>] {
+                rules.$rules
+            }
+
+            fn stamps(&mut self) -> (&mut Option<String>, &mut Option<Timestamp>, &mut Option<Timestamp>) {
+                (&mut self.$id, &mut self.created_at, &mut self.updated_at)
+            }
+        }
+    )+};
+}
+editable! { Trainee: trainee, trainee_id; Placement: placement, placement_id; Degree: degree, degree_id; }
+
+/// A record that is nested in a trainee, and can be added, changed and removed by itself.
+pub trait NestedRecord: Editable<Owner = ()> {
+    /// The records of a trainee.
+    fn of(trainee: &Trainee) -> &Vec<Self>;
+
+    /// The records of a trainee, to be changed.
+    fn of_mut(trainee: &mut Trainee) -> &mut Vec<Self>;
+
+    /// The identifier.
+    fn id(&self) -> Option<&str>;
+
+    /// Whether the trainee must not have both records.
+    fn duplicates(&self, other: &Self) -> bool;
+}
+
+macro_rules! nested_record {
+    ($($record:ident: $list:ident, $id:ident, $duplicates:expr;)+) => {$(
+        impl NestedRecord for $record {
+            fn of(trainee: &Trainee) -> &Vec<Self> {
+                &trainee.$list
+            }
+
+            fn of_mut(trainee: &mut Trainee) -> &mut Vec<Self> {
+                &mut trainee.$list
+            }
+
+            fn id(&self) -> Option<&str> {
+                self.$id.as_deref()
+            }
+
+            fn duplicates(&self, other: &Self) -> bool {
+                $duplicates(self, other)
+            }
+        }
+    )+};
+}
+nested_record! { Placement: placements, placement_id, |_, _| false; Degree: degrees, degree_id, Degree::duplicates; }
+
+/// A new placement or degree (contract, sections 4.9 and 4.10).
+///
+/// # Errors
+///
+/// All problems of the record. Whether a degree repeats another one is for the caller to check.
+pub fn add<R: NestedRecord>(
+    sent: ParsedRecord<R>,
+    rules: &Rules,
+    context: &Context<'_>,
+    creation: &CreationContext<'_>,
+) -> Result<Decision<R>, Vec<Problem>> {
+    let mut decision = decide((), None, sent, R::rules(rules), context)?;
+    stamp(&mut decision.record, creation);
+    Ok(decision)
+}
+
+fn stamp<R: Editable>(record: &mut R, creation: &CreationContext<'_>) {
+    let (id, created_at, updated_at) = record.stamps();
+    *id = (creation.next_id)();
+    (*created_at, *updated_at) = (Some(creation.now), Some(creation.now));
+}
+
+/// A record with the changes merged into it (contract, sections 4.14 to 4.16). Nested records stay as they are.
+///
+/// # Errors
+///
+/// All problems of the merged record that a field of the request has a part in. Whether a degree repeats another one is for
+/// the caller to check.
+pub fn update<R: Editable<Owner = ()>>(
+    stored: &R,
+    sent: ParsedRecord<R>,
+    rules: &Rules,
+    context: &Context<'_>,
+    now: Timestamp,
+) -> Result<Decision<R>, Vec<Problem>> {
+    let mut decision = decide((), Some(stored), sent, R::rules(rules), context)?;
+    if decision.changed {
+        *decision.record.stamps().2 = Some(now);
+    }
+    Ok(decision)
+}
+
+/// A new trainee with placements and degrees (contract, section 4.8).
+///
+/// # Errors
+///
+/// All problems of the trainee and of the nested records.
+pub fn create(
+    mut sent: ParsedRecord<Trainee>,
+    rules: &Rules,
+    context: &Context<'_>,
+    creation: &CreationContext<'_>,
+) -> Result<Decision<Trainee>, Vec<Problem>> {
+    let nested = std::mem::take(&mut sent.nested);
+    let mut candidate = Candidate::new((), None, sent, context);
+    apply(&mut candidate, rules.trainee, context);
+    let (mut problems, mut notices) = (Vec::new(), Vec::new());
+    let mut add_each = Nested { rules, context, creation, problems: &mut problems, notices: &mut notices };
+    let placements = add_each.add(nested.placements, TraineeField::placements);
+    let degrees = add_each.add(nested.degrees, TraineeField::degrees);
+    problems.extend(repeated(&degrees));
+    let nested = NestedRecords {
+        placements: placements.into_iter().flatten().collect(),
+        degrees: degrees.into_iter().flatten().collect(),
+    };
+    if problems.is_empty() {
+        apply_nested(&mut candidate, &nested, rules.trainee, context);
+    }
+    let (record, mut all_notices) = match (candidate.into_result(), problems.is_empty()) {
+        (Ok(accepted), true) => accepted,
+        (Ok(_), false) => return Err(problems),
+        (Err(mut found), _) => {
+            found.append(&mut problems);
+            return Err(found);
+        }
+    };
+    all_notices.append(&mut notices);
+    let mut trainee = Trainee::join(record, nested);
+    stamp(&mut trainee, creation);
+    trainee.ukprn = Some(creation.ukprn.to_owned());
+    trainee.state = Some(State::SubmittedForTrn);
+    trainee.record_source = Some("api".to_owned());
+    trainee.submitted_for_trn_at = Some(creation.now);
+    sort_nested(&mut trainee);
+    Ok(Decision { record: trainee, changed: true, notices: all_notices })
+}
+
+/// What the nested records of a new trainee need and report.
+struct Nested<'a> {
+    rules: &'a Rules,
+    context: &'a Context<'a>,
+    creation: &'a CreationContext<'a>,
+    problems: &'a mut Vec<Problem>,
+    notices: &'a mut Vec<Notice>,
+}
+
+impl Nested<'_> {
+    /// Adds each record of a list; a rejected one keeps its position as `None`.
+    fn add<R: NestedRecord>(&mut self, sent: Vec<ParsedRecord<R>>, list: TraineeField) -> Vec<Option<R>> {
+        let list = list.to_field();
+        let decisions = sent.into_iter().map(|sent| add(sent, self.rules, self.context, self.creation));
+        let mut records = Vec::new();
+        for (position, decision) in decisions.enumerate() {
+            let (problems, notices, record) = match decision {
+                Ok(Decision { record, notices, .. }) => (Vec::new(), notices, Some(record)),
+                Err(problems) => (problems, Vec::new(), None),
+            };
+            self.problems.extend(problems.into_iter().map(|problem| problem.nested(list, position)));
+            let notices = notices.into_iter();
+            self.notices.extend(notices.map(|notice| Notice { at: notice.at.nested(list, position), ..notice }));
+            records.push(record);
+        }
+        records
+    }
+}
+
+/// The problems of degrees of one request that repeat an earlier one.
+fn repeated(degrees: &[Option<Degree>]) -> Vec<Problem> {
+    let repeats = |one: &Option<Degree>, other: &Option<Degree>| {
+        one.as_ref().zip(other.as_ref()).is_some_and(|(one, other)| one.duplicates(other))
+    };
+    let found = degrees.iter().enumerate().filter_map(|(position, degree)| {
+        let earlier = degrees.iter().take(position).position(|other| repeats(degree, other))?;
+        let at = Path::Position { list: TraineeField::degrees.to_field(), position };
+        Some(Problem { at, kind: ProblemKind::RepeatsPosition { position: earlier } })
+    });
+    found.collect()
+}
+
+/// Whether the gates of the version allow the action on this record.
+///
+/// # Errors
+///
+/// The one problem that the gate finds.
+pub fn check_gates(trainee: &Trainee, action: Action, rules: &Rules) -> Result<(), Vec<Problem>> {
+    if rules.gates.iter().any(|gate| (gate.refuses)(trainee, action)) {
+        return Err(wrong_state(TransitionError { action, state: trainee.state_or_draft() }));
+    }
+    Ok(())
+}
+
+/// Sorts placements by the time of their creation; degrees by year of graduation.
+pub fn sort_nested(trainee: &mut Trainee) {
+    trainee.placements.sort_by_key(|placement| placement.created_at);
+    trainee.degrees.sort_by_key(|degree| (degree.graduation_year, degree.created_at));
+}

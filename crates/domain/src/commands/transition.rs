@@ -1,0 +1,88 @@
+//! The transitions that a provider asks for: withdraw, defer and recommend.
+
+use super::decision::{Decision, advance, decide, wrong_state};
+use crate::context::Context;
+use crate::lifecycle::Action;
+use crate::parsed::ParsedRecord;
+use crate::problem::Problem;
+use crate::record::Record;
+use crate::rules::{Rule, Rules};
+use crate::trainee::Trainee;
+use crate::transition::{Deferral, Recommendation, Withdrawal};
+use crate::value::Timestamp;
+
+/// The request of a transition.
+pub trait Transition: Record<Owner = Trainee> {
+    /// The action that it asks for.
+    const ACTION: Action;
+
+    /// The rules of a version that bind it.
+    fn rules(rules: &Rules) -> &'static [Rule<Self>];
+
+    /// Writes the request into the record of its trainee.
+    fn write_to(self, trainee: &mut Trainee, now: Timestamp);
+}
+
+/// A trainee after a transition (contract, sections 4.11 to 4.13).
+///
+/// # Errors
+///
+/// All problems of the request, of the record and of its state.
+pub fn transition<T: Transition>(
+    trainee: &Trainee,
+    sent: ParsedRecord<T>,
+    rules: &Rules,
+    context: &Context<'_>,
+    now: Timestamp,
+) -> Result<Decision<Trainee>, Vec<Problem>> {
+    let Decision { record: request, notices, .. } = decide(trainee.clone(), None, sent, T::rules(rules), context)?;
+    let mut record = advance(trainee, T::ACTION, now).map_err(wrong_state)?;
+    request.write_to(&mut record, now);
+    Ok(Decision { record, changed: true, notices })
+}
+
+impl Transition for Withdrawal {
+    const ACTION: Action = Action::Withdraw;
+
+    fn rules(rules: &Rules) -> &'static [Rule<Self>] {
+        rules.withdrawal
+    }
+
+    fn write_to(self, trainee: &mut Trainee, _: Timestamp) {
+        trainee.withdrawal_date = self.withdrawal_date;
+        trainee.withdrawal_trigger = self.trigger;
+        trainee.withdrawal_future_interest = self.future_interest;
+        trainee.withdrawal_reasons = self.reasons;
+        trainee.withdrawal_another_reason = self.another_reason;
+        trainee.withdrawal_safeguarding_concern_reasons = self.safeguarding_concern_reasons;
+    }
+}
+
+impl Transition for Deferral {
+    const ACTION: Action = Action::Defer;
+
+    fn rules(rules: &Rules) -> &'static [Rule<Self>] {
+        rules.deferral
+    }
+
+    fn write_to(self, trainee: &mut Trainee, _: Timestamp) {
+        trainee.defer_date = self.defer_date;
+        trainee.defer_reason = self.defer_reason;
+        if trainee.commencement_status.as_deref() == Some("itt_started_on_time") {
+            trainee.trainee_start_date = trainee.itt_start_date;
+        }
+    }
+}
+
+impl Transition for Recommendation {
+    const ACTION: Action = Action::Recommend;
+
+    fn rules(rules: &Rules) -> &'static [Rule<Self>] {
+        rules.recommendation
+    }
+
+    fn write_to(self, trainee: &mut Trainee, now: Timestamp) {
+        trainee.outcome_date = self.qts_standards_met_date;
+        trainee.recommended_for_award_at = Some(now);
+    }
+}

@@ -1,0 +1,80 @@
+//! The names of the code lists, and their tables as they are part of the program.
+
+use crate::named_enum::named_enum;
+
+macro_rules! lists {
+    ($($(#[doc = $doc:literal])+ $list:ident = $name:literal,)+) => {
+        named_enum! {
+            /// A list of codes. Its name is that of its file.
+            List {
+                $($(#[doc = $doc])+ $list = $name,)+
+            }
+        }
+
+        impl List {
+            /// What the list has, in a few words.
+            #[must_use]
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$list => concat!($($doc),+).trim_ascii()),+ }
+            }
+
+            pub(super) const fn embedded(self) -> &'static str {
+                match self { $(Self::$list => include_str!(concat!("../../reference-data/", $name, ".csv"))),+ }
+            }
+        }
+    };
+}
+lists! {
+    /// Countries; the parts of the United Kingdom have codes of their own.
+    Country = "country",
+    /// Age ranges of courses.
+    CourseAgeRange = "course_age_range",
+    /// Subjects of courses.
+    CourseSubject = "course_subject",
+    /// Grades of degrees.
+    DegreeGrade = "degree_grade",
+    /// Subjects of degrees.
+    DegreeSubject = "degree_subject",
+    /// Types of degrees.
+    DegreeType = "degree_type",
+    /// Disabilities.
+    Disability = "disability",
+    /// Ethnicities.
+    Ethnicity = "ethnicity",
+    /// Eligibility for student finance.
+    FundCode = "fund_code",
+    /// Bursaries, scholarships and grants.
+    FundingMethod = "funding_method",
+    /// Institutions that award degrees.
+    Institution = "institution",
+    /// Aims of the training.
+    IttAim = "itt_aim",
+    /// Academic awards that the training leads to.
+    IttQualificationAim = "itt_qualification_aim",
+    /// Nationalities.
+    Nationality = "nationality",
+    /// Sexes.
+    Sex = "sex",
+    /// Full time and part time.
+    StudyMode = "study_mode",
+    /// Training initiatives.
+    TrainingInitiative = "training_initiative",
+    /// Training routes.
+    TrainingRoute = "training_route",
+}
+
+/// The table of the funding that exists.
+pub(super) const FUNDING_RULE: Table =
+    Table { name: "funding_rule", text: include_str!("../../reference-data/funding_rule.csv") };
+/// The table of the reasons of withdrawals.
+pub(super) const WITHDRAWAL_REASON: Table =
+    Table { name: "withdrawal_reason", text: include_str!("../../reference-data/withdrawal_reason.csv") };
+
+/// A table of reference data that is part of the program: a list, or one of the two tables that are no list of codes.
+#[derive(Debug, Clone, Copy)]
+pub struct Table {
+    /// The table's name, which is that of its file.
+    pub name: &'static str,
+    /// The table as comma-separated values.
+    pub text: &'static str,
+}

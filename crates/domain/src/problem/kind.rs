@@ -1,0 +1,284 @@
+//! The kinds of problems, with their codes: what a program tells them apart by, one sentence of meaning and one of remedy.
+//!
+//! A code is the same in every version of the API, and is never given to another problem. Wire names have no place here, since
+//! they differ between versions.
+
+use chrono::NaiveDate;
+
+use crate::field::{Field, InvalidValue};
+use crate::lifecycle::{Action, State};
+use crate::value::Kind;
+
+macro_rules! problems {
+    ($(
+        $kind:ident $({ $($field:ident: $type:ty),+ })? = $name:literal: $meaning:literal, $remedy:literal;
+    )+) => {
+        /// The ways in which a request can be wrong.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        #[allow(missing_docs, reason = "the sentences of the codes say what they are")]
+        pub enum ProblemKind {
+            $(#[doc = $meaning] $kind $({ $($field: $type),+ })?,)+
+        }
+
+        /// The code of a problem: one for each [`ProblemKind`].
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $(#[doc = $meaning] $kind,)+
+        }
+
+        impl Code {
+            /// All codes.
+            pub const ALL: &'static [Self] = &[$(Self::$kind),+];
+
+            /// The code as clients see it.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$kind => $name),+ }
+            }
+
+            /// What it means, in one sentence.
+            #[must_use]
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$kind => $meaning),+ }
+            }
+
+            /// What a client can do about it, in one sentence.
+            #[must_use]
+            pub const fn remedy(self) -> &'static str {
+                match self { $(Self::$kind => $remedy),+ }
+            }
+        }
+
+        impl ProblemKind {
+            /// The code of the problem.
+            #[must_use]
+            pub const fn code(&self) -> Code {
+                match self { $(Self::$kind { .. } => Code::$kind),+ }
+            }
+        }
+    };
+}
+problems! {
+    Blank = "blank":
+        "A value must be there and is not.",
+        "Send a value.";
+    NoData = "no_data":
+        "There is no object with at least one field where one must be.",
+        "Send an object with at least one field.";
+    // `impossible_date`: the date that was sent, when it has the form of one and no calendar has it.
+    WrongType { expected: Kind, impossible_date: Option<String> } = "wrong_type":
+        "The value is not of the field's type.",
+        "Send a value of the type that the message names.";
+    ControlCharacter = "control_character":
+        "The text has control characters other than tab and line breaks.",
+        "Take them out.";
+    RepeatedKey = "repeated_key":
+        "The key stands twice in one object.",
+        "Send it once.";
+    OtherVersionsName { field: Field } = "other_versions_name":
+        "The name is that of another version.",
+        "Use the name that the message gives.";
+    UnknownName { hint: NameHint } = "unknown_name":
+        "This version has no field of that name, and the request asked for such names to be refused.",
+        "Correct the name, or leave the field out.";
+    UseEndpoint = "use_endpoint":
+        "The nested list is not changed here, and the request asked for what is passed over to be refused.",
+        "Use the endpoints of the nested records.";
+    // `max`: the longest text, in Unicode scalar values.
+    TooLong { max: usize } = "too_long":
+        "The text has more characters than the field holds.",
+        "Shorten it.";
+    TooMany { max: usize } = "too_many":
+        "The list has more items than a request may have.",
+        "Send fewer, and add the others with requests of their own.";
+    // `accepted`: the accepted codes, in code order.
+    UnknownCode { value: String, accepted: Vec<String> } = "unknown_code":
+        "The code is not in the field's list, or this version does not accept it.",
+        "Send a code of the list, as text and with its leading zeros.";
+    // `lengths`: the lengths, in Unicode scalar values.
+    WrongLength { lengths: &'static [usize] } = "wrong_length":
+        "The text does not have one of the lengths that are allowed.",
+        "Send a text of a length that the message names.";
+    NotDigits { max: usize } = "not_digits":
+        "The text has something else than digits, or too many of them.",
+        "Send digits only, no more than the message says.";
+    NotExactDigits { digits: usize } = "wrong_number_of_digits":
+        "The text does not consist of exactly so many digits.",
+        "Send as many digits as the message says.";
+    NotWholeNumber = "not_whole_number":
+        "The text is not a whole number.",
+        "Send digits only.";
+    NotEmail = "not_email":
+        "The text is not an e-mail address.",
+        "Correct the address.";
+    NotPostcode = "not_postcode":
+        "The text is not a full postcode of the United Kingdom.",
+        "Send the full postcode, or none.";
+    InFuture = "in_future":
+        "The date is later than today.",
+        "Send a date that is not later than today, in UTC.";
+    // `years`: the least age, in years.
+    TooYoung { years: u32 } = "too_young":
+        "The trainee is younger than a trainee can be.",
+        "Check the date of birth.";
+    // `years`: the most years ago.
+    TooOld { years: u32 } = "too_old":
+        "The date of birth is longer ago than a trainee's can be.",
+        "Check the date of birth.";
+    YearTooLate { latest: i32 } = "year_too_late":
+        "The year of the date is too late.",
+        "Send a date in the last year that the message names, or before.";
+    TooEarly { earliest: NaiveDate } = "too_early":
+        "The date is too long ago.",
+        "Send the first day that the message names, or a later one.";
+    YearOutside { earliest: i64, latest: i64 } = "year_outside":
+        "The year is outside its bounds.",
+        "Send a year from the first to the last that the message names.";
+    NotAfter { field: Field } = "not_after":
+        "The date is not later than that of another field.",
+        "Correct one of the two dates.";
+    Before { field: Field } = "before":
+        "The date is earlier than that of another field.",
+        "Correct one of the two dates.";
+    SameAs { field: Field } = "same_as":
+        "The value is that of another field, from which it must differ.",
+        "Send another value, or leave one of the two fields out.";
+    SubjectForPhase { phase: &'static str, subject: &'static str } = "subject_for_phase":
+        "The phase of education demands a certain first subject.",
+        "Send the subject that the message names as the first one.";
+    RequiredOnRoute { route: String } = "required_on_route":
+        "The training route demands a value here.",
+        "Send a value, or correct the route.";
+    NotOnRoute { route: String } = "not_on_route":
+        "The training route has no value here.",
+        "Leave the field out, or correct the route.";
+    EarlyYearsOnly { code: &'static str } = "early_years_only":
+        "The code goes with early years routes only.",
+        "Send another code, or correct the route.";
+    EarlyYearsDemand { code: &'static str } = "early_years_demand":
+        "The early years routes demand one certain code.",
+        "Send the code that the message names, or correct the route.";
+    RouteNotInYear { route: String, from: i32 } = "route_not_in_year":
+        "The training route did not exist in the academic year of the start.",
+        "Send another route, or correct the date of the start.";
+    NoSuchSchool { urn: String } = "no_such_school":
+        "No school has this URN.",
+        "Send the URN of a known school, or one that stands for none.";
+    NoSuchPartnerUrn { urn: String } = "no_such_partner_urn":
+        "No training partner has this URN.",
+        "Send the URN of a known training partner, or one that stands for none.";
+    NoSuchPartnerUkprn { ukprn: String } = "no_such_partner_ukprn":
+        "No training partner has this UKPRN.",
+        "Send the UKPRN of a known training partner.";
+    // `year`: the academic year, by its first calendar year.
+    NoStudentFinance { year: i32 } = "no_student_finance":
+        "Student finance is not open to this route and age range in the academic year.",
+        "Send the fund code for no student finance, or correct the route or the dates.";
+    FundingNeedsFinance { method: String } = "funding_needs_finance":
+        "The funding method goes with student finance only.",
+        "Send the fund code for student finance, or another funding method.";
+    // `year`: the academic year, by its first calendar year. `available`: the funding methods that exist, in code
+    // order.
+    NoSuchFunding { method: String, year: i32, available: Vec<String> } = "no_such_funding":
+        "No such funding exists for the academic year, the route and the first subject.",
+        "Send another funding method, or correct the route, the subject or the dates.";
+    // `year`: the academic year, by its first calendar year.
+    InitiativeNotInYear { initiative: String, year: i32 } = "initiative_not_in_year":
+        "The initiative was not available in the academic year of the start.",
+        "Send another initiative or none, or correct the date of the start.";
+    RepeatsPosition { position: usize } = "repeats_item":
+        "The item repeats an earlier one of its list.",
+        "Send it once.";
+    // `reasons`: the reasons that do not. `accepted`: the reasons that do.
+    WrongReasons { reasons: Vec<String>, accepted: Vec<String> } = "wrong_reasons":
+        "Some of the reasons do not go with the trigger.",
+        "Send reasons that are listed for the trigger.";
+    NoReasons = "no_reasons":
+        "No reason is given.",
+        "Send at least one reason.";
+    ReasonNeedsExplanation { reason: String } = "reason_needs_words":
+        "One of the reasons needs an explanation.",
+        "Send the explanation in the field that the problem names.";
+    Transition { action: Action, state: State } = "transition_not_allowed":
+        "The action cannot be done in the state of the record.",
+        "Read the trainee, and act on its present state.";
+    WrongState { action: Action } = "wrong_state":
+        "The action can be done in a few states only, and the record is in none of them.",
+        "Read the trainee, and act on its present state.";
+    NotStarted = "not_started":
+        "The training has not started, so that the trainee cannot leave it.",
+        "Defer instead, or give as the reason that the record was added in error.";
+    TooFewPlacements { min: u32, route: String } = "too_few_placements":
+        "The award needs more placements on this route.",
+        "Add the placements first.";
+    NoDegree = "no_degree":
+        "The award needs a degree on this route.",
+        "Add the degree first.";
+    NoEmployingSchool = "no_employing_school":
+        "The award needs an employing school on this route.",
+        "Set the employing school first.";
+}
+
+impl From<InvalidValue> for ProblemKind {
+    fn from(invalid: InvalidValue) -> Self {
+        match invalid {
+            InvalidValue::TooLong { max } => Self::TooLong { max },
+            InvalidValue::UnknownCode { value, accepted } => Self::UnknownCode { value, accepted },
+        }
+    }
+}
+
+impl ProblemKind {
+    /// Whether the state of the record refuses the action, rather than the input being wrong.
+    #[must_use]
+    pub const fn is_transition(&self) -> bool {
+        matches!(self, Self::Transition { .. } | Self::NotStarted)
+    }
+}
+
+/// What a name may stand for that is no field of a version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NameHint {
+    /// Nothing that is known.
+    None,
+    /// A slip of a name of this version.
+    Nearest(&'static str),
+    /// A name that only later versions have.
+    Later {
+        /// The label of the first version that has it.
+        version: String,
+        /// The field that it is another name for, where this version has it too.
+        field: Option<Field>,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_two_problems_have_the_same_code() {
+        let names: BTreeSet<&str> = Code::ALL.iter().map(|code| code.name()).collect();
+        assert_eq!(names.len(), Code::ALL.len());
+    }
+
+    #[test]
+    fn a_code_consists_of_small_letters_and_underscores() {
+        for code in Code::ALL {
+            let name = code.name();
+            let form = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+            assert!(form && !name.starts_with('_') && !name.ends_with('_'), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_code_has_one_sentence_of_meaning_and_one_of_remedy() {
+        for code in Code::ALL {
+            for sentence in [code.meaning(), code.remedy()] {
+                assert!(sentence.ends_with('.') && sentence.matches('.').count() == 1, "{sentence}");
+            }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Applies single rules to a record, for the tests of the rules.
+
+use chrono::NaiveDate;
+
+use super::{Rule, apply as apply_rules};
+use crate::accepted_codes::AcceptedCodes;
+use crate::candidate::Candidate;
+use crate::context::Context;
+use crate::lists::Lists;
+use crate::organisations::{Organisations, School, TrainingPartner};
+use crate::parsed::ParsedRecord;
+use crate::problem::Path;
+use crate::record::Record;
+
+/// The date of the tests.
+pub(crate) const TODAY: NaiveDate = NaiveDate::from_ymd_opt(2026, 10, 5).unwrap();
+
+const ACCEPTED_CODES: AcceptedCodes = AcceptedCodes { accepted: &[], funding_exception_years: &[2025] };
+
+/// A school with a postcode, one without, and a training partner with both of its numbers.
+pub(crate) fn organisations() -> Organisations {
+    let school = |id, urn: &str, name: &str, postcode: Option<&str>| School {
+        id,
+        urn: urn.to_owned(),
+        name: name.to_owned(),
+        postcode: postcode.map(str::to_owned),
+        open: true,
+    };
+    Organisations {
+        schools: vec![
+            school(1, "100001", "Elmfield School", Some("AB1 2CD")),
+            school(2, "100002", "Ashfield School", None),
+        ],
+        training_partners: vec![TrainingPartner {
+            id: 1,
+            urn: Some("100001".to_owned()),
+            ukprn: Some("10000001".to_owned()),
+            name: "Elmfield Partners".to_owned(),
+        }],
+        ..Organisations::default()
+    }
+}
+
+/// The context of the tests.
+pub(crate) fn context(organisations: &Organisations) -> Context<'_> {
+    Context { today: TODAY, lists: Lists::embedded(), accepted_codes: &ACCEPTED_CODES, organisations }
+}
+
+/// Applies some rules alone to a request: one for a new record, or one that changes a stored one.
+pub(crate) fn apply<R: Record>(
+    owner: R::Owner,
+    stored: Option<&R::Flat>,
+    changes: R::Changes,
+    rules: &[Rule<R>],
+) -> Candidate<R> {
+    apply_with(&organisations(), owner, stored, changes, rules)
+}
+
+/// The same, among other schools and training partners.
+pub(crate) fn apply_with<R: Record>(
+    organisations: &Organisations,
+    owner: R::Owner,
+    stored: Option<&R::Flat>,
+    changes: R::Changes,
+    rules: &[Rule<R>],
+) -> Candidate<R> {
+    let context = context(organisations);
+    let mut candidate = Candidate::new(owner, stored, ParsedRecord::of(changes), &context);
+    apply_rules(&mut candidate, rules, &context);
+    candidate
+}
+
+/// The paths of the problems.
+pub(crate) fn paths<R: Record>(candidate: &Candidate<R>) -> Vec<Path> {
+    candidate.problems().iter().map(|problem| problem.at.clone()).collect()
+}

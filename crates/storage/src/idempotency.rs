@@ -1,0 +1,266 @@
+//! Replies to requests that carry an idempotency key, so that a client that missed a reply can ask again.
+//!
+//! A reply is stored in the transaction of the change that it tells of: it is there exactly when the change is. Keys
+//! belong to a provider. A reply is found for a day; later the key is as good as new.
+//!
+//! Knows nothing of what requests and replies say.
+
+use chrono::{NaiveDateTime, TimeDelta};
+use diesel::prelude::*;
+
+use crate::connection::{DatabaseConnection, execute_deferred, with_inner};
+use crate::error::StorageError;
+use crate::schema::{idempotency_locks, replies};
+use crate::session::{ProviderSession, Session};
+
+/// How long a reply is found.
+const RETENTION: TimeDelta = TimeDelta::hours(24);
+
+/// A reply as it was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredReply {
+    /// The status.
+    pub status: u16,
+    /// The headers, each with its name.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: String,
+}
+
+/// What is known of an idempotency key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Earlier {
+    /// It was not used.
+    Nothing,
+    /// The same request was answered.
+    Reply(StoredReply),
+    /// Another request was answered.
+    AnotherRequest,
+    /// A request with the key is being handled at this moment.
+    InFlight,
+}
+
+impl ProviderSession<'_> {
+    /// What is known of a key. When nothing is, no other request with the key is handled until the job has ended.
+    ///
+    /// `request_digest` tells the request from others. On PostgreSQL this commits what the job has done so far, and goes on in
+    /// a transaction of its own: it is asked before anything is changed that depends on the rest of the job.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or a row is corrupt.
+    pub fn earlier_reply(&mut self, key: &str, request_digest: &str) -> Result<Earlier, StorageError> {
+        let provider = self.provider().id;
+        let now = self.now().naive_utc();
+        let oldest = now - RETENTION;
+        if !self.connection.try_lock_idempotency_key(provider, key, now, oldest)? {
+            return Ok(Earlier::InFlight);
+        }
+        let reply = replies::table
+            .filter(replies::provider_id.eq(provider))
+            .filter(replies::idempotency_key.eq(key))
+            .filter(replies::created_at.gt(oldest))
+            .select((replies::request_digest, replies::status, replies::headers, replies::body));
+        let found = with_inner!(self.connection, |inner| reply.get_result::<(String, i32, String, String)>(inner));
+        let Some((digest, status, headers, body)) = found.optional()? else { return Ok(Earlier::Nothing) };
+        if digest != request_digest {
+            return Ok(Earlier::AnotherRequest);
+        }
+        let corrupt = || StorageError::CorruptRow { table: "replies", id: provider };
+        Ok(Earlier::Reply(StoredReply {
+            status: u16::try_from(status).map_err(|_| corrupt())?,
+            headers: serde_json::from_str(&headers).map_err(|_| corrupt())?,
+            body,
+        }))
+    }
+
+    /// Stores the reply to a request with a key of which [`ProviderSession::earlier_reply`] said that nothing is known.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn keep_reply(&mut self, key: &str, request_digest: &str, reply: &StoredReply) -> Result<(), StorageError> {
+        let provider = self.provider().id;
+        // One that has had its day may still be there.
+        let earlier = diesel::delete(replies::table.find((provider, key)));
+        execute_deferred!(self.connection, |inner| earlier.execute(inner))?;
+        // A list of texts is always JSON.
+        let headers = serde_json::to_string(&reply.headers).unwrap_or_default();
+        let kept = diesel::insert_into(replies::table).values((
+            replies::provider_id.eq(provider),
+            replies::idempotency_key.eq(key),
+            replies::request_digest.eq(request_digest),
+            replies::status.eq(i32::from(reply.status)),
+            replies::headers.eq(headers),
+            replies::body.eq(reply.body.as_str()),
+            replies::created_at.eq(self.now().naive_utc()),
+        ));
+        // Where the locks were lost, such as when the database failed over, another request with the key may have been faster:
+        // then the job is run again, and finds its reply.
+        execute_deferred!(self.connection, |inner| kept.execute(inner))?;
+        Ok(())
+    }
+}
+
+impl Session<'_> {
+    /// Removes replies that are no longer found, so many at most, oldest first, and returns how many there were.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn remove_old_replies(&mut self, most: i64) -> Result<usize, StorageError> {
+        let oldest = (self.now() - RETENTION).naive_utc();
+        let old = replies::table
+            .filter(replies::created_at.le(oldest))
+            .order(replies::created_at)
+            .select((replies::provider_id, replies::idempotency_key, replies::created_at))
+            .limit(most)
+            .load::<(i64, String, NaiveDateTime)>(self.connection)?;
+        let mut removed = 0;
+        for (provider, key, created_at) in old {
+            // The key may have come to a new reply meanwhile.
+            let same = replies::table.find((provider, key)).filter(replies::created_at.eq(created_at));
+            removed += diesel::delete(same).execute(self.connection)?;
+        }
+        Ok(removed)
+    }
+
+    /// Removes what was locked for keys that were not used lately, so many at most, oldest first, and returns how many
+    /// there were.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn remove_old_idempotency_locks(&mut self, most: i64) -> Result<usize, StorageError> {
+        // Older by a day than those that are dated anew before they are locked, so none of these is locked by a request.
+        let oldest = (self.now() - RETENTION * 2).naive_utc();
+        let DatabaseConnection::Postgres(inner) = &mut *self.connection else { return Ok(0) };
+        let old = idempotency_locks::table
+            .filter(idempotency_locks::used_at.le(oldest))
+            .order(idempotency_locks::used_at)
+            .select(idempotency_locks::digest)
+            .limit(most)
+            .for_update()
+            // Those that another server removes at the same time.
+            .skip_locked()
+            .load::<String>(inner)?;
+        Ok(diesel::delete(idempotency_locks::table.filter(idempotency_locks::digest.eq_any(old))).execute(inner)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::thread;
+
+    use diesel::connection::SimpleConnection as _;
+
+    use super::*;
+    use crate::history::Cause;
+    use crate::testing::filled::connect;
+    use crate::testing::{Register, UKPRN};
+
+    const KEY: &str = "3f1c";
+
+    fn reply() -> StoredReply {
+        let headers = vec![("etag".to_owned(), "\"1\"".to_owned())];
+        StoredReply { status: 201, headers, body: "{\"data\":{}}".to_owned() }
+    }
+
+    fn with_provider<T: Send + 'static>(
+        register: &Register,
+        ukprn: &'static str,
+        mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError> + Send + 'static,
+    ) -> T {
+        register.write(move |session| job(&mut session.open_provider(ukprn, Cause::of("test"))?.unwrap())).unwrap()
+    }
+
+    fn earlier(register: &Register, ukprn: &'static str, digest: &'static str) -> Earlier {
+        with_provider(register, ukprn, move |session| session.earlier_reply(KEY, digest))
+    }
+
+    #[test]
+    fn a_reply_is_found_by_the_same_request_of_the_same_provider_for_a_day() {
+        let register = Register::with_provider();
+        register.write(|session| session.add_provider("10000002", "Another")).unwrap();
+        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Nothing);
+        with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "one", &reply()));
+        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Reply(reply()));
+        assert_eq!(earlier(&register, UKPRN, "two"), Earlier::AnotherRequest);
+        assert_eq!(earlier(&register, "10000002", "one"), Earlier::Nothing);
+        // Each job has a millisecond of its own, so a few of them have passed already.
+        register.clock.advance(TimeDelta::hours(24) - TimeDelta::minutes(1));
+        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Reply(reply()));
+        register.clock.advance(TimeDelta::minutes(2));
+        assert_eq!(earlier(&register, UKPRN, "two"), Earlier::Nothing);
+        with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "two", &reply()));
+        assert_eq!(earlier(&register, UKPRN, "two"), Earlier::Reply(reply()));
+    }
+
+    #[test]
+    fn a_key_is_in_flight_while_its_first_request_is_handled_and_then_its_reply_is_found() {
+        let register = Register::with_provider();
+        if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
+            // Writes come one after the other there: the second request finds the reply of the first.
+            return;
+        }
+        let (begun, first_begun) = mpsc::channel();
+        let (go_on, first_goes_on) = mpsc::channel::<()>();
+        let another = register.another_store();
+        let first = thread::spawn(move || {
+            another.write_blocking(move |session| {
+                let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                assert_eq!(session.earlier_reply(KEY, "one")?, Earlier::Nothing);
+                begun.send(()).unwrap();
+                first_goes_on.recv().unwrap();
+                session.keep_reply(KEY, "one", &reply())
+            })
+        });
+        first_begun.recv().unwrap();
+        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::InFlight);
+        assert_eq!(earlier(&register, UKPRN, "two"), Earlier::InFlight);
+        let another_key = with_provider(&register, UKPRN, |session| session.earlier_reply("another", "one"));
+        assert_eq!(another_key, Earlier::Nothing);
+        go_on.send(()).unwrap();
+        first.join().unwrap().unwrap();
+        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Reply(reply()));
+    }
+
+    #[test]
+    fn a_reply_that_was_stored_meanwhile_makes_the_job_run_again() {
+        let register = Register::with_provider();
+        if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
+            return;
+        }
+        // As when the locks were lost: the row of the other request is there, and is not removed.
+        connect(register.url())
+            .batch_execute(
+                "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+                 CREATE TRIGGER hold BEFORE DELETE ON replies FOR EACH ROW EXECUTE FUNCTION hold()",
+            )
+            .unwrap();
+        with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "one", &reply()));
+        let mut runs = 0;
+        let found = with_provider(&register, UKPRN, move |session| {
+            runs += 1;
+            if runs == 1 {
+                session.keep_reply(KEY, "one", &reply())?
+            }
+            session.earlier_reply(KEY, "one")
+        });
+        assert_eq!(found, Earlier::Reply(reply()));
+    }
+
+    #[test]
+    fn replies_that_have_had_their_day_are_removed_a_few_at_a_time() {
+        let register = Register::with_provider();
+        with_provider(&register, UKPRN, |session| {
+            (0..5).try_for_each(|number| session.keep_reply(&format!("old {number}"), "one", &reply()))
+        });
+        register.clock.advance(TimeDelta::hours(24) + TimeDelta::minutes(1));
+        with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "one", &reply()));
+        let remove = || register.write(|session| session.remove_old_replies(3)).unwrap();
+        assert_eq!((remove(), remove(), remove()), (3, 2, 0));
+        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Reply(reply()));
+    }
+}

@@ -1,0 +1,176 @@
+//! From migration to migration: which there are, which are applied, and one after the other to the goal.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use diesel::backend::Backend;
+use diesel::connection::{InstrumentationEvent, get_default_instrumentation};
+use diesel::migration::Migration;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text};
+use diesel_migrations::MigrationHarness;
+
+use super::{Goal, Listed, MIGRATIONS_TABLE, Migrations, SchemaChange, views};
+use crate::catalog;
+use crate::connection::DatabaseConnection;
+use crate::error::StorageError;
+
+/// A kind of reference to rows that do not exist, and how many rows make one.
+const BROKEN_REFERENCES_SQL: &str = "SELECT \"table\", parent AS owner, count(*) AS \"rows\" \
+     FROM pragma_foreign_key_check GROUP BY 1, 2 ORDER BY 1, 2 LIMIT 1";
+
+#[derive(QueryableByName)]
+struct BrokenReference {
+    #[diesel(sql_type = Text)]
+    table: String,
+    #[diesel(sql_type = Text)]
+    owner: String,
+    #[diesel(sql_type = BigInt)]
+    rows: i64,
+}
+
+#[derive(QueryableByName)]
+struct Version {
+    #[diesel(sql_type = Text)]
+    version: String,
+}
+
+/// The migrations of one database, oldest first, each with whether it is applied.
+pub(super) type Known<DB> = Vec<(Box<dyn Migration<DB>>, bool)>;
+
+/// What was done in one transaction.
+#[derive(Default)]
+pub(super) struct Walked {
+    pub(super) change: SchemaChange,
+    /// Whether a migration is next that runs outside a transaction.
+    pub(super) stopped: bool,
+}
+
+/// The versions that are applied. Unlike diesel's harness this does not make the table in which they stand.
+pub(super) fn applied(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
+    if !catalog::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE) {
+        return Ok(Vec::new());
+    }
+    let query = diesel::sql_query(format!("SELECT version FROM {MIGRATIONS_TABLE} ORDER BY version"));
+    Ok(query.load::<Version>(connection)?.into_iter().map(|row| row.version).collect())
+}
+
+/// Fails when a version is applied that is none of the migrations.
+pub(super) fn known<DB: Backend>(migrations: Listed<DB>, applied: &[String]) -> Result<Known<DB>, StorageError> {
+    let mut migrations = migrations.map_err(StorageError::Migration)?;
+    migrations.sort_unstable_by(|one, other| one.name().version().cmp(&other.name().version()));
+    let versions: Vec<_> = migrations.iter().map(|migration| migration.name().version().to_string()).collect();
+    if let Some(unknown) = applied.iter().rev().find(|applied| !versions.contains(applied)) {
+        let newest = versions.last().cloned().unwrap_or_default();
+        return Err(StorageError::SchemaNewer { version: unknown.clone(), newest });
+    }
+    Ok(migrations
+        .into_iter()
+        .zip(versions)
+        .map(|(migration, version)| (migration, applied.contains(&version)))
+        .collect())
+}
+
+/// How many of the migrations are to be applied at the goal; the others are not.
+pub(super) fn kept<DB: Backend>(migrations: &Known<DB>, goal: Goal<'_>) -> Result<usize, StorageError> {
+    match goal {
+        Goal::Newest | Goal::NewestUnconverted => Ok(migrations.len()),
+        Goal::Migration(name) => Ok(1 + position(migrations, name)?),
+    }
+}
+
+/// Where the migration of that name stands. Its number is enough, with or without dashes.
+fn position<DB: Backend>(migrations: &Known<DB>, name: &str) -> Result<usize, StorageError> {
+    let number = name.split('_').next().unwrap_or_default().replace('-', "");
+    let found = migrations.iter().position(|(migration, _)| {
+        migration.name().to_string() == name
+            || (!name.contains('_') && migration.name().version().to_string() == number)
+    });
+    found.ok_or_else(|| {
+        let known: Vec<_> = migrations.iter().map(|(migration, _)| migration.name().to_string()).collect();
+        StorageError::UnknownMigration { name: name.to_owned(), known: known.join(", ") }
+    })
+}
+
+/// Goes towards the goal in the transaction that is open: to it, or to a migration that runs outside a transaction.
+pub(super) fn walk_migrations(
+    connection: &mut DatabaseConnection,
+    migrations: &Migrations,
+    goal: Goal<'_>,
+) -> Result<Walked, StorageError> {
+    let applied = applied(connection)?;
+    match connection {
+        DatabaseConnection::Postgres(inner) => {
+            walk(inner, &known((migrations.postgres)(), &applied)?, goal, |migration| {
+                migration.metadata().run_in_transaction()
+            })
+        }
+        // On SQLite a migration keeps all writes waiting in any case.
+        DatabaseConnection::Sqlite(inner) => {
+            let walked = walk(inner, &known((migrations.sqlite)(), &applied)?, goal, |_| true)?;
+            require_references(inner, &walked)?;
+            Ok(walked)
+        }
+    }
+}
+
+/// Refuses what leaves rows that refer to missing ones.
+fn require_references(connection: &mut SqliteConnection, walked: &Walked) -> Result<(), StorageError> {
+    if walked.change == SchemaChange::default() {
+        return Ok(());
+    }
+    let broken = diesel::sql_query(BROKEN_REFERENCES_SQL).get_result::<BrokenReference>(connection).optional()?;
+    match broken {
+        Some(BrokenReference { table, owner, rows }) => Err(StorageError::BrokenReferences { table, owner, rows }),
+        None => Ok(()),
+    }
+}
+
+fn walk<DB: Backend, C: MigrationHarness<DB> + Connection>(
+    connection: &mut C,
+    migrations: &Known<DB>,
+    goal: Goal<'_>,
+    runs_here: impl Fn(&dyn Migration<DB>) -> bool,
+) -> Result<Walked, StorageError> {
+    let kept = kept(migrations, goal)?;
+    let mut walked = Walked::default();
+    let taken_back = migrations.iter().skip(kept).rev().filter(|(_, applied)| *applied);
+    let pending = migrations.iter().take(kept).filter(|(_, applied)| !applied);
+    let applied = pending.clone().take_while(|(migration, _)| runs_here(migration));
+    walked.stopped = pending.count() > applied.clone().count();
+    if taken_back.clone().chain(applied.clone()).next().is_some() {
+        // A table that a view shows can be neither rebuilt on SQLite nor altered freely on PostgreSQL.
+        connection.batch_execute(views::REMOVE_SQL)?;
+    }
+    for (migration, _) in taken_back {
+        with_harness(connection, |connection| connection.revert_migration(migration))?;
+        walked.change.taken_back.push(migration.name().to_string());
+    }
+    for (migration, _) in applied {
+        with_harness(connection, |connection| connection.run_migration(migration))?;
+        walked.change.applied.push(migration.name().to_string());
+    }
+    Ok(walked)
+}
+
+/// Runs what the harness runs. It passes on nothing but the text of an error, and no text says in every language that a lock
+/// was waited for in vain; so the error is looked at where it comes up.
+pub(super) fn with_harness<DB: Backend, C: MigrationHarness<DB> + Connection, T>(
+    connection: &mut C,
+    run: impl FnOnce(&mut C) -> diesel::migration::Result<T>,
+) -> Result<T, StorageError> {
+    let met_contention = Arc::new(AtomicBool::new(false));
+    let noted = Arc::clone(&met_contention);
+    connection.set_instrumentation(move |event: InstrumentationEvent<'_>| {
+        if let InstrumentationEvent::FinishQuery { error: Some(error), .. } = event
+            && StorageError::is_contention(error)
+        {
+            noted.store(true, Ordering::Relaxed);
+        }
+    });
+    let outcome = run(connection);
+    connection.set_instrumentation(get_default_instrumentation());
+    outcome.map_err(|error| {
+        if met_contention.load(Ordering::Relaxed) { StorageError::Busy } else { StorageError::Migration(error) }
+    })
+}
