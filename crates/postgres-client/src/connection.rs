@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use diesel::connection::{
-    AnsiTransactionManager, DynInstrumentation, TransactionManager as _, TransactionManagerStatus,
+    AnsiTransactionManager, DynInstrumentation, InstrumentationEvent, TransactionManager as _, TransactionManagerStatus,
 };
 use diesel::pg::{Pg, PgMetadataCache, PgQueryBuilder};
 use diesel::query_builder::{QueryBuilder as _, QueryFragment, QueryId};
@@ -256,6 +256,7 @@ impl PostgresConnection {
         let prepared = self.transport.run(client.prepare_typed(&sql, types));
         self.status.after(StatementKind::Other, &prepared);
         let statement = prepared.map_err(|failure| self.failed(failure))?;
+        self.instrumentation.on_connection_event(InstrumentationEvent::cache_query(&sql));
         self.prepared.insert(key, statement.clone());
         Ok(Form::Prepared(statement))
     }
