@@ -183,13 +183,13 @@ const fn precedes(one: &str, other: &str) -> bool {
 /// ```
 #[macro_export]
 macro_rules! shape {
-    ($record:ty, $field:ident: $($name:ident $(= $canonical:ident)? $(=> $own:ident)? $($flag:ident)?),+ $(,)?) => {
+    ($record:ty, $field:ident: $($name:ident $(= $canonical:ident)? $(=> $own:ident)? $($modifier:ident)?),+ $(,)?) => {
         $crate::shape::Shape::<$record> {
             entries: &[$($crate::shape::Entry {
                 name: stringify!($name),
                 key: concat!("\"", stringify!($name), "\":"),
                 source: $crate::shape!(@source $field $name [$($canonical)?] [$($own)?]),
-                when_set: $crate::shape!(@flag $($flag)?),
+                when_set: $crate::shape!(@modifier $($modifier)?),
             }),+],
             names: &$crate::shape::sorted([$($crate::shape::InputName { name: stringify!($name), field: () }),+]),
         }
@@ -197,8 +197,8 @@ macro_rules! shape {
     (@source $field:ident $name:ident [] []) => { $crate::shape::Source::Field($field::$name) };
     (@source $field:ident $name:ident [$canonical:ident] []) => { $crate::shape::Source::Field($field::$canonical) };
     (@source $field:ident $name:ident [] [$own:ident]) => { $crate::shape::Source::Own(&$own) };
-    (@flag) => { false };
-    (@flag when_set) => { true };
+    (@modifier) => { false };
+    (@modifier when_set) => { true };
 }
 
 /// Lists the fields of a record that a version's requests can set. A changed name is written next to the

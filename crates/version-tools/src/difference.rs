@@ -167,30 +167,26 @@ impl Difference {
 
     /// The changes of fields.
     pub fn fields(&self) -> impl Iterator<Item = &FieldChange> {
-        self.changes
-            .iter()
-            .filter_map(|change| if let ChangeDetail::Field(field) = &change.detail { Some(field) } else { None })
+        self.details(|detail| if let ChangeDetail::Field(field) = detail { Some(field) } else { None })
     }
 
     /// The changes of endpoints.
     pub fn endpoints(&self) -> impl Iterator<Item = &EndpointChange> {
-        self.changes.iter().filter_map(|change| {
-            if let ChangeDetail::Endpoint(endpoint) = &change.detail { Some(endpoint) } else { None }
-        })
+        self.details(|detail| if let ChangeDetail::Endpoint(endpoint) = detail { Some(endpoint) } else { None })
     }
 
     /// The changes of rules and gates.
     pub fn rules(&self) -> impl Iterator<Item = &RuleChange> {
-        self.changes
-            .iter()
-            .filter_map(|change| if let ChangeDetail::Rule(rule) = &change.detail { Some(rule) } else { None })
+        self.details(|detail| if let ChangeDetail::Rule(rule) = detail { Some(rule) } else { None })
     }
 
     /// The changes of accepted codes.
     pub fn codes(&self) -> impl Iterator<Item = &CodesChange> {
-        self.changes
-            .iter()
-            .filter_map(|change| if let ChangeDetail::Codes(codes) = &change.detail { Some(codes) } else { None })
+        self.details(|detail| if let ChangeDetail::Codes(codes) = detail { Some(codes) } else { None })
+    }
+
+    fn details<'a, T: 'a>(&'a self, of: fn(&'a ChangeDetail) -> Option<&'a T>) -> impl Iterator<Item = &'a T> {
+        self.changes.iter().filter_map(move |change| of(&change.detail))
     }
 }
 

@@ -15,6 +15,7 @@ use utoipa::openapi::{ComponentsBuilder, Info, OpenApi, OpenApiBuilder, PathsBui
 
 pub mod examples;
 mod fields;
+mod operation_id;
 mod operations;
 mod parameters;
 mod replies;

@@ -7,11 +7,12 @@ use utoipa::openapi::path::{HttpMethod, Operation, OperationBuilder};
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::{ContentBuilder, Deprecated, Required};
 
+use super::operation_id::operation_id;
 use super::{examples, parameters, replies, schemas};
 
 /// The operations of an endpoint, with their methods.
 pub(super) fn of(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Vec<(HttpMethod, Operation)> {
-    let name = name(endpoint);
+    let name = operation_id(endpoint);
     match endpoint.method() {
         Method::Get => vec![(HttpMethod::Get, operation(version, lists, endpoint, name))],
         Method::Post => vec![(HttpMethod::Post, operation(version, lists, endpoint, name))],
@@ -21,18 +22,6 @@ pub(super) fn of(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Vec
             (HttpMethod::Patch, operation(version, lists, endpoint, name)),
         ],
     }
-}
-
-/// The name of the operation of an endpoint, as programs that are generated from the document call it.
-pub(super) fn name(endpoint: Endpoint) -> String {
-    let mut name = String::new();
-    for letter in format!("{endpoint:?}").chars() {
-        if letter.is_ascii_uppercase() && !name.is_empty() {
-            name.push('_');
-        }
-        name.push(letter.to_ascii_lowercase());
-    }
-    name
 }
 
 fn operation(version: &ApiVersion, lists: &Lists, endpoint: Endpoint, name: String) -> Operation {

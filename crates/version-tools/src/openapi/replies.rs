@@ -11,6 +11,7 @@ use utoipa::openapi::response::{ResponseBuilder, Responses, ResponsesBuilder};
 use utoipa::openapi::schema::{AllOfBuilder, AnyOfBuilder, ObjectBuilder, Schema, Type};
 use utoipa::openapi::{ContentBuilder, RefOr};
 
+use super::operation_id::operation_id;
 use super::{examples, parameters, schemas};
 
 const JSON: &str = "application/json";
@@ -198,7 +199,7 @@ fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
     };
     let next = row.next.iter().filter(|next| version.endpoints.all().any(|known| known == **next));
     next.map(|next| {
-        let operation = super::operations::name(*next);
+        let operation = operation_id(*next);
         let link = LinkBuilder::new().operation_id(&operation).parameter(id, format!("$response.body#{pointer}"));
         let of_trainee = id == "trainee_id";
         let link = if of_trainee { link } else { link.parameter("trainee_id", "$request.path.trainee_id") };

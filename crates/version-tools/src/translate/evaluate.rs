@@ -31,9 +31,6 @@ pub(super) struct Evaluation {
 
 /// A record that can be evaluated.
 pub(super) trait EvaluatedRecord: DecidedRecord {
-    /// Whether the record can be changed by itself; a request with any other is a transition of the trainee.
-    const HAS_PURPOSE: bool;
-
     /// Schools that a request names.
     fn schools(_: &ParsedRecord<Self>) -> Vec<School> {
         Vec::new()
@@ -41,16 +38,12 @@ pub(super) trait EvaluatedRecord: DecidedRecord {
 }
 
 impl EvaluatedRecord for Trainee {
-    const HAS_PURPOSE: bool = true;
-
     fn schools(sent: &ParsedRecord<Self>) -> Vec<School> {
         sent.nested.placements.iter().flat_map(Placement::schools).collect()
     }
 }
 
 impl EvaluatedRecord for Placement {
-    const HAS_PURPOSE: bool = true;
-
     /// A school with the URN, and the name in the request.
     fn schools(sent: &ParsedRecord<Self>) -> Vec<School> {
         let text = |change: &Change<String>| if let Change::Set(text) = change { Some(text.clone()) } else { None };
@@ -66,18 +59,10 @@ impl EvaluatedRecord for Placement {
     }
 }
 
-impl EvaluatedRecord for Degree {
-    const HAS_PURPOSE: bool = true;
-}
-impl EvaluatedRecord for Withdrawal {
-    const HAS_PURPOSE: bool = false;
-}
-impl EvaluatedRecord for Deferral {
-    const HAS_PURPOSE: bool = false;
-}
-impl EvaluatedRecord for Recommendation {
-    const HAS_PURPOSE: bool = false;
-}
+impl EvaluatedRecord for Degree {}
+impl EvaluatedRecord for Withdrawal {}
+impl EvaluatedRecord for Deferral {}
+impl EvaluatedRecord for Recommendation {}
 
 /// What a version would answer to the record.
 pub(super) fn evaluate<R: EvaluatedRecord>(
@@ -113,7 +98,9 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
         }
         return refused(Candidate::new(R::Owner::default(), None, sent, &context).problems());
     }
-    let purpose = R::HAS_PURPOSE.then(|| purpose.unwrap_or_else(|| guess::purpose(&sent, R::rules(version))));
+    // A record without a shape is the input of a transition.
+    let purpose =
+        R::shape(version).is_some().then(|| purpose.unwrap_or_else(|| guess::purpose(&sent, R::rules(version))));
     if purpose == Some(Purpose::Update) {
         let mut found = partial_update::evaluate(own_fields(), R::rules(version), version, &context);
         let mut notices = findings(version, &found.notices);
