@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use domain::{Kind, Lists, Record, RecordField as _, Stored, TraineeField, Value};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
-use crate::version::{ApiVersion, Wire};
+use crate::version::ApiVersion;
 use crate::view::Milliseconds;
+use crate::wire::WireRecord;
 
 /// A record as a request that would make it. Fields without a value, and fields that this version
 /// cannot set, are left out.
@@ -27,12 +28,12 @@ pub struct Data<T> {
     pub data: T,
 }
 
-impl<R: Wire> Request<'_, R> {
+impl<R: WireRecord> Request<'_, R> {
     /// The body of the request.
     ///
     /// # Errors
     ///
-    /// Never for a record of the dictionary; a value that JSON cannot hold would be one.
+    /// Never for a record of the dictionary; a value that JSON does not have would be one.
     pub fn body(&self) -> Result<Vec<u8>, serde_json::Error> {
         serde_json::to_vec(&Data { data: self })
     }
@@ -42,7 +43,7 @@ impl<R: Wire> Request<'_, R> {
     }
 }
 
-impl<R: Wire> Serialize for Request<'_, R> {
+impl<R: WireRecord> Serialize for Request<'_, R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
         for input in R::inputs(self.version).entries {

@@ -1,15 +1,22 @@
-//! The endpoints that a version can have (contract, section 4).
+//! The endpoints that a version can have (contract, section 4), one row each.
+//!
+//! The OpenAPI document, the translation of bodies, shadow checks and tests follow from the row. The handler is the
+//! server's.
 
 use std::fmt;
 
 use serde::ser::{Serialize, Serializer};
 
-/// What is asked of a path.
+use self::ReplyBody as Body;
+use self::Tag::{Degrees, Placements, Service, Trainees, Transitions};
+use crate::body_kind::{Purpose, RecordKind};
+
+/// The HTTP method of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
     /// Reads.
     Get,
-    /// Makes, or carries out an action.
+    /// Creates, or carries out an action.
     Post,
     /// Changes; PUT and PATCH mean the same here.
     PutOrPatch,
@@ -28,8 +35,144 @@ impl fmt::Display for Method {
     }
 }
 
+/// A group of endpoints in the OpenAPI document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the meaning of each is a string")]
+pub enum Tag {
+    Trainees,
+    Placements,
+    Degrees,
+    Transitions,
+    Service,
+}
+
+impl Tag {
+    /// All tags with their names and meanings, in order.
+    pub const ALL: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Trainees, "trainees", "People who train to teach, as one provider registers them"),
+        (Self::Placements, "placements", "Periods of school experience"),
+        (Self::Degrees, "degrees", "Degrees held before the training"),
+        (Self::Transitions, "transitions", "Steps in the life of a trainee's record"),
+        (Self::Service, "service", "The service itself"),
+    ];
+}
+
+/// What the body of a request has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestBody {
+    /// The record.
+    pub record: RecordKind,
+    /// Whether the record is created or changed; `None` for a transition of the trainee.
+    pub purpose: Option<Purpose>,
+}
+
+impl RequestBody {
+    /// Whether the request creates a trainee.
+    #[must_use]
+    pub fn creates_trainee(self) -> bool {
+        self.record == RecordKind::Trainee && self.purpose == Some(Purpose::Create)
+    }
+}
+
+/// What the reply to a successful request shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is named after what it shows")]
+pub enum ReplyBody {
+    ServiceStatus,
+    Trainee,
+    TraineePage,
+    Placement,
+    Placements,
+    Degree,
+    Degrees,
+    CodeLists,
+}
+
+/// Everything about an endpoint that does not differ between the versions that have it.
+#[derive(Debug)]
+pub struct Row {
+    /// The path below that of the version.
+    pub path: &'static str,
+    /// The method.
+    pub method: Method,
+    /// The group in the OpenAPI document.
+    pub tag: Tag,
+    /// What a request has; `None` where there is no body to read.
+    pub request: Option<RequestBody>,
+    /// The status of the reply to a successful request.
+    pub status: u16,
+    /// What that reply shows.
+    pub reply: ReplyBody,
+    /// That reply, in one sentence.
+    pub description: &'static str,
+    /// The names that a query can have.
+    pub query_parameters: &'static [&'static str],
+    /// Endpoints for the record that was created, or the trainee that was changed.
+    pub next: &'static [Endpoint],
+    /// The endpoint that takes its place in later versions.
+    pub replaced_by: Option<Endpoint>,
+    /// Whether accepted requests are checked against the newest version.
+    pub shadow_checked: bool,
+}
+
+impl Row {
+    const fn get(tag: Tag, path: &'static str, reply: ReplyBody, description: &'static str) -> Self {
+        let (method, request, status, replaced_by) = (Method::Get, None, 200, None);
+        let (query_parameters, next, shadow_checked): (&[&str], &[Endpoint], bool) = (&[], &[], false);
+        #[rustfmt::skip]
+        let row = Self {
+            path, method, tag, request, status, reply, description, query_parameters, next, replaced_by, shadow_checked,
+        };
+        row
+    }
+
+    const fn posts(self, record: RecordKind, purpose: Option<Purpose>, status: u16) -> Self {
+        let request = Some(RequestBody { record, purpose });
+        Self { method: Method::Post, request, status, shadow_checked: true, ..self }
+    }
+
+    const fn creates(self, record: RecordKind, next: &'static [Endpoint]) -> Self {
+        Self { next, ..self.posts(record, Some(Purpose::Create), 201) }
+    }
+
+    const fn changes(self, record: RecordKind) -> Self {
+        Self { method: Method::PutOrPatch, ..self.posts(record, Some(Purpose::Update), 200) }
+    }
+
+    const fn deletes(self) -> Self {
+        Self { method: Method::Delete, next: &[Endpoint::ShowTrainee], shadow_checked: true, ..self }
+    }
+
+    /// Whether requests can change a record.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.method != Method::Get
+    }
+
+    /// Whether the reply shows one thing that can be requested again.
+    #[must_use]
+    pub fn shows_one(&self) -> bool {
+        match self.reply {
+            ReplyBody::Trainee | ReplyBody::Placement | ReplyBody::Degree | ReplyBody::CodeLists => true,
+            ReplyBody::ServiceStatus | ReplyBody::TraineePage | ReplyBody::Placements | ReplyBody::Degrees => false,
+        }
+    }
+
+    /// Whether a request can state the version of the record that it is for: whatever changes an existing record.
+    #[must_use]
+    pub fn takes_if_match(&self) -> bool {
+        self.writes() && !self.request.is_some_and(RequestBody::creates_trainee)
+    }
+
+    /// Whether problems can be requested by field.
+    #[must_use]
+    pub fn has_errors_by_field(&self) -> bool {
+        self.request.is_some_and(|request| request.record == RecordKind::Trainee)
+    }
+}
+
 macro_rules! endpoints {
-    ($($(#[doc = $doc:literal])+ $endpoint:ident = $method:ident $path:literal,)+) => {
+    ($($(#[doc = $doc:literal])+ $endpoint:ident = $row:expr,)+) => {
         /// An endpoint that a version can have.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum Endpoint {
@@ -40,71 +183,51 @@ macro_rules! endpoints {
             /// All endpoints.
             pub const ALL: &'static [Self] = &[$(Self::$endpoint),+];
 
-            /// The path below that of the version.
-            #[must_use]
-            pub const fn path(self) -> &'static str {
-                match self { $(Self::$endpoint => $path),+ }
-            }
-
             /// What the endpoint does, in one sentence.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$endpoint => concat!($($doc),+).trim_ascii()),+ }
             }
 
-            /// What is asked of the path.
+            /// What does not differ between versions.
             #[must_use]
-            pub const fn method(self) -> Method {
-                match self { $(Self::$endpoint => Method::$method),+ }
-            }
-
-        }
-
-        impl fmt::Display for Endpoint {
-            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(formatter, "{} {}", self.method(), self.path())
+            pub const fn row(self) -> &'static Row {
+                match self {
+                    $(Self::$endpoint => {
+                        const ROW: Row = $row;
+                        &ROW
+                    })+
+                }
             }
         }
     };
 }
+
 impl Endpoint {
-    /// Whether a reply that reads carries an entity tag.
+    /// The path below that of the version.
     #[must_use]
-    pub fn has_entity_tag(self) -> bool {
-        [Self::ShowTrainee, Self::ShowPlacement, Self::ShowDegree, Self::ReferenceData].contains(&self)
+    pub const fn path(self) -> &'static str {
+        self.row().path
     }
 
-    /// The names that a query can have.
+    /// The method.
     #[must_use]
-    pub const fn query_parameters(self) -> &'static [&'static str] {
-        match self {
-            Self::ListTrainees => &["academic_cycle", "status", "since", "has_trn", "page", "per_page", "sort_order"],
-            Self::ReferenceData => &["field"],
-            Self::Info
-            | Self::CreateTrainee
-            | Self::ShowTrainee
-            | Self::UpdateTrainee
-            | Self::ListPlacements
-            | Self::CreatePlacement
-            | Self::ShowPlacement
-            | Self::UpdatePlacement
-            | Self::DeletePlacement
-            | Self::ListDegrees
-            | Self::CreateDegree
-            | Self::ShowDegree
-            | Self::UpdateDegree
-            | Self::DeleteDegree
-            | Self::Defer
-            | Self::Withdraw
-            | Self::RecommendForQts
-            | Self::UpdateQtsOrEytsStatus => &[],
-        }
+    pub const fn method(self) -> Method {
+        self.row().method
     }
 
-    /// Whether a request can say for which state of a record it is meant: whatever changes a record that is there.
+    /// The endpoint that takes its place in the versions of which `has` says whether they have one.
     #[must_use]
-    pub fn takes_if_match(self) -> bool {
-        self.method() != Method::Get && self != Self::CreateTrainee
+    pub fn replacement(self, has: impl Fn(Self) -> bool) -> Option<Self> {
+        let replaces = |other: &&Self| other.row().replaced_by == Some(self);
+        let older = Self::ALL.iter().find(replaces).copied();
+        self.row().replaced_by.into_iter().chain(older).find(|other| has(*other))
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {}", self.method(), self.path())
     }
 }
 
@@ -116,43 +239,77 @@ impl Serialize for Endpoint {
 
 endpoints! {
     /// Tells that the service is alive.
-    Info = Get "/info",
+    Info = Row::get(Service, "/info", Body::ServiceStatus, "The service is alive."),
     /// Lists the trainees of one academic cycle.
-    ListTrainees = Get "/trainees",
+    ListTrainees = Row {
+        query_parameters: &["academic_cycle", "status", "since", "has_trn", "page", "per_page", "sort_order"],
+        ..Row::get(Trainees, "/trainees", Body::TraineePage, "A page of trainees.")
+    },
     /// Registers a trainee.
-    CreateTrainee = Post "/trainees",
+    CreateTrainee = Row::get(Trainees, "/trainees", Body::Trainee, "The trainee is registered.")
+        .creates(RecordKind::Trainee, OF_TRAINEE),
     /// Reads a trainee.
-    ShowTrainee = Get "/trainees/{trainee_id}",
+    ShowTrainee = Row::get(Trainees, TRAINEE, Body::Trainee, "The trainee."),
     /// Changes a trainee.
-    UpdateTrainee = PutOrPatch "/trainees/{trainee_id}",
+    UpdateTrainee = Row::get(Trainees, TRAINEE, Body::Trainee, "The trainee as changed.").changes(RecordKind::Trainee),
     /// Lists the placements of a trainee.
-    ListPlacements = Get "/trainees/{trainee_id}/placements",
+    ListPlacements = Row::get(Placements, PLACEMENTS, Body::Placements, "The placements, oldest first."),
     /// Adds a placement.
-    CreatePlacement = Post "/trainees/{trainee_id}/placements",
+    CreatePlacement = Row::get(Placements, PLACEMENTS, Body::Placement, "The placement is added.")
+        .creates(RecordKind::Placement, OF_PLACEMENT),
     /// Reads a placement.
-    ShowPlacement = Get "/trainees/{trainee_id}/placements/{placement_id}",
+    ShowPlacement = Row::get(Placements, PLACEMENT, Body::Placement, "The placement."),
     /// Changes a placement.
-    UpdatePlacement = PutOrPatch "/trainees/{trainee_id}/placements/{placement_id}",
+    UpdatePlacement =
+        Row::get(Placements, PLACEMENT, Body::Placement, "The placement as changed.").changes(RecordKind::Placement),
     /// Removes a placement.
-    DeletePlacement = Delete "/trainees/{trainee_id}/placements/{placement_id}",
+    DeletePlacement = Row::get(Placements, PLACEMENT, Body::Trainee, "The trainee without the placement.").deletes(),
     /// Lists the degrees of a trainee.
-    ListDegrees = Get "/trainees/{trainee_id}/degrees",
+    ListDegrees = Row::get(Degrees, DEGREES, Body::Degrees, "The degrees, by year of graduation."),
     /// Adds a degree.
-    CreateDegree = Post "/trainees/{trainee_id}/degrees",
+    CreateDegree =
+        Row::get(Degrees, DEGREES, Body::Degrees, "The degree is added; it is the only one in the list.")
+            .creates(RecordKind::Degree, OF_DEGREE),
     /// Reads a degree.
-    ShowDegree = Get "/trainees/{trainee_id}/degrees/{degree_id}",
+    ShowDegree = Row::get(Degrees, DEGREE, Body::Degree, "The degree."),
     /// Changes a degree.
-    UpdateDegree = PutOrPatch "/trainees/{trainee_id}/degrees/{degree_id}",
+    UpdateDegree = Row::get(Degrees, DEGREE, Body::Degree, "The degree as changed.").changes(RecordKind::Degree),
     /// Removes a degree.
-    DeleteDegree = Delete "/trainees/{trainee_id}/degrees/{degree_id}",
+    DeleteDegree = Row::get(Degrees, DEGREE, Body::Trainee, "The trainee without the degree.").deletes(),
     /// Defers a trainee.
-    Defer = Post "/trainees/{trainee_id}/defer",
+    Defer = Row::get(Transitions, "/trainees/{trainee_id}/defer", Body::Trainee, "The trainee is deferred.")
+        .posts(RecordKind::Deferral, None, 200),
     /// Withdraws a trainee.
-    Withdraw = Post "/trainees/{trainee_id}/withdraw",
+    Withdraw = Row::get(Transitions, "/trainees/{trainee_id}/withdraw", Body::Trainee, "The trainee is withdrawn.")
+        .posts(RecordKind::Withdrawal, None, 200),
     /// Recommends a trainee for the award, by the older name.
-    RecommendForQts = Post "/trainees/{trainee_id}/recommend-for-qts",
+    RecommendForQts = Row {
+        replaced_by: Some(Endpoint::UpdateQtsOrEytsStatus),
+        ..Row::get(Transitions, "/trainees/{trainee_id}/recommend-for-qts", Body::Trainee, RECOMMENDED)
+            .posts(RecordKind::Recommendation, None, 202)
+    },
     /// Recommends a trainee for the award.
-    UpdateQtsOrEytsStatus = Post "/trainees/{trainee_id}/update-qts-or-eyts-status",
+    UpdateQtsOrEytsStatus =
+        Row::get(Transitions, "/trainees/{trainee_id}/update-qts-or-eyts-status", Body::Trainee, RECOMMENDED)
+            .posts(RecordKind::Recommendation, None, 202),
     /// Publishes the code lists.
-    ReferenceData = Get "/reference-data",
+    ReferenceData = Row {
+        query_parameters: &["field"],
+        ..Row::get(Service, "/reference-data", Body::CodeLists, ALL_LISTS)
+    },
 }
+
+const TRAINEE: &str = "/trainees/{trainee_id}";
+const PLACEMENTS: &str = "/trainees/{trainee_id}/placements";
+const PLACEMENT: &str = "/trainees/{trainee_id}/placements/{placement_id}";
+const DEGREES: &str = "/trainees/{trainee_id}/degrees";
+const DEGREE: &str = "/trainees/{trainee_id}/degrees/{degree_id}";
+const ALL_LISTS: &str = "All code lists by name, or the one that was asked for.";
+const RECOMMENDED: &str = "The trainee is recommended for the award.";
+#[rustfmt::skip]
+const OF_TRAINEE: &[Endpoint] = &[
+    Endpoint::ShowTrainee, Endpoint::UpdateTrainee, Endpoint::ListPlacements, Endpoint::CreatePlacement,
+    Endpoint::CreateDegree, Endpoint::Defer,
+];
+const OF_PLACEMENT: &[Endpoint] = &[Endpoint::ShowPlacement, Endpoint::UpdatePlacement, Endpoint::DeletePlacement];
+const OF_DEGREE: &[Endpoint] = &[Endpoint::ShowDegree, Endpoint::UpdateDegree, Endpoint::DeleteDegree];

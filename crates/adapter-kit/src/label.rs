@@ -1,6 +1,5 @@
 //! The label of a version, such as the one in its path (contract, section 9.1).
 
-use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
@@ -18,8 +17,8 @@ pub enum Stage {
     Release,
 }
 
-/// `vYEAR.MAJOR`, with the year in which the version enters production.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// `vYEAR.MAJOR`, with the year in which the version enters production. Ordered by year, major number and stage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {
     /// The year.
     pub year: u16,
@@ -43,18 +42,6 @@ impl Label {
     }
 }
 
-impl Ord for Label {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.year, self.major, self.stage).cmp(&(other.year, other.major, other.stage))
-    }
-}
-
-impl PartialOrd for Label {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
 impl fmt::Display for Label {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let suffix = match self.stage {
@@ -72,35 +59,29 @@ impl Serialize for Label {
     }
 }
 
-/// A text that is not the label of a version.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NoLabel;
-
-impl fmt::Display for NoLabel {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("not a version label of the form vYEAR.MAJOR, perhaps with -pre or -rc")
-    }
-}
-
-impl std::error::Error for NoLabel {}
+/// A string that is not the label of a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a version label of the form vYEAR.MAJOR, perhaps with -pre or -rc")]
+pub struct InvalidLabel;
 
 impl FromStr for Label {
-    type Err = NoLabel;
+    type Err = InvalidLabel;
 
-    fn from_str(text: &str) -> Result<Self, NoLabel> {
+    fn from_str(text: &str) -> Result<Self, InvalidLabel> {
         let (numbers, stage) = match text.split_once('-') {
             None => (text, Stage::Release),
             Some((numbers, "pre")) => (numbers, Stage::PreRelease),
             Some((numbers, "rc")) => (numbers, Stage::Candidate),
-            Some(_) => return Err(NoLabel),
+            Some(_) => return Err(InvalidLabel),
         };
-        let (year, major) = numbers.strip_prefix('v').and_then(|numbers| numbers.split_once('.')).ok_or(NoLabel)?;
+        let (year, major) =
+            numbers.strip_prefix('v').and_then(|numbers| numbers.split_once('.')).ok_or(InvalidLabel)?;
         let number = |text: &str| {
             let canonical = text == "0" || !text.starts_with('0');
             text.bytes().all(|byte| byte.is_ascii_digit()).then_some(()).filter(|()| canonical)?;
             text.parse().ok()
         };
-        Ok(Self { year: number(year).ok_or(NoLabel)?, major: number(major).ok_or(NoLabel)?, stage })
+        Ok(Self { year: number(year).ok_or(InvalidLabel)?, major: number(major).ok_or(InvalidLabel)?, stage })
     }
 }
 
@@ -109,16 +90,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_read_back_as_they_are_written() {
+    fn label_round_trips() {
         for text in ["v2025.0", "v2026.1", "v2027.10-rc", "v1.0-pre"] {
             assert_eq!(text.parse::<Label>().unwrap().to_string(), text);
         }
     }
 
     #[test]
-    fn other_texts_are_no_labels() {
+    fn other_strings_are_rejected() {
         for text in ["", "2025.0", "v2025", "v2025.", "v2025.00", "v2025.0-beta", "v2025.+1", "v99999.0", "v2025.0-"] {
-            assert_eq!(text.parse::<Label>(), Err(NoLabel), "{text}");
+            assert_eq!(text.parse::<Label>(), Err(InvalidLabel), "{text}");
         }
     }
 

@@ -1,8 +1,7 @@
-//! What the life of a version says to its clients: from when it, or an endpoint of it, should no longer be used, when it
-//! goes, and what comes after it.
+//! Deprecation and removal of versions and of their endpoints: the dates, and what to use instead.
 //!
-//! The kit gives days, labels and endpoints. How they become headers, links and pages is not known here, and neither is
-//! the day on which somebody asks: a deprecation that lies ahead is told like one that has begun.
+//! Headers, links and pages are not known here, and neither is the current date: a deprecation in the future is reported
+//! like one that has begun.
 
 use chrono::NaiveDate;
 
@@ -11,7 +10,7 @@ use crate::label::Label;
 use crate::version::ApiVersion;
 use crate::versions::Versions;
 
-/// A version that was served once.
+/// A version that is no longer served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Removed {
     /// Its label.
@@ -20,9 +19,9 @@ pub struct Removed {
     pub since: NaiveDate,
 }
 
-/// The end of a version, or of one endpoint in it. Without dates there is none in sight.
+/// The end of a version, or of one endpoint in it. Without dates none is announced.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct End {
+pub struct EndOfLife {
     /// The day from which it should no longer be used.
     pub deprecated_on: Option<NaiveDate>,
     /// The day on which it is removed.
@@ -33,7 +32,7 @@ pub struct End {
     pub successor: Option<Label>,
 }
 
-impl End {
+impl EndOfLife {
     /// The end of a version.
     #[must_use]
     pub fn of_version(version: &ApiVersion, versions: &Versions) -> Self {
@@ -55,16 +54,16 @@ impl End {
         match version.endpoints.deprecation(endpoint) {
             Some(deprecation) => Self {
                 deprecated_on: Some(end.deprecated_on.map_or(deprecation.since, |day| day.min(deprecation.since))),
-                replaced_by: Some(deprecation.replaced_by),
+                replaced_by: endpoint.row().replaced_by,
                 ..end
             },
             None => end,
         }
     }
 
-    /// Whether an end is in sight.
+    /// Whether there is a date.
     #[must_use]
-    pub fn is_in_sight(&self) -> bool {
+    pub fn is_announced(&self) -> bool {
         self.deprecated_on.is_some() || self.sunset_on.is_some()
     }
 }

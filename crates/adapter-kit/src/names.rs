@@ -1,45 +1,30 @@
-//! The names of a version on the wire, and what it calls the place of a problem.
+//! The names of a version on the wire, and how it names the path of a problem.
 
 use std::collections::BTreeSet;
 
-use domain::{Field, Path, Record, RecordField as _, TraineeField};
+use domain::{Field, Path, RecordField as _, TraineeField};
 
-use crate::shape::{Inputs, Shape};
-use crate::version::{ApiVersion, Wire};
-
-/// Longest part of a client's own key that is repeated to it, in characters.
-const KEY_SHOWN: usize = 64;
+use crate::client_text::truncated;
+use crate::version::ApiVersion;
+use crate::wire::{WireRecord, for_each_record};
 
 /// Every name of a field in this version, in requests and in responses.
 #[must_use]
-pub fn all(ApiVersion { inputs, shapes, .. }: &ApiVersion) -> BTreeSet<&'static str> {
-    fn set<R: Record>(inputs: &Inputs<R>) -> impl Iterator<Item = &'static str> {
-        inputs.entries.iter().map(|input| input.name)
+pub fn all(version: &ApiVersion) -> BTreeSet<&'static str> {
+    fn of<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
+        let inputs = R::inputs(version).entries.iter().map(|input| input.name);
+        inputs.chain(R::shape(version).into_iter().flat_map(|shape| shape.entries).map(|entry| entry.name)).collect()
     }
-    fn shown<R: Record>(shape: &Shape<R>) -> impl Iterator<Item = &'static str> {
-        shape.entries.iter().map(|entry| entry.name)
-    }
-    set(&inputs.trainee)
-        .chain(set(&inputs.placement))
-        .chain(set(&inputs.degree))
-        .chain(set(&inputs.withdrawal))
-        .chain(set(&inputs.deferral))
-        .chain(set(&inputs.recommendation))
-        .chain(shown(&shapes.trainee))
-        .chain(shown(&shapes.placement))
-        .chain(shown(&shapes.placement_nested))
-        .chain(shown(&shapes.degree))
-        .collect()
+    let nested = version.shapes.placement_nested.entries.iter().map(|entry| entry.name);
+    for_each_record!(of(version)).into_iter().flatten().chain(nested).collect()
 }
 
-/// The name of a field in this version: as a request spells it, else as a response does, else the
-/// canonical one.
+/// The name of a field in this version: that of requests, else that of responses, else the canonical one.
 #[must_use]
 pub fn field(version: &ApiVersion, field: Field) -> &'static str {
-    // A nested list is called otherwise in a request; see `list`.
-    if let Some(nested) =
-        field.of_record().filter(|nested| [TraineeField::placements, TraineeField::degrees].contains(nested))
-    {
+    // A nested list has another name in requests; see `list`.
+    let lists = [TraineeField::placements, TraineeField::degrees];
+    if let Some(nested) = field.of_record().filter(|nested| lists.contains(nested)) {
         return version.shapes.trainee.name_of(nested).unwrap_or(nested.info().name);
     }
     list(version, field)
@@ -48,18 +33,16 @@ pub fn field(version: &ApiVersion, field: Field) -> &'static str {
 /// The name of a field, or of a nested list, in a request.
 #[must_use]
 pub fn list(version: &ApiVersion, field: Field) -> &'static str {
-    name::<domain::Trainee>(version, field)
-        .or_else(|| name::<domain::Placement>(version, field))
-        .or_else(|| name::<domain::Degree>(version, field))
-        .or_else(|| name::<domain::Withdrawal>(version, field))
-        .or_else(|| name::<domain::Deferral>(version, field))
-        .or_else(|| name::<domain::Recommendation>(version, field))
-        .unwrap_or(field.info().name)
+    fn name<R: WireRecord>(version: &ApiVersion, field: Field) -> Option<&'static str> {
+        let field = R::field_of(field)?;
+        R::inputs(version).name_of(field).or_else(|| R::shape(version).and_then(|shape| shape.name_of(field)))
+    }
+    for_each_record!(name(version, field)).into_iter().flatten().next().unwrap_or(field.info().name)
 }
 
-/// The place, as a message begins with it: positions count from 1.
+/// The path as a message begins with it: positions count from 1.
 #[must_use]
-pub fn place(version: &ApiVersion, path: &Path) -> String {
+pub fn path_in_message(version: &ApiVersion, path: &Path) -> String {
     match path {
         Path::Data => "data".to_owned(),
         Path::Field(at) => field(version, *at).to_owned(),
@@ -68,42 +51,24 @@ pub fn place(version: &ApiVersion, path: &Path) -> String {
             format!("{} {} {}", list(version, *at), position + 1, field(version, *inner))
         }
         Path::Position { list: at, position } => format!("{} {}", list(version, *at), position + 1),
-        Path::Key(key) => shown(key),
+        Path::Key(key) => truncated(key),
         Path::NestedKey { list: at, position, key } => {
-            format!("{} {} {}", list(version, *at), position + 1, shown(key))
+            format!("{} {} {}", list(version, *at), position + 1, truncated(key))
         }
     }
 }
 
-/// The place, as a program finds it in what it sent: positions count from 0.
+/// The path as a program finds it in the body: positions count from 0.
 #[must_use]
 pub fn path(version: &ApiVersion, path: &Path) -> String {
     match path {
-        Path::Data | Path::Field(_) | Path::List(_) | Path::Key(_) => place(version, path),
+        Path::Data | Path::Field(_) | Path::List(_) | Path::Key(_) => path_in_message(version, path),
         Path::Nested { list: at, position, field: inner } => {
             format!("{}[{position}].{}", list(version, *at), field(version, *inner))
         }
         Path::Position { list: at, position } => format!("{}[{position}]", list(version, *at)),
-        Path::NestedKey { list: at, position, key } => format!("{}[{position}].{}", list(version, *at), shown(key)),
-    }
-}
-
-fn name<R: Wire>(version: &ApiVersion, field: Field) -> Option<&'static str> {
-    let field = field.of_record::<R::Field>()?;
-    R::inputs(version).name_of(field).or_else(|| R::shape(version).and_then(|shape| shape.name_of(field)))
-}
-
-/// Whether a client's own name can be repeated in a header: 1 to 64 characters of `A-Z a-z 0-9 _`.
-#[must_use]
-pub fn is_printable(name: &str) -> bool {
-    (1..=KEY_SHOWN).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-}
-
-/// As much of a text of the client's as is repeated to it.
-#[must_use]
-pub fn shown(text: &str) -> String {
-    match text.char_indices().nth(KEY_SHOWN) {
-        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
-        None => text.to_owned(),
+        Path::NestedKey { list: at, position, key } => {
+            format!("{}[{position}].{}", list(version, *at), truncated(key))
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Words problems for the client of a version, and writes the bodies of error replies.
+//! Vocabulary problems for the client of a version, and writes the bodies of error replies.
 //!
 //! A message begins with the name of the field in that version, then one space, then the problem
 //! (contract, section 7).
@@ -8,16 +8,17 @@ use domain::problem::{NameHint, NoticeKind};
 use domain::{Field, Kind, Lists, Notice, Path, Problem, ProblemKind, TraineeField};
 use serde::Serialize;
 
+use crate::client_text::{is_printable, truncated};
 use crate::compose::Data;
 use crate::endpoint::Endpoint;
-use crate::names::{field, is_printable, path, place, shown};
+use crate::names::{field, path, path_in_message};
 use crate::reference;
 use crate::version::ApiVersion;
 use crate::versions::Served;
 
 mod by_field;
 
-pub use by_field::{ErrorsByField, Found};
+pub use by_field::{ErrorsByField, FieldErrors};
 
 /// How many accepted codes a message lists when there are more.
 const CODES_LISTED: usize = 10;
@@ -83,15 +84,19 @@ pub struct Conflict<T> {
 fn entry(served: &Served, lists: &Lists, problem: &Problem) -> ErrorEntry {
     let version = served.version;
     let error = if problem.kind.is_transition() { TRANSITION } else { UNPROCESSABLE };
-    let message =
-        format!("{} {}{}", place(version, &problem.at), words(version, lists, problem), link_to_list(served, problem));
+    let message = format!(
+        "{} {}{}",
+        path_in_message(version, &problem.at),
+        message(version, lists, problem),
+        link_to_list(served, problem)
+    );
     let located = Located { code: problem.kind.code().name(), field: path(version, &problem.at) };
     ErrorEntry { error, message, located: Some(located) }
 }
 
 /// What is wrong, in words, without the place and without a link.
 #[must_use]
-pub fn words(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String {
+pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String {
     let name = |other: &Field| field(version, *other);
     let route = |code: &str| lists.entry(domain::List::TrainingRoute, code).map_or(code.to_owned(), |r| r.name.clone());
     match &problem.kind {
@@ -104,8 +109,8 @@ pub fn words(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String {
         ProblemKind::WrongType { expected, impossible_date: None } => {
             let codes = field_of(&problem.at).and_then(|field| accepted_codes(version, lists, field));
             let expected = match codes {
-                Some(codes) => format!("text; {}", accepted_words(&codes)),
-                None => expected_words(*expected).to_owned(),
+                Some(codes) => format!("text; {}", accepted_message(&codes)),
+                None => expected_message(*expected).to_owned(),
             };
             format!("is invalid: it must be {expected}")
         }
@@ -113,13 +118,13 @@ pub fn words(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String {
         ProblemKind::RepeatedKey => "is sent more than once".to_owned(),
         ProblemKind::OtherVersionsName { field } => format!("is called {} in this version", name(field)),
         ProblemKind::UnknownName { hint } => {
-            let hint = hint_words(version, hint).map_or(String::new(), |hint| format!("; {hint}"));
+            let hint = hint_message(version, hint).map_or(String::new(), |hint| format!("; {hint}"));
             format!("is not a field of this version{hint}")
         }
         ProblemKind::TooLong { max } => format!("is too long: it can have {max} characters at most"),
         ProblemKind::TooMany { max } => format!("can have {max} items at most"),
         ProblemKind::UnknownCode { value, accepted } => {
-            format!("{} is not in the list; {}", quoted(value), accepted_words(accepted))
+            format!("{} is not in the list; {}", quoted(value), accepted_message(accepted))
         }
         ProblemKind::WrongLength { lengths } => {
             let lengths: Vec<String> = lengths.iter().map(ToString::to_string).collect();
@@ -157,10 +162,10 @@ pub fn words(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String {
         }
         ProblemKind::NoSuchSchool { urn } => format!("{} is not the URN of a known school", quoted(urn)),
         ProblemKind::NoSuchPartnerUrn { urn } => {
-            format!("{} is not the URN of a known {}", quoted(urn), version.words.training_partner)
+            format!("{} is not the URN of a known {}", quoted(urn), version.vocabulary.training_partner)
         }
         ProblemKind::NoSuchPartnerUkprn { ukprn } => {
-            format!("{} is not the UKPRN of a known {}", quoted(ukprn), version.words.training_partner)
+            format!("{} is not the UKPRN of a known {}", quoted(ukprn), version.vocabulary.training_partner)
         }
         ProblemKind::NoStudentFinance { year } => {
             format!("cannot be 7: there is no student finance for this route and age range in {}", academic(*year))
@@ -173,7 +178,7 @@ pub fn words(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String {
             name(&TraineeField::training_route.into()),
             name(&TraineeField::course_subject_1.into()),
             academic(*year),
-            accepted_words(available)
+            accepted_message(available)
         ),
         ProblemKind::InitiativeNotInYear { initiative, year } => {
             let entry = lists.entry(domain::List::TrainingInitiative, initiative);
@@ -183,7 +188,7 @@ pub fn words(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String {
         ProblemKind::RepeatsPosition { position } => format!("repeats item {}", position + 1),
         ProblemKind::WrongReasons { reasons, accepted } => {
             let reasons: Vec<String> = reasons.iter().take(CODES_LISTED).map(|reason| quoted(reason)).collect();
-            format!("has entries that are not in the list: {}; {}", reasons.join(", "), accepted_words(accepted))
+            format!("has entries that are not in the list: {}; {}", reasons.join(", "), accepted_message(accepted))
         }
         ProblemKind::NoReasons => "cannot be blank: choose at least one".to_owned(),
         ProblemKind::ReasonNeedsExplanation { reason } => format!("cannot be blank when {reason} is among the reasons"),
@@ -245,14 +250,14 @@ fn accepted_codes(version: &ApiVersion, lists: &Lists, field: Field) -> Option<V
 /// place cannot be repeated in a header.
 #[must_use]
 pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
-    let at = place(version, &notice.at);
+    let at = path_in_message(version, &notice.at);
     Some(match &notice.kind {
         NoticeKind::UnknownName { hint } => {
             let (Path::Key(key) | Path::NestedKey { key, .. }) = &notice.at else { return None };
             if !is_printable(key) {
                 return None;
             }
-            let hint = hint_words(version, hint).map_or(String::new(), |hint| format!(" ({hint})"));
+            let hint = hint_message(version, hint).map_or(String::new(), |hint| format!(" ({hint})"));
             format!("unknown field {at}{hint}")
         }
         NoticeKind::UseEndpoint => format!("{at} is not changed here; use the endpoints of its records"),
@@ -266,7 +271,7 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
     })
 }
 
-fn hint_words(version: &ApiVersion, hint: &NameHint) -> Option<String> {
+fn hint_message(version: &ApiVersion, hint: &NameHint) -> Option<String> {
     Some(match hint {
         NameHint::None => return None,
         NameHint::Nearest(nearest) => format!("did you mean {nearest}?"),
@@ -277,7 +282,7 @@ fn hint_words(version: &ApiVersion, hint: &NameHint) -> Option<String> {
     })
 }
 
-fn expected_words(kind: Kind) -> &'static str {
+fn expected_message(kind: Kind) -> &'static str {
     match kind {
         Kind::Text => "text or a whole number",
         Kind::Integer => "a whole number",
@@ -292,7 +297,7 @@ fn expected_words(kind: Kind) -> &'static str {
     }
 }
 
-fn accepted_words(accepted: &[String]) -> String {
+fn accepted_message(accepted: &[String]) -> String {
     let listed = accepted.iter().take(CODES_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
     if accepted.len() >= CODES_LISTED {
         format!("the first of {} codes are {listed}", accepted.len())
@@ -302,7 +307,7 @@ fn accepted_words(accepted: &[String]) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", shown(text))
+    format!("\"{}\"", truncated(text))
 }
 
 fn academic(year: i32) -> String {

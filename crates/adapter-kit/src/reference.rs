@@ -3,14 +3,14 @@
 use domain::field::Codes;
 use domain::lists::{Entry, WithdrawalReason};
 use domain::vocabulary::{FUTURE_INTERESTS, WITHDRAWAL_TRIGGERS};
-use domain::{DegreeField, Field, List, Lists, Record, WithdrawalField};
+use domain::{DegreeField, Field, List, Lists, WithdrawalField};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::json;
 
-use crate::shape::Inputs;
-use crate::version::{AllInputs, ApiVersion};
+use crate::version::{ApiVersion, capitalised};
+use crate::wire::{WireRecord, for_each_record};
 
-/// The name of the list of withdrawal reasons, which has a form of its own.
+/// The name of the list of withdrawal reasons, which has its own form.
 const WITHDRAWAL_REASONS: &str = "withdrawal_reasons";
 
 /// All lists, by name.
@@ -87,17 +87,11 @@ pub fn names_in(version: &ApiVersion) -> Vec<&'static str> {
 
 /// The fields in requests of a version that have codes, each with the name of its list.
 fn fields_with_codes(version: &ApiVersion) -> Vec<(&'static str, &'static str)> {
-    fn of<R: Record>(inputs: &Inputs<R>) -> impl Iterator<Item = (&'static str, &'static str)> {
-        inputs.entries.iter().filter_map(|input| Some((input.name, list_of(input.field.into())?)))
+    fn of<R: WireRecord>(version: &ApiVersion) -> Vec<(&'static str, &'static str)> {
+        let inputs = R::inputs(version).entries.iter();
+        inputs.filter_map(|input| Some((input.name, list_of(input.field.into())?))).collect()
     }
-    let AllInputs { trainee, placement, degree, withdrawal, deferral, recommendation } = &version.inputs;
-    of(trainee)
-        .chain(of(placement))
-        .chain(of(degree))
-        .chain(of(withdrawal))
-        .chain(of(deferral))
-        .chain(of(recommendation))
-        .collect()
+    for_each_record!(of(version)).concat()
 }
 
 impl Serialize for AllLists<'_> {
@@ -113,55 +107,48 @@ impl Serialize for AllLists<'_> {
 
 impl Serialize for OneList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_map(None)?;
-        match self {
-            Self::Codes(list, entries) => {
-                let description = list.meaning();
-                let display_name = display_name(list.name());
-                object.serialize_entry(
-                    "metadata",
-                    &json!({ "name": list.name(), "display_name": display_name, "description": description }),
-                )?;
-                let entry = |entry: &Entry| {
-                    json!({
-                        "code": entry.code,
-                        "display_name": entry.name,
-                        "start_year": entry.start_year,
-                        "end_year": entry.end_year,
-                    })
-                };
-                object.serialize_entry("entries", &entries.iter().map(entry).collect::<Vec<_>>())?;
-            }
+        let entry = |entry: &Entry| {
+            json!({
+                "code": entry.code,
+                "display_name": entry.name,
+                "start_year": entry.start_year,
+                "end_year": entry.end_year,
+            })
+        };
+        let reason = |reason: &WithdrawalReason| {
+            json!({
+                "code": reason.code,
+                "display_name": reason.name,
+                "trigger": reason.trigger,
+                "requires_another_reason": reason.requires_another_reason,
+                "requires_safeguarding_concern_reasons": reason.requires_safeguarding_concern_reasons,
+            })
+        };
+        let list = match self {
+            Self::Codes(list, entries) => json!({
+                "metadata": {
+                    "name": list.name(),
+                    "display_name": display_name(list.name()),
+                    "description": list.meaning(),
+                },
+                "entries": entries.iter().map(entry).collect::<Vec<_>>(),
+            }),
             Self::WithdrawalReasons(reasons) => {
-                let display_name = display_name(WITHDRAWAL_REASONS);
-                object.serialize_entry(
-                    "metadata",
-                    &json!({ "name": WITHDRAWAL_REASONS, "display_name": display_name }),
-                )?;
-                object.serialize_entry("triggers", WITHDRAWAL_TRIGGERS)?;
-                object.serialize_entry("future_interest", FUTURE_INTERESTS)?;
-                let by_trigger = WITHDRAWAL_TRIGGERS
+                let sorted = WITHDRAWAL_TRIGGERS
                     .iter()
-                    .flat_map(|trigger| reasons.iter().filter(move |reason| reason.trigger == **trigger));
-                let entry = |reason: &WithdrawalReason| {
-                    json!({
-                        "code": reason.code,
-                        "display_name": reason.name,
-                        "trigger": reason.trigger,
-                        "requires_another_reason": reason.requires_another_reason,
-                        "requires_safeguarding_concern_reasons": reason.requires_safeguarding_concern_reasons,
-                    })
-                };
-                object.serialize_entry("entries", &by_trigger.map(entry).collect::<Vec<_>>())?;
+                    .flat_map(|trigger| reasons.iter().filter(move |one| one.trigger == **trigger));
+                json!({
+                    "metadata": { "name": WITHDRAWAL_REASONS, "display_name": display_name(WITHDRAWAL_REASONS) },
+                    "triggers": WITHDRAWAL_TRIGGERS,
+                    "future_interest": FUTURE_INTERESTS,
+                    "entries": sorted.map(reason).collect::<Vec<_>>(),
+                })
             }
-        }
-        object.end()
+        };
+        list.serialize(serializer)
     }
 }
 
-/// The name of a list as words.
 fn display_name(name: &str) -> String {
-    let words = name.replace('_', " ");
-    let mut letters = words.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    capitalised(&name.replace('_', " "))
 }

@@ -9,16 +9,16 @@ use domain::{Kind, Lists, Record, RecordField, Stored, Value};
 /// A field that only one version has: computed by a function of the version's crate, so that it goes
 /// with the crate.
 #[derive(Debug)]
-pub struct OwnField<R: Record> {
+pub struct VersionField<R: Record> {
     /// One sentence of meaning.
     pub meaning: &'static str,
-    /// What sort of value it holds.
+    /// The kind of its value.
     pub kind: Kind,
     /// Its value.
     pub value: for<'a> fn(&'a dyn Stored<R>, &'a Lists) -> Value<'a>,
 }
 
-impl<R: Record> OwnField<R> {
+impl<R: Record> VersionField<R> {
     /// A field with a meaning, a kind and the function that computes it.
     #[must_use]
     pub const fn new(
@@ -36,7 +36,7 @@ pub enum Source<R: Record> {
     /// A field of the dictionary.
     Field(R::Field),
     /// A field of this version alone.
-    Own(&'static OwnField<R>),
+    Own(&'static VersionField<R>),
 }
 
 /// One field of a response.
@@ -53,7 +53,7 @@ pub struct Entry<R: Record> {
 }
 
 impl<R: Record> Entry<R> {
-    /// What sort of value the field holds.
+    /// The kind of its value.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match &self.source {
@@ -171,8 +171,8 @@ const fn precedes(one: &str, other: &str) -> bool {
 
 /// Lists the fields of a record in a version's responses.
 ///
-/// A changed name stands beside the canonical one, and a field can be shown under a second name, as a copy; `when_set` shows a field only with a value; a
-/// field of this version alone names its [`OwnField`].
+/// A changed name is written next to the canonical one, and a field can be shown under a second name, as a copy; `when_set` shows a field only with a value; a
+/// field of this version alone names its [`VersionField`].
 ///
 /// ```
 /// use adapter_kit::{Shape, shape};
@@ -183,25 +183,25 @@ const fn precedes(one: &str, other: &str) -> bool {
 /// ```
 #[macro_export]
 macro_rules! shape {
-    ($record:ty, $field:ident: $($name:ident $(= $canonical:ident)? $(=> $own:ident)? $($flag:ident)?),+ $(,)?) => {
-        $crate::Shape::<$record> {
-            entries: &[$($crate::Entry {
+    ($record:ty, $field:ident: $($name:ident $(= $canonical:ident)? $(=> $own:ident)? $($modifier:ident)?),+ $(,)?) => {
+        $crate::shape::Shape::<$record> {
+            entries: &[$($crate::shape::Entry {
                 name: stringify!($name),
                 key: concat!("\"", stringify!($name), "\":"),
                 source: $crate::shape!(@source $field $name [$($canonical)?] [$($own)?]),
-                when_set: $crate::shape!(@flag $($flag)?),
+                when_set: $crate::shape!(@modifier $($modifier)?),
             }),+],
-            names: &$crate::shape::sorted([$($crate::InputName { name: stringify!($name), field: () }),+]),
+            names: &$crate::shape::sorted([$($crate::shape::InputName { name: stringify!($name), field: () }),+]),
         }
     };
-    (@source $field:ident $name:ident [] []) => { $crate::Source::Field($field::$name) };
-    (@source $field:ident $name:ident [$canonical:ident] []) => { $crate::Source::Field($field::$canonical) };
-    (@source $field:ident $name:ident [] [$own:ident]) => { $crate::Source::Own(&$own) };
-    (@flag) => { false };
-    (@flag when_set) => { true };
+    (@source $field:ident $name:ident [] []) => { $crate::shape::Source::Field($field::$name) };
+    (@source $field:ident $name:ident [$canonical:ident] []) => { $crate::shape::Source::Field($field::$canonical) };
+    (@source $field:ident $name:ident [] [$own:ident]) => { $crate::shape::Source::Own(&$own) };
+    (@modifier) => { false };
+    (@modifier when_set) => { true };
 }
 
-/// Lists the fields of a record that a version's requests can set. A changed name stands beside the
+/// Lists the fields of a record that a version's requests can set. A changed name is written next to the
 /// canonical one.
 ///
 /// ```
@@ -215,7 +215,7 @@ macro_rules! shape {
 #[macro_export]
 macro_rules! inputs {
     ($record:ty, $field:ident: $($name:ident $(= $canonical:ident)?),+ $(,)?) => {
-        $crate::Inputs::<$record> {
+        $crate::shape::Inputs::<$record> {
             entries: &[$($crate::inputs!(@name $field $name [$($canonical)?])),+],
             by_name: &$crate::shape::sorted([$($crate::inputs!(@name $field $name [$($canonical)?])),+]),
         }
@@ -223,6 +223,6 @@ macro_rules! inputs {
     (@name $field:ident $name:ident []) => { $crate::inputs!(@name $field $name [$name]) };
     (@name $field:ident $name:ident [$canonical:ident]) => {{
         const { assert!($field::$canonical.definition().input, "a request cannot set this field") };
-        $crate::InputName { name: stringify!($name), field: $field::$canonical }
+        $crate::shape::InputName { name: stringify!($name), field: $field::$canonical }
     }};
 }

@@ -1,14 +1,15 @@
 //! A version of the API, as a value.
 
+use std::borrow::Cow;
+
 use chrono::NaiveDate;
 use domain::accepted_codes::AcceptedCodes;
 use domain::rules::Rules;
-use domain::{Deferral, Degree, Placement, Recommendation, Record, Stored, Trainee, Withdrawal};
+use domain::{Deferral, Degree, Kind, Placement, Recommendation, Trainee, Withdrawal};
 
 use crate::endpoint::Endpoint;
 use crate::label::Label;
 use crate::shape::{Inputs, Shape};
-use crate::versions::{Foreign, UnheardName};
 
 /// Everything that a version of the API is.
 #[derive(Debug, Clone, Copy)]
@@ -30,10 +31,10 @@ pub struct ApiVersion {
     /// The newest version whose names for its inputs it refuses: its own label when it is made, and never changed after
     /// it was released. Names that only later versions have are accepted, not stored, and named in a `Warning`.
     pub refuses_names_up_to: Label,
-    /// How it tells problems in nested items, when a client asks for problems by field.
+    /// How it reports problems in nested records, when a client requests problems by field.
     pub nested_errors: NestedErrors,
-    /// Its words for things that have had several.
-    pub words: Words,
+    /// Its terms, where versions differ.
+    pub vocabulary: Vocabulary,
     /// What a client should know, one sentence each.
     pub notes: &'static [&'static str],
 }
@@ -61,17 +62,35 @@ pub enum Status {
     SandboxOnly,
 }
 
-/// What the responses of a version look like. A trainee in a list has no nested records.
+/// What the responses of a version look like.
 #[derive(Debug, Clone, Copy)]
 pub struct Shapes {
     /// A trainee.
     pub trainee: Shape<Trainee>,
-    /// A placement from an endpoint of its own.
+    /// Whether a trainee in a list has nested records.
+    pub nested_in_lists: NestedVisibility,
+    /// A placement from its endpoints.
     pub placement: Shape<Placement>,
     /// A placement nested in a trainee.
     pub placement_nested: Shape<Placement>,
     /// A degree.
     pub degree: Shape<Degree>,
+}
+
+/// Whether a response has the records nested in a trainee.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum NestedVisibility {
+    Shown,
+    Hidden,
+}
+
+impl NestedVisibility {
+    /// Whether a field of that kind is shown.
+    #[must_use]
+    pub fn shows(self, kind: Kind) -> bool {
+        self == Self::Shown || kind != Kind::Records
+    }
 }
 
 /// What the requests of a version can set.
@@ -107,8 +126,6 @@ pub struct Deprecation {
     pub endpoint: Endpoint,
     /// The day since when.
     pub since: NaiveDate,
-    /// What to use instead.
-    pub replaced_by: Endpoint,
     /// The version in which it is gone.
     pub removed_in: Label,
 }
@@ -126,7 +143,7 @@ impl Endpoints {
     }
 }
 
-/// How problems in the items of a nested array are told by field.
+/// How problems in nested records are reported by field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NestedErrors {
     /// Each under its path, like those of any other field.
@@ -135,81 +152,40 @@ pub enum NestedErrors {
     Nested,
 }
 
-/// The words of a version, where they have changed.
+/// The terms of a version, where versions differ.
 #[derive(Debug, Clone, Copy)]
-pub struct Words {
+pub struct Vocabulary {
     /// An organisation that delivers training together with the provider.
     pub training_partner: &'static str,
 }
 
-/// A date of a version's life, at build time.
+impl Vocabulary {
+    /// The terms in the meanings of fields and rules.
+    const CANONICAL: Self = Self { training_partner: "training partner" };
+
+    /// Replaces the canonical terms in a sentence by those of the version.
+    #[must_use]
+    pub fn apply<'a>(&self, sentence: &'a str) -> Cow<'a, str> {
+        let (canonical, own) = (Self::CANONICAL.training_partner, self.training_partner);
+        if canonical == own || !sentence.to_lowercase().contains(canonical) {
+            return Cow::Borrowed(sentence);
+        }
+        Cow::Owned(sentence.replace(canonical, own).replace(&capitalised(canonical), &capitalised(own)))
+    }
+}
+
+/// The term with a capital letter.
+#[must_use]
+pub fn capitalised(term: &str) -> String {
+    let mut letters = term.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+/// A date of a publication, at build time.
 #[must_use]
 pub const fn date(year: i32, month: u32, day: u32) -> NaiveDate {
     match NaiveDate::from_ymd_opt(year, month, day) {
         Some(date) => date,
         None => panic!("no such day"),
     }
-}
-
-/// A record that has a place in a version.
-pub trait Wire: Record {
-    /// What a request can set.
-    fn inputs(version: &ApiVersion) -> &Inputs<Self>;
-
-    /// What a response shows, if it shows the record.
-    fn shape(version: &ApiVersion) -> Option<&Shape<Self>>;
-
-    /// What other versions call the same fields.
-    fn foreign(foreign: &Foreign) -> &[(&'static str, Self::Field)];
-
-    /// What other versions call that which this one does not have.
-    fn unheard(foreign: &Foreign) -> &[UnheardName];
-
-    /// Whether a field belongs to this record.
-    fn own(field: domain::Field) -> Option<Self::Field>;
-
-    /// The record as a trainee, which has nested records.
-    fn as_trainee(record: &dyn Stored<Self>) -> Option<&dyn Stored<Trainee>> {
-        let _ = record;
-        None
-    }
-}
-
-macro_rules! wire {
-    ($($record:ident: $name:ident, $shape:expr $(, as $trainee:ident)?;)+) => {$(
-        impl Wire for $record {
-            fn inputs(version: &ApiVersion) -> &Inputs<Self> {
-                &version.inputs.$name
-            }
-
-            fn shape(version: &ApiVersion) -> Option<&Shape<Self>> {
-                let shape: fn(&ApiVersion) -> Option<&Shape<Self>> = $shape;
-                shape(version)
-            }
-
-            fn foreign(foreign: &Foreign) -> &[(&'static str, Self::Field)] {
-                &foreign.$name
-            }
-
-            fn unheard(foreign: &Foreign) -> &[UnheardName] {
-                &foreign.unheard.$name
-            }
-
-            fn own(field: domain::Field) -> Option<Self::Field> {
-                field.of_record()
-            }
-
-            $(fn as_trainee(record: &dyn Stored<Self>) -> Option<&dyn Stored<$trainee>> {
-                Some(record)
-            })?
-        }
-    )+};
-}
-wire! {
-    Trainee: trainee, |version| Some(&version.shapes.trainee), as Trainee;
-    Placement: placement, |version| Some(&version.shapes.placement);
-    Degree: degree, |version| Some(&version.shapes.degree);
-    Withdrawal: withdrawal, |_| None;
-    Deferral: deferral, |_| None;
-    Recommendation: recommendation, |_| None;
 }

@@ -1,26 +1,21 @@
-//! The versions that are served side by side, and what one must know of the others: their names.
+//! The versions that are served side by side.
 //!
-//! No version names another. That a field has another name elsewhere follows from the list.
+//! No version names another: that a field has another name elsewhere follows from the list.
 
-use std::fmt;
-
+use crate::client_text::truncated;
 use crate::endpoint::Endpoint;
+use crate::known_names::KnownNames;
 use crate::label::Label;
-use crate::names::shown;
+use crate::other_names::{FormerName, OtherVersionsNames};
 use crate::version::ApiVersion;
-
-mod other_names;
-
-use other_names::KnownNames;
-pub use other_names::{Foreign, FormerName, LaterName, Unheard, UnheardName, changed_names};
 
 /// A version among the others.
 #[derive(Debug)]
 pub struct Served {
     /// The version.
     pub version: &'static ApiVersion,
-    /// What other versions call its inputs.
-    pub foreign: Foreign,
+    /// What other versions call its fields.
+    pub other_names: OtherVersionsNames,
     /// The version that publishes the code lists: this one, else the newest one that is served and does.
     pub reference_data: Option<Label>,
 }
@@ -50,7 +45,7 @@ impl Versions {
         let newest = list.iter().copied().rfind(publishes_lists);
         let served = list.iter().map(|version| Served {
             version,
-            foreign: names.foreign_to(version),
+            other_names: names.unknown_to(version),
             reference_data: Some(*version).filter(publishes_lists).or(newest).map(|version| version.label),
         });
         Self { served: served.collect() }
@@ -67,7 +62,7 @@ impl Versions {
         self.served.iter().find(|served| served.version.label == label)
     }
 
-    /// The version whose label the text is.
+    /// The version whose label the string is.
     ///
     /// # Errors
     ///
@@ -75,7 +70,7 @@ impl Versions {
     pub fn named(&self, text: &str) -> Result<&Served, UnknownVersion> {
         let label = text.trim().parse().ok();
         label.and_then(|label| self.find(label)).ok_or_else(|| UnknownVersion {
-            asked: shown(text),
+            requested: truncated(text),
             known: self.served.iter().map(|served| served.version.label).collect(),
         })
     }
@@ -93,20 +88,16 @@ impl Versions {
     }
 }
 
-/// A text that is no label of a version in the list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A string that is not the label of a version in the list.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no version is called {requested}; there are {}", list(.known))]
 pub struct UnknownVersion {
-    /// The text, as much of it as is repeated.
-    pub asked: String,
-    /// The versions that there are, oldest first.
+    /// The string, truncated.
+    pub requested: String,
+    /// The versions of the list, oldest first.
     pub known: Vec<Label>,
 }
 
-impl fmt::Display for UnknownVersion {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let known: Vec<String> = self.known.iter().map(ToString::to_string).collect();
-        write!(formatter, "no version is called {}; there are {}", self.asked, known.join(", "))
-    }
+fn list(labels: &[Label]) -> String {
+    labels.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
-
-impl std::error::Error for UnknownVersion {}

@@ -1,17 +1,16 @@
 //! Writes a record as JSON, in the shape of a version, in one pass into a buffer.
 
-use std::fmt;
-
-use chrono::{DateTime, Datelike as _, Timelike as _, Utc};
 use domain::record::StoredJson;
 use domain::{Degree, Kind, Lists, Placement, Record, RecordField as _, Stored, Trainee, TraineeField, Value};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::shape::{Shape, Source};
-use crate::version::ApiVersion;
+use crate::version::{ApiVersion, NestedVisibility};
 
 mod json;
+
+pub use json::Milliseconds;
 
 /// Characters of a UUID with hyphens.
 const UUID_LENGTH: usize = 36;
@@ -52,10 +51,14 @@ impl<'a> View<'a, Trainee> {
         Self { version, shape: &version.shapes.trainee, record, lists, write_nested: Some(Self::nested) }
     }
 
-    /// The trainee in a list, without nested records.
+    /// The trainee in a list; the version's shape says whether with nested records.
     #[must_use]
     pub fn in_list(version: &'a ApiVersion, record: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Self {
-        Self { write_nested: None, ..Self::trainee(version, record, lists) }
+        let trainee = Self::trainee(version, record, lists);
+        match version.shapes.nested_in_lists {
+            NestedVisibility::Shown => trainee,
+            NestedVisibility::Hidden => Self { write_nested: None, ..trainee },
+        }
     }
 }
 
@@ -110,13 +113,13 @@ impl<R: Record> View<'_, R> {
     ///
     /// # Errors
     ///
-    /// When `serde_json` cannot write a text.
+    /// When an imported document is not JSON.
     pub fn write_value(&self, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
         match value {
             Value::Null => out.extend_from_slice(b"null"),
             Value::Text(text) => json::string(out, text),
             Value::Integer(number) => json::integer(out, *number),
-            Value::Boolean(flag) => json::flag(out, *flag),
+            Value::Boolean(flag) => json::boolean(out, *flag),
             Value::Date(date) => json::date(out, *date),
             Value::Timestamp(timestamp) => json::timestamp(out, *timestamp),
             Value::Uuid(uuid) => json::string(out, uuid.hyphenated().encode_lower(&mut [0; UUID_LENGTH])),
@@ -194,26 +197,5 @@ impl<R: Record> Serialize for View<'_, R> {
         let mut out = Vec::new();
         self.write(&mut out).map_err(S::Error::custom)?;
         serde_json::from_slice::<&RawValue>(&out).map_err(S::Error::custom)?.serialize(serializer)
-    }
-}
-
-/// A moment in UTC with milliseconds, such as `2026-09-01T08:30:00.000Z`.
-#[derive(Debug, Clone, Copy)]
-pub struct Milliseconds(pub DateTime<Utc>);
-
-impl fmt::Display for Milliseconds {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (day, time) = (self.0.date_naive(), self.0.time());
-        write!(
-            formatter,
-            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
-            day.year(),
-            day.month(),
-            day.day(),
-            time.hour(),
-            time.minute(),
-            time.second(),
-            time.nanosecond() / 1_000_000 % 1_000
-        )
     }
 }

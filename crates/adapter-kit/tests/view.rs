@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use adapter_kit::view::{Milliseconds, View, write_list};
-use adapter_kit::{ApiVersion, OwnField, Shape, Shapes, Source, Wire, shape};
+use adapter_kit::{ApiVersion, Shape, Shapes, Source, VersionField, WireRecord, shape};
 use chrono::{DateTime, TimeDelta};
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::{Degree, Kind, Lists, Placement, Stored, Trainee, TraineeField, Value};
@@ -29,7 +29,7 @@ fn expected(value: &Value<'_>) -> Json {
     }
 }
 
-fn object<R: Wire>(shape: &Shape<R>, record: &dyn Stored<R>, lists: &Lists) -> Json {
+fn object<R: WireRecord>(shape: &Shape<R>, record: &dyn Stored<R>, lists: &Lists) -> Json {
     let mut members = Map::new();
     for entry in shape.entries {
         if let (Kind::Records, Some(trainee)) = (entry.kind(), R::as_trainee(record)) {
@@ -146,7 +146,7 @@ fn whole_record_is_written_as_serde_json_writes_its_object() {
 
 #[test]
 fn record_without_a_shown_field_is_an_empty_object() {
-    const NOTHING: OwnField<Degree> = OwnField::new("Nothing.", Kind::Text, |_, _| Value::Null);
+    const NOTHING: VersionField<Degree> = VersionField::new("Nothing.", Kind::Text, |_, _| Value::Null);
     const SHAPE: Shape<Degree> = shape! { Degree, DegreeField: nothing => NOTHING when_set };
     let record = Degree::default();
     let version = ApiVersion { shapes: Shapes { degree: SHAPE, ..SAMPLE_VERSION.shapes }, ..SAMPLE_VERSION };

@@ -11,7 +11,7 @@
 //! - Knows no iQTS, assessment only, early years or HPITT route as input; records on such a route
 //!   are read, listed, deferred, withdrawn and recommended all the same.
 
-use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Words, date};
+use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Vocabulary, date};
 use domain::{AcceptedCodes, List};
 
 mod names;
@@ -41,7 +41,7 @@ pub static V2025_0: ApiVersion = ApiVersion {
     },
     refuses_names_up_to: Label::release(2026, 1),
     nested_errors: NestedErrors::Flat,
-    words: Words { training_partner: "lead partner" },
+    vocabulary: Vocabulary { training_partner: "lead partner" },
     notes: &[
         "A primary course gets 100511 as its first subject by itself.",
         "The four fields expected_end_date, bursary_level, agency_disabilities and withdraw_reasons_dfe_details leave with the next version.",

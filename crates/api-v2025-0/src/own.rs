@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use adapter_kit::OwnField;
+use adapter_kit::VersionField;
 use domain::context::Context;
 use domain::problem::NoticeKind;
 use domain::rules::{Rule, Run, course::PRIMARY_SUBJECT_CODE};
@@ -47,12 +47,15 @@ fn primary_subject_first(candidate: &mut Candidate<Trainee>, context: &Context<'
 }
 
 /// The disabilities once more.
-pub(crate) const AGENCY_DISABILITIES: OwnField<Trainee> =
-    OwnField::new("The disabilities that were sent; null when there are none.", Kind::Document, agency_disabilities);
+pub(crate) const AGENCY_DISABILITIES: VersionField<Trainee> = VersionField::new(
+    "The disabilities that were sent; null when there are none.",
+    Kind::Document,
+    agency_disabilities,
+);
 
 /// Never filled.
-pub(crate) const WITHDRAW_REASONS_DFE_DETAILS: OwnField<Trainee> =
-    OwnField::new("Always null.", Kind::Text, |_, _| Value::Null);
+pub(crate) const WITHDRAW_REASONS_DFE_DETAILS: VersionField<Trainee> =
+    VersionField::new("Always null.", Kind::Text, |_, _| Value::Null);
 
 fn agency_disabilities<'a>(trainee: &'a dyn Stored<Trainee>, _: &'a Lists) -> Value<'a> {
     let codes: Vec<_> =

@@ -9,7 +9,7 @@
 //! - Refuses route 02 as input.
 //! - Funds some subjects without student finance for starts in 2026, too.
 
-use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Words, date};
+use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Vocabulary, date};
 use domain::{AcceptedCodes, List};
 
 mod names;
@@ -38,7 +38,7 @@ pub static V2026_0: ApiVersion = ApiVersion {
     },
     refuses_names_up_to: Label::release(2026, 1),
     nested_errors: NestedErrors::Nested,
-    words: Words { training_partner: "training partner" },
+    vocabulary: Vocabulary { training_partner: "training partner" },
     notes: &[
         "A primary course needs 100511 as its first subject.",
     ],

@@ -9,12 +9,11 @@
 //! - Publishes the code lists as `reference-data`.
 
 use adapter_kit::{
-    ApiVersion, Deprecation, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Words, date,
+    ApiVersion, Deprecation, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Vocabulary, date,
 };
 use domain::{AcceptedCodes, List};
 
 mod names;
-mod own;
 mod rules;
 
 /// This version.
@@ -39,13 +38,12 @@ pub static V2026_1: ApiVersion = ApiVersion {
         deprecated: &[Deprecation {
             endpoint: Endpoint::RecommendForQts,
             since: date(2026, 3, 20),
-            replaced_by: Endpoint::UpdateQtsOrEytsStatus,
             removed_in: Label::release(2027, 0),
         }],
     },
     refuses_names_up_to: Label::release(2026, 1),
     nested_errors: NestedErrors::Nested,
-    words: Words { training_partner: "training partner" },
+    vocabulary: Vocabulary { training_partner: "training partner" },
     notes: &[
         "A trainee who is recommended, withdrawn or awarded cannot be changed.",
         "Use update-qts-or-eyts-status instead of recommend-for-qts.",

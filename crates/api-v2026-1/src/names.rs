@@ -1,6 +1,6 @@
 //! What the fields are called in this version.
 
-use adapter_kit::{AllInputs, Shapes, inputs, shape};
+use adapter_kit::{AllInputs, NestedVisibility, Shapes, inputs, shape};
 use domain::{
     Deferral, DeferralField, Degree, DegreeField, Placement, PlacementField, Recommendation, RecommendationField,
     Trainee, TraineeField, Withdrawal, WithdrawalField,
@@ -31,6 +31,7 @@ pub(crate) const SHAPES: Shapes = Shapes {
         additional_legacy_data, agency_editable, placement_detail,
         placements, degrees,
     },
+    nested_in_lists: NestedVisibility::Hidden,
     placement: shape! { Placement, PlacementField:
         placement_id, urn, name, address, postcode, school_id, created_at, updated_at,
     },

@@ -1,8 +1,8 @@
 //! The rules that bind this version, in the order in which they run.
 
 use domain::rules::{
-    Rules, course, dates, deferral, degree, diversity, funding, organisation, personal, placement, recommendation,
-    required, withdrawal,
+    Rules, course, dates, deferral, degree, diversity, funding, gates, organisation, personal, placement,
+    recommendation, required, withdrawal,
 };
 
 /// The rules that bind this version.
@@ -39,5 +39,5 @@ pub(crate) const RULES: Rules = Rules {
         recommendation::DATE, recommendation::DATE_NOT_IN_FUTURE, recommendation::DATE_AFTER_START,
         recommendation::DEGREE, recommendation::PLACEMENTS, recommendation::EMPLOYING_SCHOOL, recommendation::STATE,
     ],
-    gates: &[crate::own::FINISHED_RECORDS],
+    gates: &[gates::FINISHED_RECORDS],
 };

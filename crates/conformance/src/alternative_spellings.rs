@@ -1,27 +1,28 @@
 //! Other ways of writing the same value in JSON: a date as a date-time, a year as a number or a full
 //! date, digits as a number.
 
-use adapter_kit::version::{ApiVersion, Wire};
+use adapter_kit::version::ApiVersion;
+use adapter_kit::wire::WireRecord;
 use domain::{Degree, Kind, Placement, RecordField as _, Trainee, TraineeField};
 use fixtures::random::Random;
 use serde_json::{Map, Value};
 
 /// Rewrites some values of a request for a trainee.
-pub(super) fn loosen(object: &mut Map<String, Value>, version: &ApiVersion, random: &Random) {
-    loosen_object::<Trainee>(object, version, random);
+pub(super) fn vary(object: &mut Map<String, Value>, version: &ApiVersion, random: &Random) {
+    vary_object::<Trainee>(object, version, random);
     for input in Trainee::inputs(version).entries {
         for record in object.get_mut(input.name).and_then(Value::as_array_mut).into_iter().flatten() {
             let Some(object) = record.as_object_mut() else { continue };
             if input.field == TraineeField::placements {
-                loosen_object::<Placement>(object, version, random);
+                vary_object::<Placement>(object, version, random);
             } else {
-                loosen_object::<Degree>(object, version, random);
+                vary_object::<Degree>(object, version, random);
             }
         }
     }
 }
 
-fn loosen_object<R: Wire>(object: &mut Map<String, Value>, version: &ApiVersion, random: &Random) {
+fn vary_object<R: WireRecord>(object: &mut Map<String, Value>, version: &ApiVersion, random: &Random) {
     for input in R::inputs(version).entries {
         let Some(value) = object.get_mut(input.name) else { continue };
         let Some(text) = value.as_str() else { continue };

@@ -1,12 +1,12 @@
-//! Whatever a client sends as a body, it gets an answer that holds.
+//! Any bytes that a client sends as a body get a valid answer.
 
 use std::fmt;
 
 use adapter_kit::compose::Request as Composed;
 use adapter_kit::read::{NestedLists, UnknownNames};
-use adapter_kit::version::Wire;
 use adapter_kit::versions::{Served, Versions};
 use adapter_kit::view::View;
+use adapter_kit::wire::WireRecord;
 use chrono::NaiveDate;
 use domain::commands::{CreationContext, Decision};
 use domain::problem::Problem;
@@ -16,7 +16,7 @@ use domain::{
 };
 use fixtures::random::Random;
 
-use crate::any_input::request::Asked;
+use crate::any_input::request::BodyCheck;
 use crate::case::Case;
 use crate::own_names::Names;
 use crate::{CheckFailure, Sample};
@@ -30,23 +30,23 @@ const CHECK: &str = "no_input_panics";
 const ANY_BYTES_SEED: u64 = 1;
 const ANY_BYTES_RECORDS: usize = 14;
 /// Spoilt bodies that are tried for each that a client could have meant.
-const SPOILT: usize = 2;
+const MUTATED: usize = 2;
 
 /// Bodies of requests for the records of the sample, and the same bodies with bytes spoilt, keep what
 /// [`Bodies::answered`] says.
 ///
 /// # Errors
 ///
-/// The first case in which this does not hold.
+/// The first case that fails.
 pub fn no_input_panics(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     let random = sample.random();
     for served in versions.iter() {
         let bodies = Bodies::new(versions, served, sample);
         let seeds = bodies.seeds()?;
         for seed in &seeds {
-            bodies.answered(seed)?;
-            for _ in 0..SPOILT {
-                bodies.answered(&spoilt(seed, random.pick(&seeds), &random))?;
+            bodies.check(seed)?;
+            for _ in 0..MUTATED {
+                bodies.check(&mutated(seed, random.pick(&seeds), &random))?;
             }
         }
     }
@@ -54,31 +54,31 @@ pub fn no_input_panics(versions: &Versions, sample: &Sample) -> Result<(), Check
 }
 
 /// The body with some bytes replaced, doubled or left out, or with the end of another one.
-fn spoilt(body: &[u8], other: Option<&Vec<u8>>, random: &Random) -> Vec<u8> {
-    let mut spoilt = body.to_vec();
-    let at = random.below(spoilt.len().max(1));
-    let until = (at + random.below(40)).min(spoilt.len());
+fn mutated(body: &[u8], other: Option<&Vec<u8>>, random: &Random) -> Vec<u8> {
+    let mut mutated = body.to_vec();
+    let at = random.below(mutated.len().max(1));
+    let until = (at + random.below(40)).min(mutated.len());
     match random.below(4) {
-        0 => drop(spoilt.drain(at..until)),
+        0 => drop(mutated.drain(at..until)),
         1 => {
-            let again: Vec<u8> = spoilt.get(at..until).unwrap_or_default().to_vec();
-            drop(spoilt.splice(until..until, again));
+            let again: Vec<u8> = mutated.get(at..until).unwrap_or_default().to_vec();
+            drop(mutated.splice(until..until, again));
         }
         2 => {
             let byte = *random.one_of([&b'"', &b'{', &b'}', &b'[', &b',', &b'0', &b'\\', &0, &0xff]);
-            if let Some(place) = spoilt.get_mut(at) {
+            if let Some(place) = mutated.get_mut(at) {
                 *place = byte;
             }
         }
         _ => {
-            spoilt.truncate(at);
-            spoilt.extend(other.into_iter().flatten().skip(at));
+            mutated.truncate(at);
+            mutated.extend(other.into_iter().flatten().skip(at));
         }
     }
-    spoilt
+    mutated
 }
 
-/// What is asked for.
+/// A request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Request {
     Create,
@@ -165,7 +165,7 @@ impl<'a> Bodies<'a> {
         Ok(seeds)
     }
 
-    fn body<R: Wire>(&self, record: Option<&R>) -> Result<Option<Vec<u8>>, CheckFailure> {
+    fn body<R: WireRecord>(&self, record: Option<&R>) -> Result<Option<Vec<u8>>, CheckFailure> {
         let Some(record) = record else { return Ok(None) };
         let request = Composed { version: self.case.version(), record, lists: Lists::embedded() };
         match request.body() {
@@ -176,29 +176,29 @@ impl<'a> Bodies<'a> {
 
     fn chosen(&self, choice: u8) -> Option<(Request, UnknownNames, &'a Trainee)> {
         let (rest, request) = (usize::from(choice) / Request::ALL.len(), usize::from(choice) % Request::ALL.len());
-        let unknown = if rest.is_multiple_of(2) { UnknownNames::Tell } else { UnknownNames::Refuse };
+        let unknown = if rest.is_multiple_of(2) { UnknownNames::Warn } else { UnknownNames::Reject };
         let stored = &self.case.sample.stored;
         Some((*Request::ALL.get(request)?, unknown, stored.get(rest / 2 % stored.len().max(1))?))
     }
 
     /// A body is read where it is JSON, and else refused without repeating it. A refusal tells each problem once, at a
     /// place and in words of the version, and is not out of proportion to the request. A record that is accepted is
-    /// sound; every version can write it; it is sent back without a change, and asked for again it reads the same. An
+    /// sound; every version can write it; it is sent back without a change, and sent again it reads the same. An
     /// update changes nothing that its version cannot see.
     ///
     /// # Errors
     ///
-    /// The case in which this does not hold.
-    pub fn answered(&self, bytes: &[u8]) -> Result<(), CheckFailure> {
+    /// The case that fails.
+    pub fn check(&self, bytes: &[u8]) -> Result<(), CheckFailure> {
         let Some((choice, body)) = bytes.split_first() else { return Ok(()) };
         let Some((request, unknown, trainee)) = self.chosen(*choice) else { return Ok(()) };
-        let asked = Asked { bodies: self, body, unknown };
+        let asked = BodyCheck { bodies: self, body, unknown };
         let (rules, context, now) = (&self.case.version().rules, self.case.context(), self.case.sample.now());
         let origin = CreationContext { now, ukprn: "", next_id: &|| None };
         let with_placement = |placement| Trainee { placements: vec![placement], ..trainee.clone() };
         let with_degree = |degree| Trainee { degrees: vec![degree], ..trainee.clone() };
         match request {
-            Request::Create => asked.answer(
+            Request::Create => asked.run(
                 NestedLists::Read,
                 |sent| commands::create(sent, rules, &context, &origin),
                 |created| {
@@ -206,8 +206,8 @@ impl<'a> Bodies<'a> {
                     self.comes_again(&created, &|sent| commands::create(sent, rules, &context, &origin))
                 },
             ),
-            Request::Update => asked.answer(
-                NestedLists::PassOver,
+            Request::Update => asked.run(
+                NestedLists::Ignore,
                 |sent| commands::update(trainee, sent, rules, &context, now),
                 |updated| {
                     let body = || String::from_utf8_lossy(body).into_owned();
@@ -215,7 +215,7 @@ impl<'a> Bodies<'a> {
                     self.keeps(trainee, &updated)
                 },
             ),
-            Request::AddPlacement | Request::UpdatePlacement => asked.answer::<Placement, _>(
+            Request::AddPlacement | Request::UpdatePlacement => asked.run::<Placement, _>(
                 NestedLists::Read,
                 |sent| match trainee.placements.first().filter(|_| request == Request::UpdatePlacement) {
                     Some(stored) => commands::update(stored, sent, rules, &context, now),
@@ -223,7 +223,7 @@ impl<'a> Bodies<'a> {
                 },
                 |placement| self.keeps(trainee, &with_placement(placement)),
             ),
-            Request::AddDegree | Request::UpdateDegree => asked.answer::<Degree, _>(
+            Request::AddDegree | Request::UpdateDegree => asked.run::<Degree, _>(
                 NestedLists::Read,
                 |sent| match trainee.degrees.first().filter(|_| request == Request::UpdateDegree) {
                     Some(stored) => commands::update(stored, sent, rules, &context, now),
@@ -231,17 +231,17 @@ impl<'a> Bodies<'a> {
                 },
                 |degree| self.keeps(trainee, &with_degree(degree)),
             ),
-            Request::Withdraw => asked.answer(
+            Request::Withdraw => asked.run(
                 NestedLists::Read,
                 |sent| commands::transition::<domain::Withdrawal>(trainee, sent, rules, &context, now),
                 |withdrawn| self.keeps(trainee, &withdrawn),
             ),
-            Request::Defer => asked.answer(
+            Request::Defer => asked.run(
                 NestedLists::Read,
                 |sent| commands::transition::<domain::Deferral>(trainee, sent, rules, &context, now),
                 |deferred| self.keeps(trainee, &deferred),
             ),
-            Request::Recommend => asked.answer(
+            Request::Recommend => asked.run(
                 NestedLists::Read,
                 |sent| commands::transition::<domain::Recommendation>(trainee, sent, rules, &context, now),
                 |recommended| self.keeps(trainee, &recommended),
@@ -258,12 +258,12 @@ impl<'a> Bodies<'a> {
             return self.case.fail(Trainee::NAME, format!("is accepted as it cannot be: {fault}"));
         }
         for served in self.versions.iter() {
-            serialisation::written(Case { served, ..self.case }, after, true)?;
+            serialisation::written(Case { served, ..self.case }, after)?;
         }
         untouched_fields::sent_back(self.case, after)
     }
 
-    /// A request for the record asks for what it holds, and makes a record that reads the same.
+    /// A request for the record has the values of the record, and creates one that reads the same.
     fn comes_again(
         &self,
         record: &Trainee,
@@ -273,9 +273,9 @@ impl<'a> Bodies<'a> {
         round_trip::asks_for_trainee(self.case, &sent, record)?;
         let again = match decide(sent) {
             Ok(again) => again.record,
-            Err(problems) => return self.case.fail(Trainee::NAME, format!("is refused as it is held: {problems:?}")),
+            Err(problems) => return self.case.fail(Trainee::NAME, format!("is refused as it is stored: {problems:?}")),
         };
-        // What is held may differ where it is shown as the same: nothing, and the code for it.
+        // Stored values may differ where they are shown as the same: null, and the code for it.
         for served in self.versions.iter() {
             let [was, is] = [record, &again].map(|trainee| View::trainee(served.version, trainee, Lists::embedded()));
             let (was, is) = (serde_json::to_string(&was), serde_json::to_string(&is));
@@ -296,7 +296,7 @@ mod tests {
     use crate::sample_version::{SAMPLE_VERSION, TODAY, check_version, with_rules};
 
     #[test]
-    fn a_problem_that_is_told_twice_is_found() {
+    fn problem_that_is_reported_twice_is_found() {
         const TWICE: Rule<Trainee> = Rule {
             name: "twice",
             description: "complains of the same twice",
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_another_each_time_it_is_asked_for_is_found() {
+    fn record_that_differs_each_time_it_is_requested_is_found() {
         const GROWING: Rule<Trainee> = Rule {
             name: "growing",
             description: "makes the last name longer",
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_hardly_a_body_are_answered() {
+    fn bytes_that_are_no_body_are_answered() {
         let (versions, sample) = (Versions::new(&[&SAMPLE_VERSION]), Bodies::sample(TODAY).unwrap());
         let bodies = Bodies::new(&versions, versions.newest().unwrap(), &sample);
         let keys = r#""email":7,"#.repeat(50);
@@ -334,7 +334,7 @@ mod tests {
             [b"".as_slice(), b"{", b"\xff", b"{}", b"null", b"\"\\ud800\"", twice, repeated.as_bytes(), deep.as_bytes()]
         {
             for choice in 0..=u8::MAX {
-                bodies.answered(&[&[choice], body].concat()).unwrap();
+                bodies.check(&[&[choice], body].concat()).unwrap();
             }
         }
     }

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use adapter_kit::compose::{Data, Request};
-use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames};
-use adapter_kit::{ApiVersion, Label, Served, version::Wire};
+use adapter_kit::read::{NestedLists, ReadableRecord, Reader, UnknownNames};
+use adapter_kit::{ApiVersion, Label, Served, WireRecord};
 use domain::{Context, Lists, ParsedRecord, Trainee};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -75,7 +75,7 @@ impl<'a> Case<'a> {
     }
 
     /// The record as a request in the version's names.
-    pub(crate) fn request<R: Wire>(self, record: &R) -> Result<Map<String, Value>, CheckFailure> {
+    pub(crate) fn request<R: WireRecord>(self, record: &R) -> Result<Map<String, Value>, CheckFailure> {
         let request = Request { version: self.version(), record, lists: Lists::embedded() };
         match serde_json::to_value(request) {
             Ok(Value::Object(object)) => Ok(object),
@@ -85,7 +85,7 @@ impl<'a> Case<'a> {
     }
 
     /// What a request with that under `data` asks for.
-    pub(crate) fn read<R: Nest>(
+    pub(crate) fn read<R: ReadableRecord>(
         self,
         data: &impl Serialize,
         unknown: UnknownNames,

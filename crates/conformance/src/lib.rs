@@ -1,4 +1,4 @@
-//! Conformance checks: what must hold for every version of the API, shown on a sample of invented records.
+//! Conformance checks: what every version must pass of the API, shown on a sample of invented records.
 //!
 //! 1. [`every_record_serialises`]: every record can be written in every version, also on a route that the version does
 //!    not know, and what a version can set it shows under the same name.

@@ -1,10 +1,10 @@
 //! Ways of spoiling a request: wrong values, and keys that do not belong there.
 
-use adapter_kit::version::Wire;
 use adapter_kit::versions::Served;
+use adapter_kit::wire::WireRecord;
 use serde_json::{Map, Value, json};
 
-/// Values that few fields can hold.
+/// Values that few fields accept.
 fn values() -> Vec<Value> {
     vec![
         Value::Null,
@@ -32,19 +32,19 @@ fn values() -> Vec<Value> {
 }
 
 /// The number of ways in which a request for a record can be spoilt.
-pub(super) fn count<R: Wire>(served: &Served) -> usize {
-    R::inputs(served.version).entries.len() * (values().len() + 1) + strays::<R>(served).len()
+pub(super) fn count<R: WireRecord>(served: &Served) -> usize {
+    R::inputs(served.version).entries.len() * (values().len() + 1) + unrecognised_keys::<R>(served).len()
 }
 
 /// Spoils the request in one of the ways.
-pub(super) fn spoil<R: Wire>(served: &Served, object: &mut Map<String, Value>, way: usize) {
-    let strays = strays::<R>(served);
-    if let Some((key, value)) = strays.get(way) {
+pub(super) fn mutate<R: WireRecord>(served: &Served, object: &mut Map<String, Value>, way: usize) {
+    let unrecognised_keys = unrecognised_keys::<R>(served);
+    if let Some((key, value)) = unrecognised_keys.get(way) {
         object.insert(key.clone(), value.clone());
         return;
     }
     let inputs = R::inputs(served.version).entries;
-    let way = way - strays.len();
+    let way = way - unrecognised_keys.len();
     let Some(input) = inputs.get(way % inputs.len().max(1)) else { return };
     match values().into_iter().nth(way / inputs.len().max(1)) {
         Some(value) => object.insert(input.name.to_owned(), value),
@@ -53,8 +53,8 @@ pub(super) fn spoil<R: Wire>(served: &Served, object: &mut Map<String, Value>, w
 }
 
 /// Keys that are no names of the version, with a value.
-fn strays<R: Wire>(served: &Served) -> Vec<(String, Value)> {
-    let foreign = R::foreign(&served.foreign).iter().map(|(name, _)| (*name).to_owned());
+fn unrecognised_keys<R: WireRecord>(served: &Served) -> Vec<(String, Value)> {
+    let foreign = R::other_names(&served.other_names).refused.iter().map(|(name, _)| (*name).to_owned());
     let slips = R::inputs(served.version).entries.iter().map(|input| format!("{}s", input.name));
     let odd = ["", "no such name", "line\nbreak"].map(str::to_owned);
     let long = "k".repeat(300);

@@ -1,4 +1,4 @@
-//! The normal form of a record: what a register holds of what a client sent, field by field.
+//! The normal form of a record: what a register stores of what a client sent, field by field.
 //!
 //! It says in its own words what the reader and the adjustments of every version do, and is compared
 //! with what they did.
@@ -29,7 +29,7 @@ pub(super) fn as_read(sent: &Trainee) -> Trainee {
     trainee
 }
 
-/// The record as it is held.
+/// The record as it is stored.
 pub(super) fn as_stored(sent: &Trainee, organisations: &Organisations, lists: &Lists) -> Trainee {
     let mut trainee = as_read(sent);
     // A start as planned follows the plan.
@@ -61,7 +61,7 @@ fn normalise_placement(placement: &mut Placement, organisations: &Organisations)
     }
 }
 
-/// A degree holds nothing of the other kind; two codes are recorded as others, and an institution
+/// A degree has nothing of the other kind; two codes are recorded as others, and an institution
 /// that is not listed as none.
 fn normalise_degree(degree: &mut Degree, lists: &Lists) {
     let is_uk = degree.institution.is_some()
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_held_is_in_normal_form() {
+    fn stored_record_is_in_normal_form() {
         let sample = Sample::new(2, 300, TODAY).unwrap();
         for trainee in &sample.stored {
             assert_eq!(as_stored(trainee, &sample.organisations, Lists::embedded()), *trainee);

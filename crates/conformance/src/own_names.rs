@@ -1,9 +1,9 @@
-//! A version speaks of its own names alone.
+//! Messages have only names of their version.
 
-use adapter_kit::read::UnknownNames::{Refuse, Tell};
-use adapter_kit::read::{Nest, UnknownNames};
-use adapter_kit::version::Wire;
+use adapter_kit::read::UnknownNames::{Reject, Warn};
+use adapter_kit::read::{ReadableRecord, UnknownNames};
 use adapter_kit::versions::Versions;
+use adapter_kit::wire::WireRecord;
 use domain::commands::{CreationContext, Decision};
 use domain::problem::{Notice, Problem};
 use domain::{
@@ -14,18 +14,18 @@ use serde_json::{Map, Value};
 use crate::case::Case;
 use crate::{CheckFailure, Sample, mutation};
 
-mod mentions;
+mod messages;
 
-pub(super) use mentions::{Listener, Names, Said};
+pub(super) use messages::{MessageCheck, Names, SentStrings};
 
 const CHECK: &str = "errors_use_own_names";
 
 /// A problem names a field of the version or a key that the client sent, and its words have no name
-/// that only the dictionary or another version has; the same goes for what a client is told besides.
+/// that only the dictionary or another version has; and neither does a warning.
 ///
 /// # Errors
 ///
-/// The first case in which this does not hold.
+/// The first case that fails.
 pub fn errors_use_own_names(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
         let names = Names::of(served.version, versions);
@@ -44,8 +44,8 @@ struct Attempt<'a> {
     trainee: &'a Trainee,
 }
 
-/// What came of a request: what the client is told of it.
-pub(super) type Told = Result<Vec<Notice>, Vec<Problem>>;
+/// The result of a request: its warnings or its problems.
+pub(super) type Outcome = Result<Vec<Notice>, Vec<Problem>>;
 
 impl Attempt<'_> {
     fn all(&self) -> Result<(), CheckFailure> {
@@ -54,22 +54,22 @@ impl Attempt<'_> {
         let whole = self.case.request(self.trainee)?;
         for way in self.share() {
             let mut object = whole.clone();
-            mutation::spoil::<Trainee>(self.case.served, &mut object, way);
-            self.ask(&object, Refuse, |sent| told(commands::create(sent, rules, &context, &origin)))?;
-            self.ask(&object, Tell, |sent| told(commands::update(self.trainee, sent, rules, &context, now)))?;
+            mutation::mutate::<Trainee>(self.case.served, &mut object, way);
+            self.ask(&object, Reject, |sent| outcome(commands::create(sent, rules, &context, &origin)))?;
+            self.ask(&object, Warn, |sent| outcome(commands::update(self.trainee, sent, rules, &context, now)))?;
         }
         self.nested::<Placement>(&whole, TraineeField::placements, &context, &origin)?;
         self.nested::<Degree>(&whole, TraineeField::degrees, &context, &origin)?;
-        self.by_itself(&self.trainee.placements, |sent| told(commands::add(sent, rules, &context, &origin)))?;
-        self.by_itself(&self.trainee.degrees, |sent| told(commands::add(sent, rules, &context, &origin)))?;
+        self.by_itself(&self.trainee.placements, |sent| outcome(commands::add(sent, rules, &context, &origin)))?;
+        self.by_itself(&self.trainee.degrees, |sent| outcome(commands::add(sent, rules, &context, &origin)))?;
         self.by_itself(&[Withdrawal::default()], |sent| {
-            told(commands::transition::<domain::Withdrawal>(self.trainee, sent, rules, &context, now))
+            outcome(commands::transition::<domain::Withdrawal>(self.trainee, sent, rules, &context, now))
         })?;
         self.by_itself(&[Deferral::default()], |sent| {
-            told(commands::transition::<domain::Deferral>(self.trainee, sent, rules, &context, now))
+            outcome(commands::transition::<domain::Deferral>(self.trainee, sent, rules, &context, now))
         })?;
         self.by_itself(&[Recommendation::default()], |sent| {
-            told(commands::transition::<domain::Recommendation>(self.trainee, sent, rules, &context, now))
+            outcome(commands::transition::<domain::Recommendation>(self.trainee, sent, rules, &context, now))
         })
     }
 
@@ -80,7 +80,7 @@ impl Attempt<'_> {
     }
 
     /// A spoilt record in a nested list, and the same record twice.
-    fn nested<R: Nest>(
+    fn nested<R: ReadableRecord>(
         &self,
         whole: &Map<String, Value>,
         list: TraineeField,
@@ -89,51 +89,55 @@ impl Attempt<'_> {
     ) -> Result<(), CheckFailure> {
         let Some(list) = Trainee::inputs(self.case.version()).name_of(list) else { return Ok(()) };
         let Some(Value::Array(records)) = whole.get(list) else { return Ok(()) };
-        let mut spoilt = records.clone();
+        let mut mutated = records.clone();
         if let Some(Value::Object(record)) = records.first() {
             let mut record = record.clone();
-            self.spoil::<R>(&mut record);
-            spoilt.push(Value::Object(record));
-            spoilt.extend(records.first().cloned());
+            self.mutate::<R>(&mut record);
+            mutated.push(Value::Object(record));
+            mutated.extend(records.first().cloned());
         }
         let mut object = whole.clone();
-        object.insert(list.to_owned(), Value::Array(spoilt));
+        object.insert(list.to_owned(), Value::Array(mutated));
         let rules = &self.case.version().rules;
-        self.ask(&object, Tell, |sent| told(commands::create(sent, rules, context, origin)))
+        self.ask(&object, Warn, |sent| outcome(commands::create(sent, rules, context, origin)))
     }
 
     /// Spoilt records by themselves.
-    fn by_itself<R: Nest>(&self, records: &[R], decide: impl Fn(ParsedRecord<R>) -> Told) -> Result<(), CheckFailure> {
+    fn by_itself<R: ReadableRecord>(
+        &self,
+        records: &[R],
+        decide: impl Fn(ParsedRecord<R>) -> Outcome,
+    ) -> Result<(), CheckFailure> {
         for record in records {
             let mut object = self.case.request(record)?;
-            self.spoil::<R>(&mut object);
-            self.ask(&object, Refuse, &decide)?;
+            self.mutate::<R>(&mut object);
+            self.ask(&object, Reject, &decide)?;
         }
         Ok(())
     }
 
-    fn spoil<R: Wire>(&self, object: &mut Map<String, Value>) {
+    fn mutate<R: WireRecord>(&self, object: &mut Map<String, Value>) {
         let way = self.case.record.unwrap_or_default() % mutation::count::<R>(self.case.served);
-        mutation::spoil::<R>(self.case.served, object, way);
+        mutation::mutate::<R>(self.case.served, object, way);
     }
 
-    /// Makes the request, and looks at what the client is told.
-    fn ask<R: Nest>(
+    /// Makes the request, and checks the warnings or problems.
+    fn ask<R: ReadableRecord>(
         &self,
         object: &Map<String, Value>,
         unknown: UnknownNames,
-        decide: impl Fn(ParsedRecord<R>) -> Told,
+        decide: impl Fn(ParsedRecord<R>) -> Outcome,
     ) -> Result<(), CheckFailure> {
-        let said = Said::of(&Value::Object(object.clone()).to_string());
-        let listener = Listener { case: self.case, names: self.names, said: &said };
+        let sent_strings = SentStrings::of(&Value::Object(object.clone()).to_string());
+        let messages = MessageCheck { case: self.case, names: self.names, sent_strings: &sent_strings };
         match decide(self.case.read(object, unknown)?) {
-            Ok(notices) => notices.iter().try_for_each(|notice| listener.remark(notice)),
-            Err(problems) => problems.iter().try_for_each(|problem| listener.complaint(problem)),
+            Ok(notices) => notices.iter().try_for_each(|notice| messages.check_notice(notice)),
+            Err(problems) => problems.iter().try_for_each(|problem| messages.check_problem(problem)),
         }
     }
 }
 
-pub(super) fn told<R>(decided: Result<Decision<R>, Vec<Problem>>) -> Told {
+pub(super) fn outcome<R>(decided: Result<Decision<R>, Vec<Problem>>) -> Outcome {
     decided.map(|decision| decision.notices)
 }
 
@@ -159,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn words_with_a_name_that_the_version_does_not_have_are_found() {
+    fn message_with_a_name_that_the_version_does_not_have_is_found() {
         const WORDY: Rule<Trainee> = Rule {
             name: "wordy",
             description: "compares with a field that nobody here knows",

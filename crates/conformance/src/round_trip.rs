@@ -1,9 +1,9 @@
 //! What is written is read again.
 
-use adapter_kit::names::place;
-use adapter_kit::read::{Nest, UnknownNames};
-use adapter_kit::version::Wire;
+use adapter_kit::names::path_in_message;
+use adapter_kit::read::{ReadableRecord, UnknownNames};
 use adapter_kit::versions::Versions;
+use adapter_kit::wire::WireRecord;
 use domain::commands::CreationContext;
 use domain::record::Changes as _;
 use domain::rules::{Rule, Run, apply};
@@ -19,14 +19,14 @@ use crate::{alternative_spellings, normal_form};
 
 const CHECK: &str = "round_trip_is_lossless";
 
-/// A record that is written as a request in a version's names and read again asks for what the
-/// record holds, and where the version accepts it, it becomes the record in its normal form. Only an
+/// A record that is written as a request in a version's names and read again asks for the values of the
+/// record, and where the version accepts it, it becomes the record in its normal form. Only an
 /// adjustment that the version makes beyond those of all versions may change a field besides, among
 /// those that it reads.
 ///
 /// # Errors
 ///
-/// The first case in which this does not hold; also when a version accepts none of the records, so
+/// The first case that fails; also when a version accepts none of the records, so
 /// that nothing is shown.
 pub fn round_trip_is_lossless(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
@@ -41,8 +41,8 @@ pub fn round_trip_is_lossless(versions: &Versions, sample: &Sample) -> Result<()
         }
         for (case, trainee) in case.each(&sample.untidy) {
             let mut request = case.request(trainee)?;
-            alternative_spellings::loosen(&mut request, case.version(), &random);
-            let sent = case.read(&request, UnknownNames::Refuse)?;
+            alternative_spellings::vary(&mut request, case.version(), &random);
+            let sent = case.read(&request, UnknownNames::Reject)?;
             asks_for_trainee(case, &sent, &normal_form::as_read(trainee))?;
             accepted += usize::from(becomes(case, sent, trainee)?);
         }
@@ -54,8 +54,8 @@ pub fn round_trip_is_lossless(versions: &Versions, sample: &Sample) -> Result<()
 }
 
 /// What a request for the record, once written, asks for.
-pub(super) fn read_back<R: Nest>(case: Case<'_>, record: &R) -> Result<ParsedRecord<R>, CheckFailure> {
-    case.read(&case.request(record)?, UnknownNames::Refuse)
+pub(super) fn read_back<R: ReadableRecord>(case: Case<'_>, record: &R) -> Result<ParsedRecord<R>, CheckFailure> {
+    case.read(&case.request(record)?, UnknownNames::Reject)
 }
 
 /// The request asks for the values of the trainee and of its placements and degrees.
@@ -75,7 +75,7 @@ pub(super) fn asks_for_trainee(
     Ok(())
 }
 
-fn each_asks_for<R: Wire>(
+fn each_asks_for<R: WireRecord>(
     case: Case<'_>,
     list: &str,
     sent: &[ParsedRecord<R>],
@@ -89,9 +89,9 @@ fn each_asks_for<R: Wire>(
 
 /// The request asks for the values of the record in the fields that the version can set, and for
 /// nothing else.
-pub(super) fn asks_for<R: Wire>(case: Case<'_>, sent: &ParsedRecord<R>, record: &R) -> Result<(), CheckFailure> {
+pub(super) fn asks_for<R: WireRecord>(case: Case<'_>, sent: &ParsedRecord<R>, record: &R) -> Result<(), CheckFailure> {
     if let Some(problem) = sent.problems.first() {
-        return case.fail(place(case.version(), &problem.at), format!("is not read: {:?}", problem.kind));
+        return case.fail(path_in_message(case.version(), &problem.at), format!("is not read: {:?}", problem.kind));
     }
     let inputs = R::inputs(case.version());
     for field in R::Field::ALL {
@@ -99,8 +99,8 @@ pub(super) fn asks_for<R: Wire>(case: Case<'_>, sent: &ParsedRecord<R>, record: 
             continue;
         }
         let name = inputs.name_of(*field);
-        let held = record.value(*field, Lists::embedded());
-        let expected = name.is_some().then_some(held).filter(|value| *value != Value::Null && !is_empty(value));
+        let stored = record.value(*field, Lists::embedded());
+        let expected = name.is_some().then_some(stored).filter(|value| *value != Value::Null && !is_empty(value));
         let asked = sent.changes.requested(*field).filter(|value| !is_empty(value));
         if asked != expected {
             let name = name.unwrap_or(field.info().name);
@@ -126,11 +126,11 @@ fn becomes(case: Case<'_>, sent: ParsedRecord<Trainee>, trainee: &Trainee) -> Re
         (TraineeField::placements, record.placements.len(), expected.placements.len()),
         (TraineeField::degrees, record.degrees.len(), expected.degrees.len()),
     ];
-    for (list, held, sent) in lists {
+    for (list, stored, sent) in lists {
         if let Some(name) = Trainee::inputs(version).name_of(list)
-            && held != sent
+            && stored != sent
         {
-            return case.fail(name, format!("becomes {held} records instead of {sent}"));
+            return case.fail(name, format!("becomes {stored} records instead of {sent}"));
         }
     }
     for (record, expected) in record.placements.iter().zip(&expected.placements) {
@@ -142,9 +142,9 @@ fn becomes(case: Case<'_>, sent: ParsedRecord<Trainee>, trainee: &Trainee) -> Re
     Ok(true)
 }
 
-/// The record is as expected in the fields that the version can set, but for what adjustments of the
+/// The record is as expected in the fields that the version can set, except for what adjustments of the
 /// version's own do to the expected one.
-fn agrees<R: Wire>(
+fn agrees<R: WireRecord>(
     case: Case<'_>,
     record: &R,
     expected: &R,

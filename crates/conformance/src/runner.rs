@@ -20,7 +20,7 @@ pub type Check = fn(&Versions, &Sample) -> Result<(), CheckFailure>;
 /// Why a check did not pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckError {
-    /// It does not hold in a case.
+    /// It fails for a case.
     CheckFailure(CheckFailure),
     /// A record could not even be invented.
     NoSample(Vec<Problem>),
@@ -30,14 +30,14 @@ impl fmt::Display for CheckError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CheckFailure(failure) => failure.fmt(formatter),
-            Self::NoSample(problems) => write!(formatter, "a generated trainee is refused: {problems:?}"),
+            Self::NoSample(problems) => write!(formatter, "a sample record is refused: {problems:?}"),
         }
     }
 }
 
 impl std::error::Error for CheckError {}
 
-/// The number of records that a text asks for; without a text, the usual one.
+/// The number of records in a string; the default without one.
 ///
 /// # Errors
 ///

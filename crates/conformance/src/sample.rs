@@ -42,7 +42,7 @@ pub struct Sample {
     pub(super) today: NaiveDate,
     /// Schools and training partners that are known.
     pub(super) organisations: Organisations,
-    /// Records as a register holds them, in all states and on all routes.
+    /// Stored records, in all states and on all routes.
     pub(super) stored: Vec<Trainee>,
     /// Records as careless clients send them.
     pub(super) untidy: Vec<Trainee>,
@@ -53,7 +53,7 @@ impl Sample {
     ///
     /// # Errors
     ///
-    /// The problems of a record that cannot even be held, which no generated trainee is to have.
+    /// The problems of a record that cannot be stored; no sample record has any.
     pub fn new(seed: u64, count: usize, today: NaiveDate) -> Result<Self, Vec<Problem>> {
         let organisations = organisations();
         let context =
@@ -69,7 +69,7 @@ impl Sample {
         Random::new(self.seed)
     }
 
-    /// The moment at which everything happens.
+    /// The timestamp of all requests.
     pub(super) fn now(&self) -> DateTime<Utc> {
         self.today.and_time(NaiveTime::MIN).and_utc()
     }

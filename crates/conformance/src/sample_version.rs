@@ -2,7 +2,9 @@
 
 #[cfg(test)]
 use adapter_kit::Versions;
-use adapter_kit::version::{AllInputs, ApiVersion, Endpoints, NestedErrors, Publication, Shapes, Status, Words, date};
+use adapter_kit::version::{
+    AllInputs, ApiVersion, Endpoints, NestedErrors, NestedVisibility, Publication, Shapes, Status, Vocabulary, date,
+};
 use adapter_kit::{Inputs, Label, Shape, inputs, shape};
 use domain::rules::{Rule, Rules, course, dates, degree, required};
 use domain::{
@@ -25,6 +27,7 @@ pub const SAMPLE_VERSION: ApiVersion = ApiVersion {
     },
     shapes: Shapes {
         trainee: TRAINEE,
+        nested_in_lists: NestedVisibility::Hidden,
         placement: shape! { Placement, PlacementField: placement_id, urn, name, postcode, school_id },
         placement_nested: shape! { Placement, PlacementField: urn, name, postcode },
         degree: DEGREE,
@@ -47,7 +50,7 @@ pub const SAMPLE_VERSION: ApiVersion = ApiVersion {
     endpoints: Endpoints { available: &[], deprecated: &[] },
     refuses_names_up_to: Label::release(2002, 0),
     nested_errors: NestedErrors::Nested,
-    words: Words { training_partner: "partner" },
+    vocabulary: Vocabulary { training_partner: "partner" },
     notes: &[],
 };
 

@@ -1,7 +1,7 @@
 //! A register can be filled under the rules of every version.
 
-use adapter_kit::names::place;
-use adapter_kit::problems::words;
+use adapter_kit::names::path_in_message;
+use adapter_kit::problems::message;
 use adapter_kit::versions::Versions;
 use fixtures::TraineeGenerator;
 
@@ -11,11 +11,11 @@ use crate::{CheckFailure, Sample};
 
 const CHECK: &str = "can_be_seeded";
 
-/// A version's own rules and terms accept every generated trainee that is made under them.
+/// A version's own rules and terms accept every sample record that is made under them.
 ///
 /// # Errors
 ///
-/// The first generated trainee that they refuse.
+/// The first sample record that they refuse.
 pub fn can_be_seeded(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
         let case = Case::of(CHECK, served, sample);
@@ -23,9 +23,9 @@ pub fn can_be_seeded(versions: &Versions, sample: &Sample) -> Result<(), CheckFa
         let mut generator = TraineeGenerator::new(sample.seed, &version.rules, context);
         for (case, _) in case.each(&sample.stored) {
             if let Err(problems) = generator.trainee(PROVIDER) {
-                let at = problems.first().map(|problem| place(version, &problem.at)).unwrap_or_default();
-                let why: Vec<_> = problems.iter().map(|problem| words(version, context.lists, problem)).collect();
-                return case.fail(at, format!("refuses a generated trainee: {}", why.join("; ")));
+                let at = problems.first().map(|problem| path_in_message(version, &problem.at)).unwrap_or_default();
+                let why: Vec<_> = problems.iter().map(|problem| message(version, context.lists, problem)).collect();
+                return case.fail(at, format!("refuses a sample record: {}", why.join("; ")));
             }
         }
     }
@@ -41,7 +41,7 @@ mod tests {
     use crate::sample_version::{check_version, with_rules};
 
     #[test]
-    fn rules_that_refuse_a_specimen_are_found() {
+    fn rules_that_refuse_a_sample_record_are_found() {
         const NOBODY: Rule<Trainee> = Rule {
             name: "nobody",
             description: "refuses everybody",
@@ -52,7 +52,7 @@ mod tests {
         let failure = check_version(can_be_seeded, with_rules(&[NOBODY])).unwrap_err();
         assert_eq!(
             failure.to_string(),
-            "v2001.0 fails can_be_seeded: last_name refuses a generated trainee: cannot be blank (seed 5, record 0)"
+            "v2001.0 fails can_be_seeded: last_name refuses a sample record: cannot be blank (seed 5, record 0)"
         );
     }
 }

@@ -1,36 +1,37 @@
-//! Translation there and back is the identity, but for the losses that it declares.
+//! Translation there and back is the identity, except for the declared losses.
 
+use adapter_kit::body_kind::{Direction, RecordKind};
 use adapter_kit::versions::{Served, Versions};
 use adapter_kit::view::View;
 use domain::{Deferral, Lists, Recommendation, Trainee, Withdrawal};
 use fixtures::random::Random;
 use serde::Serialize;
 use serde_json::{Map, Value};
-use version_tools::translate::{About, Direction, Loss, RecordKind, Translation, respell};
+use version_tools::translate::{BodyKind, Loss, Translation, translate_names};
 
 use crate::alternative_spellings;
 use crate::case::Case;
 use crate::{CheckFailure, Sample};
 
-mod gained;
+mod added_names;
 
-use gained::{Gained, Name};
+use added_names::{AddedNames, Name};
 
 const CHECK: &str = "translation_matches_target_version";
 
 /// A name that no version has.
-const STRAY: &str = "no such name";
+const UNKNOWN_KEY: &str = "no such name";
 
 /// How a body is translated.
-type Respell = fn(&Value, &Served, &Served, &About) -> Translation;
+type TranslateNames = fn(&Value, &Served, &Served, &BodyKind) -> Translation;
 
 /// For every ordered pair of versions, a record that is written as one version writes it, as a request or
 /// as a reply, is translated
 ///
-/// 1. into what the other version writes of the same record, but for what that version alone has: its own
+/// 1. into what the other version writes of the same record, except for what that version alone has: its own
 ///    fields, its copies of fields, and fields that the first version cannot set or does not show. So
 ///    nothing that has a place there is lost. A field without a value may be null or left out;
-/// 2. and back into what there was, in the same order, but for the values that were declared lost on the
+/// 2. and back into what there was, in the same order, except for the values that were declared lost on the
 ///    way there, with their paths, and for nulls without a place. On the way back nothing is lost.
 ///
 /// A version translated into itself gives the body as it was, and declares nothing. A key that nobody
@@ -38,16 +39,16 @@ type Respell = fn(&Value, &Served, &Served, &About) -> Translation;
 ///
 /// # Errors
 ///
-/// The first case in which this does not hold.
+/// The first case that fails.
 pub fn translation_matches_target_version(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
-    translated_by(respell, versions, sample)
+    translated_by(translate_names, versions, sample)
 }
 
-fn translated_by(respell: Respell, versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
+fn translated_by(translate_names: TranslateNames, versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     let all: Vec<&Served> = versions.iter().collect();
-    let gained =
-        |from: &&Served| -> Vec<Gained> { all.iter().map(|to| Gained::of(from.version, to.version)).collect() };
-    let gained: Vec<Vec<Gained>> = all.iter().map(gained).collect();
+    let added =
+        |from: &&Served| -> Vec<AddedNames> { all.iter().map(|to| AddedNames::of(from.version, to.version)).collect() };
+    let added: Vec<Vec<AddedNames>> = all.iter().map(added).collect();
     let random = sample.random();
     let stored = sample.stored.iter().map(|trainee| (trainee, None)).enumerate();
     let untidy = sample.untidy.iter().map(|trainee| (trainee, Some(&random))).enumerate();
@@ -56,9 +57,9 @@ fn translated_by(respell: Respell, versions: &Versions, sample: &Sample) -> Resu
         let case = |served| Case { record: Some(at), ..Case::of(CHECK, served, sample) };
         let written: Vec<Vec<Body>> =
             all.iter().map(|served| bodies(case(served), trainee, loosely)).collect::<Result<_, _>>()?;
-        for ((from, bodies), gained) in all.iter().zip(&written).zip(&gained) {
-            for ((to, own), gained) in all.iter().zip(&written).zip(gained) {
-                let pair = Pair { case: case(from), to, respell, gained };
+        for ((from, bodies), added) in all.iter().zip(&written).zip(&added) {
+            for ((to, own), added) in all.iter().zip(&written).zip(added) {
+                let pair = Pair { case: case(from), to, translate_names, added };
                 bodies.iter().zip(own).try_for_each(|(body, own)| pair.check(body, own))?;
             }
         }
@@ -72,7 +73,7 @@ struct Body {
     direction: Direction,
     data: Value,
     /// Whether its values are written in a way that is chosen anew for each version.
-    loose: bool,
+    varied: bool,
 }
 
 /// Everything that a version writes of a trainee: the same bodies in the same order for every version.
@@ -80,11 +81,11 @@ fn bodies(case: Case<'_>, trainee: &Trainee, loosely: Option<&Random>) -> Result
     let (version, lists) = (case.version(), Lists::embedded());
     let mut object = case.request(trainee)?;
     if let Some(random) = loosely {
-        alternative_spellings::loosen(&mut object, version, random);
-        object.insert(STRAY.to_owned(), Value::from(vec![1, 2]));
+        alternative_spellings::vary(&mut object, version, random);
+        object.insert(UNKNOWN_KEY.to_owned(), Value::from(vec![1, 2]));
     }
-    let request = |kind, data| Body { kind, direction: Direction::Request, data, loose: loosely.is_some() };
-    let reply = |kind, data| Body { kind, direction: Direction::Reply, data, loose: false };
+    let request = |kind, data| Body { kind, direction: Direction::Request, data, varied: loosely.is_some() };
+    let reply = |kind, data| Body { kind, direction: Direction::Reply, data, varied: false };
     let mut bodies = vec![
         request(RecordKind::Trainee, data(object)),
         reply(RecordKind::Trainee, data(View::trainee(version, trainee, lists))),
@@ -110,33 +111,33 @@ fn bodies(case: Case<'_>, trainee: &Trainee, loosely: Option<&Random>) -> Result
 struct Pair<'a> {
     case: Case<'a>,
     to: &'a Served,
-    respell: Respell,
+    translate_names: TranslateNames,
     /// What only the other version writes.
-    gained: &'a Gained,
+    added: &'a AddedNames,
 }
 
 impl Pair<'_> {
     /// The check for a body, and for what the other version writes in its place.
     fn check(self, body: &Body, own: &Body) -> Result<(), CheckFailure> {
-        let about = About { record: Some(body.kind), direction: Some(body.direction), purpose: None };
-        let there = self.there_and_back(&body.data, about)?;
-        if body.loose {
+        let body_kind = BodyKind { record: Some(body.kind), direction: Some(body.direction), purpose: None };
+        let there = self.there_and_back(&body.data, body_kind)?;
+        if body.varied {
             return Ok(());
         }
-        self.agrees(&there, &own.data, self.gained.names(body.kind, body.direction))
+        self.agrees(&there, &own.data, self.added.names(body.kind, body.direction))
     }
 
     /// Translates a body and back, and gives what it was on the way.
-    fn there_and_back(self, body: &Value, about: About) -> Result<Value, CheckFailure> {
-        let Self { case, to, respell, .. } = self;
-        let there = respell(body, case.served, to, &about);
-        let back = respell(&there.data, to, case.served, &about);
+    fn there_and_back(self, body: &Value, body_kind: BodyKind) -> Result<Value, CheckFailure> {
+        let Self { case, to, translate_names, .. } = self;
+        let there = translate_names(body, case.served, to, &body_kind);
+        let back = translate_names(&there.data, to, case.served, &body_kind);
         if let Some(lost) = back.lost.first() {
             return case.fail(lost.path.as_str(), format!("is lost on the way back from {}", to.version.label));
         }
         let label = case.version().label;
         if to.version.label == label && (there.data != *body || !there.lost.is_empty() || !there.renames.is_empty()) {
-            return case.fail(about.record.map_or("a body", RecordKind::word), "is not itself in its own version");
+            return case.fail(body_kind.record.map_or("a body", RecordKind::name), "is not itself in its own version");
         }
         let mut explained = 0;
         self.same("", inner(body), inner(&back.data), &there.lost, &mut explained)?;
@@ -189,20 +190,20 @@ impl Pair<'_> {
         }
     }
 
-    /// The translation is what the version writes itself, but for what only that version has.
-    fn agrees(self, there: &Value, own: &Value, gained: &[Name]) -> Result<(), CheckFailure> {
+    /// The translation is what the version writes itself, except for what only that version has.
+    fn agrees(self, there: &Value, own: &Value, added: &[Name]) -> Result<(), CheckFailure> {
         let (Some(there), Some(own)) = (inner(there).as_object(), inner(own).as_object()) else {
             return self.case.fail("data", "is no record");
         };
-        self.alike("", there, own, gained)
+        self.same_fields("", there, own, added)
     }
 
-    fn alike(
+    fn same_fields(
         self,
         at: &str,
         there: &Map<String, Value>,
         own: &Map<String, Value>,
-        gained: &[Name],
+        added: &[Name],
     ) -> Result<(), CheckFailure> {
         let label = self.to.version.label;
         for (key, value) in own {
@@ -211,7 +212,7 @@ impl Pair<'_> {
                 (Value::Array(own), Value::Array(there)) if own.len() == there.len() => {
                     for (own, there) in own.iter().zip(there) {
                         match (own, there) {
-                            (Value::Object(own), Value::Object(there)) => self.alike(key, there, own, gained)?,
+                            (Value::Object(own), Value::Object(there)) => self.same_fields(key, there, own, added)?,
                             (own, there) if own == there => {}
                             (own, there) => {
                                 return self.case.fail(key, format!("has {there} in {label}, which writes {own}"));
@@ -220,7 +221,7 @@ impl Pair<'_> {
                     }
                 }
                 (own, there) if own == there => {}
-                (_, Value::Null) if is_among(gained, at, key) => {}
+                (_, Value::Null) if is_listed(added, at, key) => {}
                 (own, there) => {
                     return self.case.fail(key, format!("becomes {there} in {label}, which writes {own}"));
                 }
@@ -234,8 +235,8 @@ impl Pair<'_> {
 }
 
 /// Whether a name is gained, by itself or as that of a record in a nested list.
-fn is_among(gained: &[Name], at: &str, key: &str) -> bool {
-    gained.iter().any(|gained| gained.list.unwrap_or_default() == at && gained.name == key)
+fn is_listed(added: &[Name], at: &str, key: &str) -> bool {
+    added.iter().any(|added| added.list.unwrap_or_default() == at && added.name == key)
 }
 
 fn data(record: impl Serialize) -> Value {

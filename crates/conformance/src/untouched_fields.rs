@@ -1,11 +1,11 @@
 //! What a version cannot see, it does not change.
 
-use adapter_kit::names::place;
-use adapter_kit::problems::words;
+use adapter_kit::names::path_in_message;
+use adapter_kit::problems::message;
 use adapter_kit::read::UnknownNames;
-use adapter_kit::version::Wire;
 use adapter_kit::versions::Versions;
 use adapter_kit::view::View;
+use adapter_kit::wire::WireRecord;
 use domain::problem::{Notice, Problem};
 use domain::rules::Run;
 use domain::{FieldSet, Lists, Record, RecordField as _, Stored as _, Trainee, TraineeField, commands};
@@ -21,13 +21,13 @@ const UPDATES: usize = 6;
 /// The most fields of one of these updates.
 const FIELDS: usize = 3;
 
-/// An update through a version changes no field that the version cannot set, but for those that an
+/// An update through a version changes no field that the version cannot set, except for those that an
 /// adjustment of the version reads and so declares. A record that was read in a version, whichever
 /// one wrote it, can be sent back there whole: it is accepted and changes nothing.
 ///
 /// # Errors
 ///
-/// The first case in which this does not hold.
+/// The first case that fails.
 pub fn updates_touch_only_what_was_sent(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
         let case = Case::of(CHECK, served, sample);
@@ -64,7 +64,7 @@ fn changes_only(
     body: &Map<String, Json>,
     seen: &FieldSet<TraineeField>,
 ) -> Result<(), CheckFailure> {
-    let sent = case.read(body, UnknownNames::Refuse)?;
+    let sent = case.read(body, UnknownNames::Reject)?;
     let (rules, context) = (&case.version().rules, case.context());
     // What is refused changes nothing.
     let Ok(decision) = commands::update(trainee, sent, rules, &context, case.sample.now()) else { return Ok(()) };
@@ -94,16 +94,16 @@ pub(super) fn only_seen(
 pub(super) fn sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
     let (version, lists, now) = (case.version(), Lists::embedded(), case.sample.now());
     let (rules, context) = (&version.rules, case.context());
-    let sent = case.read(&View::trainee(version, trainee, lists), UnknownNames::Refuse)?;
+    let sent = case.read(&View::trainee(version, trainee, lists), UnknownNames::Reject)?;
     let decision = commands::update(trainee, sent, rules, &context, now);
     unchanged(case, trainee, decision.map(|decision| (decision.record, decision.notices)))?;
     for placement in &trainee.placements {
-        let sent = case.read(&View::placement(version, placement, lists), UnknownNames::Refuse)?;
+        let sent = case.read(&View::placement(version, placement, lists), UnknownNames::Reject)?;
         let decision = commands::update(placement, sent, rules, &context, now);
         unchanged(case, placement, decision.map(|decision| (decision.record, decision.notices)))?;
     }
     for degree in &trainee.degrees {
-        let sent = case.read(&View::degree(version, degree, lists), UnknownNames::Refuse)?;
+        let sent = case.read(&View::degree(version, degree, lists), UnknownNames::Reject)?;
         let decision = commands::update(degree, sent, rules, &context, now);
         unchanged(case, degree, decision.map(|decision| (decision.record, decision.notices)))?;
     }
@@ -120,12 +120,12 @@ pub(super) fn unchanged<R: Record>(
     match decided {
         Err(problems) => {
             let problem = problems.first();
-            let at = problem.map(|problem| place(version, &problem.at)).unwrap_or_default();
-            let why = problem.map(|problem| words(version, Lists::embedded(), problem)).unwrap_or_default();
+            let at = problem.map(|problem| path_in_message(version, &problem.at)).unwrap_or_default();
+            let why = problem.map(|problem| message(version, Lists::embedded(), problem)).unwrap_or_default();
             case.fail(at, format!("is refused when it is sent back: {why}"))
         }
         Ok((_, notices)) if !notices.is_empty() => {
-            let at = notices.first().map(|notice| place(version, &notice.at)).unwrap_or_default();
+            let at = notices.first().map(|notice| path_in_message(version, &notice.at)).unwrap_or_default();
             case.fail(at, "is remarked upon when it is sent back")
         }
         Ok((after, _)) => match R::Field::ALL.iter().find(|field| after.stored(**field) != record.stored(**field)) {

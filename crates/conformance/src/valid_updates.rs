@@ -4,13 +4,14 @@
 //! that it would refuse as a whole. So does a rule that binds in one version and takes for granted what another version
 //! does not demand.
 
-use adapter_kit::names::place;
-use adapter_kit::problems::words;
+use adapter_kit::names::path_in_message;
+use adapter_kit::problems::message;
 use adapter_kit::read::UnknownNames;
 use adapter_kit::shape::InputName;
-use adapter_kit::version::{ApiVersion, Wire};
+use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Versions;
 use adapter_kit::view::View;
+use adapter_kit::wire::WireRecord;
 use domain::commands::CreationContext;
 use domain::invariants::violations;
 use domain::rules::{Rule, Run};
@@ -30,12 +31,12 @@ const UPDATES: usize = 6;
 const FIELDS: usize = 2;
 
 /// An update that a version accepts leaves a record in which storage finds no new fault. A record that some version
-/// accepts as a new one is accepted by some version afterwards too, as far as the version that updates it judges the same
+/// accepts as a new one is accepted by some version afterwards too, as far as the version that updates it checks the same
 /// fields; where that is the version itself, it stores the new one as it is. A degree that is between the kinds can be sent back, and is whole after any change.
 ///
 /// # Errors
 ///
-/// The first case in which this does not hold.
+/// The first case that fails.
 pub fn updates_keep_records_valid(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
         let case = Case::of(CHECK, served, sample);
@@ -43,11 +44,11 @@ pub fn updates_keep_records_valid(versions: &Versions, sample: &Sample) -> Resul
         for (case, before) in case.each(&sample.stored) {
             let other = random.pick(&sample.stored).unwrap_or(before);
             for (after, body) in updated(case, &random, before, other)? {
-                sound(case, before, &after, &body)?;
+                keeps_invariants(case, before, &after, &body)?;
                 valid(case, versions, before, &after, &body)?;
             }
-            for degree in before.degrees.iter().flat_map(between) {
-                made_whole(case, &random, &degree, other)?;
+            for degree in before.degrees.iter().flat_map(between_kinds) {
+                completed(case, &random, &degree, other)?;
             }
         }
     }
@@ -63,7 +64,7 @@ fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -
     let mut updated = Vec::new();
     for _ in 0..UPDATES {
         let body = body(case, random, rules.trainee, other)?;
-        let sent = case.read(&body, UnknownNames::Refuse)?;
+        let sent = case.read(&body, UnknownNames::Reject)?;
         if let Ok(decision) = commands::update(before, sent, rules, &context, now) {
             updated.push((decision.record, body));
         }
@@ -71,7 +72,7 @@ fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -
     for (at, placement) in before.placements.iter().enumerate() {
         let Some(other) = random.pick(&other.placements) else { continue };
         let body = body(case, random, rules.placement, other)?;
-        let sent = case.read(&body, UnknownNames::Refuse)?;
+        let sent = case.read(&body, UnknownNames::Reject)?;
         if let Ok(decision) = commands::update(placement, sent, rules, &context, now) {
             let mut after = before.clone();
             after.placements.splice(at..=at, [decision.record]);
@@ -81,7 +82,7 @@ fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -
     for (at, degree) in before.degrees.iter().enumerate() {
         let Some(other) = random.pick(&other.degrees) else { continue };
         let body = body(case, random, rules.degree, other)?;
-        let sent = case.read(&body, UnknownNames::Refuse)?;
+        let sent = case.read(&body, UnknownNames::Reject)?;
         if let Ok(decision) = commands::update(degree, sent, rules, &context, now) {
             let mut after = before.clone();
             after.degrees.splice(at..=at, [decision.record]);
@@ -92,7 +93,7 @@ fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -
 }
 
 /// An update of a few fields that rules read, with the values of a record: null where it has none.
-fn body<R: Wire>(case: Case<'_>, random: &Random, rules: &[Rule<R>], from: &R) -> Result<Json, CheckFailure> {
+fn body<R: WireRecord>(case: Case<'_>, random: &Random, rules: &[Rule<R>], from: &R) -> Result<Json, CheckFailure> {
     let inputs = R::inputs(case.version());
     let values = case.request(from)?;
     let chosen = (0..=random.below(FIELDS)).filter_map(|_| random.pick(random.pick(rules)?.reads));
@@ -107,7 +108,7 @@ fn body<R: Wire>(case: Case<'_>, random: &Random, rules: &[Rule<R>], from: &R) -
 }
 
 /// Storage finds no fault that it did not find before.
-fn sound(case: Case<'_>, before: &Trainee, after: &Trainee, body: &Json) -> Result<(), CheckFailure> {
+fn keeps_invariants(case: Case<'_>, before: &Trainee, after: &Trainee, body: &Json) -> Result<(), CheckFailure> {
     let lists = case.context().lists;
     let known = violations(before, lists);
     match violations(after, lists).into_iter().find(|fault| !known.contains(fault)) {
@@ -143,7 +144,7 @@ fn valid(
                 }
                 accepted = true;
             }
-            Err(problems) => match problems.into_iter().find(|problem| is_judged(case, problem)) {
+            Err(problems) => match problems.into_iter().find(|problem| can_be_found(case, problem)) {
                 Some(problem) => refused = Some((version, problem)),
                 None => accepted = true,
             },
@@ -151,8 +152,8 @@ fn valid(
     }
     match refused.filter(|_| !accepted) {
         Some((version, problem)) => {
-            let why = words(version, case.context().lists, &problem);
-            case.fail(place(version, &problem.at), format!("{why}, but an update with {body} is accepted"))
+            let why = message(version, case.context().lists, &problem);
+            case.fail(path_in_message(version, &problem.at), format!("{why}, but an update with {body} is accepted"))
         }
         None => Ok(()),
     }
@@ -160,7 +161,7 @@ fn valid(
 
 /// What becomes of the record where it is sent as a new one.
 fn created(case: Case<'_>, record: &Trainee) -> Result<Result<Trainee, Vec<Problem>>, CheckFailure> {
-    let sent = case.read(&case.request(record)?, UnknownNames::Refuse)?;
+    let sent = case.read(&case.request(record)?, UnknownNames::Reject)?;
     let origin = CreationContext { now: case.sample.now(), ukprn: "", next_id: &|| None };
     let decision = commands::create(sent, &case.version().rules, &case.context(), &origin);
     Ok(decision.map(|decision| decision.record))
@@ -197,9 +198,9 @@ fn difference(
     inputs.find(|input| one.value(input.field, lists) != other.value(input.field, lists))
 }
 
-/// Whether a rule of the version can find a problem there. What it does not judge at all may become wrong for another
+/// Whether a rule of the version can find a problem there. What it does not check at all may become wrong for another
 /// version.
-fn is_judged(case: Case<'_>, problem: &Problem) -> bool {
+fn can_be_found(case: Case<'_>, problem: &Problem) -> bool {
     let (Path::Field(field) | Path::Nested { field, .. }) = &problem.at else { return false };
     let rules = &case.version().rules;
     field.of_record().is_some_and(|field| reads(rules.trainee, field))
@@ -212,7 +213,7 @@ fn reads<R: Record>(rules: &[Rule<R>], field: R::Field) -> bool {
 }
 
 /// The degree with something missing of its kind, and with something of the other kind.
-fn between(degree: &Degree) -> [Degree; 3] {
+fn between_kinds(degree: &Degree) -> [Degree; 3] {
     let kind = degree.uk_degree.clone().or_else(|| degree.non_uk_degree.clone());
     [
         Degree { country: None, uk_degree: None, institution: None, non_uk_degree: kind.clone(), ..degree.clone() },
@@ -222,14 +223,14 @@ fn between(degree: &Degree) -> [Degree; 3] {
 }
 
 /// A degree between the kinds can be sent back as it is, and is whole after any change.
-fn made_whole(case: Case<'_>, random: &Random, degree: &Degree, other: &Trainee) -> Result<(), CheckFailure> {
+fn completed(case: Case<'_>, random: &Random, degree: &Degree, other: &Trainee) -> Result<(), CheckFailure> {
     let (version, context, now) = (case.version(), case.context(), case.sample.now());
-    let sent = case.read(&View::degree(version, degree, context.lists), UnknownNames::Refuse)?;
+    let sent = case.read(&View::degree(version, degree, context.lists), UnknownNames::Reject)?;
     let decision = commands::update(degree, sent, &version.rules, &context, now);
     unchanged(case, degree, decision.map(|decision| (decision.record, decision.notices)))?;
     let Some(other) = random.pick(&other.degrees) else { return Ok(()) };
     let body = body(case, random, version.rules.degree, other)?;
-    let sent = case.read(&body, UnknownNames::Refuse)?;
+    let sent = case.read(&body, UnknownNames::Reject)?;
     match commands::update(degree, sent, &version.rules, &context, now) {
         Ok(decision) if decision.changed && !decision.record.is_whole(context.lists) => {
             let kind = decision.record.kind(context.lists);

@@ -44,6 +44,7 @@ pub mod deferral;
 pub mod degree;
 pub mod diversity;
 pub mod funding;
+pub mod gates;
 pub mod organisation;
 pub mod personal;
 pub mod placement;

@@ -64,6 +64,6 @@ mod tests {
     fn versions_are_chosen_by_their_labels() {
         let newest = all().newest().unwrap().version.label.to_string();
         assert_eq!(chosen(&[newest]).unwrap().iter().count(), 1);
-        assert_eq!(chosen(&["v1999.0".to_owned()]).unwrap_err().asked, "v1999.0");
+        assert_eq!(chosen(&["v1999.0".to_owned()]).unwrap_err().requested, "v1999.0");
     }
 }

@@ -1,25 +1,23 @@
-//! Whether a version still keeps what it promised: its contract as it was committed, against the
-//! contract as it is now.
+//! Whether a version still keeps its contract: the committed one against the present one.
 //!
-//! A contract is two documents: the OpenAPI document, and what that one does not say ([`shape`]).
-//! Both are compared as data, so that a contract of any age can be compared, also one of which no
-//! code is left. What breaks a client is told from what only adds to the contract (contract,
-//! section 9.1): a request must be able to stay as it is, and a reply must hold what it held.
+//! A contract is two documents: the OpenAPI document, and what that one does not say ([`shape`]). Both are compared as
+//! data, so that a contract can be compared of which no code is left. A change is breaking when a request cannot stay as it
+//! is, or a reply does not have what it had (contract, section 9.1).
 
 use std::fmt;
 
 use adapter_kit::label::Label;
 use adapter_kit::versions::Served;
 use domain::Lists;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::openapi;
+use crate::difference::{Change, ChangeDetail, Effect};
 
-mod documents;
+mod openapi;
 mod schemas;
 pub mod shape;
 
-/// What a version promises.
+/// The contract of a version.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contract {
     /// The OpenAPI document.
@@ -29,53 +27,23 @@ pub struct Contract {
 }
 
 impl Contract {
-    /// The contract of a version as it is now.
+    /// The present contract of a version.
     ///
     /// # Errors
     ///
     /// When a document cannot be written, which does not happen.
     pub fn of(served: &Served, lists: &Lists) -> Result<Self, serde_json::Error> {
-        Ok(Self {
-            openapi: serde_json::to_value(openapi::document(served, lists))?,
-            shape: shape::of(served.version, lists),
-        })
+        let openapi = serde_json::to_value(crate::openapi::document(served, lists))?;
+        Ok(Self { openapi, shape: shape::of(served.version, lists) })
     }
 
     /// What changed from this contract to a later one.
     #[must_use]
     pub fn changes_to(&self, now: &Self) -> Vec<Change> {
         let mut changes = Changes::default();
-        documents::compare(&self.openapi, &now.openapi, &mut changes);
+        openapi::compare(&self.openapi, &now.openapi, &mut changes);
         shape::compare(&self.shape, &now.shape, &mut changes);
         changes.0
-    }
-}
-
-/// What a change does to clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Effect {
-    /// A client that worked may not work any more.
-    Breaking,
-    /// The contract says more than before, and nothing else.
-    Additive,
-}
-
-/// A change of a contract.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// What it does to clients.
-    pub effect: Effect,
-    /// Where it is, from the outside in.
-    pub place: String,
-    /// What it is about: the name of a field, a path or a code.
-    pub subject: String,
-    /// What happened.
-    pub what: String,
-}
-
-impl fmt::Display for Change {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {} {}", self.place, self.subject, self.what)
     }
 }
 
@@ -84,48 +52,79 @@ impl fmt::Display for Change {
 struct Changes(Vec<Change>);
 
 impl Changes {
-    fn breaking(&mut self, place: &str, subject: impl fmt::Display, what: impl Into<String>) {
-        self.add(Effect::Breaking, place, subject, what);
-    }
-
-    fn additive(&mut self, place: &str, subject: impl fmt::Display, what: impl Into<String>) {
-        self.add(Effect::Additive, place, subject, what);
-    }
-
-    fn add(&mut self, effect: Effect, place: &str, subject: impl fmt::Display, what: impl Into<String>) {
-        let change = Change { effect, place: place.to_owned(), subject: subject.to_string(), what: what.into() };
-        // One schema stands in many replies; its change is told once.
+    /// Adds a change at a place in the contract, of a field, a path or a code there.
+    fn add(&mut self, breaks: bool, place: &str, subject: impl fmt::Display, what: impl fmt::Display) {
+        let effect = if breaks { Effect::Refused } else { Effect::NewlyPossible };
+        let subject = subject.to_string();
+        let summary = format!("{subject} {what}");
+        let change = Change::new(effect, ChangeDetail::Contract { subject }, place, summary, String::new());
+        // Many replies have the same schema.
         if !self.0.contains(&change) {
             self.0.push(change);
         }
     }
+
+    fn breaking(&mut self, place: &str, subject: impl fmt::Display, what: impl fmt::Display) {
+        self.add(true, place, subject, what);
+    }
+
+    fn additive(&mut self, place: &str, subject: impl fmt::Display, what: impl fmt::Display) {
+        self.add(false, place, subject, what);
+    }
+
+    /// Adds what was removed, which breaks clients, and what was added, which does not; gives what both have, in the order
+    /// of the first.
+    fn matched<'a>(
+        &mut self,
+        place: &str,
+        (before, removed): (Vec<(String, &'a Value)>, &str),
+        (now, added): (Vec<(String, &'a Value)>, &str),
+    ) -> Vec<(String, &'a Value, &'a Value)> {
+        let mut both = Vec::new();
+        for (name, old) in &before {
+            match now.iter().find(|(other, _)| other == name) {
+                Some((_, new)) => both.push((name.clone(), *old, *new)),
+                None => self.breaking(place, name, removed),
+            }
+        }
+        for (name, _) in now.iter().filter(|(name, _)| !before.iter().any(|(other, _)| other == name)) {
+            self.additive(place, name, added);
+        }
+        both
+    }
 }
 
-/// What became of a version that was promised.
+/// The names and values of an object in a document; none where there is no object.
+fn entries(object: Option<&Value>) -> Vec<(String, &Value)> {
+    let entries = object.and_then(Value::as_object).into_iter().flat_map(Map::iter);
+    entries.map(|(name, value)| (name.clone(), value)).collect()
+}
+
+/// Whether a version with a committed contract is still served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// It is served, with these changes.
     Served(Vec<Change>),
-    /// It is not served any more, and clients are told so.
+    /// It is no longer served, and listed as removed.
     Removed,
-    /// It is neither served nor among the removed ones.
+    /// It is neither served nor listed as removed.
     Lost,
 }
 
-/// The outcome of a version that was promised, among those that are served now.
+/// Compares the committed contract of a version with the served one.
 ///
 /// # Errors
 ///
 /// When a document cannot be written, which does not happen.
 pub fn outcome(
     label: Label,
-    promised: &Contract,
+    committed: &Contract,
     served: Option<&Served>,
     removed: &[Label],
     lists: &Lists,
 ) -> Result<Outcome, serde_json::Error> {
     Ok(match served {
-        Some(served) => Outcome::Served(promised.changes_to(&Contract::of(served, lists)?)),
+        Some(served) => Outcome::Served(committed.changes_to(&Contract::of(served, lists)?)),
         None if removed.contains(&label) => Outcome::Removed,
         None => Outcome::Lost,
     })

@@ -1,26 +1,28 @@
-//! The difference between any two versions, as data: what a client of one meets in the other, and what to do about it.
+//! What changes for a client that moves from one version to another, and what to do about it, as data.
 //!
 //! It is computed from the values of the two versions and the dictionary, in either direction and between any two. It
 //! knows no particular version, and nothing of what lies between the two. Two rules count as the same when they have the
 //! same name, demand the same and read the same fields; what a rule does inside cannot be compared.
+
+use std::fmt;
 
 use adapter_kit::label::Label;
 use adapter_kit::versions::Served;
 use domain::Lists;
 use serde::Serialize;
 
+mod accepted_codes;
 mod endpoints;
 mod fields;
-mod manners;
 mod markdown;
+mod messages;
 mod rules;
-mod terms;
 
-pub use endpoints::{EndpointChange, EndpointTurn};
-pub use fields::{Direction, FieldChange, FieldTurn};
-pub use manners::{NestedErrorsChange, WordChange};
-pub use rules::{RuleChange, RuleStage, RuleText, RuleTurn};
-pub use terms::{CodeName, CodesChange, CodesTurn, YearsChange};
+pub use accepted_codes::{CodeName, CodesChange, CodesChangeKind, YearsChange};
+pub use endpoints::{EndpointChange, EndpointChangeKind};
+pub use fields::{FieldChange, FieldChangeKind};
+pub use messages::{NestedErrorsChange, VocabularyChange};
+pub use rules::{RuleChange, RuleChangeKind, RuleStage, RuleSummary};
 
 /// What is different in a version, for a client of another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,56 +38,58 @@ pub struct Difference {
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// What it does to a client that goes on as before.
+    /// Its effect on a client that stays as it is.
     pub effect: Effect,
-    /// Whether such a client no longer gets what it got.
+    /// Whether it breaks such a client.
     pub breaking: bool,
-    /// What it is about, in a word or two: a record, or an endpoint.
+    /// What it is about: a record, an endpoint, or a place in a contract.
     pub of: String,
     /// What changes, in Markdown.
     pub summary: String,
     /// What to do about it, in Markdown.
     pub advice: String,
-    /// The change itself.
+    /// What changed, as data.
     #[serde(flatten)]
-    pub about: About,
+    pub detail: ChangeDetail,
 }
 
-/// What a change does to a client that goes on as before; what breaks most comes first.
+/// The effect of a change on a client that stays as it is; the most breaking first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
     /// A request that was accepted is refused.
     Refused,
     /// A request is accepted, and something else is recorded.
-    RecordedOtherwise,
+    #[serde(rename = "recorded_otherwise")]
+    RecordedDifferently,
     /// A response is to be read differently.
-    ReadOtherwise,
-    /// All goes on as before, for now.
+    #[serde(rename = "read_otherwise")]
+    ReadDifferently,
+    /// Nothing changes for the client yet.
     WorthKnowing,
-    /// There is something that the client could not do before.
+    /// The client can do something that it could not do before.
     NewlyPossible,
 }
 
 impl Effect {
     /// All effects, in order.
     pub const ALL: &'static [Self] =
-        &[Self::Refused, Self::RecordedOtherwise, Self::ReadOtherwise, Self::WorthKnowing, Self::NewlyPossible];
+        &[Self::Refused, Self::RecordedDifferently, Self::ReadDifferently, Self::WorthKnowing, Self::NewlyPossible];
 
-    /// Whether a client that goes on as before no longer gets what it got.
+    /// Whether it breaks a client that stays as it is.
     #[must_use]
     pub const fn is_breaking(self) -> bool {
         match self {
-            Self::Refused | Self::RecordedOtherwise | Self::ReadOtherwise => true,
+            Self::Refused | Self::RecordedDifferently | Self::ReadDifferently => true,
             Self::WorthKnowing | Self::NewlyPossible => false,
         }
     }
 }
 
-/// What a change is about.
+/// What changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "about", rename_all = "snake_case")]
-pub enum About {
+pub enum ChangeDetail {
     /// A field of a request or of a response.
     Field(FieldChange),
     /// An endpoint.
@@ -96,15 +100,39 @@ pub enum About {
     Codes(CodesChange),
     /// The academic years in which some subjects are funded without student finance.
     ExceptionYears(YearsChange),
-    /// A word in messages.
-    Word(WordChange),
+    /// A term in messages.
+    #[serde(rename = "word")]
+    Vocabulary(VocabularyChange),
     /// The form of the problems in nested items.
     NestedErrors(NestedErrorsChange),
+    /// A committed contract.
+    Contract {
+        /// The name of a field, a path or a code.
+        subject: String,
+    },
 }
 
 impl Change {
-    fn new(effect: Effect, about: About, of: impl Into<String>, summary: String, advice: String) -> Self {
-        Self { effect, breaking: effect.is_breaking(), of: of.into(), summary, advice, about }
+    pub(crate) fn new(
+        effect: Effect,
+        detail: ChangeDetail,
+        of: impl Into<String>,
+        summary: String,
+        advice: String,
+    ) -> Self {
+        Self { effect, breaking: effect.is_breaking(), of: of.into(), summary, advice, detail }
+    }
+
+    /// What a change log names: a field, a path or a code of a contract, or what the change is about.
+    #[must_use]
+    pub fn subject(&self) -> &str {
+        if let ChangeDetail::Contract { subject } = &self.detail { subject } else { &self.of }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.of, self.summary)
     }
 }
 
@@ -114,9 +142,9 @@ impl Difference {
     pub fn between(from: &Served, to: &Served, lists: &Lists) -> Self {
         let mut changes = fields::changes(from, to);
         changes.extend(rules::changes(from.version, to.version));
-        changes.extend(terms::changes(from.version, to.version, lists));
+        changes.extend(accepted_codes::changes(from.version, to.version, lists));
         changes.extend(endpoints::changes(from.version, to.version));
-        changes.extend(manners::changes(from.version, to.version));
+        changes.extend(messages::changes(from.version, to.version));
         changes.sort_by_key(|change| change.effect);
         Self { from: from.version.label, to: to.version.label, changes }
     }
@@ -127,7 +155,7 @@ impl Difference {
         self.changes.is_empty()
     }
 
-    /// The changes by which a client that goes on as before no longer gets what it got.
+    /// The changes that break a client that stays as it is.
     pub fn breaking(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(|change| change.breaking)
     }
@@ -139,28 +167,26 @@ impl Difference {
 
     /// The changes of fields.
     pub fn fields(&self) -> impl Iterator<Item = &FieldChange> {
-        self.changes
-            .iter()
-            .filter_map(|change| if let About::Field(field) = &change.about { Some(field) } else { None })
+        self.details(|detail| if let ChangeDetail::Field(field) = detail { Some(field) } else { None })
     }
 
     /// The changes of endpoints.
     pub fn endpoints(&self) -> impl Iterator<Item = &EndpointChange> {
-        self.changes
-            .iter()
-            .filter_map(|change| if let About::Endpoint(endpoint) = &change.about { Some(endpoint) } else { None })
+        self.details(|detail| if let ChangeDetail::Endpoint(endpoint) = detail { Some(endpoint) } else { None })
     }
 
     /// The changes of rules and gates.
     pub fn rules(&self) -> impl Iterator<Item = &RuleChange> {
-        self.changes.iter().filter_map(|change| if let About::Rule(rule) = &change.about { Some(rule) } else { None })
+        self.details(|detail| if let ChangeDetail::Rule(rule) = detail { Some(rule) } else { None })
     }
 
     /// The changes of accepted codes.
     pub fn codes(&self) -> impl Iterator<Item = &CodesChange> {
-        self.changes
-            .iter()
-            .filter_map(|change| if let About::Codes(codes) = &change.about { Some(codes) } else { None })
+        self.details(|detail| if let ChangeDetail::Codes(codes) = detail { Some(codes) } else { None })
+    }
+
+    fn details<'a, T: 'a>(&'a self, of: fn(&'a ChangeDetail) -> Option<&'a T>) -> impl Iterator<Item = &'a T> {
+        self.changes.iter().filter_map(move |change| of(&change.detail))
     }
 }
 

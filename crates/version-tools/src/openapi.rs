@@ -5,7 +5,7 @@
 //! and inputs; what a request must have, from the rules that bind the version. So the document is
 //! what the server does. It knows no HTTP library, and nothing of how the server is run.
 
-use adapter_kit::endpoint::Endpoint;
+use adapter_kit::endpoint::Tag;
 use adapter_kit::version::{ApiVersion, Status};
 use adapter_kit::versions::Served;
 use domain::Lists;
@@ -15,6 +15,7 @@ use utoipa::openapi::{ComponentsBuilder, Info, OpenApi, OpenApiBuilder, PathsBui
 
 pub mod examples;
 mod fields;
+mod operation_id;
 mod operations;
 mod parameters;
 mod replies;
@@ -49,7 +50,7 @@ pub fn document(served: &Served, lists: &Lists) -> OpenApi {
         .components(Some(components.build()))
         .security(Some([SecurityRequirement::new(TOKEN, Vec::<String>::new())]))
         .tags(Some(
-            Tag::ALL.iter().map(|tag| TagBuilder::new().name(tag.name()).description(Some(tag.meaning())).build()),
+            Tag::ALL.iter().map(|(_, name, meaning)| TagBuilder::new().name(*name).description(Some(*meaning)).build()),
         ))
         .build()
 }
@@ -77,60 +78,4 @@ fn info(version: &ApiVersion) -> Info {
         .version(version.label.to_string())
         .description(Some(description))
         .build()
-}
-
-/// A group of endpoints.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tag {
-    Trainees,
-    Placements,
-    Degrees,
-    Transitions,
-    Service,
-}
-
-impl Tag {
-    const ALL: &'static [Self] = &[Self::Trainees, Self::Placements, Self::Degrees, Self::Transitions, Self::Service];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Trainees => "trainees",
-            Self::Placements => "placements",
-            Self::Degrees => "degrees",
-            Self::Transitions => "transitions",
-            Self::Service => "service",
-        }
-    }
-
-    const fn meaning(self) -> &'static str {
-        match self {
-            Self::Trainees => "People who train to teach, as one provider registers them",
-            Self::Placements => "Periods of school experience",
-            Self::Degrees => "Degrees held before the training",
-            Self::Transitions => "Steps in the life of a trainee's record",
-            Self::Service => "The service itself",
-        }
-    }
-
-    const fn of(endpoint: Endpoint) -> Self {
-        match endpoint {
-            Endpoint::Info | Endpoint::ReferenceData => Self::Service,
-            Endpoint::ListTrainees | Endpoint::CreateTrainee | Endpoint::ShowTrainee | Endpoint::UpdateTrainee => {
-                Self::Trainees
-            }
-            Endpoint::ListPlacements
-            | Endpoint::CreatePlacement
-            | Endpoint::ShowPlacement
-            | Endpoint::UpdatePlacement
-            | Endpoint::DeletePlacement => Self::Placements,
-            Endpoint::ListDegrees
-            | Endpoint::CreateDegree
-            | Endpoint::ShowDegree
-            | Endpoint::UpdateDegree
-            | Endpoint::DeleteDegree => Self::Degrees,
-            Endpoint::Defer | Endpoint::Withdraw | Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => {
-                Self::Transitions
-            }
-        }
-    }
 }

@@ -1,87 +1,99 @@
-//! Spells a payload of one version as another version does, and says what becomes of it there.
+//! Translates a body of one version into another, and says what that version would answer to it.
 //!
-//! Everything is computed from the two versions: which field a key stands for in the one, what the
-//! other calls that field, and which of the other's rules the body would break. Values are handed on
-//! as they are. Nothing is looked up: a school or training partner with a well-formed number counts
-//! as known.
+//! Everything is computed from the two versions: the field of a key in the one, the name of that field in the other, and
+//! the rules of the other that the body would break. Values stay as they are. Nothing is looked up: a school or training
+//! partner with a well-formed number counts as known.
 //!
-//! Works on JSON trees, and is not on the way of any request for a record. A key that stands twice in
-//! an object has been seen once by then.
+//! Works on JSON trees, outside the path of requests for records. Of a repeated key the last one counts.
 
+use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
+use adapter_kit::for_record_kind;
 use adapter_kit::versions::Served;
 use chrono::NaiveDate;
 use domain::Lists;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-mod about;
-mod fate;
+mod evaluate;
 mod findings;
 mod guess;
-mod judge;
+mod key_mapping;
 mod names;
-mod partial;
+mod partial_update;
 
-pub use about::{About, Direction, Purpose, RecordKind, UnknownWord};
-pub use findings::{Loss, Remark, Rename, Translation, Why};
+pub use findings::{Finding, Loss, LossReason, Rename, Translation};
 
-use about::of_kind;
-use names::{Side, spell};
+use names::{RecordPosition, translate_keys};
 
-/// What is known of the world besides the two versions.
+/// The kind of a body, as far as the caller knows it; the rest is guessed from its keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct BodyKind {
+    /// Its record.
+    pub record: Option<RecordKind>,
+    /// Whether it is a request or a reply.
+    pub direction: Option<Direction>,
+    /// The purpose of a request. Transitions and replies have none.
+    pub purpose: Option<Purpose>,
+}
+
+/// What a translation uses apart from the two versions.
 #[derive(Debug, Clone, Copy)]
-pub struct Setting<'a> {
+pub struct TranslationContext<'a> {
     /// The date in UTC.
     pub today: NaiveDate,
     /// The code lists.
     pub lists: &'a Lists,
 }
 
-/// Spells a body as another version does.
+/// Translates a body into another version.
 ///
-/// The body is that of a request or of a reply, with or without `data` around it, or an array of
-/// bodies. A reply can have a list in `data`. What a body is follows from its keys, where `about` does
-/// not say it: the record and the direction in which most of its keys are known. The reply of an error
-/// stays as it is, but for the records in it.
+/// The body is that of a request or of a reply, with or without `data` around it, or an array of bodies. A reply can have
+/// a list in `data`. Of the reply of an error, only the records are translated.
 ///
-/// The problems are what the other version would answer to the body as it is spelt now:
+/// The problems are what the other version would answer to the translated body:
 ///
-/// - to a request that makes a record or moves a trainee, all problems of its rules; the trainee that
-///   is moved is taken to be one whose state allows it;
-/// - to an update, the problems that the fields in the body have by themselves. What follows from
-///   fields that the body does not have is a remark, or nothing when the missing field is all that is
-///   wrong. A body counts as an update when it has less than half of what every such record must have;
-/// - to a reply whose fields are sent back, the values that no request could send. Its record obeyed
-///   the rules when it was written, so they are not asked.
+/// - to a request that creates a record or is a transition, all problems of its rules; the state of the trainee is taken
+///   to allow the transition;
+/// - to an update, the problems that the fields in the body have by themselves. What depends on other fields is a notice,
+///   or nothing when the missing field is all that is wrong;
+/// - to a reply whose fields are sent back, the values that no request could have. The rules are not run, because the
+///   record obeyed them when it was written.
 #[must_use]
-pub fn translate(body: &Value, from: &Served, to: &Served, about: &About, setting: Setting<'_>) -> Translation {
-    Pass::new(from, to, *about, Some(setting)).whole(body)
+pub fn translate(
+    body: &Value,
+    from: &Served,
+    to: &Served,
+    kind: &BodyKind,
+    context: TranslationContext<'_>,
+) -> Translation {
+    Translator::new(from, to, *kind, Some(context)).run(body)
 }
 
-/// Spells a body as another version does, without a word on what that version would answer.
+/// Translates the names in a body, without what the other version would answer.
 #[must_use]
-pub fn respell(body: &Value, from: &Served, to: &Served, about: &About) -> Translation {
-    Pass::new(from, to, *about, None).whole(body)
+pub fn translate_names(body: &Value, from: &Served, to: &Served, kind: &BodyKind) -> Translation {
+    Translator::new(from, to, *kind, None).run(body)
 }
 
-/// One translation on its way.
-struct Pass<'a> {
+/// One translation.
+struct Translator<'a> {
     from: &'a Served,
     to: &'a Served,
-    about: About,
-    /// `None` when nobody asks what would be answered.
-    setting: Option<Setting<'a>>,
+    kind: BodyKind,
+    /// `None` when the answer of the other version is not requested.
+    context: Option<TranslationContext<'a>>,
     /// Unknown names so far.
     unknown: usize,
     out: Translation,
 }
 
-impl<'a> Pass<'a> {
-    fn new(from: &'a Served, to: &'a Served, about: About, setting: Option<Setting<'a>>) -> Self {
+impl<'a> Translator<'a> {
+    fn new(from: &'a Served, to: &'a Served, kind: BodyKind, context: Option<TranslationContext<'a>>) -> Self {
         let out = Translation::new(from.version.label, to.version.label);
-        Self { from, to, about, setting, unknown: 0, out }
+        Self { from, to, kind, context, unknown: 0, out }
     }
 
-    fn whole(mut self, body: &Value) -> Translation {
+    fn run(mut self, body: &Value) -> Translation {
         self.out.data = match body {
             Value::Array(bodies) => {
                 bodies.iter().enumerate().map(|(at, body)| self.body(body, &format!("[{at}]"))).collect()
@@ -96,59 +108,53 @@ impl<'a> Pass<'a> {
     /// The body of one request or reply.
     fn body(&mut self, body: &Value, at: &str) -> Value {
         let Value::Object(object) = body else {
-            self.answer(body, None, at);
+            self.evaluate(body, None, at);
             return body.clone();
         };
         let is_error = object.contains_key("errors") || object.contains_key("error");
         let data = match object.get("data") {
             None if is_error => return body.clone(),
-            None => return Value::Object(self.record(object, None, at)),
+            None => return self.record(object, None, at),
             Some(Value::Array(records)) => {
-                let each = |(position, record): (usize, &Value)| match record {
-                    Value::Object(record) => {
-                        Value::Object(self.record(record, Some(Direction::Reply), &format!("{at}[{position}]")))
-                    }
-                    Value::Array(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                        record.clone()
-                    }
+                let each = |(position, record): (usize, &Value)| match record.as_object() {
+                    Some(record) => self.record(record, Some(Direction::Reply), &format!("{at}[{position}]")),
+                    None => record.clone(),
                 };
                 records.iter().enumerate().map(each).collect()
             }
-            Some(Value::Object(record)) => Value::Object(self.record(record, is_error.then_some(Direction::Reply), at)),
+            Some(Value::Object(record)) => self.record(record, is_error.then_some(Direction::Reply), at),
             Some(data @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_))) => {
-                self.answer(data, None, at);
+                self.evaluate(data, None, at);
                 data.clone()
             }
         };
-        let mut data = Some(data);
-        let whole = object.iter().map(|(key, value)| {
-            let spelt = if key == "data" { data.take() } else { None };
-            (key.clone(), spelt.unwrap_or_else(|| value.clone()))
-        });
-        Value::Object(whole.collect())
+        let mut whole = object.clone();
+        whole.insert("data".to_owned(), data);
+        Value::Object(whole)
     }
 
-    /// One record, and what would be answered to it.
-    fn record(&mut self, record: &Map<String, Value>, usual: Option<Direction>, at: &str) -> Map<String, Value> {
-        let about = About { direction: self.about.direction.or(usual), ..self.about };
-        let (kind, direction) = guess::guess(record, self.from, self.to, about);
-        if self.out.taken_for.record.is_none() {
-            self.out.taken_for = About { record: Some(kind), direction: Some(direction), purpose: None };
+    /// One record, and what would be answered to it. `usual` is its direction where the caller gives none.
+    fn record(&mut self, record: &Map<String, Value>, usual: Option<Direction>, at: &str) -> Value {
+        let given = BodyKind { direction: self.kind.direction.or(usual), ..self.kind };
+        let (kind, direction) = guess::record(record, self.from, self.to, given);
+        if self.out.body_kind.record.is_none() {
+            self.out.body_kind = BodyKind { record: Some(kind), direction: Some(direction), purpose: None };
         }
-        let spelt = of_kind!(kind, spell(self, record, Side::of_record(direction), at));
-        let spelt = Value::Object(spelt);
-        self.answer(&spelt, Some((kind, direction)), at);
-        if let Value::Object(spelt) = spelt { spelt } else { Map::new() }
+        let position = RecordPosition { direction, nested: false };
+        let translated = Value::Object(for_record_kind!(kind, translate_keys(self, record, position, at)));
+        self.evaluate(&translated, Some((kind, direction)), at);
+        translated
     }
 
-    /// What would be answered to a record, if anybody asks.
-    fn answer(&mut self, record: &Value, what: Option<(RecordKind, Direction)>, at: &str) {
-        let Some(setting) = self.setting else { return };
-        let guessed = (self.about.record.unwrap_or(RecordKind::Trainee), Direction::Request);
-        let (kind, direction) = what.unwrap_or(guessed);
-        let verdict = of_kind!(kind, judge::verdict(record, direction, self.about.purpose, self.to, setting));
-        self.out.taken_for.purpose = self.out.taken_for.purpose.or(verdict.purpose);
-        self.out.add(verdict, at);
+    /// Adds what would be answered to a record, if that is requested.
+    fn evaluate(&mut self, record: &Value, kind: Option<(RecordKind, Direction)>, at: &str) {
+        let Some(context) = self.context else { return };
+        let default = (self.kind.record.unwrap_or(RecordKind::Trainee), Direction::Request);
+        let (kind, direction) = kind.unwrap_or(default);
+        let evaluation =
+            for_record_kind!(kind, evaluate::evaluate(record, direction, self.kind.purpose, self.to, context));
+        self.out.body_kind.purpose = self.out.body_kind.purpose.or(evaluation.purpose);
+        self.out.add(evaluation, at);
     }
 }
 

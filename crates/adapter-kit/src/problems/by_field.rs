@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use domain::{Lists, Path, Problem};
 use serde::Serialize;
 
-use super::{link_to_list, words};
-use crate::names::{field, list, path, shown};
+use super::{link_to_list, message};
+use crate::client_text::truncated;
+use crate::names::{field, list, path};
 use crate::version::{ApiVersion, NestedErrors};
 use crate::versions::Served;
 
@@ -19,28 +20,28 @@ pub struct ErrorsByField {
     /// How many problems there are.
     pub message: String,
     /// The problems, by the place that they are about.
-    pub errors: BTreeMap<String, Found>,
+    pub errors: BTreeMap<String, FieldErrors>,
 }
 
 /// What is wrong at a place, each in words without the name of the field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Found {
+pub enum FieldErrors {
     /// At the place itself.
-    Here(Vec<String>),
+    Messages(Vec<String>),
     /// In the items of a nested array, by their fields.
-    Inside(BTreeMap<String, Vec<String>>),
+    Nested(BTreeMap<String, Vec<String>>),
 }
 
 impl ErrorsByField {
-    /// All problems; how those in nested items are told is a property of the version.
+    /// All problems; the form of those in nested records is a property of the version.
     #[must_use]
     pub fn of(served: &Served, lists: &Lists, problems: &[Problem]) -> Self {
         let version = served.version;
         let mut here = BTreeMap::<String, Vec<String>>::new();
         let mut inside = BTreeMap::<String, BTreeMap<String, Vec<String>>>::new();
         for problem in problems {
-            let text = words(version, lists, problem) + &link_to_list(served, problem);
+            let text = message(version, lists, problem) + &link_to_list(served, problem);
             match inner(version, &problem.at) {
                 Some((array, item, Some(field))) => {
                     let fields = inside.entry(array).or_default();
@@ -55,8 +56,8 @@ impl ErrorsByField {
                 fields.entry(AS_A_WHOLE.to_owned()).or_default().extend(texts);
             }
         }
-        let here = here.into_iter().map(|(place, texts)| (place, Found::Here(texts)));
-        let inside = inside.into_iter().map(|(array, fields)| (array, Found::Inside(fields)));
+        let here = here.into_iter().map(|(place, texts)| (place, FieldErrors::Messages(texts)));
+        let inside = inside.into_iter().map(|(array, fields)| (array, FieldErrors::Nested(fields)));
         Self { message: counted(problems.len()), errors: here.chain(inside).collect() }
     }
 }
@@ -71,7 +72,7 @@ fn inner(version: &ApiVersion, at: &Path) -> Option<(String, usize, Option<Strin
         Path::Nested { list: array, position, field: inner } => {
             (array, position, Some(field(version, *inner).to_owned()))
         }
-        Path::NestedKey { list: array, position, key } => (array, position, Some(shown(key))),
+        Path::NestedKey { list: array, position, key } => (array, position, Some(truncated(key))),
         Path::Position { list: array, position } => (array, position, None),
         Path::Data | Path::Field(_) | Path::List(_) | Path::Key(_) => return None,
     };

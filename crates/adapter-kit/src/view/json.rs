@@ -2,11 +2,10 @@
 //!
 //! Knows no record and no version.
 
+use std::fmt;
 use std::io::Write as _;
 
 use chrono::{DateTime, Datelike as _, NaiveDate, Timelike as _, Utc};
-
-use super::Milliseconds;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 /// Digits of the longest number.
@@ -64,8 +63,8 @@ pub(super) fn integer(out: &mut Vec<u8>, number: i64) {
 }
 
 /// `true` or `false`.
-pub(super) fn flag(out: &mut Vec<u8>, flag: bool) {
-    out.extend_from_slice(if flag { b"true" } else { b"false" });
+pub(super) fn boolean(out: &mut Vec<u8>, value: bool) {
+    out.extend_from_slice(if value { b"true" } else { b"false" });
 }
 
 /// A date as `"YYYY-MM-DD"`.
@@ -74,7 +73,7 @@ pub(super) fn date(out: &mut Vec<u8>, date: NaiveDate) {
     if (0..=9_999).contains(&date.year()) {
         day(out, date);
     } else {
-        // A buffer takes all that is written.
+        // Writing to a buffer cannot fail.
         let _ = write!(out, "{date}");
     }
     out.push(b'"');
@@ -94,7 +93,7 @@ pub(super) fn timestamp(out: &mut Vec<u8>, timestamp: DateTime<Utc>) {
         two_digits(out, milliseconds % 100);
         out.push(b'Z');
     } else {
-        // A buffer takes all that is written.
+        // Writing to a buffer cannot fail.
         let _ = write!(out, "{}", Milliseconds(timestamp));
     }
     out.push(b'"');
@@ -118,4 +117,25 @@ fn two_digits(out: &mut Vec<u8>, number: u32) {
 /// The character of a number below ten.
 fn digit(number: u64) -> u8 {
     b"0123456789".get(usize::try_from(number).unwrap_or_default()).copied().unwrap_or(b'?')
+}
+
+/// A timestamp in UTC with milliseconds, such as `2026-09-01T08:30:00.000Z`.
+#[derive(Debug, Clone, Copy)]
+pub struct Milliseconds(pub DateTime<Utc>);
+
+impl fmt::Display for Milliseconds {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (day, time) = (self.0.date_naive(), self.0.time());
+        write!(
+            formatter,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+            day.year(),
+            day.month(),
+            day.day(),
+            time.hour(),
+            time.minute(),
+            time.second(),
+            time.nanosecond() / 1_000_000 % 1_000
+        )
+    }
 }

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use adapter_kit::problems::{Errors, ErrorsByField, warning};
-use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames, tree};
+use adapter_kit::read::{NestedLists, ReadableRecord, Reader, UnknownNames, parse_json};
 use domain::commands::Decision;
 use domain::problem::Problem;
 use domain::{Lists, ParsedRecord};
 
 use crate::Bodies;
 use crate::CheckFailure;
-use crate::own_names::{Listener, Said};
+use crate::own_names::{MessageCheck, SentStrings};
 
 /// The longest text about a body that is no JSON, in bytes: it says where, and repeats nothing.
 const LONGEST_MALFORMED: usize = 120;
@@ -19,15 +19,15 @@ const REFUSAL_BYTES: usize = 131_072;
 const REFUSAL_PER_BYTE: usize = 64;
 
 /// A body and how it is read.
-pub(super) struct Asked<'a> {
+pub(super) struct BodyCheck<'a> {
     pub(super) bodies: &'a Bodies<'a>,
     pub(super) body: &'a [u8],
     pub(super) unknown: UnknownNames,
 }
 
-impl Asked<'_> {
+impl BodyCheck<'_> {
     /// Reads the body, has it decided about, and looks at what is said and what is accepted.
-    pub(super) fn answer<R: Nest, D>(
+    pub(super) fn run<R: ReadableRecord, D>(
         &self,
         nested: NestedLists,
         decide: impl FnOnce(ParsedRecord<R>) -> Result<Decision<D>, Vec<Problem>>,
@@ -39,19 +39,19 @@ impl Asked<'_> {
             Ok(sent) => sent,
             Err(malformed) => return self.malformed(&malformed.to_string()),
         };
-        if !self.body.is_empty() && tree(self.body).is_err() {
+        if !self.body.is_empty() && parse_json(self.body).is_err() {
             return case.fail("a body", "is read, and is no JSON");
         }
-        let said = Said::of(&String::from_utf8_lossy(self.body));
-        let listener = Listener { case, names: &self.bodies.names, said: &said };
+        let sent_strings = SentStrings::of(&String::from_utf8_lossy(self.body));
+        let messages = MessageCheck { case, names: &self.bodies.names, sent_strings: &sent_strings };
         match decide(sent) {
-            Err(problems) => self.refused(&problems, &listener),
+            Err(problems) => self.refused(&problems, &messages),
             Ok(decision) => {
-                let mut told = BTreeSet::new();
+                let mut outcome = BTreeSet::new();
                 for notice in &decision.notices {
-                    listener.remark(notice)?;
-                    if !told.insert(format!("{notice:?}")) {
-                        return case.fail("a notice", format!("is told twice: {notice:?}"));
+                    messages.check_notice(notice)?;
+                    if !outcome.insert(format!("{notice:?}")) {
+                        return case.fail("a notice", format!("is reported twice: {notice:?}"));
                     }
                     let text = warning(case.version(), notice).unwrap_or_default();
                     if !text.bytes().all(|byte| (b' '..0x7f).contains(&byte)) {
@@ -63,23 +63,23 @@ impl Asked<'_> {
         }
     }
 
-    fn malformed(&self, told: &str) -> Result<(), CheckFailure> {
-        if tree(self.body).is_ok() && !told.contains("nested deeper") {
-            return self.bodies.case.fail("a body", format!("is JSON, and refused: {told}"));
+    fn malformed(&self, outcome: &str) -> Result<(), CheckFailure> {
+        if parse_json(self.body).is_ok() && !outcome.contains("nested deeper") {
+            return self.bodies.case.fail("a body", format!("is JSON, and refused: {outcome}"));
         }
-        match told.len() {
+        match outcome.len() {
             0..=LONGEST_MALFORMED => Ok(()),
-            _ => self.bodies.case.fail("a body", format!("is refused at length: {told}")),
+            _ => self.bodies.case.fail("a body", format!("is refused at length: {outcome}")),
         }
     }
 
-    fn refused(&self, problems: &[Problem], listener: &Listener<'_>) -> Result<(), CheckFailure> {
+    fn refused(&self, problems: &[Problem], messages: &MessageCheck<'_>) -> Result<(), CheckFailure> {
         let (case, lists) = (self.bodies.case, Lists::embedded());
-        let mut told = BTreeSet::new();
+        let mut outcome = BTreeSet::new();
         for problem in problems {
-            listener.complaint(problem)?;
-            if !told.insert(format!("{problem:?}")) {
-                return case.fail("a problem", format!("is told twice: {problem:?}"));
+            messages.check_problem(problem)?;
+            if !outcome.insert(format!("{problem:?}")) {
+                return case.fail("a problem", format!("is reported twice: {problem:?}"));
             }
         }
         let longest = REFUSAL_BYTES + REFUSAL_PER_BYTE * self.body.len();

@@ -35,7 +35,7 @@ fn a_name_that_stands_for_two_fields_in_a_reply_is_found() {
 }
 
 /// The verdict on a way of translating, between a sound version and one that calls a field otherwise.
-fn try_way(way: Respell) -> Result<(), CheckFailure> {
+fn try_way(way: TranslateNames) -> Result<(), CheckFailure> {
     const OTHER: Shape<Trainee> = shape! { Trainee, TraineeField:
         trainee_id, forenames = first_names, last_name, email, date_of_birth, placements, degrees,
     };
@@ -59,19 +59,19 @@ fn without(translation: &mut Translation, name: &str) {
 
 #[test]
 fn the_way_of_the_kit_passes_the_check() {
-    try_way(respell).unwrap();
+    try_way(translate_names).unwrap();
 }
 
 #[test]
 fn a_value_that_is_left_out_without_a_word_is_found() {
-    let failure = try_way(|body, from, to, about| {
-        let mut translation = respell(body, from, to, about);
+    let failure = try_way(|body, from, to, body_kind| {
+        let mut translation = translate_names(body, from, to, body_kind);
         without(&mut translation, "email");
         translation
     });
     assert_eq!(failure.unwrap_err().field, "trainee");
-    let failure = try_way(|body, from, to, about| {
-        let mut translation = respell(body, from, to, about);
+    let failure = try_way(|body, from, to, body_kind| {
+        let mut translation = translate_names(body, from, to, body_kind);
         if from.version.label > to.version.label {
             without(&mut translation, "email");
         }
@@ -82,8 +82,8 @@ fn a_value_that_is_left_out_without_a_word_is_found() {
 
 #[test]
 fn a_loss_of_a_value_that_has_a_place_is_found() {
-    let failure = try_way(|body, from, to, about| {
-        let mut translation = respell(body, from, to, about);
+    let failure = try_way(|body, from, to, body_kind| {
+        let mut translation = translate_names(body, from, to, body_kind);
         if from.version.label < to.version.label && translation.data["data"].get("email").is_some() {
             let value = translation.data["data"]["email"].clone();
             without(&mut translation, "email");
@@ -91,7 +91,7 @@ fn a_loss_of_a_value_that_has_a_place_is_found() {
                 path: "email".to_owned(),
                 name: "email".to_owned(),
                 value,
-                why: version_tools::translate::Why::NotSet,
+                why: version_tools::translate::LossReason::NotSet,
                 same_as: None,
                 message: String::new(),
             });
@@ -103,14 +103,17 @@ fn a_loss_of_a_value_that_has_a_place_is_found() {
 
 #[test]
 fn losses_that_are_not_declared_are_found() {
-    let failure = try_way(|body, from, to, about| Translation { lost: Vec::new(), ..respell(body, from, to, about) });
+    let failure = try_way(|body, from, to, body_kind| Translation {
+        lost: Vec::new(),
+        ..translate_names(body, from, to, body_kind)
+    });
     assert!(failure.unwrap_err().fault.starts_with("is gone or moved"));
 }
 
 #[test]
 fn keys_in_another_order_are_found() {
-    let failure = try_way(|body, from, to, about| {
-        let mut translation = respell(body, from, to, about);
+    let failure = try_way(|body, from, to, body_kind| {
+        let mut translation = translate_names(body, from, to, body_kind);
         if let Some(Value::Object(data)) = translation.data.get_mut("data")
             && from.version.label < to.version.label
             && let Some((key, value)) = data.iter().next().map(|(key, value)| (key.clone(), value.clone()))

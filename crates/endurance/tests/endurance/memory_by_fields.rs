@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fmt, thread};
 
-use adapter_kit::{ApiVersion, Endpoint, Wire as _};
+use adapter_kit::{ApiVersion, Endpoint, WireRecord as _};
 use domain::{Trainee, TraineeField};
 use fixtures::random::Random;
 use serde_json::{Map, Value, json};

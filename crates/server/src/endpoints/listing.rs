@@ -2,6 +2,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::WARNING;
+use adapter_kit::NestedVisibility;
 use adapter_kit::view::View;
 use domain::listing::MAX_PER_PAGE;
 use serde::Serialize;
@@ -31,7 +32,11 @@ pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'
     if found.trainees.is_empty() {
         return Err(ApiError::NotFound(Missing::Trainees));
     }
-    let trainees: Vec<_> = found.trainees.iter().map(|one| one.read(Nested::Without)).collect::<Result<_, _>>()?;
+    let nested = match request.version().shapes.nested_in_lists {
+        NestedVisibility::Shown => Nested::With,
+        NestedVisibility::Hidden => Nested::Without,
+    };
+    let trainees: Vec<_> = found.trainees.iter().map(|one| one.read(nested)).collect::<Result<_, _>>()?;
     let views = trainees.iter().map(|one| View::in_list(request.version(), one, request.lists));
     let meta = Meta {
         current_page: listing.page,

@@ -5,7 +5,7 @@
 use actix_web::http::StatusCode;
 use adapter_kit::compose::Data;
 use adapter_kit::problems::{Conflict, Errors};
-use adapter_kit::read::Nest;
+use adapter_kit::read::ReadableRecord;
 use adapter_kit::view::View;
 use domain::commands::{self, CreationContext, NestedRecord};
 use domain::organisations::Organisations;
@@ -19,7 +19,7 @@ use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
 
 /// What the endpoints of a nested record add to what the domain says of it.
-pub(super) trait NestedEndpoints: NestedRecord + Nest {
+pub(super) trait NestedEndpoints: NestedRecord + ReadableRecord {
     /// What is reported when there is no such record.
     const MISSING: Missing;
     /// Whether an empty list is reported as missing (contract, section 4.6).

@@ -2,7 +2,7 @@
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::CACHE_CONTROL;
-use adapter_kit::names::shown;
+use adapter_kit::client_text::truncated;
 use adapter_kit::reference;
 use storage::session::ProviderSession;
 
@@ -22,7 +22,7 @@ pub(super) fn show(_: &mut ProviderSession<'_>, request: &HandlerContext<'_>) ->
             let list = reference::list_named(request.version(), &name).map(|list| request.rendered_lists.named(list));
             match list.transpose()?.flatten() {
                 Some(written) => written,
-                None => return Err(ApiError::NotFound(Missing::List(shown(&name)))),
+                None => return Err(ApiError::NotFound(Missing::List(truncated(&name)))),
             }
         }
     };

@@ -1,7 +1,7 @@
 //! Moving a trainee from one state to another (contract, sections 4.11 to 4.13).
 
 use actix_web::http::StatusCode;
-use adapter_kit::read::Nest;
+use adapter_kit::read::ReadableRecord;
 use domain::commands::Decision;
 use domain::organisations::Organisations;
 use domain::rules::Rules;
@@ -39,7 +39,7 @@ pub(super) fn withdraw(
 type Decide<R> =
     fn(&Trainee, ParsedRecord<R>, &Rules, &Context<'_>, Timestamp) -> Result<Decision<Trainee>, Vec<Problem>>;
 
-fn transition<R: Nest>(
+fn transition<R: ReadableRecord>(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
     status: StatusCode,

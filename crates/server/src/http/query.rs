@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use adapter_kit::names::{is_printable, shown};
+use adapter_kit::client_text::{is_printable, truncated};
 use adapter_kit::read::nearest;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SubsecRound as _, Utc};
 use domain::academic_year;
@@ -136,7 +136,7 @@ impl Reading {
     /// Names each of the parameters as one that the endpoint does not have.
     fn refuse(&mut self, unknown: &[UnknownParameter]) {
         for UnknownParameter { name, nearest } in unknown {
-            let name = shown(name);
+            let name = truncated(name);
             let hint = nearest.map_or(String::new(), |nearest| format!("; did you mean {nearest}?"));
             let text = format!("{name} is not a parameter of this endpoint{hint}");
             self.errors.entry(name.into()).or_default().push(text);
@@ -188,7 +188,7 @@ fn timestamp(text: &str) -> Option<DateTime<Utc>> {
 }
 
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", shown(text))
+    format!("\"{}\"", truncated(text))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use std::sync::Once;
 use actix_web::HttpRequest;
 use actix_web::http::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use actix_web::web::Payload;
-use adapter_kit::read::{Nest, NestedLists, Reader, UnknownNames};
+use adapter_kit::read::{NestedLists, ReadableRecord, Reader, UnknownNames};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served};
 use domain::{Lists, ParsedRecord};
 use storage::history::Cause;
@@ -108,13 +108,13 @@ impl ApiRequest {
             request_id: request_id::current(),
             ids,
             query: request.query_string().to_owned(),
-            unknown_parameters: query::unknown(request.query_string(), endpoint.query_parameters()),
+            unknown_parameters: query::unknown(request.query_string(), endpoint.row().query_parameters),
             if_match: tags(request.headers(), IF_MATCH),
             if_none_match: tags(request.headers(), IF_NONE_MATCH),
             idempotency_key,
             validate_only: prefers(request.headers(), VALIDATE_ONLY),
             body,
-            unknown: if strict { UnknownNames::Refuse } else { UnknownNames::Tell },
+            unknown: if strict { UnknownNames::Reject } else { UnknownNames::Warn },
             names_counted: Once::new(),
         })
     }
@@ -153,8 +153,8 @@ impl ApiRequest {
     #[must_use]
     pub fn refused_parameters(&self) -> &[UnknownParameter] {
         match self.unknown {
-            UnknownNames::Refuse => &self.unknown_parameters,
-            UnknownNames::Tell => &[],
+            UnknownNames::Reject => &self.unknown_parameters,
+            UnknownNames::Warn => &[],
         }
     }
 
@@ -162,8 +162,8 @@ impl ApiRequest {
     #[must_use]
     pub fn parameter_warnings(&self) -> Vec<String> {
         match self.unknown {
-            UnknownNames::Refuse => Vec::new(),
-            UnknownNames::Tell => self.unknown_parameters.iter().filter_map(UnknownParameter::warning).collect(),
+            UnknownNames::Reject => Vec::new(),
+            UnknownNames::Warn => self.unknown_parameters.iter().filter_map(UnknownParameter::warning).collect(),
         }
     }
 
@@ -288,7 +288,7 @@ impl<'a> HandlerContext<'a> {
     /// # Errors
     ///
     /// Why the body cannot be used at all. What is wrong with its content is in the result.
-    pub fn read<R: Nest>(&self) -> Result<ParsedRecord<R>, ApiError> {
+    pub fn read<R: ReadableRecord>(&self) -> Result<ParsedRecord<R>, ApiError> {
         self.read_with(NestedLists::Read)
     }
 
@@ -297,11 +297,11 @@ impl<'a> HandlerContext<'a> {
     /// # Errors
     ///
     /// As [`HandlerContext::read`].
-    pub fn read_changes<R: Nest>(&self) -> Result<ParsedRecord<R>, ApiError> {
-        self.read_with(NestedLists::PassOver)
+    pub fn read_changes<R: ReadableRecord>(&self) -> Result<ParsedRecord<R>, ApiError> {
+        self.read_with(NestedLists::Ignore)
     }
 
-    fn read_with<R: Nest>(&self, nested: NestedLists) -> Result<ParsedRecord<R>, ApiError> {
+    fn read_with<R: ReadableRecord>(&self, nested: NestedLists) -> Result<ParsedRecord<R>, ApiError> {
         let body = self.body.as_ref().map_err(|unusable| *unusable)?;
         let reader = Reader { served: self.served, unknown: self.unknown, nested };
         let sent = reader.read::<R>(body).map_err(ApiError::Malformed)?;

@@ -5,11 +5,12 @@ use actix_web::http::header::HeaderName;
 use actix_web::http::{Method as HttpMethod, StatusCode};
 use actix_web::web::{self, Payload};
 use actix_web::{HttpRequest, HttpResponse, Resource};
+use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::{Label, Versions};
 use askama::Template;
 use domain::Code;
 use serde_json::Value;
-use version_tools::translate::{About, Direction, Purpose, RecordKind, Setting, Translation, translate};
+use version_tools::translate::{BodyKind, Translation, TranslationContext, translate};
 
 use crate::http::app_state::AppState;
 use crate::http::error::{ApiError, BodyError};
@@ -118,11 +119,11 @@ async fn answer(register: AppState, request: HttpRequest, payload: Payload) -> H
         Ok(encoded) => encoded,
         Err(failure) => return refusal(failure, versions),
     };
-    let setting = Setting { today: register.store.now().date_naive(), lists: register.lists };
+    let context = TranslationContext { today: register.store.now().date_naive(), lists: register.lists };
     let work = move || {
         let mut form = Form::read(&encoded);
-        let outcome = form.translation_request(versions).map(|TranslationRequest { from, to, about, body }| {
-            let translation = translate(&body, from, to, &about, setting);
+        let outcome = form.translation_request(versions).map(|TranslationRequest { from, to, body_kind, body }| {
+            let translation = translate(&body, from, to, &body_kind, context);
             Outcome::new(&body, translation)
         });
         let status = if outcome.is_some() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
@@ -195,7 +196,7 @@ impl Outcome {
         Self {
             from: translation.from,
             to: translation.to,
-            taken_for: taken_for(&translation.taken_for),
+            taken_for: taken_for(&translation.body_kind),
             old,
             new,
             plain: format!("{:#}", translation.data),
@@ -226,8 +227,8 @@ impl<T> Rows<T> {
 }
 
 /// What a body was taken for, in words.
-fn taken_for(about: &About) -> Option<String> {
-    let record = match about.record? {
+fn taken_for(body_kind: &BodyKind) -> Option<String> {
+    let record = match body_kind.record? {
         RecordKind::Trainee => "trainee",
         RecordKind::Placement => "placement",
         RecordKind::Degree => "degree",
@@ -235,7 +236,7 @@ fn taken_for(about: &About) -> Option<String> {
         RecordKind::Deferral => "deferral",
         RecordKind::Recommendation => "recommendation",
     };
-    let what = match (about.direction?, about.purpose) {
+    let what = match (body_kind.direction?, body_kind.purpose) {
         (Direction::Reply, _) => "a reply with the fields of a",
         (Direction::Request, Some(Purpose::Create)) => "a request for a new",
         (Direction::Request, Some(Purpose::Update)) => "a request that changes a",

@@ -7,12 +7,13 @@ use std::str::FromStr;
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::{self, Payload};
 use actix_web::{HttpRequest, HttpResponse, Resource};
+use adapter_kit::body_kind::{Direction, InvalidChoice, Purpose, RecordKind};
 use adapter_kit::problems::{ErrorEntry, Located, UNPROCESSABLE};
 use adapter_kit::{Label, Served, Versions, read};
 use domain::Code;
 use domain::listing::MAX_PER_PAGE;
 use serde_json::Value;
-use version_tools::translate::{About, Direction, Purpose, RecordKind, Setting, UnknownWord, translate};
+use version_tools::translate::{BodyKind, TranslationContext, translate};
 
 use crate::http::app_state::AppState;
 use crate::http::error::ApiError;
@@ -40,9 +41,9 @@ async fn answer(register: AppState, request: HttpRequest, payload: Payload) -> R
     let body = register.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await?;
     let today = register.store.now().date_naive();
     let work = move || {
-        let question = read::tree(&body).map_err(ApiError::Malformed)?;
-        let Question { from, to, data, about } = Question::read(&question, register.versions)?;
-        let translation = translate(data, from, to, &about, Setting { today, lists: register.lists });
+        let question = read::parse_json(&body).map_err(ApiError::Malformed)?;
+        let Question { from, to, data, body_kind } = Question::read(&question, register.versions)?;
+        let translation = translate(data, from, to, &body_kind, TranslationContext { today, lists: register.lists });
         ApiResponse::json(StatusCode::OK, &translation)
     };
     // A large body keeps a processor busy, and others wait at this one.
@@ -54,7 +55,7 @@ struct Question<'a> {
     from: &'static Served,
     to: &'static Served,
     data: &'a Value,
-    about: About,
+    body_kind: BodyKind,
 }
 
 impl<'a> Question<'a> {
@@ -63,13 +64,13 @@ impl<'a> Question<'a> {
         let mut reading = Reading { question, versions, wrong: Vec::new() };
         let (from, to) = (reading.version("from"), reading.version("to"));
         let data = reading.data();
-        let about = About {
+        let body_kind = BodyKind {
             record: reading.word::<RecordKind>("record"),
             direction: reading.word::<Direction>("direction"),
             purpose: reading.word::<Purpose>("purpose"),
         };
         match (from, to, data) {
-            (Some(from), Some(to), Some(data)) if reading.wrong.is_empty() => Ok(Self { from, to, data, about }),
+            (Some(from), Some(to), Some(data)) if reading.wrong.is_empty() => Ok(Self { from, to, data, body_kind }),
             (_, _, _) => Err(ApiError::Question(reading.wrong)),
         }
     }
@@ -121,7 +122,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn word<T: FromStr<Err = UnknownWord>>(&mut self, key: &'static str) -> Option<T> {
+    fn word<T: FromStr<Err = InvalidChoice>>(&mut self, key: &'static str) -> Option<T> {
         let value = self.value(key)?;
         match value.as_str().unwrap_or_default().parse() {
             Ok(word) => Some(word),

@@ -20,7 +20,7 @@ use adapter_kit::{Endpoint, Served, Versions};
 use chrono::{DateTime, Utc};
 use domain::Lists;
 use tokio::sync::{mpsc, oneshot};
-use version_tools::shadow::{Occasion, check};
+use version_tools::shadow::{AcceptedWrite, check};
 
 use crate::usage::observation::ObservedWrite;
 use crate::usage::{Checked, Usage};
@@ -133,7 +133,7 @@ impl fmt::Debug for ShadowChecks {
 fn perform(write: Write, newest: &'static Served, lists: &'static Lists, usage: &Usage) {
     let Write { served, endpoint, token, at, part_id, observed } = write;
     let organisations = observed.organisations.unwrap_or_default();
-    let occasion = Occasion {
+    let occasion = AcceptedWrite {
         endpoint,
         trainee: observed.trainee.as_deref(),
         part_id: &part_id,

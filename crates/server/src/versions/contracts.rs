@@ -7,7 +7,8 @@ use std::{fs, io};
 use adapter_kit::{Label, Served, Versions};
 use domain::Lists;
 use serde_json::Value;
-use version_tools::compatibility::{Change, Contract, Effect, Outcome, outcome, shape};
+use version_tools::compatibility::{Contract, Outcome, outcome, shape};
+use version_tools::difference::Change;
 
 use crate::endpoints::openapi;
 
@@ -64,7 +65,7 @@ impl Report {
     #[must_use]
     pub fn broken(&self) -> usize {
         let broken = |outcome: &Outcome| match outcome {
-            Outcome::Served(changes) => changes.iter().filter(|change| change.effect == Effect::Breaking).count(),
+            Outcome::Served(changes) => changes.iter().filter(|change| change.breaking).count(),
             Outcome::Removed => 0,
             Outcome::Lost => 1,
         };
@@ -78,14 +79,14 @@ impl Report {
         let entries = breaking_entries(change_log);
         let is_announced = |label: &Label, change: &Change| {
             let label = label.to_string();
-            entries.iter().any(|entry| mentions(entry, &label) && mentions(entry, &change.subject))
+            entries.iter().any(|entry| mentions(entry, &label) && mentions(entry, change.subject()))
         };
         let served = self.outcomes.iter().filter_map(|(label, outcome)| match outcome {
             Outcome::Served(changes) => Some((*label, changes)),
             Outcome::Removed | Outcome::Lost => None,
         });
         let changes = served.flat_map(|(label, changes)| changes.iter().map(move |change| (label, change)));
-        let breaking = changes.filter(|(_, change)| change.effect == Effect::Breaking);
+        let breaking = changes.filter(|(_, change)| change.breaking);
         breaking.filter(|(label, change)| is_announced(label, change)).collect()
     }
 
@@ -96,8 +97,8 @@ impl Report {
             match outcome {
                 Outcome::Served(changes) => changes
                     .iter()
-                    .filter(|change| change.effect == Effect::Additive && !mentions(change_log, &change.subject))
-                    .map(|change| (*label, change.subject.clone()))
+                    .filter(|change| !change.breaking && !mentions(change_log, change.subject()))
+                    .map(|change| (*label, change.subject().to_owned()))
                     .collect(),
                 Outcome::Removed | Outcome::Lost => Vec::new(),
             }

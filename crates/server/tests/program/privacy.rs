@@ -4,7 +4,7 @@
 use std::fs;
 use std::fs::File;
 
-use adapter_kit::{ApiVersion, Endpoint, Method, Wire};
+use adapter_kit::{ApiVersion, Endpoint, Method, WireRecord};
 use domain::{Deferral, Degree, Placement, Recommendation, Trainee, Withdrawal};
 use serde_json::{Value, json};
 use server::versions::SERVED;
@@ -95,7 +95,7 @@ impl<'a> Planter<'a> {
     }
 
     /// Plants in every input of a record that an endpoint reads.
-    fn plant<R: Wire>(&mut self, endpoint: Endpoint, method: &str) {
+    fn plant<R: WireRecord>(&mut self, endpoint: Endpoint, method: &str) {
         let Some(base) = self.example(endpoint) else { return };
         for (number, input) in R::inputs(self.version).entries.iter().enumerate() {
             for canary in canaries(number) {

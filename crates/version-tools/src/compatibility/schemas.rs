@@ -2,29 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Map, Value};
+use adapter_kit::body_kind::Direction;
+use serde_json::Value;
 
-use super::Changes;
+use super::{Changes, entries};
 
 /// How deep schemas are compared; none of a contract is deeper, but one of a file could refer to itself.
 const MAX_DEPTH: usize = 24;
 
-/// Which way something goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
-    /// From the client.
-    Request,
-    /// To the client.
-    Reply,
-}
-
-/// The documents that hold the schemas.
+/// The documents with the schemas.
 pub(super) struct Schemas<'a> {
     pub(super) before: &'a Value,
     pub(super) now: &'a Value,
 }
 
-/// One comparison on its way down.
+/// A comparison of two schemas and their parts.
 struct Comparison<'a, 'c> {
     schemas: &'a Schemas<'a>,
     direction: Direction,
@@ -67,10 +59,6 @@ fn types(schema: &Value) -> Option<BTreeSet<&str>> {
         Value::Array(several) => Some(several.iter().filter_map(Value::as_str).collect()),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
-}
-
-fn properties(schema: &Value) -> Option<&Map<String, Value>> {
-    schema.get("properties").and_then(Value::as_object)
 }
 
 fn requires(schema: &Value, name: &str) -> bool {
@@ -123,18 +111,14 @@ impl Comparison<'_, '_> {
         for (old, new) in old.iter().zip(&new) {
             self.compare(place, subject, old, new, depth + 1);
         }
-        // More forms are more for a client to expect in a reply, and less to be held to in a request.
+        // More forms are more for a client to expect in a reply, and fewer constraints for a request.
         let loosens = key != "allOf";
         let breaks = match new.len().cmp(&old.len()) {
             std::cmp::Ordering::Equal => return,
             std::cmp::Ordering::Greater => loosens == (self.direction == Direction::Reply),
             std::cmp::Ordering::Less => loosens == (self.direction == Direction::Request),
         };
-        if breaks {
-            self.changes.breaking(place, subject, "has other forms");
-        } else {
-            self.changes.additive(place, subject, "has other forms");
-        }
+        self.changes.add(breaks, place, subject, "has other forms");
     }
 
     fn compare_types(&mut self, place: &str, subject: &str, before: &Value, now: &Value) {
@@ -147,20 +131,19 @@ impl Comparison<'_, '_> {
         };
         let gone: Vec<&str> = old.difference(new).copied().collect();
         let came: Vec<&str> = new.difference(old).copied().collect();
-        match self.direction {
-            Direction::Request if !gone.is_empty() => {
+        let is_request = self.direction == Direction::Request;
+        match (self.direction, gone.is_empty(), came.is_empty()) {
+            (_, true, true) => {}
+            (Direction::Request, false, _) => {
                 self.changes.breaking(place, subject, format!("cannot be {} any more", gone.join(", ")));
             }
-            Direction::Reply if !came.is_empty() => {
-                self.changes.breaking(place, subject, format!("can be {}", came.join(", ")));
+            (_, _, false) => {
+                let what = if is_request { "can also be" } else { "can be" };
+                self.changes.add(!is_request, place, subject, format!("{what} {}", came.join(", ")));
             }
-            Direction::Request if !came.is_empty() => {
-                self.changes.additive(place, subject, format!("can also be {}", came.join(", ")));
-            }
-            Direction::Reply if !gone.is_empty() => {
+            (Direction::Reply, false, true) => {
                 self.changes.additive(place, subject, format!("is never {}", gone.join(", ")));
             }
-            Direction::Request | Direction::Reply => {}
         }
     }
 
@@ -197,11 +180,7 @@ impl Comparison<'_, '_> {
             }
             let loosened = (self.direction == Direction::Request && new.is_none())
                 || (self.direction == Direction::Reply && old.is_none());
-            if loosened {
-                self.changes.additive(place, subject, format!("has another {key}"));
-            } else {
-                self.changes.breaking(place, subject, format!("has another {key}"));
-            }
+            self.changes.add(!loosened, place, subject, format!("has another {key}"));
         }
     }
 
@@ -219,29 +198,26 @@ impl Comparison<'_, '_> {
     }
 
     fn compare_properties(&mut self, place: &str, before: &Value, now: &Value, depth: usize) {
-        let none = Map::new();
-        let (old, new) = (properties(before).unwrap_or(&none), properties(now).unwrap_or(&none));
-        for (name, schema) in old {
-            let Some(other) = new.get(name) else {
+        let (old, new) = (entries(before.get("properties")), entries(now.get("properties")));
+        let is_request = self.direction == Direction::Request;
+        for (name, schema) in &old {
+            let Some((_, other)) = new.iter().find(|(other, _)| other == name) else {
                 self.changes.breaking(place, name, "is gone, or has another name");
                 continue;
             };
-            match (self.direction, requires(before, name), requires(now, name)) {
-                (Direction::Request, false, true) => self.changes.breaking(place, name, "is demanded"),
-                (Direction::Reply, true, false) => self.changes.breaking(place, name, "is not always there"),
-                (Direction::Request, true, false) => self.changes.additive(place, name, "can be left out"),
-                (Direction::Reply, false, true) => self.changes.additive(place, name, "is always there"),
-                (Direction::Request | Direction::Reply, true, true)
-                | (Direction::Request | Direction::Reply, false, false) => {}
+            let what = match (requires(before, name), requires(now, name)) {
+                (false, true) => Some(if is_request { "is demanded" } else { "is always there" }),
+                (true, false) => Some(if is_request { "can be left out" } else { "is not always there" }),
+                (true, true) | (false, false) => None,
+            };
+            if let Some(what) = what {
+                self.changes.add(is_request == requires(now, name), place, name, what);
             }
             self.compare(place, name, schema, other, depth + 1);
         }
-        for name in new.keys().filter(|name| !old.contains_key(*name)) {
-            if self.direction == Direction::Request && requires(now, name) {
-                self.changes.breaking(place, name, "is new and demanded");
-            } else {
-                self.changes.additive(place, name, "is new");
-            }
+        for (name, _) in new.iter().filter(|(name, _)| !old.iter().any(|(other, _)| other == name)) {
+            let is_demanded = is_request && requires(now, name);
+            self.changes.add(is_demanded, place, name, if is_demanded { "is new and demanded" } else { "is new" });
         }
     }
 }

@@ -1,50 +1,39 @@
-//! What the OpenAPI document of a version does not say and its clients rely on all the same: the
-//! order of fields, all codes that are accepted, the rules that bind, and its words.
+//! What the OpenAPI document of a version does not say and its clients rely on: the order of fields, all accepted codes,
+//! the rules that bind, and its vocabulary.
 
 use adapter_kit::shape::Shape;
-use adapter_kit::version::{ApiVersion, NestedErrors, Wire};
+use adapter_kit::version::{ApiVersion, NestedErrors};
+use adapter_kit::wire::{WireRecord, for_each_record};
 use domain::field::Codes;
-use domain::rules::{Rule, Run};
+use domain::rules::Run;
 use domain::{List, Lists, Record, RecordField as _};
 use serde_json::{Map, Value, json};
 
-use super::Changes;
+use super::{Changes, entries};
 
 /// The shape of a version.
 #[must_use]
 pub fn of(version: &ApiVersion, lists: &Lists) -> Value {
-    let rules = &version.rules;
+    let shapes = &version.shapes;
+    let mut rules = Map::from_iter(for_each_record!(rules(version)));
+    let gates = version.rules.gates.iter().map(|gate| (gate.name.to_owned(), json!("gate")));
+    rules.insert("gates".to_owned(), gates.collect());
     json!({
         "replies": {
-            "trainee": shown(&version.shapes.trainee),
-            "placement": shown(&version.shapes.placement),
-            "placement_nested": shown(&version.shapes.placement_nested),
-            "degree": shown(&version.shapes.degree),
+            "trainee": shown(&shapes.trainee),
+            "placement": shown(&shapes.placement),
+            "placement_nested": shown(&shapes.placement_nested),
+            "degree": shown(&shapes.degree),
         },
-        "requests": {
-            "trainee": sent::<domain::Trainee>(version),
-            "placement": sent::<domain::Placement>(version),
-            "degree": sent::<domain::Degree>(version),
-            "withdrawal": sent::<domain::Withdrawal>(version),
-            "deferral": sent::<domain::Deferral>(version),
-            "recommendation": sent::<domain::Recommendation>(version),
-        },
+        "requests": Map::from_iter(for_each_record!(inputs(version))),
         "codes": codes(version, lists),
         "exception_years": version.accepted_codes.funding_exception_years,
-        "rules": {
-            "trainee": named(rules.trainee),
-            "placement": named(rules.placement),
-            "degree": named(rules.degree),
-            "withdrawal": named(rules.withdrawal),
-            "deferral": named(rules.deferral),
-            "recommendation": named(rules.recommendation),
-            "gates": rules.gates.iter().map(|gate| (gate.name.to_owned(), json!("gate"))).collect::<Map<_, _>>(),
-        },
+        "rules": rules,
         "nested_errors": match version.nested_errors {
             NestedErrors::Flat => "flat",
             NestedErrors::Nested => "nested",
         },
-        "words": { "training_partner": version.words.training_partner },
+        "words": { "training_partner": version.vocabulary.training_partner },
     })
 }
 
@@ -52,17 +41,17 @@ fn shown<R: Record>(shape: &Shape<R>) -> Vec<&'static str> {
     shape.entries.iter().map(|entry| entry.name).collect()
 }
 
-fn sent<R: Wire>(version: &ApiVersion) -> Vec<&'static str> {
-    R::inputs(version).entries.iter().map(|input| input.name).collect()
+fn inputs<R: WireRecord>(version: &ApiVersion) -> (String, Value) {
+    (R::NAME.to_owned(), R::inputs(version).entries.iter().map(|input| input.name).collect())
 }
 
-/// Rules by name, with what they do: one that adjusts cannot leave without changing what is recorded.
-fn named<R: Record>(rules: &[Rule<R>]) -> Map<String, Value> {
-    let stage = |rule: &Rule<R>| match rule.run {
-        Run::Adjust(_) => "adjust",
-        Run::Check(_) | Run::CheckNeeding(..) | Run::CheckNested(_) | Run::Require => "check",
-    };
-    rules.iter().map(|rule| (rule.name.to_owned(), json!(stage(rule)))).collect()
+/// Rules by name, with what they do: one that adjusts cannot be removed without changing what is recorded.
+fn rules<R: WireRecord>(version: &ApiVersion) -> (String, Value) {
+    let stages = R::rules(version).iter().map(|rule| {
+        let stage = if matches!(rule.run, Run::Adjust(_)) { "adjust" } else { "check" };
+        (rule.name.to_owned(), json!(stage))
+    });
+    (R::NAME.to_owned(), stages.collect())
 }
 
 /// The codes that are accepted, of every list that an input has.
@@ -80,12 +69,19 @@ fn codes(version: &ApiVersion, lists: &Lists) -> Map<String, Value> {
 
 /// Compares two shapes.
 pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
-    for side in ["replies", "requests"] {
-        compare_lists(before, now, side, "is gone, or has another name", "is new", changes);
+    let years = |shape: &Value| json!({ "exception_years": shape.get("exception_years") });
+    let (old_years, new_years) = (years(before), years(now));
+    for (part, old, new, removed, added) in [
+        ("replies", before.get("replies"), now.get("replies"), "is gone, or has another name", "is new"),
+        ("requests", before.get("requests"), now.get("requests"), "is gone, or has another name", "is new"),
+        ("codes", before.get("codes"), now.get("codes"), "is not accepted any more", "is accepted"),
+        ("years", Some(&old_years), Some(&new_years), "is not accepted any more", "is accepted"),
+    ] {
+        for (name, old) in entries(old) {
+            let new = new.and_then(|new| new.get(&name));
+            changes.matched(&format!("{part} of {name}"), (listed(Some(old)), removed), (listed(new), added));
+        }
     }
-    compare_lists(before, now, "codes", "is not accepted any more", "is accepted", changes);
-    let years = |shape: &Value| json!({ "years": { "exception_years": shape.get("exception_years") } });
-    compare_lists(&years(before), &years(now), "years", "is not accepted any more", "is accepted", changes);
     compare_rules(before, now, changes);
     for (key, what) in [("nested_errors", "have another form"), ("words", "are others")] {
         if before.get(key) != now.get(key) {
@@ -94,45 +90,26 @@ pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
     }
 }
 
-fn entries<'a>(shape: &'a Value, key: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
-    shape.get(key).and_then(Value::as_object).into_iter().flat_map(Map::iter)
-}
-
-fn compare_lists(before: &Value, now: &Value, key: &str, gone: &str, came: &str, changes: &mut Changes) {
-    let empty = Vec::new();
-    for (name, old) in entries(before, key) {
-        let place = format!("{key} of {name}");
-        let old = old.as_array().unwrap_or(&empty);
-        let new = now.get(key).and_then(|lists| lists.get(name)).and_then(Value::as_array).unwrap_or(&empty);
-        for code in old.iter().filter(|code| !new.contains(code)) {
-            changes.breaking(&place, plain(code), gone);
-        }
-        for code in new.iter().filter(|code| !old.contains(code)) {
-            changes.additive(&place, plain(code), came);
-        }
-    }
+/// The elements of an array, by their text.
+fn listed(array: Option<&Value>) -> Vec<(String, &Value)> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    array.and_then(Value::as_array).into_iter().flatten().map(|value| (text(value), value)).collect()
 }
 
 fn compare_rules(before: &Value, now: &Value, changes: &mut Changes) {
-    let none = Map::new();
-    for (record, old) in entries(before, "rules") {
+    for (record, old) in entries(before.get("rules")) {
         let place = format!("rules of {record}");
-        let old = old.as_object().unwrap_or(&none);
-        let new = now.get("rules").and_then(|rules| rules.get(record)).and_then(Value::as_object).unwrap_or(&none);
-        for (rule, stage) in old {
-            match new.get(rule) {
+        let new = now.get("rules").and_then(|rules| rules.get(record));
+        for (rule, stage) in entries(Some(old)) {
+            match new.and_then(|new| new.get(&rule)) {
                 Some(other) if other == stage => {}
                 Some(_) => changes.breaking(&place, rule, "does something else"),
                 None if stage == "adjust" => changes.breaking(&place, rule, "changes what is recorded no more"),
                 None => changes.additive(&place, rule, "is not demanded any more"),
             }
         }
-        for (rule, _) in new.iter().filter(|(rule, _)| !old.contains_key(*rule)) {
+        for (rule, _) in entries(new).into_iter().filter(|(rule, _)| old.get(rule).is_none()) {
             changes.breaking(&place, rule, "is new");
         }
     }
-}
-
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -7,25 +7,25 @@ use chrono::NaiveDate;
 use serde::Serialize;
 use serde::ser::Serializer;
 
-use super::{About, Change, Effect};
+use super::{Change, ChangeDetail, Effect};
 
 /// A change of one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EndpointChange {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// What has become of it.
+    /// How it changed.
     #[serde(flatten)]
-    pub turn: EndpointTurn,
+    pub kind: EndpointChangeKind,
 }
 
-/// What has become of an endpoint.
+/// How an endpoint changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
-pub enum EndpointTurn {
-    /// It has come.
+pub enum EndpointChangeKind {
+    /// It is new.
     Added,
-    /// It has gone.
+    /// It is removed.
     Removed {
         /// What to use instead.
         replaced_by: Option<Endpoint>,
@@ -36,8 +36,8 @@ pub enum EndpointTurn {
         #[serde(serialize_with = "as_text")]
         since: NaiveDate,
         /// What to use instead.
-        replaced_by: Endpoint,
-        /// The version in which it is gone.
+        replaced_by: Option<Endpoint>,
+        /// The version in which it is removed.
         removed_in: Label,
     },
     /// It should not be used in the other version, and can be here.
@@ -51,37 +51,29 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
 
 fn of(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let has = |version: &ApiVersion| version.endpoints.all().any(|other| other == endpoint);
+    let has_to = |other| to.endpoints.all().any(|there| there == other);
     let deprecation = |version: &ApiVersion| version.endpoints.deprecation(endpoint);
-    let mut turns = Vec::new();
+    let mut kinds = Vec::new();
     match (has(from), has(to)) {
-        (false, true) => turns.push(EndpointTurn::Added),
-        (true, false) => turns.push(EndpointTurn::Removed { replaced_by: instead(endpoint, from, to) }),
+        (false, true) => kinds.push(EndpointChangeKind::Added),
+        (true, false) => kinds.push(EndpointChangeKind::Removed { replaced_by: endpoint.replacement(has_to) }),
         (true, true) if deprecation(from).is_some() && deprecation(to).is_none() => {
-            turns.push(EndpointTurn::NoLongerDeprecated);
+            kinds.push(EndpointChangeKind::NoLongerDeprecated);
         }
         (true, true) | (false, false) => {}
     }
-    if let Some(Deprecation { since, replaced_by, removed_in, .. }) = deprecation(to)
-        && deprecation(from).is_none()
-    {
-        turns.push(EndpointTurn::Deprecated { since: *since, replaced_by: *replaced_by, removed_in: *removed_in });
+    if let Some(Deprecation { since, removed_in, .. }) = deprecation(to).filter(|_| deprecation(from).is_none()) {
+        let replaced_by = endpoint.row().replaced_by;
+        kinds.push(EndpointChangeKind::Deprecated { since: *since, replaced_by, removed_in: *removed_in });
     }
-    turns.into_iter().map(|turn| told(EndpointChange { endpoint, turn }, to)).collect()
+    kinds.into_iter().map(|kind| describe(EndpointChange { endpoint, kind }, to)).collect()
 }
 
-/// What does in a version what an endpoint of the other does: its successor there, or what it succeeds.
-fn instead(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Option<Endpoint> {
-    let successor = from.endpoints.deprecation(endpoint).map(|gone| gone.replaced_by);
-    let succeeded = from.endpoints.deprecated.iter().find(|gone| gone.replaced_by == endpoint);
-    let candidates = [successor, succeeded.map(|gone| gone.endpoint)];
-    candidates.into_iter().flatten().find(|other| to.endpoints.all().any(|there| there == *other))
-}
-
-fn told(change: EndpointChange, to: &ApiVersion) -> Change {
+fn describe(change: EndpointChange, to: &ApiVersion) -> Change {
     let endpoint = change.endpoint;
-    let succeeded = to.endpoints.deprecated.iter().find(|gone| gone.replaced_by == endpoint);
-    let (effect, summary, advice) = match change.turn {
-        EndpointTurn::Added => (
+    let succeeded = to.endpoints.deprecated.iter().find(|gone| gone.endpoint.row().replaced_by == Some(endpoint));
+    let (effect, summary, advice) = match change.kind {
+        EndpointChangeKind::Added => (
             Effect::NewlyPossible,
             format!("There is `{endpoint}`. {}", endpoint.meaning()),
             match succeeded {
@@ -89,24 +81,27 @@ fn told(change: EndpointChange, to: &ApiVersion) -> Change {
                 None => "Use it if you need it.".to_owned(),
             },
         ),
-        EndpointTurn::Removed { replaced_by: Some(other) } => {
+        EndpointChangeKind::Removed { replaced_by: Some(other) } => {
             (Effect::Refused, format!("There is no `{endpoint}`."), format!("Use `{other}` instead of `{endpoint}`."))
         }
-        EndpointTurn::Removed { replaced_by: None } => (
+        EndpointChangeKind::Removed { replaced_by: None } => (
             Effect::Refused,
             format!("There is no `{endpoint}`. {}", endpoint.meaning()),
             format!("Do without `{endpoint}`: nothing in {} takes its place.", to.label),
         ),
-        EndpointTurn::Deprecated { since, replaced_by, removed_in } => (
+        EndpointChangeKind::Deprecated { since, replaced_by, removed_in } => (
             Effect::WorthKnowing,
             format!("`{endpoint}` is deprecated since {since}, and removed in {removed_in}."),
-            format!("Use `{replaced_by}` instead of `{endpoint}`."),
+            replaced_by.map_or_else(
+                || format!("Stop using `{endpoint}`."),
+                |other| format!("Use `{other}` instead of `{endpoint}`."),
+            ),
         ),
-        EndpointTurn::NoLongerDeprecated => {
+        EndpointChangeKind::NoLongerDeprecated => {
             (Effect::WorthKnowing, format!("`{endpoint}` is not deprecated."), "Nothing to do.".to_owned())
         }
     };
-    Change::new(effect, About::Endpoint(change), "endpoint", summary, advice)
+    Change::new(effect, ChangeDetail::Endpoint(change), "endpoint", summary, advice)
 }
 
 fn as_text<S: Serializer>(day: &NaiveDate, serializer: S) -> Result<S::Ok, S::Error> {

@@ -1,60 +1,52 @@
-//! Fields that have come, gone, or are called otherwise, in requests and in responses.
+//! Fields that are new, removed or renamed, in requests and in responses.
 
+use adapter_kit::body_kind::Direction;
 use adapter_kit::shape::{Entry, InputName, Inputs, Shape, Source};
-use adapter_kit::version::Wire;
 use adapter_kit::versions::Served;
-use domain::{Deferral, Degree, Kind, Placement, Recommendation, Record, RecordField as _, Trainee, Withdrawal};
-use serde::Serialize;
+use adapter_kit::wire::{WireRecord, for_each_record};
+use domain::{Kind, Placement, Record, RecordField as _};
+use serde::{Serialize, Serializer};
 
 use super::Change;
 
-mod words;
+mod wording;
 
 /// A change of one field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FieldChange {
     /// The name of the record that has the field.
     pub record: &'static str,
-    /// Whether the record stands nested in a trainee, where that makes a difference.
+    /// Whether the record is nested in a trainee, where that makes a difference.
     pub nested: bool,
-    /// Where the field stands.
+    /// Whether it is a field of requests or of responses.
+    #[serde(serialize_with = "direction")]
     pub direction: Direction,
     /// One sentence of meaning.
     pub meaning: &'static str,
-    /// What has become of it.
+    /// How it changed.
     #[serde(flatten)]
-    pub turn: FieldTurn,
+    pub kind: FieldChangeKind,
 }
 
-/// Where a field stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Direction {
-    /// In what a client sends.
-    Request,
-    /// In what it gets.
-    Response,
-}
-
-/// What has become of a field.
+/// How a field changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
-pub enum FieldTurn {
-    /// It has come.
+pub enum FieldChangeKind {
+    /// It is new.
     Added {
         /// Its name.
         name: &'static str,
-        /// The name in the other version that holds the same value.
+        /// The name in the other version with the same value.
         same_value: Option<&'static str>,
     },
-    /// It has gone.
+    /// It is removed.
     Removed {
         /// Its name.
         name: &'static str,
-        /// The name in the version that is moved to that holds the same value.
+        /// The name in the version that is moved to with the same value.
         same_value: Option<&'static str>,
     },
-    /// It is called otherwise.
+    /// It has another name.
     Renamed {
         /// Its name before.
         before: &'static str,
@@ -73,90 +65,94 @@ pub enum FieldTurn {
     },
 }
 
+fn direction<S: Serializer>(direction: &Direction, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(match direction {
+        Direction::Request => "request",
+        Direction::Reply => "response",
+    })
+}
+
 /// A field as one version has it.
 struct Named<R: Record> {
     name: &'static str,
-    holds: Holds<R>,
+    source: ValueSource<R>,
     when_set: bool,
 }
 
-/// What a field holds: a field of the dictionary, or something that only some versions compute.
-enum Holds<R: Record> {
+/// The source of a value: a field of the dictionary, or a function of some versions.
+enum ValueSource<R: Record> {
     Field(R::Field),
     Own { meaning: &'static str, kind: Kind },
 }
 
 impl<R: Record> Named<R> {
     fn meaning(&self) -> &'static str {
-        match self.holds {
-            Holds::Field(field) => field.info().meaning,
-            Holds::Own { meaning, .. } => meaning,
+        match self.source {
+            ValueSource::Field(field) => field.info().meaning,
+            ValueSource::Own { meaning, .. } => meaning,
         }
     }
 
     /// Whether the two have the same value.
-    fn holds_what(&self, other: &Self) -> bool {
-        match (&self.holds, &other.holds) {
-            (Holds::Field(one), Holds::Field(other)) => one == other,
-            (Holds::Own { meaning, kind }, Holds::Own { meaning: other_meaning, kind: other_kind }) => {
+    fn has_value_of(&self, other: &Self) -> bool {
+        match (&self.source, &other.source) {
+            (ValueSource::Field(one), ValueSource::Field(other)) => one == other,
+            (ValueSource::Own { meaning, kind }, ValueSource::Own { meaning: other_meaning, kind: other_kind }) => {
                 (meaning, kind) == (other_meaning, other_kind)
             }
-            (Holds::Field(_), Holds::Own { .. }) | (Holds::Own { .. }, Holds::Field(_)) => false,
+            (ValueSource::Field(_), ValueSource::Own { .. }) | (ValueSource::Own { .. }, ValueSource::Field(_)) => {
+                false
+            }
         }
     }
 
     fn is(&self, other: &Self) -> bool {
-        self.name == other.name && self.holds_what(other)
+        self.name == other.name && self.has_value_of(other)
     }
 }
 
 /// The changes of the fields of all records.
 pub(super) fn changes(from: &Served, to: &Served) -> Vec<Change> {
-    [
-        of::<Trainee>(from, to),
-        of::<Placement>(from, to),
-        of_nested_placements(from, to),
-        of::<Degree>(from, to),
-        of::<Withdrawal>(from, to),
-        of::<Deferral>(from, to),
-        of::<Recommendation>(from, to),
-    ]
-    .concat()
+    let [trainee, placement, others @ ..] = for_each_record!(of(from, to));
+    [vec![trainee, placement, of_nested_placements(from, to)], others.to_vec()].concat().concat()
 }
 
-fn of<R: Wire>(from: &Served, to: &Served) -> Vec<Change> {
+fn of<R: WireRecord>(from: &Served, to: &Served) -> Vec<Change> {
     let (before, after) = (sent(R::inputs(from.version)), sent(R::inputs(to.version)));
     let requests = compared::<R>(&before, &after, false, Direction::Request);
     let (before, after) = (shown(R::shape(from.version)), shown(R::shape(to.version)));
-    let responses = compared::<R>(&before, &after, false, Direction::Response);
-    let refuses = |name: &str| R::foreign(&to.foreign).iter().any(|(foreign, _)| *foreign == name);
-    requests.into_iter().chain(responses).map(|change| words::told(change, to.version.label, refuses)).collect()
+    let responses = compared::<R>(&before, &after, false, Direction::Reply);
+    let refuses = |name: &str| R::other_names(&to.other_names).refused.iter().any(|(foreign, _)| *foreign == name);
+    requests.into_iter().chain(responses).map(|change| wording::describe(change, to.version, refuses)).collect()
 }
 
 fn of_nested_placements(from: &Served, to: &Served) -> Vec<Change> {
     let nested = |served: &Served| shown(Some(&served.version.shapes.placement_nested));
-    let changes = compared::<Placement>(&nested(from), &nested(to), true, Direction::Response);
-    changes.into_iter().map(|change| words::told(change, to.version.label, |_| false)).collect()
+    let changes = compared::<Placement>(&nested(from), &nested(to), true, Direction::Reply);
+    changes.into_iter().map(|change| wording::describe(change, to.version, |_| false)).collect()
 }
 
 fn sent<R: Record>(inputs: &Inputs<R>) -> Vec<Named<R>> {
-    let named =
-        |input: &InputName<R::Field>| Named { name: input.name, holds: Holds::Field(input.field), when_set: false };
+    let named = |input: &InputName<R::Field>| Named {
+        name: input.name,
+        source: ValueSource::Field(input.field),
+        when_set: false,
+    };
     inputs.entries.iter().map(named).collect()
 }
 
 fn shown<R: Record>(shape: Option<&Shape<R>>) -> Vec<Named<R>> {
     let named = |entry: &Entry<R>| {
-        let holds = match &entry.source {
-            Source::Field(field) => Holds::Field(*field),
-            Source::Own(own) => Holds::Own { meaning: own.meaning, kind: own.kind },
+        let source = match &entry.source {
+            Source::Field(field) => ValueSource::Field(*field),
+            Source::Own(own) => ValueSource::Own { meaning: own.meaning, kind: own.kind },
         };
-        Named { name: entry.name, holds, when_set: entry.when_set }
+        Named { name: entry.name, source, when_set: entry.when_set }
     };
     shape.map_or(&[][..], |shape| shape.entries).iter().map(named).collect()
 }
 
-/// What has become of each field. Where a field has come and one with the same value has gone, it is called otherwise.
+/// How each field changed. A new field with the value of a removed one is a renamed field.
 fn compared<R: Record>(
     before: &[Named<R>],
     after: &[Named<R>],
@@ -164,37 +160,41 @@ fn compared<R: Record>(
     direction: Direction,
 ) -> Vec<FieldChange> {
     let change =
-        |field: &Named<R>, turn| FieldChange { record: R::NAME, nested, direction, meaning: field.meaning(), turn };
+        |field: &Named<R>, kind| FieldChange { record: R::NAME, nested, direction, meaning: field.meaning(), kind };
     let stays = |field: &Named<R>, others: &[Named<R>]| others.iter().any(|other| other.is(field));
     // A field can be shown twice: its name is the one that comes first.
-    let holding = |field: &Named<R>, others: &[Named<R>]| {
-        others.iter().find(|other| other.holds_what(field)).map(|other| other.name)
+    let with_value_of = |field: &Named<R>, others: &[Named<R>]| {
+        others.iter().find(|other| other.has_value_of(field)).map(|other| other.name)
     };
-    let mut come: Vec<&Named<R>> = after.iter().filter(|field| !stays(field, before)).collect();
+    let mut added: Vec<&Named<R>> = after.iter().filter(|field| !stays(field, before)).collect();
     let mut changes = Vec::new();
     for field in before {
         if let Some(kept) = after.iter().find(|other| other.is(field)) {
-            changes.extend(shown_when(field, kept).map(|turn| change(kept, turn)));
-        } else if let Some(at) = come.iter().position(|new| new.holds_what(field)) {
-            let new = come.remove(at);
-            changes.push(change(new, FieldTurn::Renamed { before: field.name, after: new.name }));
-            changes.extend(shown_when(field, new).map(|turn| change(new, turn)));
+            changes.extend(shown_when(field, kept).map(|kind| change(kept, kind)));
+        } else if let Some(at) = added.iter().position(|new| new.has_value_of(field)) {
+            let new = added.remove(at);
+            changes.push(change(new, FieldChangeKind::Renamed { before: field.name, after: new.name }));
+            changes.extend(shown_when(field, new).map(|kind| change(new, kind)));
         } else {
-            changes.push(change(field, FieldTurn::Removed { name: field.name, same_value: holding(field, after) }));
+            changes.push(change(
+                field,
+                FieldChangeKind::Removed { name: field.name, same_value: with_value_of(field, after) },
+            ));
         }
     }
-    for field in come {
-        changes.push(change(field, FieldTurn::Added { name: field.name, same_value: holding(field, before) }));
+    for field in added {
+        changes
+            .push(change(field, FieldChangeKind::Added { name: field.name, same_value: with_value_of(field, before) }));
     }
     changes
 }
 
-/// What has become of a field's place while it has no value.
-fn shown_when<R: Record>(before: &Named<R>, after: &Named<R>) -> Option<FieldTurn> {
+/// How the field changed while it has no value.
+fn shown_when<R: Record>(before: &Named<R>, after: &Named<R>) -> Option<FieldChangeKind> {
     let name = after.name;
     match (before.when_set, after.when_set) {
-        (false, true) => Some(FieldTurn::LeftOutWhenUnset { name }),
-        (true, false) => Some(FieldTurn::AlwaysShown { name }),
+        (false, true) => Some(FieldChangeKind::LeftOutWhenUnset { name }),
+        (true, false) => Some(FieldChangeKind::AlwaysShown { name }),
         (true, true) | (false, false) => None,
     }
 }

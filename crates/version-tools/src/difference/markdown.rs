@@ -1,4 +1,4 @@
-//! A difference as a text that people read.
+//! A difference as Markdown.
 
 use super::{Difference, Effect};
 use crate::documents::Table;
@@ -47,20 +47,20 @@ impl Effect {
     pub const fn title(self) -> &'static str {
         match self {
             Self::Refused => "Requests that are refused",
-            Self::RecordedOtherwise => "Requests that do something else",
-            Self::ReadOtherwise => "Responses to read differently",
+            Self::RecordedDifferently => "Requests that do something else",
+            Self::ReadDifferently => "Responses to read differently",
             Self::WorthKnowing => "Worth knowing",
             Self::NewlyPossible => "Newly possible",
         }
     }
 
-    /// What it does to a client that goes on as before, in one sentence.
+    /// Its effect on a client that stays as it is, in one sentence.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Refused => "A request that was accepted is refused, until you change it.",
-            Self::RecordedOtherwise => "A request is accepted, and what is recorded is not what it was.",
-            Self::ReadOtherwise => "What comes back looks otherwise.",
+            Self::RecordedDifferently => "A request is accepted, and what is recorded is not what it was.",
+            Self::ReadDifferently => "What comes back looks otherwise.",
             Self::WorthKnowing => "All goes on as before, for now.",
             Self::NewlyPossible => "You can ignore these, and use them when you like.",
         }

@@ -1,51 +1,52 @@
-//! Rules and gates that a version has and the other has not.
+//! Rules and gates that only one of two versions has.
 
 use adapter_kit::names;
 use adapter_kit::version::ApiVersion;
-use domain::rules::{Gate, Rules, Run};
-use domain::{Deferral, Degree, Placement, Recommendation, Record, Rule, Trainee, TraineeField, Withdrawal};
+use adapter_kit::wire::{WireRecord, for_each_record};
+use domain::rules::{Gate, Run};
+use domain::{Record, Rule, Trainee, TraineeField};
 use serde::Serialize;
 
 use super::Change;
 
-mod words;
+mod wording;
 
 /// A change of one rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuleChange {
-    /// The name of the record that the rule judges.
+    /// The name of the record that the rule is for.
     pub record: &'static str,
-    /// What has become of it.
+    /// How it changed.
     #[serde(flatten)]
-    pub turn: RuleTurn,
+    pub kind: RuleChangeKind,
 }
 
-/// What has become of a rule.
+/// How a rule changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
-pub enum RuleTurn {
-    /// It has come.
+pub enum RuleChangeKind {
+    /// It is new.
     Added {
         /// The rule.
-        after: RuleText,
+        after: RuleSummary,
     },
-    /// It has gone.
+    /// It is removed.
     Dropped {
         /// The rule.
-        before: RuleText,
+        before: RuleSummary,
     },
     /// Another rule about the same field has taken its place.
     Replaced {
         /// The rule that has gone.
-        before: RuleText,
+        before: RuleSummary,
         /// The rule that has come.
-        after: RuleText,
+        after: RuleSummary,
     },
 }
 
-/// A rule, as it is told.
+/// What a client needs to know of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct RuleText {
+pub struct RuleSummary {
     /// Its name.
     pub name: &'static str,
     /// What it demands or does.
@@ -72,53 +73,43 @@ pub enum RuleStage {
 
 /// The changes of all rules and gates.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
-    let changes = [
-        of::<Trainee>(from, to, |rules| rules.trainee),
-        of::<Placement>(from, to, |rules| rules.placement),
-        of::<Degree>(from, to, |rules| rules.degree),
-        of::<Withdrawal>(from, to, |rules| rules.withdrawal),
-        of::<Deferral>(from, to, |rules| rules.deferral),
-        of::<Recommendation>(from, to, |rules| rules.recommendation),
-        compared(Trainee::NAME, gates(from, to), gates(to, to)),
-    ];
-    changes.into_iter().flatten().map(|change| words::told(change, from.label, to.label)).collect()
+    let changes = for_each_record!(of(from, to)).concat().into_iter();
+    let gates = compared(Trainee::NAME, gates(from, to), gates(to, to));
+    changes.chain(gates).map(|change| wording::describe(change, from.label, to.label)).collect()
 }
 
-fn of<R: Record>(from: &ApiVersion, to: &ApiVersion, rules: fn(&Rules) -> &'static [Rule<R>]) -> Vec<RuleChange> {
-    let texts = |version: &ApiVersion| rules(&version.rules).iter().map(|rule| text(rule, to)).collect();
-    compared(R::NAME, texts(from), texts(to))
+fn of<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<RuleChange> {
+    let summaries = |version: &ApiVersion| R::rules(version).iter().map(|rule| summary(rule, to)).collect();
+    compared(R::NAME, summaries(from), summaries(to))
 }
 
-fn text<R: Record>(rule: &Rule<R>, names_of: &ApiVersion) -> RuleText {
-    let stage = match rule.run {
-        Run::Adjust(_) => RuleStage::Adjust,
-        Run::Check(_) | Run::CheckNeeding(..) | Run::CheckNested(_) | Run::Require => RuleStage::Check,
-    };
+fn summary<R: Record>(rule: &Rule<R>, names_of: &ApiVersion) -> RuleSummary {
+    let stage = if matches!(rule.run, Run::Adjust(_)) { RuleStage::Adjust } else { RuleStage::Check };
     let reads = rule.reads.iter().map(|field| names::field(names_of, (*field).into())).collect();
-    RuleText { name: rule.name, description: rule.description, reads, stage, section: rule.section }
+    RuleSummary { name: rule.name, description: rule.description, reads, stage, section: rule.section }
 }
 
-fn gates(version: &ApiVersion, names_of: &ApiVersion) -> Vec<RuleText> {
+fn gates(version: &ApiVersion, names_of: &ApiVersion) -> Vec<RuleSummary> {
     let reads = vec![names::field(names_of, TraineeField::state.into())];
     let text = |gate: &Gate| {
         let Gate { name, description, section, .. } = *gate;
-        RuleText { name, description, reads: reads.clone(), stage: RuleStage::Gate, section }
+        RuleSummary { name, description, reads: reads.clone(), stage: RuleStage::Gate, section }
     };
     version.rules.gates.iter().map(text).collect()
 }
 
-/// What has become of each rule. Where one has come and one about the same field has gone, it has taken its place.
-fn compared(record: &'static str, before: Vec<RuleText>, after: Vec<RuleText>) -> Vec<RuleChange> {
-    let mut come: Vec<RuleText> = after.iter().filter(|rule| !before.contains(rule)).cloned().collect();
+/// How each rule changed. A new rule replaces a removed one about the same field.
+fn compared(record: &'static str, before: Vec<RuleSummary>, after: Vec<RuleSummary>) -> Vec<RuleChange> {
+    let mut added: Vec<RuleSummary> = after.iter().filter(|rule| !before.contains(rule)).cloned().collect();
     let mut changes = Vec::new();
     for before in before.into_iter().filter(|rule| !after.contains(rule)) {
         let about = before.reads.first();
-        let successor = come.iter().position(|rule| about.is_some() && rule.reads.first() == about);
+        let successor = added.iter().position(|rule| about.is_some() && rule.reads.first() == about);
         changes.push(match successor {
-            Some(at) => RuleTurn::Replaced { before, after: come.remove(at) },
-            None => RuleTurn::Dropped { before },
+            Some(at) => RuleChangeKind::Replaced { before, after: added.remove(at) },
+            None => RuleChangeKind::Dropped { before },
         });
     }
-    changes.extend(come.into_iter().map(|after| RuleTurn::Added { after }));
-    changes.into_iter().map(|turn| RuleChange { record, turn }).collect()
+    changes.extend(added.into_iter().map(|after| RuleChangeKind::Added { after }));
+    changes.into_iter().map(|kind| RuleChange { record, kind }).collect()
 }

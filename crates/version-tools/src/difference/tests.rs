@@ -1,12 +1,15 @@
 //! Differences between a small version and others that differ from it in one thing each.
 
+use adapter_kit::body_kind::Direction;
 use adapter_kit::version::{AllInputs, ApiVersion, Deprecation, Endpoints, Shapes, date};
-use adapter_kit::{Endpoint, Inputs, Label, OwnField, Shape, Versions, inputs, shape};
+use adapter_kit::{Endpoint, Inputs, Label, Shape, VersionField, Versions, inputs, shape};
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::rules::{Gate, Rule, Rules, course};
 use domain::{AcceptedCodes, Degree, DegreeField, Kind, List, Lists, Trainee, Value, Withdrawal, WithdrawalField};
 
-use super::{Change, CodesTurn, Difference, Direction, Effect, EndpointTurn, FieldTurn, RuleStage, RuleTurn};
+use super::{
+    Change, CodesChangeKind, Difference, Effect, EndpointChangeKind, FieldChangeKind, RuleChangeKind, RuleStage,
+};
 
 /// The difference from one version to the other, and the way back.
 fn both_ways(one: ApiVersion, other: ApiVersion) -> [Difference; 2] {
@@ -29,8 +32,8 @@ fn only(difference: &Difference) -> &Change {
     &difference.changes[0]
 }
 
-fn only_turn(difference: &Difference) -> (Effect, FieldTurn) {
-    (only(difference).effect, difference.fields().next().unwrap().turn)
+fn only_turn(difference: &Difference) -> (Effect, FieldChangeKind) {
+    (only(difference).effect, difference.fields().next().unwrap().kind)
 }
 
 /// The small version with another shape of degrees.
@@ -59,7 +62,7 @@ fn versions_that_say_the_same_do_not_differ() {
 }
 
 #[test]
-fn a_field_that_is_left_out_without_a_value_is_told() {
+fn field_that_is_left_out_without_a_value_is_reported() {
     let [there, back] = there_and_back(with_degree(
         const {
             shape! { Degree, DegreeField:
@@ -69,12 +72,12 @@ fn a_field_that_is_left_out_without_a_value_is_told() {
         },
     ));
     let name = "country";
-    assert_eq!(only_turn(&there), (Effect::ReadOtherwise, FieldTurn::LeftOutWhenUnset { name }));
-    assert_eq!(only_turn(&back), (Effect::WorthKnowing, FieldTurn::AlwaysShown { name }));
+    assert_eq!(only_turn(&there), (Effect::ReadDifferently, FieldChangeKind::LeftOutWhenUnset { name }));
+    assert_eq!(only_turn(&back), (Effect::WorthKnowing, FieldChangeKind::AlwaysShown { name }));
 }
 
 #[test]
-fn a_second_name_for_a_field_is_told_with_the_first() {
+fn second_name_of_a_field_is_reported_with_the_first() {
     let [there, back] = there_and_back(with_degree(
         const {
             shape! { Degree, DegreeField:
@@ -84,14 +87,14 @@ fn a_second_name_for_a_field_is_told_with_the_first() {
         },
     ));
     let (name, same_value) = ("theme", Some("topic"));
-    assert_eq!(only_turn(&there), (Effect::NewlyPossible, FieldTurn::Added { name, same_value }));
-    assert_eq!(only_turn(&back), (Effect::ReadOtherwise, FieldTurn::Removed { name, same_value }));
+    assert_eq!(only_turn(&there), (Effect::NewlyPossible, FieldChangeKind::Added { name, same_value }));
+    assert_eq!(only_turn(&back), (Effect::ReadDifferently, FieldChangeKind::Removed { name, same_value }));
     assert!(only(&back).advice.contains("read `topic` instead"), "{}", only(&back).advice);
 }
 
 #[test]
-fn a_field_that_only_one_version_computes_is_told_with_its_meaning() {
-    const WEIGHT: OwnField<Degree> = OwnField::new("Weight of the paper.", Kind::Integer, |_, _| Value::Null);
+fn field_of_one_version_alone_is_reported_with_its_meaning() {
+    const WEIGHT: VersionField<Degree> = VersionField::new("Weight of the paper.", Kind::Integer, |_, _| Value::Null);
     let [there, back] = there_and_back(with_degree(
         const {
             shape! { Degree, DegreeField:
@@ -101,8 +104,8 @@ fn a_field_that_only_one_version_computes_is_told_with_its_meaning() {
         },
     ));
     let (name, same_value) = ("weight", None);
-    assert_eq!(only_turn(&there), (Effect::NewlyPossible, FieldTurn::Added { name, same_value }));
-    assert_eq!(only_turn(&back), (Effect::ReadOtherwise, FieldTurn::Removed { name, same_value }));
+    assert_eq!(only_turn(&there), (Effect::NewlyPossible, FieldChangeKind::Added { name, same_value }));
+    assert_eq!(only_turn(&back), (Effect::ReadDifferently, FieldChangeKind::Removed { name, same_value }));
     assert_eq!(back.fields().next().map(|field| field.meaning), Some(WEIGHT.meaning));
 }
 
@@ -116,7 +119,7 @@ fn a_renamed_input_is_refused_by_its_other_name() {
         },
     ));
     for (difference, before, after) in [(there, "left_on", "gone_on"), (back, "gone_on", "left_on")] {
-        assert_eq!(only_turn(&difference), (Effect::Refused, FieldTurn::Renamed { before, after }));
+        assert_eq!(only_turn(&difference), (Effect::Refused, FieldChangeKind::Renamed { before, after }));
         let change = difference.fields().next().unwrap();
         assert_eq!((change.record, change.direction), ("withdrawal", Direction::Request));
     }
@@ -133,7 +136,7 @@ fn a_name_that_has_come_to_stand_for_another_field_is_not_said_to_be_refused() {
         },
     ));
     let effects: Vec<Effect> = there.changes.iter().map(|change| change.effect).collect();
-    assert_eq!(effects, [Effect::RecordedOtherwise; 2]);
+    assert_eq!(effects, [Effect::RecordedDifferently; 2]);
 }
 
 #[test]
@@ -146,8 +149,8 @@ fn an_input_that_has_gone_is_no_longer_recorded() {
         },
     ));
     let (name, same_value) = ("safeguarding_concern_reasons", None);
-    assert_eq!(only_turn(&there), (Effect::RecordedOtherwise, FieldTurn::Removed { name, same_value }));
-    assert_eq!(only_turn(&back), (Effect::NewlyPossible, FieldTurn::Added { name, same_value }));
+    assert_eq!(only_turn(&there), (Effect::RecordedDifferently, FieldChangeKind::Removed { name, same_value }));
+    assert_eq!(only_turn(&back), (Effect::NewlyPossible, FieldChangeKind::Added { name, same_value }));
 }
 
 #[test]
@@ -156,7 +159,7 @@ fn a_rule_with_an_exception_refuses_nobody_whom_the_one_before_accepted() {
         both_ways(with_trainee_rules(&[course::STUDY_MODE]), with_trainee_rules(&[course::STUDY_MODE_BY_ROUTE]));
     for (difference, effect) in [(eased, Effect::NewlyPossible), (tightened, Effect::Refused)] {
         assert_eq!(only(&difference).effect, effect);
-        assert!(matches!(difference.rules().next().unwrap().turn, RuleTurn::Replaced { .. }));
+        assert!(matches!(difference.rules().next().unwrap().kind, RuleChangeKind::Replaced { .. }));
     }
 }
 
@@ -166,7 +169,7 @@ fn a_gate_refuses_what_was_accepted() {
     let [there, back] =
         there_and_back(ApiVersion { rules: Rules { gates: &[GATE], ..SAMPLE_VERSION.rules }, ..SAMPLE_VERSION });
     assert_eq!((only(&there).effect, only(&back).effect), (Effect::Refused, Effect::NewlyPossible));
-    let RuleTurn::Added { after } = &there.rules().next().unwrap().turn else { panic!("{there:#?}") };
+    let RuleChangeKind::Added { after } = &there.rules().next().unwrap().kind else { panic!("{there:#?}") };
     assert_eq!((after.name, after.stage, after.reads.as_slice()), ("closed", RuleStage::Gate, &["state"][..]));
 }
 
@@ -175,34 +178,41 @@ fn a_list_that_is_not_named_is_accepted_whole() {
     let accepted_codes =
         AcceptedCodes { accepted: &[(List::Sex, &["10", "11", "12", "96"])], funding_exception_years: &[] };
     let [there, back] = there_and_back(ApiVersion { accepted_codes, ..SAMPLE_VERSION });
-    for (difference, turn, effect) in
-        [(there, CodesTurn::Refused, Effect::Refused), (back, CodesTurn::Accepted, Effect::NewlyPossible)]
+    for (difference, kind, effect) in
+        [(there, CodesChangeKind::Refused, Effect::Refused), (back, CodesChangeKind::Accepted, Effect::NewlyPossible)]
     {
         assert_eq!(only(&difference).effect, effect);
         let codes = difference.codes().next().unwrap();
-        assert_eq!((codes.list, codes.change), ("sex", turn));
+        assert_eq!((codes.list, codes.change), ("sex", kind));
         assert_eq!(codes.codes.iter().map(|code| code.code.as_str()).collect::<Vec<_>>(), ["99"]);
     }
 }
 
 #[test]
-fn an_endpoint_that_has_gone_is_told_with_what_takes_its_place() {
+fn removed_endpoint_names_its_replacement_also_across_two_steps() {
     const DEPRECATED: Deprecation = Deprecation {
         endpoint: Endpoint::RecommendForQts,
         since: date(2001, 2, 3),
-        replaced_by: Endpoint::UpdateQtsOrEytsStatus,
         removed_in: Label::release(2003, 0),
     };
     let (older, newer) = (Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus);
     let deprecating = || with_endpoints(&[Endpoint::UpdateQtsOrEytsStatus], &[DEPRECATED]);
     let gone = |difference: &Difference| {
-        difference.endpoints().find_map(|change| match change.turn {
-            EndpointTurn::Removed { replaced_by } => Some((change.endpoint, replaced_by)),
-            EndpointTurn::Added | EndpointTurn::Deprecated { .. } | EndpointTurn::NoLongerDeprecated => None,
+        difference.endpoints().find_map(|change| match change.kind {
+            EndpointChangeKind::Removed { replaced_by } => Some((change.endpoint, replaced_by)),
+            EndpointChangeKind::Added
+            | EndpointChangeKind::Deprecated { .. }
+            | EndpointChangeKind::NoLongerDeprecated => None,
         })
     };
     let [_, back] = both_ways(with_endpoints(&[Endpoint::RecommendForQts], &[]), deprecating());
     assert_eq!(gone(&back), Some((newer, Some(older))));
     let [onward, _] = both_ways(deprecating(), with_endpoints(&[Endpoint::UpdateQtsOrEytsStatus], &[]));
     assert_eq!(gone(&onward), Some((older, Some(newer))));
+    // Neither of the two versions deprecates it: the one between them did.
+    let [across, _] = both_ways(
+        with_endpoints(&[Endpoint::RecommendForQts], &[]),
+        with_endpoints(&[Endpoint::UpdateQtsOrEytsStatus], &[]),
+    );
+    assert_eq!(gone(&across), Some((older, Some(newer))));
 }

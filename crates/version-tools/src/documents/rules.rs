@@ -1,36 +1,20 @@
 //! The list of rules, and which versions they bind.
 
-use adapter_kit::version::ApiVersion;
+use adapter_kit::version::{ApiVersion, capitalised};
 use adapter_kit::versions::Versions;
+use adapter_kit::wire::{WireRecord, for_each_record};
 use domain::field::Codes;
 use domain::rules::{Gate, Run};
-use domain::{
-    Code, Deferral, Degree, Kind, Placement, Recommendation, Record, RecordField as _, Rule, Trainee, TraineeField,
-    Withdrawal,
-};
+use domain::{Code, Kind, Record, RecordField as _, Rule, TraineeField};
 
 use super::{GENERATED, Table, listed};
 
 /// The document about rules: one row for each rule, the newest version's rules in their order.
 #[must_use]
 pub fn rules(versions: &Versions) -> String {
-    let sections = [
-        table::<Trainee>(versions, "Trainee", |version| version.rules.trainee),
-        table::<Placement>(versions, "Placement", |version| version.rules.placement),
-        table::<Degree>(versions, "Degree", |version| version.rules.degree),
-        table::<Withdrawal>(versions, "Withdrawal", |version| version.rules.withdrawal),
-        table::<Deferral>(versions, "Deferral", |version| version.rules.deferral),
-        table::<Recommendation>(versions, "Recommendation", |version| version.rules.recommendation),
-        gates(versions),
-        accepted_codes(versions),
-        checks(),
-        inputs::<Trainee>("trainee"),
-        inputs::<Placement>("placement"),
-        inputs::<Degree>("degree"),
-        inputs::<Withdrawal>("withdrawal"),
-        inputs::<Deferral>("deferral"),
-        inputs::<Recommendation>("recommendation"),
-    ];
+    let mut sections = for_each_record!(table(versions)).to_vec();
+    sections.extend([gates(versions), accepted_codes(versions), checks()]);
+    sections.extend(for_each_record!(inputs()));
     format!(
         "# Rules\n\n{GENERATED}\n\n\
          What a record must satisfy, and which versions demand it. Fields have the names of the newest version; `section`\n\
@@ -54,10 +38,7 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn of_rule<R: Record>(rule: &'a Rule<R>) -> Self {
-        let stage = match rule.run {
-            Run::Adjust(_) => "adjust",
-            Run::Check(_) | Run::CheckNeeding(..) | Run::CheckNested(_) | Run::Require => "check",
-        };
+        let stage = if matches!(rule.run, Run::Adjust(_)) { "adjust" } else { "check" };
         let needs = rule.needs();
         let reads = rule.reads.iter().map(|field| match needs.contains(field) {
             true => format!("`{}`", field.info().name),
@@ -86,9 +67,9 @@ impl<'a> Row<'a> {
     }
 }
 
-fn table<'a, R: Record>(versions: &'a Versions, title: &str, rules: fn(&'a ApiVersion) -> &'a [Rule<R>]) -> String {
-    let of = |version| rules(version).iter().map(Row::of_rule).collect();
-    written(title, versions, &merged(versions, of))
+fn table<R: WireRecord>(versions: &Versions) -> String {
+    let of = |version| R::rules(version).iter().map(Row::of_rule).collect();
+    written(&capitalised(R::NAME), versions, &merged(versions, of))
 }
 
 fn gates(versions: &Versions) -> String {
@@ -167,7 +148,7 @@ fn checks() -> String {
     format!("## Checks of every input\n\nThese follow from what a field is, and hold in every version.\n\n{}", table.0)
 }
 
-fn inputs<R: Record>(record: &str) -> String {
+fn inputs<R: WireRecord>() -> String {
     let mut table = Table::new(["field", "type", "longest", "codes"]);
     for info in R::Field::ALL.iter().map(|field| field.info()).filter(|info| info.input) {
         let longest = info.max.map(|max| max.to_string()).unwrap_or_default();
@@ -178,7 +159,7 @@ fn inputs<R: Record>(record: &str) -> String {
         };
         table.row([&format!("`{}`", info.name), kind(info.kind), &longest, &codes]);
     }
-    format!("### Inputs of a {record}\n\n{}", table.0)
+    format!("### Inputs of a {}\n\n{}", R::NAME, table.0)
 }
 
 fn kind(kind: Kind) -> &'static str {

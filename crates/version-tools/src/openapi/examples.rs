@@ -1,73 +1,50 @@
 //! The example of each request and reply, written by the same code that reads and writes real ones.
 
+use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::compose::{Data, Request};
-use adapter_kit::endpoint::Endpoint;
-use adapter_kit::version::{ApiVersion, Wire};
+use adapter_kit::endpoint::{Endpoint, ReplyBody, RequestBody};
+use adapter_kit::version::ApiVersion;
 use adapter_kit::view::View;
+use adapter_kit::wire::WireRecord;
 use domain::listing::DEFAULT_PER_PAGE;
-use domain::{Degree, Lists, Placement, Trainee, Value as Held};
+use domain::{Degree, Lists, Placement, Trainee, Value as Stored};
 use fixtures::example;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::schemas;
-
 /// The body of a request to an endpoint that reads one.
 #[must_use]
 pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
-    described(version, endpoint).map(|(_, example)| example)
-}
-
-/// The schema of what an endpoint reads, by its name, and an example of the whole body.
-pub(super) fn described(version: &ApiVersion, endpoint: Endpoint) -> Option<(&'static str, Value)> {
-    let (schema, example) = match endpoint {
-        Endpoint::CreateTrainee => (schemas::NEW_TRAINEE, body(version, &example::trainee())),
-        Endpoint::UpdateTrainee => {
-            let changed = Trainee {
-                email: Some("t.example@example.com".to_owned()),
-                course_year: Some("2".to_owned()),
-                ..Trainee::default()
-            };
-            (schemas::TRAINEE_CHANGES, body(version, &changed))
+    let RequestBody { record, purpose } = endpoint.row().request?;
+    match (record, purpose) {
+        (RecordKind::Trainee, Some(Purpose::Update)) => {
+            let (email, course_year) = (Some("t.example@example.com".to_owned()), Some("2".to_owned()));
+            body(version, &Trainee { email, course_year, ..Trainee::default() })
         }
-        Endpoint::CreatePlacement => (schemas::NEW_PLACEMENT, body(version, &example::placement())),
-        Endpoint::UpdatePlacement => {
-            let changed = Placement { name: Some("Elmfield Academy".to_owned()), ..Placement::default() };
-            (schemas::PLACEMENT_CHANGES, body(version, &changed))
+        (RecordKind::Placement, Some(Purpose::Update)) => {
+            body(version, &Placement { name: Some("Elmfield Academy".to_owned()), ..Placement::default() })
         }
-        Endpoint::CreateDegree => (schemas::NEW_DEGREE, body(version, &example::another_degree())),
-        Endpoint::UpdateDegree => {
-            let changed = Degree { grade: Some("01".to_owned()), ..Degree::default() };
-            (schemas::DEGREE_CHANGES, body(version, &changed))
+        (RecordKind::Degree, Some(Purpose::Update)) => {
+            body(version, &Degree { grade: Some("01".to_owned()), ..Degree::default() })
         }
-        Endpoint::Defer => (schemas::DEFERRAL, body(version, &example::deferral())),
-        Endpoint::Withdraw => (schemas::WITHDRAWAL, body(version, &example::withdrawal())),
-        Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => {
-            (schemas::RECOMMENDATION, body(version, &example::recommendation()))
-        }
-        Endpoint::Info
-        | Endpoint::ListTrainees
-        | Endpoint::ShowTrainee
-        | Endpoint::ListPlacements
-        | Endpoint::ShowPlacement
-        | Endpoint::DeletePlacement
-        | Endpoint::ListDegrees
-        | Endpoint::ShowDegree
-        | Endpoint::DeleteDegree
-        | Endpoint::ReferenceData => return None,
-    };
-    Some((schema, example?))
+        (RecordKind::Trainee, _) => body(version, &example::trainee()),
+        (RecordKind::Placement, _) => body(version, &example::placement()),
+        (RecordKind::Degree, _) => body(version, &example::another_degree()),
+        (RecordKind::Withdrawal, _) => body(version, &example::withdrawal()),
+        (RecordKind::Deferral, _) => body(version, &example::deferral()),
+        (RecordKind::Recommendation, _) => body(version, &example::recommendation()),
+    }
 }
 
 /// A record as a request, without what only follows from the rest of it.
-fn body<R: Wire>(version: &ApiVersion, record: &R) -> Option<Value> {
+fn body<R: WireRecord>(version: &ApiVersion, record: &R) -> Option<Value> {
     let request = Request { version, record, lists: Lists::embedded() };
     let mut body = serde_json::to_value(Data { data: request }).ok()?;
     let data = body.get_mut("data")?.as_object_mut()?;
     for input in R::inputs(version).entries {
         let is_empty = match data.get(input.name) {
             Some(Value::Array(records)) => records.is_empty(),
-            Some(_) | None => record.stored(input.field) == Held::Null,
+            Some(_) | None => record.stored(input.field) == Stored::Null,
         };
         if is_empty {
             data.shift_remove(input.name);
@@ -76,34 +53,24 @@ fn body<R: Wire>(version: &ApiVersion, record: &R) -> Option<Value> {
     Some(body)
 }
 
-/// A trainee as the version shows it.
-pub(super) fn trainee(version: &ApiVersion, lists: &Lists) -> Option<Value> {
-    shown(View::trainee(version, &example::trainee(), lists))
+/// What the reply of an endpoint shows.
+pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Option<Value> {
+    match reply {
+        ReplyBody::ServiceStatus => Some(json!({ "status": "ok" })),
+        ReplyBody::Trainee => data(View::trainee(version, &example::trainee(), lists)),
+        ReplyBody::TraineePage => {
+            let page = json!({ "current_page": 1, "total_pages": 1, "total_count": 1, "per_page": DEFAULT_PER_PAGE });
+            let trainee = serde_json::to_value(View::in_list(version, &example::trainee(), lists)).ok()?;
+            Some(json!({ "data": [trainee], "meta": page }))
+        }
+        ReplyBody::Placement => data(View::placement(version, &example::placement(), lists)),
+        ReplyBody::Placements => data([View::placement(version, &example::placement(), lists)]),
+        ReplyBody::Degree => data(View::degree(version, &example::degree(), lists)),
+        ReplyBody::Degrees => data([View::degree(version, &example::degree(), lists)]),
+        ReplyBody::CodeLists => None,
+    }
 }
 
-/// A page of a list of trainees.
-pub(super) fn page(version: &ApiVersion, lists: &Lists) -> Option<Value> {
-    let trainee = serde_json::to_value(View::in_list(version, &example::trainee(), lists)).ok()?;
-    let page = json!({ "current_page": 1, "total_pages": 1, "total_count": 1, "per_page": DEFAULT_PER_PAGE });
-    Some(json!({ "data": [trainee], "meta": page }))
-}
-
-/// A placement as the version shows it.
-pub(super) fn placement(version: &ApiVersion, lists: &Lists) -> Option<Value> {
-    shown(View::placement(version, &example::placement(), lists))
-}
-
-/// A degree as the version shows it.
-pub(super) fn degree(version: &ApiVersion, lists: &Lists) -> Option<Value> {
-    shown(View::degree(version, &example::degree(), lists))
-}
-
-fn shown(view: impl Serialize) -> Option<Value> {
+fn data(view: impl Serialize) -> Option<Value> {
     serde_json::to_value(Data { data: view }).ok()
-}
-
-/// What stands in `data`, as the only one of a list.
-pub(super) fn listed(example: Option<Value>) -> Option<Value> {
-    let data = example?.get("data")?.clone();
-    Some(json!({ "data": [data] }))
 }

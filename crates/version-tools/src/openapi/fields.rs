@@ -1,7 +1,7 @@
 //! What the dictionary says of one field, as a schema: in a reply, and in a request.
 
 use adapter_kit::read::MAX_RECORDS;
-use domain::accepted_codes::AcceptedCodes;
+use adapter_kit::version::{ApiVersion, Vocabulary};
 use domain::field::{Codes, FieldInfo};
 use domain::{Kind, Lists};
 use serde_json::{Value, json};
@@ -21,20 +21,26 @@ const YEAR: &str = r"^\d{4}(-\d{2}-\d{2}([T ].+)?)?$";
 const YEAR_OR_BLANK: &str = r"^(\d{4}(-\d{2}-\d{2}([T ].+)?)?|\s*)$";
 const BLANK: &str = r"^\s*$";
 const NOT_BLANK: &str = r"\S";
-/// A moment in UTC with milliseconds.
-const MOMENT: &str = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$";
+/// A timestamp in UTC with milliseconds.
+const TIMESTAMP: &str = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$";
 
 /// Whether a request may leave a field without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Need {
+pub(super) enum Presence {
     /// A rule demands a value.
-    Value,
+    Required,
     /// Null and blank text clear the field.
-    Nothing,
+    Optional,
 }
 
 /// A field of a reply. `nested` is the schema of the records of a list.
-pub(super) fn shown(info: &FieldInfo, kind: Kind, lists: &Lists, nested: Option<Ref>) -> RefOr<Schema> {
+pub(super) fn shown(
+    info: &FieldInfo,
+    kind: Kind,
+    lists: &Lists,
+    vocabulary: &Vocabulary,
+    nested: Option<Ref>,
+) -> RefOr<Schema> {
     let nullable = |object: ObjectBuilder, one: Type| {
         object.schema_type(if info.never_null {
             SchemaType::Type(one)
@@ -42,7 +48,7 @@ pub(super) fn shown(info: &FieldInfo, kind: Kind, lists: &Lists, nested: Option<
             SchemaType::Array(vec![one, Type::Null])
         })
     };
-    let object = ObjectBuilder::new().description(Some(meaning(info, lists)));
+    let object = ObjectBuilder::new().description(Some(meaning(info, lists, vocabulary)));
     match kind {
         Kind::Text => {
             let object = nullable(object, Type::String).max_length(info.max);
@@ -57,13 +63,14 @@ pub(super) fn shown(info: &FieldInfo, kind: Kind, lists: &Lists, nested: Option<
         Kind::Date => nullable(object, Type::String).format(Some(SchemaFormat::Custom("date".to_owned()))).into(),
         Kind::Timestamp => nullable(object, Type::String)
             .format(Some(SchemaFormat::Custom("date-time".to_owned())))
-            .pattern(Some(MOMENT))
+            .pattern(Some(TIMESTAMP))
             .into(),
         Kind::Uuid => nullable(object, Type::String).format(Some(SchemaFormat::Custom("uuid".to_owned()))).into(),
         Kind::Document => nullable(object, Type::Object).into(),
-        Kind::TextList => {
-            ArrayBuilder::new().description(Some(meaning(info, lists))).items(Object::with_type(Type::String)).into()
-        }
+        Kind::TextList => ArrayBuilder::new()
+            .description(Some(meaning(info, lists, vocabulary)))
+            .items(Object::with_type(Type::String))
+            .into(),
         Kind::Records => records(info, nested).into(),
     }
 }
@@ -71,23 +78,24 @@ pub(super) fn shown(info: &FieldInfo, kind: Kind, lists: &Lists, nested: Option<
 /// A field of a request. `nested` is the schema of the records of a list.
 pub(super) fn sent(
     info: &FieldInfo,
-    need: Need,
+    presence: Presence,
     lists: &Lists,
-    accepted_codes: &AcceptedCodes,
+    version: &ApiVersion,
     nested: Option<Ref>,
 ) -> RefOr<Schema> {
-    let object = ObjectBuilder::new().description(Some(meaning(info, lists)));
+    let ApiVersion { accepted_codes, vocabulary, .. } = version;
+    let object = ObjectBuilder::new().description(Some(meaning(info, lists, vocabulary)));
     let types = |mut types: Vec<Type>| {
-        types.extend((need == Need::Nothing).then_some(Type::Null));
+        types.extend((presence == Presence::Optional).then_some(Type::Null));
         SchemaType::Array(types)
     };
-    let either = |must: &'static str, may: &'static str| Some(if need == Need::Value { must } else { may });
+    let either = |must: &'static str, may: &'static str| Some(if presence == Presence::Required { must } else { may });
     match info.kind {
         Kind::Text => {
             let object = object.schema_type(types(vec![Type::String, Type::Integer])).max_length(info.max);
             match codes(info, lists, &|list, code| accepted_codes.accepts(list, code)) {
-                Some(codes) => object.enum_values(Some(as_sent(codes, need))).into(),
-                None if need == Need::Value => object.min_length(Some(1)).pattern(Some(NOT_BLANK)).into(),
+                Some(codes) => object.enum_values(Some(as_sent(codes, presence))).into(),
+                None if presence == Presence::Required => object.min_length(Some(1)).pattern(Some(NOT_BLANK)).into(),
                 None => object.into(),
             }
         }
@@ -97,10 +105,14 @@ pub(super) fn sent(
         }
         Kind::TextList => {
             let array = ArrayBuilder::new()
-                .description(Some(meaning(info, lists)))
-                .schema_type(if need == Need::Value { SchemaType::Type(Type::Array) } else { types(vec![Type::Array]) })
+                .description(Some(meaning(info, lists, vocabulary)))
+                .schema_type(if presence == Presence::Required {
+                    SchemaType::Type(Type::Array)
+                } else {
+                    types(vec![Type::Array])
+                })
                 .items(Object::with_type(Type::String));
-            array.min_items((need == Need::Value).then_some(1)).into()
+            array.min_items((presence == Presence::Required).then_some(1)).into()
         }
         // Null and blank text stand for an empty list.
         Kind::Records => AnyOfBuilder::new()
@@ -121,9 +133,9 @@ fn records(info: &FieldInfo, nested: Option<Ref>) -> ArrayBuilder {
     }
 }
 
-/// What the field is, and where its codes are to be found.
-fn meaning(info: &FieldInfo, lists: &Lists) -> String {
-    let mut meaning = info.meaning.to_owned();
+/// The meaning of the field in the version's terms, and the list of its codes.
+fn meaning(info: &FieldInfo, lists: &Lists, vocabulary: &Vocabulary) -> String {
+    let mut meaning = vocabulary.apply(info.meaning).into_owned();
     if let Some(Codes::Listed(list)) = info.codes {
         let count = lists.entries(list).len();
         meaning.push_str(&format!(" A code of the list `{}`, which has {count}.", list.name()));
@@ -149,12 +161,12 @@ fn codes(info: &FieldInfo, lists: &Lists, accepts: &dyn Fn(domain::List, &str) -
 }
 
 /// The codes as a request can have them: a whole number is read as its decimal text.
-fn as_sent(codes: Vec<Value>, need: Need) -> Vec<Value> {
+fn as_sent(codes: Vec<Value>, presence: Presence) -> Vec<Value> {
     let number = |code: &Value| {
         let text = code.as_str()?;
         text.parse::<u32>().ok().filter(|number| number.to_string() == text).map(|number| json!(number))
     };
     let numbers: Vec<Value> = codes.iter().filter_map(number).collect();
     let nothing = [json!(""), Value::Null];
-    codes.into_iter().chain(numbers).chain(nothing.into_iter().filter(|_| need == Need::Nothing)).collect()
+    codes.into_iter().chain(numbers).chain(nothing.into_iter().filter(|_| presence == Presence::Optional)).collect()
 }

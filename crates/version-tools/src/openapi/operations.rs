@@ -1,17 +1,18 @@
 //! The operations of an endpoint: one for each method that it answers.
 
-use adapter_kit::endpoint::{Endpoint, Method};
-use adapter_kit::version::ApiVersion;
+use adapter_kit::endpoint::{Endpoint, Method, Tag};
+use adapter_kit::version::{ApiVersion, Deprecation};
 use domain::Lists;
 use utoipa::openapi::path::{HttpMethod, Operation, OperationBuilder};
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::{ContentBuilder, Deprecated, Required};
 
-use super::{Tag, examples, parameters, replies, schemas};
+use super::operation_id::operation_id;
+use super::{examples, parameters, replies, schemas};
 
 /// The operations of an endpoint, with their methods.
 pub(super) fn of(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Vec<(HttpMethod, Operation)> {
-    let name = name(endpoint);
+    let name = operation_id(endpoint);
     match endpoint.method() {
         Method::Get => vec![(HttpMethod::Get, operation(version, lists, endpoint, name))],
         Method::Post => vec![(HttpMethod::Post, operation(version, lists, endpoint, name))],
@@ -23,30 +24,17 @@ pub(super) fn of(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Vec
     }
 }
 
-/// The name of the operation of an endpoint, as programs that are generated from the document call it.
-pub(super) fn name(endpoint: Endpoint) -> String {
-    let mut name = String::new();
-    for letter in format!("{endpoint:?}").chars() {
-        if letter.is_ascii_uppercase() && !name.is_empty() {
-            name.push('_');
-        }
-        name.push(letter.to_ascii_lowercase());
-    }
-    name
-}
-
 fn operation(version: &ApiVersion, lists: &Lists, endpoint: Endpoint, name: String) -> Operation {
     let deprecation = version.endpoints.deprecation(endpoint);
-    let description = deprecation.map(|deprecation| {
-        let instead = deprecation.replaced_by.path();
-        format!(
-            "Deprecated since {}; use `{instead}` instead. Removed in {}.",
-            deprecation.since, deprecation.removed_in
-        )
+    let description = deprecation.map(|Deprecation { since, removed_in, .. }| {
+        let instead =
+            endpoint.row().replaced_by.map_or_else(String::new, |other| format!("; use `{}` instead", other.path()));
+        format!("Deprecated since {since}{instead}. Removed in {removed_in}.")
     });
+    let tag = Tag::ALL.iter().find(|(tag, ..)| *tag == endpoint.row().tag).map_or("", |(_, name, _)| name);
     OperationBuilder::new()
         .operation_id(Some(name))
-        .tag(Tag::of(endpoint).name())
+        .tag(tag)
         .summary(Some(endpoint.meaning()))
         .description(description)
         .deprecated(deprecation.map(|_| Deprecated::True))
@@ -57,8 +45,8 @@ fn operation(version: &ApiVersion, lists: &Lists, endpoint: Endpoint, name: Stri
 }
 
 fn body(version: &ApiVersion, endpoint: Endpoint) -> Option<RequestBody> {
-    let (schema, example) = examples::described(version, endpoint)?;
-    let content =
-        ContentBuilder::new().schema(Some(schemas::in_data(schemas::named(schema)))).example(Some(example)).build();
+    let request = endpoint.row().request?;
+    let schema = schemas::in_data(schemas::named(schemas::request(request)));
+    let content = ContentBuilder::new().schema(Some(schema)).example(examples::request(version, endpoint)).build();
     Some(RequestBodyBuilder::new().required(Some(Required::True)).content("application/json", content).build())
 }

@@ -16,48 +16,24 @@ const IDENTIFIER: &str = "^[1-9A-HJ-NP-Za-km-z]{24}$";
 /// The parameters of an endpoint.
 pub(super) fn of(version: &ApiVersion, endpoint: Endpoint) -> Vec<Parameter> {
     let mut parameters: Vec<Parameter> = identifiers(endpoint.path()).map(identifier).collect();
-    match endpoint {
-        Endpoint::ListTrainees => parameters.extend(filters()),
-        Endpoint::ReferenceData => {
-            parameters.push(query(
-                "field",
-                "The one list to give, by its name or by that of a field that holds its codes; all of them without.",
-                names_of_lists(version),
-            ));
-        }
-        Endpoint::CreateTrainee | Endpoint::UpdateTrainee => {
-            parameters.push(header("Enhanced-Errors", "`true` asks for the problems of a 422 by field."))
-        }
-        Endpoint::Info
-        | Endpoint::ShowTrainee
-        | Endpoint::ListPlacements
-        | Endpoint::CreatePlacement
-        | Endpoint::ShowPlacement
-        | Endpoint::UpdatePlacement
-        | Endpoint::DeletePlacement
-        | Endpoint::ListDegrees
-        | Endpoint::CreateDegree
-        | Endpoint::ShowDegree
-        | Endpoint::UpdateDegree
-        | Endpoint::DeleteDegree
-        | Endpoint::Defer
-        | Endpoint::Withdraw
-        | Endpoint::RecommendForQts
-        | Endpoint::UpdateQtsOrEytsStatus => {}
+    let row = endpoint.row();
+    parameters.extend(row.query_parameters.iter().map(|name| query_parameter(version, name)));
+    if row.has_errors_by_field() {
+        parameters.push(header("Enhanced-Errors", "`true` asks for the problems of a 422 by field."));
     }
-    if endpoint.has_entity_tag() {
+    if row.method == Method::Get && row.shows_one() {
         parameters.push(header("If-None-Match", "The entity tag of what the client has already."));
     }
-    if endpoint.takes_if_match() {
+    if row.takes_if_match() {
         parameters
             .push(header("If-Match", "The entity tag of the record as the client knows it; another one is a 412."));
     }
-    if endpoint.method() == Method::Post {
+    if row.method == Method::Post {
         let meaning =
             "A key of the client's for this request: sent again with it within a day, it gets the same reply.";
         parameters.push(header("Idempotency-Key", meaning));
     }
-    parameters.push(if endpoint.method() == Method::Get {
+    parameters.push(if !row.writes() {
         header("Prefer", "`handling=strict` refuses unknown names in the query.")
     } else {
         header(
@@ -84,65 +60,57 @@ fn identifier(name: &'static str) -> Parameter {
         .build()
 }
 
-/// The filters of a list (contract, section 4.2). Blank counts as absent in each.
-fn filters() -> [Parameter; 7] {
+/// A parameter of a query. In the filters of a list (contract, section 4.2), blank counts as absent.
+fn query_parameter(version: &ApiVersion, name: &str) -> Parameter {
     let text = || ObjectBuilder::new().schema_type(Type::String);
+    let pattern = |pattern: &str| text().pattern(Some(pattern));
     let number = || ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1));
-    let words = |words: &[&str]| {
-        let words: Vec<Value> = words.iter().map(|word| json!(word)).chain([json!("")]).collect();
-        text().enum_values(Some(words))
+    let one_of = |values: &[&str]| {
+        let values: Vec<Value> = values.iter().map(|value| json!(value)).chain([json!("")]).collect();
+        text().enum_values(Some(values))
     };
-    let statuses: Vec<&str> = Status::ALL.iter().map(|status| status.name()).collect();
-    [
-        query(
-            "academic_cycle",
-            "The year in which the academic cycle begins; the current cycle without.",
-            text().pattern(Some(r"^(20\d\d|\s*)$")),
+    let page_size = format!("Records on a page; {DEFAULT_PER_PAGE} without, {MAX_PER_PAGE} at most.");
+    let (description, schema) = match name {
+        "academic_cycle" => {
+            ("The year in which the academic cycle begins; the current cycle without.", pattern(r"^(20\d\d|\s*)$"))
+        }
+        "status" => (
+            "Only trainees of that status.",
+            one_of(&Status::ALL.iter().map(|status| status.name()).collect::<Vec<_>>()),
         ),
-        query("status", "Only trainees of that status.", words(&statuses)),
-        query(
-            "since",
+        "since" => (
             "Only trainees changed at or after that moment: an ISO 8601 date, or date and time.",
-            text().pattern(Some(r"^(\d{4}-\d{2}-\d{2}([T ].+)?|\s*)$")),
+            pattern(r"^(\d{4}-\d{2}-\d{2}([T ].+)?|\s*)$"),
         ),
-        query(
-            "has_trn",
+        "has_trn" => (
             "Only trainees with (`true`) or without (`false`) a TRN.",
-            text().pattern(Some(r"^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|0|1|\s*)$")),
+            pattern(r"^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|0|1|\s*)$"),
         ),
-        query("page", "The page, from 1.", number()),
-        query("per_page", &format!("Records on a page; {DEFAULT_PER_PAGE} without, {MAX_PER_PAGE} at most."), number()),
-        query(
-            "sort_order",
-            "By the time of the last change: `desc`, the newest first, or `asc`.",
-            words(&["asc", "desc"]),
+        "page" => ("The page, from 1.", number()),
+        "per_page" => (page_size.as_str(), number()),
+        "sort_order" => {
+            ("By the time of the last change: `desc`, the newest first, or `asc`.", one_of(&["asc", "desc"]))
+        }
+        "field" => (
+            "The one list to give, by its name or by that of a field that holds its codes; all of them without.",
+            one_of(&reference::names_in(version)),
         ),
-    ]
-}
-
-fn names_of_lists(version: &ApiVersion) -> ObjectBuilder {
-    let names: Vec<Value> =
-        reference::names_in(version).into_iter().map(|name| json!(name)).chain([json!("")]).collect();
-    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(names))
-}
-
-fn query(name: &str, description: &str, schema: ObjectBuilder) -> Parameter {
-    ParameterBuilder::new()
-        .name(name)
-        .parameter_in(ParameterIn::Query)
-        .required(Required::False)
-        .description(Some(description))
-        .schema(Some(schema))
-        .build()
+        other => (other, text()),
+    };
+    parameter(name, ParameterIn::Query, description, schema)
 }
 
 fn header(name: &str, description: &str) -> Parameter {
+    parameter(name, ParameterIn::Header, description, ObjectBuilder::new().schema_type(Type::String))
+}
+
+fn parameter(name: &str, location: ParameterIn, description: &str, schema: ObjectBuilder) -> Parameter {
     ParameterBuilder::new()
         .name(name)
-        .parameter_in(ParameterIn::Header)
+        .parameter_in(location)
         .required(Required::False)
         .description(Some(description))
-        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+        .schema(Some(schema))
         .build()
 }
 
@@ -153,14 +121,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_document_has_the_parameters_that_the_endpoint_reads() {
+    fn document_has_the_query_parameters_of_the_row() {
         for endpoint in Endpoint::ALL {
             let documented: Vec<String> = of(&SAMPLE_VERSION, *endpoint)
                 .into_iter()
                 .filter(|parameter| parameter.parameter_in == ParameterIn::Query)
                 .map(|parameter| parameter.name)
                 .collect();
-            assert_eq!(documented, endpoint.query_parameters(), "{endpoint}");
+            assert_eq!(documented, endpoint.row().query_parameters, "{endpoint}");
         }
     }
 }

@@ -1,13 +1,17 @@
 //! The schemas of a version: what its requests and replies are made of.
 
-use adapter_kit::shape::{Shape, Source};
-use adapter_kit::version::{ApiVersion, Wire};
+use adapter_kit::body_kind::{Purpose, RecordKind};
+use adapter_kit::endpoint::{ReplyBody, RequestBody};
+use adapter_kit::shape::{Shape, Source, VersionField};
+use adapter_kit::version::{ApiVersion, NestedVisibility, Vocabulary};
+use adapter_kit::wire::WireRecord;
+use domain::field::FieldInfo;
 use domain::rules::Rule;
 use domain::{Kind, Lists, Record, RecordField as _};
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
+use utoipa::openapi::schema::{AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
 
-use super::fields::{Need, sent, shown};
+use super::fields::{Presence, sent, shown};
 
 /// The name of a schema.
 pub(super) const TRAINEE: &str = "Trainee";
@@ -34,15 +38,16 @@ pub(super) const CODE_LIST: &str = "CodeList";
 /// All schemas, by name, in the order in which they are shown.
 pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, RefOr<Schema>)> {
     let shapes = &version.shapes;
-    let in_list = |kind| kind != Kind::Records;
     let rules = &version.rules;
-    let request = Request { version, lists };
+    let (request, reply) = (Request { version, lists }, Reply { vocabulary: &version.vocabulary, lists });
+    let nested = "A placement, where a trainee is shown.";
+    let nested = reply.schema(nested, &shapes.placement_nested, NestedVisibility::Shown);
     vec![
-        (TRAINEE, reply("A trainee with placements and degrees.", &shapes.trainee, lists, |_| true)),
-        (TRAINEE_IN_LIST, reply("A trainee in a list.", &shapes.trainee, lists, in_list)),
-        (PLACEMENT, reply("A placement.", &shapes.placement, lists, |_| true)),
-        (PLACEMENT_NESTED, reply("A placement, where a trainee is shown.", &shapes.placement_nested, lists, |_| true)),
-        (DEGREE, reply("A degree.", &shapes.degree, lists, |_| true)),
+        (TRAINEE, reply.schema("A trainee with placements and degrees.", &shapes.trainee, NestedVisibility::Shown)),
+        (TRAINEE_IN_LIST, reply.schema("A trainee in a list.", &shapes.trainee, shapes.nested_in_lists)),
+        (PLACEMENT, reply.schema("A placement.", &shapes.placement, NestedVisibility::Shown)),
+        (PLACEMENT_NESTED, nested),
+        (DEGREE, reply.schema("A degree.", &shapes.degree, NestedVisibility::Shown)),
         (NEW_TRAINEE, request.whole("A trainee to register.", rules.trainee)),
         (TRAINEE_CHANGES, request.changes("What is to change on a trainee.", rules.trainee)),
         (NEW_PLACEMENT, request.whole("A placement to add.", rules.placement)),
@@ -59,6 +64,47 @@ pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, Ref
         (PAGE, page()),
         (CODE_LIST, code_list()),
     ]
+}
+
+/// The name of the schema of a request.
+pub(super) fn request(request: RequestBody) -> &'static str {
+    match (request.record, request.purpose) {
+        (RecordKind::Trainee, Some(Purpose::Update)) => TRAINEE_CHANGES,
+        (RecordKind::Placement, Some(Purpose::Update)) => PLACEMENT_CHANGES,
+        (RecordKind::Degree, Some(Purpose::Update)) => DEGREE_CHANGES,
+        (RecordKind::Trainee, _) => NEW_TRAINEE,
+        (RecordKind::Placement, _) => NEW_PLACEMENT,
+        (RecordKind::Degree, _) => NEW_DEGREE,
+        (RecordKind::Withdrawal, _) => WITHDRAWAL,
+        (RecordKind::Deferral, _) => DEFERRAL,
+        (RecordKind::Recommendation, _) => RECOMMENDATION,
+    }
+}
+
+/// What the body of a successful reply is.
+pub(super) fn reply_body(reply: ReplyBody) -> RefOr<Schema> {
+    let one = |name| in_data(named(name)).into();
+    let list = |name| in_data(list_of(name)).into();
+    let object = || ObjectBuilder::new().schema_type(Type::Object);
+    match reply {
+        ReplyBody::ServiceStatus => {
+            let status = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["ok"]));
+            object().property("status", status).required("status").into()
+        }
+        ReplyBody::Trainee => one(TRAINEE),
+        ReplyBody::TraineePage => {
+            in_data(list_of(TRAINEE_IN_LIST)).property("meta", named(PAGE)).required("meta").into()
+        }
+        ReplyBody::Placement => one(PLACEMENT),
+        ReplyBody::Placements => list(PLACEMENT),
+        ReplyBody::Degree => one(DEGREE),
+        ReplyBody::Degrees => list(DEGREE),
+        ReplyBody::CodeLists => {
+            let list: RefOr<Schema> = named(CODE_LIST).into();
+            let all = object().additional_properties(Some(AdditionalProperties::RefOr(list.clone())));
+            AnyOfBuilder::new().item(list).item(all).into()
+        }
+    }
 }
 
 /// A reference to a schema.
@@ -84,30 +130,35 @@ fn count(description: &str) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).description(Some(description))
 }
 
-/// What a record looks like in a reply, or the part of it whose kinds are shown.
-fn reply<R: Wire>(description: &str, shape: &Shape<R>, lists: &Lists, is_shown: fn(Kind) -> bool) -> RefOr<Schema> {
-    let object = ObjectBuilder::new().schema_type(Type::Object).description(Some(description));
-    let entries = shape.entries.iter().filter(|entry| is_shown(entry.kind()));
-    entries
-        .fold(object, |object, entry| {
+/// What the replies of a version show.
+struct Reply<'a> {
+    vocabulary: &'a Vocabulary,
+    lists: &'a Lists,
+}
+
+impl Reply<'_> {
+    fn schema<R: WireRecord>(&self, description: &str, shape: &Shape<R>, nested: NestedVisibility) -> RefOr<Schema> {
+        let object = ObjectBuilder::new().schema_type(Type::Object).description(Some(description));
+        let entries = shape.entries.iter().filter(|entry| nested.shows(entry.kind()));
+        let object = entries.fold(object, |object, entry| {
             let schema = match &entry.source {
                 Source::Field(field) => {
                     let info = field.info();
                     let nested = nested_reply(info.name).filter(|_| info.kind == Kind::Records);
-                    shown(info, info.kind, lists, nested)
+                    shown(info, info.kind, self.lists, self.vocabulary, nested)
                 }
-                Source::Own(own) => own_field(own.meaning, own.kind, lists),
+                // A field that only this version has; it may always be null.
+                Source::Own(VersionField { meaning, kind, .. }) => {
+                    let info = domain::TraineeField::trn.definition();
+                    let info = FieldInfo { meaning, kind: *kind, never_null: false, ..info };
+                    shown(&info, *kind, self.lists, self.vocabulary, None)
+                }
             };
             let object = object.property(entry.name, schema);
             if entry.when_set { object } else { object.required(entry.name) }
-        })
-        .into()
-}
-
-/// A field that only this version has; it may always be null.
-fn own_field(meaning: &'static str, kind: Kind, lists: &Lists) -> RefOr<Schema> {
-    let info = domain::field::FieldInfo { meaning, kind, never_null: false, ..domain::TraineeField::trn.definition() };
-    shown(&info, kind, lists, None)
+        });
+        object.into()
+    }
 }
 
 fn nested_reply(list: &str) -> Option<Ref> {
@@ -123,27 +174,27 @@ struct Request<'a> {
 
 impl Request<'_> {
     /// A request that makes a record or asks for a transition: it must have what the rules demand.
-    fn whole<R: Wire>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
+    fn whole<R: WireRecord>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
         let object = self.inputs(description, rules, |_| true);
         let required = R::inputs(self.version).entries.iter().filter(|input| is_demanded(rules, input.field));
         required.fold(object, |object, input| object.required(input.name)).into()
     }
 
     /// A request that changes a record: it has what is to change. Nested records have endpoints of their own.
-    fn changes<R: Wire>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
+    fn changes<R: WireRecord>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
         self.inputs(description, rules, |kind| kind != Kind::Records).into()
     }
 
-    fn inputs<R: Wire>(&self, description: &str, rules: &[Rule<R>], is_read: fn(Kind) -> bool) -> ObjectBuilder {
+    fn inputs<R: WireRecord>(&self, description: &str, rules: &[Rule<R>], is_read: fn(Kind) -> bool) -> ObjectBuilder {
         let object =
             ObjectBuilder::new().schema_type(Type::Object).description(Some(description)).min_properties(Some(1));
         let entries = R::inputs(self.version).entries.iter().filter(|input| is_read(input.field.info().kind));
         entries.fold(object, |object, input| {
             let info = input.field.info();
-            let need = if is_demanded(rules, input.field) { Need::Value } else { Need::Nothing };
+            let presence = if is_demanded(rules, input.field) { Presence::Required } else { Presence::Optional };
             let placements = domain::TraineeField::placements.info().name;
             let nested = named(if info.name == placements { NEW_PLACEMENT } else { NEW_DEGREE });
-            object.property(input.name, sent(info, need, self.lists, &self.version.accepted_codes, Some(nested)))
+            object.property(input.name, sent(info, presence, self.lists, self.version, Some(nested)))
         })
     }
 }

@@ -37,7 +37,7 @@ fn found(endpoint: Endpoint, trainee: Option<&Trainee>, body: &Value) -> Option<
         Organisations { no_schools_loaded: true, no_training_partners_loaded: true, ..Organisations::default() };
     let now = TODAY.and_time(chrono::NaiveTime::MIN).and_utc();
     let lists = Lists::embedded();
-    let occasion = Occasion { endpoint, trainee, part_id: "", organisations: &organisations, now, lists };
+    let occasion = AcceptedWrite { endpoint, trainee, part_id: "", organisations: &organisations, now, lists };
     let found = check(body.to_string().as_bytes(), from, to, &occasion)?;
     Some(found.into_iter().map(|Finding { field, code }| (field, code)).collect())
 }
@@ -77,7 +77,7 @@ fn a_value_without_a_place_in_the_other_version_is_found() {
 }
 
 #[test]
-fn findings_in_nested_records_are_told_without_their_places() {
+fn findings_in_nested_records_have_no_positions() {
     let award = json!({"topic": "100485", "institution": "0117", "uk_degree": "083", "grade": "02"});
     let body = json!({"data": {"given_names": "A", "email": "a@b.cd", "awards": [award, award, 7]}});
     let found = create(&body);
@@ -88,7 +88,7 @@ fn findings_in_nested_records_are_told_without_their_places() {
 }
 
 #[test]
-fn nothing_that_a_client_chose_is_told() {
+fn no_finding_has_a_key_of_the_client() {
     let rubbish = "Jane Example 1999-04-12";
     let body = json!({"data": {"given_names": [1], "forenames": "B", rubbish: "x",
         "email": rubbish, "awards": [{rubbish: 1, "subject": rubbish}], "schools": rubbish}});

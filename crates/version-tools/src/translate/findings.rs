@@ -1,44 +1,37 @@
-//! What came of a translation.
+//! The result of a translation.
 
 use adapter_kit::label::Label;
 use adapter_kit::problems::ErrorEntry;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::Value;
 
-use super::about::About;
-use super::judge::Verdict;
+use super::BodyKind;
+use super::evaluate::Evaluation;
 
-/// A body in the spelling of another version, and all that was done to it. Serialises as an object with
-/// the names of the fields; what the first body was taken for stands among them.
+/// A translated body, and what was done to it. Serialises as an object with the names of the fields; the kind of the first
+/// body is among them.
 ///
-/// A path says where something stands in the body, such as `degrees_attributes[1].subject`: positions
-/// count from 0, and begin the path in an array of bodies and in a list.
+/// A path is that of a place in the body, such as `degrees_attributes[1].subject`: positions count from 0, and begin the
+/// path in an array of bodies and in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Translation {
     /// The version of the body.
-    #[serde(serialize_with = "label")]
     pub from: Label,
-    /// The version in whose spelling it stands now.
-    #[serde(serialize_with = "label")]
+    /// The version that it was translated into.
     pub to: Label,
-    /// What the body, or the first of them, was taken for; nothing when there is no record in it.
+    /// The kind of the body, or of the first of them; empty when there is no record in it.
     #[serde(flatten)]
-    pub taken_for: About,
-    /// The body as the other version spells it: keys in the same order, values and unknown keys as they
-    /// were.
+    pub body_kind: BodyKind,
+    /// The translated body: keys in the same order, values and unknown keys unchanged.
     pub data: Value,
     /// Every name that changed.
     pub renames: Vec<Rename>,
-    /// Every value that has no place in the other version. Null is no value.
+    /// Every value for which the other version has no field. Null is no value.
     pub lost: Vec<Loss>,
     /// What the other version would answer to the body, each with the code and the field in its names.
     pub problems: Vec<ErrorEntry>,
-    /// What one should know besides.
-    pub notices: Vec<Remark>,
-}
-
-fn label<S: Serializer>(label: &Label, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(label)
+    /// What a client should know.
+    pub notices: Vec<Finding>,
 }
 
 impl Translation {
@@ -46,7 +39,7 @@ impl Translation {
         Self {
             from,
             to,
-            taken_for: About::default(),
+            body_kind: BodyKind::default(),
             data: Value::Null,
             renames: Vec::new(),
             lost: Vec::new(),
@@ -55,21 +48,21 @@ impl Translation {
         }
     }
 
-    /// Whether the other version takes the body as it is spelt now, without a value left out.
+    /// Whether the other version accepts the translated body, and no value is lost.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.lost.is_empty() && self.problems.is_empty()
     }
 
-    /// Adds what would be answered to a record that stands somewhere.
-    pub(super) fn add(&mut self, verdict: Verdict, at: &str) {
-        for mut problem in verdict.problems {
+    /// Adds what would be answered to the record at a path.
+    pub(super) fn add(&mut self, evaluation: Evaluation, at: &str) {
+        for mut problem in evaluation.problems {
             if let Some(located) = &mut problem.located {
                 located.field = join(at, &located.field);
             }
             self.problems.push(problem);
         }
-        for mut notice in verdict.notices {
+        for mut notice in evaluation.notices {
             notice.path = join(at, &notice.path);
             self.notices.push(notice);
         }
@@ -79,38 +72,38 @@ impl Translation {
 /// A name that changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rename {
-    /// Where it stood, in the names of the version that it comes from.
+    /// The path, in the names of the version that it comes from.
     pub path: String,
-    /// The name there.
+    /// Its name.
     pub from: String,
     /// The name in the other version.
     pub to: &'static str,
 }
 
-/// A value that has no place in the other version.
+/// A value for which the other version has no field.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Loss {
-    /// Where it stood, in the names of the version that it comes from.
+    /// The path, in the names of the version that it comes from.
     pub path: String,
-    /// The name there.
+    /// Its name.
     pub name: String,
     /// The value.
     pub value: Value,
-    /// Why there is no place for it.
-    pub why: Why,
-    /// The name, in the version that it comes from, of the field that holds the same.
+    /// LossReason there is no place for it.
+    pub why: LossReason,
+    /// The name, in the version that it comes from, of the field with the same value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<String>,
-    /// The same in words.
+    /// The same as a sentence.
     pub message: String,
 }
 
-/// Why a value has no place in a version.
+/// LossReason a value has no place in a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
-    /// The field exists in the version that it comes from alone.
-    OwnField,
+pub enum LossReason {
+    /// Only the version that it comes from has the field.
+    VersionField,
     /// The field is a copy of another one, and the other version has no such copy.
     Copy,
     /// No request of the other version can set the field.
@@ -121,29 +114,29 @@ pub enum Why {
     NameTaken,
 }
 
-/// Something that one should know of a translation.
+/// Something that a client should know of a translation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Remark {
-    /// Where. In the names of the version that the body comes from, but for what the other version would
-    /// say, which is in its own.
+pub struct Finding {
+    /// The path. In the names of the version that the body comes from, except for what the other version would
+    /// answer, which is in its own.
     pub path: String,
-    /// What, for programs: `unknown_name`, `name_of_target`, `foreign_name`, `said_twice`,
+    /// The code: `unknown_name`, `name_of_target`, `foreign_name`, `said_twice`,
     /// `may_be_refused`, `use_endpoint`, `no_match` or `fell_away`.
     pub code: &'static str,
-    /// What, in words.
+    /// The same as a sentence.
     pub message: String,
-    /// The known name that an unknown one is most likely a slip of.
+    /// The known name that an unknown one is most likely a misspelling of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<&'static str>,
 }
 
-impl Remark {
+impl Finding {
     pub(super) fn new(path: impl Into<String>, code: &'static str, message: String) -> Self {
         Self { path: path.into(), code, message, nearest: None }
     }
 }
 
-/// The path of something below a place; the place can be the body itself.
+/// The path of something below a path, which can be that of the body itself.
 pub(super) fn join(at: &str, below: &str) -> String {
     match (at, below) {
         ("", _) => below.to_owned(),

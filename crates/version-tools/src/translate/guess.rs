@@ -1,47 +1,66 @@
-//! Guesses what a body is from its keys.
+//! Guesses the kind of a body, where the caller does not know it.
 
 use std::cmp::Reverse;
 
-use adapter_kit::version::Wire;
+use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
+use adapter_kit::for_record_kind;
 use adapter_kit::versions::Served;
+use adapter_kit::wire::WireRecord;
+use domain::record::Changes as _;
+use domain::{ParsedRecord, Rule, Value as Stored};
 use serde_json::{Map, Value};
 
-use super::about::{About, Direction, RecordKind, of_kind};
+use super::BodyKind;
 
 /// The most keys that are looked at.
-const KEYS: usize = 200;
+const MAX_KEYS: usize = 200;
 
-/// The record and the direction in which most of the keys are known, as far as they are not said. Of two
-/// that know as many, the one that knows fewer others; without any known key, a request for a trainee.
-pub(super) fn guess(object: &Map<String, Value>, from: &Served, to: &Served, about: About) -> (RecordKind, Direction) {
-    let records = RecordKind::ALL.iter().copied().filter(|kind| about.record.is_none_or(|said| said == *kind));
-    let both = |kind| Direction::ALL.iter().map(move |direction| (kind, *direction));
-    let said = records.flat_map(both).filter(|(_, direction)| about.direction.is_none_or(|said| said == *direction));
-    let scored = said.filter_map(|what| Some((of_kind!(what.0, score(object, from, to, what.1))?, what)));
-    let best = scored.rev().max_by_key(|((known, others), _)| (*known, Reverse(*others)));
-    let default = (about.record.unwrap_or(RecordKind::Trainee), about.direction.unwrap_or(Direction::Request));
-    match best {
-        Some(((known, _), what)) if known > 0 => what,
-        Some(_) | None => default,
+/// The record and the direction of a body, as far as they are not given: those in which most of its keys are known. Of
+/// two with as many known keys, the one that has fewer other names; without any known key, a request for a trainee.
+pub(super) fn record(
+    object: &Map<String, Value>,
+    from: &Served,
+    to: &Served,
+    given: BodyKind,
+) -> (RecordKind, Direction) {
+    if let (Some(record), Some(direction)) = (given.record, given.direction) {
+        return (record, direction);
     }
+    let records = RecordKind::ALL.iter().copied().filter(|record| given.record.is_none_or(|given| given == *record));
+    let both = |record| Direction::ALL.iter().map(move |direction| (record, *direction));
+    let kinds = records.flat_map(both);
+    let possible = kinds.filter(|(_, direction)| given.direction.is_none_or(|given| given == *direction));
+    let scored = possible.filter_map(|kind| Some((for_record_kind!(kind.0, score(object, from, to, kind.1))?, kind)));
+    let best = scored.rev().max_by_key(|((known, others), _)| (*known, Reverse(*others)));
+    let default = (given.record.unwrap_or(RecordKind::Trainee), given.direction.unwrap_or(Direction::Request));
+    best.filter(|((known, _), _)| *known > 0).map_or(default, |(_, kind)| kind)
 }
 
-/// How well the keys are known, and how many names there are; `None` when there is no such body. A name
-/// of another version counts half.
-fn score<R: Wire>(
+/// How many keys are known, and how many names there are; `None` when there is no such body. A name of the other version
+/// counts half.
+fn score<R: WireRecord>(
     object: &Map<String, Value>,
     from: &Served,
     to: &Served,
     direction: Direction,
 ) -> Option<(usize, usize)> {
-    let names = |served: &Served, key: &str| match direction {
+    let has = |served: &Served, key: &str| match direction {
         Direction::Request => R::inputs(served.version).field(key).is_some(),
         Direction::Reply => R::shape(served.version).is_some_and(|shape| shape.shows(key)),
     };
-    let others = match direction {
+    let names = match direction {
         Direction::Request => R::inputs(from.version).entries.len(),
         Direction::Reply => R::shape(from.version)?.entries.len(),
     };
-    let score = |key: &String| if names(from, key) { 2 } else { usize::from(names(to, key)) };
-    Some((object.keys().take(KEYS).map(score).sum(), others))
+    let score = |key: &String| if has(from, key) { 2 } else { usize::from(has(to, key)) };
+    Some((object.keys().take(MAX_KEYS).map(score).sum(), names))
+}
+
+/// The purpose of a request: an update, when it has less than half of the required fields.
+pub(super) fn purpose<R: WireRecord>(sent: &ParsedRecord<R>, rules: &[Rule<R>]) -> Purpose {
+    let required = || rules.iter().filter_map(Rule::required_field);
+    let has = |field: &R::Field| {
+        sent.unread.contains(*field) || sent.changes.requested(*field).is_some_and(|value| value != Stored::Null)
+    };
+    if required().filter(has).count() * 2 < required().count() { Purpose::Update } else { Purpose::Create }
 }

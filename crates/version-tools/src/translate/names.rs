@@ -1,193 +1,206 @@
-//! What becomes of the names in a record.
+//! Translates the keys of a record.
 
 use std::collections::HashMap;
 
-use adapter_kit::names::shown;
+use adapter_kit::body_kind::Direction;
+use adapter_kit::client_text::truncated;
 use adapter_kit::read::{MAX_UNKNOWN, nearest};
 use adapter_kit::shape::Shape;
 use adapter_kit::version::ApiVersion;
 use domain::{Deferral, Degree, Placement, Recommendation, Trainee, TraineeField, Withdrawal};
 use serde_json::{Map, Value};
 
-use super::about::Direction;
-use super::fate::{Fate, fate};
-use super::findings::{Loss, Remark, Rename, Why, join};
-use super::{Pass, judge};
+use super::findings::{Finding, Loss, LossReason, Rename, join};
+use super::key_mapping::{KeyMapping, key_mapping};
+use super::{Translator, evaluate};
 
-/// Where a record stands: on its own or in a nested list, sent or answered.
+/// Where a record is: by itself or in a nested list, in a request or in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Side {
+pub(super) struct RecordPosition {
     pub(super) direction: Direction,
     pub(super) nested: bool,
 }
 
-impl Side {
-    /// A record on its own.
-    pub(super) fn of_record(direction: Direction) -> Self {
-        Self { direction, nested: false }
-    }
-}
-
-/// A record whose keys can be spelt otherwise.
-pub(super) trait Spelt: judge::Judged {
-    /// What a response shows of the record, where it stands.
-    fn shape_at(version: &ApiVersion, _: Side) -> Option<&Shape<Self>> {
+/// A record whose keys can be translated.
+pub(super) trait TranslatedRecord: evaluate::EvaluatedRecord {
+    /// The shape of the record in that place.
+    fn shape_at(version: &ApiVersion, _: RecordPosition) -> Option<&Shape<Self>> {
         Self::shape(version)
     }
 
     /// The records of a nested list.
-    fn list(_: &mut Pass<'_>, _: Self::Field, value: &Value, _: Side, _: &str) -> Value {
+    fn list(_: &mut Translator<'_>, _: Self::Field, value: &Value, _: RecordPosition, _: &str) -> Value {
         value.clone()
     }
 }
 
-impl Spelt for Degree {}
-impl Spelt for Withdrawal {}
-impl Spelt for Deferral {}
-impl Spelt for Recommendation {}
-impl Spelt for Placement {
-    fn shape_at(version: &ApiVersion, side: Side) -> Option<&Shape<Self>> {
-        Some(if side.nested { &version.shapes.placement_nested } else { &version.shapes.placement })
+impl TranslatedRecord for Degree {}
+impl TranslatedRecord for Withdrawal {}
+impl TranslatedRecord for Deferral {}
+impl TranslatedRecord for Recommendation {}
+impl TranslatedRecord for Placement {
+    fn shape_at(version: &ApiVersion, place: RecordPosition) -> Option<&Shape<Self>> {
+        Some(if place.nested { &version.shapes.placement_nested } else { &version.shapes.placement })
     }
 }
-impl Spelt for Trainee {
-    fn list(pass: &mut Pass<'_>, list: TraineeField, value: &Value, side: Side, at: &str) -> Value {
+impl TranslatedRecord for Trainee {
+    fn list(
+        translator: &mut Translator<'_>,
+        list: TraineeField,
+        value: &Value,
+        place: RecordPosition,
+        at: &str,
+    ) -> Value {
         if list == TraineeField::placements {
-            each::<Placement>(pass, value, side, at)
+            each::<Placement>(translator, value, place, at)
         } else {
-            each::<Degree>(pass, value, side, at)
+            each::<Degree>(translator, value, place, at)
         }
     }
 }
 
-fn each<R: Spelt>(pass: &mut Pass<'_>, records: &Value, side: Side, at: &str) -> Value {
+fn each<R: TranslatedRecord>(
+    translator: &mut Translator<'_>,
+    records: &Value,
+    place: RecordPosition,
+    at: &str,
+) -> Value {
     let Value::Array(records) = records else { return records.clone() };
-    let spelt = records.iter().enumerate().map(|(position, record)| {
+    let translated = records.iter().enumerate().map(|(position, record)| {
         let Value::Object(record) = record else { return record.clone() };
         let at = format!("{at}[{position}]");
-        let spelt = Value::Object(spell::<R>(pass, record, side, &at));
-        // The records of a request are judged together with the one that holds them.
-        if let (Direction::Reply, Some(setting)) = (side.direction, pass.setting) {
-            let verdict = judge::verdict::<R>(&spelt, side.direction, None, pass.to, setting);
-            pass.out.add(verdict, &at);
+        let translated = Value::Object(translate_keys::<R>(translator, record, place, &at));
+        // The nested records of a request are evaluated together with the trainee.
+        if let (Direction::Reply, Some(context)) = (place.direction, translator.context) {
+            let evaluation = evaluate::evaluate::<R>(&translated, place.direction, None, translator.to, context);
+            translator.out.add(evaluation, &at);
         }
-        spelt
+        translated
     });
-    spelt.collect()
+    translated.collect()
 }
 
-/// Spells a record as the other version does.
-pub(super) fn spell<R: Spelt>(
-    pass: &mut Pass<'_>,
+/// Translates the keys of a record.
+pub(super) fn translate_keys<R: TranslatedRecord>(
+    translator: &mut Translator<'_>,
     record: &Map<String, Value>,
-    side: Side,
+    place: RecordPosition,
     at: &str,
 ) -> Map<String, Value> {
-    let (from, to) = (pass.from, pass.to);
-    let fates: Vec<Fate<R::Field>> = record.keys().map(|key| fate::<R>(from, to, key, side)).collect();
-    // A name of the version's own comes before one that stands beside it, wherever it stands.
-    let mut bearers: HashMap<&str, &str> = HashMap::with_capacity(record.len());
+    let (from, to) = (translator.from, translator.to);
+    let mappings: Vec<KeyMapping<R::Field>> = record.keys().map(|key| key_mapping::<R>(from, to, key, place)).collect();
+    // The version's own name precedes another version's name for the same field, wherever it is.
+    let mut owners: HashMap<&str, &str> = HashMap::with_capacity(record.len());
     for known in [true, false] {
-        for ((key, _), fate) in record.iter().zip(&fates) {
-            match fate {
-                Fate::Named { name, own, .. } if *own == known => {
-                    bearers.entry(name).or_insert(key);
+        for ((key, _), key_mapping) in record.iter().zip(&mappings) {
+            match key_mapping {
+                KeyMapping::Named { name, own, .. } if *own == known => {
+                    owners.entry(name).or_insert(key);
                 }
-                Fate::Unknown if !known => {
-                    bearers.entry(key).or_insert(key);
+                KeyMapping::Unknown if !known => {
+                    owners.entry(key).or_insert(key);
                 }
-                Fate::Named { .. } | Fate::Unknown | Fate::Lost { .. } => {}
+                KeyMapping::Named { .. } | KeyMapping::Unknown | KeyMapping::Lost { .. } => {}
             }
         }
     }
-    let mut spelt = Map::with_capacity(record.len());
-    for ((key, value), fate) in record.iter().zip(fates) {
+    let mut translated = Map::with_capacity(record.len());
+    for ((key, value), key_mapping) in record.iter().zip(mappings) {
         let path = || join(at, key);
-        let (name, list) = match fate {
-            Fate::Lost { why, same_as } => {
-                lose(pass, path, key, value, why, same_as);
+        let (name, list) = match key_mapping {
+            KeyMapping::Lost { why, same_as } => {
+                add_loss(translator, path, key, value, why, same_as);
                 continue;
             }
-            Fate::Unknown => (key.as_str(), None),
-            Fate::Named { name, list, .. } => (name, list),
+            KeyMapping::Unknown => (key.as_str(), None),
+            KeyMapping::Named { name, list, .. } => (name, list),
         };
-        if let Some(bearer) = bearers.get(name).filter(|bearer| **bearer != key.as_str()) {
-            if record.get(*bearer) == Some(value) {
-                let message = format!("{} says the same as {}, and is left out", shown(key), shown(bearer));
-                pass.out.notices.push(Remark::new(path(), "said_twice", message));
+        if let Some(owner) = owners.get(name).filter(|owner| **owner != key.as_str()) {
+            if record.get(*owner) == Some(value) {
+                let message = format!("{} says the same as {}, and is left out", truncated(key), truncated(owner));
+                translator.out.notices.push(Finding::new(path(), "said_twice", message));
             } else {
-                lose(pass, path, key, value, Why::NameTaken, Some(shown(bearer)));
+                add_loss(translator, path, key, value, LossReason::NameTaken, Some(truncated(owner)));
             }
             continue;
         }
-        match fate {
-            Fate::Unknown => tell_unknown::<R>(pass, key, side, path),
-            Fate::Named { name, own, .. } => {
+        match key_mapping {
+            KeyMapping::Unknown => report_unknown::<R>(translator, key, place, path),
+            KeyMapping::Named { name, own, .. } => {
                 if name != key {
-                    pass.out.renames.push(Rename { path: path(), from: shown(key), to: name });
+                    translator.out.renames.push(Rename { path: path(), from: truncated(key), to: name });
                 }
                 if !own {
                     let message = format!("{key} is the name of another version for the field");
-                    pass.out.notices.push(Remark::new(path(), "foreign_name", message));
+                    translator.out.notices.push(Finding::new(path(), "foreign_name", message));
                 }
             }
-            Fate::Lost { .. } => {}
+            KeyMapping::Lost { .. } => {}
         }
         let value = match list {
-            Some((list, direction)) => R::list(pass, list, value, Side { direction, nested: true }, &path()),
+            Some((list, direction)) => {
+                R::list(translator, list, value, RecordPosition { direction, nested: true }, &path())
+            }
             None => value.clone(),
         };
-        spelt.insert(name.to_owned(), value);
+        translated.insert(name.to_owned(), value);
     }
-    spelt
+    translated
 }
 
-fn lose(
-    pass: &mut Pass<'_>,
+fn add_loss(
+    translator: &mut Translator<'_>,
     path: impl Fn() -> String,
     key: &str,
     value: &Value,
-    why: Why,
+    why: LossReason,
     same_as: Option<impl Into<String>>,
 ) {
     if value.is_null() {
         return;
     }
-    let (from, to) = (pass.out.from, pass.out.to);
+    let (from, to) = (translator.out.from, translator.out.to);
     let same_as: Option<String> = same_as.map(Into::into);
     let message = match (why, &same_as) {
-        (Why::Copy, Some(other)) => format!("{to} has no such copy of {other}"),
-        (Why::NameTaken, Some(other)) => format!("its name in {to} is taken by {other}"),
-        (Why::OwnField, _) => format!("only {from} has this field"),
-        (Why::NotSet, _) => format!("no request of {to} can set this field"),
-        (Why::NotShown | Why::Copy | Why::NameTaken, _) => format!("{to} does not show this field"),
+        (LossReason::Copy, Some(other)) => format!("{to} has no such copy of {other}"),
+        (LossReason::NameTaken, Some(other)) => format!("its name in {to} is taken by {other}"),
+        (LossReason::VersionField, _) => format!("only {from} has this field"),
+        (LossReason::NotSet, _) => format!("no request of {to} can set this field"),
+        (LossReason::NotShown | LossReason::Copy | LossReason::NameTaken, _) => {
+            format!("{to} does not show this field")
+        }
     };
-    pass.out.lost.push(Loss { path: path(), name: shown(key), value: value.clone(), why, same_as, message });
+    translator.out.lost.push(Loss { path: path(), name: truncated(key), value: value.clone(), why, same_as, message });
 }
 
-fn tell_unknown<R: Spelt>(pass: &mut Pass<'_>, key: &str, side: Side, path: impl Fn() -> String) {
-    let (from, to) = (pass.from, pass.to);
-    pass.unknown += 1;
-    if pass.unknown > MAX_UNKNOWN {
+fn report_unknown<R: TranslatedRecord>(
+    translator: &mut Translator<'_>,
+    key: &str,
+    place: RecordPosition,
+    path: impl Fn() -> String,
+) {
+    let (from, to) = (translator.from, translator.to);
+    translator.unknown += 1;
+    if translator.unknown > MAX_UNKNOWN {
         return;
     }
     let there = R::inputs(to.version).field(key).is_some()
-        || R::shape_at(to.version, side).is_some_and(|shape| shape.shows(key));
+        || R::shape_at(to.version, place).is_some_and(|shape| shape.shows(key));
     if there {
-        let message = format!("{key} is no field of {}, and is one of {}", pass.out.from, pass.out.to);
-        pass.out.notices.push(Remark::new(path(), "name_of_target", message));
+        let message = format!("{key} is no field of {}, and is one of {}", translator.out.from, translator.out.to);
+        translator.out.notices.push(Finding::new(path(), "name_of_target", message));
         return;
     }
     let sent = || R::inputs(from.version).entries.iter().map(|input| input.name);
     let answered =
-        || R::shape_at(from.version, side).into_iter().flat_map(|shape| shape.entries).map(|entry| entry.name);
-    let nearest = match side.direction {
+        || R::shape_at(from.version, place).into_iter().flat_map(|shape| shape.entries).map(|entry| entry.name);
+    let nearest = match place.direction {
         Direction::Request => nearest(key, sent()),
         Direction::Reply => nearest(key, answered()),
     };
     let message = match nearest {
-        Some(nearest) => format!("{} is no field of {}; did you mean {nearest}?", shown(key), pass.out.from),
-        None => format!("{} is no field of {}", shown(key), pass.out.from),
+        Some(nearest) => format!("{} is no field of {}; did you mean {nearest}?", truncated(key), translator.out.from),
+        None => format!("{} is no field of {}", truncated(key), translator.out.from),
     };
-    pass.out.notices.push(Remark { nearest, ..Remark::new(path(), "unknown_name", message) });
+    translator.out.notices.push(Finding { nearest, ..Finding::new(path(), "unknown_name", message) });
 }

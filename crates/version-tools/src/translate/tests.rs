@@ -1,7 +1,7 @@
 //! Translations between a small version and one that calls, shows and sets other things.
 
 use adapter_kit::version::{AllInputs, ApiVersion, Shapes};
-use adapter_kit::{Inputs, Label, OwnField, Shape, Versions, inputs, shape};
+use adapter_kit::{Inputs, Label, Shape, VersionField, Versions, inputs, shape};
 use conformance::sample_version::{SAMPLE_VERSION, TODAY};
 use domain::rules::{Rule, Rules, required};
 use domain::{AcceptedCodes, Trainee, TraineeField};
@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::*;
 
-const OWN: OwnField<Trainee> = OwnField::new("A word.", domain::Kind::Text, |_, _| domain::Value::Null);
+const OWN: VersionField<Trainee> = VersionField::new("A word.", domain::Kind::Text, |_, _| domain::Value::Null);
 const SHAPE: Shape<Trainee> = shape! { Trainee, TraineeField:
     trainee_id, forenames = first_names, last_name, email, course_subject_1, iqts_country, itt_start_date, itt_end_date,
     planned_end = itt_end_date, word => OWN, placements, degrees,
@@ -42,20 +42,20 @@ fn versions() -> Versions {
     Versions::new(&[Box::leak(Box::new(SAMPLE_VERSION)), Box::leak(Box::new(other))])
 }
 
-fn translated(body: &Value, older_first: bool, about: &About) -> Translation {
+fn translated(body: &Value, older_first: bool, body_kind: &BodyKind) -> Translation {
     let versions = versions();
     let mut both = versions.iter();
     let (older, newer) = (both.next().unwrap(), both.next().unwrap());
     let (from, to) = if older_first { (older, newer) } else { (newer, older) };
-    translate(body, from, to, about, Setting { today: TODAY, lists: Lists::embedded() })
+    translate(body, from, to, body_kind, TranslationContext { today: TODAY, lists: Lists::embedded() })
 }
 
 fn onwards(body: &Value) -> Translation {
-    translated(body, true, &About::default())
+    translated(body, true, &BodyKind::default())
 }
 
 fn backwards(body: &Value) -> Translation {
-    translated(body, false, &About::default())
+    translated(body, false, &BodyKind::default())
 }
 
 fn codes(translation: &Translation) -> Vec<(&str, &str)> {
@@ -81,7 +81,7 @@ fn keys_are_renamed_in_their_order_and_in_nested_lists() {
 fn a_field_that_the_other_version_cannot_set_is_lost_with_its_value_and_null_is_not() {
     let translation = backwards(&json!({"data": {"forenames": "A", "iqts_country": "FR"}}));
     let [loss] = translation.lost.as_slice() else { panic!("{:?}", translation.lost) };
-    assert_eq!((loss.path.as_str(), &loss.value, loss.why), ("iqts_country", &json!("FR"), Why::NotSet));
+    assert_eq!((loss.path.as_str(), &loss.value, loss.why), ("iqts_country", &json!("FR"), LossReason::NotSet));
     assert_eq!(translation.data, json!({"data": {"given_names": "A"}}));
     assert_eq!(backwards(&json!({"iqts_country": null})).lost, []);
 }
@@ -92,8 +92,8 @@ fn copies_and_fields_of_one_version_alone_are_lost_with_what_they_are() {
         json!({"data": {"trainee_id": "x", "itt_end_date": "2027-07-16", "planned_end": "2027-07-16", "word": "w"}});
     let translation = backwards(&reply);
     let lost: Vec<_> = translation.lost.iter().map(|loss| (loss.why, loss.same_as.as_deref())).collect();
-    assert_eq!(lost, [(Why::Copy, Some("itt_end_date")), (Why::OwnField, None)]);
-    assert_eq!(translation.taken_for.direction, Some(Direction::Reply));
+    assert_eq!(lost, [(LossReason::Copy, Some("itt_end_date")), (LossReason::VersionField, None)]);
+    assert_eq!(translation.body_kind.direction, Some(Direction::Reply));
     assert_eq!(translation.problems, []);
 }
 
@@ -105,14 +105,14 @@ fn a_name_that_is_the_other_versions_already_stays_and_gives_way_to_the_right_on
     assert_eq!((twice.data, twice.notices[0].code), (json!({"forenames": "A"}), "said_twice"));
     let differing = onwards(&json!({"forenames": "A", "given_names": "B"}));
     assert_eq!(differing.data, json!({"forenames": "B"}));
-    assert_eq!((differing.lost[0].why, &differing.lost[0].value), (Why::NameTaken, &json!("A")));
+    assert_eq!((differing.lost[0].why, &differing.lost[0].value), (LossReason::NameTaken, &json!("A")));
 }
 
 #[test]
-fn unknown_names_are_told_with_the_name_that_was_meant() {
+fn unknown_names_are_reported_with_the_nearest_name() {
     let translation = onwards(&json!({"last_nam": "A", "iqts_country": "FR", "email": "a@b.cd"}));
-    let told: Vec<_> = translation.notices.iter().map(|notice| (notice.code, notice.nearest)).collect();
-    assert_eq!(told[..2], [("unknown_name", Some("last_name")), ("name_of_target", None)]);
+    let reported: Vec<_> = translation.notices.iter().map(|notice| (notice.code, notice.nearest)).collect();
+    assert_eq!(reported[..2], [("unknown_name", Some("last_name")), ("name_of_target", None)]);
     assert_eq!(translation.data, json!({"last_nam": "A", "iqts_country": "FR", "email": "a@b.cd"}));
 }
 
@@ -120,17 +120,17 @@ fn unknown_names_are_told_with_the_name_that_was_meant() {
 fn a_request_that_has_most_of_what_it_needs_makes_a_record_and_misses_the_rest() {
     let body = json!({"data": {"given_names": "A", "last_name": "B", "email": "a@b.cd", "course_subject_1": "100511"}});
     let translation = onwards(&body);
-    assert_eq!(translation.taken_for.purpose, Some(Purpose::Create));
+    assert_eq!(translation.body_kind.purpose, Some(Purpose::Create));
     assert_eq!(codes(&translation), [("unknown_code", "course_subject_1"), ("blank", "itt_start_date")]);
     assert!(!translation.is_clean());
-    let update = translated(&body, true, &About { purpose: Some(Purpose::Update), ..About::default() });
+    let update = translated(&body, true, &BodyKind { purpose: Some(Purpose::Update), ..BodyKind::default() });
     assert_eq!(codes(&update), [("unknown_code", "course_subject_1")]);
 }
 
 #[test]
-fn an_update_is_judged_by_the_fields_that_it_has() {
+fn update_is_evaluated_by_the_fields_in_it() {
     let dates = onwards(&json!({"data": {"itt_start_date": "2026-09-01", "itt_end_date": "2026-08-01"}}));
-    assert_eq!(dates.taken_for.purpose, Some(Purpose::Update));
+    assert_eq!(dates.body_kind.purpose, Some(Purpose::Update));
     assert_eq!(codes(&dates), [("not_after", "itt_end_date")]);
     assert_eq!(codes(&onwards(&json!({"data": {"itt_end_date": "2026-08-01"}}))), []);
     assert_eq!(codes(&onwards(&json!({"data": {"email": null}}))), [("blank", "email")]);
@@ -154,7 +154,7 @@ fn lists_and_arrays_are_translated_one_by_one() {
 fn replies_of_errors_stay_as_they_are_but_for_the_records_in_them() {
     let error = json!({"errors": [{"error": "NotFound", "message": "not found"}]});
     let translation = onwards(&error);
-    assert_eq!((translation.data, translation.taken_for), (error, About::default()));
+    assert_eq!((translation.data, translation.body_kind), (error, BodyKind::default()));
     let conflict =
         json!({"errors": [{"error": "Conflict", "message": "m"}], "data": [{"trainee_id": "x", "given_names": "A"}]});
     assert_eq!(onwards(&conflict).data["data"][0], json!({"trainee_id": "x", "forenames": "A"}));
@@ -173,7 +173,7 @@ fn a_record_is_known_by_its_keys() {
         (json!({"trainee_id": "x", "email": "a@b.cd"}), RecordKind::Trainee, Direction::Reply),
         (json!({"nothing": 1}), RecordKind::Trainee, Direction::Request),
     ] {
-        let taken_for = onwards(&body).taken_for;
-        assert_eq!((taken_for.record, taken_for.direction), (Some(kind), Some(direction)), "{body}");
+        let body_kind = onwards(&body).body_kind;
+        assert_eq!((body_kind.record, body_kind.direction), (Some(kind), Some(direction)), "{body}");
     }
 }

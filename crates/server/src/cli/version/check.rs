@@ -7,7 +7,8 @@ use adapter_kit::Label;
 use adapter_kit::lifecycle::Removed;
 use clap::Args;
 use domain::Lists;
-use version_tools::compatibility::{Change, Effect, Outcome};
+use version_tools::compatibility::Outcome;
+use version_tools::difference::Change;
 
 use super::CommandError;
 use crate::cli::output;
@@ -55,10 +56,10 @@ fn print(report: &Report, announced: &[(Label, &Change)]) -> Result<(), CommandE
             Outcome::Served(changes) if changes.is_empty() => output::line(format_args!("{label} is as promised"))?,
             Outcome::Served(changes) => {
                 for change in changes {
-                    let effect = match change.effect {
-                        Effect::Breaking if announced.contains(&(*label, change)) => "breaks, as announced,",
-                        Effect::Breaking => "BREAKS",
-                        Effect::Additive => "adds",
+                    let effect = match change.breaking {
+                        true if announced.contains(&(*label, change)) => "breaks, as announced,",
+                        true => "BREAKS",
+                        false => "adds",
                     };
                     output::line(format_args!("{label} {effect} {change}"))?;
                 }

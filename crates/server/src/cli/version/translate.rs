@@ -3,13 +3,14 @@
 use std::io::Read as _;
 use std::{fs, io};
 
+use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::{Label, Served, read};
 use chrono::{NaiveDate, Utc};
 use clap::{Args, ValueEnum};
 use domain::Lists;
 use serde::Serialize;
 use serde_json::Value;
-use version_tools::translate::{About, Direction, Purpose, RecordKind, Setting, Translation, translate};
+use version_tools::translate::{BodyKind, Translation, TranslationContext, translate};
 
 use super::super::{CommandError, date};
 use crate::cli::output;
@@ -36,7 +37,7 @@ pub(crate) struct Translate {
     /// What to print
     #[arg(long, env = "REGISTER_VERSION_TRANSLATE_FORMAT", value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Record that the bodies are about: trainee, placement, degree, withdrawal, deferral or recommendation [default: as
+    /// Record that the bodies are body_kind: trainee, placement, degree, withdrawal, deferral or recommendation [default: as
     /// their keys say]
     #[arg(long, env = "REGISTER_RECORD", value_parser = word::<RecordKind>)]
     record: Option<RecordKind>,
@@ -70,7 +71,7 @@ fn served(text: &str) -> Result<&'static Served, String> {
     })
 }
 
-fn word<T: std::str::FromStr<Err = version_tools::translate::UnknownWord>>(text: &str) -> Result<T, String> {
+fn word<T: std::str::FromStr<Err = adapter_kit::body_kind::InvalidChoice>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|unknown: T::Err| unknown.to_string())
 }
 
@@ -81,12 +82,12 @@ impl Translate {
             let place = line.map_or_else(|| self.file.clone(), |line| format!("{}, line {line}", self.file));
             CommandError::Malformed { place, source }
         })?;
-        let about = About { record: self.record, direction: self.direction, purpose: self.purpose };
+        let body_kind = BodyKind { record: self.record, direction: self.direction, purpose: self.purpose };
         let today = self.today.unwrap_or_else(|| Utc::now().date_naive());
-        let setting = Setting { today, lists: Lists::embedded() };
+        let context = TranslationContext { today, lists: Lists::embedded() };
         let (mut lost, mut problems) = (0, 0);
         for (line, body) in bodies {
-            let translation = translate(&body, self.from, self.to, &about, setting);
+            let translation = translate(&body, self.from, self.to, &body_kind, context);
             lost += translation.lost.len();
             problems += translation.problems.len();
             match self.format {
@@ -116,17 +117,17 @@ type Located<T> = (Option<usize>, T);
 
 /// One body, or one for each line.
 fn bodies(text: &[u8]) -> Result<Vec<Located<Value>>, Located<read::Malformed>> {
-    let whole = match read::tree(text) {
+    let whole = match read::parse_json(text) {
         Ok(body) => return Ok(vec![(None, body)]),
         Err(malformed) => malformed,
     };
     let lines = text.split(|byte| *byte == b'\n').enumerate();
     let filled: Vec<_> = lines.filter(|(_, line)| !line.trim_ascii().is_empty()).collect();
     // A body that is spread over lines is wrong as a whole.
-    if filled.first().is_none_or(|(_, first)| read::tree(first).is_err()) {
+    if filled.first().is_none_or(|(_, first)| read::parse_json(first).is_err()) {
         return Err((None, whole));
     }
-    let read = |(at, line)| match read::tree(line) {
+    let read = |(at, line)| match read::parse_json(line) {
         Ok(body) => Ok((Some(at + 1), body)),
         Err(malformed) => Err((Some(at + 1), malformed)),
     };

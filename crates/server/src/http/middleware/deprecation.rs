@@ -5,7 +5,7 @@
 
 use actix_web::http::Method as HttpMethod;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, LINK};
-use adapter_kit::lifecycle::End;
+use adapter_kit::lifecycle::EndOfLife;
 use adapter_kit::{ApiVersion, Endpoint, Label, Method, Versions};
 use chrono::{NaiveDate, NaiveTime};
 
@@ -24,17 +24,17 @@ pub struct DeprecationHeaders {
 }
 
 impl DeprecationHeaders {
-    fn end(self, endpoint: Option<Endpoint>) -> End {
+    fn end(self, endpoint: Option<Endpoint>) -> EndOfLife {
         match endpoint {
-            Some(endpoint) => End::of_endpoint(self.version, endpoint, self.versions),
-            None => End::of_version(self.version, self.versions),
+            Some(endpoint) => EndOfLife::of_endpoint(self.version, endpoint, self.versions),
+            None => EndOfLife::of_version(self.version, self.versions),
         }
     }
 
     /// Writes what ends into the headers of a reply: the endpoint of a path, or the version as a whole.
     pub fn write(self, headers: &mut HeaderMap, endpoint: Option<Endpoint>, path: &str) {
         let end = self.end(endpoint);
-        if !end.is_in_sight() {
+        if !end.is_announced() {
             return;
         }
         if let Some(day) = end.deprecated_on {

@@ -17,19 +17,20 @@ pub(super) struct Change {
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let has = |version: &ApiVersion, endpoint| version.endpoints.all().any(|other| other == endpoint);
     let ends = |endpoint| to.endpoints.deprecation(endpoint);
+    let replacement = |endpoint: Endpoint| {
+        let other = endpoint.row().replaced_by.filter(|other| has(to, *other));
+        other.map_or_else(String::new, |other| format!("; use {}", named(other)))
+    };
     let change = |endpoint: Endpoint| {
         let words = match (has(from, endpoint), has(to, endpoint), ends(endpoint)) {
             (true, true, Some(deprecation)) => format!(
-                "deprecated in {} from {}, and removed in {}; use {}",
+                "deprecated in {} from {}, and removed in {}{}",
                 to.label,
                 day(deprecation.since),
                 deprecation.removed_in,
-                named(deprecation.replaced_by)
+                replacement(endpoint)
             ),
-            (true, false, _) => match from.endpoints.deprecation(endpoint) {
-                Some(deprecation) => format!("not in {}; use {}", to.label, named(deprecation.replaced_by)),
-                None => format!("not in {}", to.label),
-            },
+            (true, false, _) => format!("not in {}{}", to.label, replacement(endpoint)),
             (false, true, _) => format!("new in {}", to.label),
             (true, true, None) | (false, false, _) => return None,
         };

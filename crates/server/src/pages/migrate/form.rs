@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::{Label, Served, Versions, read};
 use serde_json::Value;
-use version_tools::translate::{About, Direction, Purpose, RecordKind};
+use version_tools::translate::BodyKind;
 
 /// The largest body, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 262_144;
@@ -12,8 +13,8 @@ pub(super) const MAX_BODY_BYTES: usize = 262_144;
 pub(super) const MAX_FORM_BYTES: usize = 3 * MAX_BODY_BYTES + 1_024;
 
 /// What a body can be said to be: the value of the choice, its words, and its meaning.
-const KINDS: &[(&str, &str, About)] = &[
-    ("detect", "Find out from the body", About { record: None, direction: None, purpose: None }),
+const KINDS: &[(&str, &str, BodyKind)] = &[
+    ("detect", "Find out from the body", BodyKind { record: None, direction: None, purpose: None }),
     ("create", "Request: a new trainee", request(RecordKind::Trainee, Some(Purpose::Create))),
     ("update", "Request: a change of a trainee", request(RecordKind::Trainee, Some(Purpose::Update))),
     ("placement", "Request: a placement", request(RecordKind::Placement, None)),
@@ -21,11 +22,11 @@ const KINDS: &[(&str, &str, About)] = &[
     ("withdraw", "Request: withdraw a trainee", request(RecordKind::Withdrawal, None)),
     ("defer", "Request: defer a trainee", request(RecordKind::Deferral, None)),
     ("recommend", "Request: recommend a trainee for the award", request(RecordKind::Recommendation, None)),
-    ("reply", "A reply of the register", About { record: None, direction: Some(Direction::Reply), purpose: None }),
+    ("reply", "A reply of the register", BodyKind { record: None, direction: Some(Direction::Reply), purpose: None }),
 ];
 
-const fn request(record: RecordKind, purpose: Option<Purpose>) -> About {
-    About { record: Some(record), direction: Some(Direction::Request), purpose }
+const fn request(record: RecordKind, purpose: Option<Purpose>) -> BodyKind {
+    BodyKind { record: Some(record), direction: Some(Direction::Request), purpose }
 }
 
 /// A field of the form.
@@ -64,7 +65,7 @@ pub(super) struct Choice {
 pub(super) struct TranslationRequest {
     pub(super) from: &'static Served,
     pub(super) to: &'static Served,
-    pub(super) about: About,
+    pub(super) body_kind: BodyKind,
     pub(super) body: Value,
 }
 
@@ -107,12 +108,13 @@ impl Form {
         let from = self.version(FormField::From, "Choose the version that the body is of", versions);
         let to = self.version(FormField::To, "Choose the version that you want it in", versions);
         let kind = self.value(FormField::Kind);
-        let about = KINDS.iter().find(|(value, ..)| *value == kind || kind.is_empty()).map(|(.., about)| *about);
-        if about.is_none() {
+        let body_kind =
+            KINDS.iter().find(|(value, ..)| *value == kind || kind.is_empty()).map(|(.., body_kind)| *body_kind);
+        if body_kind.is_none() {
             self.faults.insert(FormField::Kind, "Choose what the body is, from the list".to_owned());
         }
         let body = self.body().map_err(|fault| self.faults.insert(FormField::Body, fault)).ok();
-        Some(TranslationRequest { from: from?, to: to?, about: about?, body: body? })
+        Some(TranslationRequest { from: from?, to: to?, body_kind: body_kind?, body: body? })
     }
 
     fn version(&mut self, field: FormField, wanted: &str, versions: &'static Versions) -> Option<&'static Served> {
@@ -135,7 +137,7 @@ impl Form {
         if text.len() > MAX_BODY_BYTES {
             return Err(too_large());
         }
-        read::tree(text.as_bytes()).map_err(|error| format!("The body is not valid JSON: {error}"))
+        read::parse_json(text.as_bytes()).map_err(|error| format!("The body is not valid JSON: {error}"))
     }
 
     /// The versions to choose from, newest first. One is chosen: the one in the field, or else this one.
@@ -151,7 +153,7 @@ impl Form {
     /// What a body can be said to be.
     pub(super) fn kinds(&self) -> Vec<Choice> {
         let chosen = self.value(FormField::Kind);
-        let choice = |(value, words, _): &(&str, &str, About)| Choice {
+        let choice = |(value, words, _): &(&str, &str, BodyKind)| Choice {
             value: (*value).to_owned(),
             words: (*words).to_owned(),
             chosen: *value == chosen,

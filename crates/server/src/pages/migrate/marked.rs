@@ -237,7 +237,7 @@ mod tests {
     use adapter_kit::Label;
     use adapter_kit::problems::{ErrorEntry, Located};
     use serde_json::json;
-    use version_tools::translate::{About, Loss, Rename, Why};
+    use version_tools::translate::{BodyKind, Loss, LossReason, Rename};
 
     use super::*;
 
@@ -245,7 +245,7 @@ mod tests {
         Translation {
             from: Label::release(1998, 0),
             to: Label::release(1999, 0),
-            taken_for: About::default(),
+            body_kind: BodyKind::default(),
             data: json!({ "data": { "hat": "x", "coats": [{ "size": 9 }] }, "note": { "cap": 1 } }),
             renames: vec![
                 Rename { path: "cap".to_owned(), from: "cap".to_owned(), to: "hat" },
@@ -255,7 +255,7 @@ mod tests {
                 path: "shoes".to_owned(),
                 name: "shoes".to_owned(),
                 value: json!([1]),
-                why: Why::NotSet,
+                why: LossReason::NotSet,
                 same_as: None,
                 message: String::new(),
             }],

@@ -8,7 +8,7 @@ use domain::{Code, Lists};
 use storage::tokens::TokenRecord;
 use storage::usage::{CheckTotal, ProblemTotal, UsageTotal};
 use version_tools::Difference;
-use version_tools::difference::{About, RuleText, RuleTurn};
+use version_tools::difference::{ChangeDetail, RuleChangeKind, RuleSummary};
 
 use super::super::NO_NAME;
 use super::{EndpointUse, FEW, LastUse, NameUse, NewerUse, Obstacle, ProviderUse, TokenUse, VersionReadiness, Writes};
@@ -146,7 +146,7 @@ fn endpoint_uses(whole: &[&UsageTotal], served: &Served, newest: &Served) -> Vec
         let stays = newest.version.endpoints.all().any(|other| other == known);
         (deprecation.is_some() || !stays).then(|| EndpointUse {
             endpoint: endpoint.clone(),
-            replaced_by: deprecation.map(|gone| gone.replaced_by.to_string()),
+            replaced_by: deprecation.and_then(|gone| gone.endpoint.row().replaced_by).map(|other| other.to_string()),
             removed_in: deprecation.map(|gone| gone.removed_in),
             requests,
         })
@@ -175,22 +175,23 @@ fn meaning(code: &str) -> &'static str {
 }
 
 /// What the rules of the newest version demand that those of the version do not.
-struct NewRules(Vec<RuleText>);
+struct NewRules(Vec<RuleSummary>);
 
 impl NewRules {
     fn between(served: &Served, newest: &Served) -> Self {
         let changes = Difference::between(served, newest, Lists::embedded()).changes;
-        let rules = changes.into_iter().filter_map(|change| match change.about {
-            About::Rule(rule) => match rule.turn {
-                RuleTurn::Added { after } | RuleTurn::Replaced { after, .. } => Some(after),
-                RuleTurn::Dropped { .. } => None,
+        let rules = changes.into_iter().filter_map(|change| match change.detail {
+            ChangeDetail::Rule(rule) => match rule.kind {
+                RuleChangeKind::Added { after } | RuleChangeKind::Replaced { after, .. } => Some(after),
+                RuleChangeKind::Dropped { .. } => None,
             },
-            About::Field(_)
-            | About::Endpoint(_)
-            | About::Codes(_)
-            | About::ExceptionYears(_)
-            | About::Word(_)
-            | About::NestedErrors(_) => None,
+            ChangeDetail::Field(_)
+            | ChangeDetail::Endpoint(_)
+            | ChangeDetail::Codes(_)
+            | ChangeDetail::ExceptionYears(_)
+            | ChangeDetail::Vocabulary(_)
+            | ChangeDetail::NestedErrors(_)
+            | ChangeDetail::Contract { .. } => None,
         });
         Self(rules.collect())
     }

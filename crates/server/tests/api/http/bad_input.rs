@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use adapter_kit::{Endpoint, Method, Wire, names};
+use adapter_kit::{Endpoint, Method, WireRecord, names};
 use domain::{Deferral, Degree, Placement, Recommendation, TraineeField as F, Withdrawal};
 use serde_json::{Map, Value, json};
 use server::versions::SERVED;
@@ -144,7 +144,7 @@ impl Sweep<'_> {
     }
 
     /// Puts every bad value into every input of a record.
-    fn values<R: Wire>(&mut self, method: &str, path: &str, base: &Map<String, Value>) {
+    fn values<R: WireRecord>(&mut self, method: &str, path: &str, base: &Map<String, Value>) {
         for input in R::inputs(self.api.version).entries {
             for value in bad_values() {
                 let mut data = base.clone();
@@ -161,7 +161,7 @@ impl Sweep<'_> {
     }
 
     /// Whether a message begins with a name that this version knows.
-    fn knows<R: Wire>(&self, message: &str) -> bool {
+    fn knows<R: WireRecord>(&self, message: &str) -> bool {
         let first = message.split(' ').next().unwrap();
         let version = self.api.version;
         R::inputs(version).field(first).is_some() || version.shapes.trainee.shows(first) || first == "data"

@@ -163,7 +163,7 @@ fn a_key_that_stands_many_times_is_one_problem() {
     every_version(|api| {
         let created = api.create(api.example());
         let served = versions::all().find(api.version.label).unwrap();
-        let others = served.foreign.trainee.iter().map(|(name, _)| *name);
+        let others = served.other_names.trainee.refused.iter().map(|(name, _)| *name);
         for key in ["email", "colour", "state"].into_iter().chain(others) {
             let pairs = vec![format!("\"{key}\":7"); 20_000].join(",");
             let reply = api.request("PATCH", &created.path()).bytes(format!("{{\"data\":{{{pairs}}}}}")).send().is(422);

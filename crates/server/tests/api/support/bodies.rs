@@ -1,6 +1,6 @@
 //! Bodies to send. Fields are given by their canonical name and spelt as the version spells them.
 
-use adapter_kit::{ApiVersion, Wire};
+use adapter_kit::{ApiVersion, WireRecord};
 use domain::{TraineeField, Withdrawal, WithdrawalField};
 use serde_json::{Map, Value, json};
 
@@ -87,11 +87,11 @@ impl From<Body> for Value {
 
 /// What a request of the version calls a field.
 #[track_caller]
-pub(crate) fn input<R: Wire>(version: &ApiVersion, field: R::Field) -> &'static str {
+pub(crate) fn input<R: WireRecord>(version: &ApiVersion, field: R::Field) -> &'static str {
     R::inputs(version).name_of(field).unwrap_or_else(|| panic!("{} cannot set {field:?}", version.label))
 }
 
 /// A record in a nested list, in the names of a version.
-pub(crate) fn record<R: Wire>(version: &ApiVersion, fields: &[(R::Field, &str)]) -> Value {
+pub(crate) fn record<R: WireRecord>(version: &ApiVersion, fields: &[(R::Field, &str)]) -> Value {
     fields.iter().map(|(field, value)| (input::<R>(version, *field).to_owned(), Value::from(*value))).collect()
 }

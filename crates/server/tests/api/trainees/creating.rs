@@ -219,7 +219,7 @@ fn organisations_are_linked_or_not_applicable() {
         let places = [name(F::training_partner_urn), name(F::employing_school_urn)];
         let refused = api.send("POST", "/trainees", unknown);
         let messages = refused.problems(&places);
-        assert!(messages[0].contains("123456") && messages[0].contains(api.version.words.training_partner));
+        assert!(messages[0].contains("123456") && messages[0].contains(api.version.vocabulary.training_partner));
         assert!(messages[1].contains("654321"));
     });
 }

@@ -9,7 +9,7 @@ use crate::api::support::{Api, Body, every_version, record};
 
 /// A name that another version has for a field, where this one has a name of its own.
 fn foreign_name(api: &Api<'_>, field: F) -> &'static str {
-    let names = &api.served().foreign.trainee;
+    let names = &api.served().other_names.trainee.refused;
     names.iter().find(|(_, named)| *named == field).map(|(name, _)| *name).unwrap()
 }
 

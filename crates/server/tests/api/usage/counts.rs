@@ -155,8 +155,8 @@ fn an_endpoint_that_ends_is_reported_as_such() {
 fn names_that_only_other_versions_know_are_counted_once_in_a_request() {
     every_version(|api| {
         let created = api.create(api.example());
-        let foreign: Vec<&str> = api.served().foreign.trainee.iter().map(|(name, _)| *name).collect();
-        let unheard: Vec<&str> = api.served().foreign.unheard.trainee.iter().map(|unheard| unheard.name).collect();
+        let foreign: Vec<&str> = api.served().other_names.trainee.refused.iter().map(|(name, _)| *name).collect();
+        let unheard: Vec<&str> = api.served().other_names.trainee.ignored.iter().map(|unheard| unheard.name).collect();
         assert!(!foreign.is_empty() && !unheard.is_empty());
         let body = foreign.iter().chain(&unheard).fold(Body::new(api.version), |body, name| body.with_key(name, "x"));
         let text = Value::from(body.clone()).to_string();
@@ -171,12 +171,13 @@ fn names_that_only_other_versions_know_are_counted_once_in_a_request() {
         // Beside the right name with the same value it is ignored, and counted all the same.
         let (name, field) = api
             .served()
-            .foreign
+            .other_names
             .trainee
+            .refused
             .iter()
             .find(|(_, field)| *field == F::course_subject_1)
             .copied()
-            .unwrap_or(api.served().foreign.trainee[0]);
+            .unwrap_or(api.served().other_names.trainee.refused[0]);
         let value = Value::from(api.example())["data"][input::<Trainee>(api.version, field)].clone();
         let value = if value.is_null() { json!("990004") } else { value };
         let both = Body::new(api.version).with(field, value.clone()).with_key(name, value);
@@ -193,7 +194,7 @@ fn names_of_other_versions_in_transitions_and_in_nested_records_are_counted() {
         placement[of_a_trainee] = json!("x");
         let created = api.create(api.example().with(F::placements, json!([placement])));
         assert_eq!(sent(api.register), [], "a name of another record is that of no version here");
-        let names: Vec<&str> = api.served().foreign.withdrawal.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = api.served().other_names.withdrawal.refused.iter().map(|(name, _)| *name).collect();
         assert!(!names.is_empty());
         let body = names.iter().fold(Body::withdrawal(api.version), |body, name| body.with_key(name, "x"));
         api.send("POST", &format!("{}/withdraw", created.path()), body).is(422);
@@ -233,7 +234,7 @@ fn nothing_that_a_client_says_is_stored_but_the_names_of_the_program() {
     for version in SERVED {
         let api = register.api(version);
         send_rubbish(&api);
-        let foreign = api.served().foreign.trainee[0].0;
+        let foreign = api.served().other_names.trainee.refused[0].0;
         api.send("POST", "/trainees", api.example().with_key(foreign, RUBBISH[0])).is(422);
     }
     let lines = lines(&register);

@@ -1,5 +1,6 @@
 //! Whether what is written in a version would be accepted in the newest one, and what is told of it.
 
+use adapter_kit::body_kind::RecordKind;
 use adapter_kit::{ApiVersion, Endpoint, Label, Versions};
 use domain::rules::{Rule, Rules, Run};
 use domain::{Degree, DegreeField, Placement, PlacementField, Trainee, TraineeField as F};
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use server::usage::readiness::VersionReadiness;
 use server::versions;
 use server::versions::SERVED;
-use version_tools::translate::{About, RecordKind, respell};
+use version_tools::translate::{BodyKind, translate_names};
 
 use crate::api::support::versions::recommendation;
 use crate::api::support::{Api, Body, Register, Setup, record};
@@ -119,8 +120,8 @@ fn the_verdict_is_what_the_newest_version_really_answers() {
             if api.send("POST", "/trainees", body.clone()).status != 201 {
                 continue;
             }
-            let about = About { record: Some(RecordKind::Trainee), ..About::default() };
-            let spelt = respell(&body, served, newest, &about).data;
+            let body_kind = BodyKind { record: Some(RecordKind::Trainee), ..BodyKind::default() };
+            let spelt = translate_names(&body, served, newest, &body_kind).data;
             accepted += 1;
             valid += i64::from(judge.send("POST", "/trainees", spelt).status == 201);
         }
@@ -211,7 +212,7 @@ fn who_uses_a_version_is_reported_with_what_ends_and_what_is_used_of_newer_ones(
     let created = api.create(api.example());
     let action = recommendation(older);
     api.send("POST", &format!("{}/{action}", created.path()), json!({ "data": {} })).is(422);
-    let foreign = api.served().foreign.trainee[0].0;
+    let foreign = api.served().other_names.trainee.refused[0].0;
     api.send("PATCH", &created.path(), Body::new(older).with_key(foreign, "x")).is(422);
     register.api(newest).get("/info").is(200);
     register.clock.set("2026-10-06T09:00:00Z");
@@ -226,7 +227,7 @@ fn who_uses_a_version_is_reported_with_what_ends_and_what_is_used_of_newer_ones(
     let ending: Vec<_> = deprecated.filter(|gone| gone.endpoint.path().ends_with(action)).collect();
     assert_eq!(one.endpoints.is_empty(), ending.is_empty());
     if let Some(gone) = ending.first() {
-        assert_eq!(one.endpoints[0].replaced_by, Some(gone.replaced_by.to_string()));
+        assert_eq!(one.endpoints[0].replaced_by, gone.endpoint.row().replaced_by.map(|other| other.to_string()));
         assert_eq!(one.endpoints[0].removed_in, Some(gone.removed_in));
     }
     assert_eq!(one.newer.iter().map(|newer| (newer.version, newer.requests)).collect::<Vec<_>>(), [(newest.label, 1)]);

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use server::versions;
 use server::versions::contracts::{check, files};
 use tempfile::tempdir;
-use version_tools::compatibility::{Change, Contract, Effect, Outcome};
+use version_tools::compatibility::{Contract, Outcome};
+use version_tools::difference::Change;
 
 mod edits;
 
@@ -66,8 +67,8 @@ fn a_contract_keeps_itself() {
 fn every_edit_that_breaks_a_client_is_caught_and_named() {
     for edit in edits::BREAKING {
         let changes = changes(edit);
-        let broken: Vec<&Change> = changes.iter().filter(|change| change.effect == Effect::Breaking).collect();
-        assert!(broken.iter().any(|change| change.subject == edit.names), "{}: {changes:#?}", edit.name);
+        let broken: Vec<&Change> = changes.iter().filter(|change| change.breaking).collect();
+        assert!(broken.iter().any(|change| change.subject() == edit.names), "{}: {changes:#?}", edit.name);
     }
     assert!(edits::BREAKING.len() >= 25);
 }
@@ -76,9 +77,9 @@ fn every_edit_that_breaks_a_client_is_caught_and_named() {
 fn no_harmless_edit_is_flagged() {
     for edit in edits::HARMLESS {
         let changes = changes(edit);
-        let broken: Vec<&Change> = changes.iter().filter(|change| change.effect == Effect::Breaking).collect();
+        let broken: Vec<&Change> = changes.iter().filter(|change| change.breaking).collect();
         assert_eq!(broken, Vec::<&Change>::new(), "{}", edit.name);
-        let told = changes.iter().any(|change| change.subject == edit.names);
+        let told = changes.iter().any(|change| change.subject() == edit.names);
         assert_eq!(told, !edit.names.is_empty(), "{}: {changes:#?}", edit.name);
     }
     assert!(edits::HARMLESS.len() >= 15);
@@ -110,7 +111,7 @@ fn a_break_is_accepted_when_the_change_log_announces_it_for_the_version() {
         format!("- {}: a foreign degree keeps\n  its country (`degree_country_required`).\n", labels.join(", "));
     let announced =
         report.announced(&format!("## Unreleased\n\n### Breaking changes\n\n- Other.\n{entry}\n### Added\n"));
-    let found: Vec<_> = announced.iter().map(|(label, change)| (label.to_string(), change.subject.as_str())).collect();
+    let found: Vec<_> = announced.iter().map(|(label, change)| (label.to_string(), change.subject())).collect();
     assert_eq!(found, labels.iter().map(|label| (label.clone(), "degree_country_required")).collect::<Vec<_>>());
     let one = format!("### Breaking\n- {}: `degree_country_required`.\n", labels[0]);
     assert_eq!(report.announced(&one).len(), 1);

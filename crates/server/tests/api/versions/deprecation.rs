@@ -10,12 +10,12 @@ use crate::api::support::versions::{republished, with_one_ending};
 use crate::api::support::{Api, Register, Response, every_version};
 use crate::api::versions::snapshots;
 
-/// The newest version, with an endpoint that ends: a withdrawal, for the sake of the test in favour of a deferral.
+/// The newest version, with an endpoint that ends.
 fn with_an_ending_endpoint() -> (&'static ApiVersion, Deprecation) {
     let newest = SERVED.last().unwrap();
-    let (endpoint, replaced_by) = (Endpoint::Withdraw, Endpoint::Defer);
+    let endpoint = Endpoint::RecommendForQts;
     let removed_in = adapter_kit::Label::release(newest.label.year + 1, 0);
-    let ends = Deprecation { endpoint, since: date(2026, 3, 20), replaced_by, removed_in };
+    let ends = Deprecation { endpoint, since: date(2026, 3, 20), removed_in };
     (with_one_ending(newest, ends), ends)
 }
 
@@ -83,7 +83,7 @@ fn an_endpoint_that_ends_says_so_on_every_reply() {
     let api = register.api(newest);
     for reply in replies(&api, ends.endpoint.path()) {
         let label = newest.label;
-        let successor = ends.replaced_by.path().replace("{trainee_id}", "x");
+        let successor = ends.endpoint.row().replaced_by.unwrap().path().replace("{trainee_id}", "x");
         let link = format!(
             "</api/{label}{successor}>; rel=\"successor-version\", \
              </docs/migrate?from={label}&to={label}>; rel=\"deprecation\"; type=\"text/html\""

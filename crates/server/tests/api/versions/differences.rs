@@ -1,13 +1,14 @@
 //! What is told about versions: the differences between any two, and what follows from them.
 
-use adapter_kit::{ApiVersion, Endpoint, Wire};
+use adapter_kit::body_kind::Direction;
+use adapter_kit::{ApiVersion, Endpoint, WireRecord};
 use domain::{Deferral, Degree, Lists, Placement, Recommendation, Record as _, Trainee, Withdrawal};
 use serde_json::{Value, json};
 use server::versions::all;
 use version_tools::Difference;
 use version_tools::difference::{
-    About, Change, CodesTurn, Direction, EndpointTurn, FieldChange, FieldTurn, RuleChange, RuleStage, RuleText,
-    RuleTurn,
+    Change, ChangeDetail, CodesChangeKind, EndpointChangeKind, FieldChange, FieldChangeKind, RuleChange,
+    RuleChangeKind, RuleStage, RuleSummary,
 };
 
 use crate::api::support::Register;
@@ -53,12 +54,12 @@ fn same<T: std::fmt::Debug>(one: impl IntoIterator<Item = T>, other: impl IntoIt
 #[test]
 fn on_the_way_back_a_field_that_came_has_gone_and_a_name_changes_back() {
     let back = |change: &FieldChange| FieldChange {
-        turn: match change.turn {
-            FieldTurn::Added { name, same_value } => FieldTurn::Removed { name, same_value },
-            FieldTurn::Removed { name, same_value } => FieldTurn::Added { name, same_value },
-            FieldTurn::Renamed { before, after } => FieldTurn::Renamed { before: after, after: before },
-            FieldTurn::LeftOutWhenUnset { name } => FieldTurn::AlwaysShown { name },
-            FieldTurn::AlwaysShown { name } => FieldTurn::LeftOutWhenUnset { name },
+        kind: match change.kind {
+            FieldChangeKind::Added { name, same_value } => FieldChangeKind::Removed { name, same_value },
+            FieldChangeKind::Removed { name, same_value } => FieldChangeKind::Added { name, same_value },
+            FieldChangeKind::Renamed { before, after } => FieldChangeKind::Renamed { before: after, after: before },
+            FieldChangeKind::LeftOutWhenUnset { name } => FieldChangeKind::AlwaysShown { name },
+            FieldChangeKind::AlwaysShown { name } => FieldChangeKind::LeftOutWhenUnset { name },
         },
         ..change.clone()
     };
@@ -70,19 +71,19 @@ fn on_the_way_back_a_field_that_came_has_gone_and_a_name_changes_back() {
 #[test]
 fn on_the_way_back_an_endpoint_that_came_has_gone() {
     for (there, again) in there_and_back() {
-        let came = there.endpoints().filter(|change| change.turn == EndpointTurn::Added);
-        let gone = again.endpoints().filter(|change| matches!(change.turn, EndpointTurn::Removed { .. }));
+        let came = there.endpoints().filter(|change| change.kind == EndpointChangeKind::Added);
+        let gone = again.endpoints().filter(|change| matches!(change.kind, EndpointChangeKind::Removed { .. }));
         same(came.map(|change| change.endpoint), gone.map(|change| change.endpoint));
     }
 }
 
 #[test]
 fn on_the_way_back_a_rule_that_came_has_gone() {
-    let name = |rule: Option<&RuleText>| rule.map(|rule| (rule.name, rule.description, rule.stage));
-    let turned = |change: &RuleChange| match &change.turn {
-        RuleTurn::Added { after } => (change.record, None, name(Some(after))),
-        RuleTurn::Dropped { before } => (change.record, name(Some(before)), None),
-        RuleTurn::Replaced { before, after } => (change.record, name(Some(before)), name(Some(after))),
+    let name = |rule: Option<&RuleSummary>| rule.map(|rule| (rule.name, rule.description, rule.stage));
+    let turned = |change: &RuleChange| match &change.kind {
+        RuleChangeKind::Added { after } => (change.record, None, name(Some(after))),
+        RuleChangeKind::Dropped { before } => (change.record, name(Some(before)), None),
+        RuleChangeKind::Replaced { before, after } => (change.record, name(Some(before)), name(Some(after))),
     };
     for (there, again) in there_and_back() {
         let back = again.rules().map(turned).map(|(record, before, after)| (record, after, before));
@@ -92,22 +93,28 @@ fn on_the_way_back_a_rule_that_came_has_gone() {
 
 #[test]
 fn on_the_way_back_codes_and_words_are_turned_round() {
-    let turned = |change: CodesTurn| match change {
-        CodesTurn::Accepted => CodesTurn::Refused,
-        CodesTurn::Refused => CodesTurn::Accepted,
+    let turned = |change: CodesChangeKind| match change {
+        CodesChangeKind::Accepted => CodesChangeKind::Refused,
+        CodesChangeKind::Refused => CodesChangeKind::Accepted,
     };
     for (there, again) in there_and_back() {
         let codes = there.codes().map(|codes| (codes.list, turned(codes.change), codes.codes.clone()));
         same(codes, again.codes().map(|codes| (codes.list, codes.change, codes.codes.clone())));
         let others = |difference: &Difference, back: bool| -> Vec<String> {
-            let told = |change: &Change| match &change.about {
-                About::Word(word) if back => Some(format!("{} {}", word.after, word.before)),
-                About::Word(word) => Some(format!("{} {}", word.before, word.after)),
-                About::NestedErrors(form) if back => Some(format!("{} {}", form.after, form.before)),
-                About::NestedErrors(form) => Some(format!("{} {}", form.before, form.after)),
-                About::ExceptionYears(years) if back => Some(format!("{:?} {:?}", turned(years.change), years.years)),
-                About::ExceptionYears(years) => Some(format!("{:?} {:?}", years.change, years.years)),
-                About::Field(_) | About::Endpoint(_) | About::Rule(_) | About::Codes(_) => None,
+            let told = |change: &Change| match &change.detail {
+                ChangeDetail::Vocabulary(word) if back => Some(format!("{} {}", word.after, word.before)),
+                ChangeDetail::Vocabulary(word) => Some(format!("{} {}", word.before, word.after)),
+                ChangeDetail::NestedErrors(form) if back => Some(format!("{} {}", form.after, form.before)),
+                ChangeDetail::NestedErrors(form) => Some(format!("{} {}", form.before, form.after)),
+                ChangeDetail::ExceptionYears(years) if back => {
+                    Some(format!("{:?} {:?}", turned(years.change), years.years))
+                }
+                ChangeDetail::ExceptionYears(years) => Some(format!("{:?} {:?}", years.change, years.years)),
+                ChangeDetail::Field(_)
+                | ChangeDetail::Endpoint(_)
+                | ChangeDetail::Rule(_)
+                | ChangeDetail::Codes(_)
+                | ChangeDetail::Contract { .. } => None,
             };
             difference.changes.iter().filter_map(told).collect()
         };
@@ -117,11 +124,11 @@ fn on_the_way_back_codes_and_words_are_turned_round() {
 
 /// The names of a record in the requests or the responses of a version.
 fn names(version: &'static ApiVersion, change: &FieldChange) -> Vec<&'static str> {
-    fn of<R: Wire>(version: &'static ApiVersion, direction: Direction) -> Vec<&'static str> {
+    fn of<R: WireRecord>(version: &'static ApiVersion, direction: Direction) -> Vec<&'static str> {
         let shown = R::shape(version).map_or([].as_slice(), |shape| shape.entries);
         match direction {
             Direction::Request => R::inputs(version).entries.iter().map(|input| input.name).collect(),
-            Direction::Response => shown.iter().map(|entry| entry.name).collect(),
+            Direction::Reply => shown.iter().map(|entry| entry.name).collect(),
         }
     }
     if change.nested {
@@ -145,22 +152,23 @@ fn every_name_of_a_change_stands_in_the_version_that_it_is_said_of() {
             let version = |label| all().find(label).unwrap().version;
             let (before, after) = (names(version(there.from), change), names(version(there.to), change));
             let has = |names: &[&str], name| names.contains(&name);
-            let right = match change.turn {
-                FieldTurn::Added { name, same_value } => {
+            let right = match change.kind {
+                FieldChangeKind::Added { name, same_value } => {
                     has(&after, name) && same_value.is_none_or(|other| has(&before, other))
                 }
-                FieldTurn::Removed { name, same_value } => {
+                FieldChangeKind::Removed { name, same_value } => {
                     has(&before, name) && same_value.is_none_or(|other| has(&after, other))
                 }
-                FieldTurn::Renamed { before: old, after: new } => has(&before, old) && has(&after, new),
-                FieldTurn::LeftOutWhenUnset { name } | FieldTurn::AlwaysShown { name } => has(&after, name),
+                FieldChangeKind::Renamed { before: old, after: new } => has(&before, old) && has(&after, new),
+                FieldChangeKind::LeftOutWhenUnset { name } | FieldChangeKind::AlwaysShown { name } => has(&after, name),
             };
             assert!(right, "{change:?} from {} to {}", there.from, there.to);
         }
-        let foreign = &all().find(there.to).unwrap().foreign.trainee;
+        let foreign = &all().find(there.to).unwrap().other_names.trainee.refused;
         for rule in there.rules().filter(|rule| rule.record == Trainee::NAME) {
-            let (RuleTurn::Added { after } | RuleTurn::Dropped { before: after } | RuleTurn::Replaced { after, .. }) =
-                &rule.turn;
+            let (RuleChangeKind::Added { after }
+            | RuleChangeKind::Dropped { before: after }
+            | RuleChangeKind::Replaced { after, .. }) = &rule.kind;
             assert!(!foreign.iter().any(|(name, _)| after.reads.contains(name)), "{rule:?} to {}", there.to);
         }
     }
@@ -195,21 +203,21 @@ fn the_renames_of_the_contract_are_reported() {
         assert!(speaks_of(&difference, &[old, new]), "{old}");
     }
     let renamed = |direction| {
-        let renamed = |change: &&FieldChange| matches!(change.turn, FieldTurn::Renamed { .. });
+        let renamed = |change: &&FieldChange| matches!(change.kind, FieldChangeKind::Renamed { .. });
         difference.fields().filter(renamed).filter(|change| change.direction == direction).count()
     };
-    assert_eq!((renamed(Direction::Request), renamed(Direction::Response)), (6, 8));
+    assert_eq!((renamed(Direction::Request), renamed(Direction::Reply)), (6, 8));
 }
 
 #[test]
 fn the_extra_fields_of_the_first_version_are_reported_with_what_to_read_instead() {
     let difference = between("v2025.0", "v2026.1");
-    let gone = difference.fields().filter_map(|change| match change.turn {
-        FieldTurn::Removed { name, same_value } => Some((name, same_value)),
-        FieldTurn::Added { .. }
-        | FieldTurn::Renamed { .. }
-        | FieldTurn::LeftOutWhenUnset { .. }
-        | FieldTurn::AlwaysShown { .. } => None,
+    let gone = difference.fields().filter_map(|change| match change.kind {
+        FieldChangeKind::Removed { name, same_value } => Some((name, same_value)),
+        FieldChangeKind::Added { .. }
+        | FieldChangeKind::Renamed { .. }
+        | FieldChangeKind::LeftOutWhenUnset { .. }
+        | FieldChangeKind::AlwaysShown { .. } => None,
     });
     assert_eq!(
         gone.collect::<Vec<_>>(),
@@ -229,27 +237,27 @@ fn the_codes_of_routes_come_and_go_as_the_contract_says() {
         routes.flat_map(|codes| codes.codes.iter().map(|code| code.code.clone())).collect()
     };
     let whole = between("v2025.0", "v2026.1");
-    assert_eq!(codes(&whole, CodesTurn::Accepted), ["15", "16", "17", "18", "19", "20", "21"]);
-    assert_eq!(codes(&whole, CodesTurn::Refused), ["02"]);
+    assert_eq!(codes(&whole, CodesChangeKind::Accepted), ["15", "16", "17", "18", "19", "20", "21"]);
+    assert_eq!(codes(&whole, CodesChangeKind::Refused), ["02"]);
     let first = between("v2025.0", "v2026.0");
-    assert_eq!(codes(&first, CodesTurn::Accepted), [""; 0]);
-    assert_eq!(codes(&first, CodesTurn::Refused), ["02"]);
+    assert_eq!(codes(&first, CodesChangeKind::Accepted), [""; 0]);
+    assert_eq!(codes(&first, CodesChangeKind::Refused), ["02"]);
 }
 
 #[test]
 fn the_recommendation_moves_to_another_endpoint_and_back() {
-    let turns = |difference: &Difference| -> Vec<(Endpoint, EndpointTurn)> {
-        difference.endpoints().map(|change| (change.endpoint, change.turn)).collect()
+    let turns = |difference: &Difference| -> Vec<(Endpoint, EndpointChangeKind)> {
+        difference.endpoints().map(|change| (change.endpoint, change.kind)).collect()
     };
     let (older, newer) = (Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus);
     let there = turns(&between("v2026.0", "v2026.1"));
-    assert!(there.contains(&(newer, EndpointTurn::Added)));
+    assert!(there.contains(&(newer, EndpointChangeKind::Added)));
     let deprecated = there.iter().find(|(endpoint, _)| *endpoint == older).unwrap();
-    let EndpointTurn::Deprecated { replaced_by, removed_in, .. } = deprecated.1 else { panic!("{deprecated:?}") };
-    assert_eq!((replaced_by, removed_in.to_string()), (newer, "v2027.0".to_owned()));
+    let EndpointChangeKind::Deprecated { replaced_by, removed_in, .. } = deprecated.1 else { panic!("{deprecated:?}") };
+    assert_eq!((replaced_by, removed_in.to_string()), (Some(newer), "v2027.0".to_owned()));
     let back = turns(&between("v2026.1", "v2026.0"));
-    assert!(back.contains(&(newer, EndpointTurn::Removed { replaced_by: Some(older) })));
-    assert!(back.contains(&(Endpoint::ReferenceData, EndpointTurn::Removed { replaced_by: None })));
+    assert!(back.contains(&(newer, EndpointChangeKind::Removed { replaced_by: Some(older) })));
+    assert!(back.contains(&(Endpoint::ReferenceData, EndpointChangeKind::Removed { replaced_by: None })));
 }
 
 #[test]
@@ -257,7 +265,7 @@ fn a_client_of_the_version_before_meets_one_thing_that_breaks_it() {
     let steps = between("v2026.0", "v2026.1");
     let breaking: Vec<&Change> = steps.breaking().collect();
     assert_eq!(breaking.len(), 1, "{breaking:#?}");
-    let About::Rule(RuleChange { turn: RuleTurn::Added { after }, .. }) = &breaking[0].about else {
+    let ChangeDetail::Rule(RuleChange { kind: RuleChangeKind::Added { after }, .. }) = &breaking[0].detail else {
         panic!("{breaking:#?}")
     };
     assert_eq!((after.name, after.stage), ("finished_records", RuleStage::Gate));

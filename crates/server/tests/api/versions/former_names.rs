@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use adapter_kit::versions::changed_names;
+use adapter_kit::changed_names;
 use adapter_kit::{
     AllInputs, ApiVersion, Entry, FormerName, InputName, Inputs, Label, Shape, Shapes, Source, Versions,
 };
@@ -146,7 +146,7 @@ fn a_name_that_only_later_versions_have_is_named_in_a_warning_with_the_version()
         let strict = api.request("PATCH", &created.path()).header("Prefer", "handling=strict").json(body).send();
         assert!(strict.problems(&["mode_of_study"])[0].ends_with(&hint), "{}", strict.body);
         // What only later versions have at all.
-        let unheard = &versions.find(version.label).unwrap().foreign.unheard.trainee;
+        let unheard = &versions.find(version.label).unwrap().other_names.trainee.ignored;
         for unheard in unheard.iter().filter(|unheard| unheard.name != "mode_of_study") {
             let Some(origin) = unheard.later else { continue };
             let body = Body::new(version).with_key(unheard.name, "FR");

@@ -35,7 +35,7 @@ fn value(api: &Api<'_>, field: F) -> String {
 #[test]
 fn another_versions_name_is_refused_with_the_name_of_this_one() {
     every_version(|api| {
-        let names = &api.served().foreign.trainee;
+        let names = &api.served().other_names.trainee.refused;
         assert!(!names.is_empty());
         let created = api.create(api.example());
         for (foreign, field) in names {
@@ -57,7 +57,7 @@ fn another_versions_name_is_refused_with_the_name_of_this_one() {
 #[test]
 fn another_versions_name_in_place_of_a_required_one_is_the_only_problem() {
     every_version(|api| {
-        let names = &api.served().foreign.trainee;
+        let names = &api.served().other_names.trainee.refused;
         let (foreign, _) = names.iter().find(|(_, field)| *field == F::course_subject_1).copied().unwrap_or(names[0]);
         let body = api.example().without(F::course_subject_1).with_key(foreign, "100403");
         api.send("POST", "/trainees", body).problems(&[foreign]);
@@ -67,7 +67,7 @@ fn another_versions_name_in_place_of_a_required_one_is_the_only_problem() {
 #[test]
 fn another_versions_name_beside_the_right_one_with_the_same_value_is_ignored() {
     every_version(|api| {
-        let names = &api.served().foreign.trainee;
+        let names = &api.served().other_names.trainee.refused;
         let both = names.iter().fold(api.example(), |body, (foreign, field)| {
             body.with(*field, value(api, *field)).with_key(foreign, value(api, *field))
         });
@@ -85,7 +85,7 @@ fn another_versions_name_is_refused_in_a_withdrawal_too() {
     every_version(|api| {
         let created = api.create(api.example());
         let path = format!("{}/withdraw", created.path());
-        let names = &api.served().foreign.withdrawal;
+        let names = &api.served().other_names.withdrawal.refused;
         assert!(!names.is_empty());
         for (foreign, field) in names {
             let right = input::<Withdrawal>(api.version, *field);
@@ -110,7 +110,7 @@ fn another_versions_name_of_a_field_that_cannot_be_set_is_named_in_a_warning() {
         let known = |name: &str| {
             api.version.shapes.trainee.shows(name)
                 || api.version.inputs.trainee.field(name).is_some()
-                || api.served().foreign.trainee.iter().any(|(foreign, _)| *foreign == name)
+                || api.served().other_names.trainee.refused.iter().any(|(foreign, _)| *foreign == name)
         };
         let shown_elsewhere = SERVED.iter().flat_map(|other| other.shapes.trainee.entries).map(|entry| entry.name);
         let unknown_here: BTreeSet<&str> = shown_elsewhere.filter(|name| !known(name)).collect();

@@ -197,7 +197,7 @@ fn every_error_is_worded_as_committed() {
         let withdraw = format!("{}/withdraw", created.path());
         api.withdraw(created.id());
         let creating = || api.request("POST", "/trainees");
-        let foreign = &api.served().foreign.withdrawal;
+        let foreign = &api.served().other_names.withdrawal.refused;
         let foreign =
             foreign.iter().map(|(name, _)| ((*name).to_owned(), Value::from("2026-10-01"))).collect::<Value>();
         let samples = [

@@ -55,7 +55,7 @@ fn what_happens_is_counted() {
     for header in ["Basic abc", "Bearer", "Bearer sandbox_abc", &other, &unknown] {
         assert_eq!(server.send("GET", &trainees, &[&format!("Authorization: {header}")]).status, 401, "{header}");
     }
-    let foreign = served.foreign.trainee.iter().map(|(name, _)| *name);
+    let foreign = served.other_names.trainee.refused.iter().map(|(name, _)| *name);
     let mut data: serde_json::Map<_, _> = foreign.map(|name| (name.to_owned(), json!("x"))).collect();
     let count = data.len();
     assert!(count > 0);

@@ -17,7 +17,7 @@ pub(crate) fn holds(text: &str) {
     match versions::all().named(text) {
         Ok(served) => assert_eq!(served.version.label.to_string(), text.trim()),
         Err(unknown) => {
-            assert!(unknown.asked.chars().count() <= LONGEST_REQUESTED);
+            assert!(unknown.requested.chars().count() <= LONGEST_REQUESTED);
             assert!(versions::all().iter().all(|served| served.version.label.to_string() != text.trim()));
         }
     }

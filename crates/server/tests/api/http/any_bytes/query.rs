@@ -22,7 +22,7 @@ struct Reported {
 }
 
 pub(crate) fn holds(query: &str) {
-    let known = Endpoint::ListTrainees.query_parameters();
+    let known = Endpoint::ListTrainees.row().query_parameters;
     match query::listing(query, &[], TODAY) {
         Ok(asked) => understood(&asked.listing),
         Err(errors) => refused(query, &errors, |name| known.contains(&name)),

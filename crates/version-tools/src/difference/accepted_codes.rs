@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use adapter_kit::version::{ApiVersion, Wire};
+use adapter_kit::version::ApiVersion;
+use adapter_kit::wire::{WireRecord, for_each_record};
 use domain::field::Codes;
-use domain::{Deferral, Degree, List, Lists, Placement, Recommendation, RecordField as _, Trainee, Withdrawal};
+use domain::{List, Lists, RecordField as _};
 use serde::Serialize;
 
-use super::{About, Change, Effect};
+use super::{Change, ChangeDetail, Effect};
 use crate::documents::listed;
 
 /// A change of the codes of a list that a request can have.
@@ -15,18 +16,18 @@ use crate::documents::listed;
 pub struct CodesChange {
     /// The name of the list.
     pub list: &'static str,
-    /// The fields of a request that hold such a code, in the names of the version that is moved to.
+    /// The fields of a request with such a code, in the names of the version that is moved to.
     pub fields: Vec<&'static str>,
-    /// What has become of the codes.
-    pub change: CodesTurn,
+    /// How the codes changed.
+    pub change: CodesChangeKind,
     /// The codes.
     pub codes: Vec<CodeName>,
 }
 
-/// What has become of codes or years.
+/// How codes or years changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CodesTurn {
+pub enum CodesChangeKind {
     /// They are accepted now.
     Accepted,
     /// They are no longer accepted.
@@ -45,21 +46,21 @@ pub struct CodeName {
 /// A change of the academic years in which some subjects are funded without student finance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct YearsChange {
-    /// What has become of the years.
-    pub change: CodesTurn,
+    /// How the years changed.
+    pub change: CodesChangeKind,
     /// The years in which an academic year begins.
     pub years: Vec<i32>,
 }
 
-const TURNS: [CodesTurn; 2] = [CodesTurn::Accepted, CodesTurn::Refused];
+const KINDS: [CodesChangeKind; 2] = [CodesChangeKind::Accepted, CodesChangeKind::Refused];
 
 /// The changes of accepted codes and years.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Vec<Change> {
-    let codes = List::ALL.iter().flat_map(|list| TURNS.map(|turn| codes(*list, turn, from, to, lists)));
-    codes.chain(TURNS.map(|turn| years(turn, from, to))).flatten().collect()
+    let codes = List::ALL.iter().flat_map(|list| KINDS.map(|kind| codes(*list, kind, from, to, lists)));
+    codes.chain(KINDS.map(|kind| years(kind, from, to))).flatten().collect()
 }
 
-fn codes(list: List, change: CodesTurn, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Option<Change> {
+fn codes(list: List, change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Option<Change> {
     let (with, without) = sides(change, from, to);
     let differ = lists.entries(list).iter().filter(|entry| {
         with.accepted_codes.accepts(list, &entry.code) && !without.accepted_codes.accepts(list, &entry.code)
@@ -70,30 +71,32 @@ fn codes(list: List, change: CodesTurn, from: &ApiVersion, to: &ApiVersion, list
         return None;
     }
     let fields = fields_with(list, to);
-    let told: Vec<String> = codes.iter().map(|code| format!("`{}` ({})", code.code, code.name)).collect();
+    let values: Vec<String> = codes.iter().map(|code| format!("`{}` ({})", code.code, code.name)).collect();
     let these = if codes.len() == 1 { "this code" } else { "these codes" };
-    let (told, named) = (told.join(", "), listed(fields.iter().copied()));
+    let (values, named) = (values.join(", "), listed(fields.iter().copied()));
     let (effect, summary, advice) = match change {
-        CodesTurn::Refused => (
+        CodesChangeKind::Refused => (
             Effect::Refused,
-            format!("No longer accepted in {named}: {told}."),
+            format!("No longer accepted in {named}: {values}."),
             format!("Do not send {these}. A record that has such a code already is shown with it."),
         ),
-        CodesTurn::Accepted => {
-            (Effect::NewlyPossible, format!("Accepted in {named}: {told}."), format!("Send {these} where you need to."))
-        }
+        CodesChangeKind::Accepted => (
+            Effect::NewlyPossible,
+            format!("Accepted in {named}: {values}."),
+            format!("Send {these} where you need to."),
+        ),
     };
     let of = format!("list {}", list.name());
     Some(Change::new(
         effect,
-        About::Codes(CodesChange { list: list.name(), fields, change, codes }),
+        ChangeDetail::Codes(CodesChange { list: list.name(), fields, change, codes }),
         of,
         summary,
         advice,
     ))
 }
 
-fn years(change: CodesTurn, from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
+fn years(change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let (with, without) = sides(change, from, to);
     let differ = with
         .accepted_codes
@@ -104,43 +107,37 @@ fn years(change: CodesTurn, from: &ApiVersion, to: &ApiVersion) -> Option<Change
     if years.is_empty() {
         return None;
     }
-    let told: Vec<String> = years.iter().map(|year| format!("{year} to {}", year + 1)).collect();
-    let told = told.join(", ");
+    let values: Vec<String> = years.iter().map(|year| format!("{year} to {}", year + 1)).collect();
+    let values = values.join(", ");
     let (effect, summary, advice) = match change {
-        CodesTurn::Refused => (
+        CodesChangeKind::Refused => (
             Effect::Refused,
-            format!("Starts in {told}: no subject is funded without student finance."),
+            format!("Starts in {values}: no subject is funded without student finance."),
             "Do not ask for such funding for trainees who start then.".to_owned(),
         ),
-        CodesTurn::Accepted => (
+        CodesChangeKind::Accepted => (
             Effect::NewlyPossible,
-            format!("Starts in {told}: some subjects are funded without student finance."),
+            format!("Starts in {values}: some subjects are funded without student finance."),
             "Ask for such funding where it applies.".to_owned(),
         ),
     };
-    Some(Change::new(effect, About::ExceptionYears(YearsChange { change, years }), "trainee", summary, advice))
+    Some(Change::new(effect, ChangeDetail::ExceptionYears(YearsChange { change, years }), "trainee", summary, advice))
 }
 
 /// The version that accepts, and the one that does not.
-fn sides<'v>(change: CodesTurn, from: &'v ApiVersion, to: &'v ApiVersion) -> (&'v ApiVersion, &'v ApiVersion) {
+fn sides<'v>(change: CodesChangeKind, from: &'v ApiVersion, to: &'v ApiVersion) -> (&'v ApiVersion, &'v ApiVersion) {
     match change {
-        CodesTurn::Accepted => (to, from),
-        CodesTurn::Refused => (from, to),
+        CodesChangeKind::Accepted => (to, from),
+        CodesChangeKind::Refused => (from, to),
     }
 }
 
-/// The fields of the requests of a version that hold a code of the list.
+/// The fields of the requests of a version that have a code of the list.
 fn fields_with(list: List, version: &ApiVersion) -> Vec<&'static str> {
-    fn of<R: Wire>(list: List, version: &ApiVersion) -> impl Iterator<Item = &'static str> {
-        let holds = move |codes: Option<Codes>| codes == Some(Codes::Listed(list));
-        R::inputs(version).entries.iter().filter(move |input| holds(input.field.info().codes)).map(|input| input.name)
+    fn of<R: WireRecord>(list: List, version: &ApiVersion) -> Vec<&'static str> {
+        let inputs = R::inputs(version).entries.iter();
+        inputs.filter(|input| input.field.info().codes == Some(Codes::Listed(list))).map(|input| input.name).collect()
     }
-    let all = of::<Trainee>(list, version)
-        .chain(of::<Placement>(list, version))
-        .chain(of::<Degree>(list, version))
-        .chain(of::<Withdrawal>(list, version))
-        .chain(of::<Deferral>(list, version))
-        .chain(of::<Recommendation>(list, version));
     let mut seen = BTreeSet::new();
-    all.filter(|name| seen.insert(*name)).collect()
+    for_each_record!(of(list, version)).concat().into_iter().filter(|name| seen.insert(*name)).collect()
 }

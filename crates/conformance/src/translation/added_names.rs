@@ -1,10 +1,11 @@
-//! What one version writes of a record that another one does not: stated from the two versions, in words
-//! of its own, to be compared with what a translation did.
+//! What one version writes of a record that another one does not: stated from the two versions, in
+//! another way, to be compared with what a translation did.
 
+use adapter_kit::body_kind::{Direction, RecordKind};
 use adapter_kit::shape::{Entry, Shape, Source};
-use adapter_kit::version::{ApiVersion, Wire};
+use adapter_kit::version::ApiVersion;
+use adapter_kit::wire::WireRecord;
 use domain::{Trainee, TraineeField};
-use version_tools::translate::{Direction, RecordKind};
 
 /// A name that only the second version writes.
 #[derive(Debug, Clone, Copy)]
@@ -17,15 +18,15 @@ pub(super) struct Name {
 
 /// The names that only the second of two versions writes, by record and direction.
 #[derive(Debug)]
-pub(super) struct Gained {
+pub(super) struct AddedNames {
     requests: Vec<(RecordKind, Vec<Name>)>,
     replies: Vec<(RecordKind, Vec<Name>)>,
 }
 
-impl Gained {
+impl AddedNames {
     /// What only the second version writes.
     pub(super) fn of(from: &ApiVersion, to: &ApiVersion) -> Self {
-        Self { requests: Self::asked(from, to), replies: Self::shown(from, to) }
+        Self { requests: Self::set_names(from, to), replies: Self::shown(from, to) }
     }
 
     /// The names of the record.
@@ -38,21 +39,21 @@ impl Gained {
     }
 
     /// In requests: what only the second version can set.
-    fn asked(from: &ApiVersion, to: &ApiVersion) -> Vec<(RecordKind, Vec<Name>)> {
+    fn set_names(from: &ApiVersion, to: &ApiVersion) -> Vec<(RecordKind, Vec<Name>)> {
         let placements = Trainee::inputs(to).name_of(TraineeField::placements);
         let degrees = Trainee::inputs(to).name_of(TraineeField::degrees);
-        let placement: Vec<Name> = asked::<domain::Placement>(from, to);
-        let degree: Vec<Name> = asked::<domain::Degree>(from, to);
-        let mut trainee = asked::<Trainee>(from, to);
+        let placement: Vec<Name> = set_names::<domain::Placement>(from, to);
+        let degree: Vec<Name> = set_names::<domain::Degree>(from, to);
+        let mut trainee = set_names::<Trainee>(from, to);
         trainee.extend(placement.iter().map(|name| Name { list: placements, ..*name }));
         trainee.extend(degree.iter().map(|name| Name { list: degrees, ..*name }));
         vec![
             (RecordKind::Trainee, trainee),
             (RecordKind::Placement, placement),
             (RecordKind::Degree, degree),
-            (RecordKind::Withdrawal, asked::<domain::Withdrawal>(from, to)),
-            (RecordKind::Deferral, asked::<domain::Deferral>(from, to)),
-            (RecordKind::Recommendation, asked::<domain::Recommendation>(from, to)),
+            (RecordKind::Withdrawal, set_names::<domain::Withdrawal>(from, to)),
+            (RecordKind::Deferral, set_names::<domain::Deferral>(from, to)),
+            (RecordKind::Recommendation, set_names::<domain::Recommendation>(from, to)),
         ]
     }
 
@@ -74,12 +75,12 @@ impl Gained {
     }
 }
 
-fn asked<R: Wire>(from: &ApiVersion, to: &ApiVersion) -> Vec<Name> {
-    let gained = R::inputs(to).entries.iter().filter(|input| R::inputs(from).name_of(input.field).is_none());
-    gained.map(|input| Name { list: None, name: input.name }).collect()
+fn set_names<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Name> {
+    let added = R::inputs(to).entries.iter().filter(|input| R::inputs(from).name_of(input.field).is_none());
+    added.map(|input| Name { list: None, name: input.name }).collect()
 }
 
-fn shown<R: Wire>(one: &Shape<R>, other: &Shape<R>) -> Vec<Name> {
+fn shown<R: WireRecord>(one: &Shape<R>, other: &Shape<R>) -> Vec<Name> {
     let has = |entry: &&Entry<R>| match &entry.source {
         Source::Field(field) if other.name_of(*field) == Some(entry.name) => one.name_of(*field).is_some(),
         Source::Field(field) => one
@@ -90,6 +91,6 @@ fn shown<R: Wire>(one: &Shape<R>, other: &Shape<R>) -> Vec<Name> {
             shown.name == entry.name && matches!(&shown.source, Source::Own(shown) if std::ptr::eq(*shown, *own))
         }),
     };
-    let gained = other.entries.iter().filter(|entry| !has(entry));
-    gained.map(|entry| Name { list: None, name: entry.name }).collect()
+    let added = other.entries.iter().filter(|entry| !has(entry));
+    added.map(|entry| Name { list: None, name: entry.name }).collect()
 }

@@ -1,20 +1,20 @@
-//! How a version speaks: its words for things that have had several, and the form of problems in nested items.
+//! The vocabulary of messages, and the form of problems in nested records.
 
 use adapter_kit::version::{ApiVersion, NestedErrors};
 use serde::Serialize;
 
-use super::{About, Change, Effect};
+use super::{Change, ChangeDetail, Effect};
 
-/// Another word in messages.
+/// Another term in messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct WordChange {
-    /// The word before.
+pub struct VocabularyChange {
+    /// The term before.
     pub before: &'static str,
-    /// The word now.
+    /// The term now.
     pub after: &'static str,
 }
 
-/// Another form of the problems in nested items, where problems are asked for by field.
+/// Another form of the problems in nested items, where problems are requested by field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NestedErrorsChange {
     /// The form before.
@@ -23,17 +23,17 @@ pub struct NestedErrorsChange {
     pub after: &'static str,
 }
 
-/// The changes in how the version speaks.
+/// The changes of messages.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
-    [word(from, to), nested_errors(from, to)].into_iter().flatten().collect()
+    [vocabulary(from, to), nested_errors(from, to)].into_iter().flatten().collect()
 }
 
-fn word(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
-    let (before, after) = (from.words.training_partner, to.words.training_partner);
+fn vocabulary(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
+    let (before, after) = (from.vocabulary.training_partner, to.vocabulary.training_partner);
     (before != after).then(|| {
         Change::new(
             Effect::WorthKnowing,
-            About::Word(WordChange { before, after }),
+            ChangeDetail::Vocabulary(VocabularyChange { before, after }),
             "messages",
             format!("Messages say \"{after}\", and no longer \"{before}\"."),
             "Show messages to people; do not look for words in them.".to_owned(),
@@ -54,8 +54,8 @@ fn nested_errors(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
                 "Where you ask for problems by field, look for those in nested items under the name of the array.",
             ),
         };
-        let about = About::NestedErrors(NestedErrorsChange { before: name(before), after: name(after) });
-        Change::new(Effect::ReadOtherwise, about, "problems by field", summary.to_owned(), advice.to_owned())
+        let about = ChangeDetail::NestedErrors(NestedErrorsChange { before: name(before), after: name(after) });
+        Change::new(Effect::ReadDifferently, about, "problems by field", summary.to_owned(), advice.to_owned())
     })
 }
 

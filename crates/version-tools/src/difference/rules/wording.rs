@@ -1,33 +1,33 @@
-//! Changes of rules in words: what changes, what it does to a client, and what to do about it.
+//! Describes changes of rules: what changes, its effect on a client, and what to do.
 
 use adapter_kit::label::Label;
 
-use super::{RuleChange, RuleStage, RuleText, RuleTurn};
-use crate::difference::{About, Change, Effect};
+use super::{RuleChange, RuleChangeKind, RuleStage, RuleSummary};
+use crate::difference::{Change, ChangeDetail, Effect};
 use crate::documents::listed;
 
-/// Words by which a demand goes on after the name of its field.
+/// Vocabulary by which a demand goes on after the name of its field.
 const PREDICATES: [&str; 5] = ["is", "was", "has", "must", "differs"];
-/// How a demand goes on that is weaker than the one before it.
+/// How a demand continues that is weaker than the one before it.
 const EXCEPTIONS: [&str; 2] = [", but ", " unless "];
 
-/// The change in words.
-pub(super) fn told(change: RuleChange, from: Label, to: Label) -> Change {
-    let (effect, summary, advice) = match &change.turn {
-        RuleTurn::Added { after } => added(after, to),
-        RuleTurn::Dropped { before } => dropped(before, from, to),
-        RuleTurn::Replaced { before, after } => replaced(before, after, from, to),
+/// Describes the change.
+pub(super) fn describe(change: RuleChange, from: Label, to: Label) -> Change {
+    let (effect, summary, advice) = match &change.kind {
+        RuleChangeKind::Added { after } => added(after, to),
+        RuleChangeKind::Dropped { before } => dropped(before, from, to),
+        RuleChangeKind::Replaced { before, after } => replaced(before, after, from, to),
     };
     let of = change.record;
-    Change::new(effect, About::Rule(change), of, summary, advice)
+    Change::new(effect, ChangeDetail::Rule(change), of, summary, advice)
 }
 
-fn added(rule: &RuleText, to: Label) -> (Effect, String, String) {
+fn added(rule: &RuleSummary, to: Label) -> (Effect, String, String) {
     let (title, demand) = (title(rule), demand(rule));
     match rule.stage {
         RuleStage::Check => (Effect::Refused, format!("New rule {title}: {demand}."), check(rule)),
         RuleStage::Adjust => (
-            Effect::RecordedOtherwise,
+            Effect::RecordedDifferently,
             format!("New adjustment {title}: {demand}."),
             "Compare what the reply shows with what you sent.".to_owned(),
         ),
@@ -39,7 +39,7 @@ fn added(rule: &RuleText, to: Label) -> (Effect, String, String) {
     }
 }
 
-fn dropped(rule: &RuleText, from: Label, to: Label) -> (Effect, String, String) {
+fn dropped(rule: &RuleSummary, from: Label, to: Label) -> (Effect, String, String) {
     let (title, demand) = (title(rule), demand(rule));
     match rule.stage {
         RuleStage::Check => (
@@ -48,7 +48,7 @@ fn dropped(rule: &RuleText, from: Label, to: Label) -> (Effect, String, String) 
             format!("You can send what {from} refuses for this reason."),
         ),
         RuleStage::Adjust => (
-            Effect::RecordedOtherwise,
+            Effect::RecordedDifferently,
             format!("No longer done, adjustment {title}: {demand}."),
             format!("Send what is to be recorded: {to} does not do this by itself."),
         ),
@@ -60,7 +60,7 @@ fn dropped(rule: &RuleText, from: Label, to: Label) -> (Effect, String, String) 
     }
 }
 
-fn replaced(before: &RuleText, after: &RuleText, from: Label, to: Label) -> (Effect, String, String) {
+fn replaced(before: &RuleSummary, after: &RuleSummary, from: Label, to: Label) -> (Effect, String, String) {
     let (old, new) = (demand(before), demand(after));
     let summary = format!("New rule {}: {new}. In {from}: {old}.", title(after));
     if eases(before, after) {
@@ -72,7 +72,7 @@ fn replaced(before: &RuleText, after: &RuleText, from: Label, to: Label) -> (Eff
             (Effect::Refused, summary, format!("{} {to} does not put it right by itself.", check(after)))
         }
         (RuleStage::Check | RuleStage::Adjust, RuleStage::Adjust) => {
-            (Effect::RecordedOtherwise, summary, "Compare what the reply shows with what you sent.".to_owned())
+            (Effect::RecordedDifferently, summary, "Compare what the reply shows with what you sent.".to_owned())
         }
         (RuleStage::Gate, _) | (_, RuleStage::Gate) => (
             Effect::Refused,
@@ -83,14 +83,14 @@ fn replaced(before: &RuleText, after: &RuleText, from: Label, to: Label) -> (Eff
 }
 
 /// Whether a demand is the one before it with an exception, so that nobody is refused who was not.
-fn eases(before: &RuleText, after: &RuleText) -> bool {
+fn eases(before: &RuleSummary, after: &RuleSummary) -> bool {
     let checks = before.stage == RuleStage::Check && after.stage == RuleStage::Check;
     let exception = after.description.strip_prefix(before.description);
     checks && exception.is_some_and(|rest| EXCEPTIONS.iter().any(|word| rest.starts_with(word)))
 }
 
 /// What to look at before sending, with the other fields that the rule reads.
-fn check(rule: &RuleText) -> String {
+fn check(rule: &RuleSummary) -> String {
     let checked = format!("Check what you send: {}. Anything else is refused.", demand(rule));
     match rule.reads.get(1..) {
         Some(others) if !others.is_empty() => format!("{checked} It depends on {}.", listed(others.iter().copied())),
@@ -99,7 +99,7 @@ fn check(rule: &RuleText) -> String {
 }
 
 /// What the rule demands, with the field that it is about.
-fn demand(rule: &RuleText) -> String {
+fn demand(rule: &RuleSummary) -> String {
     let continues = rule.description.split(' ').next().is_some_and(|first| PREDICATES.contains(&first));
     match rule.reads.first() {
         Some(field) if continues => format!("`{field}` {}", rule.description),
@@ -108,10 +108,10 @@ fn demand(rule: &RuleText) -> String {
     }
 }
 
-fn title(rule: &RuleText) -> String {
+fn title(rule: &RuleSummary) -> String {
     format!("`{}` (section {})", rule.name, rule.section)
 }
 
-fn subject(rule: &RuleText) -> &'static str {
+fn subject(rule: &RuleSummary) -> &'static str {
     rule.reads.first().copied().unwrap_or("state")
 }

@@ -1,0 +1,104 @@
+//! Compares two OpenAPI documents: endpoints, parameters, bodies and replies.
+
+use adapter_kit::body_kind::Direction;
+use serde_json::Value;
+
+use super::schemas::Schemas;
+use super::{Changes, entries};
+
+/// Other keys of a path item are no operations.
+const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
+
+/// Compares two documents.
+pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
+    if before.pointer("/components/securitySchemes") != now.pointer("/components/securitySchemes")
+        || before.get("security") != now.get("security")
+    {
+        changes.breaking("security", "Authorization", "is asked for in another way");
+    }
+    let schemas = Schemas { before, now };
+    let (old, new) = (operations(before), operations(now));
+    for (name, old, new) in changes.matched("endpoints", (old, "is gone"), (new, "is new")) {
+        compare_operations(&name, old, new, &schemas, changes);
+    }
+}
+
+/// The operations of a document, by names such as `POST /trainees`.
+fn operations(document: &Value) -> Vec<(String, &Value)> {
+    let paths = entries(document.get("paths")).into_iter();
+    let operations = paths.flat_map(|(path, item)| {
+        let methods = METHODS.iter().filter_map(move |method| Some((method.to_ascii_uppercase(), item.get(method)?)));
+        methods.map(move |(method, operation)| (format!("{method} {path}"), operation))
+    });
+    operations.collect()
+}
+
+fn compare_operations(name: &str, before: &Value, now: &Value, schemas: &Schemas<'_>, changes: &mut Changes) {
+    if before.get("deprecated").is_none() && now.get("deprecated").is_some() {
+        changes.additive("endpoints", name, "is deprecated");
+    }
+    let place = format!("{name} request");
+    compare_parameters(&place, before, now, schemas, changes);
+    match (before.get("requestBody"), now.get("requestBody")) {
+        (Some(old), Some(new)) => compare_contents(&place, old, new, Direction::Request, schemas, changes),
+        (Some(_), None) => changes.breaking(&place, "body", "is not read any more"),
+        (None, Some(new)) if is_required(new) => changes.breaking(&place, "body", "is demanded"),
+        (None, Some(_)) => changes.additive(&place, "body", "can be sent"),
+        (None, None) => {}
+    }
+    let old = (entries(before.get("responses")), "is not answered any more");
+    let new = (entries(now.get("responses")), "can be answered");
+    for (status, old, new) in changes.matched(&format!("{name} replies"), old, new) {
+        let place = format!("{name} {status}");
+        let old_headers = (entries(old.get("headers")), "is gone from the headers");
+        changes.matched(&place, old_headers, (entries(new.get("headers")), "is new in the headers"));
+        compare_contents(&place, old, new, Direction::Reply, schemas, changes);
+    }
+}
+
+fn is_required(part: &Value) -> bool {
+    part.get("required") == Some(&Value::Bool(true))
+}
+
+fn compare_parameters(place: &str, before: &Value, now: &Value, schemas: &Schemas<'_>, changes: &mut Changes) {
+    let parameters = |operation: &Value| -> Vec<Value> {
+        operation.get("parameters").and_then(Value::as_array).cloned().unwrap_or_default()
+    };
+    let text = |parameter: &Value, key: &str| parameter.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let same = |one: &Value, other: &Value| ["name", "in"].iter().all(|key| text(one, key) == text(other, key));
+    let (old, new) = (parameters(before), parameters(now));
+    for parameter in &old {
+        let subject = text(parameter, "name");
+        let Some(other) = new.iter().find(|other| same(parameter, other)) else {
+            changes.breaking(place, subject, "is not read any more");
+            continue;
+        };
+        if is_required(other) && !is_required(parameter) {
+            changes.breaking(place, &subject, "is demanded");
+        }
+        if let (Some(old), Some(new)) = (parameter.get("schema"), other.get("schema")) {
+            schemas.compare(place, &subject, old, new, Direction::Request, changes);
+        }
+    }
+    for parameter in new.iter().filter(|parameter| !old.iter().any(|other| same(parameter, other))) {
+        let what = if is_required(parameter) { "is new and demanded" } else { "is new" };
+        changes.add(is_required(parameter), place, text(parameter, "name"), what);
+    }
+}
+
+/// Compares the contents of two bodies, by media type.
+fn compare_contents(
+    place: &str,
+    before: &Value,
+    now: &Value,
+    direction: Direction,
+    schemas: &Schemas<'_>,
+    changes: &mut Changes,
+) {
+    let (old, new) = (entries(before.get("content")), entries(now.get("content")));
+    for (_, old, new) in changes.matched(place, (old, "is gone"), (new, "is new")) {
+        if let (Some(old), Some(new)) = (old.get("schema"), new.get("schema")) {
+            schemas.compare(place, "body", old, new, direction, changes);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! What the domain decides on a request of any version, by the type of its record.
+
+use adapter_kit::body_kind::Purpose;
+use adapter_kit::read::ReadableRecord;
+use domain::commands::{CreationContext, Decision};
+use domain::value::Timestamp;
+use domain::{
+    Context, Deferral, Degree, Notice, ParsedRecord, Placement, Problem, Recommendation, Rules, Trainee, Withdrawal,
+    commands,
+};
+
+/// The record that a request is for.
+#[derive(Clone, Copy)]
+pub(crate) struct Target<'a> {
+    /// Whether the request creates or changes the record; `None` for a transition.
+    pub(crate) purpose: Option<Purpose>,
+    /// The trainee before the request, unless the request creates it.
+    pub(crate) trainee: Option<&'a Trainee>,
+    /// The identifier of the placement or degree that the request changes.
+    pub(crate) nested_id: &'a str,
+    /// When the request arrived.
+    pub(crate) now: Timestamp,
+}
+
+/// What the client of an accepted request is warned about, or why the request is refused.
+pub(crate) type Outcome = Result<Vec<Notice>, Vec<Problem>>;
+
+/// A record on which the domain decides.
+pub(crate) trait DecidedRecord: ReadableRecord {
+    /// Decides on a request; `None` where its record does not exist.
+    fn decide(sent: ParsedRecord<Self>, target: Target<'_>, rules: &Rules, context: &Context<'_>) -> Option<Outcome>;
+}
+
+fn outcome<R>(decided: Result<Decision<R>, Vec<Problem>>) -> Outcome {
+    decided.map(|decision| decision.notices)
+}
+
+fn origin(target: Target<'_>) -> CreationContext<'static> {
+    CreationContext { now: target.now, ukprn: "", next_id: &|| None }
+}
+
+impl DecidedRecord for Trainee {
+    fn decide(sent: ParsedRecord<Self>, target: Target<'_>, rules: &Rules, context: &Context<'_>) -> Option<Outcome> {
+        Some(if target.purpose == Some(Purpose::Update) {
+            outcome(commands::update(target.trainee?, sent, rules, context, target.now))
+        } else {
+            outcome(commands::create(sent, rules, context, &origin(target)))
+        })
+    }
+}
+
+macro_rules! nested_records {
+    ($($record:ident: $list:ident, $id:ident;)+) => {$(
+        impl DecidedRecord for $record {
+            fn decide(sent: ParsedRecord<Self>, target: Target<'_>, rules: &Rules, context: &Context<'_>) -> Option<Outcome> {
+                if target.purpose != Some(Purpose::Update) {
+                    return Some(outcome(commands::add(sent, rules, context, &origin(target))));
+                }
+                let mut records = target.trainee?.$list.iter();
+                let stored = records.find(|record| record.$id.as_deref() == Some(target.nested_id))?;
+                Some(outcome(commands::update(stored, sent, rules, context, target.now)))
+            }
+        }
+    )+};
+}
+nested_records! {
+    Placement: placements, placement_id;
+    Degree: degrees, degree_id;
+}
+
+macro_rules! transitions {
+    ($($record:ident)+) => {$(
+        impl DecidedRecord for $record {
+            fn decide(
+                sent: ParsedRecord<Self>,
+                target: Target<'_>,
+                rules: &Rules,
+                context: &Context<'_>,
+            ) -> Option<Outcome> {
+                Some(outcome(commands::transition::<Self>(target.trainee?, sent, rules, context, target.now)))
+            }
+        }
+    )+};
+}
+transitions! { Withdrawal Deferral Recommendation }

@@ -1,0 +1,155 @@
+//! What a version would answer to a translated record.
+
+use std::collections::HashSet;
+
+use adapter_kit::body_kind::{Direction, Purpose};
+use adapter_kit::compose::Data;
+use adapter_kit::names::path;
+use adapter_kit::problems::{ErrorEntry, Errors, warning};
+use adapter_kit::read::{Malformed, NestedLists, Reader, UnknownNames, lacks_data};
+use adapter_kit::version::ApiVersion;
+use adapter_kit::versions::Served;
+use domain::organisations::{Organisations, School, URNS_WITHOUT_SCHOOL, is_urn};
+use domain::problem::NoticeKind;
+use domain::{
+    Candidate, Change, Context, Deferral, Degree, Notice, ParsedRecord, Placement, Problem, Recommendation, State,
+    Trainee, Withdrawal,
+};
+use serde_json::Value;
+
+use super::findings::Finding;
+use super::{TranslationContext, guess, partial_update};
+use crate::decision::{DecidedRecord, Target};
+
+/// What a version would answer.
+#[derive(Debug, Default)]
+pub(super) struct Evaluation {
+    pub(super) purpose: Option<Purpose>,
+    pub(super) problems: Vec<ErrorEntry>,
+    pub(super) notices: Vec<Finding>,
+}
+
+/// A record that can be evaluated.
+pub(super) trait EvaluatedRecord: DecidedRecord {
+    /// Schools that a request names.
+    fn schools(_: &ParsedRecord<Self>) -> Vec<School> {
+        Vec::new()
+    }
+}
+
+impl EvaluatedRecord for Trainee {
+    fn schools(sent: &ParsedRecord<Self>) -> Vec<School> {
+        sent.nested.placements.iter().flat_map(Placement::schools).collect()
+    }
+}
+
+impl EvaluatedRecord for Placement {
+    /// A school with the URN, and the name in the request.
+    fn schools(sent: &ParsedRecord<Self>) -> Vec<School> {
+        let text = |change: &Change<String>| if let Change::Set(text) = change { Some(text.clone()) } else { None };
+        let urn = text(&sent.changes.urn).filter(|urn| is_urn(urn) && !URNS_WITHOUT_SCHOOL.contains(&urn.as_str()));
+        let school = urn.map(|urn| School {
+            id: 0,
+            name: text(&sent.changes.name).unwrap_or_else(|| urn.clone()),
+            urn,
+            postcode: text(&sent.changes.postcode),
+            open: true,
+        });
+        school.into_iter().collect()
+    }
+}
+
+impl EvaluatedRecord for Degree {}
+impl EvaluatedRecord for Withdrawal {}
+impl EvaluatedRecord for Deferral {}
+impl EvaluatedRecord for Recommendation {}
+
+/// What a version would answer to the record.
+pub(super) fn evaluate<R: EvaluatedRecord>(
+    record: &Value,
+    direction: Direction,
+    purpose: Option<Purpose>,
+    to: &Served,
+    setting: TranslationContext<'_>,
+) -> Evaluation {
+    let sent = match read::<R>(record, to, NestedLists::Read) {
+        Ok(sent) => sent,
+        Err(malformed) => return unreadable(&malformed),
+    };
+    let TranslationContext { today, lists } = setting;
+    let version = to.version;
+    let refused =
+        |problems: &[Problem]| Evaluation { problems: Errors::of(to, lists, problems).errors, ..Evaluation::default() };
+    if direction == Direction::Request && lacks_data(&sent) {
+        return refused(sent.problems.get(..1).unwrap_or_default());
+    }
+    let organisations = Organisations {
+        schools: distinct(R::schools(&sent)),
+        no_schools_loaded: true,
+        no_training_partners_loaded: true,
+        ..Organisations::default()
+    };
+    let context = Context { today, lists, accepted_codes: &version.accepted_codes, organisations: &organisations };
+    let own_fields = || read::<R>(record, to, NestedLists::Ignore).unwrap_or_default();
+    if direction == Direction::Reply {
+        let sent = own_fields();
+        if lacks_data(&sent) {
+            return Evaluation::default();
+        }
+        return refused(Candidate::new(R::Owner::default(), None, sent, &context).problems());
+    }
+    // A record without a shape is the input of a transition.
+    let purpose =
+        R::shape(version).is_some().then(|| purpose.unwrap_or_else(|| guess::purpose(&sent, R::rules(version))));
+    if purpose == Some(Purpose::Update) {
+        let mut found = partial_update::evaluate(own_fields(), R::rules(version), version, &context);
+        let mut notices = findings(version, &found.notices);
+        notices.append(&mut found.findings);
+        return Evaluation { purpose, notices, ..refused(&found.problems) };
+    }
+    // A transition is decided on a trainee whose state allows all of them.
+    let state = Some(State::TrnReceived);
+    let trainee = Trainee { state, trn: Some("0000000".to_owned()), ..Trainee::default() };
+    let now = today.and_time(chrono::NaiveTime::MIN).and_utc();
+    let target = Target { purpose, trainee: Some(&trainee), nested_id: "", now };
+    match R::decide(sent, target, &version.rules, &context).unwrap_or_else(|| Ok(Vec::new())) {
+        Ok(notices) => Evaluation { purpose, problems: Vec::new(), notices: findings(version, &notices) },
+        Err(problems) => Evaluation { purpose, ..refused(&problems) },
+    }
+}
+
+fn read<R: EvaluatedRecord>(record: &Value, to: &Served, nested: NestedLists) -> Result<ParsedRecord<R>, Malformed> {
+    // A tree of JSON is always written.
+    let body = serde_json::to_vec(&Data { data: record }).unwrap_or_default();
+    Reader { served: to, unknown: UnknownNames::Warn, nested }.read(&body)
+}
+
+/// The schools, the first of each URN.
+fn distinct(mut schools: Vec<School>) -> Vec<School> {
+    let mut seen = HashSet::new();
+    schools.retain(|school| seen.insert(school.urn.clone()));
+    schools
+}
+
+/// What a client of the version would be warned about. Unknown names are found by the translation, and no school is looked
+/// up.
+fn findings(version: &ApiVersion, notices: &[Notice]) -> Vec<Finding> {
+    let finding = |notice: &Notice| {
+        let code = match &notice.kind {
+            NoticeKind::UnknownName { .. } | NoticeKind::GivenBySchool => return None,
+            NoticeKind::UseEndpoint => "use_endpoint",
+            NoticeKind::NoMatch => "no_match",
+            NoticeKind::MovesWith { .. } => "moves_with",
+            NoticeKind::Dropped { .. } => "fell_away",
+        };
+        Some(Finding::new(path(version, &notice.at), code, warning(version, notice)?))
+    };
+    notices.iter().filter_map(finding).collect()
+}
+
+/// What is answered to a body that no version reads.
+fn unreadable(malformed: &Malformed) -> Evaluation {
+    let message = format!("the body is not valid JSON: {malformed}");
+    let problem = ErrorEntry { error: "BadRequest", message, located: None };
+    Evaluation { problems: vec![problem], ..Evaluation::default() }
+}
