@@ -6,7 +6,6 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::BodyKind;
-use super::evaluate::Evaluation;
 
 /// A translated body, and what was done to it. Serialises as an object with the names of the fields; the kind of the first
 /// body is among them.
@@ -55,14 +54,14 @@ impl Translation {
     }
 
     /// Adds what would be answered to the record at a path.
-    pub(super) fn add(&mut self, evaluation: Evaluation, at: &str) {
-        for mut problem in evaluation.problems {
+    pub(super) fn add(&mut self, problems: Vec<ErrorEntry>, notices: Vec<Finding>, at: &str) {
+        for mut problem in problems {
             if let Some(located) = &mut problem.located {
                 located.field = join(at, &located.field);
             }
             self.problems.push(problem);
         }
-        for mut notice in evaluation.notices {
+        for mut notice in notices {
             notice.path = join(at, &notice.path);
             self.notices.push(notice);
         }
