@@ -89,6 +89,7 @@ lint:
 .PHONY: structure
 structure: ## Check which crate may know which, and that no file grows too long
 	scripts/check-structure
+	scripts/check-names
 
 .PHONY: snapshots
 snapshots: ## Accept what the tests now write; snapshots of released versions only with ACCEPT_RELEASED=1

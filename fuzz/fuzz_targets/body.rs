@@ -9,7 +9,8 @@ use conformance::{Bodies, Sample};
 use libfuzzer_sys::fuzz_target;
 use server::versions;
 
-static SAMPLE: LazyLock<Sample> = LazyLock::new(|| Bodies::sample(date(2026, 10, 5)).expect("generated trainees can be held"));
+static SAMPLE: LazyLock<Sample> =
+    LazyLock::new(|| Bodies::sample(date(2026, 10, 5)).expect("generated trainees can be held"));
 
 static BODIES: LazyLock<Bodies<'static>> = LazyLock::new(|| {
     let place = std::env::var("FUZZ_VERSION").expect("FUZZ_VERSION is set");
