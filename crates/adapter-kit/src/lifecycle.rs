@@ -21,7 +21,7 @@ pub struct Removed {
 
 /// The end of a version, or of one endpoint in it. Without dates none is announced.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct EndOfLife {
+pub struct DeprecationStatus {
     /// The day from which it should no longer be used.
     pub deprecated_on: Option<NaiveDate>,
     /// The day on which it is removed.
@@ -32,7 +32,7 @@ pub struct EndOfLife {
     pub successor: Option<Label>,
 }
 
-impl EndOfLife {
+impl DeprecationStatus {
     /// The end of a version.
     #[must_use]
     pub fn of_version(version: &ApiVersion, versions: &Versions) -> Self {

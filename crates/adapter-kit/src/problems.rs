@@ -1,4 +1,4 @@
-//! Vocabulary problems for the client of a version, and writes the bodies of error replies.
+//! Words problems for the client of a version, and writes the bodies of error replies.
 //!
 //! A message begins with the name of the field in that version, then one space, then the problem
 //! (contract, section 7).

@@ -24,7 +24,7 @@ use register::Program;
 /// What anything here gives that can fail; a benchmark that cannot go on ends.
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// StoreMetrics a register over loopback, against a limit program and an earlier register, in turn.
+/// Measures a register over loopback, against a limit program and an earlier register, in turn.
 #[derive(Debug, Parser)]
 struct Options {
     /// The program that is measured

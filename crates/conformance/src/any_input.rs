@@ -33,7 +33,7 @@ const ANY_BYTES_RECORDS: usize = 14;
 const MUTATED: usize = 2;
 
 /// Bodies of requests for the records of the sample, and the same bodies with bytes spoilt, keep what
-/// [`Bodies::answered`] says.
+/// [`Bodies::check`] says.
 ///
 /// # Errors
 ///

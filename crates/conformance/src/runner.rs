@@ -47,7 +47,7 @@ pub fn record_count(text: Option<String>, usual: usize) -> Result<usize, String>
 }
 
 /// Runs a check on so many records of either sort, in samples of which each has a seed of its own: the
-/// first has this one, and the seed of a failure case gives its sample again. All processors take part.
+/// first has this one, and the seed of a failed case gives its sample again. All processors take part.
 ///
 /// # Errors
 ///
@@ -117,13 +117,13 @@ mod tests {
                 seed,
                 record: None,
                 field: "email".to_owned(),
-                fault: "is failure".to_owned(),
+                fault: "is broken".to_owned(),
             };
             if sample.seed == 6 { Err(failure(6)) } else { Ok(()) }
         }
         let versions = Versions::new(&[Box::leak(Box::new(SAMPLE_VERSION))]);
         let fault = check_samples(break_second, &versions, 5, 2 * SAMPLE, TODAY).unwrap_err();
-        assert_eq!(fault.to_string(), "v2001.0 fails kept: email is failure (seed 6)");
+        assert_eq!(fault.to_string(), "v2001.0 fails kept: email is broken (seed 6)");
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(super) const PROVIDER: &str = "10000571";
 const ALL_CODES: AcceptedCodes = AcceptedCodes { accepted: &[], funding_exception_years: &[2025, 2026] };
 
 /// The adjustments that every version makes, whatever else it demands. What they do to a record is
-/// [`normal`](super::normal).
+/// [`normal_form`](super::normal_form).
 pub(super) const ADJUSTMENTS: Rules = Rules {
     trainee: &[
         dates::START_AS_PLANNED,

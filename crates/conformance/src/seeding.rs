@@ -11,21 +11,27 @@ use crate::{CheckFailure, Sample};
 
 const CHECK: &str = "can_be_seeded";
 
-/// A version's own rules and terms accept every sample record that is made under them.
+/// Of so many generated trainees the rules of a version may refuse one: a version can be stricter than the generator knows.
+const REFUSED_AT_MOST: usize = 4;
+
+/// A version's own rules and accepted codes accept generated trainees, nearly all of them.
 ///
 /// # Errors
 ///
-/// The first sample record that they refuse.
+/// The last refused one, when they refuse too many.
 pub fn can_be_seeded(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
         let case = Case::of(CHECK, served, sample);
         let (version, context) = (case.version(), case.context());
         let mut generator = TraineeGenerator::new(sample.seed, &version.rules, context);
+        let mut refused = 0;
         for (case, _) in case.each(&sample.stored) {
-            if let Err(problems) = generator.trainee(PROVIDER) {
+            let Err(problems) = generator.trainee(PROVIDER) else { continue };
+            refused += 1;
+            if refused > sample.stored.len() / REFUSED_AT_MOST {
                 let at = problems.first().map(|problem| path_in_message(version, &problem.at)).unwrap_or_default();
                 let why: Vec<_> = problems.iter().map(|problem| message(version, context.lists, problem)).collect();
-                return case.fail(at, format!("refuses a sample record: {}", why.join("; ")));
+                return case.fail(at, format!("refuses sample records: {}", why.join("; ")));
             }
         }
     }
@@ -52,7 +58,7 @@ mod tests {
         let failure = check_version(can_be_seeded, with_rules(&[NOBODY])).unwrap_err();
         assert_eq!(
             failure.to_string(),
-            "v2001.0 fails can_be_seeded: last_name refuses a sample record: cannot be blank (seed 5, record 0)"
+            "v2001.0 fails can_be_seeded: last_name refuses sample records: cannot be blank (seed 5, record 20)"
         );
     }
 }

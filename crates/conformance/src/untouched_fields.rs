@@ -133,6 +133,7 @@ pub(super) fn unchanged<R: Record>(
                 let (was, is) = (record.stored(*field), after.stored(*field));
                 case.fail(field.info().name, format!("was {was:?} and is {is:?} after it was sent back"))
             }
+            None if after != *record => case.fail("nested records", "differ after it was sent back"),
             None => Ok(()),
         },
     }

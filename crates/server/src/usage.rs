@@ -3,7 +3,7 @@
 //! Only a request with a valid token is counted, whatever was answered to it, but for one that came too often. What is kept
 //! of it is its place in those counts, and the identifier of the first and of the last one; a client can choose that
 //! identifier, within the form that [`crate::http::middleware::request_id`] allows. A name is one that the versions themselves have: the
-//! reader gives it ([`domain::UnrecognisedNames::foreign`]), and never the text of a key.
+//! reader gives it ([`domain::UnrecognisedNames::of_other_versions`]), and never the text of a key.
 //!
 //! Counting is an addition in memory. What was counted is written every few seconds and when the server ends, some rows in
 //! a job; while the store does not answer it is kept, as far as there is room. A program that is killed loses what it has
@@ -145,7 +145,7 @@ impl Usage {
         if dropped > 0 {
             log::warn!("usage: {dropped} counts were dropped, since there was no room for them");
         }
-        let mut left = RemainingQuota {
+        let mut left = PendingCounts {
             requests: requests.into_iter().collect(),
             checks: checks.into_iter().collect(),
             problems: problems.into_iter().collect(),
@@ -228,7 +228,7 @@ impl Counts {
         self.dropped += add_to(&mut self.problems, problem, writes, |known, more| *known += more);
     }
 
-    fn put_back(&mut self, left: RemainingQuota) {
+    fn put_back(&mut self, left: PendingCounts) {
         left.requests.into_iter().for_each(|(key, tally)| self.add_request(key, tally));
         left.checks.into_iter().for_each(|(tried, counts)| self.add_check(tried, counts));
         left.problems.into_iter().for_each(|(problem, writes)| self.add_problem(problem, writes));
@@ -247,13 +247,13 @@ fn add_to<K: Eq + Hash, V>(counts: &mut HashMap<K, V>, key: K, more: V, add: imp
 }
 
 /// Counts on their way to the store.
-struct RemainingQuota {
+struct PendingCounts {
     requests: Vec<(UsageKey, Tally)>,
     checks: Vec<(Tried, (i64, i64))>,
     problems: Vec<((Tried, Finding), i64)>,
 }
 
-impl RemainingQuota {
+impl PendingCounts {
     /// Takes so many counts of each kind away.
     fn take(&mut self, most: usize) -> Self {
         fn last<T>(counts: &mut Vec<T>, most: usize) -> Vec<T> {

@@ -164,6 +164,9 @@ impl DatabaseConnection {
         mut queued: impl FnMut(&mut Self) -> Result<T, StorageError>,
         awaited: impl FnOnce(&mut Self) -> Result<U, StorageError>,
     ) -> Result<(T, U), StorageError> {
+        if !self.is_remote() {
+            return Ok((queued(self)?, awaited(self)?));
+        }
         self.in_pipeline_mode(PipelineMode::Queue, &mut queued)?;
         let awaited = awaited(self)?;
         Ok((self.in_pipeline_mode(PipelineMode::Read, queued)?, awaited))

@@ -14,6 +14,7 @@ use serde::Serialize;
 mod accepted_codes;
 mod endpoints;
 mod fields;
+mod lists;
 mod markdown;
 mod messages;
 mod rules;
@@ -21,6 +22,7 @@ mod rules;
 pub use accepted_codes::{CodeName, CodesChange, CodesChangeKind, YearsChange};
 pub use endpoints::{EndpointChange, EndpointChangeKind};
 pub use fields::{FieldChange, FieldChangeKind};
+pub use lists::NestedInListsChange;
 pub use messages::{NestedErrorsChange, VocabularyChange};
 pub use rules::{RuleChange, RuleChangeKind, RuleStage, RuleSummary};
 
@@ -105,6 +107,8 @@ pub enum ChangeDetail {
     Vocabulary(VocabularyChange),
     /// The form of the problems in nested items.
     NestedErrors(NestedErrorsChange),
+    /// The nested records in lists of trainees.
+    NestedInLists(NestedInListsChange),
     /// A committed contract.
     Contract {
         /// The name of a field, a path or a code.
@@ -144,6 +148,7 @@ impl Difference {
         changes.extend(rules::changes(from.version, to.version));
         changes.extend(accepted_codes::changes(from.version, to.version, lists));
         changes.extend(endpoints::changes(from.version, to.version));
+        changes.extend(lists::changes(from.version, to.version));
         changes.extend(messages::changes(from.version, to.version));
         changes.sort_by_key(|change| change.effect);
         Self { from: from.version.label, to: to.version.label, changes }

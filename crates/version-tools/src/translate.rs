@@ -17,7 +17,6 @@ use serde_json::{Map, Value};
 mod evaluate;
 mod findings;
 mod guess;
-mod key_mapping;
 mod names;
 mod partial_update;
 
@@ -154,7 +153,7 @@ impl<'a> Translator<'a> {
         let evaluation =
             for_record_kind!(kind, evaluate::evaluate(record, direction, self.kind.purpose, self.to, context));
         self.out.body_kind.purpose = self.out.body_kind.purpose.or(evaluation.purpose);
-        self.out.add(evaluation, at);
+        self.out.add(evaluation.problems, evaluation.notices, at);
     }
 }
 

@@ -31,7 +31,7 @@ impl MessageCheck<'_> {
         self.check_message(&problem.at, &message(self.case.version(), Lists::embedded(), problem))
     }
 
-    /// So is a notice.
+    /// As for a problem.
     pub(crate) fn check_notice(&self, notice: &Notice) -> Result<(), CheckFailure> {
         self.check_path(&notice.at)?;
         let text = warning(self.case.version(), notice).unwrap_or_default();

@@ -45,7 +45,7 @@ fn change_to(record: &FlatTrainee, field: F) -> TraineeChanges {
 #[track_caller]
 fn refused_by_any(rule: Rule<Trainee>, at: F, wrong: &[(F, &str)], other: &[(F, &str)]) {
     let (wrong, other) = (trainee(wrong), trainee(other));
-    let fields: Vec<F> = <F as crate::RecordField>::ALL
+    let fields: Vec<F> = <F as crate::field::RecordField>::ALL
         .iter()
         .copied()
         .filter(|field| wrong.stored(*field) != other.stored(*field))

@@ -58,7 +58,7 @@ pub(super) enum RegistryCommand {
         )]
         itt_end_date: Option<NaiveDate>,
     },
-    /// Reinstatement a recommendation: the trainee, or those in a file, are in training again
+    /// Return a recommendation: the trainee, or those in a file, are in training again
     ReturnRecommendation(Common),
     /// Undo a withdrawal: the trainee, or those in a file, are where they were before
     UndoWithdrawal(Common),

@@ -98,15 +98,15 @@ impl BodyReader {
 impl Room {
     /// Makes room for a body of which so many bytes have arrived.
     fn grow(&mut self, room: &Arc<Semaphore>, received: usize) -> Result<(), BodyError> {
-        let received_body = self.0.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        let more = received.saturating_sub(UNCOUNTED_BYTES).saturating_sub(received_body);
+        let permits = self.0.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let more = received.saturating_sub(UNCOUNTED_BYTES).saturating_sub(permits);
         if more == 0 {
             return Ok(());
         }
         let more = u32::try_from(more).map_err(|_| BodyError::NoRoom)?;
         let more = Arc::clone(room).try_acquire_many_owned(more).map_err(|_| BodyError::NoRoom)?;
         match &mut self.0 {
-            Some(received_body) => received_body.merge(more),
+            Some(permits) => permits.merge(more),
             None => self.0 = Some(more),
         }
         Ok(())

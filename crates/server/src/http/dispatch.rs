@@ -61,10 +61,14 @@ impl Route {
                         remaining = admitted;
                         warnings = api_request.parameter_warnings();
                         let recorder = UsageRecorder::of(endpoint, &api_request);
-                        let (reply, observation) = run_in_transaction(&register, endpoint, handler, api_request).await;
+                        let (reply, mut observation) =
+                            run_in_transaction(&register, endpoint, handler, api_request).await;
                         if let Some(found) = observation.token {
                             register.admission.remember(&token, found);
                             valid = Some(found);
+                        } else if !matches!(reply, Err(ApiError::Unauthorized(_))) {
+                            // The store failed outside the job; the request counts all the same.
+                            observation.token = valid;
                         }
                         recorder.record(&register, observation, reply.is_ok());
                         if let Err(ApiError::Unauthorized(failure)) = reply {

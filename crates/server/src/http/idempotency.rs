@@ -89,7 +89,7 @@ fn stored(reply: &ApiResponse) -> StoredReply {
 
 fn replayed(earlier: StoredReply) -> ApiResponse {
     let headers = earlier.headers.into_iter().map(|(name, value)| (name.into(), value)).collect();
-    // Only replies that the operations gave are kept, so the status is one.
+    // Only replies of handlers are kept, so the status is one.
     let status = StatusCode::from_u16(earlier.status).unwrap_or(StatusCode::OK);
     ApiResponse { headers, ..ApiResponse::of(status, earlier.body) }.with(IDEMPOTENT_REPLAYED, "true")
 }

@@ -1,6 +1,6 @@
 //! A request, taken apart: everything that a handler needs, owned, so that it can leave the event loop.
 //!
-//! A call can be carried out more than once: the store runs a job again that collided with another one.
+//! A request can be handled more than once: the store runs a job again that collided with another one.
 
 use std::ops::Deref;
 use std::sync::Once;

@@ -56,7 +56,7 @@ fn introduction(versions: &Versions, base: &str, token: &str, registry_delay: Op
     });
     format!(
         r#"
-The Trainee AppState is at {base}, with an API for each of: {labels}.
+The Trainee Register is at {base}, with an API for each of: {labels}.
 It is a sandbox with invented schools, and a provider called {DEMO_NAME} with invented trainees. Stop it with Ctrl-C.
 
 Paste these lines into another terminal.
@@ -66,7 +66,7 @@ TOKEN={token}
 # 1. List the trainees whose training starts in this academic cycle, three on a page.
 curl -i -w '\n' "{base}/api/{new}/trainees?per_page=3" -H "Authorization: Bearer $TOKEN"
 
-# 2. AppState a trainee in {old}. The reply is a 201 with the new record
+# 2. Register a trainee in {old}. The reply is a 201 with the new record
 #    (or, when a run before this one has done so already, the 409 of step 3).
 curl -i -w '\n' {base}/api/{old}/trainees \
   -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \

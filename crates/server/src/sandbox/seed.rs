@@ -63,8 +63,10 @@ pub fn fill(
     let mut left = count;
     while left > 0 {
         let batch = left.min(BATCH);
-        let trainees: Vec<Trainee> =
-            (0..batch).map(|_| generator.trainee(ukprn)).collect::<Result<_, _>>().map_err(SeedError::Refused)?;
+        let trainees: Vec<Trainee> = (0..batch)
+            .map(|_| generator.accepted_trainee(ukprn))
+            .collect::<Result<_, _>>()
+            .map_err(SeedError::Refused)?;
         let (provider, by) = (ukprn.to_owned(), by.map(str::to_owned));
         store.write_blocking(move |session| -> Result<(), SeedError> {
             let mut session =

@@ -50,6 +50,7 @@ pub struct RuleSummary {
     /// Its name.
     pub name: &'static str,
     /// What it demands or does.
+    #[serde(rename = "demands")]
     pub description: &'static str,
     /// The fields that it reads, in the names of the version that is moved to; it is about the first.
     pub reads: Vec<&'static str>,
@@ -112,4 +113,22 @@ fn compared(record: &'static str, before: Vec<RuleSummary>, after: Vec<RuleSumma
     }
     changes.extend(added.into_iter().map(|after| RuleChangeKind::Added { after }));
     changes.into_iter().map(|kind| RuleChange { record, kind }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn summary_of_a_rule_keeps_its_published_keys() {
+        let rule = RuleSummary {
+            name: "name",
+            description: "is",
+            reads: vec!["email"],
+            stage: RuleStage::Check,
+            section: "2.1",
+        };
+        let json = serde_json::to_string(&rule).unwrap();
+        assert_eq!(json, r#"{"name":"name","demands":"is","reads":["email"],"stage":"check","section":"2.1"}"#);
+    }
 }

@@ -1,7 +1,7 @@
 //! Differences between a small version and others that differ from it in one thing each.
 
 use adapter_kit::body_kind::Direction;
-use adapter_kit::version::{AllInputs, ApiVersion, Deprecation, Endpoints, Shapes, date};
+use adapter_kit::version::{AllInputs, ApiVersion, Deprecation, Endpoints, NestedVisibility, Shapes, date};
 use adapter_kit::{Endpoint, Inputs, Label, Shape, VersionField, Versions, inputs, shape};
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::rules::{Gate, Rule, Rules, course};
@@ -186,6 +186,14 @@ fn a_list_that_is_not_named_is_accepted_whole() {
         assert_eq!((codes.list, codes.change), ("sex", kind));
         assert_eq!(codes.codes.iter().map(|code| code.code.as_str()).collect::<Vec<_>>(), ["99"]);
     }
+}
+
+#[test]
+fn nested_records_that_come_into_lists_and_leave_them_are_reported() {
+    let shapes = Shapes { nested_in_lists: NestedVisibility::Shown, ..SAMPLE_VERSION.shapes };
+    let [there, back] = there_and_back(ApiVersion { shapes, ..SAMPLE_VERSION });
+    assert_eq!(only(&there).effect, Effect::NewlyPossible);
+    assert_eq!((only(&back).effect, only(&back).breaking), (Effect::ReadDifferently, true));
 }
 
 #[test]

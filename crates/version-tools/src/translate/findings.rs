@@ -6,7 +6,6 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::BodyKind;
-use super::evaluate::Evaluation;
 
 /// A translated body, and what was done to it. Serialises as an object with the names of the fields; the kind of the first
 /// body is among them.
@@ -55,14 +54,14 @@ impl Translation {
     }
 
     /// Adds what would be answered to the record at a path.
-    pub(super) fn add(&mut self, evaluation: Evaluation, at: &str) {
-        for mut problem in evaluation.problems {
+    pub(super) fn add(&mut self, problems: Vec<ErrorEntry>, notices: Vec<Finding>, at: &str) {
+        for mut problem in problems {
             if let Some(located) = &mut problem.located {
                 located.field = join(at, &located.field);
             }
             self.problems.push(problem);
         }
-        for mut notice in evaluation.notices {
+        for mut notice in notices {
             notice.path = join(at, &notice.path);
             self.notices.push(notice);
         }
@@ -89,7 +88,7 @@ pub struct Loss {
     pub name: String,
     /// The value.
     pub value: Value,
-    /// LossReason there is no place for it.
+    /// Why there is no place for it.
     pub why: LossReason,
     /// The name, in the version that it comes from, of the field with the same value.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,11 +97,12 @@ pub struct Loss {
     pub message: String,
 }
 
-/// LossReason a value has no place in a version.
+/// Why a value has no place in a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LossReason {
     /// Only the version that it comes from has the field.
+    #[serde(rename = "own_field")]
     VersionField,
     /// The field is a copy of another one, and the other version has no such copy.
     Copy,
@@ -142,5 +142,23 @@ pub(super) fn join(at: &str, below: &str) -> String {
         ("", _) => below.to_owned(),
         (_, "") => at.to_owned(),
         (_, _) => format!("{at}.{below}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_of_losses_are_the_documented_words() {
+        let reasons = [
+            LossReason::VersionField,
+            LossReason::Copy,
+            LossReason::NotSet,
+            LossReason::NotShown,
+            LossReason::NameTaken,
+        ];
+        let words = serde_json::to_string(&reasons).unwrap();
+        assert_eq!(words, r#"["own_field","copy","not_set","not_shown","name_taken"]"#);
     }
 }

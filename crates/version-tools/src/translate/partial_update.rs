@@ -3,12 +3,12 @@
 use adapter_kit::names::{field as name, path, path_in_message};
 use adapter_kit::problems::message;
 use adapter_kit::version::ApiVersion;
+use adapter_kit::wire::WireRecord;
 use domain::problem::{Notice, Problem};
 use domain::record::Changes as _;
 use domain::rules::{Run, apply as run};
 use domain::{Candidate, Context, FieldSet, ParsedRecord, Path, RecordField as _, Rule};
 
-use super::evaluate::EvaluatedRecord;
 use super::findings::Finding;
 
 /// The result.
@@ -23,7 +23,7 @@ pub(super) struct PartialEvaluation {
 
 /// Runs the rules on the fields in the body. A rule that also reads others says what may be refused, and only of a field
 /// in the body.
-pub(super) fn evaluate<R: EvaluatedRecord>(
+pub(super) fn evaluate<R: WireRecord>(
     sent: ParsedRecord<R>,
     rules: &[Rule<R>],
     version: &ApiVersion,

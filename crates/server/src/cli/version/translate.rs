@@ -37,7 +37,7 @@ pub(crate) struct Translate {
     /// What to print
     #[arg(long, env = "REGISTER_VERSION_TRANSLATE_FORMAT", value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Record that the bodies are body_kind: trainee, placement, degree, withdrawal, deferral or recommendation [default: as
+    /// Record that the bodies are about: trainee, placement, degree, withdrawal, deferral or recommendation [default: as
     /// their keys say]
     #[arg(long, env = "REGISTER_RECORD", value_parser = word::<RecordKind>)]
     record: Option<RecordKind>,

@@ -5,7 +5,7 @@
 
 use actix_web::http::Method as HttpMethod;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, LINK};
-use adapter_kit::lifecycle::EndOfLife;
+use adapter_kit::lifecycle::DeprecationStatus;
 use adapter_kit::{ApiVersion, Endpoint, Label, Method, Versions};
 use chrono::{NaiveDate, NaiveTime};
 
@@ -24,10 +24,10 @@ pub struct DeprecationHeaders {
 }
 
 impl DeprecationHeaders {
-    fn end(self, endpoint: Option<Endpoint>) -> EndOfLife {
+    fn end(self, endpoint: Option<Endpoint>) -> DeprecationStatus {
         match endpoint {
-            Some(endpoint) => EndOfLife::of_endpoint(self.version, endpoint, self.versions),
-            None => EndOfLife::of_version(self.version, self.versions),
+            Some(endpoint) => DeprecationStatus::of_endpoint(self.version, endpoint, self.versions),
+            None => DeprecationStatus::of_version(self.version, self.versions),
         }
     }
 

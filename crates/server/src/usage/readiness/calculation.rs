@@ -191,6 +191,7 @@ impl NewRules {
             | ChangeDetail::ExceptionYears(_)
             | ChangeDetail::Vocabulary(_)
             | ChangeDetail::NestedErrors(_)
+            | ChangeDetail::NestedInLists(_)
             | ChangeDetail::Contract { .. } => None,
         });
         Self(rules.collect())

@@ -106,6 +106,7 @@ fn on_the_way_back_codes_and_words_are_turned_round() {
                 ChangeDetail::Vocabulary(word) => Some(format!("{} {}", word.before, word.after)),
                 ChangeDetail::NestedErrors(form) if back => Some(format!("{} {}", form.after, form.before)),
                 ChangeDetail::NestedErrors(form) => Some(format!("{} {}", form.before, form.after)),
+                ChangeDetail::NestedInLists(change) => Some(format!("nested in lists {}", change.shown != back)),
                 ChangeDetail::ExceptionYears(years) if back => {
                     Some(format!("{:?} {:?}", turned(years.change), years.years))
                 }

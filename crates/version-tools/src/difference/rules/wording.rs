@@ -6,7 +6,7 @@ use super::{RuleChange, RuleChangeKind, RuleStage, RuleSummary};
 use crate::difference::{Change, ChangeDetail, Effect};
 use crate::documents::listed;
 
-/// Vocabulary by which a demand goes on after the name of its field.
+/// Words by which a demand goes on after the name of its field.
 const PREDICATES: [&str; 5] = ["is", "was", "has", "must", "differs"];
 /// How a demand continues that is weaker than the one before it.
 const EXCEPTIONS: [&str; 2] = [", but ", " unless "];
