@@ -88,3 +88,26 @@ generate() {
     cargo update --quiet --offline --workspace --manifest-path fuzz/Cargo.toml 2>/dev/null || true
     INSTA_UPDATE=always cargo test --quiet --locked --workspace --test api -- snapshots committed
 }
+
+# Lists what can be used by versions and is not named by any: endpoints, rules and gates of the domain, and fields of the
+# dictionary.
+unused() {
+    local file name module
+    sed -nE '/^endpoints! \{/,/^\}/ s/^    ([A-Z][A-Za-z0-9]+) =( .*)?$/\1/p' crates/adapter-kit/src/endpoint.rs |
+        while read -r name; do
+            grep -rqw "Endpoint::$name" crates/api-*/src || echo "endpoint $name (crates/adapter-kit/src/endpoint.rs)"
+        done
+    for file in crates/domain/src/rules/*.rs; do
+        module=$(basename "$file" .rs)
+        sed -nE 's/^    ([A-Z][A-Z0-9_]*)\(".*/\1/p; s/^pub const ([A-Z][A-Z0-9_]*): (Rule|Gate)\b.*/\1/p' "$file" |
+            while read -r name; do
+                grep -rqw "$module::$name" crates/api-*/src || echo "rule $module::$name ($file)"
+            done
+    done
+    for file in crates/domain/src/{trainee,placement,degree,transition}.rs; do
+        sed -nE '/^record! \{/,/^\}/ s/^ +([a-z][a-z0-9_]*): .*/\1/p' "$file" | sort -u |
+            while read -r name; do
+                grep -qw "$name" crates/api-*/src/*.rs || echo "field $name ($file)"
+            done
+    done
+}

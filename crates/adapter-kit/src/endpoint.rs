@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use domain::Kind;
 use serde::ser::{Serialize, Serializer};
 
 use self::ReplyBody as Body;
@@ -86,6 +87,21 @@ pub enum ReplyBody {
     Degree,
     Degrees,
     CodeLists,
+    /// A list of objects that are no records of the dictionary.
+    Entries(&'static [EntryProperty]),
+}
+
+/// A property that each entry of a reply has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryProperty {
+    /// The name.
+    pub name: &'static str,
+    /// One sentence of meaning.
+    pub meaning: &'static str,
+    /// The kind of its value, which may be null.
+    pub kind: Kind,
+    /// An example, as JSON.
+    pub example: &'static str,
 }
 
 /// Everything about an endpoint that does not differ between the versions that have it.
@@ -154,7 +170,11 @@ impl Row {
     pub fn shows_one(&self) -> bool {
         match self.reply {
             ReplyBody::Trainee | ReplyBody::Placement | ReplyBody::Degree | ReplyBody::CodeLists => true,
-            ReplyBody::ServiceStatus | ReplyBody::TraineePage | ReplyBody::Placements | ReplyBody::Degrees => false,
+            ReplyBody::ServiceStatus
+            | ReplyBody::TraineePage
+            | ReplyBody::Placements
+            | ReplyBody::Degrees
+            | ReplyBody::Entries(_) => false,
         }
     }
 

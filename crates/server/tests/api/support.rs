@@ -7,7 +7,7 @@ pub(crate) mod register;
 pub(crate) mod shown;
 pub(crate) mod versions;
 
-pub(crate) use bodies::{Body, REQUIRED, record};
+pub(crate) use bodies::{Body, REQUIRED, record, requires};
 pub(crate) use client::{Page, Raw, Request, Response};
 pub(crate) use register::{Api, Register, Setup, every_version, version};
 pub(crate) use shown::Shown;

@@ -6,11 +6,11 @@ use serde_json::{Map, Value as Json};
 
 use super::rebuild::complete_creation;
 use super::{DEGREES, PLACEMENTS};
-use crate::connection::with_inner;
+use crate::connection::{DatabaseConnection, with_inner};
 use crate::document::{JsonText, Parsed};
 use crate::error::StorageError;
 use crate::schema::{changes, providers, tokens, trainees};
-use crate::session::Session;
+use crate::session::{ProviderSession, Session};
 
 /// Everything that happened to a trainee, oldest first.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +70,19 @@ impl FieldEntry {
 
 type Row = (i64, NaiveDateTime, Option<(i64, String)>, Option<String>, Option<String>, Option<String>, String, String);
 
+impl ProviderSession<'_> {
+    /// The history of a trainee of the provider, also of one that no request shows any more; `None` when there is no such
+    /// trainee.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or an entry is corrupt.
+    pub fn history_of(&mut self, trainee_id: &str) -> Result<Option<TraineeHistory>, StorageError> {
+        let history = history_of(self.connection, trainee_id)?;
+        Ok(history.filter(|history| history.ukprn == self.provider().ukprn))
+    }
+}
+
 impl Session<'_> {
     /// The history of a trainee of whatever provider, also of one that no request shows any more; `None` when there is no
     /// such trainee.
@@ -78,47 +91,49 @@ impl Session<'_> {
     ///
     /// When the database does not answer, or an entry is corrupt.
     pub fn history_of(&mut self, trainee_id: &str) -> Result<Option<TraineeHistory>, StorageError> {
-        let found = trainees::table.inner_join(providers::table).filter(trainees::trainee_id.eq(trainee_id)).select((
-            trainees::id,
-            providers::ukprn,
-            trainees::record,
-        ));
-        let found =
-            with_inner!(self.connection, |inner| found.get_result::<(i64, String, JsonText)>(inner)).optional()?;
-        let Some((key, ukprn, record)) = found else { return Ok(None) };
-        let rows = changes::table
-            .left_join(tokens::table)
-            .filter(changes::trainee_key.eq(key))
-            // Each change of a trainee is later than the last one. Keys may be given out in blocks; they only tell apart
-            // what older programs dated alike.
-            .order((changes::changed_at, changes::id))
-            .select((
-                changes::id,
-                changes::changed_at,
-                (tokens::id, tokens::name).nullable(),
-                changes::changed_by,
-                changes::request_id,
-                changes::version,
-                changes::operation,
-                changes::fields,
-            ))
-            .load::<Row>(self.connection)?;
-        let mut entries: Vec<Entry> = rows.into_iter().map(entry).collect::<Result<_, _>>()?;
-        if let Some((first, later)) = entries.split_first_mut()
-            && first.fields.is_empty()
-        {
-            let Parsed { trainee, .. } =
-                record.parsed().ok_or(StorageError::CorruptRow { table: "trainees", id: key })?;
-            let later: Vec<_> = later.iter().map(|entry| entry.fields.clone()).collect();
-            complete_creation(&mut first.fields, &later, &trainee)
-                .ok_or(StorageError::CorruptRow { table: "changes", id: first.id })?;
-        }
-        for entry in &mut entries {
-            // The order of nested records is no field.
-            entry.fields.retain(|field| field.path != PLACEMENTS && field.path != DEGREES);
-        }
-        Ok(Some(TraineeHistory { trainee_id: trainee_id.to_owned(), ukprn, entries }))
+        history_of(self.connection, trainee_id)
     }
+}
+
+fn history_of(connection: &mut DatabaseConnection, trainee_id: &str) -> Result<Option<TraineeHistory>, StorageError> {
+    let found = trainees::table.inner_join(providers::table).filter(trainees::trainee_id.eq(trainee_id)).select((
+        trainees::id,
+        providers::ukprn,
+        trainees::record,
+    ));
+    let found = with_inner!(connection, |inner| found.get_result::<(i64, String, JsonText)>(inner)).optional()?;
+    let Some((key, ukprn, record)) = found else { return Ok(None) };
+    let rows = changes::table
+        .left_join(tokens::table)
+        .filter(changes::trainee_key.eq(key))
+        // Each change of a trainee is later than the last one. Keys may be given out in blocks; they only tell apart
+        // what older programs dated alike.
+        .order((changes::changed_at, changes::id))
+        .select((
+            changes::id,
+            changes::changed_at,
+            (tokens::id, tokens::name).nullable(),
+            changes::changed_by,
+            changes::request_id,
+            changes::version,
+            changes::operation,
+            changes::fields,
+        ))
+        .load::<Row>(connection)?;
+    let mut entries: Vec<Entry> = rows.into_iter().map(entry).collect::<Result<_, _>>()?;
+    if let Some((first, later)) = entries.split_first_mut()
+        && first.fields.is_empty()
+    {
+        let Parsed { trainee, .. } = record.parsed().ok_or(StorageError::CorruptRow { table: "trainees", id: key })?;
+        let later: Vec<_> = later.iter().map(|entry| entry.fields.clone()).collect();
+        complete_creation(&mut first.fields, &later, &trainee)
+            .ok_or(StorageError::CorruptRow { table: "changes", id: first.id })?;
+    }
+    for entry in &mut entries {
+        // The order of nested records is no field.
+        entry.fields.retain(|field| field.path != PLACEMENTS && field.path != DEGREES);
+    }
+    Ok(Some(TraineeHistory { trainee_id: trainee_id.to_owned(), ukprn, entries }))
 }
 
 fn entry((id, changed_at, token, by, request_id, version, operation, fields): Row) -> Result<Entry, StorageError> {

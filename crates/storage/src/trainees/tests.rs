@@ -111,6 +111,14 @@ fn creation_is_stored_without_a_copy_of_the_record_and_reported_in_full() {
     assert!(created.contains(&("degrees.degree.degree_id", "\"degree\"".to_owned())), "{created:?}");
     assert!(history.entries[0].fields.iter().all(|field| field.before() == "null"));
     assert_eq!(history.states().unwrap()[0].degrees.len(), 1);
+    let history_seen_by = |ukprn: &'static str| {
+        let seen = register
+            .read(move |session| session.open_provider(ukprn, Cause::of("test"))?.unwrap().history_of("trainee"));
+        seen.unwrap()
+    };
+    assert_eq!(history_seen_by(UKPRN), Some(history));
+    register.write(|session| session.add_provider("10000002", "Another University")).unwrap();
+    assert_eq!(history_seen_by("10000002"), None);
 }
 
 #[test]

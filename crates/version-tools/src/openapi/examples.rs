@@ -2,7 +2,7 @@
 
 use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::compose::{Data, Request};
-use adapter_kit::endpoint::{Endpoint, ReplyBody, RequestBody};
+use adapter_kit::endpoint::{Endpoint, EntryProperty, ReplyBody, RequestBody};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::view::View;
 use adapter_kit::wire::WireRecord;
@@ -10,7 +10,7 @@ use domain::listing::DEFAULT_PER_PAGE;
 use domain::{Degree, Lists, Placement, Trainee, Value as Stored};
 use fixtures::example;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// The body of a request to an endpoint that reads one.
 #[must_use]
@@ -68,6 +68,12 @@ pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Op
         ReplyBody::Degree => data(View::degree(version, &example::degree(), lists)),
         ReplyBody::Degrees => data([View::degree(version, &example::degree(), lists)]),
         ReplyBody::CodeLists => None,
+        ReplyBody::Entries(properties) => {
+            let property = |property: &EntryProperty| {
+                Some((property.name.to_owned(), serde_json::from_str(property.example).ok()?))
+            };
+            data([properties.iter().map(property).collect::<Option<Map<String, Value>>>()?])
+        }
     }
 }
 

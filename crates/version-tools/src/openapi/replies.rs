@@ -35,8 +35,8 @@ pub(super) fn of(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Res
 }
 
 fn success(version: &ApiVersion, lists: &Lists, row: &Row) -> ResponseBuilder {
-    let mut reply =
-        json_of(row.description, schemas::reply_body(row.reply), examples::reply(version, lists, row.reply));
+    let schema = schemas::reply_body(version, lists, row.reply);
+    let mut reply = json_of(row.description, schema, examples::reply(version, lists, row.reply));
     if row.shows_one() {
         reply = reply.header("ETag", header("Tag of what is shown, for `If-None-Match` and `If-Match`."));
     } else if row.writes() {
@@ -195,7 +195,8 @@ fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
         | ReplyBody::Placements
         | ReplyBody::Degree
         | ReplyBody::ServiceStatus
-        | ReplyBody::CodeLists => ("trainee_id", "/data/trainee_id"),
+        | ReplyBody::CodeLists
+        | ReplyBody::Entries(_) => ("trainee_id", "/data/trainee_id"),
     };
     let next = row.next.iter().filter(|next| version.endpoints.all().any(|known| known == **next));
     next.map(|next| {

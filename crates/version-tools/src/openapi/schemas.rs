@@ -1,7 +1,7 @@
 //! The schemas of a version: what its requests and replies are made of.
 
 use adapter_kit::body_kind::{Purpose, RecordKind};
-use adapter_kit::endpoint::{ReplyBody, RequestBody};
+use adapter_kit::endpoint::{EntryProperty, ReplyBody, RequestBody};
 use adapter_kit::shape::{Shape, Source, VersionField};
 use adapter_kit::version::{ApiVersion, NestedVisibility, Vocabulary};
 use adapter_kit::wire::WireRecord;
@@ -82,7 +82,7 @@ pub(super) fn request(request: RequestBody) -> &'static str {
 }
 
 /// What the body of a successful reply is.
-pub(super) fn reply_body(reply: ReplyBody) -> RefOr<Schema> {
+pub(super) fn reply_body(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> RefOr<Schema> {
     let one = |name| in_data(named(name)).into();
     let list = |name| in_data(list_of(name)).into();
     let object = || ObjectBuilder::new().schema_type(Type::Object);
@@ -103,6 +103,13 @@ pub(super) fn reply_body(reply: ReplyBody) -> RefOr<Schema> {
             let list: RefOr<Schema> = named(CODE_LIST).into();
             let all = object().additional_properties(Some(AdditionalProperties::RefOr(list.clone())));
             AnyOfBuilder::new().item(list).item(all).into()
+        }
+        ReplyBody::Entries(properties) => {
+            let reply = Reply { vocabulary: &version.vocabulary, lists };
+            let entry = properties.iter().fold(object(), |entry, EntryProperty { name, meaning, kind, .. }| {
+                entry.property(*name, reply.outside_dictionary(meaning, *kind)).required(*name)
+            });
+            in_data(ArrayBuilder::new().items(entry)).into()
         }
     }
 }
@@ -147,17 +154,19 @@ impl Reply<'_> {
                     let nested = nested_reply(info.name).filter(|_| info.kind == Kind::Records);
                     shown(info, info.kind, self.lists, self.vocabulary, nested)
                 }
-                // A field that only this version has; it may always be null.
-                Source::Own(VersionField { meaning, kind, .. }) => {
-                    let info = domain::TraineeField::trn.definition();
-                    let info = FieldInfo { meaning, kind: *kind, never_null: false, ..info };
-                    shown(&info, *kind, self.lists, self.vocabulary, None)
-                }
+                Source::Own(VersionField { meaning, kind, .. }) => self.outside_dictionary(meaning, *kind),
             };
             let object = object.property(entry.name, schema);
             if entry.when_set { object } else { object.required(entry.name) }
         });
         object.into()
+    }
+
+    /// What is no field of the dictionary, such as a field that only this version has; it may always be null.
+    fn outside_dictionary(&self, meaning: &'static str, kind: Kind) -> RefOr<Schema> {
+        let info = domain::TraineeField::trn.definition();
+        let info = FieldInfo { meaning, kind, never_null: false, ..info };
+        shown(&info, kind, self.lists, self.vocabulary, None)
     }
 }
 

@@ -146,7 +146,7 @@ fn endpoint_uses(whole: &[&UsageTotal], served: &Served, newest: &Served) -> Vec
         let stays = newest.version.endpoints.all().any(|other| other == known);
         (deprecation.is_some() || !stays).then(|| EndpointUse {
             endpoint: endpoint.clone(),
-            replaced_by: deprecation.and_then(|gone| gone.endpoint.row().replaced_by).map(|other| other.to_string()),
+            replaced_by: known.row().replaced_by.map(|other| other.to_string()),
             removed_in: deprecation.map(|gone| gone.removed_in),
             requests,
         })

@@ -25,6 +25,11 @@ pub(crate) const REQUIRED: [TraineeField; 17] = [
     TraineeField::funding_method,
 ];
 
+/// Whether a version has a rule that requires a field of every trainee.
+pub(crate) fn requires(version: &ApiVersion, field: TraineeField) -> bool {
+    version.rules.trainee.iter().any(|rule| rule.required_field() == Some(field))
+}
+
 /// The body of a request, in the names of a version.
 #[derive(Clone)]
 pub(crate) struct Body {

@@ -223,12 +223,13 @@ fn who_uses_a_version_is_reported_with_what_ends_and_what_is_used_of_newer_ones(
     let [one, two] = &told.providers[..] else { panic!("two providers: {told}") };
     assert_eq!((one.requests, two.requests, two.last.request_id.as_str()), (3, 1, "the-last"));
     assert_eq!(one.names.iter().map(|name| (name.name.as_str(), name.requests)).collect::<Vec<_>>(), [(foreign, 1)]);
-    let deprecated = older.endpoints.deprecated.iter().chain(newest.endpoints.deprecated);
+    let deprecated = SERVED.iter().flat_map(|version| version.endpoints.deprecated);
     let ending: Vec<_> = deprecated.filter(|gone| gone.endpoint.path().ends_with(action)).collect();
     assert_eq!(one.endpoints.is_empty(), ending.is_empty());
     if let Some(gone) = ending.first() {
         assert_eq!(one.endpoints[0].replaced_by, gone.endpoint.row().replaced_by.map(|other| other.to_string()));
-        assert_eq!(one.endpoints[0].removed_in, Some(gone.removed_in));
+        let deprecation = [older, newest].iter().find_map(|version| version.endpoints.deprecation(gone.endpoint));
+        assert_eq!(one.endpoints[0].removed_in, deprecation.map(|deprecation| deprecation.removed_in));
     }
     assert_eq!(one.newer.iter().map(|newer| (newer.version, newer.requests)).collect::<Vec<_>>(), [(newest.label, 1)]);
     assert_eq!(two.newer, []);

@@ -151,7 +151,13 @@ fn a_name_that_only_later_versions_have_is_named_in_a_warning_with_the_version()
             let Some(origin) = unheard.later else { continue };
             let body = Body::new(version).with_key(unheard.name, "FR");
             let reply = api.send("PATCH", &created.path(), body).is(200);
-            let expected = format!("299 - \"unknown field {} ({} has it)\"", unheard.name, origin.version);
+            let later = list.iter().find(|later| later.label == origin.version).unwrap();
+            let field = later.inputs.trainee.field(unheard.name);
+            let hint = match field.and_then(|field| version.inputs.trainee.name_of(field)) {
+                Some(own_name) => format!("calls {own_name} this"),
+                None => "has it".to_owned(),
+            };
+            let expected = format!("299 - \"unknown field {} ({} {hint})\"", unheard.name, origin.version);
             assert_eq!(reply.warnings(), [expected]);
         }
     }

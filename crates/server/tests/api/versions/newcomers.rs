@@ -1,5 +1,6 @@
 //! The mistakes of newcomers are answered as the documentation shows them.
 
+use adapter_kit::ApiVersion;
 use serde_json::{Map, Value, json};
 use server::versions;
 
@@ -15,6 +16,14 @@ fn documented_body() -> Value {
     serde_json::from_str(rest.split_once("}}'").map(|(body, _)| format!("{body}}}}}")).unwrap().as_str()).unwrap()
 }
 
+/// The version of the address that section 1.1 sends it to.
+fn documented_version() -> &'static ApiVersion {
+    let (before, _) = CONTRACT.split_once("-d '\n").unwrap();
+    let (_, address) = before.rsplit_once("/api/").unwrap();
+    let label: String = address.chars().take_while(|part| part.is_ascii_alphanumeric() || *part == '.').collect();
+    versions::all().find(label.parse().unwrap()).unwrap().version
+}
+
 /// The reply as the documentation shows it: of a record that comes with an error, only the beginning.
 fn shown(reply: &Response) -> String {
     if reply.body.get("data").is_none() {
@@ -27,7 +36,7 @@ fn shown(reply: &Response) -> String {
 #[test]
 fn the_commonest_mistakes_are_answered_as_documented() {
     let register = Register::start();
-    let api = register.api(versions::all().newest().unwrap().version);
+    let api = register.api(documented_version());
     let changed = |change: &dyn Fn(&mut Map<String, Value>)| {
         let mut body = documented_body();
         change(body["data"].as_object_mut().unwrap());

@@ -78,8 +78,8 @@ pub(super) const BREAKING: &[Edit] = &[
         let properties = &mut schema(contract, "Deferral")["properties"];
         properties["reason"] = remove(properties, "defer_reason");
     }),
-    edit("an optional input is demanded", "nationality", |contract| {
-        push(&mut schema(contract, "NewTrainee")["required"], json!("nationality"));
+    edit("an optional input is demanded", "ni_number", |contract| {
+        push(&mut schema(contract, "NewTrainee")["required"], json!("ni_number"));
     }),
     edit("a new input is demanded", "shoe_size", |contract| {
         *property(contract, "NewTrainee", "shoe_size") = json!({ "type": "string" });
@@ -91,8 +91,8 @@ pub(super) const BREAKING: &[Edit] = &[
     edit("an input gets a limit", "ni_number", |contract| {
         property(contract, "TraineeChanges", "ni_number")["maxLength"] = json!(9);
     }),
-    edit("an input cannot be null any more", "nationality", |contract| {
-        property(contract, "TraineeChanges", "nationality")["type"] = json!(["string", "integer"]);
+    edit("an input cannot be null any more", "ni_number", |contract| {
+        property(contract, "TraineeChanges", "ni_number")["type"] = json!(["string", "integer"]);
     }),
     edit("an input cannot be a number any more", "itt_aim", |contract| {
         property(contract, "NewTrainee", "itt_aim")["type"] = json!("string");
@@ -196,9 +196,9 @@ pub(super) const HARMLESS: &[Edit] = &[
     edit("a field of a reply is never null any more", "email", |contract| {
         property(contract, "Trainee", "email")["type"] = json!("string");
     }),
-    edit("an endpoint is added", "GET /trainees/{trainee_id}/history", |contract| {
+    edit("an endpoint is added", "GET /trainees/{trainee_id}/portrait", |contract| {
         let operation = operation(contract, "get", "/info").clone();
-        contract.openapi["paths"]["/trainees/{trainee_id}/history"] = json!({ "get": operation });
+        contract.openapi["paths"]["/trainees/{trainee_id}/portrait"] = json!({ "get": operation });
     }),
     edit("an endpoint is deprecated", "POST /trainees/{trainee_id}/defer", |contract| {
         operation(contract, "post", "/trainees/{trainee_id}/defer")["deprecated"] = json!(true);
