@@ -1,4 +1,4 @@
-//! Reads the body of a request: JSON to the changes that it asks for.
+//! Reads the body of a request: JSON to the changes that it asks for, in one pass.
 //!
 //! Everything that is wrong is collected; absent, null, blank and a value are distinguished. A name of another version
 //! for an input is refused with the right name; fields of a response are ignored, so that a record that was read can be
@@ -13,7 +13,7 @@ mod keys;
 mod limits;
 mod record;
 
-use json::JsonAt;
+use json::At;
 pub use keys::{UnknownNames, nearest};
 pub use limits::{MAX_DEPTH, MAX_RECORDS, MAX_UNKNOWN};
 pub use record::{NestedLists, ReadableRecord, Reader};
@@ -58,9 +58,10 @@ impl Reader<'_> {
             return Ok(record::without_data());
         }
         let mut deserializer = serde_json::Deserializer::from_slice(body);
-        let json = JsonAt { depth: 0 }.deserialize(&mut deserializer).map_err(Malformed)?;
+        let body = At { depth: 0, target: record::Body::new(*self) };
+        let sent = body.deserialize(&mut deserializer).map_err(Malformed)?;
         deserializer.end().map_err(Malformed)?;
-        Ok(record::body(json, *self))
+        Ok(sent)
     }
 }
 

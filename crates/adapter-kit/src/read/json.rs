@@ -1,140 +1,177 @@
-//! A JSON body as a tree with ordered pairs, as deep as a record can use it.
-//!
-//! Objects keep repeated keys. What is nested deeper than the values of a nested record is parsed and not kept, so depth
-//! costs no memory. A body of nothing but short keys takes some ten times the memory of its bytes while it is read, which
-//! happens in the jobs of the store, a few at a time.
+//! Reads a JSON body in one pass: each value goes to a target, which takes it or skips it. Nothing is kept of what no target
+//! takes, and the depth is checked here alone.
 
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::limits::{MAX_DEPTH, MAX_RECORDS};
+use super::limits::MAX_DEPTH;
 
-/// How deep arrays and objects are kept: the body, `data`, a nested list and its records.
-const KEPT_DEPTH: usize = 4;
-
-/// A JSON value.
+/// A JSON value that is no array and no object.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Json<'de> {
+pub(super) enum Scalar<'de> {
     Null,
     Text(Cow<'de, str>),
     /// A number without fraction or exponent.
     Integer(i128),
-    Array(Vec<Self>),
-    Object(Vec<(Cow<'de, str>, Self)>),
-    /// A boolean, another number, or something that is nested too deep for a record.
+    /// A boolean, another number, or an array or an object that the target skips.
     Other,
 }
 
-/// Reads one value with so many arrays and objects around it.
-#[derive(Clone, Copy)]
-pub(super) struct JsonAt {
-    pub(super) depth: usize,
+/// What a JSON value is read into.
+pub(super) trait Target<'de>: Sized {
+    /// What is read.
+    type Output;
+
+    /// Takes a scalar.
+    fn scalar(self, value: Scalar<'de>) -> Self::Output;
+
+    /// Reads an array, to its end.
+    fn array<A: SeqAccess<'de>>(self, mut elements: Elements<'de, A>) -> Result<Self::Output, A::Error> {
+        elements.skip_rest()?;
+        Ok(self.scalar(Scalar::Other))
+    }
+
+    /// Reads an object, to its end.
+    fn object<A: MapAccess<'de>>(self, mut pairs: Pairs<'de, A>) -> Result<Self::Output, A::Error> {
+        while pairs.key()?.is_some() {
+            pairs.value(Skip)?;
+        }
+        Ok(self.scalar(Scalar::Other))
+    }
 }
 
-impl JsonAt {
-    fn deeper<E: Error>(self) -> Result<Self, E> {
-        if self.depth >= MAX_DEPTH {
-            return Err(E::custom(format_args!("nested deeper than {MAX_DEPTH} levels")));
+/// Reads nothing but the depth.
+pub(super) struct Skip;
+
+impl<'de> Target<'de> for Skip {
+    type Output = ();
+
+    fn scalar(self, _: Scalar<'de>) {}
+}
+
+/// The elements of an array.
+pub(super) struct Elements<'de, A> {
+    access: A,
+    depth: usize,
+    text: PhantomData<&'de str>,
+}
+
+impl<'de, A: SeqAccess<'de>> Elements<'de, A> {
+    /// The next element; `None` at the end.
+    pub(super) fn next<T: Target<'de>>(&mut self, target: T) -> Result<Option<T::Output>, A::Error> {
+        self.access.next_element_seed(At { depth: self.depth, target })
+    }
+
+    /// How many elements are left; they are skipped.
+    pub(super) fn skip_rest(&mut self) -> Result<usize, A::Error> {
+        let mut skipped = 0;
+        while self.next(Skip)?.is_some() {
+            skipped += 1;
         }
-        Ok(Self { depth: self.depth + 1 })
+        Ok(skipped)
     }
 }
 
-impl<'de> DeserializeSeed<'de> for JsonAt {
-    type Value = Json<'de>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
-    }
+/// The pairs of an object, in order, repeated keys included. After each key its value is to be read.
+#[expect(missing_debug_implementations, reason = "what is left of a text that is being read")]
+pub struct Pairs<'de, A> {
+    access: A,
+    depth: usize,
+    text: PhantomData<&'de str>,
 }
 
-impl<'de> Visitor<'de> for JsonAt {
-    type Value = Json<'de>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a JSON value")
+impl<'de, A: MapAccess<'de>> Pairs<'de, A> {
+    /// The next key; `None` at the end.
+    pub(super) fn key(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
+        self.access.next_key_seed(At { depth: self.depth, target: Key })
     }
 
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Json::Null)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Json::Other)
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
-        Ok(Json::Integer(number.into()))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-        Ok(Json::Integer(number.into()))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Json::Other)
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Json::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Json::Text(Cow::Owned(text.to_owned())))
-    }
-
-    /// Keeps all strings, and of other elements one more than a nested list can have.
-    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
-        let inner = self.deeper()?;
-        let mut kept = Vec::new();
-        let mut others = 0;
-        while let Some(element) = array.next_element_seed(inner)? {
-            others += usize::from(!matches!(element, Json::Text(_)));
-            if self.depth < KEPT_DEPTH && (others <= MAX_RECORDS + 1 || matches!(element, Json::Text(_))) {
-                kept.push(element);
-            }
-        }
-        Ok(if self.depth < KEPT_DEPTH { Json::Array(kept) } else { Json::Other })
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
-        let inner = self.deeper()?;
-        let mut kept = Vec::new();
-        while let Some(key) = object.next_key_seed(Key)? {
-            let value = object.next_value_seed(inner)?;
-            if self.depth < KEPT_DEPTH {
-                kept.push((key, value));
-            }
-        }
-        Ok(if self.depth < KEPT_DEPTH { Json::Object(kept) } else { Json::Other })
+    /// The value of the key.
+    pub(super) fn value<T: Target<'de>>(&mut self, target: T) -> Result<T::Output, A::Error> {
+        self.access.next_value_seed(At { depth: self.depth, target })
     }
 }
 
 /// Reads the key of an object, without a copy where it has no escapes.
 struct Key;
 
-impl<'de> DeserializeSeed<'de> for Key {
-    type Value = Cow<'de, str>;
+impl<'de> Target<'de> for Key {
+    type Output = Cow<'de, str>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_str(self)
+    /// A key is always text.
+    fn scalar(self, value: Scalar<'de>) -> Self::Output {
+        if let Scalar::Text(text) = value { text } else { Cow::Borrowed("") }
     }
 }
 
-impl<'de> Visitor<'de> for Key {
-    type Value = Cow<'de, str>;
+/// A value with so many arrays and objects around it.
+pub(super) struct At<T> {
+    pub(super) depth: usize,
+    pub(super) target: T,
+}
+
+impl<T> At<T> {
+    fn deeper<E: Error>(&self) -> Result<usize, E> {
+        if self.depth >= MAX_DEPTH {
+            return Err(E::custom(format_args!("nested deeper than {MAX_DEPTH} levels")));
+        }
+        Ok(self.depth + 1)
+    }
+}
+
+impl<'de, T: Target<'de>> DeserializeSeed<'de> for At<T> {
+    type Value = T::Output;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de, T: Target<'de>> Visitor<'de> for At<T> {
+    type Value = T::Output;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a key")
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(self.target.scalar(Scalar::Null))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(self.target.scalar(Scalar::Other))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(self.target.scalar(Scalar::Integer(number.into())))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(self.target.scalar(Scalar::Integer(number.into())))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(self.target.scalar(Scalar::Other))
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
+        Ok(self.target.scalar(Scalar::Text(Cow::Borrowed(text))))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_owned()))
+        Ok(self.target.scalar(Scalar::Text(Cow::Owned(text.to_owned()))))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<Self::Value, A::Error> {
+        let depth = self.deeper()?;
+        self.target.array(Elements { access, depth, text: PhantomData })
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<Self::Value, A::Error> {
+        let depth = self.deeper()?;
+        self.target.object(Pairs { access, depth, text: PhantomData })
     }
 }
