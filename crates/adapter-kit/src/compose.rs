@@ -24,7 +24,7 @@ pub struct Request<'a, R: Record> {
 /// The body `{"data": ...}` around something.
 #[derive(Debug, serde::Serialize)]
 pub struct Data<T> {
-    /// What stands in `data`.
+    /// The value of `data`.
     pub data: T,
 }
 
@@ -38,21 +38,21 @@ impl<R: WireRecord> Request<'_, R> {
         serde_json::to_vec(&Data { data: self })
     }
 
-    fn nested<'b, N: Record>(&'b self, records: Vec<&'b dyn Stored<N>>) -> Vec<Request<'b, N>> {
-        records.into_iter().map(|record| Request { version: self.version, record, lists: self.lists }).collect()
+    fn nested<'b, N: Record>(&'b self, records: &[&'b dyn Stored<N>]) -> Vec<Request<'b, N>> {
+        records.iter().map(|record| Request { version: self.version, record: *record, lists: self.lists }).collect()
     }
 }
 
 impl<R: WireRecord> Serialize for Request<'_, R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
+        let nested = R::as_trainee(self.record).map(|trainee| trainee.nested());
         for input in R::inputs(self.version).entries {
-            if let (Kind::Records, Some(trainee)) = (input.field.info().kind, R::as_trainee(self.record)) {
-                let nested = trainee.nested();
+            if let (Kind::Records, Some(nested)) = (input.field.info().kind, &nested) {
                 if input.field.info().name == TraineeField::placements.info().name {
-                    object.serialize_entry(input.name, &self.nested(nested.placements))?;
+                    object.serialize_entry(input.name, &self.nested(&nested.placements))?;
                 } else {
-                    object.serialize_entry(input.name, &self.nested(nested.degrees))?;
+                    object.serialize_entry(input.name, &self.nested(&nested.degrees))?;
                 }
                 continue;
             }
@@ -72,8 +72,8 @@ impl<R: WireRecord> Serialize for Request<'_, R> {
                 }
                 Value::Integer(year) => Cow::Owned(year.to_string()),
                 Value::Text(text) => text,
-                Value::Date(day) => Cow::Owned(day.to_string()),
-                Value::Timestamp(moment) => Cow::Owned(Milliseconds(moment).to_string()),
+                Value::Date(date) => Cow::Owned(date.to_string()),
+                Value::Timestamp(timestamp) => Cow::Owned(Milliseconds(timestamp).to_string()),
                 Value::Uuid(uuid) => Cow::Owned(uuid.to_string()),
                 Value::Null | Value::Codes(_) | Value::Document(_) => continue,
             };

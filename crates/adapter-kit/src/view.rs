@@ -1,6 +1,6 @@
 //! Writes a record as JSON, in the shape of a version, in one pass into a buffer.
 
-use domain::record::StoredJson;
+use domain::record::{NestedLists, StoredJson};
 use domain::{Degree, Kind, Lists, Placement, Record, RecordField as _, Stored, Trainee, TraineeField, Value};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -25,8 +25,12 @@ pub struct View<'a, R: Record> {
     write_nested: Option<WriteNested<'a, R>>,
 }
 
+/// The nested records of a record, wherever they are stored.
+type NestedOf<'a, R> = <<R as Record>::Nested as NestedLists>::Stored<'a>;
+
 /// Writes a nested list of a record.
-type WriteNested<'a, R> = fn(&View<'a, R>, <R as Record>::Field, &mut Vec<u8>) -> Result<(), serde_json::Error>;
+type WriteNested<'a, R> =
+    fn(&View<'a, R>, <R as Record>::Field, &NestedOf<'_, R>, &mut Vec<u8>) -> Result<(), serde_json::Error>;
 
 impl<'a> View<'a, Placement> {
     /// The placement as an endpoint of its own shows it.
@@ -70,6 +74,7 @@ impl<R: Record> View<'_, R> {
     /// When an imported document is not JSON; the buffer then ends somewhere in the record.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
         let start = out.len();
+        let mut nested = None;
         for entry in self.shape.entries {
             let key = |out: &mut Vec<u8>| {
                 out.push(if out.len() == start { b'{' } else { b',' });
@@ -78,15 +83,15 @@ impl<R: Record> View<'_, R> {
             if let (Kind::Records, Source::Field(field)) = (entry.kind(), &entry.source) {
                 if let Some(write_nested) = self.write_nested {
                     key(out);
-                    write_nested(self, *field, out)?;
+                    write_nested(self, *field, nested.get_or_insert_with(|| self.record.nested()), out)?;
                 }
                 continue;
             }
-            let at_hand = match &entry.source {
+            let stored_json = match &entry.source {
                 Source::Field(field) if field.is_shown_as_stored() => self.record.json(*field),
                 Source::Field(_) | Source::Own(_) => StoredJson::Unavailable,
             };
-            let value = match (at_hand, &entry.source) {
+            let value = match (stored_json, &entry.source) {
                 (StoredJson::Text(json), _) => {
                     key(out);
                     out.extend_from_slice(json.as_bytes());
@@ -149,16 +154,22 @@ impl<R: Record> View<'_, R> {
 }
 
 impl View<'_, Trainee> {
-    fn nested(&self, list: TraineeField, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+    fn nested(
+        &self,
+        list: TraineeField,
+        nested: &NestedOf<'_, Trainee>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), serde_json::Error> {
         let Self { version, lists, .. } = *self;
-        let nested = self.record.nested();
         if list == TraineeField::placements {
             let shape = &version.shapes.placement_nested;
-            write_each(nested.placements, out, |record, out| {
+            write_each(nested.placements.iter().copied(), out, |record, out| {
                 View { version, shape, record, lists, write_nested: None }.write(out)
             })
         } else {
-            write_each(nested.degrees, out, |record, out| View::degree(version, record, lists).write(out))
+            write_each(nested.degrees.iter().copied(), out, |record, out| {
+                View::degree(version, record, lists).write(out)
+            })
         }
     }
 }

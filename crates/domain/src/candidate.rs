@@ -30,13 +30,13 @@ pub struct Candidate<R: Record> {
 impl<R: Record> Candidate<R> {
     /// Merges what was sent into the stored record, or into an empty one.
     #[must_use]
-    pub fn new(owner: R::Owner, stored: Option<&R::Flat>, sent: ParsedRecord<R>, context: &Context<'_>) -> Self {
+    pub fn new(owner: R::Owner, stored: Option<R::Flat>, sent: ParsedRecord<R>, context: &Context<'_>) -> Self {
         let requested = sent.changes.clone();
-        let (record, merged) = R::merge(stored, sent.changes, context.lists, context.accepted_codes);
+        let (record, merged) = R::merge(stored.as_ref(), sent.changes, context.lists, context.accepted_codes);
         let mut candidate = Self {
             record,
             owner,
-            stored: stored.cloned(),
+            stored,
             requested,
             changed: merged.changed,
             present: merged.present,
@@ -45,7 +45,7 @@ impl<R: Record> Candidate<R> {
             problems: sent.problems,
             notices: sent.notices,
         };
-        if let Some(stored) = stored {
+        if let Some(stored) = &candidate.stored {
             let implied = R::implied_changes(stored, &candidate.requested, &candidate.changed, context.lists);
             implied.iter().for_each(|field| candidate.mark_changed(*field));
         }

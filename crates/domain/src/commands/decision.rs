@@ -41,7 +41,7 @@ pub(super) fn decide<R: Record>(
 ) -> Result<Decision<R>, Vec<Problem>> {
     let (stored, nested) =
         stored.cloned().map(R::split).map_or((None, R::Nested::default()), |(record, nested)| (Some(record), nested));
-    let mut candidate = Candidate::new(owner, stored.as_ref(), sent, context);
+    let mut candidate = Candidate::new(owner, stored, sent, context);
     apply(&mut candidate, rules, context);
     apply_nested(&mut candidate, &nested, rules, context);
     let changed = candidate.is_changed();

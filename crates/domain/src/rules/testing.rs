@@ -65,7 +65,7 @@ pub(crate) fn apply_with<R: Record>(
     rules: &[Rule<R>],
 ) -> Candidate<R> {
     let context = context(organisations);
-    let mut candidate = Candidate::new(owner, stored, ParsedRecord::of(changes), &context);
+    let mut candidate = Candidate::new(owner, stored.cloned(), ParsedRecord::of(changes), &context);
     apply_rules(&mut candidate, rules, &context);
     candidate
 }

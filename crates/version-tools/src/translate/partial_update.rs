@@ -32,7 +32,7 @@ pub(super) fn evaluate<R: WireRecord>(
     let is_sent = |field: &R::Field| sent.unread.contains(*field) || sent.changes.requested(*field).is_some();
     let fields: FieldSet<R::Field> = R::Field::ALL.iter().copied().filter(is_sent).collect();
     let notices = sent.notices.clone();
-    let mut candidate = Candidate::new(R::Owner::default(), Some(&R::Flat::default()), sent, context);
+    let mut candidate = Candidate::new(R::Owner::default(), Some(R::Flat::default()), sent, context);
     // Null changes a field that has a value, as a stored one does.
     fields.iter().for_each(|field| candidate.mark_changed(field));
     let is_decidable = |rule: &Rule<R>| match rule.required_field() {
