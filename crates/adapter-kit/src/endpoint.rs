@@ -235,14 +235,6 @@ impl Endpoint {
     pub const fn method(self) -> Method {
         self.row().method
     }
-
-    /// The endpoint that takes its place in the versions of which `has` says whether they have one.
-    #[must_use]
-    pub fn replacement(self, has: impl Fn(Self) -> bool) -> Option<Self> {
-        let replaces = |other: &&Self| other.row().replaced_by == Some(self);
-        let older = Self::ALL.iter().find(replaces).copied();
-        self.row().replaced_by.into_iter().chain(older).find(|other| has(*other))
-    }
 }
 
 impl fmt::Display for Endpoint {

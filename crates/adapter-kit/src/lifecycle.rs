@@ -47,14 +47,14 @@ impl DeprecationStatus {
     }
 
     /// The end of an endpoint of a version: the earlier one of the two. Only a new version removes an endpoint, so it
-    /// has no day of removal but that of its version.
+    /// has no day of removal except that of its version.
     #[must_use]
     pub fn of_endpoint(version: &ApiVersion, endpoint: Endpoint, versions: &Versions) -> Self {
         let end = Self::of_version(version, versions);
         match version.endpoints.deprecation(endpoint) {
             Some(deprecation) => Self {
                 deprecated_on: Some(end.deprecated_on.map_or(deprecation.since, |day| day.min(deprecation.since))),
-                replaced_by: endpoint.row().replaced_by,
+                replaced_by: version.endpoints.replacement(endpoint),
                 ..end
             },
             None => end,

@@ -136,6 +136,26 @@ impl Endpoints {
         self.available.iter().copied().chain(self.deprecated.iter().map(|gone| gone.endpoint))
     }
 
+    /// Whether the endpoint works, deprecated or not.
+    #[must_use]
+    pub fn has(&self, endpoint: Endpoint) -> bool {
+        self.all().any(|known| known == endpoint)
+    }
+
+    /// The endpoint of this version to use instead of another one.
+    #[must_use]
+    pub fn replacement(&self, endpoint: Endpoint) -> Option<Endpoint> {
+        endpoint.row().replaced_by.filter(|other| self.has(*other))
+    }
+
+    /// The endpoint of this version that does what another one does elsewhere, be it its replacement or the one that
+    /// it replaced.
+    #[must_use]
+    pub fn counterpart(&self, endpoint: Endpoint) -> Option<Endpoint> {
+        let replaced = |older: &Endpoint| older.row().replaced_by == Some(endpoint);
+        self.replacement(endpoint).or_else(|| self.all().find(replaced))
+    }
+
     /// Why an endpoint should no longer be used.
     #[must_use]
     pub fn deprecation(&self, endpoint: Endpoint) -> Option<&'static Deprecation> {

@@ -40,8 +40,7 @@ impl Versions {
         let mut list = list.to_vec();
         list.sort_by_key(|version| version.label);
         let names = KnownNames { versions: known, former };
-        let publishes_lists =
-            |version: &&ApiVersion| version.endpoints.all().any(|endpoint| endpoint == Endpoint::ReferenceData);
+        let publishes_lists = |version: &&ApiVersion| version.endpoints.has(Endpoint::ReferenceData);
         let newest = list.iter().copied().rfind(publishes_lists);
         let served = list.iter().map(|version| Served {
             version,

@@ -57,7 +57,7 @@ impl Manner {
     fn learn(version: &'static ApiVersion, number: usize, caller: &Caller, address: &str) -> Self {
         let mut manner =
             Self { version, create: body_of_creates(version), new_record: Value::Null, transitions: Vec::new() };
-        let has = |endpoint| version.endpoints.all().any(|other| other == endpoint);
+        let has = |endpoint| version.endpoints.has(endpoint);
         let recommend = [Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus];
         let leaving: Vec<_> = recommend.into_iter().filter(|endpoint| has(*endpoint)).collect();
         // One trainee pauses and then leaves; another one is recommended.

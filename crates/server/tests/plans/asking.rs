@@ -14,7 +14,7 @@ const TRAINEES: usize = 1_500;
 pub(super) fn ask_everything(register: &Register) {
     register.sow(TRAINEES);
     for endpoint in Endpoint::ALL {
-        let has = |version: &&&'static ApiVersion| version.endpoints.all().any(|served| served == *endpoint);
+        let has = |version: &&&'static ApiVersion| version.endpoints.has(*endpoint);
         // An endpoint that no version serves is not asked.
         let Some(version) = SERVED.iter().rev().find(has) else { continue };
         ask(&register.api(version), *endpoint);

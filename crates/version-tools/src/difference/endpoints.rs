@@ -50,20 +50,18 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
 }
 
 fn of(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
-    let has = |version: &ApiVersion| version.endpoints.all().any(|other| other == endpoint);
-    let has_to = |other| to.endpoints.all().any(|there| there == other);
     let deprecation = |version: &ApiVersion| version.endpoints.deprecation(endpoint);
     let mut kinds = Vec::new();
-    match (has(from), has(to)) {
+    match (from.endpoints.has(endpoint), to.endpoints.has(endpoint)) {
         (false, true) => kinds.push(EndpointChangeKind::Added),
-        (true, false) => kinds.push(EndpointChangeKind::Removed { replaced_by: endpoint.replacement(has_to) }),
+        (true, false) => kinds.push(EndpointChangeKind::Removed { replaced_by: to.endpoints.counterpart(endpoint) }),
         (true, true) if deprecation(from).is_some() && deprecation(to).is_none() => {
             kinds.push(EndpointChangeKind::NoLongerDeprecated);
         }
         (true, true) | (false, false) => {}
     }
     if let Some(Deprecation { since, removed_in, .. }) = deprecation(to).filter(|_| deprecation(from).is_none()) {
-        let replaced_by = endpoint.row().replaced_by;
+        let replaced_by = to.endpoints.replacement(endpoint);
         kinds.push(EndpointChangeKind::Deprecated { since: *since, replaced_by, removed_in: *removed_in });
     }
     kinds.into_iter().map(|kind| describe(EndpointChange { endpoint, kind }, to)).collect()

@@ -27,8 +27,10 @@ pub(super) fn of(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Vec
 fn operation(version: &ApiVersion, lists: &Lists, endpoint: Endpoint, name: String) -> Operation {
     let deprecation = version.endpoints.deprecation(endpoint);
     let description = deprecation.map(|Deprecation { since, removed_in, .. }| {
-        let instead =
-            endpoint.row().replaced_by.map_or_else(String::new, |other| format!("; use `{}` instead", other.path()));
+        let instead = version
+            .endpoints
+            .replacement(endpoint)
+            .map_or_else(String::new, |other| format!("; use `{}` instead", other.path()));
         format!("Deprecated since {since}{instead}. Removed in {removed_in}.")
     });
     let tag = Tag::ALL.iter().find(|(tag, ..)| *tag == endpoint.row().tag).map_or("", |(_, name, _)| name);

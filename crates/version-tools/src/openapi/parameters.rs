@@ -1,4 +1,4 @@
-//! What a request can carry beside its body: identifiers in the path, filters in the query, and
+//! What a request can carry besides its body: identifiers in the path, filters in the query, and
 //! headers.
 
 use adapter_kit::endpoint::{Endpoint, Method};

@@ -198,7 +198,7 @@ fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
         | ReplyBody::CodeLists
         | ReplyBody::Entries(_) => ("trainee_id", "/data/trainee_id"),
     };
-    let next = row.next.iter().filter(|next| version.endpoints.all().any(|known| known == **next));
+    let next = row.next.iter().filter(|next| version.endpoints.has(**next));
     next.map(|next| {
         let operation = operation_id(*next);
         let link = LinkBuilder::new().operation_id(&operation).parameter(id, format!("$response.body#{pointer}"));

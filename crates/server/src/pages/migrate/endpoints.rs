@@ -13,16 +13,14 @@ pub(super) struct Change {
     pub(super) words: String,
 }
 
-/// The endpoints that differ between two versions. An endpoint that ends in one version is told there too.
+/// The endpoints that differ between two versions. An endpoint that ends in one version is listed there too.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
-    let has = |version: &ApiVersion, endpoint| version.endpoints.all().any(|other| other == endpoint);
     let ends = |endpoint| to.endpoints.deprecation(endpoint);
     let replacement = |endpoint: Endpoint| {
-        let other = endpoint.row().replaced_by.filter(|other| has(to, *other));
-        other.map_or_else(String::new, |other| format!("; use {}", named(other)))
+        to.endpoints.replacement(endpoint).map_or_else(String::new, |other| format!("; use {}", named(other)))
     };
     let change = |endpoint: Endpoint| {
-        let words = match (has(from, endpoint), has(to, endpoint), ends(endpoint)) {
+        let words = match (from.endpoints.has(endpoint), to.endpoints.has(endpoint), ends(endpoint)) {
             (true, true, Some(deprecation)) => format!(
                 "deprecated in {} from {}, and removed in {}{}",
                 to.label,

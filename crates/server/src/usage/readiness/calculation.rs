@@ -129,7 +129,7 @@ impl Known {
 impl Writes {
     fn of<'a>(checks: impl Iterator<Item = &'a CheckTotal>) -> Self {
         let (checked, valid) = checks.fold((0, 0), |sum, check| (sum.0 + check.checked, sum.1 + check.valid));
-        // Tenths are as much as anybody reads, and there are far fewer writes than a float tells apart.
+        // Tenths are as much as anybody reads, and there are far fewer writes than a float distinguishes.
         let percent = (checked > 0).then(|| (valid as f64 * 1_000.0 / checked as f64).round() / 10.0);
         Self { checked, valid, percent, few: checked < FEW }
     }
@@ -143,10 +143,10 @@ fn endpoint_uses(whole: &[&UsageTotal], served: &Served, newest: &Served) -> Vec
         // One that ends in the newest version is to be left as well, also where the older one does not say so.
         let deprecation_in = |served: &Served| served.version.endpoints.deprecation(known);
         let deprecation = deprecation_in(served).or_else(|| deprecation_in(newest));
-        let stays = newest.version.endpoints.all().any(|other| other == known);
+        let stays = newest.version.endpoints.has(known);
         (deprecation.is_some() || !stays).then(|| EndpointUse {
             endpoint: endpoint.clone(),
-            replaced_by: known.row().replaced_by.map(|other| other.to_string()),
+            replaced_by: newest.version.endpoints.replacement(known).map(|other| other.to_string()),
             removed_in: deprecation.map(|gone| gone.removed_in),
             requests,
         })

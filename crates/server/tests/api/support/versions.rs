@@ -17,7 +17,7 @@ pub(crate) fn with_one_ending(version: &'static ApiVersion, ends: Deprecation) -
 /// The last part of the path by which a version recommends a trainee, the older name where it has both.
 pub(crate) fn recommendation(version: &ApiVersion) -> &'static str {
     let names = [Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus];
-    let served = names.into_iter().find(|name| version.endpoints.all().any(|endpoint| endpoint == *name));
+    let served = names.into_iter().find(|name| version.endpoints.has(*name));
     served.unwrap().path().rsplit('/').next().unwrap()
 }
 

@@ -9,7 +9,7 @@ use crate::api::support::bodies::input;
 use crate::api::support::{Api, Body, Register, every_version, record};
 
 fn publishes_lists(version: &ApiVersion) -> bool {
-    version.endpoints.all().any(|endpoint| endpoint == Endpoint::ReferenceData)
+    version.endpoints.has(Endpoint::ReferenceData)
 }
 
 /// Where the list of a field is, as a message says it: by the field's name where the version publishes the list.

@@ -122,7 +122,7 @@ fn the_newer_name_of_the_recommendation_is_served_where_the_version_has_it() {
         let created = ready(api, "1999-04-12");
         let path = format!("{}/update-qts-or-eyts-status", created.path());
         let body = json!({ "data": { "qts_standards_met_date": "2026-10-01" } });
-        let has = api.version.endpoints.all().any(|endpoint| endpoint == adapter_kit::Endpoint::UpdateQtsOrEytsStatus);
+        let has = api.version.endpoints.has(adapter_kit::Endpoint::UpdateQtsOrEytsStatus);
         let reply = api.send("POST", &path, body);
         assert_eq!(reply.status, if has { 202 } else { 404 });
         assert_eq!(reply.header("deprecation"), None);
