@@ -70,7 +70,7 @@ impl Errors {
     }
 }
 
-/// The body of a reply that names existing records beside the error: `{errors: [...], data: [...]}`.
+/// The body of a reply that names existing records next to the error: `{errors: [...], data: [...]}`.
 #[derive(Debug, Serialize)]
 pub struct Conflict<T> {
     /// What is wrong.

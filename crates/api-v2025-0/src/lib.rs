@@ -7,7 +7,7 @@
 //!   `agency_disabilities` and `withdraw_reasons_dfe_details`.
 //! - Takes any text as the year of a course, and any end date after the start.
 //! - Changes finished records: a trainee who is recommended, withdrawn or awarded can be updated.
-//! - Tells problems by field, where they are asked for like that, in a flat object.
+//! - Reports problems by field, where they are requested in that form, in a flat object.
 //! - Knows no iQTS, assessment only, early years or HPITT route as input; records on such a route
 //!   are read, listed, deferred, withdrawn and recommended all the same.
 

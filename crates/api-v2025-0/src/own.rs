@@ -28,7 +28,7 @@ fn primary_subject_first(candidate: &mut Candidate<Trainee>, context: &Context<'
     }
     let mut subjects = Vec::new();
     for (subject, sent) in subject_codes(trainee).into_iter().zip(sent) {
-        // One that was held already may have been moved there before, and does not come again.
+        // A stored one may have been moved there before, and does not come again.
         subjects.extend(subject.filter(|subject| sent || !subjects.contains(subject)));
     }
     // Subjects that repeat one another are for the rules that demand distinct ones, where they were sent.

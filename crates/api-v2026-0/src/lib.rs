@@ -5,7 +5,7 @@
 //! - Refuses a primary course whose first subject is not 100511, instead of putting it first.
 //! - Bounds the end of a course, asks for a whole number as its year, and checks the second
 //!   initiative against the year of the start.
-//! - Nests problems of placements and degrees, where problems are asked for by field.
+//! - Nests problems of placements and degrees, where problems are requested by field.
 //! - Refuses route 02 as input.
 //! - Funds some subjects without student finance for starts in 2026, too.
 

@@ -181,7 +181,7 @@ impl<'a> Bodies<'a> {
         Some((*Request::ALL.get(request)?, unknown, stored.get(rest / 2 % stored.len().max(1))?))
     }
 
-    /// A body is read where it is JSON, and else refused without repeating it. A refusal tells each problem once, at a
+    /// A body is read where it is JSON, and else refused without repeating it. A refusal reports each problem once, at a
     /// place and in words of the version, and is not out of proportion to the request. A record that is accepted is
     /// sound; every version can write it; it is sent back without a change, and sent again it reads the same. An
     /// update changes nothing that its version cannot see.
@@ -327,7 +327,7 @@ mod tests {
         let bodies = Bodies::new(&versions, versions.newest().unwrap(), &sample);
         let keys = r#""email":7,"#.repeat(50);
         let repeated = format!(r#"{{"data":{{{keys}"email":7}},"data":{{}},"data":{{}}}}"#);
-        // The same key beside the record and in it.
+        // The same key next to the record and in it.
         let twice = br#"{"e":1,"e":2,"data":{"e":3,"e":4}}"#.as_slice();
         let deep = format!(r#"{{"data":{}"#, "[".repeat(1_000));
         for body in

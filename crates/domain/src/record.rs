@@ -21,7 +21,7 @@ pub enum Change<T> {
     Keep,
     /// The request sends null.
     Clear,
-    /// The request sends blank text, which clears like null except where a rule tells them apart.
+    /// The request sends blank text, which clears like null except where a rule distinguishes them.
     Blank,
     /// The request sends a value.
     Set(T),

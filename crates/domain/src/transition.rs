@@ -57,7 +57,7 @@ record! {
 }
 
 impl Withdrawal {
-    /// The request that withdrew the trainee, as far as the record tells; `None` when there was none.
+    /// The request that withdrew the trainee, as far as the record shows; `None` when there was none.
     #[must_use]
     pub fn of(trainee: &dyn Stored<Trainee>) -> Option<Self> {
         trainee.get(F::withdrawal_date).map(|date| Self {

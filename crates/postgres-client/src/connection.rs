@@ -36,7 +36,7 @@ pub struct PostgresConnection {
     prepared: HashMap<Key, Statement>,
     server: ServerInfo,
     status: TransactionStatus,
-    /// Whether statements are deferred at the moment.
+    /// Whether statements are deferred now.
     defers: bool,
     pipeline: Pipeline,
     assumptions: Assumptions,

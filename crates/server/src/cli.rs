@@ -1,8 +1,8 @@
 //! The command line: what an operator can ask of the register.
 //!
-//! Each option can also be given as an environment variable; the option wins. The variable is `REGISTER_` and the name of the
-//! option; where options of several commands have the same name, the words of the command stand between the two. What a
-//! command is asked for goes to standard output, everything else to standard error.
+//! Each option can also be given as an environment variable; the option wins. The variable is `REGISTER_` and the name
+//! of the option; where options of several commands have the same name, the words of the command stand between the two.
+//! What a command prints goes to standard output, everything else to standard error.
 
 use std::path::PathBuf;
 
@@ -66,7 +66,7 @@ enum Command {
     Migrate(migrate::Migrate),
     /// Write a backup of a SQLite database to a file; a running server goes on meanwhile
     ///
-    /// The backup is one consistent moment of the register, is checked, and is on the disk when the command has ended. For
+    /// The backup is one consistent snapshot of the register, is checked, and is on the disk when the command has ended. For
     /// a PostgreSQL database the command to use is named.
     Backup(backups::Backup),
     /// Put a backup in the place of a SQLite database; no server may run on it
@@ -86,9 +86,9 @@ enum Command {
     /// same. A copy that was interrupted goes on where it stopped when the same command is given again; until it has come
     /// to its end, nothing else opens the database that is copied to.
     ///
-    /// No server may write to the database that is copied from. What was written to it meanwhile is told as a difference.
-    /// It stays as it is, and its schema must be up to date; that of the other one is brought up to date. The copy is of
-    /// the same environment.
+    /// No server may write to the database that is copied from. What was written to it meanwhile is reported as a
+    /// difference. It stays as it is, and its schema must be up to date; that of the other one is brought up to date.
+    /// The copy is of the same environment.
     Copy(copy::Copy),
     /// Add and list the providers that register trainees
     #[command(subcommand)]
@@ -192,7 +192,7 @@ pub enum CommandError {
         /// Why.
         error: RegistryActionError,
     },
-    /// Rows of a file were refused; what the others asked for was done.
+    /// Rows of a file were refused; the others were processed.
     #[error("rows refused: {0}; all others were done")]
     DeedsRefused(usize),
     /// The registry is played in the sandbox.
@@ -230,7 +230,7 @@ pub enum CommandError {
         /// Why.
         source: adapter_kit::read::Malformed,
     },
-    /// What was asked for could not be printed.
+    /// The output could not be printed.
     #[error("cannot print: {0}")]
     Print(#[source] std::io::Error),
     /// Bodies were translated, and another version does not take them as they are.

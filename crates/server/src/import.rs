@@ -1,7 +1,7 @@
 //! Reads files of comma-separated values, and brings schools and training partners from them into the register.
 //!
 //! A file is read row by row. What a row says is checked here; what differs from the register, and how it gets there
-//! beside a server that goes on, is for [`storage::organisations::merge`]. A row that cannot be used is reported and
+//! next to a running server, is for [`storage::organisations::merge`]. A row that cannot be used is reported and
 //! keeps no other row back.
 
 mod organisations;
@@ -98,7 +98,7 @@ pub enum RowProblem {
     /// An earlier row is about the same organisation.
     #[error("{number} is on line {line} already")]
     Repeated {
-        /// The number by which organisations are told apart.
+        /// The number by which organisations are identified.
         number: String,
         /// The line of the first row with it.
         line: u64,

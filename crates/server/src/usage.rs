@@ -1,9 +1,10 @@
 //! What tokens ask for, counted: by day, token, version and endpoint, and by each name of other versions that they send.
 //!
-//! Only a request with a valid token is counted, whatever was answered to it, but for one that came too often. What is kept
+//! Only a request with a valid token is counted, whatever was answered to it, except one beyond the rate limit. What is kept
 //! of it is its place in those counts, and the identifier of the first and of the last one; a client can choose that
-//! identifier, within the form that [`crate::http::middleware::request_id`] allows. A name is one that the versions themselves have: the
-//! reader gives it ([`domain::UnrecognisedNames::of_other_versions`]), and never the text of a key.
+//! identifier, within the form that [`crate::http::middleware::request_id`] allows. A name is one that the versions
+//! themselves have: the reader gives it ([`domain::UnrecognisedNames::of_other_versions`]), and never the text of a
+//! key.
 //!
 //! Counting is an addition in memory. What was counted is written every few seconds and when the server ends, some rows in
 //! a job; while the store does not answer it is kept, as far as there is room. A program that is killed loses what it has
@@ -33,7 +34,7 @@ pub mod shadow_checks;
 
 /// How often counts are written.
 const PAUSE: Duration = Duration::from_secs(10);
-/// The most counts of a kind that are kept in memory. One more is dropped, and told in the log.
+/// The most counts of a kind that are kept in memory. One more is dropped, and reported in the log.
 const MAX_COUNTS: usize = 20_000;
 /// The counts of a kind that are written in one job, so that no request waits for long.
 const BATCH: usize = 200;

@@ -1,6 +1,6 @@
 //! Backups of a SQLite register, and their way back.
 //!
-//! A backup is a database file like any other. It is made beside a running server, in one statement of SQLite that sees one
+//! A backup is a database file like any other. It is made next to a running server, in one statement of SQLite that sees one
 //! snapshot. Neither a backup nor a restored database is ever there by half: each grows under another name, is checked, is
 //! brought to the disk and takes its name as the last step.
 //!
@@ -51,12 +51,12 @@ pub enum BackupError {
     /// The file is a database, but not a register.
     #[error("{} is not a database of this register", .0.display())]
     NotARegister(PathBuf),
-    /// The file is a database in use, or was copied from one: a part of it lies in a file beside it.
+    /// The file is a database in use, or was copied from one: a part of it is in a file next to it.
     #[error("{} is not whole: {} holds a part of it; use `trainee-register backup` to make a backup", .file.display(), .journal.display())]
     NotWhole {
         /// The file.
         file: PathBuf,
-        /// The file beside it.
+        /// The file next to it.
         journal: PathBuf,
     },
     /// What the file holds is not sound.
@@ -190,7 +190,7 @@ pub fn restore(url: &str, from: &Path, replace: bool, requested: Option<Environm
     let SetUp { schema, environment, .. } =
         set_up(&mut restored, Goal::NewestUnconverted, requested, Unrecorded::Keep)?;
     convert(&mut restored, |_| {})?;
-    // With its last connection SQLite takes the files beside the database away.
+    // With its last connection SQLite removes the files next to the database.
     drop(restored);
 
     // Held until the new file has the name, so that nobody begins to use the old one.

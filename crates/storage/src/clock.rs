@@ -28,7 +28,7 @@ impl Clock {
         Self::from_fn(Utc::now)
     }
 
-    /// A clock that asks `tell`, for instance one that stands still in a test.
+    /// A clock that calls `tell`, for instance one that stands still in a test.
     pub fn from_fn(tell: impl Fn() -> DateTime<Utc> + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }

@@ -46,7 +46,7 @@ pub enum StorageError {
     /// The database server cancelled the statement, or lacks memory, connections or the like. Nothing was changed.
     #[error("database server did not serve the statement")]
     ServerUnavailable(#[source] DieselError),
-    /// Another process or another transaction held what the job needed for too long.
+    /// Another process or another transaction locked what the job needed for too long.
     #[error("database is busy")]
     Busy,
     /// Transactions that ran side by side got into each other's way, and this one was undone.
@@ -185,7 +185,7 @@ pub enum StorageError {
     NoRandomness(#[source] getrandom::Error),
 
     // The person at the command line can act.
-    /// What was asked for cannot be done as asked.
+    /// The request cannot be carried out as sent.
     #[error(transparent)]
     Refused(#[from] Refusal),
 

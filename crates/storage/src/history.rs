@@ -31,7 +31,7 @@ const CREATION: &str = "{}";
 /// Through what a job came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cause<'a> {
-    /// What was asked for: the endpoint, or the command.
+    /// The endpoint or the command.
     pub operation: &'a str,
     /// The version of the API through which it was asked.
     pub version: Option<&'a str>,
@@ -42,7 +42,7 @@ pub struct Cause<'a> {
 }
 
 impl<'a> Cause<'a> {
-    /// An operation that nobody asked for through the API.
+    /// An operation that no request of the API asked for.
     #[must_use]
     pub fn of(operation: &'a str) -> Self {
         Self { operation, version: None, request_id: None, by: None }

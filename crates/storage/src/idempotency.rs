@@ -1,6 +1,6 @@
 //! Replies to requests that carry an idempotency key, so that a client that missed a reply can ask again.
 //!
-//! A reply is stored in the transaction of the change that it tells of: it is there exactly when the change is. Keys
+//! A reply is stored in the transaction of the change that it reports: it is there exactly when the change is. Keys
 //! belong to a provider. A reply is found for a day; later the key is as good as new.
 //!
 //! Knows nothing of what requests and replies say.
@@ -36,14 +36,14 @@ pub enum Earlier {
     Reply(StoredReply),
     /// Another request was answered.
     AnotherRequest,
-    /// A request with the key is being handled at this moment.
+    /// A request with the key is being handled now.
     InFlight,
 }
 
 impl ProviderSession<'_> {
     /// What is known of a key. When nothing is, no other request with the key is handled until the job has ended.
     ///
-    /// `request_digest` tells the request from others. On PostgreSQL this commits what the job has done so far, and goes on in
+    /// `request_digest` distinguishes the request from others. On PostgreSQL this commits what the job has done so far, and goes on in
     /// a transaction of its own: it is asked before anything is changed that depends on the rest of the job.
     ///
     /// # Errors
@@ -95,8 +95,8 @@ impl ProviderSession<'_> {
             replies::body.eq(reply.body.as_str()),
             replies::created_at.eq(self.now().naive_utc()),
         ));
-        // Where the locks were lost, such as when the database failed over, another request with the key may have been faster:
-        // then the job is run again, and finds its reply.
+        // Where the locks were lost, such as when the database failed over, another request with the key may have been
+        // faster: then the job is run again, and finds its reply.
         execute_deferred!(self.connection, |inner| kept.execute(inner))?;
         Ok(())
     }

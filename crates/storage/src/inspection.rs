@@ -14,7 +14,7 @@ pub struct Inspection {
     pub damage: Vec<String>,
     /// Rows that refer to rows which are not there.
     pub orphans: Vec<Orphan>,
-    /// How many of the counts that the database keeps for lists are not what there is.
+    /// How many of the counts that the database keeps for lists are wrong.
     pub miscounted: i64,
     /// How many rows each table has.
     pub counts: Vec<(&'static str, i64)>,

@@ -1,7 +1,7 @@
-//! What the store tells of its work: the names, units and meanings of its metrics, and nothing of who collects them.
+//! What the store reports of its work: the names, units and meanings of its metrics, and nothing of who collects them.
 //!
 //! Durations and sizes are recorded as they happen, by handles that are made once for each store: recording takes no lock.
-//! A recorder must be installed before the store is opened, or nothing is recorded. What is there at a moment, and what the
+//! A recorder must be installed before the store is opened, or nothing is recorded. Current values, and what the
 //! store counts anyway, is published when somebody asks.
 
 use std::time::Instant;
@@ -92,7 +92,7 @@ impl std::fmt::Debug for StoreMetrics {
 }
 
 impl Store {
-    /// Publishes what there is at this moment, and what was counted until now.
+    /// Publishes the current values, and what was counted until now.
     pub fn publish_metrics(&self) {
         let StoreStats { written, pool_queue, writer_queue, connections, connections_idle, connections_limit } =
             self.stats();

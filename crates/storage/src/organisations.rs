@@ -43,7 +43,7 @@ impl ProviderSession<'_> {
 }
 
 impl Session<'_> {
-    /// The first schools and training partners of the registers, as many of each as asked for.
+    /// The first schools and training partners of the registers, as many of each as requested.
     ///
     /// # Errors
     ///

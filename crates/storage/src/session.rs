@@ -66,7 +66,7 @@ impl<'a> Session<'a> {
         Self { connection, access, time, recent_tokens: None }
     }
 
-    /// The same, where a token that was valid lately is asked for together with the first query of the job. Whether it is
+    /// The same, where a token that was valid lately is queried together with the first query of the job. Whether it is
     /// still valid must be asked before the answer of the job leaves the store: [`DatabaseConnection::assumptions_hold`].
     pub(crate) fn with_recent_tokens(self, recent_tokens: Option<&'a RecentTokens>) -> Self {
         Self { recent_tokens, ..self }
@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
     /// Opens the records of the provider to which a token belongs; `None` when the token is unknown, revoked or
     /// expired, or its provider is closed. A token is refused from the start of the day on which it expires.
     ///
-    /// The cause stands in the history beside each change that is made through the records.
+    /// The cause is in the history next to each change that is made through the records.
     ///
     /// # Errors
     ///

@@ -184,14 +184,14 @@ impl Store {
         Self::open(url, options)
     }
 
-    /// What [`Store::set_up`] to the newest schema, and what follows it, would do to a register that exists. Changes nothing,
-    /// takes no lock but those of reading, and blocks.
+    /// What [`Store::set_up`] to the newest schema, and what follows it, would do to a register that exists. Changes
+    /// nothing, takes no lock but those of reading, and blocks.
     ///
     /// # Errors
     ///
     /// [`StorageError::Absent`], [`StorageError::NoRegister`], [`StorageError::SchemaNewer`],
-    /// [`StorageError::RecordsNewer`], [`StorageError::OtherEnvironment`] or [`StorageError::UnfinishedCopy`]; otherwise when
-    /// the database does not answer.
+    /// [`StorageError::RecordsNewer`], [`StorageError::OtherEnvironment`] or [`StorageError::UnfinishedCopy`];
+    /// otherwise when the database does not answer.
     pub fn pending(url: &str, requested: Option<Environment>, unrecorded: Unrecorded) -> Result<Pending, StorageError> {
         let connections = Connections::to(url)?;
         let mut connection = connections.establish_existing()?;
@@ -205,12 +205,12 @@ impl Store {
     /// Brings the schema up to date and returns how many migrations were applied. Blocks.
     ///
     /// Two servers that start together over one database are safe: one of them waits and then finds nothing to do. It waits
-    /// for ten minutes at most, also for a transaction that holds what a migration needs, and says so in the log. Where nothing
-    /// is to be done, nothing is locked.
+    /// for ten minutes at most, also for a transaction that holds what a migration needs, and says so in the log. Where
+    /// nothing is to be done, nothing is locked.
     ///
     /// # Errors
     ///
-    /// As [`Store::set_up`], but for the environment.
+    /// As [`Store::set_up`], except the environment.
     pub fn migrate(&self) -> Result<usize, StorageError> {
         let mut connection = self.connection_to_set_up()?;
         Ok(Migrator::with_connections(&mut connection, &self.connections).bring_to(Goal::Newest)?.applied.len())
@@ -284,10 +284,10 @@ impl Store {
         Arc::clone(&self.pool).run(Access::Read, job).await
     }
 
-    /// Runs a job that reads a few rows by their keys. On SQLite it sees one snapshot; on PostgreSQL each of its queries sees
-    /// what is committed when it runs. It may be run a second time.
+    /// Runs a job that reads a few rows by their keys. On SQLite it sees one snapshot; on PostgreSQL each of its
+    /// queries sees what is committed when it runs. It may be run a second time.
     ///
-    /// On SQLite it runs on this thread, which must be one that may be held up for some microseconds, such as that of an
+    /// On SQLite it runs on this thread, which must be one that may be blocked for some microseconds, such as that of an
     /// event loop. Where it would have to wait, and on PostgreSQL, it runs as [`Store::read`] does.
     ///
     /// # Errors
@@ -414,7 +414,7 @@ impl Store {
         }
     }
 
-    /// Something that asks whether the database answers, beside all jobs.
+    /// Something that checks whether the database answers, independently of all jobs.
     pub fn probe(&self) -> Probe {
         Probe::over(self.clone(), self.connections.clone())
     }

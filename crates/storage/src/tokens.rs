@@ -1,4 +1,4 @@
-//! The secrets by which a provider's software is known: how they are made, digested and told apart.
+//! The secrets by which a provider's software is known: how they are made, digested and identified.
 //!
 //! Only the digest of a token is ever stored. A token has 256 random bits, so the digest needs no salt.
 

@@ -1,8 +1,9 @@
 //! What tokens ask for, counted by day, and how many of their writes another version would have accepted.
 //!
-//! Rows are by day so that the last days can be told from the year before. There are as many of them as tokens, versions,
-//! endpoints and names that were really used on a day, and they are kept for [`KEPT_DAYS`]: the tables are bounded by the
-//! days, and no day by the number of requests. What is first seen is therefore the first of those days.
+//! Rows are by day so that the last days can be distinguished from the year before. There are as many of them as
+//! tokens, versions, endpoints and names that were really used on a day, and they are kept for [`KEPT_DAYS`]: the
+//! tables are bounded by the days, and no day by the number of requests. What is first seen is therefore the first of
+//! those days.
 //!
 //! Several servers add to the same rows. Each adds its own in the order of the keys, so they wait for each other and never
 //! in a circle.

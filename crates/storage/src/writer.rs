@@ -1,13 +1,13 @@
 //! The one thread that writes to SQLite.
 //!
 //! SQLite admits one writer and pays for each commit with a wait for the disk. So the thread takes the jobs that wait
-//! together into one transaction, a savepoint each, and one commit serves them all. Nobody is told anything before that
+//! together into one transaction, a savepoint each, and one commit serves them all. No caller gets an answer before that
 //! commit has returned, not even a refusal: it may rest on what a neighbour had not yet committed.
 //!
 //! A job whose change cannot have a date yet is undone and stands aside, so that it holds up nobody else.
 //!
 //! Knows nothing of what jobs do. It trusts them with nothing: whatever a job does to the transaction, its neighbours are
-//! either kept and told so, or lost and told so.
+//! either kept and confirmed, or lost and reported as lost.
 
 mod deferred;
 #[cfg(test)]
@@ -85,7 +85,7 @@ impl WriteCounters {
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
     queue: SyncSender<Box<dyn Job>>,
-    /// How many jobs the queue holds, which it does not tell itself.
+    /// How many jobs the queue holds, which it does not report itself.
     length: Arc<AtomicUsize>,
     /// How many jobs stand aside until their changes can have a date.
     postponed: Arc<AtomicUsize>,
@@ -145,7 +145,7 @@ impl Writer {
     /// The jobs that wait for the thread.
     pub(crate) fn queue(&self) -> Queue {
         let length = self.length.load(Ordering::Relaxed).saturating_add(self.postponed.load(Ordering::Relaxed));
-        // One that is being refused is counted for a moment.
+        // One that is being refused is counted briefly.
         Queue { length: length.min(self.limit), limit: self.limit }
     }
 
@@ -345,7 +345,7 @@ fn run_in_savepoint(
     Ok(wait)
 }
 
-/// What each job of a lost group is told.
+/// The error of each job of a lost group.
 fn loss(cause: &Arc<StorageError>) -> StorageError {
     if matches!(**cause, StorageError::Busy) { StorageError::Busy } else { StorageError::GroupLost(Arc::clone(cause)) }
 }

@@ -178,7 +178,7 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         drop(self.orders.take());
-        // There is nobody to tell that the keeper was killed.
+        // Nobody notices that the keeper was killed.
         let _ = self.keeper.wait();
     }
 }

@@ -136,7 +136,7 @@ impl Template {
             Place::Sqlite(folder) => Self::Sqlite(snapshot(folder.path())),
             Place::Postgres(name) => {
                 let server = Server::of_this_process();
-                // Only what nobody is connected to can be copied, and connections may take a moment to end.
+                // Only what nobody is connected to can be copied, and connections may take a while to end.
                 server.disconnect(name);
                 Self::Postgres(server.create(Some(name)))
             }
@@ -150,7 +150,7 @@ fn snapshot(folder: &Path) -> Vec<u8> {
     let mut connection = SqliteConnection::establish(&folder.join(FILE).to_string_lossy())
         .unwrap_or_else(|error| panic!("what was prepared cannot be opened: {error}"));
     connection
-        // The last connection to close has the file to itself for a moment.
+        // The last connection to close has the file to itself briefly.
         .batch_execute(&format!("PRAGMA busy_timeout = 5000; VACUUM INTO '{}'", copy.display()))
         .unwrap_or_else(|error| panic!("what was prepared cannot be copied: {error}"));
     std::fs::read(copy).unwrap_or_else(|error| panic!("what was prepared cannot be read: {error}"))

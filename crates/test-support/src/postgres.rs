@@ -67,8 +67,8 @@ impl Server {
             PostgresConnection::establish(&url).map_err(|error| format!("no PostgreSQL server: {error}"))?;
         let knows_strategies = sql::<Bool>("current_setting('server_version_num')::int >= 150000");
         let knows_strategies = diesel::select(knows_strategies).get_result::<bool>(&mut connection);
-        // Newer servers write each page of a copy into their log, unless they are told to copy the files as before. The
-        // files are faster where there is no waiting for the disk.
+        // Newer servers write each page of a copy into their log, unless they are configured to copy the files as
+        // before. The files are faster where there is no waiting for the disk.
         let strategy = if knows_strategies.unwrap_or(false) { "STRATEGY file_copy" } else { "" };
         // The process's number alone would not do on a server that several machines use.
         let moment = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());

@@ -1,4 +1,4 @@
-//! A program that a test runs beside itself.
+//! A program that a test runs as another process.
 
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus};
 
@@ -65,7 +65,7 @@ impl Process {
     ///
     /// # Panics
     ///
-    /// When the operating system does not tell.
+    /// When the operating system does not say.
     pub fn wait(&mut self) -> ExitStatus {
         self.0.wait().unwrap_or_else(|error| panic!("the process cannot be waited for: {error}"))
     }

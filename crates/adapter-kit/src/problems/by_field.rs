@@ -63,7 +63,7 @@ impl ErrorsByField {
 }
 
 /// The array, the number of the item from 1, and its field, of a place in a nested array; `None` for other places, and
-/// where the version tells nested problems like all others.
+/// where the version reports nested problems like all others.
 fn inner(version: &ApiVersion, at: &Path) -> Option<(String, usize, Option<String>)> {
     if version.nested_errors == NestedErrors::Flat {
         return None;

@@ -1,7 +1,8 @@
-//! The kinds of problems, with their codes: what a program tells them apart by, one sentence of meaning and one of remedy.
+//! The kinds of problems, with their codes, by which a program distinguishes them, one sentence of meaning and one of
+//! remedy.
 //!
-//! A code is the same in every version of the API, and is never given to another problem. Wire names have no place here, since
-//! they differ between versions.
+//! A code is the same in every version of the API, and is never given to another problem. Wire names have no place
+//! here, since they differ between versions.
 
 use chrono::NaiveDate;
 

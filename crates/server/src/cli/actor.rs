@@ -1,6 +1,6 @@
 //! Who runs a command: whoever it is said to be, otherwise the user of the system.
 //!
-//! This tells operators apart who trust each other. It proves nothing: who may run commands may name anybody.
+//! This distinguishes operators who trust each other. It proves nothing: who may run commands may name anybody.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::{env, fs};

@@ -26,8 +26,9 @@ pub(super) struct Migrate {
     finish: bool,
     /// Only report what is pending, in one line; change nothing and lock nothing
     ///
-    /// The exit status is 0 when the database is up to date, 3 when something is pending, and 1 when that cannot be told, such as
-    /// where there is no register. Without --environment it is no matter whether the environment is recorded.
+    /// The exit status is 0 when the database is up to date, 3 when something is pending, and 1 when that cannot be
+    /// determined, such as where there is no register. Without --environment it is no matter whether the environment is
+    /// recorded.
     #[arg(long, env = "REGISTER_MIGRATE_CHECK", conflicts_with_all = ["to", "finish"])]
     check: bool,
 }

@@ -19,7 +19,7 @@ pub(super) enum SchoolCommand {
     /// schools. The columns `URN` (6 digits), `EstablishmentName`, `Postcode` and `EstablishmentStatus (name)` are read,
     /// in any order; others are ignored. A school is open when its status begins with `Open`.
     ///
-    /// Schools are told apart by their URN. A school that is not in the file stays as it is, and nothing is removed. A
+    /// Schools are identified by their URN. A school that is not in the file stays as it is, and nothing is removed. A
     /// row that cannot be used is reported with its line and the others are imported; the exit status is then 1. The same
     /// file can be imported again at any time.
     Import(Import),
@@ -32,7 +32,7 @@ pub(super) enum PartnerCommand {
     /// The file holds comma-separated values with a header row, in UTF-8 or Windows-1252. The columns `URN` (6 digits),
     /// `UKPRN` (8 digits) and `Name` are read, in any order; others are ignored. Each row has a URN, a UKPRN or both.
     ///
-    /// Training partners are told apart by their URN, and those without one by their UKPRN. A partner that is not in the
+    /// Training partners are identified by their URN, and those without one by their UKPRN. A partner that is not in the
     /// file stays as it is, and nothing is removed. A row that cannot be used is reported with its line and the others
     /// are imported; the exit status is then 1. The same file can be imported again at any time.
     Import(Import),

@@ -1,4 +1,4 @@
-//! What a command is asked for, on standard output.
+//! The output of a command, on standard output.
 //!
 //! Whoever reads it may stop before the end, as `head` does. That is an error like any other here, of which nothing is said:
 //! see [`super::CommandError::silent_status`].

@@ -1,4 +1,4 @@
-//! The command that tells what providers use.
+//! The command that reports what providers use.
 
 use std::io;
 

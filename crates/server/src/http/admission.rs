@@ -74,7 +74,7 @@ impl Admission {
         Self { strangers: AddressRateLimit::behind(proxies), ..self }
     }
 
-    /// Admits a request with a token. One that is not known here is counted by its address, and then looked up beside
+    /// Admits a request with a token. One that is not known here is counted by its address, and then looked up next to
     /// few others: whoever invents tokens fills neither the queue of reads nor that of writes.
     ///
     /// # Errors

@@ -40,7 +40,7 @@ pub struct AppState {
     pub proxies: TrustedProxies,
     /// How often those who read public pages have asked.
     pub page_rate_limit: AddressRateLimit,
-    /// What is the same for everyone, and was asked for.
+    /// Content that is the same for everyone, and was requested.
     pub contents: SharedContentCache,
     /// Where replies are sent.
     pub response_sender: ResponseSender,

@@ -34,7 +34,7 @@ impl AuthenticationError {
     ];
 
     /// What the reply says of it in `WWW-Authenticate` (RFC 6750, section 3). All tokens that are refused after a look-up
-    /// get the same: nothing tells a token that was once valid from an invented one.
+    /// get the same: a token that was once valid cannot be distinguished from an invented one.
     #[must_use]
     pub const fn challenge(self) -> &'static str {
         match self {

@@ -22,7 +22,7 @@ use crate::http::{idempotency, query};
 use crate::usage::observation::{Observer, RequestObservation};
 use crate::usage::recorder::UsageRecorder;
 
-/// What is asked for: an endpoint of a version.
+/// The endpoint of a version that a request is for.
 #[derive(Clone, Copy)]
 pub struct Route {
     /// The version.
@@ -105,7 +105,7 @@ fn expiry_warning(token: ValidToken) -> String {
     format!("this token expires on {}: from that day on it is refused", token.expires_on)
 }
 
-/// Runs the handler in one job of the store, and gives what was observed beside its result.
+/// Runs the handler in one job of the store, and returns what was observed next to its result.
 async fn run_in_transaction(
     register: &AppState,
     endpoint: Endpoint,

@@ -31,7 +31,7 @@ const RETRY_AFTER_SECONDS: u32 = 1;
 /// The header by which a client asks for problems by field, and the one value that does.
 const ENHANCED_ERRORS: (&str, &str) = ("enhanced-errors", "true");
 
-/// The form in which a client is told what is wrong with the values that it sent.
+/// The form in which the problems of values are reported to a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorForm {
     /// A list, one entry for each problem.
@@ -136,7 +136,7 @@ impl RateLimitScope {
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     // The client can act.
-    /// There is no valid token. The reply says why as far as that tells an attacker nothing
+    /// There is no valid token. The reply says why as far as that reveals nothing to an attacker
     /// ([`AuthenticationError::challenge`]).
     #[error("no valid token: {0}")]
     Unauthorized(AuthenticationError),
@@ -408,7 +408,8 @@ fn busy_for(seconds: u64) -> ApiResponse {
         .with(RETRY_AFTER.as_str(), seconds.to_string())
 }
 
-/// The reply to a request of which it is not known whether it was done. The same idempotency key keeps it from being done twice.
+/// The reply to a request of which it is not known whether it was done. The same idempotency key keeps it from being
+/// done twice.
 fn outcome_unknown() -> ApiResponse {
     let message = "it is not known whether the request was done; send it again with the same Idempotency-Key to learn it, or \
                    read the record";

@@ -1,7 +1,7 @@
 //! Requests that may be sent twice and are carried out once.
 //!
 //! A client that missed a reply sends its request again with the same `Idempotency-Key`, and gets the same reply. Only
-//! replies that tell of a change are kept; what was refused can be sent again, changed or not.
+//! replies that report a change are kept; what was refused can be sent again, changed or not.
 
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
@@ -22,7 +22,7 @@ const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
 /// The longest key, in characters.
 pub const MAX_KEY_CHARS: usize = 255;
 
-/// The key of a request, with what tells the request from others.
+/// The key of a request, with what distinguishes the request from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
     text: String,

@@ -62,12 +62,12 @@ pub fn require_known(unknown: &[UnknownParameter]) -> Result<(), FilterErrors> {
     read.verdict("parameter")
 }
 
-/// A list as it was asked for.
+/// A list as it was requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListQuery {
     /// The list.
     pub listing: Listing,
-    /// Whether more records on a page were asked for than there can be.
+    /// Whether more records on a page were requested than there can be.
     pub per_page_cut: bool,
 }
 

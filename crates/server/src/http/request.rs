@@ -192,8 +192,8 @@ impl ApiRequest {
     ///
     /// # Errors
     ///
-    /// When what was sent is no key; and when it is one, and the body did not arrive, by which the request is told from
-    /// others with the same key.
+    /// When what was sent is no key; and when it is one, and the body did not arrive, by which the request is
+    /// distinguished from others with the same key.
     pub fn idempotency_key(&self) -> Result<Option<&Key>, ApiError> {
         let key = self.idempotency_key.as_ref().map_err(|malformed| *malformed)?;
         match &self.body {
@@ -212,7 +212,8 @@ impl ApiRequest {
         self.with_tag(reply, tag)
     }
 
-    /// As [`ApiRequest::with_etag`], for a reply whose body is not that of a `GET` of the record. `shown` is the reply to one.
+    /// As [`ApiRequest::with_etag`], for a reply whose body is not that of a `GET` of the record. `shown` is the reply
+    /// to one.
     #[must_use]
     pub fn with_etag_of(&self, reply: ApiResponse, shown: &ApiResponse) -> ApiResponse {
         self.with_tag(reply, etag::of(&shown.body))

@@ -39,7 +39,7 @@ const MAX_WARNINGS: usize = 10;
 pub struct ApiResponse {
     /// The status.
     pub status: StatusCode,
-    /// Headers beside the content type, by name.
+    /// Headers other than the content type, by name.
     pub headers: Vec<(Cow<'static, str>, String)>,
     /// The body, which is JSON.
     pub body: Bytes,

@@ -66,8 +66,9 @@ impl SharedContent {
         self.0.gzip.get_or_init(|| compression::gzip_thoroughly(self.plain()).map(Bytes::from)).as_ref()
     }
 
-    /// The reply to a request for this content, with these headers and the entity tag; it has no body when the client has the
-    /// content already. Which form the body has is decided where replies are sent ([`crate::http::middleware::response_stream`]).
+    /// The reply to a request for this content, with these headers and the entity tag; it has no body when the client
+    /// has the content already. Which form the body has is decided where replies are sent
+    /// ([`crate::http::middleware::response_stream`]).
     #[must_use]
     pub fn response(&self, request: &HttpRequest, headers: &[(HeaderName, &str)]) -> HttpResponse {
         match conditional(request, self.entity_tag(), headers) {
@@ -109,7 +110,7 @@ impl fmt::Debug for SharedContent {
     }
 }
 
-/// Content by its address, each made when it is first asked for. Cheap to clone; all clones share it.
+/// Content by its address, each made when it is first requested. Cheap to clone; all clones share it.
 ///
 /// Nothing is ever removed, so only addresses that exist may be used, of which there are few.
 #[derive(Debug, Clone, Default)]
@@ -126,7 +127,8 @@ impl SharedContentCache {
         address: &str,
         make: impl FnOnce() -> Result<Vec<u8>, ApiError>,
     ) -> Result<SharedContent, ApiError> {
-        // Others wait meanwhile: what they ask for is made by then, or soon. A poisoned lock is no harm: content is stored whole.
+        // Others wait meanwhile: what they ask for is made by then, or soon. A poisoned lock is no harm: content is
+        // stored whole.
         let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(content) = cache.get(address) {
             return Ok(content.clone());

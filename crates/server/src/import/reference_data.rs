@@ -42,7 +42,7 @@ pub enum ReferenceDataError {
     },
 }
 
-/// The lists in the program, but for those for which there is a file in the folder. Files and folders whose names begin
+/// The lists in the program, except those for which there is a file in the folder. Files and folders whose names begin
 /// with a dot are passed over.
 ///
 /// # Errors

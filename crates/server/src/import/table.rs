@@ -14,7 +14,7 @@ use super::{ImportError, RowProblem};
 pub(super) struct Table<R> {
     rows: Rows<R>,
     record: ByteRecord,
-    /// Where the columns that are asked for stand in a row; `None` of an optional one that the file does not have.
+    /// The positions of the requested columns in a row; `None` of an optional one that the file does not have.
     places: Vec<Option<usize>>,
     width: usize,
 }
@@ -105,7 +105,7 @@ impl<R: Read> Table<R> {
         }
     }
 
-    /// The next row: the line on which it begins, and its cells in the order of the columns that were asked for.
+    /// The next row: the line on which it begins, and its cells in the order of the requested columns.
     #[expect(clippy::type_complexity, reason = "a row borrows from the table, so this is no iterator")]
     pub(super) fn next(&mut self) -> Result<Option<(u64, Result<Vec<Cow<'_, str>>, RowProblem>)>, ImportError> {
         let Some(Place { line, is_closed }) = self.rows.next(&mut self.record)? else { return Ok(None) };

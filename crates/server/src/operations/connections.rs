@@ -2,7 +2,7 @@
 //!
 //! actix-web bounds the wait for the first head on a connection, and for the next request while nothing of it has come. It
 //! bounds neither a later head that comes byte by byte, nor a body that no handler reads, nor a client that does not take
-//! its reply. So each connection has a [`Watch`] of its own beside it, which closes it when it has kept the server waiting
+//! its reply. So each connection has its own [`Watch`], which closes it when it has kept the server waiting
 //! for too long. And a chunked body that was given up is read on by actix-web for as long as it comes; so it is not given up
 //! ([`ChunkedBody`]). How long the body of a request may take is for [`crate::http::body`].
 //!
@@ -142,7 +142,7 @@ impl Drop for Watch {
     }
 }
 
-/// Begins to watch a connection that was made, as [`actix_web::HttpServer::on_connect`] tells of it.
+/// Begins to watch a connection that was made, as [`actix_web::HttpServer::on_connect`] reports it.
 pub(crate) fn watch(connection: &dyn Any, data: &mut Extensions, limits: Limits) {
     let plain = connection.downcast_ref::<TcpStream>();
     let stream = plain.or_else(|| connection.downcast_ref::<TlsStream<TcpStream>>().map(|tls| tls.get_ref().0));
@@ -192,7 +192,7 @@ fn close(socket: &Socket) {
     }
 }
 
-/// Answers the request, and tells the watch of its connection. What was too slow is the last request of its connection.
+/// Answers the request, and notifies the watch of its connection. What was too slow is the last request of its connection.
 ///
 /// # Errors
 ///

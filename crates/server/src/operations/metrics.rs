@@ -1,4 +1,4 @@
-//! What the server tells of its work: the names, units and meanings of its metrics, and the one place where they are
+//! What the server reports of its work: the names, units and meanings of its metrics, and the one place where they are
 //! collected. `docs/monitoring.md` has them all in a table, which a test holds against what is exported.
 //!
 //! No value of a label comes from a request. It is the label of a version that is served, a path of ours, a status, or one

@@ -62,7 +62,7 @@ impl OperatorListener {
         Self { store: register.store.clone(), probe: register.store.probe(), readiness, metrics }
     }
 
-    /// Answers operators from now on, until the handle is told to stop. Signals are left to the server of the clients. Must
+    /// Answers operators from now on, until the handle is stopped. Signals are left to the server of the clients. Must
     /// be called where that server runs.
     ///
     /// # Errors

@@ -94,7 +94,7 @@ impl Service {
     }
 }
 
-/// Reads the certificate again whenever the program is told to (SIGHUP). Must be called where the server runs.
+/// Reads the certificate again on SIGHUP. Must be called where the server runs.
 ///
 /// # Errors
 ///

@@ -1,5 +1,5 @@
-//! How the server is told to stop, and what it does until it has: it says that it is no longer ready, goes on for as long as
-//! a balancer needs to notice, takes no more connections, answers what it has begun, and finishes what is left.
+//! The signals that stop the server, and what it does until it has: it says that it is no longer ready, goes on for as
+//! long as a balancer needs to notice, takes no more connections, answers what it has begun, and finishes what is left.
 //!
 //! A second signal ends the program at once. What was acknowledged is on the disk at any time, so nothing is lost by it but
 //! replies.
@@ -20,13 +20,13 @@ use crate::usage;
 /// How long each step of the way may take.
 #[derive(Debug, Clone, Copy)]
 pub struct ShutdownTimeouts {
-    /// How long the server goes on taking requests after it was told to stop.
+    /// How long the server goes on taking requests after the signal to stop.
     pub stop_delay: Duration,
     /// How long those that are in flight may take after that, and then what the store has left to do.
     pub drain_time: Duration,
 }
 
-/// The signals by which a server is told to stop.
+/// The signals that stop a server.
 #[derive(Debug)]
 pub struct StopSignals {
     terminate: Signal,
@@ -80,7 +80,7 @@ impl StopSignals {
     }
 }
 
-/// Runs the server until it is told to stop and has done so in good order.
+/// Runs the server until a signal stops it and it has shut down.
 ///
 /// # Errors
 ///

@@ -1,8 +1,8 @@
 //! What is looked at before the server listens: whether the register can be served from this machine, now. The schema is
 //! looked at where the database is opened, and files where they are read.
 //!
-//! Whatever is wrong is told in one line, with what to do. What would write wrong dates into the register refuses the start;
-//! what may be an accident is a warning.
+//! Whatever is wrong is reported in one line, with what to do. What would write wrong dates into the register refuses
+//! the start; what may be an accident is a warning.
 
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::{fs, io};
@@ -42,7 +42,7 @@ pub enum StartError {
     },
 }
 
-/// How many files the program may have open; `None` where the operating system does not tell.
+/// How many files the program may have open; `None` where the operating system does not say.
 #[must_use]
 pub fn open_files() -> Option<usize> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;

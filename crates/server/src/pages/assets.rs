@@ -1,7 +1,7 @@
 //! `GET /docs/assets/<digest>/<name>`: the files that the pages load, which are parts of the program.
 //!
-//! The address has a digest of the content, so a browser keeps a file for good and never asks for it again; a new program has
-//! new addresses. The files of the explorer are compressed when the program is built.
+//! The address has a digest of the content, so a browser keeps a file for good and never asks for it again; a new
+//! program has new addresses. The files of the explorer are compressed when the program is built.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub(super) const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 /// At an address that does not change with the content.
 const FOR_AN_HOUR: &str = "public, max-age=3600";
-/// At the address of other content, such as that of a server of another release beside this one.
+/// At the address of other content, such as that of a server of another release next to this one.
 const NOT_WITHOUT_ASKING: &str = "no-cache";
 
 struct Asset {

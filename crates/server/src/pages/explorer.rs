@@ -1,5 +1,5 @@
 //! `GET /docs/<version>/`: the contract of a version, to be looked through and tried out in a browser. All of it comes from
-//! here; no other host is asked for anything.
+//! here; no request goes to another host.
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ use crate::http::shared_content::{Condition, SharedContent, conditional};
 const POLICY: &str =
     "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
-/// To be asked for again each time.
+/// To be requested again each time.
 const FRESH: &str = "no-cache";
 
 /// Where a reader is, for the navigation.
@@ -31,7 +31,7 @@ pub(super) enum Place {
 /// A page that may be kept for a while, or must not be kept at all because it shows what somebody sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Keep {
-    /// To be asked for again each time.
+    /// To be requested again each time.
     Fresh,
     /// Not to be stored anywhere.
     Never,
@@ -70,7 +70,7 @@ pub(super) fn html(template: &impl Template) -> Result<String, askama::Error> {
     template.render()
 }
 
-/// The page as a reply. One that could not be written is told like any failure of ours.
+/// The page as a reply. One that could not be written is reported like any internal error.
 pub(super) fn page(status: StatusCode, keep: Keep, html: Result<String, askama::Error>) -> HttpResponse {
     let html = match html {
         Ok(html) => html,

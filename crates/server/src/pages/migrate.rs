@@ -1,4 +1,4 @@
-//! `/docs/migrate`: a body of one version beside the same in another, for people. A GET shows a form, and a POST what
+//! `/docs/migrate`: a body of one version next to the same in another, for people. A GET shows a form, and a POST what
 //! came of it. Nothing of a body is logged or kept.
 
 use actix_web::http::header::HeaderName;

@@ -38,7 +38,7 @@ impl JobError for SeedError {
 }
 
 /// Adds so many invented trainees to a provider, with codes of the lists; the same seed gives the same trainees on the
-/// same day. `written` is told how many were written, after each batch. `by` is who runs
+/// same day. `written` receives how many were written, after each batch. `by` is who runs
 /// the command, where one is run.
 ///
 /// # Errors

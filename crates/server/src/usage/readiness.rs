@@ -2,7 +2,7 @@
 //! what a maintainer looks at before a version is deprecated or removed.
 //!
 //! It is put together from the counts of the last days. What it says of writes rests on those that were tried
-//! ([`crate::usage::shadow_checks`]), and is told with their number.
+//! ([`crate::usage::shadow_checks`]), and is reported with their number.
 
 use adapter_kit::{Label, Served, Versions};
 use chrono::{NaiveDate, TimeDelta};

@@ -1,12 +1,12 @@
 //! Tries accepted writes of older versions in the newest one, off the way of requests, and counts how they fare.
 //!
 //! A share of the writes is tried. The job of such a write keeps what it met, the trainee as it was before among it, since
-//! only on that the newest version would have decided as it would then ([`version_tools::shadow`]); a later look at the record
-//! would find the write done. After the reply the write goes into a bounded queue, from which one thread takes one at a
-//! time. What finds the queue full is dropped, and so is a write that waits when the program is killed. Of a write nothing
-//! is kept but counts ([`crate::usage`]).
+//! only on that the newest version would have decided as it would then ([`version_tools::shadow`]); a later look at the
+//! record would find the write done. After the reply the write goes into a bounded queue, from which one thread takes
+//! one at a time. What finds the queue full is dropped, and so is a write that waits when the program is killed. Of a
+//! write nothing is kept but counts ([`crate::usage`]).
 //!
-//! What a check does not know: whether the client would send the same body to the newest version, what depends on the moment
+//! What a check does not know: whether the client would send the same body to the newest version, what depends on the time
 //! of the write, such as a duplicate, and anything about requests that were refused.
 
 use std::collections::hash_map::RandomState;

@@ -1,4 +1,4 @@
-//! The documents that are generated from the versions and committed beside the written ones.
+//! The documents that are generated from the versions and committed next to the written ones.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,5 @@
 //! Names that released versions have for fields in requests where another version has another name. Written by
-//! `make snapshots`; the lines of a version stay when it is removed, so that whoever still sends its names is told the right
+//! `make snapshots`; the lines of a version stay when it is removed, so that a client that still sends its names is given the right
 //! ones.
 
 use adapter_kit::{FormerName, Label};

@@ -1,7 +1,7 @@
 //! Takes a SQLite database for this program alone, so that it can be replaced.
 //!
 //! SQLite says whether anybody has a database open, unless the file is too damaged to be opened, or gone. A server that
-//! opened it before has it open all the same. Then the locks that each connection holds on its files are asked for directly.
+//! opened it before has it open all the same. Then the locks that each connection holds on its files are queried directly.
 
 use std::fs::File;
 use std::io;

@@ -42,7 +42,7 @@ impl PageCaches {
     pub(crate) const WRITER: Self = Self(4 * 1024);
 }
 
-/// What the page cache of any other connection takes, at most, in KiB; as SQLite has it unless told otherwise.
+/// What the page cache of any other connection takes, at most, in KiB; SQLite's default.
 const DEFAULT_PAGE_CACHE_KIB: u32 = 2_000;
 
 /// The SQLSTATE of a server that has no room for another connection.

@@ -106,7 +106,7 @@ fn history_of(connection: &mut DatabaseConnection, trainee_id: &str) -> Result<O
     let rows = changes::table
         .left_join(tokens::table)
         .filter(changes::trainee_key.eq(key))
-        // Each change of a trainee is later than the last one. Keys may be given out in blocks; they only tell apart
+        // Each change of a trainee is later than the last one. Keys may be given out in blocks; they only distinguish
         // what older programs dated alike.
         .order((changes::changed_at, changes::id))
         .select((

@@ -20,7 +20,7 @@ pub(crate) struct Changed<'a> {
 }
 
 impl<'a> Changed<'a> {
-    /// What changes between two states of a trainee. Nested records are told apart by their identifiers.
+    /// What changes between two states of a trainee. Nested records are distinguished by their identifiers.
     pub(crate) fn between(before: &'a Trainee, after: &'a Trainee) -> Self {
         let mut changed = Self::default();
         changed.record("", before, after);
@@ -29,8 +29,9 @@ impl<'a> Changed<'a> {
         changed
     }
 
-    /// A record that is only there before or after is compared with an empty one. Where one is removed from among others, the
-    /// identifiers before and after are an entry too, under the name of the list: by them it gets its place back.
+    /// A record that is only there before or after is compared with an empty one. Where one is removed from among
+    /// others, the identifiers before and after are an entry too, under the name of the list: by them it gets its place
+    /// back.
     fn list<R: EmptyRecord>(
         &mut self,
         name: &'static str,

@@ -1,4 +1,4 @@
-//! Brings a register of organisations in step with a list of them, beside a server that goes on.
+//! Brings a register of organisations in step with a list of them, next to a running server.
 //!
 //! What is stored is read once. What differs is written in short transactions, and between two of them the database is
 //! left to others. Nothing is ever removed. Knows nothing of files.
@@ -21,7 +21,7 @@ const BATCH: usize = 500;
 /// How often a batch is tried that found the database busy.
 const ATTEMPTS: usize = 5;
 
-/// What is held of a school, but for its number in this service.
+/// What is stored of a school, except its number in this service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchoolDetails {
     /// Unique reference number, 6 digits.
@@ -34,7 +34,7 @@ pub struct SchoolDetails {
     pub open: bool,
 }
 
-/// What is held of a training partner, but for its number in this service. It has a URN, a UKPRN or both.
+/// What is stored of a training partner, except its number in this service. It has a URN, a UKPRN or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartnerDetails {
     /// URN, when the partner is a school.
@@ -225,7 +225,7 @@ impl<'a, O: Organisation> Merge<'a, O> {
         }
         let began = Instant::now();
         self.write()?;
-        // The database is left alone for as long as it was taken, so that a server beside this is not held up.
+        // The database is left alone for as long as it was taken, so that a running server is not blocked.
         thread::sleep(began.elapsed());
         Ok(())
     }

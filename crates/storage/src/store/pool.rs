@@ -158,7 +158,7 @@ impl JobPool {
 
     /// Waits until the jobs that were given before have ended.
     pub(super) async fn drain(&self) {
-        // Places are given in the order in which they are asked for. A closed pool runs nothing.
+        // Places are given in the order in which they are requested. A closed pool runs nothing.
         let _all = self.places.acquire_many(self.size()).await;
     }
 

@@ -1,6 +1,6 @@
 //! Tokens as an operator manages them: issue, list, replace, revoke.
 //!
-//! Nothing here gives a digest or, but for the moment of issue, a token's text.
+//! Nothing here gives a digest or, except when it is issued, a token's text.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub struct NewToken<'a> {
     pub environment: Environment,
     /// What it is for, in the operator's words; 1 to 200 characters.
     pub name: &'a str,
-    /// Who asked for it.
+    /// Who requested it.
     pub created_by: &'a str,
     /// The first day on which it is refused; six months from today when absent.
     pub expires_on: Option<NaiveDate>,
@@ -35,7 +35,7 @@ pub struct NewToken<'a> {
 pub struct Rotation<'a> {
     /// Where the new one will be used.
     pub environment: Environment,
-    /// Who asked for it.
+    /// Who requested it.
     pub created_by: &'a str,
     /// The first day on which the new one is refused; six months from today when absent.
     pub expires_on: Option<NaiveDate>,
@@ -65,7 +65,7 @@ pub struct TokenRecord {
     pub provider_name: String,
     /// What it is for.
     pub name: String,
-    /// Who asked for it.
+    /// Who requested it.
     pub created_by: String,
     /// When it was issued.
     pub created_at: DateTime<Utc>,

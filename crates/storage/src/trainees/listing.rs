@@ -4,8 +4,8 @@
 //! database keeps (`counting`). What a page skips is skipped inside an index (`finding`), and only the trainees of the
 //! page are read.
 //!
-//! On PostgreSQL each query that waits for the one before it costs a round trip. Near its beginning a list is walked along from
-//! there, whatever its length, so that the count and the page are asked for together.
+//! On PostgreSQL each query that waits for the one before it costs a round trip. Near its beginning a list is walked
+//! along from there, whatever its length, so that the count and the page are queried together.
 
 use domain::listing::Listing;
 

@@ -91,7 +91,7 @@ impl Session<'_> {
         Ok(waiting(query.filter(trainees::state.eq_any(states)).load(self.connection)?))
     }
 
-    /// The trainees of all providers who have a number, but for the one with this identifier and for those that are
+    /// The trainees of all providers who have a number, except the one with this identifier and for those that are
     /// discarded. In a job that may write, nobody else gets the number until the job has ended.
     ///
     /// # Errors

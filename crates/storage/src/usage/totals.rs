@@ -56,9 +56,9 @@ pub struct ProblemTotal {
 type UsageRow = (i64, String, String, String, i64, NaiveDateTime, String, NaiveDateTime, String);
 
 impl Session<'_> {
-    /// What tokens asked for since a day, in the order of their numbers, of the versions, the endpoints and the names.
+    /// What tokens requested since a day, in the order of their numbers, of the versions, the endpoints and the names.
     ///
-    /// One day is read at a time, so that what is held is what is returned.
+    /// One day is read at a time, so that only what is returned is kept in memory.
     ///
     /// # Errors
     ///

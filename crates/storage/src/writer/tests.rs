@@ -1,6 +1,6 @@
-//! What a group of writes promises: each job is kept and told so, or lost and told so.
+//! What a group of writes promises: each job is kept and confirmed, or lost and reported as lost.
 //!
-//! The writer is held by a job that waits for a channel, so that what stands behind it is known to form one group.
+//! The writer is blocked by a job that waits for a channel, so that what stands behind it is known to form one group.
 
 use std::sync::mpsc;
 

@@ -2,7 +2,7 @@
 //!
 //! A full disk or a failed read or write rolls everything back, not only the statement, and leaves the connection
 //! without a transaction. A job that passed over such a failure would go on with statements that are committed one by
-//! one, behind the back of the group. So from that moment on the connection lets no statement through but a roll-back.
+//! one, behind the back of the group. So from then on the connection lets no statement through but a roll-back.
 
 use std::sync::{Arc, OnceLock};
 

@@ -46,7 +46,7 @@ pub(super) struct Bounds {
     /// Connections to PostgreSQL that write, at most; on SQLite there is one
     #[arg(long, value_name = "N", env = "REGISTER_WRITE_CONNECTIONS", default_value = "8")]
     write_connections: NonZeroU32,
-    /// Seconds for which requests are taken after the server was told to stop, until a balancer has noticed
+    /// Seconds for which requests are taken after the signal to stop, until a balancer has noticed
     #[arg(long, value_name = "SECONDS", env = "REGISTER_STOP_DELAY", default_value = "0")]
     stop_delay: u32,
     /// Seconds that requests in flight have to be answered when the server stops

@@ -1,4 +1,4 @@
-//! The command that tells two versions apart.
+//! The command that prints the difference between two versions.
 
 use clap::{Args, ValueEnum};
 use domain::Lists;

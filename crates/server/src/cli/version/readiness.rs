@@ -1,4 +1,4 @@
-//! The command that tells who is ready for the newest version.
+//! The command that reports who is ready for the newest version.
 
 use clap::{Args, ValueEnum};
 use storage::error::StorageError;

@@ -73,7 +73,7 @@ struct Observed {
 pub enum End {
     /// With a reply.
     Answered(StatusCode),
-    /// Without one: the client took the request back, or the server had to stop. What was asked for may be done all the
+    /// Without one: the client took the request back, or the server had to stop. The request may be carried out all the
     /// same.
     Cancelled,
 }

@@ -2,7 +2,7 @@
 //!
 //! actix-web copies a body into its write buffer as a whole unless it comes in pieces, and a client that does not read its
 //! reply would hold all of it there. In pieces, a connection holds at most 64 KiB: the write buffer, and the rest of a small
-//! body. The rest of a large body that was made for one request counts against what there is for all of them together. What is
+//! body. The rest of a large body that was made for one request counts against the room for all of them together. What is
 //! the same for everyone is shared, and costs nothing more however many ask for it.
 
 use std::convert::Infallible;
@@ -33,14 +33,14 @@ use crate::http::shared_content::SharedContent;
 pub const WRITE_BUFFER_BYTES: usize = 16_384;
 /// The largest piece of a body, in bytes.
 const PIECE_BYTES: usize = 8_192;
-/// A body of so many bytes or less is held without being counted.
+/// A body of so many bytes or less is kept without being counted.
 const ALWAYS_HELD_BYTES: usize = 32_768;
 /// What all larger bodies hold together that were made for one request each, in bytes.
 const ROOM_BYTES: usize = 16 * 1_048_576;
 /// A body of so many bytes or less is compressed where requests are answered, which takes less time than to hand it over.
 const COMPRESSED_IN_PLACE_BYTES: usize = 65_536;
 
-/// Where the body of a reply comes from, which decides how it is sent. It travels beside the body, among the extensions of a
+/// Where the body of a reply comes from, which decides how it is sent. It travels with the body, among the extensions of a
 /// response; a response without it has a body that was made for its request.
 #[derive(Debug, Clone)]
 pub enum Source {
@@ -235,9 +235,9 @@ impl MessageBody for Chunks {
     }
 }
 
-/// Whether another form of the reply could be sent to a client that accepts another one. A page that was made for one request
-/// is never compressed: it may show what somebody sent beside what nobody else may see, and the length would tell of it (the
-/// BREACH attack).
+/// Whether another form of the reply could be sent to a client that accepts another one. A page that was made for one
+/// request is never compressed: it may show what somebody sent next to what nobody else may see, and the length would
+/// reveal it (the BREACH attack).
 fn is_compressible(response: &HttpResponse<()>, source: &Source) -> bool {
     matches!(source, Source::Shared(_)) || response.status() == StatusCode::NOT_MODIFIED || is_json(response.headers())
 }

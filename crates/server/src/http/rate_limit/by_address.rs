@@ -70,7 +70,7 @@ impl AddressRateLimit {
     }
 }
 
-/// Answers a request for a public page, unless its address has read too many. Work that is asked for is counted where it is
+/// Answers a request for a public page, unless its address has read too many. Requested work is counted where it is
 /// done.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! The path that a client may have meant by one that does not exist: one with a slash too many, without its version, or
 //! with a slip in it.
 //!
-//! Paths follow from the versions and are public, so whoever has no token is told too. No record is looked up.
+//! Paths follow from the versions and are public, so a client without a token gets it too. No record is looked up.
 
 use adapter_kit::read::nearest;
 use adapter_kit::{Endpoint, Served, Versions};
@@ -35,7 +35,7 @@ pub(super) fn of(path: &str, versions: &Versions) -> Option<String> {
     found.filter(|found| found != path)
 }
 
-/// What stands beside the versions.
+/// The paths next to those of the versions.
 fn page(segments: &[&str], in_api: bool) -> Option<String> {
     let (_, versions) = paths::VERSIONS.rsplit_once('/')?;
     match segments {

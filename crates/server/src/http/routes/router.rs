@@ -1,7 +1,7 @@
 //! Finds what a path below `/api` stands for: endpoints of a version, its OpenAPI document, or a version that was removed.
 //!
 //! The paths of all versions stand in one radix tree, so that routing takes as long for one of thirty versions as for one of
-//! three: the scopes of actix-web are held against a path one after the other.
+//! three: actix-web compares its scopes with a path one after the other.
 
 use std::collections::HashMap;
 use std::rc::Rc;

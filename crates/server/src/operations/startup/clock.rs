@@ -63,7 +63,7 @@ impl fmt::Display for WrongClock {
     }
 }
 
-/// What the clock of this machine is held against.
+/// What the clock of this machine is compared with.
 #[derive(Debug, Clone, Copy, Default)]
 struct Evidence {
     changed: Option<DateTime<Utc>>,

@@ -1,4 +1,4 @@
-//! A body before and after a translation, line by line, with what became of each name and value beside it.
+//! A body before and after a translation, line by line, with what became of each name and value next to it.
 //!
 //! A mark is a text, so that it rests on neither colour nor place. Positions and names make the path of a line as they
 //! do in a translation: `data` around a record counts for nothing.
@@ -99,7 +99,7 @@ enum Place {
     Data(String),
     /// A record, or something in it.
     Inside(String),
-    /// Something beside `data`, of which nothing is said.
+    /// Something next to `data`, of which nothing is said.
     Beside,
 }
 

@@ -40,7 +40,7 @@ impl Machine {
         Ok(reserved.date())
     }
 
-    /// As [`Machine::change`], when the change has waited as long as it was told.
+    /// As [`Machine::change`], when the change has waited as long as required.
     fn change_in_time(&mut self, earlier: Option<DateTime<Utc>>) -> DateTime<Utc> {
         loop {
             match self.change(earlier) {

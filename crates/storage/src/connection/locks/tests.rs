@@ -20,7 +20,7 @@ fn on_postgres() -> Option<Database> {
     kinds().contains(&Kind::Postgres).then(|| empty(Kind::Postgres))
 }
 
-/// A connection in a transaction that writes, which waits for locks for a moment only.
+/// A connection in a transaction that writes, which waits for locks only briefly.
 fn writing(database: &Database) -> DatabaseConnection {
     let mut connection = connect(database.url());
     connection.batch_execute("SET lock_timeout = '100ms'").unwrap();

@@ -1,4 +1,4 @@
-//! Migrations beside others: who is locked out, who waits, and what is built while others write.
+//! Concurrent migrations: who is locked out, who waits, and what is built while others write.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::testing::filled::{connect, filled};
 const LOCK_SQL: &str = "BEGIN; LOCK TABLE __diesel_schema_migrations IN SHARE UPDATE EXCLUSIVE MODE";
 /// The last migration before one that alters a table that servers write to.
 const BEFORE: Goal<'_> = Goal::Migration("2026-11-22-000008_changes_by");
-/// An index that is built beside writes.
+/// An index that is built while others write.
 const INDEX: &str = "2999-01-01-000002_trainees_by_test";
 const INDEX_SQL: &str = "CREATE INDEX CONCURRENTLY IF NOT EXISTS trainees_by_test ON trainees (created_at)";
 

@@ -1,8 +1,8 @@
 //! The one transaction at a time in which a schema is changed, and how long it is waited for.
 //!
-//! The lock is that of a table, which any PostgreSQL has: the one in which migrations are recorded, in a mode that keeps nobody
-//! from reading it or from adding a row. Whoever waits for a lock that a migration needs makes others wait behind it, who only
-//! write; so it is waited for a moment, everything is undone, and tried again later.
+//! The lock is that of a table, which any PostgreSQL has: the one in which migrations are recorded, in a mode that
+//! keeps nobody from reading it or from adding a row. Whoever waits for a lock that a migration needs makes others wait
+//! behind it, who only write; so it waits briefly, everything is rolled back, and tried again later.
 
 use std::time::{Duration, Instant};
 use std::{fmt, thread};
@@ -97,8 +97,8 @@ impl Migrator<'_> {
     /// beginning.
     ///
     /// On SQLite a table is rebuilt by dropping it, and while foreign keys are enforced, dropping a table first deletes its
-    /// rows, and with them all rows that refer to them by `ON DELETE CASCADE`. So they are not enforced meanwhile, which can be
-    /// set outside a transaction only; they are checked at the end instead.
+    /// rows, and with them all rows that refer to them by `ON DELETE CASCADE`. So they are not enforced meanwhile,
+    /// which can be set outside a transaction only; they are checked at the end instead.
     pub(super) fn with_schema_lock<T>(
         &mut self,
         mut work: impl FnMut(&mut DatabaseConnection, &Migrations) -> Result<T, StorageError>,
@@ -139,7 +139,7 @@ fn run_in_transaction<T>(
     }
 }
 
-/// Lets nobody else change the schema until the transaction ends, and waits for a moment at most wherever it has to.
+/// Lets nobody else change the schema until the transaction ends, and waits briefly at most wherever it has to.
 fn lock(connection: &mut DatabaseConnection, lock_timeout: Duration) -> Result<(), StorageError> {
     let is_new = !catalog::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE);
     match connection {

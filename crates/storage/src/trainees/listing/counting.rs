@@ -2,9 +2,9 @@
 //!
 //! The database keeps a count for each list, state, planned first day and whether there is a teacher reference number,
 //! by triggers of its own. What a list shows is the sum of some of them: of as many as there are such combinations,
-//! however many trainees there are. For changes since a moment it keeps counts by the day of the last change; only the day
-//! of the moment is counted one by one, inside an index. So are all changes since a moment where a list also asks who has
-//! begun: that would take a count for each day of change and each first day.
+//! however many trainees there are. For changes since a timestamp it keeps counts by the day of the last change; only
+//! the day of the timestamp is counted one by one, inside an index. So are all changes since a timestamp where a list
+//! also asks who has begun: that would take a count for each day of change and each first day.
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use diesel::expression::{ValidGrouping, is_aggregate};
@@ -25,7 +25,7 @@ const NO_DAY: Option<NaiveDate> = NaiveDate::from_ymd_opt(1, 1, 1);
 /// To pass so many trainees by takes about as long as to read the counts by day.
 const MANY: i64 = 1_000;
 
-/// Where a page skips so many trainees, the counts by day are asked for together with the count, although the end of the list
+/// Where a page skips so many trainees, the counts by day are queried together with the count, although the end of the list
 /// may be near enough to go without them.
 pub(super) const FAR: i64 = 2 * MANY;
 
@@ -79,7 +79,7 @@ pub(super) fn count(
     })
 }
 
-/// Counts the trainees of a list that have changed since a moment.
+/// Counts the trainees of a list that have changed since a timestamp.
 fn count_since(
     connection: &mut DatabaseConnection,
     provider: i64,
@@ -180,7 +180,8 @@ pub(super) fn may_begin_on_a_day(listing: &Listing, newest_first: bool, skipped:
     skipped >= MANY && !begins_within_a_day
 }
 
-/// Where a walk begins that skips so many trainees; `None` for the end of the list, where they are few or not counted by day.
+/// Where a walk begins that skips so many trainees; `None` for the end of the list, where they are few or not counted
+/// by day.
 pub(super) fn start_of_walk(mut days: Days, listing: &Listing, newest_first: bool, skipped: i64) -> Option<Start> {
     if !may_begin_on_a_day(listing, newest_first, skipped) {
         return None;
@@ -205,7 +206,7 @@ struct Wrong {
     counts: i64,
 }
 
-/// How many of the counts that the database keeps for lists are not what there is.
+/// How many of the counts that the database keeps for lists are wrong.
 pub(crate) fn miscounted(connection: &mut DatabaseConnection) -> Result<i64, StorageError> {
     let no_day = connection.either("DATE '0001-01-01'", "'0001-01-01'");
     let changed_on = connection.either("updated_at::DATE", "date(updated_at)");

@@ -1,10 +1,10 @@
 //! Which trainees stand on a page.
 //!
 //! There are two ways. The trainees of a list can be walked along, in their order, from the nearer end, to where the page
-//! is; a list of one state has an index of its own for that, and in any other those that it does not show are passed by. Where
-//! many would be passed by, the counts by day say on which day the walk begins.
-//! But where a list is narrowed to so few that they would fit on one page, a walk might pass all the others by to meet
-//! them: then all of the few are found, by their states or by the day on which they begin, and put in order here.
+//! is; a list of one state has an index of its own for that, and in any other those that it does not show are passed
+//! by. Where many would be passed by, the counts by day say on which day the walk begins. But where a list is narrowed
+//! to so few that they would fit on one page, a walk might pass all the others by to meet them: then all of the few are
+//! found, by their states or by the day on which they begin, and put in order here.
 //!
 //! Every query stays inside one index. What a query leaves unsaid, or says otherwise than it might, keeps the databases
 //! from taking another.
@@ -185,7 +185,7 @@ pub(super) fn walked(provider: i64, listing: &Listing, today: NaiveDate) -> Trai
     }
 }
 
-/// All trainees of a list, or those that have changed since a moment.
+/// All trainees of a list, or those that have changed since a timestamp.
 fn of_list(provider: i64, listing: &Listing) -> Trainees {
     let all = trainees::table.into_boxed().filter(visible(provider)).filter(trainees::academic_cycle.eq(listing.cycle));
     match listing.since {
@@ -194,7 +194,7 @@ fn of_list(provider: i64, listing: &Listing) -> Trainees {
     }
 }
 
-/// Those of them that are asked for, but for the state.
+/// Those of them that the filters select, except the state.
 fn narrowed(mut trainees: Trainees, listing: &Listing, today: NaiveDate) -> Trainees {
     trainees = match listing.status.and_then(Status::started) {
         Some(true) => trainees.filter(trainees::itt_start_date.le(today)),

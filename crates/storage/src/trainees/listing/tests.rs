@@ -29,7 +29,7 @@ const TRAINEES: i64 = 8 * MAX_PER_PAGE;
 type Facts = (String, Option<NaiveDate>, Option<String>, NaiveDateTime, i64);
 
 /// A register with a provider that has many trainees in one academic cycle, in all states, many of whom have changed at
-/// the same moment; there are trainees of another provider and of other cycles between them.
+/// the same time; there are trainees of another provider and of other cycles between them.
 fn crowded() -> (Database, DatabaseConnection) {
     let database = Database::fresh();
     let store = Store::open(database.url(), StoreOptions::default()).unwrap();

@@ -1,4 +1,4 @@
-//! The counts that the database keeps, against what there is to count.
+//! The counts that the database keeps, against a count of the rows.
 
 use std::thread;
 
@@ -10,7 +10,7 @@ use test_support::{Database, Kind, is_postgres_there, say_untested};
 use crate::connection::{Connections, DatabaseConnection};
 use crate::store::{Store, StoreOptions};
 
-/// Counts that differ from what there is to count, either way.
+/// Counts that differ from a count of the rows, either way.
 const DIFFERING_SQL: &str = "
     WITH kept AS (
         SELECT provider_id, academic_cycle, state, has_trn, itt_start_date, sum(trainees) AS trainees
