@@ -224,6 +224,9 @@ macro_rules! endpoints {
 }
 
 impl Endpoint {
+    /// The endpoints beyond the national contract, which this service adds to every version alike.
+    pub const ADDITIONS: &'static [Self] = &[];
+
     /// The path below that of the version.
     #[must_use]
     pub const fn path(self) -> &'static str {

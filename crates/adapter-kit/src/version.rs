@@ -110,7 +110,8 @@ pub struct AllInputs {
     pub recommendation: Inputs<Recommendation>,
 }
 
-/// The endpoints of a version; what is not listed does not exist there.
+/// The endpoints of a version. Besides those that it lists it has the additions of this service
+/// ([`Endpoint::ADDITIONS`]), and no others.
 #[derive(Debug, Clone, Copy)]
 pub struct Endpoints {
     /// Endpoints to use.
@@ -131,9 +132,11 @@ pub struct Deprecation {
 }
 
 impl Endpoints {
-    /// All endpoints that work, the deprecated ones included.
+    /// All endpoints that work: those that the version lists, the deprecated ones included, and the additions of this
+    /// service.
     pub fn all(&self) -> impl Iterator<Item = Endpoint> {
-        self.available.iter().copied().chain(self.deprecated.iter().map(|gone| gone.endpoint))
+        let of_version = self.available.iter().copied().chain(self.deprecated.iter().map(|gone| gone.endpoint));
+        of_version.chain(Endpoint::ADDITIONS.iter().copied())
     }
 
     /// Whether the endpoint works, deprecated or not.
