@@ -23,7 +23,7 @@ use crate::environment::Unrecorded;
 use crate::error::StorageError;
 use crate::store::migrations::{Goal, MIGRATIONS_TABLE, SchemaChange, SetUp, convert, refuse_newer, set_up};
 use crate::tokens::Environment;
-use crate::{catalog, copy, environment};
+use crate::{catalog, change_generation, copy, environment};
 
 /// Why a backup was not made or not restored. What was there before is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -190,6 +190,7 @@ pub fn restore(url: &str, from: &Path, replace: bool, requested: Option<Environm
     let SetUp { schema, environment, .. } =
         set_up(&mut restored, Goal::NewestUnconverted, requested, Unrecorded::Keep)?;
     convert(&mut restored, |_| {})?;
+    change_generation::renew(&mut restored)?;
     // With its last connection SQLite removes the files next to the database.
     drop(restored);
 

@@ -18,7 +18,7 @@ use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::error::StorageError;
 use crate::store::migrations::{Goal, bring_to, refuse_newer, require_current};
 use crate::tokens::Environment;
-use crate::{catalog, environment};
+use crate::{catalog, change_generation, environment};
 use tables::{Copied, Visitor, visit_all};
 pub use verify::Difference;
 
@@ -125,6 +125,7 @@ pub fn copy(
 
     let report = verify::compare(&mut source, &mut target, &mut told)?;
     if report.differences.is_empty() {
+        change_generation::renew(&mut target).map_err(CopyError::Target)?;
         target.batch_execute(&format!("DROP TABLE {IN_PROGRESS}")).map_err(|error| CopyError::Target(error.into()))?;
     }
     Ok(report)

@@ -9,6 +9,8 @@
 
 pub mod backup;
 pub mod catalog;
+mod change_generation;
+pub mod change_position;
 pub mod clock;
 mod connection;
 pub mod copy;

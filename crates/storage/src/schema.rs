@@ -130,6 +130,7 @@ table_with_row! {
         awarded_at -> Nullable<Timestamp>,
         discarded_at -> Nullable<Timestamp>,
         record -> Json,
+        changed_in -> BigInt,
     }
 }
 

@@ -7,6 +7,7 @@ use diesel::prelude::*;
 use domain::duplicate::DuplicateKey;
 use domain::{State, Trainee};
 
+use crate::change_position::CurrentPosition;
 use crate::connection::inserted::TraineeKey;
 use crate::connection::{DatabaseConnection, with_inner};
 use crate::document::{Extra, JsonText, Parsed};
@@ -17,15 +18,18 @@ use crate::schema::trainees;
 use crate::session::ProviderSession;
 
 mod batches;
+mod change_feed;
 mod columns;
+mod documents;
 mod listing;
 mod registry;
 mod schools;
 
 pub use batches::BatchEntry;
+pub use change_feed::{Change, ChangePage, ChangePlace, ChangeQuery};
 use columns::Columns;
-pub use listing::Page;
 pub(crate) use listing::miscounted;
+pub use listing::{CursorPage, ListCursor, Page};
 pub use registry::Waiting;
 
 /// A trainee as it is stored, to be changed.
@@ -204,6 +208,7 @@ impl ProviderSession<'_> {
             trainees::provider_id.eq(self.provider().id),
             trainees::trainee_id.eq(trainee.trainee_id.as_deref().unwrap_or_default()),
             trainees::revision.eq(1_i64),
+            trainees::changed_in.eq(CurrentPosition),
             Columns::of(trainee, &extra, self.today())?,
         ));
         let key = match &mut *self.connection {
@@ -230,7 +235,11 @@ impl ProviderSession<'_> {
             .filter(trainees::id.eq(stored.key))
             .filter(trainees::provider_id.eq(self.provider().id))
             .filter(trainees::revision.eq(stored.revision))
-            .set((trainees::revision.eq(stored.revision + 1), Columns::of(changed, &extra, self.today())?));
+            .set((
+                trainees::revision.eq(stored.revision + 1),
+                trainees::changed_in.eq(CurrentPosition),
+                Columns::of(changed, &extra, self.today())?,
+            ));
         if with_inner!(self.connection, |inner| query.execute(inner))? != 1 {
             return Err(StorageError::Stale);
         }

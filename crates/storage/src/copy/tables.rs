@@ -31,6 +31,12 @@ pub(crate) trait Copied: Sized + PartialEq {
     /// The row's key.
     fn key(&self) -> Self::Key;
 
+    /// The row without what means something in its own database only.
+    #[must_use]
+    fn as_copied(self) -> Self {
+        self
+    }
+
     /// The key, for a message.
     fn shown(key: &Self::Key) -> String;
 
@@ -109,10 +115,16 @@ macro_rules! common {
 }
 
 macro_rules! keyed_by_id {
-    ($($table:ident: $row:ident,)+) => {
+    ($($table:ident: $row:ident $(without $field:ident)?,)+) => {
         $(
             impl Copied for $row {
                 type Key = i64;
+
+                $(
+                    fn as_copied(self) -> Self {
+                        Self { $field: 0, ..self }
+                    }
+                )?
 
                 common!($table, $row);
 
@@ -133,17 +145,18 @@ macro_rules! keyed_by_id {
                         .filter($table::id.gt(after.copied().unwrap_or(i64::MIN)))
                         .order($table::id)
                         .limit(limit);
-                    with_inner!(connection, |inner| query.load(inner))
+                    let rows = with_inner!(connection, |inner| query.load::<Self>(inner))?;
+                    Ok(rows.into_iter().map(Self::as_copied).collect())
                 }
 
                 fn last(connection: &mut DatabaseConnection) -> QueryResult<Option<Self>> {
                     let query = $table::table.order($table::id.desc());
-                    with_inner!(connection, |inner| query.first(inner)).optional()
+                    Ok(with_inner!(connection, |inner| query.first::<Self>(inner)).optional()?.map(Self::as_copied))
                 }
 
                 fn find(connection: &mut DatabaseConnection, key: &i64) -> QueryResult<Option<Self>> {
                     let query = $table::table.find(*key);
-                    with_inner!(connection, |inner| query.first(inner)).optional()
+                    Ok(with_inner!(connection, |inner| query.first::<Self>(inner)).optional()?.map(Self::as_copied))
                 }
             }
         )+
@@ -154,7 +167,7 @@ keyed_by_id! {
     tokens: TokenRow,
     schools: SchoolRow,
     training_partners: TrainingPartnerRow,
-    trainees: TraineeRow,
+    trainees: TraineeRow without changed_in,
     changes: ChangeRow,
     usage_by_day: UsageRow,
     shadow_checks: ShadowCheckRow,

@@ -20,7 +20,7 @@ use crate::store::migrations::apply::walk_migrations;
 pub(crate) use crate::store::migrations::document_conversion::convert;
 pub use crate::store::migrations::document_conversion::{Conversion, Progress};
 use crate::tokens::Environment;
-use crate::{catalog, environment};
+use crate::{catalog, change_generation, environment};
 
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
@@ -136,6 +136,7 @@ impl<'a> Migrator<'a> {
             if !pending::migrations(connection, migrations, goal)?.is_empty()
                 || environment::is_due(connection, unrecorded)?
                 || environment::schema_is_due(connection)?
+                || change_generation::is_due(connection)?
             {
                 return Ok(None);
             }
@@ -156,6 +157,7 @@ impl<'a> Migrator<'a> {
             |connection| {
                 let environment = environment::resolve(connection, requested, unrecorded)?;
                 environment::record_schema(connection)?;
+                change_generation::record(connection)?;
                 Ok((environment, document_conversion::state(connection)?))
             },
         )?;

@@ -10,12 +10,16 @@
 use domain::listing::Listing;
 
 pub(crate) use self::counting::miscounted;
+pub use self::cursor::{CursorPage, ListCursor};
+use self::finding::Listed;
 use super::TraineeDocument;
+use crate::change_position::{Snapshot, snapshot};
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::session::ProviderSession;
 
 mod counting;
+mod cursor;
 mod finding;
 #[cfg(test)]
 mod tests;
@@ -27,6 +31,16 @@ pub struct Page {
     pub trainees: Vec<TraineeDocument>,
     /// The trainees on all pages.
     pub total: i64,
+    /// Where the next page begins, if there is one.
+    pub next: Option<ListCursor>,
+}
+
+impl Page {
+    fn of(listed: Vec<Listed>, total: i64, listing: &Listing, snapshot: Snapshot) -> Self {
+        let is_last = listing.offset().saturating_add(listing.per_page) >= total;
+        let next = listed.last().filter(|_| !is_last).and_then(|last| ListCursor::behind(last, snapshot));
+        Self { trainees: listed.into_iter().map(|one| one.document).collect(), total, next }
+    }
 }
 
 impl ProviderSession<'_> {
@@ -37,13 +51,15 @@ impl ProviderSession<'_> {
     /// When the database does not answer, or a row is corrupt.
     pub fn list_trainees(&mut self, listing: &Listing) -> Result<Page, StorageError> {
         let (provider, today) = (self.provider().id, self.today());
-        let count = |connection: &mut DatabaseConnection| counting::count(connection, provider, listing, today);
+        let count = |connection: &mut DatabaseConnection| {
+            Ok((snapshot(connection)?, counting::count(connection, provider, listing, today)?))
+        };
         if self.connection.is_remote() && finding::is_near_the_beginning(listing) {
             let first = |connection: &mut DatabaseConnection| finding::first(connection, provider, listing, today);
-            let (count, trainees) = self.connection.load_in_pipeline(count, first)?;
-            return Ok(Page { trainees, total: count.total });
+            let ((snapshot, count), listed) = self.connection.load_in_pipeline(count, first)?;
+            return Ok(Page::of(listed, count.total, listing, snapshot));
         }
-        let (count, days) = if self.connection.is_remote() && listing.offset() >= counting::FAR {
+        let ((snapshot, count), days) = if self.connection.is_remote() && listing.offset() >= counting::FAR {
             let days = |connection: &mut DatabaseConnection| counting::days(connection, provider, listing);
             let (count, days) = self.connection.load_in_pipeline(count, days)?;
             (count, Some(days))
@@ -52,9 +68,9 @@ impl ProviderSession<'_> {
         };
         let total = count.total;
         if listing.offset() >= total {
-            return Ok(Page { trainees: Vec::new(), total });
+            return Ok(Page { trainees: Vec::new(), total, next: None });
         }
-        let trainees = finding::page(self.connection, provider, listing, today, (&count, days))?;
-        Ok(Page { trainees, total })
+        let listed = finding::page(self.connection, provider, listing, today, (&count, days))?;
+        Ok(Page::of(listed, total, listing, snapshot))
     }
 }

@@ -11,6 +11,7 @@ use diesel::sql_types::{BigInt, Nullable, Text};
 
 use super::{Goal, views};
 use crate::catalog;
+use crate::change_generation;
 use crate::connection::{Access, DatabaseConnection};
 use crate::error::StorageError;
 use crate::schema::trainees;
@@ -207,6 +208,11 @@ pub enum Progress {
     Converted(i64),
 }
 
+/// Gives the table that was built anew on SQLite the column of a later migration.
+const RESTORE_POSITIONS_SQL: &str = "ALTER TABLE trainees ADD COLUMN changed_in INTEGER NOT NULL DEFAULT 0; \
+     UPDATE trainees SET changed_in = (SELECT changed_in FROM positions WHERE positions.id = trainees.id); \
+     DROP TABLE positions";
+
 /// Removes the tables of before; nothing when that was done.
 ///
 /// Must run in a transaction of the schema.
@@ -226,7 +232,14 @@ pub(super) fn finish(connection: &mut DatabaseConnection) -> Result<(), StorageE
         )
         .load::<Definition>(inner)?,
     };
+    let keeps_positions = !definitions.is_empty() && change_generation::has_positions(connection)?;
+    if keeps_positions {
+        connection.batch_execute("CREATE TEMP TABLE positions AS SELECT id, changed_in FROM trainees")?;
+    }
     FINISH.run(connection)?;
+    if keeps_positions {
+        connection.batch_execute(RESTORE_POSITIONS_SQL)?;
+    }
     for Definition { sql } in definitions {
         connection.batch_execute(&sql)?;
     }
@@ -244,6 +257,10 @@ pub(super) fn before_migrations(connection: &mut DatabaseConnection, goal: &str)
         return Ok(());
     }
     connection.batch_execute(views::REMOVE_SQL)?;
+    if connection.is_remote() {
+        // All trainees may take longer than a transaction may that changes some.
+        connection.batch_execute("DROP TRIGGER IF EXISTS trainees_refuse_late_change ON trainees")?;
+    }
     match state {
         // An interrupted conversion is ended first: the tables are filled from documents alone.
         Conversion::Begun { .. } => convert_in_transaction(connection)?,

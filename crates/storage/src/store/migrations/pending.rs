@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Conversion, Goal, Migrations, views_are_current};
+use crate::change_generation;
 use crate::connection::DatabaseConnection;
 use crate::environment;
 use crate::environment::Unrecorded;
@@ -20,7 +21,8 @@ pub struct Pending {
     pub trainees: i64,
     /// Whether views show other fields than those of the program.
     pub views: bool,
-    /// Whether the environment, or which fields records have, is yet to be recorded.
+    /// Whether a setting of the register is yet to be recorded: the environment, which fields records have, the generation of
+    /// changes.
     pub settings: bool,
 }
 
@@ -64,7 +66,9 @@ pub(super) fn find(
         Conversion::NotBegun | Conversion::Converted | Conversion::Finished => 0,
     };
     let views = !views_are_current(connection)?;
-    let settings = environment::is_due(connection, unrecorded)? || environment::schema_is_due(connection)?;
+    let settings = environment::is_due(connection, unrecorded)?
+        || environment::schema_is_due(connection)?
+        || change_generation::is_due(connection)?;
     Ok(Pending { migrations, trainees, views, settings })
 }
 

@@ -31,6 +31,13 @@ const NEAR: i64 = 500;
 /// Up to so many trainees are read from the table although they are passed by.
 const FEW: i64 = 10;
 
+/// A trainee that was found, with its place in the lists and among the changes.
+pub(super) struct Listed {
+    pub(super) updated_at: Option<NaiveDateTime>,
+    pub(super) changed_in: i64,
+    pub(super) document: TraineeDocument,
+}
+
 /// Whether a page is reached from the beginning of its list, whatever the list's length.
 pub(super) fn is_near_the_beginning(listing: &Listing) -> bool {
     !passes_by(listing) && listing.offset() <= NEAR
@@ -48,7 +55,7 @@ pub(super) fn first(
     provider: i64,
     listing: &Listing,
     today: NaiveDate,
-) -> Result<Vec<TraineeDocument>, StorageError> {
+) -> Result<Vec<Listed>, StorageError> {
     let (skipped, shown) = (listing.offset(), listing.per_page);
     let walk = in_order(walked(provider, listing, today), listing.order, true).limit(shown).offset(skipped);
     records::of_walk(connection, walk, listing.order, skipped <= FEW)
@@ -61,7 +68,7 @@ pub(super) fn page(
     listing: &Listing,
     today: NaiveDate,
     (count, days): (&Count, Option<Days>),
-) -> Result<Vec<TraineeDocument>, StorageError> {
+) -> Result<Vec<Listed>, StorageError> {
     let narrows = match listing.status {
         Some(status) => status.states().len() > 1,
         None => listing.has_trn.is_some(),
@@ -82,7 +89,7 @@ fn walk(
     listing: &Listing,
     today: NaiveDate,
     (total, days): (i64, Option<Days>),
-) -> Result<Vec<TraineeDocument>, StorageError> {
+) -> Result<Vec<Listed>, StorageError> {
     let before = listing.offset();
     let shown = listing.per_page.min(total - before);
     let after = total - before - shown;
@@ -159,6 +166,53 @@ fn few(
     Ok(found.into_iter().skip(skipped).take(shown).map(|(_, key)| key).collect())
 }
 
+/// The trainees behind one of the list, not more than `most`.
+pub(super) fn behind(
+    connection: &mut DatabaseConnection,
+    provider: i64,
+    listing: &Listing,
+    today: NaiveDate,
+    (updated_at, key): (NaiveDateTime, i64),
+    most: i64,
+) -> Result<Vec<Listed>, StorageError> {
+    let walked = walked(provider, listing, today);
+    let rest = match listing.order {
+        Order::NewestFirst => walked
+            .filter(trainees::updated_at.le(updated_at))
+            .filter(trainees::updated_at.lt(updated_at).assume_not_null().or(trainees::id.lt(key))),
+        Order::OldestFirst => walked
+            .filter(trainees::updated_at.ge(updated_at))
+            .filter(trainees::updated_at.gt(updated_at).assume_not_null().or(trainees::id.lt(key))),
+    };
+    let page = in_order(rest, listing.order, true).limit(most);
+    if connection.is_remote() {
+        records::of_walk(connection, page, listing.order, !passes_by(listing))
+    } else {
+        records::of_query(connection, page)
+    }
+}
+
+/// The trainees that a list shows and that have changed at a position or behind it, in the order of their changes: those
+/// behind a place, not more than `most`.
+pub(super) fn changed(
+    connection: &mut DatabaseConnection,
+    provider: i64,
+    listing: &Listing,
+    today: NaiveDate,
+    (position, key): (i64, i64),
+    most: i64,
+) -> Result<Vec<Listed>, StorageError> {
+    // The cycle as a sum: no index of a list is a candidate, only that of positions.
+    let in_cycle = (trainees::academic_cycle + 0).eq(listing.cycle);
+    let all = trainees::table.into_boxed().filter(visible(provider)).filter(in_cycle);
+    let page = of_states(narrowed(changed_since(all, listing), listing, today), listing)
+        .filter(trainees::changed_in.ge(position))
+        .filter(trainees::changed_in.gt(position).or(trainees::id.gt(key)))
+        .order((trainees::changed_in, trainees::id))
+        .limit(most);
+    records::of_query(connection, page)
+}
+
 /// Puts what was found in the order of a list.
 fn sort<T>(found: &mut [T], order: Order, place: impl Fn(&T) -> (Option<NaiveDateTime>, i64)) {
     found.sort_unstable_by(|one, other| {
@@ -173,14 +227,18 @@ fn sort<T>(found: &mut [T], order: Order, place: impl Fn(&T) -> (Option<NaiveDat
 /// The trainees that a list shows, for a walk along it in the order of their changes. Where it shows several states, the
 /// query names those that it leaves out: for them no index is a candidate.
 pub(super) fn walked(provider: i64, listing: &Listing, today: NaiveDate) -> Trainees {
-    let walked = narrowed(of_list(provider, listing), listing, today);
+    of_states(narrowed(of_list(provider, listing), listing, today), listing)
+}
+
+/// Those of them that are in the states which the list shows.
+fn of_states(trainees: Trainees, listing: &Listing) -> Trainees {
     match listing.status.map(Status::states) {
-        None => walked,
-        Some([only]) => walked.filter(trainees::state.eq(only.name())),
+        None => trainees,
+        Some([only]) => trainees.filter(trainees::state.eq(only.name())),
         Some(states) => {
             let others = State::ALL.iter().copied().filter(|state| !states.contains(state));
             // One by one: a list of values is planned anew each time.
-            others.fold(walked, |walked, other| walked.filter(trainees::state.ne(other.name())))
+            others.fold(trainees, |trainees, other| trainees.filter(trainees::state.ne(other.name())))
         }
     }
 }
@@ -188,9 +246,13 @@ pub(super) fn walked(provider: i64, listing: &Listing, today: NaiveDate) -> Trai
 /// All trainees of a list, or those that have changed since a timestamp.
 fn of_list(provider: i64, listing: &Listing) -> Trainees {
     let all = trainees::table.into_boxed().filter(visible(provider)).filter(trainees::academic_cycle.eq(listing.cycle));
+    changed_since(all, listing)
+}
+
+fn changed_since(trainees: Trainees, listing: &Listing) -> Trainees {
     match listing.since {
-        Some(since) => all.filter(trainees::updated_at.ge(since.naive_utc())),
-        None => all,
+        Some(since) => trainees.filter(trainees::updated_at.ge(since.naive_utc())),
+        None => trainees,
     }
 }
 

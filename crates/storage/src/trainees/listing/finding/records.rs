@@ -8,17 +8,17 @@ use std::collections::HashMap;
 use chrono::NaiveDateTime;
 use diesel::expression::{ValidGrouping, is_aggregate};
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::{BigInt, Bool, Json, Text};
-use diesel::sqlite::Sqlite;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Bool};
 use domain::listing::Order;
 
-use super::{Trainees, sort};
+use super::{Listed, Trainees, sort};
 use crate::connection::{Backend, DatabaseConnection};
 use crate::document::JsonText;
 use crate::error::StorageError;
 use crate::schema::trainees;
 use crate::trainees::TraineeDocument;
+use crate::trainees::documents::{self, RecordText};
 
 /// The trainees that a walk finds on PostgreSQL, in the order of the list. Directly, the records are read along the walk, also
 /// of those that it passes by; otherwise the walk stays inside its index, and the records are read by the keys that it finds.
@@ -27,37 +27,22 @@ pub(super) fn of_walk(
     walk: Trainees,
     order: Order,
     directly: bool,
-) -> Result<Vec<TraineeDocument>, StorageError> {
-    let columns = (trainees::updated_at, trainees::id, RecordText);
-    let mut found: Vec<(Option<NaiveDateTime>, i64, String)> = if directly {
+) -> Result<Vec<Listed>, StorageError> {
+    let columns = (trainees::updated_at, trainees::id, trainees::changed_in, RecordText);
+    let mut found: Vec<Row> = if directly {
         walk.select(columns).load(connection)?
     } else {
         trainees::table.filter(KeyIn { keys: walk.select(trainees::id) }).select(columns).load(connection)?
     };
-    sort(&mut found, order, |(changed, key, _)| (*changed, *key));
-    Ok(found.into_iter().map(|(_, key, record)| TraineeDocument { key, record: JsonText(record) }).collect())
+    sort(&mut found, order, |(changed, key, ..)| (*changed, *key));
+    Ok(found.into_iter().map(listed).collect())
 }
 
-/// The column `record` on PostgreSQL, whose `json` is sent as its text. The enum of both connections knows no JSON.
-#[derive(Debug, Clone, Copy, QueryId)]
-struct RecordText;
+/// What is read of a trainee on PostgreSQL.
+type Row = (Option<NaiveDateTime>, i64, i64, String);
 
-impl Expression for RecordText {
-    type SqlType = Text;
-}
-
-impl AppearsOnTable<trainees::table> for RecordText {}
-
-impl SelectableExpression<trainees::table> for RecordText {}
-
-impl ValidGrouping<()> for RecordText {
-    type IsAggregate = is_aggregate::No;
-}
-
-impl QueryFragment<Backend> for RecordText {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
-        trainees::record.walk_ast(out.reborrow())
-    }
+fn listed((updated_at, key, changed_in, record): Row) -> Listed {
+    Listed { updated_at, changed_in, document: TraineeDocument { key, record: JsonText(record) } }
 }
 
 /// Whether the key of a trainee is one of those that a query finds, which runs first and once. As an array they are few for
@@ -90,46 +75,25 @@ impl QueryFragment<Backend> for KeyIn {
     }
 }
 
+/// The trainees that a query finds, in its order, each read along the way.
+pub(super) fn of_query(connection: &mut DatabaseConnection, query: Trainees) -> Result<Vec<Listed>, StorageError> {
+    if !connection.is_remote() {
+        let keys: Vec<i64> = query.select(trainees::id).load(connection)?;
+        return of_keys(connection, &keys);
+    }
+    let columns = (trainees::updated_at, trainees::id, trainees::changed_in, RecordText);
+    let found: Vec<Row> = query.select(columns).load(connection)?;
+    Ok(found.into_iter().map(listed).collect())
+}
+
 /// The trainees with these keys, in this order.
-pub(super) fn of_keys(connection: &mut DatabaseConnection, keys: &[i64]) -> Result<Vec<TraineeDocument>, StorageError> {
-    // By key alone: the keys are the provider's, and next to another condition SQLite might rather go through all that the
-    // provider has.
-    let rows: Vec<(i64, JsonText)> = match connection {
-        DatabaseConnection::Postgres(inner) => {
-            trainees::table.filter(trainees::id.eq_any(keys)).select((trainees::id, trainees::record)).load(inner)?
-        }
-        DatabaseConnection::Sqlite(inner) => DocumentsByKey::of(keys).load(inner)?,
-    };
-    let mut rows: HashMap<i64, JsonText> = rows.into_iter().collect();
-    let documents = keys.iter().filter_map(|key| Some(TraineeDocument { key: *key, record: rows.remove(key)? }));
-    Ok(documents.collect())
-}
-
-/// Selects keys and documents on SQLite, where `IN` with a list of values is a statement of its own for each number of them.
-#[derive(Debug, QueryId)]
-struct DocumentsByKey {
-    /// The keys, as a JSON array.
-    keys: String,
-}
-
-impl DocumentsByKey {
-    fn of(keys: &[i64]) -> Self {
-        let keys: Vec<String> = keys.iter().map(i64::to_string).collect();
-        Self { keys: format!("[{}]", keys.join(",")) }
-    }
-}
-
-impl Query for DocumentsByKey {
-    type SqlType = (BigInt, Json);
-}
-
-impl RunQueryDsl<SqliteConnection> for DocumentsByKey {}
-
-impl QueryFragment<Sqlite> for DocumentsByKey {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        out.push_sql("SELECT trainees.id, trainees.record FROM json_each(");
-        out.push_bind_param::<Text, _>(&self.keys)?;
-        out.push_sql(") AS wanted CROSS JOIN trainees ON trainees.id = wanted.value");
-        Ok(())
-    }
+pub(super) fn of_keys(connection: &mut DatabaseConnection, keys: &[i64]) -> Result<Vec<Listed>, StorageError> {
+    let rows = documents::of_keys(connection, keys)?;
+    let mut rows: HashMap<i64, Listed> = rows
+        .into_iter()
+        .map(|(key, updated_at, changed_in, record)| {
+            (key, Listed { updated_at, changed_in, document: TraineeDocument { key, record } })
+        })
+        .collect();
+    Ok(keys.iter().filter_map(|key| rows.remove(key)).collect())
 }

@@ -1,0 +1,182 @@
+//! What is recorded for those who follow changes: the key that seals their cursors, and the generation of positions.
+//!
+//! Positions of changes mean something in one database only. A register that was restored or copied, or whose PostgreSQL
+//! server is another one, begins a new generation, and nobody can go on at a position of an older one.
+
+use data_encoding::HEXLOWER;
+use diesel::connection::SimpleConnection as _;
+use diesel::expression::{ValidGrouping, is_aggregate};
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Text};
+use diesel::sqlite::Sqlite;
+
+use crate::connection::{DatabaseConnection, with_inner};
+use crate::error::StorageError;
+use crate::schema::register_settings;
+use crate::session::Session;
+
+/// The name of the setting with the generation: random digits, and behind a space the number of the PostgreSQL server.
+const GENERATION: &str = "change_generation";
+/// The name of the setting with the key: [`KEY_BYTES`] random bytes in hex.
+const KEY: &str = "cursor_key";
+/// Bytes of a key that seals cursors.
+pub(crate) const KEY_BYTES: usize = 32;
+/// Random bytes of a generation.
+const GENERATION_BYTES: usize = 8;
+
+impl Session<'_> {
+    /// The key that seals the cursors of this register; `None` where the schema is that of an older program.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn cursor_key(&mut self) -> Result<Option<[u8; KEY_BYTES]>, StorageError> {
+        let key = read(self.connection, KEY)?.and_then(|hex| HEXLOWER.decode(hex.as_bytes()).ok());
+        Ok(key.and_then(|bytes| bytes.try_into().ok()))
+    }
+}
+
+/// The generation of positions at present. On PostgreSQL a server that was promoted has another one: it may lack the last
+/// changes of the server before it.
+pub(crate) fn current(connection: &mut DatabaseConnection) -> Result<String, StorageError> {
+    let query = register_settings::table.find(GENERATION).select((register_settings::value, Timeline));
+    let rows = with_inner!(connection, |inner| query.load::<(String, String)>(inner))?;
+    // In a pipeline there is no row at first.
+    let Some((generation, timeline)) = rows.into_iter().next() else { return Ok(String::new()) };
+    Ok(format!("{generation} {timeline}"))
+}
+
+/// Whether [`record`] would record something; changes nothing.
+pub(crate) fn is_due(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
+    if !has_positions(connection)? {
+        return Ok(false);
+    }
+    let server = server(connection)?;
+    let is_of_server = |generation: String| generation.split_once(' ').is_some_and(|(_, of)| of == server);
+    Ok(read(connection, KEY)?.is_none() || !read(connection, GENERATION)?.is_some_and(is_of_server))
+}
+
+/// Records a key and a generation where there are none, or the generation is that of another server; nothing when the schema
+/// has no room for them. Must run in the transaction that brings the schema to its goal.
+pub(crate) fn record(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    if !is_due(connection)? {
+        return Ok(());
+    }
+    if read(connection, KEY)?.is_none() {
+        write(connection, KEY, &random::<KEY_BYTES>()?)?;
+    }
+    if read(connection, GENERATION)?.is_some() {
+        // Transactions of this server have other numbers. All trainees may take longer than a transaction may that changes
+        // some.
+        connection.batch_execute(connection.either(
+            "ALTER TABLE trainees DISABLE TRIGGER trainees_refuse_late_change; \
+             UPDATE trainees SET changed_in = 0 WHERE changed_in <> 0; \
+             ALTER TABLE trainees ENABLE TRIGGER trainees_refuse_late_change",
+            "UPDATE trainees SET changed_in = 0 WHERE changed_in <> 0",
+        ))?;
+    }
+    let generation = new(connection)?;
+    write(connection, GENERATION, &generation)
+}
+
+/// Begins another generation, where one was begun.
+pub(crate) fn renew(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    let generation = new(connection)?;
+    diesel::update(register_settings::table.find(GENERATION))
+        .set(register_settings::value.eq(generation))
+        .execute(connection)?;
+    Ok(())
+}
+
+fn new(connection: &mut DatabaseConnection) -> Result<String, StorageError> {
+    Ok(format!("{} {}", random::<GENERATION_BYTES>()?, server(connection)?))
+}
+
+fn random<const BYTES: usize>() -> Result<String, StorageError> {
+    let mut bytes = [0; BYTES];
+    getrandom::fill(&mut bytes).map_err(StorageError::NoRandomness)?;
+    Ok(HEXLOWER.encode(&bytes))
+}
+
+fn read(connection: &mut DatabaseConnection, name: &str) -> Result<Option<String>, StorageError> {
+    let setting = register_settings::table.find(name).select(register_settings::value);
+    Ok(with_inner!(connection, |inner| setting.first::<String>(inner)).optional()?)
+}
+
+fn write(connection: &mut DatabaseConnection, name: &str, value: &str) -> Result<(), StorageError> {
+    let setting = register_settings::table.find(name);
+    if diesel::update(setting).set(register_settings::value.eq(value)).execute(connection)? == 0 {
+        diesel::insert_into(register_settings::table)
+            .values((register_settings::name.eq(name), register_settings::value.eq(value)))
+            .execute(connection)?;
+    }
+    Ok(())
+}
+
+#[derive(QueryableByName)]
+struct Columns {
+    #[diesel(sql_type = BigInt)]
+    columns: i64,
+}
+
+/// Whether trainees have positions.
+pub(crate) fn has_positions(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
+    let query = connection.either(
+        "SELECT count(*) AS columns FROM information_schema.columns \
+         WHERE table_schema = current_schema() AND table_name = 'trainees' AND column_name = 'changed_in'",
+        "SELECT count(*) AS columns FROM pragma_table_info('trainees') WHERE name = 'changed_in'",
+    );
+    Ok(diesel::sql_query(query).get_result::<Columns>(connection)?.columns > 0)
+}
+
+#[derive(QueryableByName)]
+struct Server {
+    #[diesel(sql_type = Text)]
+    server: String,
+}
+
+/// The number of the PostgreSQL server, which a copy of its files keeps and a restored dump has not; empty on SQLite, and
+/// where it is not to be known.
+fn server(connection: &mut DatabaseConnection) -> Result<String, StorageError> {
+    let DatabaseConnection::Postgres(inner) = connection else { return Ok(String::new()) };
+    let may_ask = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')::text AS server";
+    if diesel::sql_query(may_ask).get_result::<Server>(inner)?.server != "true" {
+        return Ok(String::new());
+    }
+    let ask = "SELECT system_identifier::text AS server FROM pg_control_system()";
+    Ok(diesel::sql_query(ask).get_result::<Server>(inner)?.server)
+}
+
+/// The timeline of a PostgreSQL server, which changes when a standby is promoted; empty on SQLite.
+#[derive(Debug, Clone, Copy, QueryId)]
+struct Timeline;
+
+impl Expression for Timeline {
+    type SqlType = Text;
+}
+
+impl<Source> AppearsOnTable<Source> for Timeline {}
+
+impl<Source> SelectableExpression<Source> for Timeline {}
+
+impl ValidGrouping<()> for Timeline {
+    type IsAggregate = is_aggregate::Never;
+}
+
+impl QueryFragment<Pg> for Timeline {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql(
+            "CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END",
+        );
+        Ok(())
+    }
+}
+
+impl QueryFragment<Sqlite> for Timeline {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        out.push_sql("''");
+        Ok(())
+    }
+}

@@ -1,0 +1,211 @@
+//! Where a change stands among all changes, in an order that agrees with the one in which they were committed.
+//!
+//! Each trainee has the position of its last change. On SQLite, where changes are committed one after the other, positions
+//! are counted. On PostgreSQL the position is the number of the transaction: a transaction commits later than another one
+//! with a greater number if it takes longer, so only those positions are final that are before the number of the oldest
+//! transaction that is still open.
+
+use diesel::expression::{ValidGrouping, is_aggregate};
+use diesel::pg::Pg;
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::result::Error as DieselError;
+use diesel::sql_types::{BigInt, Bool, Nullable, Text};
+use diesel::sqlite::Sqlite;
+use serde::{Deserialize, Serialize};
+
+use crate::connection::{Backend, DatabaseConnection};
+use crate::error::StorageError;
+use crate::schema::trainees;
+use crate::session::Session;
+
+/// The position of what this transaction changes.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub(crate) struct CurrentPosition;
+
+impl Expression for CurrentPosition {
+    type SqlType = BigInt;
+}
+
+impl<Source> AppearsOnTable<Source> for CurrentPosition {}
+
+impl ValidGrouping<()> for CurrentPosition {
+    type IsAggregate = is_aggregate::No;
+}
+
+impl QueryFragment<Pg> for CurrentPosition {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql("pg_current_xact_id()::text::bigint");
+        Ok(())
+    }
+}
+
+impl QueryFragment<Sqlite> for CurrentPosition {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        // The entry in the history, which follows, gets this key.
+        out.push_sql(NEXT_ENTRY_SQL);
+        Ok(())
+    }
+}
+
+const NEXT_ENTRY_SQL: &str = "(SELECT coalesce(max(changes.id), 0) + 1 FROM changes)";
+
+/// Which changes a transaction sees.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Snapshot {
+    /// Every change before this position is seen.
+    pub(crate) oldest_open: i64,
+    /// No change at this position or behind it is seen.
+    pub(crate) next: i64,
+    /// Changes between the two that are not seen.
+    pub(crate) open: Vec<i64>,
+}
+
+impl Snapshot {
+    /// Whether a change at the position is seen.
+    pub(crate) fn sees(&self, position: i64) -> bool {
+        position < self.oldest_open || (position < self.next && !self.open.contains(&position))
+    }
+
+    /// Reads PostgreSQL's text: `oldest:next:open,open,...`.
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(':');
+        let mut number = || parts.next()?.parse().ok();
+        let (oldest_open, next) = (number()?, number()?);
+        let open = parts.next()?.split(',').filter(|number| !number.is_empty());
+        Some(Self { oldest_open, next, open: open.map(str::parse).collect::<Result<_, _>>().ok()? })
+    }
+}
+
+/// The snapshot of the present transaction, as text. PostgreSQL's, or the same for SQLite.
+#[derive(Debug, Clone, Copy, QueryId)]
+struct SnapshotText;
+
+impl Expression for SnapshotText {
+    type SqlType = Text;
+}
+
+impl<Source> AppearsOnTable<Source> for SnapshotText {}
+
+impl<Source> SelectableExpression<Source> for SnapshotText {}
+
+impl ValidGrouping<()> for SnapshotText {
+    type IsAggregate = is_aggregate::Never;
+}
+
+impl QueryFragment<Pg> for SnapshotText {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql("pg_current_snapshot()::text");
+        Ok(())
+    }
+}
+
+impl QueryFragment<Sqlite> for SnapshotText {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        out.push_sql("(SELECT printf('%d:%d:', next, next) FROM (SELECT ");
+        out.push_sql(NEXT_ENTRY_SQL);
+        out.push_sql(" AS next))");
+        Ok(())
+    }
+}
+
+/// Which changes the present transaction sees. Can be queued in a pipeline.
+pub(crate) fn snapshot(connection: &mut DatabaseConnection) -> Result<Snapshot, StorageError> {
+    let query = diesel::select(SnapshotText);
+    let rows = match connection {
+        DatabaseConnection::Postgres(inner) => query.load::<String>(inner),
+        DatabaseConnection::Sqlite(inner) => query.load::<String>(inner),
+    }?;
+    // In a pipeline there is no row at first.
+    let Some(text) = rows.first() else { return Ok(Snapshot { oldest_open: 0, next: 0, open: Vec::new() }) };
+    Snapshot::parse(text).ok_or_else(|| DieselError::DeserializationError("no snapshot".into()).into())
+}
+
+/// Whether the last change of a trainee is final: no transaction that is still open can be committed before it. Every change
+/// on SQLite is. On PostgreSQL changes before `settled` are, whatever is open.
+pub(crate) struct IsFinal {
+    pub(crate) settled: i64,
+}
+
+impl Expression for IsFinal {
+    type SqlType = Bool;
+}
+
+impl AppearsOnTable<trainees::table> for IsFinal {}
+
+impl ValidGrouping<()> for IsFinal {
+    type IsAggregate = is_aggregate::No;
+}
+
+impl QueryId for IsFinal {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl QueryFragment<Backend> for IsFinal {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
+        out.push_sql("trainees.changed_in < greatest(");
+        out.push_bind_param::<BigInt, i64>(&self.settled)?;
+        out.push_sql(", pg_snapshot_xmin(pg_current_snapshot())::text::bigint)");
+        Ok(())
+    }
+}
+
+/// The transactions of a PostgreSQL server that are open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenTransactions {
+    /// The oldest of them: every change before it is final.
+    pub oldest: i64,
+    /// The number of the next one.
+    pub next: i64,
+    /// The oldest one that may yet be committed, however old it is: it waits for a standby, or is prepared, or nobody here
+    /// may know what it does.
+    pub oldest_to_be_kept: Option<i64>,
+}
+
+#[derive(QueryableByName)]
+struct OpenTransactionsRow {
+    #[diesel(sql_type = BigInt)]
+    oldest: i64,
+    #[diesel(sql_type = BigInt)]
+    next: i64,
+    /// Without the upper half of its bits.
+    #[diesel(sql_type = Nullable<BigInt>)]
+    kept: Option<i64>,
+}
+
+const OPEN_TRANSACTIONS_SQL: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest, \
+     pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next, \
+     (SELECT xid::text::bigint FROM \
+         (SELECT backend_xid AS xid FROM pg_stat_activity WHERE wait_event = 'SyncRep' OR state IS NULL \
+          UNION ALL SELECT transaction FROM pg_prepared_xacts) AS kept \
+      WHERE xid IS NOT NULL ORDER BY age(xid) DESC LIMIT 1) AS kept";
+
+impl Session<'_> {
+    /// The open transactions of a PostgreSQL server; `None` on SQLite, where every change is final.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn open_transactions(&mut self) -> Result<Option<OpenTransactions>, StorageError> {
+        let DatabaseConnection::Postgres(inner) = &mut *self.connection else { return Ok(None) };
+        let row = diesel::sql_query(OPEN_TRANSACTIONS_SQL).get_result::<OpenTransactionsRow>(inner)?;
+        // The number is one of the last 2^31.
+        let whole = |lower: i64| row.next - ((row.next - lower) & 0xffff_ffff);
+        Ok(Some(OpenTransactions { oldest: row.oldest, next: row.next, oldest_to_be_kept: row.kept.map(whole) }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_snapshot_sees_what_was_committed_before_it() {
+        let snapshot = Snapshot::parse("10:20:12,15").unwrap();
+        let seen: Vec<i64> = (8..23).filter(|position| snapshot.sees(*position)).collect();
+        assert_eq!(seen, [8, 9, 10, 11, 13, 14, 16, 17, 18, 19]);
+        assert_eq!(Snapshot::parse("10:10:").unwrap().open, [0; 0]);
+        assert_eq!(Snapshot::parse("10:"), None);
+    }
+}

@@ -1,0 +1,123 @@
+//! The changes of a provider's trainees, of all cycles, in an order that agrees with that of their commits.
+//!
+//! A trainee is in the feed once, with its last change. Whoever begins without a place is shown every trainee; what changes
+//! meanwhile comes behind those that were there. A discarded trainee stays in the feed, so that others learn of it.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, NaiveDateTime, Utc};
+use diesel::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::TraineeDocument;
+use super::documents::{self, RecordText};
+use crate::change_generation;
+use crate::change_position::{IsFinal, snapshot};
+use crate::connection::DatabaseConnection;
+use crate::document::JsonText;
+use crate::error::StorageError;
+use crate::schema::trainees;
+use crate::session::ProviderSession;
+
+/// A place in the feed: behind a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangePlace {
+    /// The generation in which the position means something.
+    generation: String,
+    position: i64,
+    key: i64,
+    /// Trainees that were discarded before this position were never shown, so nobody needs to hear of them.
+    began_at: i64,
+}
+
+/// A change in the feed.
+#[derive(Debug)]
+pub struct Change {
+    /// The identifier of the trainee.
+    pub trainee_id: String,
+    /// When the trainee was discarded, if it was.
+    pub discarded_at: Option<DateTime<Utc>>,
+    /// The trainee as it is now.
+    pub trainee: TraineeDocument,
+}
+
+/// Changes behind a place.
+#[derive(Debug)]
+pub struct ChangePage {
+    /// The changes; there may be none.
+    pub changes: Vec<Change>,
+    /// Behind the last of them.
+    pub place: ChangePlace,
+    /// Whether there are more of them.
+    pub has_more: bool,
+}
+
+/// What a client asks the feed for.
+#[derive(Debug, Clone, Copy)]
+pub struct ChangeQuery<'a> {
+    /// Behind which place; from the beginning without one.
+    pub after: Option<&'a ChangePlace>,
+    /// The most changes.
+    pub limit: i64,
+    /// The changes before this position are final, whatever transaction is still open: [`OpenTransactions`].
+    pub settled: i64,
+}
+
+/// A row: position, key, identifier, and when the trainee was discarded.
+type Row = (i64, i64, String, Option<NaiveDateTime>);
+
+impl ProviderSession<'_> {
+    /// The changes behind a place; `None` when the place is one of an older generation, or of none that this register has
+    /// come to.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn changes(&mut self, query: ChangeQuery<'_>) -> Result<Option<ChangePage>, StorageError> {
+        let provider = self.provider().id;
+        let (position, key, began_at) =
+            query.after.map_or((0, i64::MIN, None), |place| (place.position, place.key, Some(place.began_at)));
+        let state =
+            |connection: &mut DatabaseConnection| Ok((change_generation::current(connection)?, snapshot(connection)?));
+        let load = |connection: &mut DatabaseConnection| {
+            let behind = trainees::changed_in.gt(position).or(trainees::id.gt(key));
+            let is_told = trainees::discarded_at.is_null().or(trainees::changed_in.ge(began_at.unwrap_or(i64::MAX)));
+            let mut found = trainees::table
+                .into_boxed()
+                .filter(trainees::provider_id.eq(provider))
+                .filter(trainees::changed_in.ge(position))
+                .filter(behind)
+                .filter(trainees::state.ne("draft"))
+                .filter(is_told)
+                .order((trainees::changed_in, trainees::id))
+                .limit(query.limit + 1);
+            let columns = (trainees::changed_in, trainees::id, trainees::trainee_id, trainees::discarded_at);
+            if connection.is_remote() {
+                found = found.filter(IsFinal { settled: query.settled });
+                let found: Vec<(Row, String)> = found.select((columns, RecordText)).load(connection)?;
+                return Ok(found.into_iter().map(|(row, record)| (row, JsonText(record))).collect::<Vec<_>>());
+            }
+            let rows: Vec<Row> = found.select(columns).load(connection)?;
+            let keys: Vec<i64> = rows.iter().map(|(_, key, ..)| *key).collect();
+            let read = documents::of_keys(connection, &keys)?.into_iter().map(|(key, .., record)| (key, record));
+            let mut records: HashMap<i64, JsonText> = read.collect();
+            Ok(rows.into_iter().filter_map(|row| records.remove(&row.1).map(|record| (row, record))).collect())
+        };
+        let ((generation, snapshot), mut found) = self.connection.load_in_pipeline(state, load)?;
+        if query.after.is_some_and(|place| place.generation != generation || place.position >= snapshot.next) {
+            return Ok(None);
+        }
+        let most = usize::try_from(query.limit).unwrap_or(usize::MAX);
+        let has_more = found.len() > most;
+        found.truncate(most);
+        let (position, key) = found.last().map_or((position, key), |((position, key, ..), _)| (*position, *key));
+        let began_at = began_at.unwrap_or(snapshot.oldest_open);
+        let changes = found.into_iter().map(|((_, key, trainee_id, discarded_at), record)| Change {
+            trainee_id,
+            discarded_at: discarded_at.map(|time| time.and_utc()),
+            trainee: TraineeDocument { key, record },
+        });
+        let place = ChangePlace { generation, position, key, began_at };
+        Ok(Some(ChangePage { changes: changes.collect(), place, has_more }))
+    }
+}

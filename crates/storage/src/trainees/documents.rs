@@ -1,0 +1,80 @@
+//! Reads the documents of trainees.
+
+use chrono::NaiveDateTime;
+use diesel::expression::{ValidGrouping, is_aggregate};
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Json, Nullable, Text, Timestamp};
+use diesel::sqlite::Sqlite;
+
+use crate::connection::{Backend, DatabaseConnection};
+use crate::document::JsonText;
+use crate::error::StorageError;
+use crate::schema::trainees;
+
+/// What is read of a trainee: key, last change, its position, and the document.
+type Row = (i64, Option<NaiveDateTime>, i64, JsonText);
+
+/// The trainees with these keys, in any order.
+pub(super) fn of_keys(connection: &mut DatabaseConnection, keys: &[i64]) -> Result<Vec<Row>, StorageError> {
+    // By key alone: the keys are the provider's, and next to another condition SQLite might rather go through all that the
+    // provider has.
+    Ok(match connection {
+        DatabaseConnection::Postgres(inner) => trainees::table
+            .filter(trainees::id.eq_any(keys))
+            .select((trainees::id, trainees::updated_at, trainees::changed_in, trainees::record))
+            .load(inner)?,
+        DatabaseConnection::Sqlite(inner) => DocumentsByKey::of(keys).load(inner)?,
+    })
+}
+
+/// The column `record` on PostgreSQL, whose `json` is sent as its text. The enum of both connections knows no JSON.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub(super) struct RecordText;
+
+impl Expression for RecordText {
+    type SqlType = Text;
+}
+
+impl AppearsOnTable<trainees::table> for RecordText {}
+
+impl SelectableExpression<trainees::table> for RecordText {}
+
+impl ValidGrouping<()> for RecordText {
+    type IsAggregate = is_aggregate::No;
+}
+
+impl QueryFragment<Backend> for RecordText {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
+        trainees::record.walk_ast(out.reborrow())
+    }
+}
+
+/// Selects keys and documents on SQLite, where `IN` with a list of values is a statement of its own for each number of them.
+#[derive(Debug, QueryId)]
+struct DocumentsByKey {
+    /// The keys, as a JSON array.
+    keys: String,
+}
+
+impl DocumentsByKey {
+    fn of(keys: &[i64]) -> Self {
+        let keys: Vec<String> = keys.iter().map(i64::to_string).collect();
+        Self { keys: format!("[{}]", keys.join(",")) }
+    }
+}
+
+impl Query for DocumentsByKey {
+    type SqlType = (BigInt, Nullable<Timestamp>, BigInt, Json);
+}
+
+impl RunQueryDsl<SqliteConnection> for DocumentsByKey {}
+
+impl QueryFragment<Sqlite> for DocumentsByKey {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
+        out.push_sql("SELECT trainees.id, trainees.updated_at, trainees.changed_in, trainees.record FROM json_each(");
+        out.push_bind_param::<Text, _>(&self.keys)?;
+        out.push_sql(") AS wanted CROSS JOIN trainees ON trainees.id = wanted.value");
+        Ok(())
+    }
+}

@@ -1,0 +1,1 @@
+DROP INDEX trainees_by_position;
