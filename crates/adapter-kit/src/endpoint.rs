@@ -82,6 +82,7 @@ pub enum ReplyBody {
     ServiceStatus,
     Trainee,
     TraineePage,
+    Changes,
     Placement,
     Placements,
     Degree,
@@ -172,6 +173,7 @@ impl Row {
             ReplyBody::Trainee | ReplyBody::Placement | ReplyBody::Degree | ReplyBody::CodeLists => true,
             ReplyBody::ServiceStatus
             | ReplyBody::TraineePage
+            | ReplyBody::Changes
             | ReplyBody::Placements
             | ReplyBody::Degrees
             | ReplyBody::Entries(_) => false,
@@ -225,7 +227,7 @@ macro_rules! endpoints {
 
 impl Endpoint {
     /// The endpoints beyond the national contract, which this service adds to every version alike.
-    pub const ADDITIONS: &'static [Self] = &[];
+    pub const ADDITIONS: &'static [Self] = &[Self::ListChanges];
 
     /// The path below that of the version.
     #[must_use]
@@ -257,8 +259,15 @@ endpoints! {
     Info = Row::get(Service, "/info", Body::ServiceStatus, "The service is alive."),
     /// Lists the trainees of one academic cycle.
     ListTrainees = Row {
-        query_parameters: &["academic_cycle", "status", "since", "has_trn", "page", "per_page", "sort_order"],
+        query_parameters: &[
+            "academic_cycle", "status", "since", "has_trn", "page", "per_page", "sort_order", "include", "cursor",
+        ],
         ..Row::get(Trainees, "/trainees", Body::TraineePage, "A page of trainees.")
+    },
+    /// Lists what has changed, of all cycles, for those who keep a copy.
+    ListChanges = Row {
+        query_parameters: &["after", "limit"],
+        ..Row::get(Trainees, "/changes", Body::Changes, "Changes, the oldest first; there may be none.")
     },
     /// Registers a trainee.
     CreateTrainee = Row::get(Trainees, "/trainees", Body::Trainee, "The trainee is registered.")

@@ -87,6 +87,14 @@ impl<R: Record> Shape<R> {
         look_up(self.names, name).is_some()
     }
 
+    /// The lists of nested records, by their names.
+    pub fn nested_lists(&self) -> impl Iterator<Item = (&'static str, R::Field)> {
+        self.entries.iter().filter(|entry| entry.kind() == Kind::Records).filter_map(|entry| match &entry.source {
+            Source::Field(field) => Some((entry.name, *field)),
+            Source::Own(_) => None,
+        })
+    }
+
     /// The name under which a field is shown.
     #[must_use]
     pub fn name_of(&self, field: R::Field) -> Option<&'static str> {

@@ -1,7 +1,9 @@
 //! Writes a record as JSON, in the shape of a version, in one pass into a buffer.
 
 use domain::record::{NestedLists, StoredJson};
-use domain::{Degree, Kind, Lists, Placement, Record, RecordField as _, Stored, Trainee, TraineeField, Value};
+use domain::{
+    Degree, FieldSet, Kind, Lists, Placement, Record, RecordField as _, Stored, Trainee, TraineeField, Value,
+};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -23,6 +25,8 @@ pub struct View<'a, R: Record> {
     record: &'a dyn Stored<R>,
     lists: &'a Lists,
     write_nested: Option<WriteNested<'a, R>>,
+    /// The nested lists to show; all of them without.
+    only: Option<FieldSet<R::Field>>,
 }
 
 /// The nested records of a record, wherever they are stored.
@@ -36,7 +40,7 @@ impl<'a> View<'a, Placement> {
     /// The placement as an endpoint of its own shows it.
     #[must_use]
     pub fn placement(version: &'a ApiVersion, record: &'a dyn Stored<Placement>, lists: &'a Lists) -> Self {
-        Self { version, shape: &version.shapes.placement, record, lists, write_nested: None }
+        Self { version, shape: &version.shapes.placement, record, lists, write_nested: None, only: None }
     }
 }
 
@@ -44,7 +48,7 @@ impl<'a> View<'a, Degree> {
     /// The degree.
     #[must_use]
     pub fn degree(version: &'a ApiVersion, record: &'a dyn Stored<Degree>, lists: &'a Lists) -> Self {
-        Self { version, shape: &version.shapes.degree, record, lists, write_nested: None }
+        Self { version, shape: &version.shapes.degree, record, lists, write_nested: None, only: None }
     }
 }
 
@@ -52,16 +56,23 @@ impl<'a> View<'a, Trainee> {
     /// The trainee with placements and degrees.
     #[must_use]
     pub fn trainee(version: &'a ApiVersion, record: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Self {
-        Self { version, shape: &version.shapes.trainee, record, lists, write_nested: Some(Self::nested) }
+        Self { version, shape: &version.shapes.trainee, record, lists, write_nested: Some(Self::nested), only: None }
     }
 
-    /// The trainee in a list; the version's shape says whether with nested records.
+    /// The trainee in a list: with all nested records where the version's shape says so, otherwise with those that the client
+    /// wants included.
     #[must_use]
-    pub fn in_list(version: &'a ApiVersion, record: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Self {
+    pub fn in_list(
+        version: &'a ApiVersion,
+        record: &'a dyn Stored<Trainee>,
+        lists: &'a Lists,
+        included: FieldSet<TraineeField>,
+    ) -> Self {
         let trainee = Self::trainee(version, record, lists);
         match version.shapes.nested_in_lists {
             NestedVisibility::Shown => trainee,
-            NestedVisibility::Hidden => Self { write_nested: None, ..trainee },
+            NestedVisibility::Hidden if included.is_empty() => Self { write_nested: None, ..trainee },
+            NestedVisibility::Hidden => Self { only: Some(included), ..trainee },
         }
     }
 }
@@ -81,7 +92,8 @@ impl<R: Record> View<'_, R> {
                 out.extend_from_slice(entry.key.as_bytes());
             };
             if let (Kind::Records, Source::Field(field)) = (entry.kind(), &entry.source) {
-                if let Some(write_nested) = self.write_nested {
+                let is_shown = self.only.is_none_or(|only| only.contains(*field));
+                if let Some(write_nested) = self.write_nested.filter(|_| is_shown) {
                     key(out);
                     write_nested(self, *field, nested.get_or_insert_with(|| self.record.nested()), out)?;
                 }
@@ -164,7 +176,7 @@ impl View<'_, Trainee> {
         if list == TraineeField::placements {
             let shape = &version.shapes.placement_nested;
             write_each(nested.placements.iter().copied(), out, |record, out| {
-                View { version, shape, record, lists, write_nested: None }.write(out)
+                View { version, shape, record, lists, write_nested: None, only: None }.write(out)
             })
         } else {
             write_each(nested.degrees.iter().copied(), out, |record, out| {
@@ -186,11 +198,16 @@ pub fn write_list<'a, R: Record>(
     write_each(views, out, |view, out| view.write(out))
 }
 
-fn write_each<T>(
+/// Writes values as a JSON array to the end of a buffer.
+///
+/// # Errors
+///
+/// The first that `write` returns.
+pub fn write_each<T, E>(
     values: impl IntoIterator<Item = T>,
     out: &mut Vec<u8>,
-    write: impl Fn(T, &mut Vec<u8>) -> Result<(), serde_json::Error>,
-) -> Result<(), serde_json::Error> {
+    write: impl Fn(T, &mut Vec<u8>) -> Result<(), E>,
+) -> Result<(), E> {
     out.push(b'[');
     for (at, value) in values.into_iter().enumerate() {
         if at > 0 {

@@ -6,7 +6,7 @@ use adapter_kit::shape::{Inputs, Shape, Source};
 use adapter_kit::version::{ApiVersion, NestedVisibility};
 use adapter_kit::versions::Versions;
 use adapter_kit::view::View;
-use domain::{Kind, Lists, Record, RecordField as _, Trainee, TraineeField, Value};
+use domain::{FieldSet, Kind, Lists, Record, RecordField as _, Trainee, TraineeField, Value};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -75,7 +75,7 @@ pub(super) fn written(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFail
 /// So it is in a list, with nested records if the shape has them there.
 fn written_in_list(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
     let version = case.version();
-    let view = View::in_list(version, trainee, Lists::embedded());
+    let view = View::in_list(version, trainee, Lists::embedded(), FieldSet::new());
     has_view_keys(case, trainee, &view, version.shapes.nested_in_lists)
 }
 

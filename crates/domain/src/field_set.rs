@@ -59,6 +59,7 @@ impl<F> Clone for FieldSet<F> {
     }
 }
 impl<F> Copy for FieldSet<F> {}
+impl<F> Eq for FieldSet<F> {}
 impl<F: RecordField> Default for FieldSet<F> {
     fn default() -> Self {
         Self::new()

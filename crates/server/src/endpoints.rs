@@ -11,6 +11,7 @@ use crate::http::error::ApiError;
 use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
 
+mod changes;
 mod degrees;
 mod info;
 mod listing;
@@ -51,6 +52,7 @@ pub fn of(endpoint: Endpoint) -> Handler {
     match endpoint {
         Endpoint::Info => looking_up(info::show),
         Endpoint::ListTrainees => reading(listing::list),
+        Endpoint::ListChanges => reading(changes::list),
         Endpoint::CreateTrainee => writing(trainees::create),
         Endpoint::ShowTrainee => looking_up(trainees::show),
         Endpoint::UpdateTrainee => writing(trainees::update),

@@ -9,6 +9,7 @@ pub mod metrics;
 pub mod operator_listener;
 pub mod readiness;
 pub mod serve;
+pub mod settled_changes;
 pub mod shutdown;
 pub mod startup;
 pub mod tls;

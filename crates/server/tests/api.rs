@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod api {
+    mod changes;
     mod http;
     mod lists;
     mod pages;

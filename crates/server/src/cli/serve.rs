@@ -17,13 +17,14 @@ use crate::cli::output;
 use crate::cli::serve::limits::Bounds;
 use crate::http::admission::Admission;
 use crate::http::app_state::AppState;
+use crate::http::cursor::CursorKey;
 use crate::http::rate_limit::RateLimit;
 use crate::http::rate_limit::by_address::AddressRateLimit;
 use crate::operations::operator_listener::OperatorListener;
 use crate::operations::readiness::Readiness;
 use crate::operations::shutdown::{self, StopSignals};
 use crate::operations::startup::{self, StartError, clock};
-use crate::operations::{maintenance, metrics, serve};
+use crate::operations::{maintenance, metrics, serve, settled_changes};
 use crate::sandbox::{demo, registry};
 use crate::usage::shadow_checks::ShadowChecks;
 use crate::{usage, versions};
@@ -154,9 +155,16 @@ impl Serve {
         let address = listener.local_addr().map_err(CommandError::Server)?;
         let scheme = if service.certificate.is_some() { "https" } else { "http" };
         let base = format!("{scheme}://{address}");
+        let key = store.read_blocking(|session| session.cursor_key())?;
+        let cursors = key.map_or_else(CursorKey::of_process, |key| CursorKey::of(&key));
         let (admission, page_rate_limit) = (Admission::within(self.rate_limit(environment)), self.page_rate_limit());
-        let register =
-            AppState { versions, admission, page_rate_limit, ..AppState::of(store, environment).with_lists(lists) };
+        let register = AppState {
+            versions,
+            admission,
+            page_rate_limit,
+            cursors,
+            ..AppState::of(store, environment).with_lists(lists)
+        };
         let register = register.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
         let shadow = ShadowChecks::start(self.shadow_share, versions, lists, register.usage.clone());
         let register = AppState { shadow: shadow.map_err(CommandError::Server)?, ..register };
@@ -176,6 +184,7 @@ impl Serve {
             serve::reload_on_signal(service.certificate.clone()).map_err(CommandError::Server)?;
             log::info!("listening on {base}");
             maintenance::start(register.store.clone());
+            settled_changes::start(register.store.clone(), register.settled_changes.clone());
             if let Some(seconds) = registry_delay {
                 registry::start(register.store.clone(), TimeDelta::seconds(seconds.into()));
             }

@@ -11,10 +11,13 @@ use crate::endpoints::reference_data::rendered::RenderedLists;
 use crate::http::admission::Admission;
 use crate::http::body::BodyReader;
 use crate::http::client_address::TrustedProxies;
+use crate::http::cursor::CursorKey;
+use crate::http::long_poll::LongPolls;
 use crate::http::middleware::response_stream::ResponseSender;
 use crate::http::rate_limit::by_address::AddressRateLimit;
 use crate::http::shared_content::SharedContentCache;
 use crate::operations::connections::Limits;
+use crate::operations::settled_changes::SettledChanges;
 use crate::usage::Usage;
 use crate::usage::shadow_checks::ShadowChecks;
 use crate::versions;
@@ -32,6 +35,12 @@ pub struct AppState {
     pub rendered_lists: RenderedLists,
     /// The environment whose tokens are valid here.
     pub environment: Environment,
+    /// Seals and opens cursors.
+    pub cursors: CursorKey,
+    /// Up to where changes are final.
+    pub settled_changes: SettledChanges,
+    /// The requests that wait for news.
+    pub long_polls: LongPolls,
     /// Who gets to the records, and how often.
     pub admission: Admission,
     /// How often those who need no token have asked.
@@ -62,6 +71,9 @@ impl AppState {
             lists: Lists::embedded(),
             rendered_lists: RenderedLists::of(Lists::embedded()),
             environment,
+            cursors: CursorKey::of_process(),
+            settled_changes: SettledChanges::default(),
+            long_polls: LongPolls::of(Limits::default().max_connections.get()),
             admission: Admission::default(),
             address_rate_limit: AddressRateLimit::default(),
             proxies: TrustedProxies::default(),

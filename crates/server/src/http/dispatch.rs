@@ -1,6 +1,8 @@
 //! Answers a request for an endpoint: takes it apart, makes the one hop to the store, and sends what comes back.
 
 use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
@@ -49,6 +51,7 @@ impl Route {
         let mut remaining = None;
         let mut validates_only = false;
         let mut valid = None;
+        let mut waited = None;
         let reply = match ApiRequest::extract(&request, ids, payload, served, endpoint, &register).await {
             Ok(api_request) => {
                 validates_only = handler.access == Access::Write && api_request.validates_only();
@@ -61,8 +64,10 @@ impl Route {
                         remaining = admitted;
                         warnings = api_request.parameter_warnings();
                         let recorder = UsageRecorder::of(endpoint, &api_request);
-                        let (reply, mut observation) =
-                            run_in_transaction(&register, endpoint, handler, api_request).await;
+                        let (reply, mut observation, has_waited) =
+                            run_until_news(&register, endpoint, handler, Arc::new(api_request)).await;
+                        waited = has_waited;
+                        access_log::set_waited(&request, has_waited);
                         if let Some(found) = observation.token {
                             register.admission.remember(&token, found);
                             valid = Some(found);
@@ -96,6 +101,10 @@ impl Route {
             Some(token) => reply.with_first_warning(&expiry_warning(token)),
             None => reply,
         };
+        let reply = match waited {
+            Some(wait) => reply.with("preference-applied", format!("wait={}", wait.as_secs())),
+            None => reply,
+        };
         if validates_only { reply.with("preference-applied", VALIDATE_ONLY).into() } else { reply.into() }
     }
 }
@@ -105,12 +114,30 @@ fn expiry_warning(token: ValidToken) -> String {
     format!("this token expires on {}: from that day on it is refused", token.expires_on)
 }
 
+/// As [`run_in_transaction`]. Where there are no news and the client prefers to wait, it is run again until there are, each time
+/// with the token authenticated anew. Also returns how long the client may have had to wait, if it was made to.
+async fn run_until_news(
+    register: &AppState,
+    endpoint: Endpoint,
+    handler: Handler,
+    api_request: Arc<ApiRequest>,
+) -> (Result<ApiResponse, ApiError>, RequestObservation, Option<Duration>) {
+    let (mut reply, mut observation) = run_in_transaction(register, endpoint, handler, Arc::clone(&api_request)).await;
+    let has_no_news = |reply: &Result<ApiResponse, ApiError>| reply.as_ref().is_ok_and(|reply| !reply.has_news);
+    let Some(wait) = api_request.wait.filter(|_| has_no_news(&reply)) else { return (reply, observation, None) };
+    let Some(poll) = register.long_polls.begin(&api_request.token, wait) else { return (reply, observation, None) };
+    while has_no_news(&reply) && poll.wait().await {
+        (reply, observation) = run_in_transaction(register, endpoint, handler, Arc::clone(&api_request)).await;
+    }
+    (reply, observation, Some(poll.longest_wait()))
+}
+
 /// Runs the handler in one job of the store, and returns what was observed next to its result.
 async fn run_in_transaction(
     register: &AppState,
     endpoint: Endpoint,
     handler: Handler,
-    api_request: ApiRequest,
+    api_request: Arc<ApiRequest>,
 ) -> (Result<ApiResponse, ApiError>, RequestObservation) {
     let token = api_request.token.clone();
     // What is only tried out must not write, and runs where nothing can.
@@ -118,7 +145,7 @@ async fn run_in_transaction(
     let access = if is_tried_out { Access::Read } else { handler.access };
     let writes = access == Access::Write;
     let is_checked = writes && register.shadow.samples(api_request.served);
-    let reads_filters = endpoint == Endpoint::ListTrainees;
+    let reads_query = [Endpoint::ListTrainees, Endpoint::ListChanges].contains(&endpoint);
     let response_sender = register.response_sender.clone();
     let job = move |session: &mut Session<'_>| {
         let opened = session.authenticate(&api_request.token, api_request.cause())?;
@@ -128,8 +155,8 @@ async fn run_in_transaction(
         };
         let context = HandlerContext::new(&api_request, Observer::new(session.token(), is_checked));
         let mut run = || {
-            // A list reads its filters itself, and names them all at once.
-            if !reads_filters {
+            // It names all that is wrong at once.
+            if !reads_query {
                 query::require_known(api_request.refused_parameters()).map_err(ApiError::Filters)?;
             }
             if writes {

@@ -195,6 +195,9 @@ pub enum ApiError {
     /// Filters of a list are wrong.
     #[error("filters are invalid")]
     Filters(FilterErrors),
+    /// The cursor is of a generation of changes that has ended.
+    #[error("cursor is outdated")]
+    CursorOutdated,
     /// The record is there already.
     #[error("record is there already")]
     Duplicate {
@@ -215,6 +218,9 @@ pub enum ApiError {
     /// A reply could not be written.
     #[error("reply cannot be written")]
     Unwritable(#[source] serde_json::Error),
+    /// A cursor could not be sealed.
+    #[error("cursor cannot be sealed")]
+    Unsealed,
     /// A page could not be written.
     #[error("page cannot be written")]
     UnwritablePage(#[source] askama::Error),
@@ -297,6 +303,11 @@ impl ApiError {
                 log::info!(request_id; "too many unknown tokens wait to be looked up");
                 busy()
             }
+            Self::CursorOutdated => one(
+                StatusCode::GONE,
+                "Gone",
+                "the register was restored or moved since this cursor was given out; start again without one",
+            ),
             Self::Filters(errors) => json_response(StatusCode::UNPROCESSABLE_ENTITY, &errors),
             Self::Duplicate { body } => ApiResponse::of(StatusCode::CONFLICT, body),
             Self::Storage(StorageError::Stale) => one(
@@ -320,6 +331,7 @@ impl ApiError {
                 busy()
             }
             error @ (Self::Storage(_)
+            | Self::Unsealed
             | Self::Unwritable(_)
             | Self::UnwritablePage(_)
             | Self::Invalid(_)

@@ -3,12 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use adapter_kit::ApiVersion;
 use adapter_kit::client_text::{is_printable, truncated};
 use adapter_kit::read::nearest;
 use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SubsecRound as _, Utc};
 use domain::academic_year;
 use domain::listing::{DEFAULT_PER_PAGE, Listing, MAX_PER_PAGE, Order, Status, known_cycles};
 use domain::value::impossible_date;
+use domain::{FieldSet, TraineeField};
 use serde::Serialize;
 
 /// The filters that are wrong: `{message, errors: {parameter: [text]}}`.
@@ -16,6 +18,22 @@ use serde::Serialize;
 pub struct FilterErrors {
     message: String,
     errors: BTreeMap<Cow<'static, str>, Vec<String>>,
+}
+
+impl FilterErrors {
+    /// One parameter that is wrong, and why.
+    #[must_use]
+    pub fn one(name: &'static str, why: &str) -> Self {
+        let errors = BTreeMap::from([(name.into(), vec![format!("{name} {why}")])]);
+        Self { message: message(1, "parameter"), errors }
+    }
+}
+
+fn message(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what} is not valid"),
+        several => format!("{several} {what}s are not valid"),
+    }
 }
 
 /// The most unknown names of one query that are remembered.
@@ -57,7 +75,7 @@ pub fn unknown(query: &str, known: &'static [&'static str]) -> Vec<UnknownParame
 ///
 /// The names, if there are any.
 pub fn require_known(unknown: &[UnknownParameter]) -> Result<(), FilterErrors> {
-    let mut read = Reading { values: BTreeMap::new(), errors: BTreeMap::new() };
+    let mut read = Reading::of("");
     read.refuse(unknown);
     read.verdict("parameter")
 }
@@ -69,19 +87,25 @@ pub struct ListQuery {
     pub listing: Listing,
     /// Whether more records on a page were requested than there can be.
     pub per_page_cut: bool,
+    /// The nested records to be shown.
+    pub included: FieldSet<TraineeField>,
+    /// Where the page begins, unless it is found by its number: the cursor as it was sent.
+    pub cursor: Option<String>,
 }
 
-/// Reads the query of a list on that day. Blank counts as absent. `refused` are the unknown names that the client wants
-/// refused; others are passed over.
+/// Reads the query of a list of a version on that day. Blank counts as absent. `refused` are the unknown names that the client
+/// wants refused; others are passed over.
 ///
 /// # Errors
 ///
 /// The parameters that are wrong.
-pub fn listing(query: &str, refused: &[UnknownParameter], today: NaiveDate) -> Result<ListQuery, FilterErrors> {
-    let mut read = Reading { values: BTreeMap::new(), errors: BTreeMap::new() };
-    for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-        read.values.entry(name.into_owned()).or_default().push(value.into_owned());
-    }
+pub fn listing(
+    query: &str,
+    refused: &[UnknownParameter],
+    version: &ApiVersion,
+    today: NaiveDate,
+) -> Result<ListQuery, FilterErrors> {
+    let mut read = Reading::of(query);
     let cycles = known_cycles(today);
     let cycle = read.filter("academic_cycle", |text| {
         let year = Some(text).filter(|text| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()));
@@ -109,6 +133,8 @@ pub fn listing(query: &str, refused: &[UnknownParameter], today: NaiveDate) -> R
         "desc" => Ok(Order::NewestFirst),
         _ => Err(format!("{} is neither asc nor desc", quoted(text))),
     });
+    let included = read.filter("include", |text| nested_lists(text, version)).unwrap_or_default();
+    let cursor = read.filter("cursor", |text| Ok(text.to_owned()));
     read.refuse(refused);
     let page = read.count("page").unwrap_or(1);
     let per_page = read.count("per_page").unwrap_or(DEFAULT_PER_PAGE);
@@ -124,7 +150,49 @@ pub fn listing(query: &str, refused: &[UnknownParameter], today: NaiveDate) -> R
             per_page: per_page.min(MAX_PER_PAGE),
         },
         per_page_cut: per_page > MAX_PER_PAGE,
+        included,
+        cursor,
     })
+}
+
+/// The changes that were asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangesQuery {
+    /// The cursor behind which they begin, as it was sent; without one they begin with every trainee.
+    pub after: Option<String>,
+    /// The most changes.
+    pub limit: i64,
+    /// Whether more were asked for than there can be.
+    pub limit_cut: bool,
+}
+
+/// Reads the query of the changes. Blank counts as absent, and a limit that is no number from 1 falls back. `refused` are the
+/// unknown names that the client wants refused.
+///
+/// # Errors
+///
+/// The parameters that are wrong.
+pub fn changes(query: &str, refused: &[UnknownParameter]) -> Result<ChangesQuery, FilterErrors> {
+    let mut read = Reading::of(query);
+    let after = read.filter("after", |text| Ok(text.to_owned()));
+    read.refuse(refused);
+    let limit = read.count("limit").unwrap_or(DEFAULT_PER_PAGE);
+    read.verdict("parameter")?;
+    Ok(ChangesQuery { after, limit: limit.min(MAX_PER_PAGE), limit_cut: limit > MAX_PER_PAGE })
+}
+
+/// The lists of nested records that are named, separated by commas.
+fn nested_lists(text: &str, version: &ApiVersion) -> Result<FieldSet<TraineeField>, String> {
+    let mut included = FieldSet::new();
+    for name in text.split(',').map(str::trim) {
+        let known = || version.shapes.trainee.nested_lists();
+        let Some((_, list)) = known().find(|(known, _)| *known == name) else {
+            let known: Vec<_> = known().map(|(known, _)| known).collect();
+            return Err(format!("{} is not a list of nested records; it can be {}", quoted(name), known.join(", ")));
+        };
+        included.insert(list);
+    }
+    Ok(included)
 }
 
 struct Reading {
@@ -133,6 +201,14 @@ struct Reading {
 }
 
 impl Reading {
+    fn of(query: &str) -> Self {
+        let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            values.entry(name.into_owned()).or_default().push(value.into_owned());
+        }
+        Self { values, errors: BTreeMap::new() }
+    }
+
     /// Names each of the parameters as one that the endpoint does not have.
     fn refuse(&mut self, unknown: &[UnknownParameter]) {
         for UnknownParameter { name, nearest } in unknown {
@@ -165,11 +241,7 @@ impl Reading {
             return Ok(());
         }
         let count: usize = self.errors.values().map(Vec::len).sum();
-        let message = match count {
-            1 => format!("1 {what} is not valid"),
-            several => format!("{several} {what}s are not valid"),
-        };
-        Err(FilterErrors { message, errors: self.errors })
+        Err(FilterErrors { message: message(count, what), errors: self.errors })
     }
 }
 
@@ -199,8 +271,12 @@ mod tests {
         NaiveDate::from_ymd_opt(2026, 7, 31).unwrap()
     }
 
+    fn newest() -> &'static ApiVersion {
+        crate::versions::all().newest().unwrap().version
+    }
+
     fn parsed(query: &str) -> Listing {
-        listing(query, &[], today()).unwrap().listing
+        listing(query, &[], newest(), today()).unwrap().listing
     }
 
     #[test]
@@ -223,7 +299,7 @@ mod tests {
     #[test]
     fn every_wrong_filter_is_named() {
         let query = "academic_cycle=2025/26&status=gone&since=yesterday&has_trn=maybe&sort_order=ASC";
-        let errors = listing(query, &[], today()).unwrap_err();
+        let errors = listing(query, &[], newest(), today()).unwrap_err();
         let names: Vec<_> = errors.errors.keys().collect();
         assert_eq!(names, ["academic_cycle", "has_trn", "since", "sort_order", "status"]);
         assert_eq!(errors.message, "5 filters are not valid");
@@ -233,13 +309,13 @@ mod tests {
     #[test]
     fn cycles_reach_from_the_first_to_five_years_ahead() {
         for (cycle, known) in [("2008", false), ("2009", true), ("2031", true), ("2032", false), ("02025", false)] {
-            assert_eq!(listing(&format!("academic_cycle={cycle}"), &[], today()).is_ok(), known, "{cycle}");
+            assert_eq!(listing(&format!("academic_cycle={cycle}"), &[], newest(), today()).is_ok(), known, "{cycle}");
         }
     }
 
     #[test]
     fn a_filter_that_is_sent_twice_is_refused() {
-        assert!(listing("status=deferred&status=awarded", &[], today()).is_err());
+        assert!(listing("status=deferred&status=awarded", &[], newest(), today()).is_err());
     }
 
     #[test]
@@ -258,9 +334,9 @@ mod tests {
 
     #[test]
     fn a_page_holds_five_hundred_records_at_most() {
-        let cut = listing("per_page=501", &[], today()).unwrap();
+        let cut = listing("per_page=501", &[], newest(), today()).unwrap();
         assert_eq!((cut.listing.per_page, cut.per_page_cut), (500, true));
-        let whole = listing("per_page=500&page=9223372036854775807", &[], today()).unwrap();
+        let whole = listing("per_page=500&page=9223372036854775807", &[], newest(), today()).unwrap();
         assert_eq!((whole.listing.per_page, whole.per_page_cut), (500, false));
         assert_eq!(whole.listing.offset(), i64::MAX);
     }

@@ -4,6 +4,7 @@
 
 use std::ops::Deref;
 use std::sync::Once;
+use std::time::Duration;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
@@ -19,14 +20,16 @@ use crate::endpoints::reference_data::rendered::RenderedLists;
 use crate::http::app_state::AppState;
 use crate::http::authentication::AuthenticationError;
 use crate::http::body::{Body, MAX_BODY_BYTES};
+use crate::http::cursor::CursorKey;
 use crate::http::error::{ApiError, BodyError, PreconditionError};
 use crate::http::etag::{Comparison, are_quoted, is_among};
 use crate::http::idempotency::{Key, MalformedKey};
 use crate::http::middleware::request_id;
 use crate::http::query::UnknownParameter;
 use crate::http::response::ApiResponse;
-use crate::http::{etag, query};
+use crate::http::{etag, long_poll, query};
 use crate::operations::metrics;
+use crate::operations::settled_changes::SettledChanges;
 use crate::usage::observation::Observer;
 
 /// The preference of a client that only wants to know what would be answered (RFC 7240).
@@ -57,6 +60,12 @@ pub struct ApiRequest {
     pub lists: &'static Lists,
     /// The same as they are answered.
     pub rendered_lists: RenderedLists,
+    /// Seals and opens cursors.
+    pub cursors: CursorKey,
+    /// Up to where changes are final.
+    pub settled_changes: SettledChanges,
+    /// How long the client prefers to wait for news.
+    pub wait: Option<Duration>,
     /// Who asks.
     pub token: TokenDigest,
     handler: String,
@@ -102,6 +111,9 @@ impl ApiRequest {
             served,
             lists,
             rendered_lists: register.rendered_lists.clone(),
+            cursors: register.cursors.clone(),
+            settled_changes: register.settled_changes.clone(),
+            wait: long_poll::preferred(request.headers()),
             token,
             handler: endpoint.to_string(),
             label: served.version.label.to_string(),

@@ -10,7 +10,7 @@ use actix_web::http::header::{
 use actix_web::web::Bytes;
 use adapter_kit::ApiVersion;
 use adapter_kit::problems::warning;
-use adapter_kit::view::{View, write_list};
+use adapter_kit::view::{View, write_each, write_list};
 use domain::{Notice, Record};
 use serde::Serialize;
 
@@ -45,13 +45,15 @@ pub struct ApiResponse {
     pub body: Bytes,
     /// Where the body comes from.
     pub source: Source,
+    /// Whether a client that prefers to wait for news is to be answered with it now.
+    pub has_news: bool,
 }
 
 impl ApiResponse {
     /// A reply with a body that is JSON already.
     #[must_use]
     pub fn of(status: StatusCode, body: impl Into<Bytes>) -> Self {
-        Self { status, headers: Vec::new(), body: body.into(), source: Source::Request }
+        Self { status, headers: Vec::new(), body: body.into(), source: Source::Request, has_news: true }
     }
 
     /// A reply with JSON that is the same for everyone.
@@ -115,6 +117,27 @@ impl ApiResponse {
             body.extend_from_slice(b",\"meta\":");
             serde_json::to_writer(body, meta)
         })
+    }
+
+    /// A reply with `{"data": [...], "meta": ...}` around entries that `write` writes.
+    ///
+    /// # Errors
+    ///
+    /// The first that `write` returns; [`ApiError::Unwritable`] when a value cannot be JSON.
+    pub fn entries<T>(
+        status: StatusCode,
+        entries: &[T],
+        write: impl Fn(&T, &mut Vec<u8>) -> Result<(), ApiError>,
+        meta: &impl Serialize,
+    ) -> Result<Self, ApiError> {
+        let mut body = Vec::with_capacity(RECORD_BYTES * entries.len());
+        body.extend_from_slice(DATA);
+        write_each(entries, &mut body, write)?;
+        body.extend_from_slice(b",\"meta\":");
+        serde_json::to_writer(&mut body, meta).map_err(ApiError::Unwritable)?;
+        body.push(b'}');
+        body.shrink_to_fit();
+        Ok(Self::of(status, body))
     }
 
     /// A reply whose object is written into one buffer, without its last brace.

@@ -13,6 +13,7 @@ use actix_web::rt::signal::unix::{Signal, SignalKind, signal};
 use futures_util::future::{Either, select};
 
 use crate::http::app_state::AppState;
+use crate::http::long_poll::LongPolls;
 use crate::operations::logging;
 use crate::operations::readiness::Readiness;
 use crate::usage;
@@ -93,6 +94,7 @@ pub async fn run(
     register: &AppState,
 ) -> io::Result<()> {
     let handle = server.handle();
+    let long_polls = register.long_polls.clone();
     rt::spawn(async move {
         let signal = signals.next().await;
         rt::spawn(async move {
@@ -101,7 +103,7 @@ pub async fn run(
             logging::flush();
             process::exit(again.exit_status());
         });
-        stop(signal, &handle, &readiness, shutdown_timeouts).await;
+        stop(signal, &handle, &readiness, &long_polls, shutdown_timeouts).await;
     });
     server.await?;
     finish(register, shutdown_timeouts.drain_time).await;
@@ -109,8 +111,15 @@ pub async fn run(
     Ok(())
 }
 
-async fn stop(signal: StopSignal, handle: &ServerHandle, readiness: &Readiness, shutdown_timeouts: ShutdownTimeouts) {
+async fn stop(
+    signal: StopSignal,
+    handle: &ServerHandle,
+    readiness: &Readiness,
+    long_polls: &LongPolls,
+    shutdown_timeouts: ShutdownTimeouts,
+) {
     readiness.stop();
+    long_polls.stop();
     let ShutdownTimeouts { stop_delay, drain_time } = shutdown_timeouts;
     log::info!(
         "{}: stopping; requests are taken for another {} s, and then have {} s to be answered",

@@ -1,4 +1,6 @@
 //! Lists of trainees.
 
+mod cursors;
 mod filters_and_pages;
+mod included;
 mod parameters;

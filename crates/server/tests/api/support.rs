@@ -11,3 +11,4 @@ pub(crate) use bodies::{Body, REQUIRED, record, requires};
 pub(crate) use client::{Page, Raw, Request, Response};
 pub(crate) use register::{Api, Register, Setup, every_version, version};
 pub(crate) use shown::Shown;
+pub(crate) use versions::{newest, others_than};

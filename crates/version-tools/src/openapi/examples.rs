@@ -7,7 +7,7 @@ use adapter_kit::version::ApiVersion;
 use adapter_kit::view::View;
 use adapter_kit::wire::WireRecord;
 use domain::listing::DEFAULT_PER_PAGE;
-use domain::{Degree, Lists, Placement, Trainee, Value as Stored};
+use domain::{Degree, FieldSet, Lists, Placement, Trainee, Value as Stored};
 use fixtures::example;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -60,8 +60,17 @@ pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Op
         ReplyBody::Trainee => data(View::trainee(version, &example::trainee(), lists)),
         ReplyBody::TraineePage => {
             let page = json!({ "current_page": 1, "total_pages": 1, "total_count": 1, "per_page": DEFAULT_PER_PAGE });
-            let trainee = serde_json::to_value(View::in_list(version, &example::trainee(), lists)).ok()?;
+            let trainee =
+                serde_json::to_value(View::in_list(version, &example::trainee(), lists, FieldSet::new())).ok()?;
             Some(json!({ "data": [trainee], "meta": page }))
+        }
+        ReplyBody::Changes => {
+            let trainee = serde_json::to_value(View::trainee(version, &example::trainee(), lists)).ok()?;
+            let changed = json!({ "trainee_id": trainee.get("trainee_id"), "removed_at": null, "trainee": trainee });
+            let removed = json!({
+                "trainee_id": "3Rc8XUqXw4hJk2vNm7tYpZbA", "removed_at": "2026-11-20T10:15:00.000Z", "trainee": null
+            });
+            Some(json!({ "data": [changed, removed], "meta": { "after": "hR4zEw2JYg", "has_more": false } }))
         }
         ReplyBody::Placement => data(View::placement(version, &example::placement(), lists)),
         ReplyBody::Placements => data([View::placement(version, &example::placement(), lists)]),

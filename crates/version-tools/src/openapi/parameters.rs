@@ -1,7 +1,7 @@
 //! What a request can carry besides its body: identifiers in the path, filters in the query, and
 //! headers.
 
-use adapter_kit::endpoint::{Endpoint, Method};
+use adapter_kit::endpoint::{Endpoint, Method, ReplyBody};
 use adapter_kit::reference;
 use adapter_kit::version::ApiVersion;
 use domain::listing::{DEFAULT_PER_PAGE, MAX_PER_PAGE, Status};
@@ -33,7 +33,13 @@ pub(super) fn of(version: &ApiVersion, endpoint: Endpoint) -> Vec<Parameter> {
             "A key of the client's for this request: sent again with it within a day, it gets the same reply.";
         parameters.push(header("Idempotency-Key", meaning));
     }
-    parameters.push(if !row.writes() {
+    parameters.push(if row.reply == ReplyBody::Changes {
+        header(
+            "Prefer",
+            "`wait=20` waits up to so many seconds, 30 at most, until there is a change; `handling=strict` refuses unknown \
+             names in the query.",
+        )
+    } else if !row.writes() {
         header("Prefer", "`handling=strict` refuses unknown names in the query.")
     } else {
         header(
@@ -69,6 +75,9 @@ fn query_parameter(version: &ApiVersion, name: &str) -> Parameter {
         let values: Vec<Value> = values.iter().map(|value| json!(value)).chain([json!("")]).collect();
         text().enum_values(Some(values))
     };
+    let lists: Vec<_> = version.shapes.trainee.nested_lists().map(|(name, _)| format!("`{name}`")).collect();
+    let include = format!("Nested records to show: {}, or both with a comma between them.", lists.join(" or "));
+    let limit = format!("The most changes; {DEFAULT_PER_PAGE} without, {MAX_PER_PAGE} at most.");
     let page_size = format!("Records on a page; {DEFAULT_PER_PAGE} without, {MAX_PER_PAGE} at most.");
     let (description, schema) = match name {
         "academic_cycle" => {
@@ -91,6 +100,14 @@ fn query_parameter(version: &ApiVersion, name: &str) -> Parameter {
         "sort_order" => {
             ("By the time of the last change: `desc`, the newest first, or `asc`.", one_of(&["asc", "desc"]))
         }
+        "include" => (include.as_str(), text()),
+        "cursor" => {
+            ("Where the page begins, from a link to it; in place of `page`, and with the filters of that link.", text())
+        }
+        "after" => {
+            ("Behind which changes to begin: `meta.after` of the reply before; without it, with every trainee.", text())
+        }
+        "limit" => (limit.as_str(), number()),
         "field" => (
             "The one list to give, by its name or by that of a field that holds its codes; all of them without.",
             one_of(&reference::names_in(version)),

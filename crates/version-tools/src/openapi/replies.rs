@@ -42,6 +42,11 @@ fn success(version: &ApiVersion, lists: &Lists, row: &Row) -> ResponseBuilder {
     } else if row.writes() {
         reply = reply.header("ETag", header("Tag of the degree, as a `GET` of it has it."));
     }
+    if row.reply == ReplyBody::TraineePage {
+        let links =
+            "Links to other pages: `next`, `first` and `prev`. Who follows `next` to the end misses no trainee.";
+        reply = reply.header("Link", header(links));
+    }
     if row.reply == ReplyBody::CodeLists {
         reply = reply.header("Cache-Control", header("How long the lists can be kept."));
     }
@@ -77,6 +82,12 @@ fn failures(version: &ApiVersion, row: &Row) -> Vec<(String, ResponseBuilder)> {
     }
     if has_body {
         failures.push((400, errors("The body is not JSON.")));
+    }
+    if row.reply == ReplyBody::Changes {
+        failures.push((
+            410,
+            errors("The register was restored or moved since the cursor was given out: start again without one."),
+        ));
     }
     failures.extend(missing(row).map(|missing| (404, errors(&missing))));
     if has_body {
@@ -144,7 +155,7 @@ fn conflict(row: &Row) -> ResponseBuilder {
 /// query, when the client wants them refused.
 fn invalid(version: &ApiVersion, row: &Row) -> ResponseBuilder {
     let filters = || schemas::named(schemas::FILTER_ERRORS);
-    if row.reply == ReplyBody::TraineePage {
+    if [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply) {
         return json_of("Filters are wrong.", filters(), None);
     }
     if row.request.is_none() && (!row.writes() || version.rules.gates.is_empty()) {
@@ -192,6 +203,7 @@ fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
         ReplyBody::Degrees => ("degree_id", "/data/0/degree_id"),
         ReplyBody::Trainee
         | ReplyBody::TraineePage
+        | ReplyBody::Changes
         | ReplyBody::Placements
         | ReplyBody::Degree
         | ReplyBody::ServiceStatus

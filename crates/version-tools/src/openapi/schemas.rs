@@ -9,7 +9,10 @@ use domain::field::FieldInfo;
 use domain::rules::Rule;
 use domain::{Kind, Lists, Record, RecordField as _};
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
+use utoipa::openapi::schema::{
+    AdditionalProperties, AnyOfBuilder, ArrayBuilder, KnownFormat, ObjectBuilder, OneOfBuilder, Ref, Schema,
+    SchemaFormat, SchemaType, Type,
+};
 
 use super::fields::{Presence, sent, shown};
 
@@ -34,6 +37,8 @@ pub(super) const FILTER_ERRORS: &str = "FilterErrors";
 pub(super) const UNAUTHORIZED: &str = "Unauthorized";
 pub(super) const PAGE: &str = "Page";
 pub(super) const CODE_LIST: &str = "CodeList";
+pub(super) const CHANGE: &str = "Change";
+pub(super) const CHANGES_META: &str = "ChangesMeta";
 
 /// All schemas, by name, in the order in which they are shown.
 pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, RefOr<Schema>)> {
@@ -63,6 +68,8 @@ pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, Ref
         (UNAUTHORIZED, unauthorized()),
         (PAGE, page()),
         (CODE_LIST, code_list()),
+        (CHANGE, change()),
+        (CHANGES_META, changes_meta()),
     ]
 }
 
@@ -95,6 +102,7 @@ pub(super) fn reply_body(version: &ApiVersion, lists: &Lists, reply: ReplyBody) 
         ReplyBody::TraineePage => {
             in_data(list_of(TRAINEE_IN_LIST)).property("meta", named(PAGE)).required("meta").into()
         }
+        ReplyBody::Changes => in_data(list_of(CHANGE)).property("meta", named(CHANGES_META)).required("meta").into(),
         ReplyBody::Placement => one(PLACEMENT),
         ReplyBody::Placements => list(PLACEMENT),
         ReplyBody::Degree => one(DEGREE),
@@ -146,8 +154,7 @@ struct Reply<'a> {
 impl Reply<'_> {
     fn schema<R: WireRecord>(&self, description: &str, shape: &Shape<R>, nested: NestedVisibility) -> RefOr<Schema> {
         let object = ObjectBuilder::new().schema_type(Type::Object).description(Some(description));
-        let entries = shape.entries.iter().filter(|entry| nested.shows(entry.kind()));
-        let object = entries.fold(object, |object, entry| {
+        let object = shape.entries.iter().fold(object, |object, entry| {
             let schema = match &entry.source {
                 Source::Field(field) => {
                     let info = field.info();
@@ -157,7 +164,8 @@ impl Reply<'_> {
                 Source::Own(VersionField { meaning, kind, .. }) => self.outside_dictionary(meaning, *kind),
             };
             let object = object.property(entry.name, schema);
-            if entry.when_set { object } else { object.required(entry.name) }
+            // Nested records that are hidden are shown where a request asks for them.
+            if entry.when_set || !nested.shows(entry.kind()) { object } else { object.required(entry.name) }
         });
         object.into()
     }
@@ -257,14 +265,47 @@ fn unauthorized() -> RefOr<Schema> {
         .into()
 }
 
+const PAGE_MEANING: &str =
+    "Where in a list the page is. Of a page that was reached by a cursor, there is `per_page` and nothing else.";
+
 fn page() -> RefOr<Schema> {
     ["current_page", "total_pages", "total_count", "per_page"]
         .into_iter()
         .zip(["The page, from 1.", "How many pages there are.", "How many records there are.", "Records on a page."])
         .fold(
-            ObjectBuilder::new().schema_type(Type::Object).description(Some("Where in a list the page is.")),
+            ObjectBuilder::new().schema_type(Type::Object).description(Some(PAGE_MEANING)),
             |object, (name, description)| object.property(name, count(description)).required(name),
         )
+        .into()
+}
+
+fn change() -> RefOr<Schema> {
+    let removed_at = ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+        .description(Some("When the trainee was removed; null for one who is there."));
+    let trainee = OneOfBuilder::new().item(named(TRAINEE)).item(ObjectBuilder::new().schema_type(Type::Null));
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some("A trainee who was registered, changed or removed."))
+        .property("trainee_id", text("The identifier of the trainee."))
+        .property("removed_at", removed_at)
+        .property("trainee", trainee.description(Some("The trainee as it is now; null for one who was removed.")))
+        .required("trainee_id")
+        .required("removed_at")
+        .required("trainee")
+        .into()
+}
+
+fn changes_meta() -> RefOr<Schema> {
+    let has_more = ObjectBuilder::new().schema_type(Type::Boolean);
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some("How to go on."))
+        .property("after", text("What to send as `after` next; opaque."))
+        .property("has_more", has_more.description(Some("Whether there are more changes already.")))
+        .required("after")
+        .required("has_more")
         .into()
 }
 

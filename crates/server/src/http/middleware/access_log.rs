@@ -52,6 +52,13 @@ pub fn identify(request: &HttpRequest, token: Option<ValidToken>) {
     }
 }
 
+/// Says that the request waited for news as it preferred to: its duration says nothing of the server.
+pub fn set_waited(request: &HttpRequest, wait: Option<Duration>) {
+    if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
+        observed.waited.set(wait.is_some());
+    }
+}
+
 /// Says for which path of a version a request is, by its pattern. Any other path is known by what it matches.
 pub fn set_pattern(request: &HttpRequest, pattern: Rc<str>) {
     if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
@@ -66,6 +73,7 @@ struct Observed {
     token: Cell<Option<i64>>,
     /// Such as `/api/<version>/trainees/{trainee_id}`; nothing for a path that there is not.
     pattern: RefCell<Option<Rc<str>>>,
+    waited: Cell<bool>,
 }
 
 /// How a request ended.
@@ -138,6 +146,7 @@ impl Answering {
             None => line!(),
         }
         if let Some(metrics) = &self.metrics {
+            let duration = Some(duration).filter(|_| !self.observed.waited.get());
             metrics.end(pattern.as_deref(), self.method, self.end, duration);
         }
     }

@@ -84,8 +84,9 @@ impl RequestMetrics {
         Passing::begin(self.in_flight.clone())
     }
 
-    /// Counts a request that has come to its end. The pattern is that of its path, where there is such a path.
-    pub fn end(&self, pattern: Option<&str>, method: &'static str, end: End, duration: Duration) {
+    /// Counts a request that has come to its end. The pattern is that of its path, where there is such a path; there is no
+    /// duration of one that waited because its client preferred to.
+    pub fn end(&self, pattern: Option<&str>, method: &'static str, end: End, duration: Option<Duration>) {
         let place = match pattern {
             Some(pattern) => match self.places.get(pattern) {
                 Some(place) => place,
@@ -108,7 +109,7 @@ impl Place {
         Self::of(NONE.into(), endpoint)
     }
 
-    fn count(&self, method: &'static str, end: End, duration: Duration) {
+    fn count(&self, method: &'static str, end: End, duration: Option<Duration>) {
         let new = || {
             counter!(
                 REQUESTS,
@@ -118,7 +119,9 @@ impl Place {
         };
         self.requests.borrow_mut().entry((method, end)).or_insert_with(new).increment(1);
         let new = || histogram!(REQUEST_DURATION, "version" => self.version.clone(), "endpoint" => self.endpoint);
-        self.duration.get_or_init(new).record(duration);
+        if let Some(duration) = duration {
+            self.duration.get_or_init(new).record(duration);
+        }
         let is_asked = |endpoint: &&Endpoint| methods(endpoint.method()).iter().any(|one| one.as_str() == method);
         for endpoint in self.deprecated.iter().filter(is_asked) {
             deprecated_requests(self.version.clone(), *endpoint).increment(1);

@@ -30,3 +30,13 @@ pub(crate) fn methods(endpoint: Endpoint) -> &'static [&'static str] {
         Method::Delete => &["DELETE"],
     }
 }
+
+/// The newest version.
+pub(crate) fn newest() -> &'static ApiVersion {
+    server::versions::all().newest().unwrap().version
+}
+
+/// All other versions.
+pub(crate) fn others_than(version: &ApiVersion) -> impl Iterator<Item = &'static ApiVersion> {
+    server::versions::SERVED.iter().copied().filter(move |other| other.label != version.label)
+}

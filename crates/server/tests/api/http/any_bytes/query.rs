@@ -15,6 +15,10 @@ const TODAY: NaiveDate = adapter_kit::date(2026, 10, 5);
 /// The longest text about one parameter, in characters: what is repeated of the client's is cut.
 const LONGEST_ERROR: usize = 300;
 
+fn newest() -> &'static adapter_kit::ApiVersion {
+    server::versions::all().newest().expect("there is a version").version
+}
+
 #[derive(Deserialize)]
 struct Reported {
     message: String,
@@ -23,7 +27,7 @@ struct Reported {
 
 pub(crate) fn holds(query: &str) {
     let known = Endpoint::ListTrainees.row().query_parameters;
-    match query::listing(query, &[], TODAY) {
+    match query::listing(query, &[], newest(), TODAY) {
         Ok(asked) => understood(&asked.listing),
         Err(errors) => refused(query, &errors, |name| known.contains(&name)),
     }
@@ -60,7 +64,7 @@ fn understood(list: &Listing) {
         assert!((0..=9999).contains(&since.year()) && since.trunc_subsecs(3) == since, "{list:?}");
         plain += &format!("&since={}", since.to_rfc3339_opts(SecondsFormat::Millis, true));
     }
-    let again = query::listing(&plain, &[], TODAY).map(|asked| (asked.listing, asked.per_page_cut));
+    let again = query::listing(&plain, &[], newest(), TODAY).map(|asked| (asked.listing, asked.per_page_cut));
     assert_eq!(again, Ok((list.clone(), false)), "{plain}");
 }
 

@@ -1,0 +1,84 @@
+//! The changes of all trainees of a provider: an addition of this service, for those who keep a copy.
+
+use actix_web::http::StatusCode;
+use actix_web::http::header::{LINK, WARNING};
+use adapter_kit::Endpoint;
+use adapter_kit::view::{Milliseconds, View};
+use domain::listing::MAX_PER_PAGE;
+use serde::Serialize;
+use storage::session::ProviderSession;
+use storage::trainees::{Change, ChangePlace, ChangeQuery, Nested};
+
+use crate::http::cursor::CursorScope;
+use crate::http::error::ApiError;
+use crate::http::paths;
+use crate::http::query::{self, FilterErrors};
+use crate::http::request::HandlerContext;
+use crate::http::response::ApiResponse;
+
+/// What the cursors of the changes are for.
+const SCOPE: &str = "changes";
+
+#[derive(Serialize)]
+struct Meta<'a> {
+    /// What to ask for next.
+    after: &'a str,
+    /// Whether there is more already.
+    has_more: bool,
+}
+
+/// `GET /changes`
+pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+    let query = query::changes(request.query(), request.refused_parameters()).map_err(ApiError::Filters)?;
+    let label = request.version().label.to_string();
+    let ukprn = session.provider().ukprn.clone();
+    let scope = CursorScope { ukprn: &ukprn, version: &label, query: SCOPE };
+    let after = match &query.after {
+        Some(cursor) => Some(
+            request
+                .cursors
+                .open::<ChangePlace>(scope, cursor)
+                .ok_or_else(|| ApiError::Filters(FilterErrors::one("after", "is not a cursor of these changes")))?,
+        ),
+        None => None,
+    };
+    let settled = request.settled_changes.position();
+    let found = session.changes(ChangeQuery { after: after.as_ref(), limit: query.limit, settled })?;
+    let page = found.ok_or(ApiError::CursorOutdated)?;
+    // Who is up to date keeps the cursor, so that one who asks again and again is not given another one each time.
+    let cursor = match query.after.filter(|_| after.as_ref() == Some(&page.place)) {
+        Some(same) => same,
+        None => request.cursors.seal(scope, &page.place)?,
+    };
+    let meta = Meta { after: &cursor, has_more: page.has_more };
+    let reply = ApiResponse::entries(StatusCode::OK, &page.changes, |change, out| write(request, change, out), &meta)?;
+    let path = format!("{}{}", paths::base(request.version().label), Endpoint::ListChanges.path());
+    let limit = query.limit;
+    let reply = ApiResponse { has_news: !page.changes.is_empty(), ..reply }
+        .with(LINK.as_str(), format!("<{path}?limit={limit}&after={cursor}>; rel=\"next\""));
+    Ok(if query.limit_cut {
+        reply.with(WARNING.as_str(), format!("299 - \"limit is {MAX_PER_PAGE} at most\""))
+    } else {
+        reply
+    })
+}
+
+/// `{"trainee_id": ..., "removed_at": ..., "trainee": {...}}`; of a trainee that was removed, nothing more is shown.
+fn write(request: &HandlerContext<'_>, change: &Change, out: &mut Vec<u8>) -> Result<(), ApiError> {
+    let id = &change.trainee_id;
+    let at = change.discarded_at.map(|at| Milliseconds(at).to_string());
+    out.extend_from_slice(b"{\"trainee_id\":");
+    serde_json::to_writer(&mut *out, id).map_err(ApiError::Unwritable)?;
+    out.extend_from_slice(b",\"removed_at\":");
+    serde_json::to_writer(&mut *out, &at).map_err(ApiError::Unwritable)?;
+    out.extend_from_slice(b",\"trainee\":");
+    match at {
+        Some(_) => out.extend_from_slice(b"null"),
+        None => {
+            let trainee = change.trainee.read(Nested::With)?;
+            View::trainee(request.version(), &trainee, request.lists).write(out).map_err(ApiError::Unwritable)?;
+        }
+    }
+    out.push(b'}');
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! Finds out up to where the changes on PostgreSQL are final although a transaction is open.
+//!
+//! A change is shown to those who follow changes when no transaction that is still open can be committed before it. One that
+//! stays open would hold up all of them, whatever it does. But a transaction that changes trainees can be committed for 15
+//! seconds only (a trigger of the database refuses it later), so an older one need not be waited for; unless it is being
+//! committed at this time, which may wait for a standby.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use actix_web::rt;
+use storage::change_position::OpenTransactions;
+use storage::error::StorageError;
+use storage::store::Store;
+
+use crate::operations::error_chain::Causes;
+use crate::operations::metrics;
+
+/// How often a server looks at the open transactions.
+const INTERVAL: Duration = Duration::from_secs(5);
+/// A transaction that began so long ago can no longer change a trainee.
+const TIME_TO_COMMIT: Duration = Duration::from_secs(20);
+
+/// The position before which changes are final, whatever is open. Cheap to clone; all clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct SettledChanges(Arc<AtomicI64>);
+
+impl SettledChanges {
+    /// The position.
+    #[must_use]
+    pub fn position(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// What was seen lately: when, and the number of the next transaction then.
+#[derive(Debug, Default)]
+struct Observations(VecDeque<(Instant, i64)>);
+
+impl Observations {
+    /// Adds what is seen now; returns the position before which changes are final, if any, and for how long the oldest open
+    /// transaction has been holding others up.
+    fn add(&mut self, now: Instant, seen: OpenTransactions) -> (Option<i64>, Duration) {
+        self.0.push_back((now, seen.next));
+        let mut settled = None;
+        while let Some((_, next)) = self.0.front().filter(|(at, _)| now.duration_since(*at) >= TIME_TO_COMMIT) {
+            settled = Some(*next);
+            self.0.pop_front();
+        }
+        let settled = settled.map(|settled| seen.oldest_to_be_kept.map_or(settled, |kept| kept.min(settled)));
+        let since = self.0.iter().find(|(_, next)| *next > seen.oldest && seen.oldest < seen.next);
+        (settled, since.map_or(Duration::ZERO, |(at, _)| now.duration_since(*at)))
+    }
+}
+
+/// Looks after the position as long as the server runs; nothing on SQLite. Must be called where the server runs.
+pub fn start(store: Store, settled_changes: SettledChanges) {
+    rt::spawn(async move {
+        let mut observations = Observations::default();
+        let mut time = rt::time::interval(INTERVAL);
+        loop {
+            time.tick().await;
+            let seen: Result<_, StorageError> = store.read(|session| session.open_transactions()).await;
+            match seen {
+                Ok(Some(seen)) => {
+                    let (settled, delay) = observations.add(Instant::now(), seen);
+                    if let Some(settled) = settled {
+                        settled_changes.0.fetch_max(settled, Ordering::Relaxed);
+                    }
+                    metrics::changes_delay(delay);
+                }
+                Ok(None) => return,
+                Err(error) => log::warn!("open transactions were not looked at: {}", Causes(&error)),
+            }
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_transaction_is_waited_for_until_it_can_no_longer_be_committed() {
+        let (begin, mut observations) = (Instant::now(), Observations::default());
+        let mut at = |seconds: u64, next, kept| {
+            let seen = OpenTransactions { oldest: 10, next, oldest_to_be_kept: kept };
+            observations.add(begin + Duration::from_secs(seconds), seen)
+        };
+        assert_eq!(at(0, 11, None), (None, Duration::ZERO));
+        assert_eq!(at(5, 20, None), (None, Duration::from_secs(5)));
+        assert_eq!(at(15, 40, None).0, None);
+        assert_eq!(at(20, 50, None).0, Some(11), "the transaction is 20 seconds old");
+        assert_eq!(at(25, 60, Some(10)).0, Some(10), "it is being committed");
+    }
+}
