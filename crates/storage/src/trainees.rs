@@ -21,12 +21,14 @@ mod columns;
 mod listing;
 mod registry;
 mod schools;
+mod visible;
 
 pub use batches::BatchEntry;
 use columns::Columns;
 pub use listing::Page;
 pub(crate) use listing::miscounted;
 pub use registry::Waiting;
+pub use visible::VisibleTrainees;
 
 /// A trainee as it is stored, to be changed.
 #[derive(Debug, Clone)]

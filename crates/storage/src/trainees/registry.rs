@@ -11,7 +11,7 @@ use domain::trn::{Holder, Trn};
 use super::StoredTrainee;
 use crate::error::{Refusal, StorageError};
 use crate::schema::trainees;
-use crate::session::Session;
+use crate::session::{ProviderSession, Session};
 
 /// How often a number is drawn that somebody has, before the search is given up.
 const DRAWS: usize = 64;
@@ -120,7 +120,9 @@ impl Session<'_> {
         };
         Ok(rows.into_iter().map(holder).collect())
     }
+}
 
+impl ProviderSession<'_> {
     /// An invented number that nobody has or had, and that nobody else gets until the job has ended.
     ///
     /// # Errors
