@@ -6,10 +6,12 @@
 
 #[cfg(test)]
 mod api {
+    mod account;
     mod http;
     mod lists;
     mod pages;
     mod placements_and_degrees;
+    mod sandbox;
     mod support;
     mod trainees;
     mod transitions;

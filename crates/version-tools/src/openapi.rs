@@ -13,6 +13,7 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, Secur
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{ComponentsBuilder, Info, OpenApi, OpenApiBuilder, PathsBuilder, Server};
 
+mod additions;
 pub mod examples;
 mod fields;
 mod operation_id;

@@ -80,6 +80,19 @@ fn ask(api: &Api<'_>, endpoint: Endpoint) {
             let action = endpoint.path().rsplit('/').next().unwrap();
             act(action, json!({ "data": { "qts_standards_met_date": "2026-10-01" } }), 202);
         }
+        Endpoint::ResetSandbox => {
+            for remaining in [true, false] {
+                let reply = api.request("POST", endpoint.path()).send().is(200);
+                assert_eq!(reply.data()["remaining"].as_i64().unwrap() > 0, remaining, "{:#}", reply.body);
+            }
+        }
+        Endpoint::AdvanceTrainee => {
+            let path = endpoint.path().replace("{trainee_id}", known.id());
+            api.request("POST", &path).send().is(200);
+            api.send("POST", &format!("{}/defer", known.path()), json!({ "data": { "defer_date": "2026-10-01" } }))
+                .is(200);
+            api.request("POST", &path).send().is(200);
+        }
         // Whatever else only reads.
         reading => {
             assert_eq!(reading.method(), Method::Get, "{reading} has no request");

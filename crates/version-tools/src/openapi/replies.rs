@@ -39,7 +39,7 @@ fn success(version: &ApiVersion, lists: &Lists, row: &Row) -> ResponseBuilder {
     let mut reply = json_of(row.description, schema, examples::reply(version, lists, row.reply));
     if row.shows_one() {
         reply = reply.header("ETag", header("Tag of what is shown, for `If-None-Match` and `If-Match`."));
-    } else if row.writes() {
+    } else if row.writes() && row.reply == ReplyBody::Degrees {
         reply = reply.header("ETag", header("Tag of the degree, as a `GET` of it has it."));
     }
     if row.reply == ReplyBody::CodeLists {
@@ -109,6 +109,15 @@ fn failures(version: &ApiVersion, row: &Row) -> Vec<(String, ResponseBuilder)> {
 
 /// What an endpoint may not find.
 fn missing(row: &Row) -> Option<String> {
+    let found = missing_record(row);
+    if !row.sandbox_only {
+        return found;
+    }
+    let record = found.map_or_else(String::new, |missing| missing + " ");
+    Some(record + "In production this path does not exist.")
+}
+
+fn missing_record(row: &Row) -> Option<String> {
     let record = parameters::identifiers(row.path).last().map(|name| name.trim_end_matches("_id"));
     Some(match (row.reply, record) {
         (ReplyBody::TraineePage, _) => "There are no such trainees.".to_owned(),
@@ -147,7 +156,11 @@ fn invalid(version: &ApiVersion, row: &Row) -> ResponseBuilder {
     if row.reply == ReplyBody::TraineePage {
         return json_of("Filters are wrong.", filters(), None);
     }
-    if row.request.is_none() && (!row.writes() || version.rules.gates.is_empty()) {
+    if row.query_parameters == ["days"] {
+        return json_of("The number of days is wrong, or the query has other names.", filters(), None);
+    }
+    let refuses_content = row.method == Method::Post || row.writes() && !version.rules.gates.is_empty();
+    if row.request.is_none() && !refuses_content {
         return json_of("The query has names that the endpoint does not have.", filters(), None);
     }
     // Where problems can be requested by field, those of the query have that form too.
@@ -196,6 +209,10 @@ fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
         | ReplyBody::Degree
         | ReplyBody::ServiceStatus
         | ReplyBody::CodeLists
+        | ReplyBody::Account
+        | ReplyBody::Usage
+        | ReplyBody::Readiness
+        | ReplyBody::Reset
         | ReplyBody::Entries(_) => ("trainee_id", "/data/trainee_id"),
     };
     let next = row.next.iter().filter(|next| version.endpoints.has(**next));

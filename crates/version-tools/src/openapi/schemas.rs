@@ -11,6 +11,7 @@ use domain::{Kind, Lists, Record, RecordField as _};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
 
+use super::additions::{self, ACCOUNT, READINESS, RESET, USAGE};
 use super::fields::{Presence, sent, shown};
 
 /// The name of a schema.
@@ -42,7 +43,7 @@ pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, Ref
     let (request, reply) = (Request { version, lists }, Reply { vocabulary: &version.vocabulary, lists });
     let nested = "A placement, where a trainee is shown.";
     let nested = reply.schema(nested, &shapes.placement_nested, NestedVisibility::Shown);
-    vec![
+    let mut all = vec![
         (TRAINEE, reply.schema("A trainee with placements and degrees.", &shapes.trainee, NestedVisibility::Shown)),
         (TRAINEE_IN_LIST, reply.schema("A trainee in a list.", &shapes.trainee, shapes.nested_in_lists)),
         (PLACEMENT, reply.schema("A placement.", &shapes.placement, NestedVisibility::Shown)),
@@ -63,7 +64,9 @@ pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, Ref
         (UNAUTHORIZED, unauthorized()),
         (PAGE, page()),
         (CODE_LIST, code_list()),
-    ]
+    ];
+    all.extend(additions::schemas());
+    all
 }
 
 /// The name of the schema of a request.
@@ -104,6 +107,10 @@ pub(super) fn reply_body(version: &ApiVersion, lists: &Lists, reply: ReplyBody) 
             let all = object().additional_properties(Some(AdditionalProperties::RefOr(list.clone())));
             AnyOfBuilder::new().item(list).item(all).into()
         }
+        ReplyBody::Account => one(ACCOUNT),
+        ReplyBody::Usage => one(USAGE),
+        ReplyBody::Readiness => one(READINESS),
+        ReplyBody::Reset => one(RESET),
         ReplyBody::Entries(properties) => {
             let reply = Reply { vocabulary: &version.vocabulary, lists };
             let entry = properties.iter().fold(object(), |entry, EntryProperty { name, meaning, kind, .. }| {
@@ -129,11 +136,11 @@ pub(super) fn list_of(name: &str) -> ArrayBuilder {
     ArrayBuilder::new().items(named(name))
 }
 
-fn text(description: &str) -> ObjectBuilder {
+pub(super) fn text(description: &str) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::String).description(Some(description))
 }
 
-fn count(description: &str) -> ObjectBuilder {
+pub(super) fn count(description: &str) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).description(Some(description))
 }
 
