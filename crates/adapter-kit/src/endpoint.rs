@@ -345,10 +345,10 @@ endpoints! {
         query_parameters: &["days"],
         ..Row::get(Account, "/account/readiness", Body::Readiness, "How ready the provider is for the newest version.")
     },
-    /// Discards the provider's trainees, in the sandbox only.
-    ResetSandbox = Row::get(Sandbox, "/sandbox/reset", Body::Reset, "How many trainees are discarded.")
+    /// Discards up to 1,000 trainees of the provider; in the sandbox only.
+    ResetSandbox = Row::get(Sandbox, "/sandbox/reset", Body::Reset, "How many trainees are discarded, and how many remain.")
         .acts_in_sandbox(),
-    /// Does at once what the registry does next with a trainee, in the sandbox only.
+    /// Issues a TRN to a trainee, confirms the award or reinstates the trainee, whichever comes next; in the sandbox only.
     AdvanceTrainee = Row::get(Sandbox, "/sandbox/trainees/{trainee_id}/advance", Body::Trainee, "The trainee as changed.")
         .acts_in_sandbox(),
 }

@@ -19,6 +19,7 @@ mod fields;
 mod operation_id;
 mod operations;
 mod parameters;
+mod properties;
 mod replies;
 mod schemas;
 

@@ -7,10 +7,10 @@ use adapter_kit::version::ApiVersion;
 use serde_json::{Value, json};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
-    AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, Schema, SchemaFormat, SchemaType, Type,
+    AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, Ref, Schema, SchemaFormat, SchemaType, Type,
 };
 
-use super::schemas::{count, named, text};
+use super::properties::{count, text};
 
 /// The name of a schema.
 pub(super) const ACCOUNT: &str = "Account";
@@ -133,7 +133,7 @@ fn usage_schema() -> RefOr<Schema> {
 
 fn readiness_schema() -> RefOr<Schema> {
     let none = ObjectBuilder::new().schema_type(Type::Null);
-    let usage = AnyOfBuilder::new().item(named(VERSION_USAGE)).item(none);
+    let usage = AnyOfBuilder::new().item(Ref::from_schema_name(VERSION_USAGE)).item(none);
     let counted = formatted("The first day of which any request of the provider is counted.", "date");
     let properties = vec![
         words("version", "The version in the path."),

@@ -157,7 +157,7 @@ fn invalid(version: &ApiVersion, row: &Row) -> ResponseBuilder {
         return json_of("Filters are wrong.", filters(), None);
     }
     if row.query_parameters == ["days"] {
-        return json_of("The number of days is wrong, or the query has other names.", filters(), None);
+        return json_of("`days` is wrong, or the query has names that the endpoint does not have.", filters(), None);
     }
     let refuses_content = row.method == Method::Post || row.writes() && !version.rules.gates.is_empty();
     if row.request.is_none() && !refuses_content {
@@ -165,9 +165,13 @@ fn invalid(version: &ApiVersion, row: &Row) -> ResponseBuilder {
     }
     // Where problems can be requested by field, those of the query have that form too.
     let by_field = if row.has_errors_by_field() { schemas::named(schemas::ERRORS_BY_FIELD) } else { filters() };
+    let description = if row.reply == ReplyBody::Reset {
+        "The idempotency key is malformed or was used before, or the query has names that the endpoint does not have."
+    } else {
+        "The content is wrong, or the state of the record refuses it."
+    };
     let either = AnyOfBuilder::new().item(schemas::named(schemas::ERRORS)).item(by_field);
-    json_of("The content is wrong, or the state of the record refuses it.", either, None)
-        .header("Preference-Applied", header(VALIDATE_ONLY))
+    json_of(description, either, None).header("Preference-Applied", header(VALIDATE_ONLY))
 }
 
 fn errors(description: &str) -> ResponseBuilder {

@@ -13,6 +13,7 @@ use utoipa::openapi::schema::{AdditionalProperties, AnyOfBuilder, ArrayBuilder, 
 
 use super::additions::{self, ACCOUNT, READINESS, RESET, USAGE};
 use super::fields::{Presence, sent, shown};
+use super::properties::{count, text};
 
 /// The name of a schema.
 pub(super) const TRAINEE: &str = "Trainee";
@@ -134,14 +135,6 @@ pub(super) fn in_data(schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
 /// A list of something.
 pub(super) fn list_of(name: &str) -> ArrayBuilder {
     ArrayBuilder::new().items(named(name))
-}
-
-pub(super) fn text(description: &str) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::String).description(Some(description))
-}
-
-pub(super) fn count(description: &str) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).description(Some(description))
 }
 
 /// What the replies of a version show.

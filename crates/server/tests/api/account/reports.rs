@@ -100,7 +100,7 @@ fn readiness_is_what_the_command_says_of_the_provider() {
 }
 
 #[test]
-fn a_provider_that_used_nothing_is_told_so() {
+fn reports_of_a_provider_that_used_nothing_are_empty() {
     let register = Register::start();
     let other = register.other_provider(SERVED[0]);
     other.get("/info").is(200);

@@ -74,7 +74,7 @@ fn reset_leaves_a_dated_tombstone_with_an_entry_in_the_history() {
 }
 
 #[test]
-fn reset_takes_a_thousand_trainees_at_a_time_and_tells_how_many_remain() {
+fn reset_discards_a_thousand_trainees_at_a_time_and_reports_how_many_remain() {
     every_version(|api| {
         api.register.sow(1_200);
         assert_eq!(reset(api), (1_000, 200));
