@@ -123,7 +123,7 @@ impl Session<'_> {
 }
 
 impl ProviderSession<'_> {
-    /// An invented number that nobody has or had, and that nobody else gets until the job has ended.
+    /// An invented number that nobody has or had. In a job that may write, nobody else gets it until the job has ended.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl ProviderSession<'_> {
             let numbers = Trn::GENERATED;
             let number = numbers.start + u32::from_be_bytes(bytes) % (numbers.end - numbers.start);
             let Ok(trn) = number.to_string().parse::<Trn>() else { continue };
-            if !self.connection.try_lock_trn(&trn)? {
+            if self.writes() && !self.connection.try_lock_trn(&trn)? {
                 continue;
             }
             let holder = trainees::table
