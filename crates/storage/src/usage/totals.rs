@@ -75,9 +75,12 @@ macro_rules! usage_row {
     };
 }
 
-/// Adds up the rows of days, which come in their order.
+/// Token, version, endpoint and name.
+type UsageKey = (i64, String, String, String);
+
+/// Adds up the rows of days, which come in their order: the requests, the first and the last of them.
 #[derive(Default)]
-struct UsageSums(BTreeMap<(i64, String, String, String), (i64, Seen, Seen)>);
+struct UsageSums(BTreeMap<UsageKey, (i64, Seen, Seen)>);
 
 impl UsageSums {
     fn add(&mut self, rows: Vec<UsageRow>) {
