@@ -9,7 +9,7 @@ use domain::Kind;
 use serde::ser::{Serialize, Serializer};
 
 use self::ReplyBody as Body;
-use self::Tag::{Degrees, Placements, Service, Trainees, Transitions};
+use self::Tag::{Account, Degrees, Placements, Sandbox, Service, Trainees, Transitions};
 use crate::body_kind::{Purpose, RecordKind};
 
 /// The HTTP method of an endpoint.
@@ -45,6 +45,8 @@ pub enum Tag {
     Degrees,
     Transitions,
     Service,
+    Account,
+    Sandbox,
 }
 
 impl Tag {
@@ -55,6 +57,8 @@ impl Tag {
         (Self::Degrees, "degrees", "Degrees held before the training"),
         (Self::Transitions, "transitions", "Steps in the life of a trainee's record"),
         (Self::Service, "service", "The service itself"),
+        (Self::Account, "account", "What the service knows of the provider that asks; an addition of this service"),
+        (Self::Sandbox, "sandbox", "What a test run needs, in the sandbox only; an addition of this service"),
     ];
 }
 
@@ -88,6 +92,10 @@ pub enum ReplyBody {
     Degree,
     Degrees,
     CodeLists,
+    Account,
+    Usage,
+    Readiness,
+    Reset,
     /// A list of objects that are no records of the dictionary.
     Entries(&'static [EntryProperty]),
 }
@@ -130,15 +138,19 @@ pub struct Row {
     pub replaced_by: Option<Endpoint>,
     /// Whether accepted requests are checked against the newest version.
     pub shadow_checked: bool,
+    /// Whether only a sandbox has the endpoint. In production its path does not exist.
+    pub sandbox_only: bool,
 }
 
 impl Row {
     const fn get(tag: Tag, path: &'static str, reply: ReplyBody, description: &'static str) -> Self {
         let (method, request, status, replaced_by) = (Method::Get, None, 200, None);
-        let (query_parameters, next, shadow_checked): (&[&str], &[Endpoint], bool) = (&[], &[], false);
+        let (query_parameters, next): (&[&str], &[Endpoint]) = (&[], &[]);
+        let (shadow_checked, sandbox_only) = (false, false);
         #[rustfmt::skip]
         let row = Self {
             path, method, tag, request, status, reply, description, query_parameters, next, replaced_by, shadow_checked,
+            sandbox_only,
         };
         row
     }
@@ -160,6 +172,10 @@ impl Row {
         Self { method: Method::Delete, next: &[Endpoint::ShowTrainee], shadow_checked: true, ..self }
     }
 
+    const fn acts_in_sandbox(self) -> Self {
+        Self { method: Method::Post, sandbox_only: true, ..self }
+    }
+
     /// Whether requests can change a record.
     #[must_use]
     pub fn writes(&self) -> bool {
@@ -176,14 +192,18 @@ impl Row {
             | ReplyBody::Changes
             | ReplyBody::Placements
             | ReplyBody::Degrees
+            | ReplyBody::Account
+            | ReplyBody::Usage
+            | ReplyBody::Readiness
+            | ReplyBody::Reset
             | ReplyBody::Entries(_) => false,
         }
     }
 
-    /// Whether a request can state the version of the record that it is for: whatever changes an existing record.
+    /// Whether a request can state the version of the record that it is for: whatever changes one existing record.
     #[must_use]
     pub fn takes_if_match(&self) -> bool {
-        self.writes() && !self.request.is_some_and(RequestBody::creates_trainee)
+        self.writes() && self.path.contains("{trainee_id}")
     }
 
     /// Whether problems can be requested by field.
@@ -227,7 +247,14 @@ macro_rules! endpoints {
 
 impl Endpoint {
     /// The endpoints beyond the national contract, which this service adds to every version alike.
-    pub const ADDITIONS: &'static [Self] = &[Self::ListChanges];
+    pub const ADDITIONS: &'static [Self] = &[
+        Self::ListChanges,
+        Self::ShowAccount,
+        Self::ShowUsage,
+        Self::ShowReadiness,
+        Self::ResetSandbox,
+        Self::AdvanceTrainee,
+    ];
 
     /// The path below that of the version.
     #[must_use]
@@ -321,6 +348,24 @@ endpoints! {
         query_parameters: &["field"],
         ..Row::get(Service, "/reference-data", Body::CodeLists, ALL_LISTS)
     },
+    /// Tells to whom the token belongs.
+    ShowAccount = Row::get(Account, "/account", Body::Account, "The provider and the token."),
+    /// Reports what the provider has requested.
+    ShowUsage = Row {
+        query_parameters: &["days"],
+        ..Row::get(Account, "/account/usage", Body::Usage, "The requests of the provider's tokens.")
+    },
+    /// Reports what of the provider's requests the newest version would refuse or lose.
+    ShowReadiness = Row {
+        query_parameters: &["days"],
+        ..Row::get(Account, "/account/readiness", Body::Readiness, "How ready the provider is for the newest version.")
+    },
+    /// Discards up to 1,000 trainees of the provider; in the sandbox only.
+    ResetSandbox = Row::get(Sandbox, "/sandbox/reset", Body::Reset, "How many trainees are discarded, and how many remain.")
+        .acts_in_sandbox(),
+    /// Issues a TRN to a trainee, confirms the award or reinstates the trainee, whichever comes next; in the sandbox only.
+    AdvanceTrainee = Row::get(Sandbox, "/sandbox/trainees/{trainee_id}/advance", Body::Trainee, "The trainee as changed.")
+        .acts_in_sandbox(),
 }
 
 const TRAINEE: &str = "/trainees/{trainee_id}";

@@ -199,6 +199,7 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
             domain::State::TrnReceived,
             action.verb()
         ),
+        ProblemKind::NoNextStep { state } => format!("is {state}: {}", next_step(*state)),
         ProblemKind::NotStarted => {
             "shows that the training has not started: the trainee cannot be withdrawn".to_owned()
         }
@@ -326,6 +327,18 @@ fn past(action: domain::Action) -> &'static str {
         Action::Reinstate => "reinstated",
         Action::ReturnRecommendation => "returned from the recommendation",
         Action::UndoWithdrawal { .. } => "brought back from the withdrawal",
-        Action::Discard => "discarded",
+        Action::Discard | Action::Reset => "discarded",
+    }
+}
+
+/// What a client can do with a trainee whom the registry has nothing to do with.
+fn next_step(state: domain::State) -> &'static str {
+    use domain::State;
+    match state {
+        State::TrnReceived => "the registry has nothing to do until the trainee is recommended or deferred",
+        State::Withdrawn | State::Awarded => "nothing follows; register another trainee",
+        State::Draft | State::SubmittedForTrn | State::Deferred | State::RecommendedForAward => {
+            "the record does not allow what the registry does next"
+        }
     }
 }

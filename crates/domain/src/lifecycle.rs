@@ -92,6 +92,8 @@ pub enum Action {
     },
     /// An operator takes the record out of lists, reads and duplicate checks.
     Discard,
+    /// A provider empties its sandbox: the same, whatever the state is.
+    Reset,
 }
 
 /// A state in which a withdrawal can have found a record.
@@ -130,7 +132,7 @@ impl StateBeforeWithdrawal {
 
 impl Action {
     /// All actions.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Update,
         Self::Defer,
         Self::Recommend,
@@ -143,6 +145,7 @@ impl Action {
         Self::UndoWithdrawal { previous: StateBeforeWithdrawal::TrnReceived },
         Self::UndoWithdrawal { previous: StateBeforeWithdrawal::Deferred },
         Self::Discard,
+        Self::Reset,
     ];
 
     /// The action as a verb.
@@ -159,6 +162,7 @@ impl Action {
             Self::ReturnRecommendation => "return the recommendation of",
             Self::UndoWithdrawal { .. } => "undo the withdrawal of",
             Self::Discard => "discard",
+            Self::Reset => "reset",
         }
     }
 }
@@ -188,6 +192,7 @@ pub const fn next_state(state: State, action: Action, has_trn: bool) -> Result<S
         (Action::Update | Action::Discard, SubmittedForTrn | TrnReceived | Deferred | Withdrawn)
         | (Action::Update, RecommendedForAward | Awarded)
         | (Action::Discard, Draft)
+        | (Action::Reset, SubmittedForTrn | TrnReceived | Deferred | Withdrawn | RecommendedForAward | Awarded)
         | (Action::IssueTrn, TrnReceived | Deferred | Withdrawn | RecommendedForAward) => Ok(state),
 
         (Action::Defer, SubmittedForTrn | TrnReceived) => Ok(Deferred),
@@ -202,7 +207,7 @@ pub const fn next_state(state: State, action: Action, has_trn: bool) -> Result<S
             StateBeforeWithdrawal::Deferred => Deferred,
         }),
 
-        (Action::Update | Action::IssueTrn, Draft)
+        (Action::Update | Action::IssueTrn | Action::Reset, Draft)
         | (Action::IssueTrn, Awarded)
         | (Action::Discard, RecommendedForAward | Awarded)
         | (Action::Defer | Action::Recommend, Draft | Deferred | Withdrawn | RecommendedForAward | Awarded)
@@ -242,7 +247,8 @@ pub fn transition_table() -> String {
                 | Action::Award
                 | Action::Reinstate
                 | Action::ReturnRecommendation
-                | Action::Discard => action.verb().to_owned(),
+                | Action::Discard
+                | Action::Reset => action.verb().to_owned(),
             };
             let _ = write!(table, "\n| {name} | {} |", if has_trn { "yes" } else { "no" });
             for state in State::ALL {

@@ -3,14 +3,16 @@
 //! A handler runs inside one transaction. It reads the body, asks the domain to decide, saves, and writes the reply
 //! in the version's shape; it opens no transaction, and knows no version and no field.
 
-use adapter_kit::Endpoint;
+use adapter_kit::{Endpoint, Served};
 use domain::{Degree, Placement};
 use storage::session::ProviderSession;
+use storage::tokens::Environment;
 
 use crate::http::error::ApiError;
 use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
 
+mod account;
 mod changes;
 mod degrees;
 mod info;
@@ -19,6 +21,7 @@ mod nested;
 pub mod openapi;
 mod placements;
 pub mod reference_data;
+mod sandbox;
 mod trainees;
 mod transitions;
 pub mod version_list;
@@ -41,6 +44,12 @@ pub struct Handler {
     pub access: Access,
     /// What it does.
     pub run: fn(&mut ProviderSession<'_>, &HandlerContext<'_>) -> Result<ApiResponse, ApiError>,
+}
+
+/// The endpoints of a version in an environment: in production without those that only a sandbox has.
+pub fn available(served: &Served, environment: Environment) -> impl Iterator<Item = Endpoint> {
+    let is_sandbox = environment == Environment::Sandbox;
+    served.version.endpoints.all().filter(move |endpoint| is_sandbox || !endpoint.row().sandbox_only)
 }
 
 /// The handler of an endpoint.
@@ -70,5 +79,10 @@ pub fn of(endpoint: Endpoint) -> Handler {
         Endpoint::Withdraw => writing(transitions::withdraw),
         Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => writing(transitions::recommend),
         Endpoint::ReferenceData => reading(reference_data::show),
+        Endpoint::ShowAccount => looking_up(account::show),
+        Endpoint::ShowUsage => reading(account::usage),
+        Endpoint::ShowReadiness => reading(account::readiness),
+        Endpoint::ResetSandbox => writing(sandbox::reset),
+        Endpoint::AdvanceTrainee => writing(sandbox::advance_trainee),
     }
 }

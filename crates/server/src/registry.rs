@@ -1,7 +1,7 @@
 //! The registry's part in a trainee's life, and what only an operator does: each action finds the trainee of whatever
 //! provider, has the domain decide, and saves, in one transaction.
 //!
-//! Knows nothing of who asks for it: the command line does, and in the sandbox [`play`].
+//! Knows nothing of who asks for it: the command line does, and in a sandbox the simulated registry and the provider.
 
 pub mod rows;
 
@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use domain::Trainee;
 use domain::commands::{Decision, registry};
 use domain::trn::{Holder, Trn};
+use domain::{State, Trainee};
 use storage::error::{JobError, StorageError};
 use storage::history::Cause;
 use storage::session::{ProviderSession, Session};
@@ -134,12 +134,39 @@ fn number(
     if session.environment()? == Some(Environment::Production) {
         return Err(RegistryActionError::NumberRequired);
     }
-    let current = registry::trn_of(&find(&mut open(session, trainee_id, cause)?, trainee_id)?.record);
-    let trn = match current {
+    let mut provider = open(session, trainee_id, cause)?;
+    let trn = match registry::trn_of(&find(&mut provider, trainee_id)?.record) {
         Some(trn) => trn,
-        None => session.draw_trn()?,
+        None => provider.draw_trn()?,
     };
     Ok((trn, Vec::new()))
+}
+
+/// A trainee of a sandbox after what the registry does next: it issues a TRN, confirms the award, and issues a TRN first
+/// where there is none, or a deferred trainee is back since today. `None` in a state after which nothing follows.
+///
+/// # Errors
+///
+/// [`RegistryActionError::Refused`], or when the store fails.
+pub fn advance(
+    session: &mut ProviderSession<'_>,
+    trainee: &Trainee,
+) -> Result<Option<Decision<Trainee>>, RegistryActionError> {
+    let (today, now) = (session.today(), session.now());
+    let mut with_trn = |trainee: &Trainee| {
+        let trn = session.draw_trn()?;
+        Ok::<_, RegistryActionError>(registry::issue_trn(trainee, &trn, &[], now)?)
+    };
+    Ok(Some(match trainee.state_or_draft() {
+        State::SubmittedForTrn => with_trn(trainee)?,
+        State::RecommendedForAward if trainee.trn.is_none() => registry::award(&with_trn(trainee)?.record, now)?,
+        State::RecommendedForAward => registry::award(trainee, now)?,
+        State::Deferred => {
+            let back = registry::Reinstatement { date: Some(today), itt_end_date: None };
+            registry::reinstate(trainee, back, today, now)?
+        }
+        State::Draft | State::TrnReceived | State::Withdrawn | State::Awarded => return Ok(None),
+    }))
 }
 
 fn open<'a>(

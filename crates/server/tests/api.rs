@@ -6,11 +6,13 @@
 
 #[cfg(test)]
 mod api {
+    mod account;
     mod changes;
     mod http;
     mod lists;
     mod pages;
     mod placements_and_degrees;
+    mod sandbox;
     mod support;
     mod trainees;
     mod transitions;

@@ -24,6 +24,7 @@ mod documents;
 mod listing;
 mod registry;
 mod schools;
+mod visible;
 
 pub use batches::BatchEntry;
 pub use change_feed::{Change, ChangePage, ChangePlace, ChangeQuery};
@@ -31,6 +32,7 @@ use columns::Columns;
 pub(crate) use listing::miscounted;
 pub use listing::{CursorPage, ListCursor, Page};
 pub use registry::Waiting;
+pub use visible::VisibleTrainees;
 
 /// A trainee as it is stored, to be changed.
 #[derive(Debug, Clone)]

@@ -13,11 +13,13 @@ use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, Secur
 use utoipa::openapi::tag::TagBuilder;
 use utoipa::openapi::{ComponentsBuilder, Info, OpenApi, OpenApiBuilder, PathsBuilder, Server};
 
+mod additions;
 pub mod examples;
 mod fields;
 mod operation_id;
 mod operations;
 mod parameters;
+mod properties;
 mod replies;
 mod schemas;
 

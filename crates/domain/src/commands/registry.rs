@@ -1,7 +1,7 @@
 //! The actions of the registry and of operators.
 //!
-//! No request of the API asks for them, so no rule of a version binds them: only the state machine does. Each one is
-//! idempotent: it returns a record unchanged that is already in the state that it leads to.
+//! Only in a sandbox does a request of the API ask for them, and no rule of a version binds them: only the state machine
+//! does. Each one is idempotent: it returns a record unchanged that is already in the state that it leads to.
 
 use chrono::{Datelike as _, NaiveTime};
 use thiserror::Error;
@@ -246,6 +246,19 @@ pub fn discard(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, R
         return Ok(unchanged(trainee));
     }
     let record = advance(trainee, Action::Discard, now)?;
+    Ok(changed(Trainee { discarded_at: Some(now), ..record }))
+}
+
+/// A trainee of a sandbox that is emptied: discarded, in whatever state.
+///
+/// # Errors
+///
+/// When the record is a draft.
+pub fn reset(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, RegistryError> {
+    if trainee.discarded_at.is_some() {
+        return Ok(unchanged(trainee));
+    }
+    let record = advance(trainee, Action::Reset, now)?;
     Ok(changed(Trainee { discarded_at: Some(now), ..record }))
 }
 

@@ -206,6 +206,9 @@ problems! {
     WrongState { action: Action } = "wrong_state":
         "The action can be done in a few states only, and the record is in none of them.",
         "Read the trainee, and act on its present state.";
+    NoNextStep { state: State } = "no_next_step":
+        "The registry has nothing to do with the trainee in its state.",
+        "Send the request that the message names, or register another trainee.";
     NotStarted = "not_started":
         "The training has not started, so that the trainee cannot leave it.",
         "Defer instead, or give as the reason that the record was added in error.";
@@ -233,7 +236,7 @@ impl ProblemKind {
     /// Whether the state of the record refuses the action, rather than the input being wrong.
     #[must_use]
     pub const fn is_transition(&self) -> bool {
-        matches!(self, Self::Transition { .. } | Self::NotStarted)
+        matches!(self, Self::Transition { .. } | Self::NoNextStep { .. } | Self::NotStarted)
     }
 }
 

@@ -13,6 +13,8 @@ use domain::value::impossible_date;
 use domain::{FieldSet, TraineeField};
 use serde::Serialize;
 
+use crate::usage::readiness::{DEFAULT_DAYS, MAX_DAYS};
+
 /// The filters that are wrong: `{message, errors: {parameter: [text]}}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FilterErrors {
@@ -195,6 +197,21 @@ fn nested_lists(text: &str, version: &ApiVersion) -> Result<FieldSet<TraineeFiel
     Ok(included)
 }
 
+/// Reads the query of a report on the last days: how many of them. Blank counts as absent.
+///
+/// # Errors
+///
+/// When it is no number of days that can be looked at.
+pub fn days(query: &str) -> Result<u16, FilterErrors> {
+    let mut read = Reading::of(query);
+    let days = read.filter("days", |text| {
+        let days = text.parse().ok().filter(|days| (1..=MAX_DAYS).contains(days));
+        days.ok_or_else(|| format!("{} is not a whole number from 1 to {MAX_DAYS}", quoted(text)))
+    });
+    read.verdict("parameter")?;
+    Ok(days.unwrap_or(DEFAULT_DAYS))
+}
+
 struct Reading {
     values: BTreeMap<String, Vec<String>>,
     errors: BTreeMap<Cow<'static, str>, Vec<String>>,
@@ -330,6 +347,15 @@ mod tests {
             assert_eq!(parsed(&format!("since={text}")).since, expected, "{text}");
         }
         assert_eq!(parsed("since=2026-03-01").since, "2026-03-01T00:00:00Z".parse().ok());
+    }
+
+    #[test]
+    fn reports_look_at_thirty_days_or_as_many_as_are_kept() {
+        assert_eq!((days("").unwrap(), days("days=+").unwrap()), (DEFAULT_DAYS, DEFAULT_DAYS));
+        assert_eq!((days("days=1").unwrap(), days("days=400").unwrap()), (1, 400));
+        for query in ["days=0", "days=401", "days=-1", "days=x", "days=1.5", "days=1&days=2"] {
+            assert_eq!(days(query).unwrap_err().message, "1 parameter is not valid", "{query}");
+        }
     }
 
     #[test]

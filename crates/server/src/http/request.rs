@@ -10,7 +10,7 @@ use actix_web::HttpRequest;
 use actix_web::http::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use actix_web::web::Payload;
 use adapter_kit::read::{NestedLists, ReadableRecord, Reader, UnknownNames};
-use adapter_kit::{ApiVersion, Endpoint, Method, Served};
+use adapter_kit::{ApiVersion, Endpoint, Method, Served, Versions};
 use domain::{Lists, ParsedRecord};
 use storage::history::Cause;
 use storage::identifiers::Identifiers;
@@ -56,6 +56,10 @@ impl PathIds {
 pub struct ApiRequest {
     /// The version among the others.
     pub served: &'static Served,
+    /// The versions that are served.
+    pub versions: &'static Versions,
+    /// The environment of the register.
+    pub environment: Environment,
     /// The code lists.
     pub lists: &'static Lists,
     /// The same as they are answered.
@@ -99,7 +103,7 @@ impl ApiRequest {
         endpoint: Endpoint,
         register: &AppState,
     ) -> Result<Self, ApiError> {
-        let AppState { lists, environment, .. } = *register;
+        let AppState { versions, lists, environment, .. } = *register;
         let token = token(request.headers(), environment).map_err(ApiError::Unauthorized)?;
         let strict = prefers(request.headers(), "handling=strict");
         let body = register.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await;
@@ -109,6 +113,8 @@ impl ApiRequest {
         };
         Ok(Self {
             served,
+            versions,
+            environment,
             lists,
             rendered_lists: register.rendered_lists.clone(),
             cursors: register.cursors.clone(),

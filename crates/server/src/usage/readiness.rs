@@ -8,14 +8,19 @@ use adapter_kit::{Label, Served, Versions};
 use chrono::{NaiveDate, TimeDelta};
 use serde::{Serialize, Serializer};
 use storage::error::StorageError;
-use storage::session::Session;
+use storage::session::{ProviderSession, Session};
 use storage::usage::{KEPT_DAYS, Seen};
 
-use super::report::{day, last, tokens};
+use super::report::{by_number, day, first_day, last, tokens};
 use crate::usage::readiness::calculation::Known;
 
 mod calculation;
 mod text;
+
+/// The days that are looked at where nothing else is requested.
+pub const DEFAULT_DAYS: u16 = 30;
+/// The most days that can be looked at: as many as are kept.
+pub const MAX_DAYS: u16 = 400;
 
 /// A share of fewer writes says little.
 pub const FEW: i64 = 50;
@@ -49,6 +54,27 @@ fn optional_date<S: Serializer>(date: &Option<NaiveDate>, serializer: S) -> Resu
         Some(date) => day(date, serializer),
         None => serializer.serialize_none(),
     }
+}
+
+/// How one provider uses a version, and what keeps it there.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OwnReadiness {
+    /// The version.
+    pub version: Label,
+    /// The newest version.
+    pub newest: Label,
+    /// The first day that is looked at.
+    #[serde(serialize_with = "day")]
+    pub since: NaiveDate,
+    /// The last one.
+    #[serde(serialize_with = "day")]
+    pub until: NaiveDate,
+    /// The day on which the oldest count of the provider begins that is kept, of any version; nothing when nothing was
+    /// counted.
+    #[serde(serialize_with = "optional_date")]
+    pub counted_since: Option<NaiveDate>,
+    /// How it uses the version; nothing when it did not in those days.
+    pub usage: Option<ProviderUse>,
 }
 
 /// The last request to a version.
@@ -172,8 +198,7 @@ impl VersionReadiness {
         days: u16,
         versions: &Versions,
     ) -> Result<Self, StorageError> {
-        let until = session.today();
-        let since = until - TimeDelta::days(i64::from(days.max(1)) - 1);
+        let (since, until) = (first_day(session.today(), days), session.today());
         let newest = versions.newest().unwrap_or(served);
         let (label, against) = (served.version.label.to_string(), newest.version.label.to_string());
         let known = Known {
@@ -184,5 +209,33 @@ impl VersionReadiness {
             problems: session.problems_since(since, &label, &against)?,
         };
         Ok(known.readiness(served, newest, since, until))
+    }
+}
+
+impl OwnReadiness {
+    /// How the provider of the session used the version in the last days, the present one among them.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn of(
+        session: &mut ProviderSession<'_>,
+        served: &Served,
+        days: u16,
+        versions: &Versions,
+    ) -> Result<Self, StorageError> {
+        let (since, until) = (first_day(session.today(), days), session.today());
+        let newest = versions.newest().unwrap_or(served);
+        let (label, against) = (served.version.label.to_string(), newest.version.label.to_string());
+        let known = Known {
+            tokens: by_number(session.own_tokens()?),
+            recent: session.own_usage_since(since)?,
+            all: session.own_usage_since(until - TimeDelta::days(KEPT_DAYS))?,
+            checks: session.own_checks_since(since, &label, &against)?,
+            problems: session.own_problems_since(since, &label, &against)?,
+        };
+        let VersionReadiness { version, newest, since, until, counted_since, providers, .. } =
+            known.readiness(served, newest, since, until);
+        Ok(Self { version, newest, since, until, counted_since, usage: providers.into_iter().next() })
     }
 }

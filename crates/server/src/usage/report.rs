@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use adapter_kit::{Deprecation, Label, Versions};
-use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
+use chrono::{DateTime, NaiveDate, SecondsFormat, TimeDelta, Utc};
 use serde::{Serialize, Serializer};
 use storage::error::StorageError;
-use storage::session::Session;
+use storage::session::{ProviderSession, Session};
 use storage::tokens::TokenRecord;
 use storage::usage::{Seen, UsageTotal};
 
@@ -104,13 +104,27 @@ impl Report {
         versions: &Versions,
     ) -> Result<Self, StorageError> {
         let tokens = tokens(session, provider)?;
-        let totals = session.usage_since(since)?;
+        Ok(Self::of(since, &tokens, session.usage_since(since)?, versions))
+    }
+
+    /// What the provider of the session used since a day.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn own(session: &mut ProviderSession<'_>, since: NaiveDate, versions: &Versions) -> Result<Self, StorageError> {
+        let tokens = by_number(session.own_tokens()?);
+        Ok(Self::of(since, &tokens, session.own_usage_since(since)?, versions))
+    }
+
+    /// The report of these totals, as far as they are of these tokens.
+    fn of(since: NaiveDate, tokens: &BTreeMap<i64, TokenRecord>, totals: Vec<UsageTotal>, versions: &Versions) -> Self {
         let mut lines: Vec<Line> = totals
             .into_iter()
             .filter_map(|total| Some(Line::of(tokens.get(&total.token_id)?, total, versions)))
             .collect();
         lines.sort_by(|one, other| one.place().cmp(&other.place()));
-        Ok(Self { since, total: Total::of(&lines), lines })
+        Self { since, total: Total::of(&lines), lines }
     }
 }
 
@@ -163,7 +177,18 @@ pub(super) fn tokens(
     session: &mut Session<'_>,
     provider: Option<&str>,
 ) -> Result<BTreeMap<i64, TokenRecord>, StorageError> {
-    Ok(session.list_tokens(provider)?.into_iter().map(|token| (token.id, token)).collect())
+    Ok(by_number(session.list_tokens(provider)?))
+}
+
+/// The same tokens by their numbers.
+pub(super) fn by_number(tokens: Vec<TokenRecord>) -> BTreeMap<i64, TokenRecord> {
+    tokens.into_iter().map(|token| (token.id, token)).collect()
+}
+
+/// The first of so many days, of which this one is the last.
+#[must_use]
+pub fn first_day(today: NaiveDate, days: u16) -> NaiveDate {
+    today - TimeDelta::days(i64::from(days.max(1)) - 1)
 }
 
 /// Why an endpoint of a version should no longer be used, as far as the version is served.

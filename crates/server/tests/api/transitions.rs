@@ -2,6 +2,6 @@
 
 mod history;
 mod registry;
-pub(super) mod trainee_lifecycle;
+pub(crate) mod trainee_lifecycle;
 mod withdrawing;
 mod withdrawing_refused;

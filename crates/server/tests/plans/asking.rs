@@ -80,6 +80,20 @@ fn ask(api: &Api<'_>, endpoint: Endpoint) {
             let action = endpoint.path().rsplit('/').next().unwrap();
             act(action, json!({ "data": { "qts_standards_met_date": "2026-10-01" } }), 202);
         }
+        Endpoint::ResetSandbox => {
+            // The trainees of the test stay: the plans of other queries depend on how many there are.
+            let other = api.register.other_provider(api.version);
+            other.create(other.example());
+            let reply = other.request("POST", endpoint.path()).send().is(200);
+            assert_eq!(*reply.data(), json!({ "discarded": 1, "remaining": 0 }));
+        }
+        Endpoint::AdvanceTrainee => {
+            let path = endpoint.path().replace("{trainee_id}", known.id());
+            api.request("POST", &path).send().is(200);
+            api.send("POST", &format!("{}/defer", known.path()), json!({ "data": { "defer_date": "2026-10-01" } }))
+                .is(200);
+            api.request("POST", &path).send().is(200);
+        }
         // Whatever else only reads.
         reading => {
             assert_eq!(reading.method(), Method::Get, "{reading} has no request");

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use server::versions::SERVED;
 use test_support::Database;
 
-use super::support::running::Running;
+use super::support::running::{Running, ask};
 use super::support::{Ended, Workplace, execute, kinds, texts};
 
 const PROVIDER: [&str; 6] = ["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"];
@@ -90,6 +91,15 @@ fn a_server_without_a_word_on_the_environment_serves_production_as_production() 
     server.wait_for("the environment of this register is production");
     server.wait_until_it_listens();
     assert_eq!(texts(&place.url(), "SELECT name AS text FROM schools"), [""; 0]);
+    let label = SERVED.last().unwrap().label;
+    for (path, status) in [("account", "405"), ("sandbox/reset", "404")] {
+        let request = format!(
+            "POST /api/{label}/{path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Length: 0\r\n\r\n",
+            token.stdout().trim()
+        );
+        let reply = ask(&mut server.connect(), &request);
+        assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {reply}");
+    }
 }
 
 #[test]

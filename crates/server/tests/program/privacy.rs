@@ -268,6 +268,15 @@ fn nothing_of_a_person_leaves_the_records() {
         assert!(server.send(&agent, "GET", &shown, None).1.to_string().contains(CANARY));
         let replies = replies_to_another_provider(&planter, &other);
         assert_nothing_of_a_person("the replies to another provider", &replies);
+        for endpoint in [Endpoint::ShowAccount, Endpoint::ShowUsage, Endpoint::ShowReadiness, Endpoint::ResetSandbox] {
+            let path = format!("/api/{}{}", version.label, endpoint.path());
+            let method = if endpoint.method() == Method::Get { "GET" } else { "POST" };
+            let authorization = format!("Bearer {}", server.token());
+            let headers = [("Authorization", authorization.as_str())];
+            let (status, reply) = server.send_with(&agent, method, &path, &headers, None);
+            assert_eq!(status, 200, "{endpoint}: {reply:#}");
+            assert_nothing_of_a_person(&format!("the reply of {endpoint}"), &reply.to_string());
+        }
         last = Some(planter);
     }
 

@@ -33,7 +33,7 @@ pub(crate) trait Copied: Sized + PartialEq {
 
     /// The row without what means something in its own database only.
     #[must_use]
-    fn as_copied(self) -> Self {
+    fn into_copied(self) -> Self {
         self
     }
 
@@ -121,7 +121,7 @@ macro_rules! keyed_by_id {
                 type Key = i64;
 
                 $(
-                    fn as_copied(self) -> Self {
+                    fn into_copied(self) -> Self {
                         Self { $field: 0, ..self }
                     }
                 )?
@@ -146,17 +146,17 @@ macro_rules! keyed_by_id {
                         .order($table::id)
                         .limit(limit);
                     let rows = with_inner!(connection, |inner| query.load::<Self>(inner))?;
-                    Ok(rows.into_iter().map(Self::as_copied).collect())
+                    Ok(rows.into_iter().map(Self::into_copied).collect())
                 }
 
                 fn last(connection: &mut DatabaseConnection) -> QueryResult<Option<Self>> {
                     let query = $table::table.order($table::id.desc());
-                    Ok(with_inner!(connection, |inner| query.first::<Self>(inner)).optional()?.map(Self::as_copied))
+                    Ok(with_inner!(connection, |inner| query.first::<Self>(inner)).optional()?.map(Self::into_copied))
                 }
 
                 fn find(connection: &mut DatabaseConnection, key: &i64) -> QueryResult<Option<Self>> {
                     let query = $table::table.find(*key);
-                    Ok(with_inner!(connection, |inner| query.first::<Self>(inner)).optional()?.map(Self::as_copied))
+                    Ok(with_inner!(connection, |inner| query.first::<Self>(inner)).optional()?.map(Self::into_copied))
                 }
             }
         )+

@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use super::{Environment, Token, TokenDigest};
 use crate::error::{Refusal, StorageError};
 use crate::schema::{providers, tokens};
-use crate::session::Session;
+use crate::session::{ProviderSession, Session};
 
 const MAX_NAME_CHARS: usize = 200;
 const MAX_LIFETIME: Months = Months::new(6);
@@ -230,6 +230,25 @@ impl Session<'_> {
             .optional()?
             .ok_or(Refusal::UnknownToken)?;
         record(row, self.today())
+    }
+}
+
+impl ProviderSession<'_> {
+    /// All tokens of the provider, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn own_tokens(&mut self) -> Result<Vec<TokenRecord>, StorageError> {
+        let today = self.today();
+        let provider = self.provider().clone();
+        let rows = tokens::table
+            .filter(tokens::provider_id.eq(provider.id))
+            .order(tokens::id)
+            .select(TokenRow::as_select())
+            .load::<TokenRow>(self.connection)?;
+        let of_provider = |row| record((row, provider.ukprn.clone(), provider.name.clone()), today);
+        rows.into_iter().map(of_provider).collect()
     }
 }
 

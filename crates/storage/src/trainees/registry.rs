@@ -11,7 +11,7 @@ use domain::trn::{Holder, Trn};
 use super::StoredTrainee;
 use crate::error::{Refusal, StorageError};
 use crate::schema::trainees;
-use crate::session::Session;
+use crate::session::{ProviderSession, Session};
 
 /// How often a number is drawn that somebody has, before the search is given up.
 const DRAWS: usize = 64;
@@ -120,8 +120,10 @@ impl Session<'_> {
         };
         Ok(rows.into_iter().map(holder).collect())
     }
+}
 
-    /// An invented number that nobody has or had, and that nobody else gets until the job has ended.
+impl ProviderSession<'_> {
+    /// An invented number that nobody has or had. In a job that may write, nobody else gets it until the job has ended.
     ///
     /// # Errors
     ///
@@ -133,7 +135,7 @@ impl Session<'_> {
             let numbers = Trn::GENERATED;
             let number = numbers.start + u32::from_be_bytes(bytes) % (numbers.end - numbers.start);
             let Ok(trn) = number.to_string().parse::<Trn>() else { continue };
-            if !self.connection.try_lock_trn(&trn)? {
+            if self.writes() && !self.connection.try_lock_trn(&trn)? {
                 continue;
             }
             let holder = trainees::table

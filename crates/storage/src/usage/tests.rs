@@ -180,3 +180,71 @@ fn days_that_are_no_longer_kept_are_removed_a_few_at_a_time() {
     let checks = register.read(|session| session.checks_since(day("2026-03-01"), "v1", "v2")).unwrap();
     assert_eq!(checks, [CheckTotal { token_id: 1, checked: 1, valid: 1 }]);
 }
+
+#[test]
+fn a_provider_reads_the_counts_of_its_own_tokens() {
+    const OTHER: &str = "10000002";
+    let register = with_token();
+    register.write(|session| session.add_provider(OTHER, "Brackwater College")).unwrap();
+    register.issue_token(crate::tokens::NewToken { provider_ukprn: OTHER, ..NEW_TOKEN }).unwrap();
+    register.issue_token(NEW_TOKEN).unwrap();
+    let (early, late) = ("2025-06-01T12:00:00Z", "2026-03-02T12:00:00Z");
+    let of_token = |token, mut count: UsageCount| {
+        count.total.token_id = token;
+        count
+    };
+    let check = |token_id, checked| CheckCount {
+        day: day("2026-03-02"),
+        token_id,
+        version: "v1".to_owned(),
+        against: "v3".to_owned(),
+        checked,
+        valid: 1,
+    };
+    let problem = |token_id, writes| ProblemCount {
+        day: day("2026-03-02"),
+        token_id,
+        version: "v1".to_owned(),
+        against: "v3".to_owned(),
+        field: "sex".to_owned(),
+        code: "blank".to_owned(),
+        writes,
+    };
+    let requests = [(1, 1), (2, 20), (3, 300)].into_iter().flat_map(|(token, requests)| {
+        [early, late].map(|at| of_token(token, count(requests, (at, "first"), (at, "last"))))
+    });
+    let batch = UsageBatch {
+        requests: requests.collect(),
+        checks: vec![check(1, 2), check(2, 30), check(3, 400)],
+        problems: vec![problem(1, 1), problem(2, 1), problem(3, 1)],
+    };
+    add(&register, batch);
+    for (ukprn, tokens) in [(crate::testing::UKPRN, vec![1, 3]), (OTHER, vec![2])] {
+        for since in ["2025-01-27", "2025-06-02"].map(day) {
+            let (own, all) = register
+                .read(|session| {
+                    let mut provider = session.open_provider(ukprn, crate::history::Cause::of("test"))?.unwrap();
+                    let own = (
+                        provider.own_usage_since(since)?,
+                        provider.own_checks_since(since, "v1", "v3")?,
+                        provider.own_problems_since(since, "v1", "v3")?,
+                    );
+                    let listed: Vec<i64> = provider.own_tokens()?.iter().map(|token| token.id).collect();
+                    assert_eq!(listed, tokens);
+                    let all = (
+                        session.usage_since(since)?,
+                        session.checks_since(since, "v1", "v3")?,
+                        session.problems_since(since, "v1", "v3")?,
+                    );
+                    Ok((own, all))
+                })
+                .unwrap();
+            let (mut usage, mut checks, mut problems) = all;
+            usage.retain(|total| tokens.contains(&total.token_id));
+            checks.retain(|total| tokens.contains(&total.token_id));
+            problems.retain(|total| tokens.contains(&total.token_id));
+            assert!(usage.len() == tokens.len() && checks.len() == tokens.len() && problems.len() == tokens.len());
+            assert_eq!(own, (usage, checks, problems), "{ukprn} since {since}");
+        }
+    }
+}

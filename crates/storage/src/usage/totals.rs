@@ -7,8 +7,8 @@ use diesel::prelude::*;
 
 use super::Seen;
 use crate::error::StorageError;
-use crate::schema::{shadow_checks, shadow_problems, usage_by_day};
-use crate::session::Session;
+use crate::schema::{shadow_checks, shadow_problems, tokens, usage_by_day};
+use crate::session::{ProviderSession, Session};
 
 /// Requests of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +55,78 @@ pub struct ProblemTotal {
 
 type UsageRow = (i64, String, String, String, i64, NaiveDateTime, String, NaiveDateTime, String);
 
+/// The days that are read at a time of one provider.
+const DAYS: usize = 50;
+
+/// The columns of a [`UsageRow`].
+macro_rules! usage_row {
+    () => {
+        (
+            usage_by_day::token_id,
+            usage_by_day::version,
+            usage_by_day::endpoint,
+            usage_by_day::name,
+            usage_by_day::requests,
+            usage_by_day::first_at,
+            usage_by_day::first_request_id,
+            usage_by_day::last_at,
+            usage_by_day::last_request_id,
+        )
+    };
+}
+
+/// Token, version, endpoint and name.
+type UsageKey = (i64, String, String, String);
+
+/// Adds up the rows of days, which come in their order: the requests, the first and the last of them.
+#[derive(Default)]
+struct UsageSums(BTreeMap<UsageKey, (i64, Seen, Seen)>);
+
+impl UsageSums {
+    fn add(&mut self, rows: Vec<UsageRow>) {
+        for (token_id, version, endpoint, name, requests, first_at, first_id, last_at, last_id) in rows {
+            let first = Seen { at: first_at.and_utc(), request_id: first_id };
+            let last = Seen { at: last_at.and_utc(), request_id: last_id };
+            self.0
+                .entry((token_id, version, endpoint, name))
+                // Days come in their order, so the first request stays and the last one moves.
+                .and_modify(|(known, _, latest)| (*known, *latest) = (*known + requests, last.clone()))
+                .or_insert((requests, first, last));
+        }
+    }
+
+    fn totals(self) -> Vec<UsageTotal> {
+        let total = |((token_id, version, endpoint, name), (requests, first, last))| UsageTotal {
+            token_id,
+            version,
+            endpoint,
+            name,
+            requests,
+            first,
+            last,
+        };
+        self.0.into_iter().map(total).collect()
+    }
+}
+
+fn check_totals(rows: Vec<(i64, i64, i64)>) -> Vec<CheckTotal> {
+    let mut totals: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
+    for (token_id, checked, valid) in rows {
+        let total = totals.entry(token_id).or_default();
+        *total = (total.0 + checked, total.1 + valid);
+    }
+    totals.into_iter().map(|(token_id, (checked, valid))| CheckTotal { token_id, checked, valid }).collect()
+}
+
+fn problem_totals(rows: Vec<(i64, String, String, i64)>) -> Vec<ProblemTotal> {
+    let mut totals: BTreeMap<_, i64> = BTreeMap::new();
+    for (token_id, field, code, writes) in rows {
+        *totals.entry((token_id, field, code)).or_default() += writes;
+    }
+    let total = |((token_id, field, code), writes)| ProblemTotal { token_id, field, code, writes };
+    totals.into_iter().map(total).collect()
+}
+
 impl Session<'_> {
     /// What tokens requested since a day, in the order of their numbers, of the versions, the endpoints and the names.
     ///
@@ -66,42 +138,12 @@ impl Session<'_> {
     pub fn usage_since(&mut self, day: NaiveDate) -> Result<Vec<UsageTotal>, StorageError> {
         let days = usage_by_day::table.filter(usage_by_day::day.ge(day)).select(usage_by_day::day).distinct();
         let days = days.order(usage_by_day::day).load::<NaiveDate>(self.connection)?;
-        let mut totals: BTreeMap<_, (i64, Seen, Seen)> = BTreeMap::new();
+        let mut sums = UsageSums::default();
         for day in days {
-            let rows = usage_by_day::table
-                .filter(usage_by_day::day.eq(day))
-                .select((
-                    usage_by_day::token_id,
-                    usage_by_day::version,
-                    usage_by_day::endpoint,
-                    usage_by_day::name,
-                    usage_by_day::requests,
-                    usage_by_day::first_at,
-                    usage_by_day::first_request_id,
-                    usage_by_day::last_at,
-                    usage_by_day::last_request_id,
-                ))
-                .load::<UsageRow>(self.connection)?;
-            for (token_id, version, endpoint, name, requests, first_at, first_id, last_at, last_id) in rows {
-                let first = Seen { at: first_at.and_utc(), request_id: first_id };
-                let last = Seen { at: last_at.and_utc(), request_id: last_id };
-                totals
-                    .entry((token_id, version, endpoint, name))
-                    // Days come in their order, so the first request stays and the last one moves.
-                    .and_modify(|(known, _, latest)| (*known, *latest) = (*known + requests, last.clone()))
-                    .or_insert((requests, first, last));
-            }
+            let rows = usage_by_day::table.filter(usage_by_day::day.eq(day)).select(usage_row!());
+            sums.add(rows.load::<UsageRow>(self.connection)?);
         }
-        let total = |((token_id, version, endpoint, name), (requests, first, last))| UsageTotal {
-            token_id,
-            version,
-            endpoint,
-            name,
-            requests,
-            first,
-            last,
-        };
-        Ok(totals.into_iter().map(total).collect())
+        Ok(sums.totals())
     }
 
     /// How the writes of a version fared in another one since a day, in the order of the tokens' numbers.
@@ -121,12 +163,7 @@ impl Session<'_> {
             .filter(shadow_checks::against.eq(against))
             .select((shadow_checks::token_id, shadow_checks::checked, shadow_checks::valid))
             .load::<(i64, i64, i64)>(self.connection)?;
-        let mut totals: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
-        for (token_id, checked, valid) in rows {
-            let total = totals.entry(token_id).or_default();
-            *total = (total.0 + checked, total.1 + valid);
-        }
-        Ok(totals.into_iter().map(|(token_id, (checked, valid))| CheckTotal { token_id, checked, valid }).collect())
+        Ok(check_totals(rows))
     }
 
     /// What stood against the writes of a version in another one since a day, in the order of the tokens' numbers and of
@@ -147,11 +184,83 @@ impl Session<'_> {
             .filter(shadow_problems::against.eq(against))
             .select((shadow_problems::token_id, shadow_problems::field, shadow_problems::code, shadow_problems::writes))
             .load::<(i64, String, String, i64)>(self.connection)?;
-        let mut totals: BTreeMap<_, i64> = BTreeMap::new();
-        for (token_id, field, code, writes) in rows {
-            *totals.entry((token_id, field, code)).or_default() += writes;
-        }
-        let total = |((token_id, field, code), writes)| ProblemTotal { token_id, field, code, writes };
-        Ok(totals.into_iter().map(total).collect())
+        Ok(problem_totals(rows))
     }
+}
+
+/// What a provider reads is what its own tokens requested. Days and tokens are enumerated, so that the unique indexes, which
+/// begin with both, lead to its rows and to no others.
+impl ProviderSession<'_> {
+    /// As [`Session::usage_since`], of the provider's tokens alone.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn own_usage_since(&mut self, day: NaiveDate) -> Result<Vec<UsageTotal>, StorageError> {
+        let tokens = self.own_token_ids()?;
+        let mut sums = UsageSums::default();
+        for days in days(day, self.today()).chunks(DAYS) {
+            let rows = usage_by_day::table
+                .filter(usage_by_day::day.eq_any(days))
+                .filter(usage_by_day::token_id.eq_any(&tokens))
+                .order(usage_by_day::day)
+                .select(usage_row!());
+            sums.add(rows.load::<UsageRow>(self.connection)?);
+        }
+        Ok(sums.totals())
+    }
+
+    /// As [`Session::checks_since`], of the provider's tokens alone.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn own_checks_since(
+        &mut self,
+        day: NaiveDate,
+        version: &str,
+        against: &str,
+    ) -> Result<Vec<CheckTotal>, StorageError> {
+        let tokens = self.own_token_ids()?;
+        let rows = shadow_checks::table
+            .filter(shadow_checks::day.eq_any(days(day, self.today())))
+            .filter(shadow_checks::token_id.eq_any(tokens))
+            .filter(shadow_checks::version.eq(version))
+            .filter(shadow_checks::against.eq(against))
+            .select((shadow_checks::token_id, shadow_checks::checked, shadow_checks::valid))
+            .load::<(i64, i64, i64)>(self.connection)?;
+        Ok(check_totals(rows))
+    }
+
+    /// As [`Session::problems_since`], of the provider's tokens alone.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn own_problems_since(
+        &mut self,
+        day: NaiveDate,
+        version: &str,
+        against: &str,
+    ) -> Result<Vec<ProblemTotal>, StorageError> {
+        let tokens = self.own_token_ids()?;
+        let rows = shadow_problems::table
+            .filter(shadow_problems::day.eq_any(days(day, self.today())))
+            .filter(shadow_problems::token_id.eq_any(tokens))
+            .filter(shadow_problems::version.eq(version))
+            .filter(shadow_problems::against.eq(against))
+            .select((shadow_problems::token_id, shadow_problems::field, shadow_problems::code, shadow_problems::writes))
+            .load::<(i64, String, String, i64)>(self.connection)?;
+        Ok(problem_totals(rows))
+    }
+
+    fn own_token_ids(&mut self) -> Result<Vec<i64>, StorageError> {
+        let own = tokens::table.filter(tokens::provider_id.eq(self.provider().id)).select(tokens::id);
+        Ok(own.load(self.connection)?)
+    }
+}
+
+/// The days from the first to the last.
+fn days(first: NaiveDate, last: NaiveDate) -> Vec<NaiveDate> {
+    first.iter_days().take_while(|day| *day <= last).collect()
 }

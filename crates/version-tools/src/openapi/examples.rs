@@ -12,6 +12,8 @@ use fixtures::example;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::additions;
+
 /// The body of a request to an endpoint that reads one.
 #[must_use]
 pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
@@ -77,6 +79,10 @@ pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Op
         ReplyBody::Degree => data(View::degree(version, &example::degree(), lists)),
         ReplyBody::Degrees => data([View::degree(version, &example::degree(), lists)]),
         ReplyBody::CodeLists => None,
+        ReplyBody::Account => data(additions::account(version)),
+        ReplyBody::Usage => data(additions::usage(version)),
+        ReplyBody::Readiness => data(additions::readiness(version)),
+        ReplyBody::Reset => data(additions::reset()),
         ReplyBody::Entries(properties) => {
             let property = |property: &EntryProperty| {
                 Some((property.name.to_owned(), serde_json::from_str(property.example).ok()?))

@@ -112,6 +112,10 @@ fn query_parameter(version: &ApiVersion, name: &str) -> Parameter {
             "The one list to give, by its name or by that of a field that holds its codes; all of them without.",
             one_of(&reference::names_in(version)),
         ),
+        "days" => (
+            "How many days to look back, today among them; 30 without.",
+            ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).maximum(Some(400)),
+        ),
         other => (other, text()),
     };
     parameter(name, ParameterIn::Query, description, schema)

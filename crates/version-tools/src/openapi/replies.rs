@@ -39,7 +39,7 @@ fn success(version: &ApiVersion, lists: &Lists, row: &Row) -> ResponseBuilder {
     let mut reply = json_of(row.description, schema, examples::reply(version, lists, row.reply));
     if row.shows_one() {
         reply = reply.header("ETag", header("Tag of what is shown, for `If-None-Match` and `If-Match`."));
-    } else if row.writes() {
+    } else if row.writes() && row.reply == ReplyBody::Degrees {
         reply = reply.header("ETag", header("Tag of the degree, as a `GET` of it has it."));
     }
     if row.reply == ReplyBody::TraineePage {
@@ -120,6 +120,15 @@ fn failures(version: &ApiVersion, row: &Row) -> Vec<(String, ResponseBuilder)> {
 
 /// What an endpoint may not find.
 fn missing(row: &Row) -> Option<String> {
+    let found = missing_record(row);
+    if !row.sandbox_only {
+        return found;
+    }
+    let record = found.map_or_else(String::new, |missing| missing + " ");
+    Some(record + "In production this path does not exist.")
+}
+
+fn missing_record(row: &Row) -> Option<String> {
     let record = parameters::identifiers(row.path).last().map(|name| name.trim_end_matches("_id"));
     Some(match (row.reply, record) {
         (ReplyBody::TraineePage, _) => "There are no such trainees.".to_owned(),
@@ -158,14 +167,22 @@ fn invalid(version: &ApiVersion, row: &Row) -> ResponseBuilder {
     if [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply) {
         return json_of("Filters are wrong.", filters(), None);
     }
-    if row.request.is_none() && (!row.writes() || version.rules.gates.is_empty()) {
+    if row.query_parameters == ["days"] {
+        return json_of("`days` is wrong, or the query has names that the endpoint does not have.", filters(), None);
+    }
+    let refuses_content = row.method == Method::Post || row.writes() && !version.rules.gates.is_empty();
+    if row.request.is_none() && !refuses_content {
         return json_of("The query has names that the endpoint does not have.", filters(), None);
     }
     // Where problems can be requested by field, those of the query have that form too.
     let by_field = if row.has_errors_by_field() { schemas::named(schemas::ERRORS_BY_FIELD) } else { filters() };
+    let description = if row.reply == ReplyBody::Reset {
+        "The idempotency key is malformed or was used before, or the query has names that the endpoint does not have."
+    } else {
+        "The content is wrong, or the state of the record refuses it."
+    };
     let either = AnyOfBuilder::new().item(schemas::named(schemas::ERRORS)).item(by_field);
-    json_of("The content is wrong, or the state of the record refuses it.", either, None)
-        .header("Preference-Applied", header(VALIDATE_ONLY))
+    json_of(description, either, None).header("Preference-Applied", header(VALIDATE_ONLY))
 }
 
 fn errors(description: &str) -> ResponseBuilder {
@@ -208,6 +225,10 @@ fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
         | ReplyBody::Degree
         | ReplyBody::ServiceStatus
         | ReplyBody::CodeLists
+        | ReplyBody::Account
+        | ReplyBody::Usage
+        | ReplyBody::Readiness
+        | ReplyBody::Reset
         | ReplyBody::Entries(_) => ("trainee_id", "/data/trainee_id"),
     };
     let next = row.next.iter().filter(|next| version.endpoints.has(**next));

@@ -9,12 +9,11 @@ use domain::field::FieldInfo;
 use domain::rules::Rule;
 use domain::{Kind, Lists, Record, RecordField as _};
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{
-    AdditionalProperties, AnyOfBuilder, ArrayBuilder, KnownFormat, ObjectBuilder, OneOfBuilder, Ref, Schema,
-    SchemaFormat, SchemaType, Type,
-};
+use utoipa::openapi::schema::{AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
 
+use super::additions::{self, ACCOUNT, READINESS, RESET, USAGE};
 use super::fields::{Presence, sent, shown};
+use super::properties::{count, text};
 
 /// The name of a schema.
 pub(super) const TRAINEE: &str = "Trainee";
@@ -37,8 +36,6 @@ pub(super) const FILTER_ERRORS: &str = "FilterErrors";
 pub(super) const UNAUTHORIZED: &str = "Unauthorized";
 pub(super) const PAGE: &str = "Page";
 pub(super) const CODE_LIST: &str = "CodeList";
-pub(super) const CHANGE: &str = "Change";
-pub(super) const CHANGES_META: &str = "ChangesMeta";
 
 /// All schemas, by name, in the order in which they are shown.
 pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, RefOr<Schema>)> {
@@ -47,7 +44,7 @@ pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, Ref
     let (request, reply) = (Request { version, lists }, Reply { vocabulary: &version.vocabulary, lists });
     let nested = "A placement, where a trainee is shown.";
     let nested = reply.schema(nested, &shapes.placement_nested, NestedVisibility::Shown);
-    vec![
+    let mut all = vec![
         (TRAINEE, reply.schema("A trainee with placements and degrees.", &shapes.trainee, NestedVisibility::Shown)),
         (TRAINEE_IN_LIST, reply.schema("A trainee in a list.", &shapes.trainee, shapes.nested_in_lists)),
         (PLACEMENT, reply.schema("A placement.", &shapes.placement, NestedVisibility::Shown)),
@@ -68,9 +65,9 @@ pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, Ref
         (UNAUTHORIZED, unauthorized()),
         (PAGE, page()),
         (CODE_LIST, code_list()),
-        (CHANGE, change()),
-        (CHANGES_META, changes_meta()),
-    ]
+    ];
+    all.extend(additions::schemas());
+    all
 }
 
 /// The name of the schema of a request.
@@ -102,7 +99,9 @@ pub(super) fn reply_body(version: &ApiVersion, lists: &Lists, reply: ReplyBody) 
         ReplyBody::TraineePage => {
             in_data(list_of(TRAINEE_IN_LIST)).property("meta", named(PAGE)).required("meta").into()
         }
-        ReplyBody::Changes => in_data(list_of(CHANGE)).property("meta", named(CHANGES_META)).required("meta").into(),
+        ReplyBody::Changes => {
+            in_data(list_of(additions::CHANGE)).property("meta", named(additions::CHANGES_META)).required("meta").into()
+        }
         ReplyBody::Placement => one(PLACEMENT),
         ReplyBody::Placements => list(PLACEMENT),
         ReplyBody::Degree => one(DEGREE),
@@ -112,6 +111,10 @@ pub(super) fn reply_body(version: &ApiVersion, lists: &Lists, reply: ReplyBody) 
             let all = object().additional_properties(Some(AdditionalProperties::RefOr(list.clone())));
             AnyOfBuilder::new().item(list).item(all).into()
         }
+        ReplyBody::Account => one(ACCOUNT),
+        ReplyBody::Usage => one(USAGE),
+        ReplyBody::Readiness => one(READINESS),
+        ReplyBody::Reset => one(RESET),
         ReplyBody::Entries(properties) => {
             let reply = Reply { vocabulary: &version.vocabulary, lists };
             let entry = properties.iter().fold(object(), |entry, EntryProperty { name, meaning, kind, .. }| {
@@ -135,14 +138,6 @@ pub(super) fn in_data(schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
 /// A list of something.
 pub(super) fn list_of(name: &str) -> ArrayBuilder {
     ArrayBuilder::new().items(named(name))
-}
-
-fn text(description: &str) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::String).description(Some(description))
-}
-
-fn count(description: &str) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).description(Some(description))
 }
 
 /// What the replies of a version show.
@@ -276,36 +271,6 @@ fn page() -> RefOr<Schema> {
             ObjectBuilder::new().schema_type(Type::Object).description(Some(PAGE_MEANING)),
             |object, (name, description)| object.property(name, count(description)).required(name),
         )
-        .into()
-}
-
-fn change() -> RefOr<Schema> {
-    let removed_at = ObjectBuilder::new()
-        .schema_type(SchemaType::from_iter([Type::String, Type::Null]))
-        .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
-        .description(Some("When the trainee was removed; null for one who is there."));
-    let trainee = OneOfBuilder::new().item(named(TRAINEE)).item(ObjectBuilder::new().schema_type(Type::Null));
-    ObjectBuilder::new()
-        .schema_type(Type::Object)
-        .description(Some("A trainee who was registered, changed or removed."))
-        .property("trainee_id", text("The identifier of the trainee."))
-        .property("removed_at", removed_at)
-        .property("trainee", trainee.description(Some("The trainee as it is now; null for one who was removed.")))
-        .required("trainee_id")
-        .required("removed_at")
-        .required("trainee")
-        .into()
-}
-
-fn changes_meta() -> RefOr<Schema> {
-    let has_more = ObjectBuilder::new().schema_type(Type::Boolean);
-    ObjectBuilder::new()
-        .schema_type(Type::Object)
-        .description(Some("How to go on."))
-        .property("after", text("What to send as `after` next; opaque."))
-        .property("has_more", has_more.description(Some("Whether there are more changes already.")))
-        .required("after")
-        .required("has_more")
         .into()
 }
 

@@ -276,6 +276,14 @@ fn nothing_becomes_of_a_discarded_trainee() {
 }
 
 #[test]
+fn reset_discards_a_trainee_in_every_state_but_draft() {
+    let record = done(reset(&with_trn(State::Awarded), now()));
+    assert_eq!((record.state, record.discarded_at), (Some(State::Awarded), Some(now())));
+    left_alone(reset(&record, now() + TimeDelta::days(1)), &record);
+    assert_eq!(refused_in(|one| reset(one, now())), [State::Draft]);
+}
+
+#[test]
 fn status_summary_names_state_and_trn() {
     assert_eq!(status_summary(&in_state(State::Deferred)), "deferred, without a TRN");
     let discarded = Trainee { discarded_at: Some(now()), ..with_trn(State::TrnReceived) };

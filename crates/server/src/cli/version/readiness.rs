@@ -6,7 +6,7 @@ use storage::error::StorageError;
 use super::super::Database;
 use super::{CommandError, served};
 use crate::cli::output;
-use crate::usage::readiness::VersionReadiness;
+use crate::usage::readiness::{DEFAULT_DAYS, MAX_DAYS, VersionReadiness};
 use crate::versions;
 
 #[derive(Debug, Args)]
@@ -17,8 +17,8 @@ pub(in crate::cli) struct Readiness {
     #[arg(value_name = "LABEL")]
     version: String,
     /// How many days to look back, today among them
-    #[arg(long, value_name = "N", env = "REGISTER_DAYS", default_value = "30",
-        value_parser = clap::value_parser!(u16).range(1..=400))]
+    #[arg(long, value_name = "N", env = "REGISTER_DAYS", default_value_t = DEFAULT_DAYS,
+        value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_DAYS)))]
     days: u16,
     /// Form of the answer: table to read, json for programs
     #[arg(long, env = "REGISTER_VERSION_READINESS_FORMAT", value_enum, default_value_t = Format::Table)]

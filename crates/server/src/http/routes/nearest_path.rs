@@ -5,7 +5,9 @@
 
 use adapter_kit::read::nearest;
 use adapter_kit::{Endpoint, Served, Versions};
+use storage::tokens::Environment;
 
+use crate::endpoints::available;
 use crate::http::paths;
 
 /// Longer paths are not compared, in bytes.
@@ -17,7 +19,7 @@ const OPENAPI: &str = "/openapi.json";
 
 /// The path that exists and resembles this one most.
 #[must_use]
-pub(super) fn of(path: &str, versions: &Versions) -> Option<String> {
+pub(super) fn of(path: &str, versions: &Versions, environment: Environment) -> Option<String> {
     if path.len() > MAX_BYTES {
         return None;
     }
@@ -29,8 +31,11 @@ pub(super) fn of(path: &str, versions: &Versions) -> Option<String> {
     let below = if version.is_some() { segments.get(1..).unwrap_or_default() } else { segments };
     let found = match version {
         Some(served) if below.is_empty() => Some(paths::base(served.version.label) + Endpoint::Info.path()),
-        Some(served) => below_version(below, served).or_else(|| in_another_version(below, versions)),
-        None => page(below, in_api).or_else(|| versions.newest().and_then(|newest| below_version(below, newest))),
+        Some(served) => {
+            below_version(below, served, environment).or_else(|| in_another_version(below, versions, environment))
+        }
+        None => page(below, in_api)
+            .or_else(|| versions.newest().and_then(|newest| below_version(below, newest, environment))),
     };
     found.filter(|found| found != path)
 }
@@ -64,16 +69,16 @@ fn version_like<'a>(segment: &str, versions: &'a Versions) -> Option<&'a Served>
 }
 
 /// The path of a version that resembles these segments most.
-fn below_version(segments: &[&str], served: &Served) -> Option<String> {
-    let paths = served.version.endpoints.all().map(Endpoint::path).chain([OPENAPI]);
+fn below_version(segments: &[&str], served: &Served, environment: Environment) -> Option<String> {
+    let paths = available(served, environment).map(Endpoint::path).chain([OPENAPI]);
     let found = paths.filter_map(|path| filled(path, segments)).min_by_key(|(slips, _)| *slips);
     found.map(|(_, path)| paths::base(served.version.label) + &path)
 }
 
 /// The path of the newest version that has it just so.
-fn in_another_version(segments: &[&str], versions: &Versions) -> Option<String> {
+fn in_another_version(segments: &[&str], versions: &Versions, environment: Environment) -> Option<String> {
     let in_version = |served: &Served| {
-        let mut paths = served.version.endpoints.all().filter_map(|endpoint| filled(endpoint.path(), segments));
+        let mut paths = available(served, environment).filter_map(|endpoint| filled(endpoint.path(), segments));
         let (_, path) = paths.find(|(slips, _)| *slips == 0)?;
         Some(paths::base(served.version.label) + &path)
     };
@@ -111,6 +116,11 @@ fn resembles(segment: &str, name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::versions::{SERVED, all};
+
+    /// As [`super::of`], in a sandbox.
+    fn of(path: &str, versions: &Versions) -> Option<String> {
+        super::of(path, versions, Environment::Sandbox)
+    }
 
     #[test]
     fn a_path_that_is_almost_one_leads_to_it() {
@@ -154,6 +164,16 @@ mod tests {
                 let found = of(&(paths::base(version.label) + &below), all());
                 assert_eq!(found, Some(paths::base(newest.label) + &below));
             }
+        }
+    }
+
+    #[test]
+    fn what_only_a_sandbox_has_is_not_named_in_production() {
+        for served in all().iter() {
+            let base = paths::base(served.version.label);
+            let path = format!("{base}/sandbox/rest");
+            assert_eq!(of(&path, all()), Some(format!("{base}/sandbox/reset")));
+            assert_eq!(super::of(&path, all(), Environment::Production), None);
         }
     }
 

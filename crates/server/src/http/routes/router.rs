@@ -61,7 +61,7 @@ impl Router {
         }
         for served in register.versions.iter() {
             let mut endpoints: HashMap<&'static str, Vec<(Endpoint, Handler)>> = HashMap::new();
-            for endpoint in served.version.endpoints.all() {
+            for endpoint in endpoints::available(served, register.environment) {
                 endpoints.entry(endpoint.path()).or_default().push((endpoint, endpoints::of(endpoint)));
             }
             for (path, endpoints) in endpoints {
@@ -147,6 +147,7 @@ impl Target {
 
 /// The reply for a path that there is not.
 pub(crate) fn not_found(register: &AppState, request: &HttpRequest) -> HttpResponse {
-    let missing = nearest_path::of(request.path(), register.versions).map_or(Missing::Path, Missing::PathLike);
+    let nearest = nearest_path::of(request.path(), register.versions, register.environment);
+    let missing = nearest.map_or(Missing::Path, Missing::PathLike);
     ApiError::NotFound(missing).response_without_version().into()
 }

@@ -11,7 +11,19 @@ use server::versions;
 use super::client::Response;
 
 /// The records of replies: a field that the document does not name must not be there.
-const RECORDS: [&str; 6] = ["Trainee", "TraineeInList", "Placement", "PlacementOfTrainee", "Degree", "Page"];
+const RECORDS: [&str; 11] = [
+    "Trainee",
+    "TraineeInList",
+    "Placement",
+    "PlacementOfTrainee",
+    "Degree",
+    "Page",
+    "Account",
+    "Usage",
+    "Readiness",
+    "VersionUsage",
+    "SandboxReset",
+];
 
 /// The document of a version, with the validators that were needed so far.
 pub(crate) struct Contract {

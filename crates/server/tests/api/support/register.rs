@@ -63,6 +63,7 @@ impl SetClock {
 /// How a register is set up.
 pub(crate) struct Setup {
     pub(crate) versions: &'static Versions,
+    pub(crate) environment: Environment,
     pub(crate) admission: Admission,
     /// The proxies that are trusted to name the client.
     pub(crate) proxies: TrustedProxies,
@@ -76,6 +77,7 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             versions: versions::all(),
+            environment: Environment::Sandbox,
             admission: Admission::default(),
             proxies: TrustedProxies::default(),
             queue: StoreOptions::default().queue,
@@ -111,14 +113,14 @@ impl Register {
 
     /// Starts a sandbox as [`Register::start`] does, set up in another way.
     pub(crate) fn with(setup: Setup) -> Self {
-        let Setup { versions, admission, proxies, queue, shadow_share } = setup;
+        let Setup { versions, environment, admission, proxies, queue, shadow_share } = setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
         let store = open(database.url(), clock.clock(), queue);
         let register = server::http::app_state::AppState {
             versions,
             admission,
-            ..server::http::app_state::AppState::of(store.clone(), Environment::Sandbox)
+            ..server::http::app_state::AppState::of(store.clone(), environment)
         };
         let register = register.behind(proxies);
         let shadow = ShadowChecks::start(shadow_share, versions, register.lists, register.usage.clone()).unwrap();
@@ -135,10 +137,10 @@ impl Register {
                 server.await.unwrap();
             });
         });
-        let token = write(&store, |session| {
+        let token = write(&store, move |session| {
             session.add_provider(UKPRN, "Ashdown University")?;
             session.add_provider(OTHER_UKPRN, "Brackwater College")?;
-            issue(session, UKPRN, Environment::Sandbox, None)
+            issue(session, UKPRN, environment, None)
         });
         Self {
             clock,

@@ -9,7 +9,8 @@ pub(crate) fn republished(version: &'static ApiVersion, publication: Publication
 
 /// A copy of a version in which one endpoint, and no other, should no longer be used.
 pub(crate) fn with_one_ending(version: &'static ApiVersion, ends: Deprecation) -> &'static ApiVersion {
-    let others = version.endpoints.all().filter(|endpoint| *endpoint != ends.endpoint);
+    let is_other = |endpoint: &Endpoint| *endpoint != ends.endpoint && !Endpoint::ADDITIONS.contains(endpoint);
+    let others = version.endpoints.all().filter(is_other);
     let endpoints = Endpoints { available: others.collect::<Vec<_>>().leak(), deprecated: vec![ends].leak() };
     Box::leak(Box::new(ApiVersion { endpoints, ..*version }))
 }

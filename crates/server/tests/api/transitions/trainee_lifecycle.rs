@@ -19,13 +19,13 @@ fn transition(api: &Api<'_>, action: Action) -> (&'static str, Value, u16) {
 }
 
 /// Asks for a transition in a way that the version accepts.
-pub(super) fn carry_out(api: &Api<'_>, shown: &Shown, action: Action) -> Response {
+pub(crate) fn carry_out(api: &Api<'_>, shown: &Shown, action: Action) -> Response {
     let (path, body, _) = transition(api, action);
     api.send("POST", &format!("{}/{path}", shown.path()), body)
 }
 
 /// A trainee with the two placements that a recommendation needs.
-pub(super) fn ready(api: &Api<'_>, born: &str) -> Shown {
+pub(crate) fn ready(api: &Api<'_>, born: &str) -> Shown {
     let created = api.create(api.example().with(F::date_of_birth, born));
     let second = json!({ "data": { "urn": "990002", "name": "Second school" } });
     api.send("POST", &format!("{}/placements", created.path()), second).is(201);

@@ -162,7 +162,8 @@ fn a_number_is_found_on_all_records_but_the_discarded_ones() {
 #[test]
 fn drawn_numbers_are_well_formed_and_differ() {
     let register = register();
-    let drawn: Vec<Trn> = (0..20).map(|_| register.write(|session| session.draw_trn()).unwrap()).collect();
+    let draw = |session: &mut Session<'_>| session.open_provider(UKPRN, Cause::of("test"))?.unwrap().draw_trn();
+    let drawn: Vec<Trn> = (0..20).map(|_| register.write(draw).unwrap()).collect();
     assert!(drawn.iter().any(|trn| *trn != drawn[0]), "{drawn:?}");
     assert!(drawn.iter().all(|trn| trn.as_str().len() == 7 && !trn.as_str().starts_with('0')), "{drawn:?}");
 }

@@ -1,0 +1,74 @@
+//! What a test run needs in a sandbox: it begins without trainees, and takes each of them to every state, without an operator.
+//!
+//! The router leaves these endpoints out in production.
+
+use actix_web::http::StatusCode;
+use adapter_kit::compose::Data;
+use domain::commands::registry;
+use domain::{Problem, ProblemKind, Trainee, TraineeField};
+use serde::Serialize;
+use storage::session::ProviderSession;
+
+use super::trainees::show_trainee;
+use crate::http::error::{ApiError, Missing};
+use crate::http::request::HandlerContext;
+use crate::http::response::ApiResponse;
+use crate::registry::{RegistryActionError, advance};
+
+/// The trainees that one request discards at most, in one transaction.
+const MOST_DISCARDED: i64 = 1_000;
+
+/// What became of the trainees.
+#[derive(Serialize)]
+struct Discarded {
+    discarded: usize,
+    remaining: i64,
+}
+
+/// `POST /sandbox/reset`
+pub(super) fn reset(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+    let visible = session.visible_trainees(MOST_DISCARDED)?;
+    if !request.validates_only() {
+        for trainee in &visible.trainees {
+            session.come_after_change(trainee);
+            // Only a draft is refused, and no draft is visible.
+            let decision =
+                registry::reset(&trainee.record, session.now()).map_err(|_| no_next_step(&trainee.record))?;
+            session.update_trainee(trainee, &decision.record)?;
+        }
+    }
+    let data = Discarded { discarded: visible.trainees.len(), remaining: visible.others };
+    ApiResponse::json(StatusCode::OK, &Data { data })
+}
+
+/// `POST /sandbox/trainees/{trainee_id}/advance`
+pub(super) fn advance_trainee(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<ApiResponse, ApiError> {
+    let stored = session.find_trainee(request.trainee_id())?.ok_or(ApiError::NotFound(Missing::Trainee))?;
+    request.require_match(|| show_trainee(StatusCode::OK, request, &stored.record))?;
+    let decision = match advance(session, &stored.record) {
+        Ok(decision) => decision.ok_or_else(|| no_next_step(&stored.record))?,
+        Err(RegistryActionError::Storage(error)) => return Err(error.into()),
+        Err(
+            RegistryActionError::Refused(_) | RegistryActionError::UnknownTrainee | RegistryActionError::NumberRequired,
+        ) => {
+            return Err(no_next_step(&stored.record));
+        }
+    };
+    let mut record = decision.record;
+    if request.validates_only() {
+        // The number that would be issued is drawn when it is.
+        record.trn.clone_from(&stored.record.trn);
+    } else {
+        session.update_trainee(&stored, &record)?;
+    }
+    Ok(request.with_etag(show_trainee(StatusCode::OK, request, &record)?))
+}
+
+/// The state does not allow what the registry does next.
+fn no_next_step(trainee: &Trainee) -> ApiError {
+    let state = trainee.state_or_draft();
+    ApiError::Invalid(vec![Problem::at(TraineeField::state, ProblemKind::NoNextStep { state })])
+}

@@ -1,0 +1,4 @@
+//! What a provider learns of itself.
+
+mod reports;
+mod showing;
