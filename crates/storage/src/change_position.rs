@@ -48,7 +48,7 @@ impl QueryFragment<Sqlite> for CurrentPosition {
     }
 }
 
-const NEXT_ENTRY_SQL: &str = "(SELECT coalesce(max(changes.id), 0) + 1 FROM changes)";
+const NEXT_ENTRY_SQL: &str = "coalesce((SELECT max(changes.id) FROM changes), 0) + 1";
 
 /// Which changes a transaction sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,9 +102,12 @@ impl QueryFragment<Pg> for SnapshotText {
 
 impl QueryFragment<Sqlite> for SnapshotText {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        out.push_sql("(SELECT printf('%d:%d:', next, next) FROM (SELECT ");
-        out.push_sql(NEXT_ENTRY_SQL);
-        out.push_sql(" AS next))");
+        for _ in 0..2 {
+            out.push_sql("(");
+            out.push_sql(NEXT_ENTRY_SQL);
+            out.push_sql(") || ':' || ");
+        }
+        out.push_sql("''");
         Ok(())
     }
 }

@@ -18,6 +18,7 @@ use crate::cli::serve::limits::Bounds;
 use crate::http::admission::Admission;
 use crate::http::app_state::AppState;
 use crate::http::cursor::CursorKey;
+use crate::http::long_poll::LongPolls;
 use crate::http::rate_limit::RateLimit;
 use crate::http::rate_limit::by_address::AddressRateLimit;
 use crate::operations::operator_listener::OperatorListener;
@@ -163,6 +164,7 @@ impl Serve {
             admission,
             page_rate_limit,
             cursors,
+            long_polls: LongPolls::of(service.limits.max_connections.get()),
             ..AppState::of(store, environment).with_lists(lists)
         };
         let register = register.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());

@@ -6,18 +6,20 @@ use domain::{Placement, PlacementField, TraineeField as F};
 use serde_json::{Value, json};
 use server::versions::SERVED;
 
-use crate::api::support::{Api, Body, Register, Shown, record};
+use crate::api::support::{Api, Body, Register, Response, Shown, record};
 
 /// Enough trainees for lists that are narrowed to many and to few.
 const TRAINEES: usize = 1_500;
 
-pub(super) fn ask_everything(register: &Register) {
+/// `other` is a token of another provider.
+pub(super) fn ask_everything(register: &Register, other: &str) {
     register.sow(TRAINEES);
     for endpoint in Endpoint::ALL {
         let has = |version: &&&'static ApiVersion| version.endpoints.has(*endpoint);
         // An endpoint that no version serves is not asked.
         let Some(version) = SERVED.iter().rev().find(has) else { continue };
-        ask(&register.api(version), *endpoint);
+        let other = register.api_with_token(version, other.to_owned());
+        ask(&register.api(version), &other, *endpoint);
     }
 }
 
@@ -30,7 +32,7 @@ fn trainee(api: &Api<'_>, endpoint: Endpoint) -> Shown {
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "endpoints that only read are all requested alike")]
-fn ask(api: &Api<'_>, endpoint: Endpoint) {
+fn ask(api: &Api<'_>, other: &Api<'_>, endpoint: Endpoint) {
     let known = trainee(api, endpoint);
     let path = known.path();
     let first = |parts: &str, identifier: &str| {
@@ -82,7 +84,6 @@ fn ask(api: &Api<'_>, endpoint: Endpoint) {
         }
         Endpoint::ResetSandbox => {
             // The trainees of the test stay: the plans of other queries depend on how many there are.
-            let other = api.register.other_provider(api.version);
             other.create(other.example());
             let reply = other.request("POST", endpoint.path()).send().is(200);
             assert_eq!(*reply.data(), json!({ "discarded": 1, "remaining": 0 }));
@@ -94,12 +95,40 @@ fn ask(api: &Api<'_>, endpoint: Endpoint) {
                 .is(200);
             api.request("POST", &path).send().is(200);
         }
+        Endpoint::ListChanges => {
+            let first = api.get("/changes?limit=1").is(200);
+            api.get(&format!("/changes?after={}", first.body["meta"]["after"].as_str().unwrap())).is(200);
+        }
         // Whatever else only reads.
         reading => {
             assert_eq!(reading.method(), Method::Get, "{reading} has no request");
             api.get(&reading.path().replace("{trainee_id}", known.id())).is(200);
         }
     }
+}
+
+/// Follows a list beyond its first page, and to its end and what changed meanwhile from the page before the last.
+fn follow(api: &Api<'_>, list: &str, pages: i64) {
+    for page in [1, pages - 1] {
+        let reply = api.get(&format!("{list}&page={page}"));
+        let mut link = next(&reply);
+        if let Some(id) = link.as_ref().and(reply.body.pointer("/data/0/trainee_id")) {
+            let change = Body::new(api.version).with(F::middle_names, format!("Followed {page}"));
+            api.send("PATCH", &format!("/trainees/{}", id.as_str().unwrap()), change);
+        }
+        for _ in 0..3 {
+            let Some(target) = link else { break };
+            link = next(&api.get(&target).is(200));
+        }
+    }
+}
+
+/// The target of the link to the next page, below the path of the version.
+fn next(page: &Response) -> Option<String> {
+    let links = page.header("link")?;
+    let link = links.split(", ").find(|link| link.ends_with("rel=\"next\""))?;
+    let target = link.trim_start_matches("</api/").split('>').next()?;
+    Some(target[target.find('/')?..].to_owned())
 }
 
 /// Lists with every filter and in each order: the first page, the last one, and one behind it.
@@ -115,6 +144,7 @@ fn lists(api: &Api<'_>) {
                     for page in [pages, pages + 1] {
                         api.get(&format!("{list}&page={page}"));
                     }
+                    follow(api, &list, pages);
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! No request goes through a table that grows.
 
 use chrono::NaiveDate;
+use storage::tokens::Environment;
 use storage::usage::{CheckCount, ProblemCount, UsageBatch};
 use test_support::Database;
 
@@ -8,6 +9,7 @@ use super::asking::ask_everything;
 use super::explaining::{Explainer, GROWING};
 use super::hearing::Hearing;
 use crate::api::support::Register;
+use crate::api::support::register::OTHER_UKPRN;
 
 /// What is written behind requests: counts of all kinds, and what of them is no longer kept.
 fn count_usage(register: &Register) {
@@ -26,9 +28,10 @@ fn count_usage(register: &Register) {
 fn every_query_of_every_endpoint_is_served_by_an_index() {
     let hearing = Hearing::begin();
     let register = Register::start();
+    let other = register.issue_token(OTHER_UKPRN, Environment::Sandbox, None);
     // What an operator does to begin with is no request.
     hearing.forget();
-    ask_everything(&register);
+    ask_everything(&register, &other);
     count_usage(&register);
     let heard = hearing.heard();
     let queries: Vec<&String> = heard

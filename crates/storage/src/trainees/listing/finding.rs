@@ -205,7 +205,12 @@ pub(super) fn changed(
     // The cycle as a sum: no index of a list is a candidate, only that of positions.
     let in_cycle = (trainees::academic_cycle + 0).eq(listing.cycle);
     let all = trainees::table.into_boxed().filter(visible(provider)).filter(in_cycle);
-    let page = of_states(narrowed(changed_since(all, listing), listing, today), listing)
+    let mut narrowed = of_states(begun(changed_since(all, listing), listing, today), listing);
+    if let Some(has_trn) = listing.has_trn {
+        // Nor that of trainees who wait for a number.
+        narrowed = narrowed.filter(trainees::trn.is_null().eq(!has_trn));
+    }
+    let page = narrowed
         .filter(trainees::changed_in.ge(position))
         .filter(trainees::changed_in.gt(position).or(trainees::id.gt(key)))
         .order((trainees::changed_in, trainees::id))
@@ -256,13 +261,18 @@ fn changed_since(trainees: Trainees, listing: &Listing) -> Trainees {
     }
 }
 
-/// Those of them that the filters select, except the state.
-fn narrowed(mut trainees: Trainees, listing: &Listing, today: NaiveDate) -> Trainees {
-    trainees = match listing.status.and_then(Status::started) {
+/// Those of them that have begun, or have not, where the list asks for it.
+fn begun(trainees: Trainees, listing: &Listing, today: NaiveDate) -> Trainees {
+    match listing.status.and_then(Status::started) {
         Some(true) => trainees.filter(trainees::itt_start_date.le(today)),
         Some(false) => trainees.filter(trainees::itt_start_date.gt(today)),
         None => trainees,
-    };
+    }
+}
+
+/// Those of them that the filters select, except the state.
+fn narrowed(trainees: Trainees, listing: &Listing, today: NaiveDate) -> Trainees {
+    let trainees = begun(trainees, listing, today);
     match listing.has_trn {
         Some(true) => trainees.filter(trainees::trn.is_not_null()),
         Some(false) => trainees.filter(trainees::trn.is_null()),
