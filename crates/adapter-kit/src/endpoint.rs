@@ -65,6 +65,8 @@ pub struct RequestBody {
     pub record: RecordKind,
     /// Whether the record is created or changed; `None` for a transition of the trainee.
     pub purpose: Option<Purpose>,
+    /// Whether it is a list of such records, each with an idempotency key.
+    pub is_batch: bool,
 }
 
 impl RequestBody {
@@ -87,6 +89,8 @@ pub enum ReplyBody {
     Degree,
     Degrees,
     CodeLists,
+    /// The result of each item of a batch.
+    BatchResults,
     /// A list of objects that are no records of the dictionary.
     Entries(&'static [EntryProperty]),
 }
@@ -143,7 +147,7 @@ impl Row {
     }
 
     const fn posts(self, record: RecordKind, purpose: Option<Purpose>, status: u16) -> Self {
-        let request = Some(RequestBody { record, purpose });
+        let request = Some(RequestBody { record, purpose, is_batch: false });
         Self { method: Method::Post, request, status, shadow_checked: true, ..self }
     }
 
@@ -157,6 +161,12 @@ impl Row {
 
     const fn deletes(self) -> Self {
         Self { method: Method::Delete, next: &[Endpoint::ShowTrainee], shadow_checked: true, ..self }
+    }
+
+    /// Each item is judged as a request of its own, and so is its shadow check.
+    const fn creates_many(self, record: RecordKind) -> Self {
+        let request = Some(RequestBody { record, purpose: Some(Purpose::Create), is_batch: true });
+        Self { method: Method::Post, request, ..self }
     }
 
     /// Whether requests can change a record.
@@ -174,8 +184,15 @@ impl Row {
             | ReplyBody::TraineePage
             | ReplyBody::Placements
             | ReplyBody::Degrees
+            | ReplyBody::BatchResults
             | ReplyBody::Entries(_) => false,
         }
+    }
+
+    /// Whether a request is a list of requests, each with an idempotency key.
+    #[must_use]
+    pub const fn is_batch(&self) -> bool {
+        matches!(self.request, Some(RequestBody { is_batch: true, .. }))
     }
 
     /// Whether a request can state the version of the record that it is for: whatever changes an existing record.
@@ -225,7 +242,7 @@ macro_rules! endpoints {
 
 impl Endpoint {
     /// The endpoints beyond the national contract, which this service adds to every version alike.
-    pub const ADDITIONS: &'static [Self] = &[];
+    pub const ADDITIONS: &'static [Self] = &[Self::CreateTrainees];
 
     /// The path below that of the version.
     #[must_use]
@@ -312,6 +329,9 @@ endpoints! {
         query_parameters: &["field"],
         ..Row::get(Service, "/reference-data", Body::CodeLists, ALL_LISTS)
     },
+    /// Registers up to 200 trainees.
+    CreateTrainees = Row::get(Trainees, "/trainees/batch", Body::BatchResults, "A result for each item, in order.")
+        .creates_many(RecordKind::Trainee),
 }
 
 const TRAINEE: &str = "/trainees/{trainee_id}";

@@ -39,7 +39,7 @@ fn success(version: &ApiVersion, lists: &Lists, row: &Row) -> ResponseBuilder {
     let mut reply = json_of(row.description, schema, examples::reply(version, lists, row.reply));
     if row.shows_one() {
         reply = reply.header("ETag", header("Tag of what is shown, for `If-None-Match` and `If-Match`."));
-    } else if row.writes() {
+    } else if row.writes() && !row.is_batch() {
         reply = reply.header("ETag", header("Tag of the degree, as a `GET` of it has it."));
     }
     if row.reply == ReplyBody::CodeLists {
@@ -48,7 +48,7 @@ fn success(version: &ApiVersion, lists: &Lists, row: &Row) -> ResponseBuilder {
     if row.writes() {
         reply = reply.header("Preference-Applied", header(VALIDATE_ONLY));
     }
-    if row.method == Method::Post {
+    if row.method == Method::Post && !row.is_batch() {
         let replayed = header("`true`: the reply to an earlier request with the same key.");
         reply = reply.header("Idempotent-Replayed", replayed);
     }
@@ -82,7 +82,7 @@ fn failures(version: &ApiVersion, row: &Row) -> Vec<(String, ResponseBuilder)> {
     if has_body {
         failures.push((408, errors("The body did not arrive in time.")));
     }
-    if row.writes() {
+    if row.writes() && !row.is_batch() {
         failures.push((409, conflict(row)));
     }
     if row.takes_if_match() {
@@ -150,6 +150,11 @@ fn invalid(version: &ApiVersion, row: &Row) -> ResponseBuilder {
     if row.request.is_none() && (!row.writes() || version.rules.gates.is_empty()) {
         return json_of("The query has names that the endpoint does not have.", filters(), None);
     }
+    if row.is_batch() {
+        let either = AnyOfBuilder::new().item(schemas::named(schemas::ERRORS)).item(filters());
+        return json_of("There are no items, or too many, or the query has unknown names.", either, None)
+            .header("Preference-Applied", header(VALIDATE_ONLY));
+    }
     // Where problems can be requested by field, those of the query have that form too.
     let by_field = if row.has_errors_by_field() { schemas::named(schemas::ERRORS_BY_FIELD) } else { filters() };
     let either = AnyOfBuilder::new().item(schemas::named(schemas::ERRORS)).item(by_field);
@@ -196,6 +201,7 @@ fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
         | ReplyBody::Degree
         | ReplyBody::ServiceStatus
         | ReplyBody::CodeLists
+        | ReplyBody::BatchResults
         | ReplyBody::Entries(_) => ("trainee_id", "/data/trainee_id"),
     };
     let next = row.next.iter().filter(|next| version.endpoints.has(**next));
