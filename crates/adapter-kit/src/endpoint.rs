@@ -65,8 +65,8 @@ pub struct RequestBody {
     pub record: RecordKind,
     /// Whether the record is created or changed; `None` for a transition of the trainee.
     pub purpose: Option<Purpose>,
-    /// Whether it is a list of such records, each with an idempotency key.
-    pub is_batch: bool,
+    /// The endpoint that each item of a batch is a request for; `None` where the body is one record.
+    pub batch_of: Option<Endpoint>,
 }
 
 impl RequestBody {
@@ -147,7 +147,7 @@ impl Row {
     }
 
     const fn posts(self, record: RecordKind, purpose: Option<Purpose>, status: u16) -> Self {
-        let request = Some(RequestBody { record, purpose, is_batch: false });
+        let request = Some(RequestBody { record, purpose, batch_of: None });
         Self { method: Method::Post, request, status, shadow_checked: true, ..self }
     }
 
@@ -164,8 +164,8 @@ impl Row {
     }
 
     /// Each item is judged as a request of its own, and so is its shadow check.
-    const fn creates_many(self, record: RecordKind) -> Self {
-        let request = Some(RequestBody { record, purpose: Some(Purpose::Create), is_batch: true });
+    const fn creates_many(self, record: RecordKind, batch_of: Endpoint) -> Self {
+        let request = Some(RequestBody { record, purpose: Some(Purpose::Create), batch_of: Some(batch_of) });
         Self { method: Method::Post, request, ..self }
     }
 
@@ -189,10 +189,16 @@ impl Row {
         }
     }
 
-    /// Whether a request is a list of requests, each with an idempotency key.
+    /// The endpoint that each item of a request is a request for, where a request is a batch.
     #[must_use]
-    pub const fn is_batch(&self) -> bool {
-        matches!(self.request, Some(RequestBody { is_batch: true, .. }))
+    pub fn batch_of(&self) -> Option<Endpoint> {
+        self.request.and_then(|request| request.batch_of)
+    }
+
+    /// Whether a request is a batch: requests for another endpoint, each with an idempotency key.
+    #[must_use]
+    pub fn is_batch(&self) -> bool {
+        self.batch_of().is_some()
     }
 
     /// Whether a request can state the version of the record that it is for: whatever changes an existing record.
@@ -331,7 +337,7 @@ endpoints! {
     },
     /// Registers up to 200 trainees.
     CreateTrainees = Row::get(Trainees, "/trainees/batch", Body::BatchResults, "A result for each item, in order.")
-        .creates_many(RecordKind::Trainee),
+        .creates_many(RecordKind::Trainee, Endpoint::CreateTrainee),
 }
 
 const TRAINEE: &str = "/trainees/{trainee_id}";

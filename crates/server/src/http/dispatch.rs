@@ -15,10 +15,11 @@ use crate::endpoints::{Access, Handler};
 use crate::http::app_state::AppState;
 use crate::http::authentication::AuthenticationError;
 use crate::http::error::{ApiError, ErrorForm, RateLimitScope};
+use crate::http::middleware::response_stream::ResponseSender;
 use crate::http::middleware::{access_log, request_id};
 use crate::http::request::{ApiRequest, HandlerContext, PathIds, VALIDATE_ONLY};
 use crate::http::response::ApiResponse;
-use crate::http::{idempotency, query};
+use crate::http::{batch, idempotency, query};
 use crate::usage::observation::{Observer, RequestObservation};
 use crate::usage::recorder::UsageRecorder;
 
@@ -61,8 +62,15 @@ impl Route {
                         remaining = admitted;
                         warnings = api_request.parameter_warnings();
                         let recorder = UsageRecorder::of(endpoint, &api_request);
-                        let (reply, mut observation) =
-                            run_in_transaction(&register, endpoint, handler, api_request).await;
+                        let (reply, mut observation) = match endpoint.row().batch_of() {
+                            Some(item) => {
+                                batch::handle(item, &register, request.headers(), &api_request, &mut remaining).await
+                            }
+                            None => {
+                                let count = ResponseSender::count;
+                                run_in_transaction(&register, endpoint, handler, api_request, count).await
+                            }
+                        };
                         if let Some(found) = observation.token {
                             register.admission.remember(&token, found);
                             valid = Some(found);
@@ -105,12 +113,14 @@ fn expiry_warning(token: ValidToken) -> String {
     format!("this token expires on {}: from that day on it is refused", token.expires_on)
 }
 
-/// Runs the handler in one job of the store, and returns what was observed next to its result.
-async fn run_in_transaction(
+/// Runs the handler in one job of the store, and returns what was observed next to its result. `count` counts the reply
+/// where what was done for it can still be undone.
+pub(super) async fn run_in_transaction(
     register: &AppState,
     endpoint: Endpoint,
     handler: Handler,
     api_request: ApiRequest,
+    count: fn(&ResponseSender, ApiResponse) -> Result<ApiResponse, ApiError>,
 ) -> (Result<ApiResponse, ApiError>, RequestObservation) {
     let token = api_request.token.clone();
     // What is only tried out must not write, and runs where nothing can.
@@ -142,7 +152,7 @@ async fn run_in_transaction(
                 (handler.run)(&mut session, &context)
             };
             // Where there is no room for the reply, nothing is done: what is refused here is undone.
-            Ok((response_sender.count(reply?)?, use_is_due))
+            Ok((count(&response_sender, reply?)?, use_is_due))
         };
         let result = run();
         let observation = context.observer.finish();
@@ -186,7 +196,7 @@ impl JobError for ObservedError {
 }
 
 /// Records that a token was used today; once a day, after a request that only reads. The client does not wait for it.
-async fn record_token_use(store: Store, token: TokenDigest, request_id: String) {
+pub(super) async fn record_token_use(store: Store, token: TokenDigest, request_id: String) {
     let recorded = store.write(move |session| match session.authenticate(&token, Cause::of("token use"))? {
         Some(mut session) => session.record_token_use(),
         None => Ok(()),

@@ -20,9 +20,9 @@ const EXAMPLE_KEY: &str = "5f0e0c1d-example";
 /// The body of a request to an endpoint that reads one.
 #[must_use]
 pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
-    let RequestBody { record, purpose, is_batch } = endpoint.row().request?;
+    let RequestBody { record, purpose, batch_of } = endpoint.row().request?;
     match (record, purpose) {
-        (RecordKind::Trainee, _) if is_batch => {
+        (RecordKind::Trainee, _) if batch_of.is_some() => {
             let Value::Object(record) = body(version, &example::trainee())? else { return None };
             let key = (IDEMPOTENCY_KEY.to_owned(), EXAMPLE_KEY.into());
             Some(json!([Map::from_iter([key].into_iter().chain(record))]))

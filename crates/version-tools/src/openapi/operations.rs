@@ -53,7 +53,7 @@ fn body(version: &ApiVersion, endpoint: Endpoint) -> Option<RequestBody> {
     let request = endpoint.row().request?;
     let content = ContentBuilder::new().example(examples::request(version, endpoint));
     let body = RequestBodyBuilder::new().required(Some(Required::True));
-    if request.is_batch {
+    if request.batch_of.is_some() {
         let (array, lines) = (schemas::batch(request), ContentBuilder::new().schema(Some(schemas::batch_lines())));
         let body = body.content(JSON, content.schema(Some(array)).build());
         return Some(body.content(JSON_LINES, lines.build()).build());
