@@ -36,7 +36,8 @@ const ITEMS_PER_REQUEST: usize = 10;
 /// What becomes of a key of the batch as a whole.
 const KEY_IGNORED: &str = "Idempotency-Key is ignored: each item of a batch has a key";
 
-/// Handles a batch of requests for the endpoint, whose token was admitted. `remaining` is what was left of its limit, and becomes what is left.
+/// Handles a batch of requests for the endpoint, whose token was admitted. `remaining` is what was left of its limit, and
+/// becomes what is left.
 ///
 /// The batch counts as one request. Each name of other versions in its items is observed once.
 pub(super) async fn handle(

@@ -64,7 +64,9 @@ impl Route {
                         let recorder = UsageRecorder::of(endpoint, &api_request);
                         let (reply, mut observation) = match endpoint.row().batch_of() {
                             Some(item) => {
-                                batch::handle(item, &register, request.headers(), &api_request, &mut remaining).await
+                                let headers = request.headers();
+                                // On the heap, so that no other request is larger for it.
+                                Box::pin(batch::handle(item, &register, headers, &api_request, &mut remaining)).await
                             }
                             None => {
                                 let count = ResponseSender::count;
