@@ -425,3 +425,30 @@ fn token_that_has_ended_is_refused_before_anything_is_said_of_the_batch() {
         }
     });
 }
+
+#[test]
+fn batch_leaves_room_in_the_queue_of_the_store() {
+    every_version(|api| {
+        let all_at_once = Register::with(Setup { queue: 8, ..Setup::default() });
+        assert_eq!(statuses(&send(&all_at_once.api(api.version), &batch(api, 100))), [201; 100]);
+        // What finds no room is not done, and is done when it is sent again.
+        let register = Register::with(Setup { queue: 1, ..Setup::default() });
+        let (api, mut items) = (register.api(api.version), batch(api, 40));
+        while !items.is_empty() {
+            let before = count(&api);
+            let reply = send(&api, &items);
+            let busy = results(&reply).iter().filter(|result| result["status"] != 201);
+            for result in busy {
+                assert_eq!(
+                    (&result["status"], &result["errors"][0]["error"]),
+                    (&json!(503), &json!("ServiceUnavailable"))
+                );
+            }
+            let accepted = statuses(&reply).iter().filter(|status| **status == 201).count() as u64;
+            assert!(accepted > 0 && count(&api) == before + accepted);
+            let mut results = results(&reply).iter();
+            items.retain(|_| results.next().unwrap()["status"] == 503);
+        }
+        assert_eq!(count(&api), 40);
+    });
+}
