@@ -33,7 +33,7 @@ ENDURANCE := scripts/test-endurance
 
 .PHONY: crash-test
 crash-test: ## Kill the server 200 times, and PostgreSQL 20 times, under load; nothing acknowledged may be lost
-	CRASH_KILLS=200 POSTGRES_STOPS=20 $(ENDURANCE) crash durability
+	CRASH_KILLS=200 POSTGRES_STOPS=20 BATCH_KILLS=50 $(ENDURANCE) crash durability batch
 
 .PHONY: race-test
 race-test: ## Send colliding requests in 1,000 rounds, and hold overlapping ones against a sequential model

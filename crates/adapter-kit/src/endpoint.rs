@@ -69,6 +69,8 @@ pub struct RequestBody {
     pub record: RecordKind,
     /// Whether the record is created or changed; `None` for a transition of the trainee.
     pub purpose: Option<Purpose>,
+    /// The endpoint that each item of a batch is a request for; `None` where the body is one record.
+    pub batch_of: Option<Endpoint>,
 }
 
 impl RequestBody {
@@ -96,6 +98,8 @@ pub enum ReplyBody {
     Usage,
     Readiness,
     Reset,
+    /// The result of each item of a batch.
+    BatchResults,
     /// A list of objects that are no records of the dictionary.
     Entries(&'static [EntryProperty]),
 }
@@ -156,7 +160,7 @@ impl Row {
     }
 
     const fn posts(self, record: RecordKind, purpose: Option<Purpose>, status: u16) -> Self {
-        let request = Some(RequestBody { record, purpose });
+        let request = Some(RequestBody { record, purpose, batch_of: None });
         Self { method: Method::Post, request, status, shadow_checked: true, ..self }
     }
 
@@ -174,6 +178,12 @@ impl Row {
 
     const fn acts_in_sandbox(self) -> Self {
         Self { method: Method::Post, sandbox_only: true, ..self }
+    }
+
+    /// Each item is judged as a request of its own, and so is its shadow check.
+    const fn creates_many(self, record: RecordKind, batch_of: Endpoint) -> Self {
+        let request = Some(RequestBody { record, purpose: Some(Purpose::Create), batch_of: Some(batch_of) });
+        Self { method: Method::Post, request, ..self }
     }
 
     /// Whether requests can change a record.
@@ -196,8 +206,21 @@ impl Row {
             | ReplyBody::Usage
             | ReplyBody::Readiness
             | ReplyBody::Reset
+            | ReplyBody::BatchResults
             | ReplyBody::Entries(_) => false,
         }
+    }
+
+    /// The endpoint that each item of a request is a request for, where a request is a batch.
+    #[must_use]
+    pub fn batch_of(&self) -> Option<Endpoint> {
+        self.request.and_then(|request| request.batch_of)
+    }
+
+    /// Whether a request is a batch: requests for another endpoint, each with an idempotency key.
+    #[must_use]
+    pub fn is_batch(&self) -> bool {
+        self.batch_of().is_some()
     }
 
     /// Whether a request can state the version of the record that it is for: whatever changes one existing record.
@@ -249,6 +272,7 @@ impl Endpoint {
     /// The endpoints beyond the national contract, which this service adds to every version alike.
     pub const ADDITIONS: &'static [Self] = &[
         Self::ListChanges,
+        Self::CreateTrainees,
         Self::ShowAccount,
         Self::ShowUsage,
         Self::ShowReadiness,
@@ -348,6 +372,9 @@ endpoints! {
         query_parameters: &["field"],
         ..Row::get(Service, "/reference-data", Body::CodeLists, ALL_LISTS)
     },
+    /// Registers up to 200 trainees.
+    CreateTrainees = Row::get(Trainees, "/trainees/batch", Body::BatchResults, "A result for each item, in order.")
+        .creates_many(RecordKind::Trainee, Endpoint::CreateTrainee),
     /// Tells to whom the token belongs.
     ShowAccount = Row::get(Account, "/account", Body::Account, "The provider and the token."),
     /// Reports what the provider has requested.

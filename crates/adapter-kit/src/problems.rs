@@ -12,6 +12,7 @@ use crate::client_text::{is_printable, truncated};
 use crate::compose::Data;
 use crate::endpoint::Endpoint;
 use crate::names::{field, path, path_in_message};
+use crate::read::MAX_KEY_CHARS;
 use crate::reference;
 use crate::version::ApiVersion;
 use crate::versions::Served;
@@ -122,6 +123,7 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
             format!("is not a field of this version{hint}")
         }
         ProblemKind::TooLong { max } => format!("is too long: it can have {max} characters at most"),
+        ProblemKind::MalformedKey => format!("must be text of 1 to {MAX_KEY_CHARS} visible ASCII characters"),
         ProblemKind::TooMany { max } => format!("can have {max} items at most"),
         ProblemKind::UnknownCode { value, accepted } => {
             format!("{} is not in the list; {}", quoted(value), accepted_message(accepted))

@@ -8,14 +8,16 @@ use domain::{ParsedRecord, ProblemKind};
 use serde::de::{DeserializeSeed as _, Error as _};
 use serde_json::Value;
 
+mod batch;
 mod json;
 mod keys;
 mod limits;
 mod record;
 
+pub use batch::{BatchError, BatchForm, BatchItem, is_idempotency_key, read_batch};
 use json::At;
 pub use keys::{UnknownNames, nearest};
-pub use limits::{MAX_DEPTH, MAX_RECORDS, MAX_UNKNOWN};
+pub use limits::{MAX_BATCH_ITEMS, MAX_DEPTH, MAX_KEY_CHARS, MAX_RECORDS, MAX_UNKNOWN};
 pub use record::{NestedLists, ReadableRecord, Reader};
 
 /// A body that is not JSON, or nested too deeply. The message says where, and nothing of the content.

@@ -1,9 +1,12 @@
-//! How deep the body of a request may be nested.
+//! How deep the body of a request may be nested, and what any bytes are as a batch.
 
 use adapter_kit::Versions;
-use adapter_kit::read::{MAX_DEPTH, NestedLists, Reader, UnknownNames, parse_json};
+use adapter_kit::read::{
+    BatchForm, BatchItem, MAX_DEPTH, NestedLists, Reader, UnknownNames, is_idempotency_key, parse_json, read_batch,
+};
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::Trainee;
+use proptest::prelude::*;
 
 #[test]
 fn depth_limit_is_the_same_wherever_the_depth_is() {
@@ -27,6 +30,53 @@ fn depth_limit_is_the_same_wherever_the_depth_is() {
             let body = format!("{before}{}{}{after}", "[".repeat(arrays), "]".repeat(arrays));
             assert_eq!(parse_json(body.as_bytes()).is_ok(), accepted, "{before} {levels}");
             assert_eq!(reader.read::<Trainee>(body.as_bytes()).is_ok(), accepted, "{before} {levels}");
+        }
+    }
+}
+
+/// An item in its plain form.
+fn plain(item: &BatchItem<'_>) -> Option<String> {
+    let key = item.key.as_ref()?;
+    Some(format!(r#"{{"idempotency_key":{},"data":{}}}"#, serde_json::Value::from(key.as_str()), item.data))
+}
+
+/// Bytes that resemble a batch.
+fn pieces() -> impl Strategy<Value = Vec<u8>> {
+    let pieces: [&[u8]; 17] = [
+        b"[",
+        b"]",
+        b"{",
+        b"}",
+        b",",
+        b":",
+        b"\n",
+        b" ",
+        b"\"",
+        b"\\u00e9",
+        b"1",
+        b"null",
+        b"\xc3",
+        b"\"data\":",
+        b"\"idempotency_key\":\"a\",",
+        b"{\"idempotency_key\":\"b\",\"data\":{\"x\":1}}",
+        b"\"idempotency_key\":7,",
+    ];
+    prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..12).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn accepted_items_of_any_bytes_are_the_same_in_their_plain_form(bytes in prop_oneof![pieces(), any::<Vec<u8>>()]) {
+        for form in [BatchForm::Array, BatchForm::Lines] {
+            let Ok(items) = read_batch(&bytes, form, UnknownNames::Warn) else { continue };
+            for item in items.iter().filter(|item| item.problems.is_empty()) {
+                prop_assert!(item.key.as_deref().is_some_and(is_idempotency_key));
+                let plain = plain(item).unwrap();
+                let again = read_batch(plain.as_bytes(), BatchForm::Lines, UnknownNames::Reject).unwrap();
+                prop_assert_eq!((&again[0].key, again[0].data, again[0].problems.len()), (&item.key, item.data, 0));
+                let body = format!("{{\"data\":{}}}", item.data);
+                prop_assert!(parse_json(body.as_bytes()).is_ok());
+            }
         }
     }
 }

@@ -92,7 +92,8 @@ impl Contest {
             register.copy()?;
             register.start()?;
             let facts = Facts::of(&register)?;
-            contest.loads.extend(scenarios.iter().map(|scenario| ((*scenario, who), scenario.load(&facts))));
+            let loads = scenarios.iter().filter_map(|scenario| Some(((*scenario, who), scenario.load(&facts)?)));
+            contest.loads.extend(loads);
             contest.registers.push((who, register, facts));
         }
         // Of PostgreSQL, the program before is the measure.
@@ -110,7 +111,8 @@ impl Contest {
         databases.create("limit")?;
         let url = databases.url("limit");
         let path = url.trim_start_matches("sqlite://");
-        for scenario in scenarios {
+        // A batch has no limit of its own: that of a single registration is next to it.
+        for scenario in scenarios.iter().filter(|scenario| **scenario != Scenario::Batch) {
             limit::fill(path, scenario.replies(facts, &mut client)?)?;
             self.loads.insert((*scenario, Who::Limit), scenario.load_on_limit(facts, false));
         }
@@ -170,7 +172,7 @@ impl Contest {
         let turn = load.run(server.address, time, || server.meter.processor_time());
         let turn = turn.map_err(|error| format!("{} of {who}: {error}", scenario.name()))?;
         if let Some(register) = register
-            && scenario == Scenario::Post
+            && scenario.writes()
             && register.trainees <= MAX_COPIED_TRAINEES
         {
             register.copy()?;

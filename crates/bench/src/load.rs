@@ -15,7 +15,7 @@ use crate::http::Head;
 /// How long a turn waits for a reply before it fails.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// What is read at once, in bytes: more than the largest reply.
-const BUFFER_BYTES: usize = 1_048_576;
+const BUFFER_BYTES: usize = 4_194_304;
 /// The status of a server that is busy. Another request is sent.
 const BUSY: u16 = 503;
 
@@ -24,16 +24,17 @@ const BUSY: u16 = 503;
 pub(crate) enum Step {
     /// One of these requests, in turn. The reply is `200`.
     Read(Rc<[Vec<u8>]>),
-    /// A new trainee. The reply is `201`.
+    /// New trainees. The reply is `201` to one, and `200` to a batch.
     Create(Rc<[Create]>),
 }
 
-/// A request that registers somebody new each time it is sent.
+/// A request that registers somebody new each time it is sent, or several.
 #[derive(Debug, Clone)]
 pub(crate) struct Create {
     request: Vec<u8>,
     /// Where the letters stand that tell one person from the next.
     places: Vec<usize>,
+    persons: usize,
 }
 
 impl Create {
@@ -41,17 +42,25 @@ impl Create {
     pub(crate) const LETTERS: &str = "qqqqqqqq";
 
     pub(crate) fn new(request: Vec<u8>) -> Self {
+        Self::batch(request, 1)
+    }
+
+    /// A request for so many persons, each of whom has as many places.
+    pub(crate) fn batch(request: Vec<u8>, persons: usize) -> Self {
         let letters = Self::LETTERS.as_bytes();
         let places = request.windows(letters.len()).enumerate().filter(|(_, window)| *window == letters);
-        Self { places: places.map(|(place, _)| place).collect(), request }
+        Self { places: places.map(|(place, _)| place).collect(), request, persons }
     }
 
     fn write(&self, number: usize, out: &mut Vec<u8>) {
-        let letters = format!("{number:08}").into_bytes().into_iter().map(|digit| digit + (b'a' - b'0'));
         out.extend_from_slice(&self.request);
-        for place in &self.places {
-            let there = out.iter_mut().skip(*place);
-            there.zip(letters.clone()).for_each(|(byte, letter)| *byte = letter);
+        let places = self.places.chunks((self.places.len() / self.persons).max(1));
+        for (person, places) in (number * self.persons..).zip(places) {
+            let letters = format!("{person:08}").into_bytes().into_iter().map(|digit| digit + (b'a' - b'0'));
+            for place in places {
+                let there = out.iter_mut().skip(*place);
+                there.zip(letters.clone()).for_each(|(byte, letter)| *byte = letter);
+            }
         }
     }
 }
@@ -62,18 +71,20 @@ pub(crate) struct Load {
     steps: Vec<Step>,
     connections: usize,
     sent: usize,
+    /// As how many a reply counts.
+    weight: f64,
 }
 
 /// What was measured in a turn.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Turn {
-    /// Replies a second.
+    /// Replies a second; of batches, the trainees in them.
     pub(crate) rate: f64,
     /// Half of the replies took no longer, in milliseconds.
     pub(crate) p50: f64,
     /// 99 of 100 replies took no longer, in milliseconds.
     pub(crate) p99: f64,
-    /// Processor time of the server for each reply, in microseconds.
+    /// Processor time of the server for each of these, in microseconds.
     pub(crate) processor: f64,
     /// Bytes of body for each reply.
     pub(crate) bytes: f64,
@@ -83,7 +94,12 @@ pub(crate) struct Turn {
 
 impl Load {
     pub(crate) fn new(steps: Vec<Step>, connections: usize) -> Self {
-        Self { steps, connections, sent: 0 }
+        Self { steps, connections, sent: 0, weight: 1.0 }
+    }
+
+    /// The same load, of whose replies each counts as so many.
+    pub(crate) fn weighing(self, weight: usize) -> Self {
+        Self { weight: weight as f64, ..self }
     }
 
     /// Sends requests until the time is over. What happens in the first quarter of it is not counted.
@@ -154,10 +170,10 @@ impl Load {
         let at =
             |part: f64| latencies.get((count as f64 * part) as usize).map_or(f64::NAN, |time| 1e3 * time.as_secs_f64());
         Ok(Turn {
-            rate: count as f64 / took.as_secs_f64(),
+            rate: count as f64 * self.weight / took.as_secs_f64(),
             p50: at(0.5),
             p99: at(0.99),
-            processor: used.as_secs_f64() * 1e6 / count as f64,
+            processor: used.as_secs_f64() * 1e6 / (count as f64 * self.weight),
             bytes: bytes as f64 / count as f64,
             refused,
         })
@@ -177,8 +193,9 @@ impl Load {
                 connection.expected = 200;
             }
             Step::Create(creates) => {
-                creates.get(number % creates.len()).ok_or("no request")?.write(number, out);
-                connection.expected = 201;
+                let create = creates.get(number % creates.len()).ok_or("no request")?;
+                create.write(number, out);
+                connection.expected = if create.persons == 1 { 201 } else { 200 };
             }
         }
         (connection.written, connection.began) = (0, Instant::now());

@@ -14,6 +14,9 @@ use crate::register::Register;
 const READERS: usize = 16;
 /// Connections of a load that writes.
 const WRITERS: usize = 64;
+/// Connections of a load that writes batches, each with so many trainees.
+const BATCH_WRITERS: usize = 4;
+const BATCH_ITEMS: usize = 200;
 /// Pages around the middle or the end of a list that are asked for in turn.
 const NEIGHBOURS: u64 = 20;
 /// Changes that a client polls for that has seen all others.
@@ -46,10 +49,12 @@ pub(crate) enum Scenario {
     Since,
     /// A new trainee.
     Post,
+    /// The same trainees by batches.
+    Batch,
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Get,
         Self::GetOldest,
         Self::GetGzip,
@@ -61,6 +66,7 @@ impl Scenario {
         Self::Status,
         Self::Since,
         Self::Post,
+        Self::Batch,
     ];
 
     /// What the option `--only` calls it.
@@ -77,6 +83,7 @@ impl Scenario {
             Self::Status => "list-status",
             Self::Since => "since",
             Self::Post => "post",
+            Self::Batch => "batch",
         }
     }
 
@@ -94,18 +101,35 @@ impl Scenario {
             Self::Status => "List of 50, first page of a state",
             Self::Since => "List of the last 40 changes (`since`)",
             Self::Post => "New trainee with two placements and a degree",
+            Self::Batch => "The same by batches of 200, for each trainee",
         }
     }
 
     /// The scenarios in the oldest version, with the same in the newest one.
     pub(crate) const OLDEST: [(Self, Self); 2] = [(Self::GetOldest, Self::Get), (Self::ListOldest, Self::List)];
 
-    /// The load on a register.
-    pub(crate) fn load(self, facts: &Facts) -> Load {
-        if self == Self::Post {
-            return Load::new(vec![facts.create()], WRITERS);
+    /// Whether trainees are registered.
+    pub(crate) fn writes(self) -> bool {
+        [Self::Post, Self::Batch].contains(&self)
+    }
+
+    /// The load on a register, if that has what is asked for.
+    pub(crate) fn load(self, facts: &Facts) -> Option<Load> {
+        match self {
+            Self::Post => Some(Load::new(vec![facts.create()], WRITERS)),
+            Self::Batch if !facts.has_batches => None,
+            Self::Batch => Some(Load::new(vec![facts.create_by_batches()], BATCH_WRITERS).weighing(BATCH_ITEMS)),
+            Self::Get
+            | Self::GetOldest
+            | Self::GetGzip
+            | Self::List
+            | Self::ListOldest
+            | Self::ListGzip
+            | Self::Middle
+            | Self::Deep
+            | Self::Status
+            | Self::Since => Some(Load::new(vec![Step::Read(self.requests(facts).into())], READERS)),
         }
-        Load::new(vec![Step::Read(self.requests(facts).into())], READERS)
     }
 
     /// The load on a limit program that is filled with [`Scenario::replies`]. Without a commit for many requests if `alone`.
@@ -122,7 +146,7 @@ impl Scenario {
 
     /// The bodies of the replies to all requests that read, under the keys that a limit program is asked for.
     pub(crate) fn replies(self, facts: &Facts, client: &mut Client) -> Outcome<Vec<(i64, Vec<u8>)>> {
-        let requests = if self == Self::Post { Vec::new() } else { self.requests(facts) };
+        let requests = if self.writes() { Vec::new() } else { self.requests(facts) };
         let replies = self.keys(requests.len()).zip(&requests).map(|(key, request)| match client.send(request)? {
             (200, body) => Ok((key, body)),
             (status, body) => Err(format!("{}: {status} {}", self.name(), String::from_utf8_lossy(&body)).into()),
@@ -149,7 +173,7 @@ impl Scenario {
             Self::Deep => facts.pages(&facts.newest, 90, ""),
             Self::Status => facts.first_pages(|_| "status=withdrawn".to_owned()),
             Self::Since => facts.first_pages(|provider| format!("since={}", provider.since)),
-            Self::Post => Vec::new(),
+            Self::Post | Self::Batch => Vec::new(),
         }
     }
 }
@@ -174,6 +198,8 @@ pub(crate) struct Facts {
     body: String,
     /// Bytes of the reply to such a body.
     created_bytes: usize,
+    /// Whether there are batches.
+    has_batches: bool,
 }
 
 #[derive(Debug)]
@@ -202,6 +228,7 @@ impl Facts {
         data.insert("last_name".to_owned(), Create::LETTERS.into());
         data.insert("email".to_owned(), format!("{}@example.com", Create::LETTERS).into());
         let body = body.to_string();
+        let has_batches = document.pointer("/paths/~1trainees~1batch").is_some();
         let mut providers = Vec::new();
         for token in &register.tokens {
             providers.push(Provider::find(&mut client, newest, token)?);
@@ -215,7 +242,14 @@ impl Facts {
             (200 | 201, reply) => reply.len(),
             (status, reply) => return Err(format!("{status} {}", String::from_utf8_lossy(&reply)).into()),
         };
-        Ok(Self { newest: (*newest).to_owned(), oldest: (*oldest).to_owned(), providers, body, created_bytes })
+        Ok(Self {
+            newest: (*newest).to_owned(),
+            oldest: (*oldest).to_owned(),
+            providers,
+            body,
+            created_bytes,
+            has_batches,
+        })
     }
 
     fn trainees(&self, base: &str, headers: &str) -> Vec<Vec<u8>> {
@@ -250,6 +284,17 @@ impl Facts {
     fn create(&self) -> Step {
         let path = format!("{}/trainees", self.newest);
         Step::Create(self.providers.iter().map(|of| Create::new(post(&path, &of.token, &self.body))).collect())
+    }
+
+    fn create_by_batches(&self) -> Step {
+        let path = format!("{}/trainees/batch", self.newest);
+        // Nobody whom another load registers in the same register.
+        let letters = Create::LETTERS;
+        let item = self.body.replace(&format!("\"{letters}\""), &format!("\"Batch{letters}\""));
+        let item = item.replacen('{', &format!("{{\"idempotency_key\":\"{letters}\","), 1);
+        let body = format!("[{}]", vec![item; BATCH_ITEMS].join(","));
+        let batch = |of: &Provider| Create::batch(post(&path, &of.token, &body), BATCH_ITEMS);
+        Step::Create(self.providers.iter().map(batch).collect())
     }
 }
 

@@ -5,6 +5,7 @@
 #[cfg(test)]
 mod endurance {
     mod balancer;
+    mod batch;
     mod client;
     mod crash;
     mod dates;

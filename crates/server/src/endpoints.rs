@@ -62,7 +62,8 @@ pub fn of(endpoint: Endpoint) -> Handler {
         Endpoint::Info => looking_up(info::show),
         Endpoint::ListTrainees => reading(listing::list),
         Endpoint::ListChanges => reading(changes::list),
-        Endpoint::CreateTrainee => writing(trainees::create),
+        // Of a batch, what each item is handled by.
+        Endpoint::CreateTrainee | Endpoint::CreateTrainees => writing(trainees::create),
         Endpoint::ShowTrainee => looking_up(trainees::show),
         Endpoint::UpdateTrainee => writing(trainees::update),
         Endpoint::ListPlacements => reading(nested::list::<Placement>),

@@ -6,6 +6,7 @@
 pub mod admission;
 pub mod app_state;
 pub mod authentication;
+mod batch;
 pub mod body;
 pub mod client_address;
 pub mod concurrency_limit;

@@ -78,7 +78,7 @@ fn check_body<R: DecidedRecord>(
     to: &Served,
     write: &AcceptedWrite<'_>,
 ) -> Option<BTreeSet<Finding>> {
-    let RequestBody { record, purpose } = request;
+    let RequestBody { record, purpose, .. } = request;
     let is_update = record == RecordKind::Trainee && purpose == Some(Purpose::Update);
     let nested = if is_update { NestedLists::Ignore } else { NestedLists::Read };
     let kind = BodyKind { record: Some(record), direction: Some(Direction::Request), purpose };

@@ -89,6 +89,9 @@ problems! {
     TooLong { max: usize } = "too_long":
         "The text has more characters than the field holds.",
         "Shorten it.";
+    MalformedKey = "malformed_key":
+        "The idempotency key has another form than one can have.",
+        "Send a text of visible ASCII characters that is not too long, such as a random UUID.";
     TooMany { max: usize } = "too_many":
         "The list has more items than a request may have.",
         "Send fewer, and add the others with requests of their own.";

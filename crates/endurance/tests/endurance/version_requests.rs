@@ -87,10 +87,25 @@ impl Manner {
 
     /// Registers a person.
     pub(crate) fn create(&self, person: &Person) -> Request {
+        Request::with_body("POST", self.path(Endpoint::CreateTrainee, "", ""), &self.body_of_create(person))
+    }
+
+    /// Registers so many persons at once.
+    pub(crate) fn create_many(&self, who: &str, count: usize) -> Request {
+        let item = |number| {
+            let mut item = self.body_of_create(&Person::new(who, number));
+            item["idempotency_key"] = format!("{who}-{number}").into();
+            item
+        };
+        let items: Value = (0..count).map(item).collect();
+        Request::with_body("POST", self.path(Endpoint::CreateTrainees, "", ""), &items)
+    }
+
+    fn body_of_create(&self, person: &Person) -> Value {
         let mut body = self.create.clone();
         body["data"]["last_name"] = person.last_name.clone().into();
         body["data"]["email"] = person.email.clone().into();
-        Request::with_body("POST", self.path(Endpoint::CreateTrainee, "", ""), &body)
+        body
     }
 
     /// What the record of a person looks like once it is registered.

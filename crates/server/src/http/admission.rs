@@ -4,6 +4,7 @@
 //! token that is revoked is refused from the next request on.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -94,6 +95,29 @@ impl Admission {
             .take(token)
             .map(Some)
             .map_err(|used_up| ApiError::TooManyRequests { whose: RateLimitScope::Token, used_up })
+    }
+
+    /// Counts an admitted batch as so many requests in all, or leaves it counted as one. `left` is what was left when
+    /// it was admitted.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::TooManyRequests`]; [`ApiError::BatchBeyondLimit`].
+    pub fn count_batch(
+        &self,
+        token: &TokenDigest,
+        left: Option<RemainingQuota>,
+        requests: u32,
+    ) -> Result<Option<RemainingQuota>, ApiError> {
+        let (Some(tokens), Some(left), Some(more)) = (&self.tokens, left, NonZeroU32::new(requests.saturating_sub(1)))
+        else {
+            return Ok(left);
+        };
+        if requests > left.limit.requests.get() {
+            return Err(ApiError::BatchBeyondLimit { requests, left });
+        }
+        let whose = RateLimitScope::Token;
+        tokens.take_more(token, left, more).map(Some).map_err(|used_up| ApiError::TooManyRequests { whose, used_up })
     }
 
     /// Answers a request that turned out to have no valid token: counts it by its address.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use actix_web::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 use actix_web::rt;
 use actix_web::web::{Bytes, BytesMut, Payload};
+use adapter_kit::read::BatchForm;
 use futures_util::StreamExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -22,6 +23,8 @@ pub const MAX_BODY_BYTES: usize = 1_048_576;
 const MAX_DISCARDED_BYTES: usize = 8 * MAX_BODY_BYTES;
 /// So much of each body is kept without asking for room, in bytes: several times what a trainee with all its records takes.
 const UNCOUNTED_BYTES: usize = 32_768;
+/// The content types of JSON values that are lines, below `application/`.
+const JSON_LINES: [&str; 3] = ["x-ndjson", "ndjson", "jsonl"];
 /// What all bodies together hold beyond that, in bytes.
 const ROOM_BYTES: usize = 32 * 1_048_576;
 
@@ -37,7 +40,7 @@ pub struct BodyReader {
 #[derive(Debug, Clone, Default)]
 pub struct Body {
     bytes: Bytes,
-    _room: Option<Arc<OwnedSemaphorePermit>>,
+    room: Option<Arc<OwnedSemaphorePermit>>,
 }
 
 /// What a body holds of the room for large ones.
@@ -60,6 +63,16 @@ impl BodyReader {
     pub async fn read_json(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, BodyError> {
         let body = self.receive(headers, payload, max).await?;
         if is_json(headers) { Ok(body) } else { Err(BodyError::NotJson) }
+    }
+
+    /// As [`BodyReader::read_json`], for a batch: its items may be lines too.
+    ///
+    /// # Errors
+    ///
+    /// As [`BodyReader::read_json`].
+    pub async fn read_batch(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, BodyError> {
+        let body = self.receive(headers, payload, max).await?;
+        if is_json(headers) || batch_form(headers) == BatchForm::Lines { Ok(body) } else { Err(BodyError::NotJson) }
     }
 
     /// Receives a body of so many bytes at most, whatever it is. One that is compressed is received too, so that its sender
@@ -91,7 +104,7 @@ impl BodyReader {
                 Ok((bytes, room))
             });
         }
-        received_body.map(|(bytes, room)| Body { bytes: bytes.freeze(), _room: room.0.map(Arc::new) })
+        received_body.map(|(bytes, room)| Body { bytes: bytes.freeze(), room: room.0.map(Arc::new) })
     }
 }
 
@@ -113,6 +126,14 @@ impl Room {
     }
 }
 
+impl Body {
+    /// A body made of a part of this one. It counts as a part as long as it is kept.
+    #[must_use]
+    pub fn part(&self, bytes: Vec<u8>) -> Self {
+        Self { bytes: bytes.into(), room: self.room.clone() }
+    }
+}
+
 impl Deref for Body {
     type Target = [u8];
 
@@ -126,15 +147,32 @@ fn is_encoded(headers: &HeaderMap) -> bool {
     headers.get_all(CONTENT_ENCODING).any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
+/// How the items of a batch are said to be written.
+#[must_use]
+pub fn batch_form(headers: &HeaderMap) -> BatchForm {
+    let subtype = application_subtype(headers);
+    if subtype.is_some_and(|subtype| JSON_LINES.contains(&subtype.as_str())) {
+        BatchForm::Lines
+    } else {
+        BatchForm::Array
+    }
+}
+
 /// Whether the body is said to be JSON; one that is said to be nothing is taken for JSON.
 fn is_json(headers: &HeaderMap) -> bool {
-    let Some(header) = headers.get(CONTENT_TYPE) else { return true };
-    let Ok(header) = header.to_str() else { return false };
-    let essence = header.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    match essence.strip_prefix("application/") {
-        Some(subtype) => subtype == "json" || subtype.strip_suffix("+json").is_some_and(|name| !name.is_empty()),
-        None => false,
+    if !headers.contains_key(CONTENT_TYPE) {
+        return true;
     }
+    let is_json =
+        |subtype: &str| subtype == "json" || subtype.strip_suffix("+json").is_some_and(|name| !name.is_empty());
+    application_subtype(headers).is_some_and(|subtype| is_json(&subtype))
+}
+
+/// What the content type is below `application/`, in lower case.
+fn application_subtype(headers: &HeaderMap) -> Option<String> {
+    let header = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+    let essence = header.split(';').next()?.trim().to_ascii_lowercase();
+    essence.strip_prefix("application/").map(str::to_owned)
 }
 
 #[cfg(test)]

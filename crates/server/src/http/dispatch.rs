@@ -17,10 +17,11 @@ use crate::endpoints::{Access, Handler};
 use crate::http::app_state::AppState;
 use crate::http::authentication::AuthenticationError;
 use crate::http::error::{ApiError, ErrorForm, RateLimitScope};
+use crate::http::middleware::response_stream::ResponseSender;
 use crate::http::middleware::{access_log, request_id};
 use crate::http::request::{ApiRequest, HandlerContext, PathIds, VALIDATE_ONLY};
 use crate::http::response::ApiResponse;
-use crate::http::{idempotency, query};
+use crate::http::{batch, idempotency, query};
 use crate::usage::observation::{Observer, RequestObservation};
 use crate::usage::recorder::UsageRecorder;
 
@@ -64,10 +65,21 @@ impl Route {
                         remaining = admitted;
                         warnings = api_request.parameter_warnings();
                         let recorder = UsageRecorder::of(endpoint, &api_request);
-                        let (reply, mut observation, has_waited) =
-                            run_until_news(&register, endpoint, handler, Arc::new(api_request)).await;
-                        waited = has_waited;
-                        access_log::set_waited(&request, has_waited);
+                        let api_request = Arc::new(api_request);
+                        let (reply, mut observation) = match endpoint.row().batch_of() {
+                            Some(item) => {
+                                let headers = request.headers();
+                                // On the heap, so that no other request is larger for it.
+                                Box::pin(batch::handle(item, &register, headers, &api_request, &mut remaining)).await
+                            }
+                            None => {
+                                let (reply, observation, has_waited) =
+                                    run_until_news(&register, endpoint, handler, api_request).await;
+                                waited = has_waited;
+                                access_log::set_waited(&request, has_waited);
+                                (reply, observation)
+                            }
+                        };
                         if let Some(found) = observation.token {
                             register.admission.remember(&token, found);
                             valid = Some(found);
@@ -122,22 +134,25 @@ async fn run_until_news(
     handler: Handler,
     api_request: Arc<ApiRequest>,
 ) -> (Result<ApiResponse, ApiError>, RequestObservation, Option<Duration>) {
-    let (mut reply, mut observation) = run_in_transaction(register, endpoint, handler, Arc::clone(&api_request)).await;
+    let run = || run_in_transaction(register, endpoint, handler, Arc::clone(&api_request), ResponseSender::count);
+    let (mut reply, mut observation) = run().await;
     let has_no_news = |reply: &Result<ApiResponse, ApiError>| reply.as_ref().is_ok_and(|reply| !reply.has_news);
     let Some(wait) = api_request.wait.filter(|_| has_no_news(&reply)) else { return (reply, observation, None) };
     let Some(poll) = register.long_polls.begin(&api_request.token, wait) else { return (reply, observation, None) };
     while has_no_news(&reply) && poll.wait().await {
-        (reply, observation) = run_in_transaction(register, endpoint, handler, Arc::clone(&api_request)).await;
+        (reply, observation) = run().await;
     }
     (reply, observation, Some(poll.longest_wait()))
 }
 
-/// Runs the handler in one job of the store, and returns what was observed next to its result.
-async fn run_in_transaction(
+/// Runs the handler in one job of the store, and returns what was observed next to its result. `count` counts the reply
+/// where what was done for it can still be undone.
+pub(super) async fn run_in_transaction(
     register: &AppState,
     endpoint: Endpoint,
     handler: Handler,
     api_request: Arc<ApiRequest>,
+    count: fn(&ResponseSender, ApiResponse) -> Result<ApiResponse, ApiError>,
 ) -> (Result<ApiResponse, ApiError>, RequestObservation) {
     let token = api_request.token.clone();
     // What is only tried out must not write, and runs where nothing can.
@@ -169,7 +184,7 @@ async fn run_in_transaction(
                 (handler.run)(&mut session, &context)
             };
             // Where there is no room for the reply, nothing is done: what is refused here is undone.
-            Ok((response_sender.count(reply?)?, use_is_due))
+            Ok((count(&response_sender, reply?)?, use_is_due))
         };
         let result = run();
         let observation = context.observer.finish();
@@ -213,7 +228,7 @@ impl JobError for ObservedError {
 }
 
 /// Records that a token was used today; once a day, after a request that only reads. The client does not wait for it.
-async fn record_token_use(store: Store, token: TokenDigest, request_id: String) {
+pub(super) async fn record_token_use(store: Store, token: TokenDigest, request_id: String) {
     let recorded = store.write(move |session| match session.authenticate(&token, Cause::of("token use"))? {
         Some(mut session) => session.record_token_use(),
         None => Ok(()),

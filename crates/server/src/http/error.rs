@@ -3,7 +3,7 @@
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT_ENCODING, ALLOW, HeaderMap, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
 use adapter_kit::problems::{ErrorEntry, Errors, ErrorsByField};
-use adapter_kit::read::Malformed;
+use adapter_kit::read::{BatchError, MAX_KEY_CHARS, Malformed};
 use adapter_kit::{Endpoint, Label, Served, UnknownVersion};
 use domain::{Lists, Problem};
 use serde::Serialize;
@@ -11,11 +11,11 @@ use serde_json::json;
 use storage::error::{JobError, StorageError};
 
 use crate::http::authentication::AuthenticationError;
-use crate::http::idempotency::{MAX_KEY_CHARS, MalformedKey};
+use crate::http::idempotency::MalformedKey;
 use crate::http::middleware::{deprecation, request_id};
 use crate::http::paths;
 use crate::http::query::FilterErrors;
-use crate::http::rate_limit::QuotaExceeded;
+use crate::http::rate_limit::{QuotaExceeded, RemainingQuota};
 use crate::http::response::ApiResponse;
 use crate::operations::error_chain::Causes;
 use crate::operations::metrics;
@@ -24,6 +24,8 @@ use crate::operations::metrics;
 const UNPROCESSABLE: &str = "UnprocessableEntity";
 /// The error of a request that something stands against which is there already.
 const CONFLICT: &str = "Conflict";
+/// The error of a request beyond a rate limit.
+const TOO_MANY_REQUESTS: &str = "TooManyRequests";
 
 /// When a client may try again after a passing failure, in seconds.
 const RETRY_AFTER_SECONDS: u32 = 1;
@@ -46,11 +48,7 @@ impl ErrorForm {
     pub fn requested(headers: &HeaderMap, endpoint: Endpoint) -> Self {
         let (name, value) = ENHANCED_ERRORS;
         let is_requested = headers.get(name).is_some_and(|sent| sent.as_bytes() == value.as_bytes());
-        if is_requested && [Endpoint::CreateTrainee, Endpoint::UpdateTrainee].contains(&endpoint) {
-            Self::ByField
-        } else {
-            Self::List
-        }
+        if is_requested && endpoint.row().has_errors_by_field() { Self::ByField } else { Self::List }
     }
 }
 
@@ -175,6 +173,17 @@ pub enum ApiError {
     /// The body is not JSON.
     #[error("body is not json")]
     Malformed(#[source] Malformed),
+    /// No item of a batch can be handled.
+    #[error(transparent)]
+    Batch(BatchError),
+    /// A batch counts as more requests than the client can ever send at once.
+    #[error("batch is larger than the rate limit")]
+    BatchBeyondLimit {
+        /// As how many requests it counts.
+        requests: u32,
+        /// What is left of the limit.
+        left: RemainingQuota,
+    },
     /// The content is wrong, or the state of the record refuses it.
     #[error("content is invalid")]
     Invalid(Vec<Problem>),
@@ -286,6 +295,23 @@ impl ApiError {
             Self::Malformed(error) => {
                 one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
             }
+            Self::Batch(error @ (BatchError::Malformed(_) | BatchError::MalformedElement { .. })) => {
+                one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
+            }
+            Self::Batch(error @ (BatchError::NotArray | BatchError::Empty | BatchError::TooMany { .. })) => {
+                one(StatusCode::UNPROCESSABLE_ENTITY, UNPROCESSABLE, error.to_string())
+            }
+            Self::BatchBeyondLimit { requests, left } => {
+                let whose = RateLimitScope::Token;
+                metrics::rate_limited(whose).increment(1);
+                let message = format!(
+                    "the batch counts as {requests} requests, and this token can send {} at once; send fewer items",
+                    left.limit.requests
+                );
+                one(StatusCode::TOO_MANY_REQUESTS, TOO_MANY_REQUESTS, message)
+                    .with(RETRY_AFTER.as_str(), left.full_again.max(1).to_string())
+                    .with_rate_limit(whose, left)
+            }
             Self::Question(errors) => json_response(StatusCode::UNPROCESSABLE_ENTITY, &Errors { errors }),
             Self::TooManyRequests { whose, used_up: QuotaExceeded { left, retry_after } } => {
                 metrics::rate_limited(whose).increment(1);
@@ -294,7 +320,7 @@ impl ApiError {
                     RateLimitScope::Token => "with this token",
                 };
                 let message = format!("too many requests {sender}; send this one again in {retry_after} s");
-                one(StatusCode::TOO_MANY_REQUESTS, "TooManyRequests", message)
+                one(StatusCode::TOO_MANY_REQUESTS, TOO_MANY_REQUESTS, message)
                     .with(RETRY_AFTER.as_str(), retry_after.to_string())
                     .with_rate_limit(whose, left)
             }

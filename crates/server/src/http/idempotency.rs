@@ -4,7 +4,8 @@
 //! replies that report a change are kept; what was refused can be sent again, changed or not.
 
 use actix_web::HttpRequest;
-use actix_web::http::StatusCode;
+use actix_web::http::{Method, StatusCode};
+use adapter_kit::read::is_idempotency_key;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
 use storage::idempotency::{Earlier, StoredReply};
@@ -16,11 +17,9 @@ use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
 
 /// The header with the key.
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
+pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// The header of a reply that was sent before.
-const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
-/// The longest key, in characters.
-pub const MAX_KEY_CHARS: usize = 255;
+pub const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
 
 /// The key of a request, with what distinguishes the request from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,17 +43,21 @@ impl Key {
         let mut sent = request.headers().get_all(IDEMPOTENCY_KEY);
         let Some(key) = sent.next() else { return Ok(None) };
         let key = key.to_str().map_err(|_| MalformedKey)?.trim();
-        let is_key = (1..=MAX_KEY_CHARS).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic());
-        if !is_key || sent.next().is_some() {
+        if !is_idempotency_key(key) || sent.next().is_some() {
             return Err(MalformedKey);
         }
+        Ok(Some(Self::new(key.to_owned(), request.method(), request.uri().path(), body)))
+    }
+
+    /// A key with the request that it came with.
+    #[must_use]
+    pub fn new(text: String, method: &Method, path: &str, body: &[u8]) -> Self {
         let mut digest = Sha256::new();
-        for part in [request.method().as_str().as_bytes(), request.uri().path().as_bytes(), body] {
+        for part in [method.as_str().as_bytes(), path.as_bytes(), body] {
             digest.update(part.len().to_be_bytes());
             digest.update(part);
         }
-        let request_digest = HEXLOWER.encode(&digest.finalize());
-        Ok(Some(Self { text: key.to_owned(), request_digest }))
+        Self { text, request_digest: HEXLOWER.encode(&digest.finalize()) }
     }
 }
 

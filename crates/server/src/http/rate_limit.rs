@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use governor::clock::{Clock as _, MonotonicClock};
-use governor::middleware::StateInformationMiddleware;
+use governor::middleware::{StateInformationMiddleware, StateSnapshot};
 use governor::state::keyed::HashMapStateStore;
-use governor::{Quota, RateLimiter};
+use governor::{InsufficientCapacity, Quota, RateLimiter};
 
 pub mod by_address;
 
@@ -46,7 +46,7 @@ pub struct RemainingQuota {
 /// A limit is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuotaExceeded {
-    /// Nothing is left, and when all of it is back.
+    /// What is left, which is too little, and when all of it is back.
     pub left: RemainingQuota,
     /// When there is some of it again, in whole seconds.
     pub retry_after: u64,
@@ -84,12 +84,7 @@ impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
             }
         }
         match self.limiter.check_key(key) {
-            Ok(state) => {
-                let requests = state.remaining_burst_capacity();
-                let missing = self.limit.requests.get() - requests;
-                let full_again = whole_seconds(self.limit.period() * missing);
-                Ok(RemainingQuota { limit: self.limit, requests, full_again })
-            }
+            Ok(state) => Ok(self.remaining(&state)),
             Err(refused) => {
                 let wait = refused.wait_time_from(MonotonicClock.now());
                 // The first request is back after the wait, and the others one after the other.
@@ -97,6 +92,28 @@ impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
                 Err(self.used_up(wait, wait + others))
             }
         }
+    }
+
+    /// Counts a request that was counted once as so many more, or not at all. `left` is what was left when it was
+    /// counted.
+    ///
+    /// # Errors
+    ///
+    /// [`QuotaExceeded`] when not all of them are left.
+    pub fn take_more(&self, key: &K, left: RemainingQuota, more: NonZeroU32) -> Result<RemainingQuota, QuotaExceeded> {
+        let wait = match self.limiter.check_key_n(key, more) {
+            Ok(Ok(state)) => return Ok(self.remaining(&state)),
+            Ok(Err(refused)) => refused.wait_time_from(MonotonicClock.now()),
+            Err(InsufficientCapacity(_)) => self.limit.window,
+        };
+        // When the request is sent again, it is counted again.
+        Err(QuotaExceeded { left, retry_after: whole_seconds(wait + self.limit.period()).max(1) })
+    }
+
+    fn remaining(&self, state: &StateSnapshot) -> RemainingQuota {
+        let requests = state.remaining_burst_capacity();
+        let missing = self.limit.requests.get() - requests;
+        RemainingQuota { limit: self.limit, requests, full_again: whole_seconds(self.limit.period() * missing) }
     }
 
     fn used_up(&self, wait: Duration, full_again: Duration) -> QuotaExceeded {
@@ -151,6 +168,21 @@ mod tests {
         assert_eq!((used_up.left.limit, used_up.left.requests), (LIMIT, 0));
         let other = limiter.clone().take(&"other").unwrap();
         assert_eq!((other.requests, other.full_again), (2, 1_200));
+    }
+
+    #[test]
+    fn request_that_counts_as_several_is_counted_whole_or_once() {
+        let limiter = KeyedRateLimiter::new(LIMIT, 10);
+        let two = NonZeroU32::new(2).unwrap();
+        let left = limiter.take(&"one").unwrap();
+        assert_eq!(limiter.take_more(&"one", left, two).unwrap().requests, 0);
+        let left = limiter.take(&"other").unwrap();
+        let left = limiter.take_more(&"other", left, NonZeroU32::MIN).unwrap();
+        let exceeded = limiter.take_more(&"other", left, two).unwrap_err();
+        assert_eq!((exceeded.left, left.requests), (left, 1));
+        // One of the two has to come back, and one for the request itself.
+        assert!((2_395..=2_400).contains(&exceeded.retry_after), "{exceeded:?}");
+        assert_eq!(limiter.take(&"other").unwrap().requests, 0);
     }
 
     #[test]

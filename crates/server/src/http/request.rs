@@ -7,9 +7,10 @@ use std::sync::Once;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
+use actix_web::http::Method as HttpMethod;
 use actix_web::http::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use actix_web::web::Payload;
-use adapter_kit::read::{NestedLists, ReadableRecord, Reader, UnknownNames};
+use adapter_kit::read::{BatchForm, BatchItem, NestedLists, ReadableRecord, Reader, UnknownNames, read_batch};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served, Versions};
 use domain::{Lists, ParsedRecord};
 use storage::history::Cause;
@@ -27,7 +28,7 @@ use crate::http::idempotency::{Key, MalformedKey};
 use crate::http::middleware::request_id;
 use crate::http::query::UnknownParameter;
 use crate::http::response::ApiResponse;
-use crate::http::{etag, long_poll, query};
+use crate::http::{etag, long_poll, paths, query};
 use crate::operations::metrics;
 use crate::operations::settled_changes::SettledChanges;
 use crate::usage::observation::Observer;
@@ -36,7 +37,7 @@ use crate::usage::observation::Observer;
 pub const VALIDATE_ONLY: &str = "validate-only";
 
 /// The identifiers in a path; empty where it has none.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct PathIds {
     trainee: String,
     placement: String,
@@ -106,8 +107,15 @@ impl ApiRequest {
         let AppState { versions, lists, environment, .. } = *register;
         let token = token(request.headers(), environment).map_err(ApiError::Unauthorized)?;
         let strict = prefers(request.headers(), "handling=strict");
-        let body = register.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await;
+        let is_batch = endpoint.row().is_batch();
+        let body = if is_batch {
+            register.bodies.read_batch(request.headers(), payload, MAX_BODY_BYTES).await
+        } else {
+            register.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await
+        };
         let idempotency_key = match endpoint.method() {
+            // Each item has a key of its own.
+            Method::Post if is_batch => Ok(None),
             Method::Post => Key::of(request, body.as_ref().map_or(&[], |body| body)),
             Method::Get | Method::PutOrPatch | Method::Delete => Ok(None),
         };
@@ -135,6 +143,47 @@ impl ApiRequest {
             unknown: if strict { UnknownNames::Reject } else { UnknownNames::Warn },
             names_counted: Once::new(),
         })
+    }
+
+    /// The items of a batch, with the body that they are parts of.
+    ///
+    /// # Errors
+    ///
+    /// Why no item can be handled.
+    pub fn batch_items(&self, form: BatchForm) -> Result<(&Body, Vec<BatchItem<'_>>), ApiError> {
+        let body = self.body.as_ref().map_err(|unusable| *unusable)?;
+        Ok((body, read_batch(body, form, self.unknown).map_err(ApiError::Batch)?))
+    }
+
+    /// The request for `endpoint` that is equal to an item of this batch, so that neither is carried out after the other.
+    #[must_use]
+    pub fn of_item(&self, endpoint: Endpoint, key: String, data: &str, batch: &Body) -> Self {
+        let path = paths::base(self.version().label) + endpoint.path();
+        let body = ["{\"data\":", data, "}"].concat().into_bytes();
+        Self {
+            served: self.served,
+            lists: self.lists,
+            rendered_lists: self.rendered_lists.clone(),
+            environment: self.environment,
+            versions: self.versions,
+            cursors: self.cursors.clone(),
+            settled_changes: self.settled_changes.clone(),
+            wait: None,
+            token: self.token.clone(),
+            handler: self.handler.clone(),
+            label: self.label.clone(),
+            request_id: self.request_id.clone(),
+            ids: self.ids.clone(),
+            query: String::new(),
+            unknown_parameters: Vec::new(),
+            if_match: None,
+            if_none_match: None,
+            idempotency_key: Ok(Some(Key::new(key, &HttpMethod::POST, &path, &body))),
+            validate_only: self.validate_only,
+            body: Ok(batch.part(body)),
+            unknown: self.unknown,
+            names_counted: Once::new(),
+        }
     }
 
     /// The version.

@@ -29,13 +29,20 @@ impl UsageRecorder {
 
     /// Records the request. One whose token was not valid is not counted.
     pub fn record(self, register: &AppState, observation: RequestObservation, accepted: bool) {
-        let Self { served, endpoint, request_id, part_id } = self;
+        let Some(token) = observation.token else { return };
+        let (endpoint, request_id) = (self.endpoint, self.request_id.clone());
+        let at = register.store.now();
+        let counted = Counted { at, token: token.id, version: self.served.version.label, endpoint, request_id };
+        register.usage.count(&counted, &observation.names);
+        self.check(register, observation, accepted);
+    }
+
+    /// Leaves an accepted write to the shadow checks, without counting a request.
+    pub fn check(self, register: &AppState, observation: RequestObservation, accepted: bool) {
+        let Self { served, endpoint, part_id, .. } = self;
         let Some(ValidToken { id: token, .. }) = observation.token else { return };
         let at = register.store.now();
-        let counted = Counted { at, token, version: served.version.label, endpoint, request_id };
-        register.usage.count(&counted, &observation.names);
-        let write = observation.write.filter(|write| write.was_carried_out());
-        if let Some(observed) = write.filter(|_| accepted) {
+        if let Some(observed) = observation.write.filter(|write| accepted && write.was_carried_out()) {
             register.shadow.offer(Write { served, endpoint, token, at, part_id, observed: *observed });
         }
     }

@@ -1,5 +1,6 @@
 //! Registering, reading and changing trainees.
 
+mod batch;
 mod clauses;
 mod courses;
 mod creating;

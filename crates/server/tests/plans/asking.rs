@@ -56,6 +56,16 @@ fn ask(api: &Api<'_>, other: &Api<'_>, endpoint: Endpoint) {
             }
             api.send("POST", "/trainees", body).is(409);
         }
+        Endpoint::CreateTrainees => {
+            let item = |key: &str, name: &str| {
+                let data = Value::from(api.example().with(F::last_name, name))["data"].take();
+                json!({ "idempotency_key": key, "data": data })
+            };
+            let items = vec![item("a", "Many"), item("b", "Many"), item("c", "One"), json!({})];
+            for _ in 0..2 {
+                api.send("POST", "/trainees/batch", items.clone()).is(200);
+            }
+        }
         Endpoint::ShowTrainee => {
             api.read(known.id());
             api.get("/trainees/nobody").is(404);

@@ -97,16 +97,27 @@ impl<'a> Planter<'a> {
     /// Plants in every input of a record that an endpoint reads.
     fn plant<R: WireRecord>(&mut self, endpoint: Endpoint, method: &str) {
         let Some(base) = self.example(endpoint) else { return };
+        // Each item of a batch needs a key that was not used for another.
+        let is_batch = endpoint.row().is_batch();
+        let record = if is_batch { "/0/data" } else { "/data" };
+        let mut keys = 0..;
         for (number, input) in R::inputs(self.version).entries.iter().enumerate() {
             for canary in canaries(number) {
                 let mut body = base.clone();
-                body["data"][input.name] = canary;
+                body.pointer_mut(record).unwrap()[input.name] = canary;
+                if is_batch {
+                    body[0]["idempotency_key"] = json!(format!("{}-{}", self.version.label, keys.next().unwrap()));
+                }
                 let path = self.path(endpoint);
                 self.send(method, &path, Some(&body));
             }
         }
         let mut unknown = base;
-        unknown["data"][format!("{CANARY}_name")] = json!(CANARY);
+        unknown.pointer_mut(record).unwrap()[format!("{CANARY}_name")] = json!(CANARY);
+        if is_batch {
+            let wrong_key = json!({ "idempotency_key": format!("{CANARY} {CANARY}"), CANARY: CANARY, "data": CANARY });
+            unknown.as_array_mut().unwrap().push(wrong_key);
+        }
         let path = self.path(endpoint);
         self.send(method, &path, Some(&unknown));
     }
@@ -114,6 +125,7 @@ impl<'a> Planter<'a> {
     /// Plants in every endpoint that reads a body; what ends the training comes last.
     fn plant_everywhere(&mut self) {
         self.plant::<Trainee>(Endpoint::CreateTrainee, "POST");
+        self.plant::<Trainee>(Endpoint::CreateTrainees, "POST");
         self.plant::<Trainee>(Endpoint::UpdateTrainee, "PATCH");
         self.plant::<Placement>(Endpoint::CreatePlacement, "POST");
         self.plant::<Placement>(Endpoint::UpdatePlacement, "PUT");
@@ -165,7 +177,9 @@ impl<'a> Planter<'a> {
         }
         for broken in [CANARY.to_owned(), format!("{{\"data\":{{\"{CANARY}\":\"{CANARY}\""), json!(CANARY).to_string()]
         {
-            seen.push(ask("POST", &create, &[("Authorization", &bearer)], Some(&broken)));
+            for path in [&create, &format!("{create}/batch")] {
+                seen.push(ask("POST", path, &[("Authorization", &bearer)], Some(&broken)));
+            }
         }
         let translate = format!("/docs/translate?from={0}&to={0}", self.version.label);
         seen.push(ask("POST", &translate, &[], Some(&body)));

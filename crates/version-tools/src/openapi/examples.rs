@@ -13,12 +13,21 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::additions;
+/// The name of the key of an item of a batch.
+const IDEMPOTENCY_KEY: &str = "idempotency_key";
+/// The key of the example.
+const EXAMPLE_KEY: &str = "5f0e0c1d-example";
 
 /// The body of a request to an endpoint that reads one.
 #[must_use]
 pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
-    let RequestBody { record, purpose } = endpoint.row().request?;
+    let RequestBody { record, purpose, batch_of } = endpoint.row().request?;
     match (record, purpose) {
+        (RecordKind::Trainee, _) if batch_of.is_some() => {
+            let Value::Object(record) = body(version, &example::trainee())? else { return None };
+            let key = (IDEMPOTENCY_KEY.to_owned(), EXAMPLE_KEY.into());
+            Some(json!([Map::from_iter([key].into_iter().chain(record))]))
+        }
         (RecordKind::Trainee, Some(Purpose::Update)) => {
             let (email, course_year) = (Some("t.example@example.com".to_owned()), Some("2".to_owned()));
             body(version, &Trainee { email, course_year, ..Trainee::default() })
@@ -83,6 +92,12 @@ pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Op
         ReplyBody::Usage => data(additions::usage(version)),
         ReplyBody::Readiness => data(additions::readiness(version)),
         ReplyBody::Reset => data(additions::reset()),
+        ReplyBody::BatchResults => {
+            let created = data(View::trainee(version, &example::trainee(), lists))?;
+            let mut result = json!({ IDEMPOTENCY_KEY: EXAMPLE_KEY, "status": 201 });
+            result.as_object_mut()?.extend(created.as_object()?.clone());
+            data([result])
+        }
         ReplyBody::Entries(properties) => {
             let property = |property: &EntryProperty| {
                 Some((property.name.to_owned(), serde_json::from_str(property.example).ok()?))

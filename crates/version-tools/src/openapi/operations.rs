@@ -10,6 +10,9 @@ use utoipa::openapi::{ContentBuilder, Deprecated, Required};
 use super::operation_id::operation_id;
 use super::{examples, parameters, replies, schemas};
 
+const JSON: &str = "application/json";
+const JSON_LINES: &str = "application/x-ndjson";
+
 /// The operations of an endpoint, with their methods.
 pub(super) fn of(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Vec<(HttpMethod, Operation)> {
     let name = operation_id(endpoint);
@@ -48,7 +51,13 @@ fn operation(version: &ApiVersion, lists: &Lists, endpoint: Endpoint, name: Stri
 
 fn body(version: &ApiVersion, endpoint: Endpoint) -> Option<RequestBody> {
     let request = endpoint.row().request?;
+    let content = ContentBuilder::new().example(examples::request(version, endpoint));
+    let body = RequestBodyBuilder::new().required(Some(Required::True));
+    if request.batch_of.is_some() {
+        let (array, lines) = (schemas::batch(request), ContentBuilder::new().schema(Some(schemas::batch_lines())));
+        let body = body.content(JSON, content.schema(Some(array)).build());
+        return Some(body.content(JSON_LINES, lines.build()).build());
+    }
     let schema = schemas::in_data(schemas::named(schemas::request(request)));
-    let content = ContentBuilder::new().schema(Some(schema)).example(examples::request(version, endpoint)).build();
-    Some(RequestBodyBuilder::new().required(Some(Required::True)).content("application/json", content).build())
+    Some(body.content(JSON, content.schema(Some(schema)).build()).build())
 }

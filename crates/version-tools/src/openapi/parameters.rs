@@ -28,7 +28,7 @@ pub(super) fn of(version: &ApiVersion, endpoint: Endpoint) -> Vec<Parameter> {
         parameters
             .push(header("If-Match", "The entity tag of the record as the client knows it; another one is a 412."));
     }
-    if row.method == Method::Post {
+    if row.method == Method::Post && !row.is_batch() {
         let meaning =
             "A key of the client's for this request: sent again with it within a day, it gets the same reply.";
         parameters.push(header("Idempotency-Key", meaning));

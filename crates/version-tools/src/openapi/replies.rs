@@ -53,7 +53,7 @@ fn success(version: &ApiVersion, lists: &Lists, row: &Row) -> ResponseBuilder {
     if row.writes() {
         reply = reply.header("Preference-Applied", header(VALIDATE_ONLY));
     }
-    if row.method == Method::Post {
+    if row.method == Method::Post && !row.is_batch() {
         let replayed = header("`true`: the reply to an earlier request with the same key.");
         reply = reply.header("Idempotent-Replayed", replayed);
     }
@@ -93,7 +93,7 @@ fn failures(version: &ApiVersion, row: &Row) -> Vec<(String, ResponseBuilder)> {
     if has_body {
         failures.push((408, errors("The body did not arrive in time.")));
     }
-    if row.writes() {
+    if row.writes() && !row.is_batch() {
         failures.push((409, conflict(row)));
     }
     if row.takes_if_match() {
@@ -174,6 +174,11 @@ fn invalid(version: &ApiVersion, row: &Row) -> ResponseBuilder {
     if row.request.is_none() && !refuses_content {
         return json_of("The query has names that the endpoint does not have.", filters(), None);
     }
+    if row.is_batch() {
+        let either = AnyOfBuilder::new().item(schemas::named(schemas::ERRORS)).item(filters());
+        return json_of("There are no items, or too many, or the query has unknown names.", either, None)
+            .header("Preference-Applied", header(VALIDATE_ONLY));
+    }
     // Where problems can be requested by field, those of the query have that form too.
     let by_field = if row.has_errors_by_field() { schemas::named(schemas::ERRORS_BY_FIELD) } else { filters() };
     let description = if row.reply == ReplyBody::Reset {
@@ -229,6 +234,7 @@ fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
         | ReplyBody::Usage
         | ReplyBody::Readiness
         | ReplyBody::Reset
+        | ReplyBody::BatchResults
         | ReplyBody::Entries(_) => ("trainee_id", "/data/trainee_id"),
     };
     let next = row.next.iter().filter(|next| version.endpoints.has(**next));

@@ -2,6 +2,7 @@
 
 use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::endpoint::{EntryProperty, ReplyBody, RequestBody};
+use adapter_kit::read::MAX_BATCH_ITEMS;
 use adapter_kit::shape::{Shape, Source, VersionField};
 use adapter_kit::version::{ApiVersion, NestedVisibility, Vocabulary};
 use adapter_kit::wire::WireRecord;
@@ -9,7 +10,9 @@ use domain::field::FieldInfo;
 use domain::rules::Rule;
 use domain::{Kind, Lists, Record, RecordField as _};
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
+use utoipa::openapi::schema::{
+    AdditionalProperties, AllOfBuilder, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema, SchemaType, Type,
+};
 
 use super::additions::{self, ACCOUNT, READINESS, RESET, USAGE};
 use super::fields::{Presence, sent, shown};
@@ -36,6 +39,7 @@ pub(super) const FILTER_ERRORS: &str = "FilterErrors";
 pub(super) const UNAUTHORIZED: &str = "Unauthorized";
 pub(super) const PAGE: &str = "Page";
 pub(super) const CODE_LIST: &str = "CodeList";
+const BATCH_RESULT: &str = "BatchResult";
 
 /// All schemas, by name, in the order in which they are shown.
 pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, RefOr<Schema>)> {
@@ -65,6 +69,7 @@ pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, Ref
         (UNAUTHORIZED, unauthorized()),
         (PAGE, page()),
         (CODE_LIST, code_list()),
+        (BATCH_RESULT, batch_result()),
     ];
     all.extend(additions::schemas());
     all
@@ -83,6 +88,20 @@ pub(super) fn request(request: RequestBody) -> &'static str {
         (RecordKind::Deferral, _) => DEFERRAL,
         (RecordKind::Recommendation, _) => RECOMMENDATION,
     }
+}
+
+/// The items of a batch.
+pub(super) fn batch(items: RequestBody) -> ArrayBuilder {
+    let key = ObjectBuilder::new()
+        .schema_type(SchemaType::Array(vec![Type::String, Type::Integer]))
+        .description(Some("A key of the client's for the item, as `Idempotency-Key` is for a request of its own."));
+    let item = in_data(named(request(items))).property("idempotency_key", key).required("idempotency_key");
+    ArrayBuilder::new().items(item).min_items(Some(1)).max_items(Some(MAX_BATCH_ITEMS))
+}
+
+/// The same as text.
+pub(super) fn batch_lines() -> ObjectBuilder {
+    text("One item a line, each as in the JSON array; blank lines are skipped.")
 }
 
 /// What the body of a successful reply is.
@@ -106,6 +125,7 @@ pub(super) fn reply_body(version: &ApiVersion, lists: &Lists, reply: ReplyBody) 
         ReplyBody::Placements => list(PLACEMENT),
         ReplyBody::Degree => one(DEGREE),
         ReplyBody::Degrees => list(DEGREE),
+        ReplyBody::BatchResults => list(BATCH_RESULT),
         ReplyBody::CodeLists => {
             let list: RefOr<Schema> = named(CODE_LIST).into();
             let all = object().additional_properties(Some(AdditionalProperties::RefOr(list.clone())));
@@ -293,5 +313,35 @@ fn code_list() -> RefOr<Schema> {
         .property("entries", ArrayBuilder::new().items(entry))
         .required("metadata")
         .required("entries")
+        .into()
+}
+
+/// What a request of its own would be answered, with the key and the status next to it.
+fn batch_result() -> RefOr<Schema> {
+    let key = ObjectBuilder::new()
+        .schema_type(SchemaType::Array(vec![Type::String, Type::Null]))
+        .description(Some("The key of the item; null where what was sent cannot be one."));
+    let texts = ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::String));
+    let replayed = ObjectBuilder::new().schema_type(Type::Boolean);
+    let item = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("idempotency_key", key)
+        .property("status", count("The status that a request of its own would have got."))
+        .property("warnings", texts.description(Some("What its `Warning` headers would have said.")))
+        .property("replayed", replayed.description(Some("Whether it is the reply to an earlier request with the key.")))
+        .required("idempotency_key")
+        .required("status");
+    let existing = list_of(TRAINEE).description(Some("The existing records of a duplicate."));
+    let existing = ObjectBuilder::new().schema_type(Type::Object).property("data", existing);
+    let refused = AllOfBuilder::new().item(named(ERRORS)).item(existing);
+    let reply = AnyOfBuilder::new()
+        .item(in_data(named(TRAINEE)))
+        .item(refused)
+        .item(named(ERRORS_BY_FIELD))
+        .item(named(UNAUTHORIZED));
+    AllOfBuilder::new()
+        .description(Some("The result of an item: the reply that it would have got as a request of its own."))
+        .item(item)
+        .item(reply)
         .into()
 }

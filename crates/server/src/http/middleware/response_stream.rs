@@ -37,6 +37,8 @@ const PIECE_BYTES: usize = 8_192;
 const ALWAYS_HELD_BYTES: usize = 32_768;
 /// What all larger bodies hold together that were made for one request each, in bytes.
 const ROOM_BYTES: usize = 16 * 1_048_576;
+/// Room for what stands around a part of a reply, in bytes: an idempotency key, a status and punctuation.
+const AROUND_PART_BYTES: usize = 512;
 /// A body of so many bytes or less is compressed where requests are answered, which takes less time than to hand it over.
 const COMPRESSED_IN_PLACE_BYTES: usize = 65_536;
 
@@ -93,10 +95,30 @@ impl ResponseSender {
         }
     }
 
+    /// The same reply as a part of a larger one, counted whatever its size, with the room that it needs there.
+    ///
+    /// # Errors
+    ///
+    /// As [`ResponseSender::count`].
+    pub fn count_part(&self, reply: ApiResponse) -> Result<ApiResponse, ApiError> {
+        match reply.source {
+            Source::Request => {
+                let headers: usize = reply.headers.iter().map(|(_, value)| value.len()).sum();
+                let reservation = self.acquire(reply.body.len() + headers + AROUND_PART_BYTES)?;
+                Ok(ApiResponse { source: Source::Counted(reservation), ..reply })
+            }
+            Source::Counted(_) | Source::Shared(_) => Ok(reply),
+        }
+    }
+
     fn reserve(&self, bytes: usize) -> Result<Reservation, ApiError> {
         if bytes <= ALWAYS_HELD_BYTES {
             return Ok(Reservation::default());
         }
+        self.acquire(bytes)
+    }
+
+    fn acquire(&self, bytes: usize) -> Result<Reservation, ApiError> {
         let permits = u32::try_from(bytes).map_err(|_| ApiError::NoRoomForReply)?;
         let permit = Arc::clone(&self.room).try_acquire_many_owned(permits).map_err(|_| ApiError::NoRoomForReply)?;
         Ok(Reservation(Some(Arc::new(permit))))
@@ -193,8 +215,17 @@ impl ResponseSender {
 }
 
 impl Reservation {
+    /// Takes over what another part of the same body holds.
+    pub fn merge(&mut self, part: Self) {
+        let Some(permit) = part.0.and_then(Arc::into_inner) else { return };
+        match self.0.as_mut().and_then(Arc::get_mut) {
+            Some(held) => held.merge(permit),
+            None => self.0 = Some(Arc::new(permit)),
+        }
+    }
+
     /// Gives back what is not needed for a body of so many bytes.
-    fn shrink(&mut self, bytes: usize) {
+    pub fn shrink(&mut self, bytes: usize) {
         if bytes <= ALWAYS_HELD_BYTES {
             self.0 = None;
         } else if let Some(permit) = self.0.as_mut().and_then(Arc::get_mut) {
@@ -292,6 +323,25 @@ mod tests {
         assert!(response_sender.count(of_size(ALWAYS_HELD_BYTES + 1)).is_err());
         drop(counted);
         assert!(response_sender.count(of_size(ROOM_BYTES)).is_ok());
+    }
+
+    #[test]
+    fn parts_of_a_reply_are_counted_together_whatever_their_sizes() {
+        let response_sender = ResponseSender::default();
+        let held = || ROOM_BYTES - response_sender.room.available_permits();
+        let mut whole = Reservation::default();
+        for _ in 0..100 {
+            match response_sender.count_part(of_size(1_000)).unwrap().source {
+                Source::Counted(part) => whole.merge(part),
+                Source::Request | Source::Shared(_) => panic!("not counted"),
+            }
+        }
+        assert!(held() >= 100_000, "{}", held());
+        assert!(response_sender.count_part(of_size(ROOM_BYTES - 100_000)).is_err());
+        whole.shrink(100_000);
+        assert_eq!(held(), 100_000);
+        drop(whole);
+        assert_eq!(held(), 0);
     }
 
     #[actix_web::test]

@@ -1,12 +1,12 @@
 //! Finds what a path below `/api` stands for: endpoints of a version, its OpenAPI document, or a version that was removed.
 //!
-//! The paths of all versions stand in one radix tree, so that routing takes as long for one of thirty versions as for one of
-//! three: actix-web compares its scopes with a path one after the other.
+//! The paths of all versions stand in one radix tree for each method, so that routing takes as long for one of thirty
+//! versions as for one of three: actix-web compares its scopes with a path one after the other. A path that one method has
+//! takes none from a pattern of another: `GET /trainees/batch` reads the trainee of that identifier, if there is one.
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use actix_web::http::Method as HttpMethod;
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::{Endpoint, Label, Method, Served};
@@ -27,23 +27,26 @@ use crate::versions::REMOVED;
 /// What there is below `/api`.
 pub(crate) struct Router {
     register: Rc<AppState>,
-    paths: matchit::Router<VersionPath>,
+    /// By method, in the order of [`METHODS`].
+    paths: [(Method, matchit::Router<VersionPath>); METHODS.len()],
     /// The version whose path matches nothing, by the label behind `/api/`.
     labels: HashMap<String, KnownLabel>,
 }
 
-/// A path of a version.
+/// The methods of endpoints, in the order in which `Allow` names them.
+const METHODS: [Method; 4] = [Method::Get, Method::Post, Method::PutOrPatch, Method::Delete];
+
+/// A path of a version that one method has.
 struct VersionPath {
     served: &'static Served,
     /// Such as `/api/<version>/trainees/{trainee_id}`.
     pattern: Rc<str>,
     target: Target,
-    /// The methods that it takes, for `Allow`.
-    allow: String,
 }
 
+#[derive(Clone, Copy)]
 enum Target {
-    Endpoints(Vec<(Endpoint, Handler)>),
+    Endpoint(Endpoint, Handler),
     OpenApi,
 }
 
@@ -55,66 +58,79 @@ enum KnownLabel {
 impl Router {
     /// The paths of all versions that the register serves.
     pub(crate) fn of(register: &Rc<AppState>) -> Self {
-        let mut routes = Self { register: Rc::clone(register), paths: matchit::Router::new(), labels: HashMap::new() };
+        let paths = METHODS.map(|method| (method, matchit::Router::new()));
+        let mut routes = Self { register: Rc::clone(register), paths, labels: HashMap::new() };
         for removed in REMOVED {
             routes.labels.insert(removed.label.to_string(), KnownLabel::Removed(removed.label));
         }
         for served in register.versions.iter() {
-            let mut endpoints: HashMap<&'static str, Vec<(Endpoint, Handler)>> = HashMap::new();
             for endpoint in endpoints::available(served, register.environment) {
-                endpoints.entry(endpoint.path()).or_default().push((endpoint, endpoints::of(endpoint)));
+                let target = Target::Endpoint(endpoint, endpoints::of(endpoint));
+                routes.add(served, endpoint.method(), endpoint.path(), target);
             }
-            for (path, endpoints) in endpoints {
-                routes.add(served, path, Target::Endpoints(endpoints));
-            }
-            routes.add(served, OPENAPI, Target::OpenApi);
+            routes.add(served, Method::Get, OPENAPI, Target::OpenApi);
             let deprecation = DeprecationHeaders { version: served.version, versions: register.versions };
             routes.labels.insert(served.version.label.to_string(), KnownLabel::Served(deprecation));
         }
         routes
     }
 
-    fn add(&mut self, served: &'static Served, path: &'static str, target: Target) {
+    fn add(&mut self, served: &'static Served, method: Method, path: &'static str, target: Target) {
         let pattern = format!("{}{path}", paths::base(served.version.label));
-        let allow = allow(target.methods());
-        let route = VersionPath { served, pattern: pattern.as_str().into(), target, allow };
-        if let Err(error) = self.paths.insert(pattern.as_str(), route) {
-            log::error!("{pattern} is not served: {error}");
+        let route = VersionPath { served, pattern: pattern.as_str().into(), target };
+        let of_method = self.paths.iter_mut().find(|(known, _)| *known == method);
+        if let Some(Err(error)) = of_method.map(|(_, paths)| paths.insert(pattern.as_str(), route)) {
+            log::error!("{method} {pattern} is not served: {error}");
         }
     }
 
     /// Answers a request.
     pub(crate) async fn dispatch(self: Rc<Self>, request: HttpRequest, payload: Payload) -> HttpResponse {
-        let Ok(found) = self.paths.at(request.match_info().as_str()) else { return self.nothing(&request) };
-        let route = found.value;
-        access_log::set_pattern(&request, Rc::clone(&route.pattern));
-        let deprecation = DeprecationHeaders { version: route.served.version, versions: self.register.versions };
+        let path = request.match_info().as_str();
+        let of_method = self.paths.iter().find(|(method, _)| methods(*method).contains(request.method()));
+        let Some(found) = of_method.and_then(|(_, paths)| paths.at(path).ok()) else {
+            return self.without_method(&request);
+        };
+        let VersionPath { served, pattern, target } = found.value;
+        access_log::set_pattern(&request, Rc::clone(pattern));
         let ids = PathIds::of(|name| found.params.get(name));
-        let (mut response, endpoint) = match &route.target {
-            Target::Endpoints(endpoints) => {
-                let found_endpoint =
-                    endpoints.iter().find(|(endpoint, _)| methods(endpoint.method()).contains(request.method()));
-                let response = match found_endpoint {
-                    Some((endpoint, handler)) => {
-                        let api_route = Route { served: route.served, endpoint: *endpoint, handler: *handler };
-                        api_route.dispatch(Rc::clone(&self.register), request.clone(), ids, payload).await
-                    }
-                    None => refuse(request.method(), &route.allow),
-                };
-                let all = endpoints.iter().map(|(endpoint, _)| *endpoint);
-                (response, found_endpoint.map(|(endpoint, _)| *endpoint).or_else(|| deprecation.only_deprecated(all)))
+        let (mut response, endpoint) = match *target {
+            Target::Endpoint(endpoint, handler) => {
+                let api_route = Route { served, endpoint, handler };
+                (api_route.dispatch(Rc::clone(&self.register), request.clone(), ids, payload).await, Some(endpoint))
             }
-            Target::OpenApi if methods(Method::Get).contains(request.method()) => {
+            Target::OpenApi => {
                 let response = match self.register.page_rate_limit.count(&request) {
-                    Ok(()) => openapi::answer(route.served, &self.register, &request),
+                    Ok(()) => openapi::answer(served, &self.register, &request),
                     Err(failure) => failure.response_without_version().into(),
                 };
                 (response, None)
             }
-            Target::OpenApi => (refuse(request.method(), &route.allow), None),
         };
-        deprecation.write(response.headers_mut(), endpoint, request.path());
+        self.deprecation(served).write(response.headers_mut(), endpoint, request.path());
         response
+    }
+
+    /// The reply where the path does not have the method: with the methods that it has, if there are any.
+    fn without_method(&self, request: &HttpRequest) -> HttpResponse {
+        let path = request.match_info().as_str();
+        let found: Vec<(Method, &VersionPath)> =
+            self.paths.iter().filter_map(|(method, paths)| Some((*method, paths.at(path).ok()?.value))).collect();
+        let Some((_, first)) = found.first() else { return self.nothing(request) };
+        access_log::set_pattern(request, Rc::clone(&first.pattern));
+        let taken = found.iter().flat_map(|(method, _)| methods(*method));
+        let mut response = refuse(request.method(), &allow(taken));
+        let deprecation = self.deprecation(first.served);
+        let endpoints = found.iter().filter_map(|(_, route)| match route.target {
+            Target::Endpoint(endpoint, _) => Some(endpoint),
+            Target::OpenApi => None,
+        });
+        deprecation.write(response.headers_mut(), deprecation.only_deprecated(endpoints), request.path());
+        response
+    }
+
+    fn deprecation(&self, served: &'static Served) -> DeprecationHeaders {
+        DeprecationHeaders { version: served.version, versions: self.register.versions }
     }
 
     /// The reply where nothing is.
@@ -132,16 +148,6 @@ impl Router {
             }
             None => not_found(&self.register, request),
         }
-    }
-}
-
-impl Target {
-    fn methods(&self) -> impl Iterator<Item = &'static HttpMethod> {
-        let taken: Vec<Method> = match self {
-            Self::Endpoints(endpoints) => endpoints.iter().map(|(endpoint, _)| endpoint.method()).collect(),
-            Self::OpenApi => vec![Method::Get],
-        };
-        taken.into_iter().flat_map(methods)
     }
 }
 

@@ -73,15 +73,18 @@ impl Contract {
         Arc::clone(validator)
     }
 
-    /// The path of the document that a path of a request stands for.
-    fn template(&self, path: &str) -> Option<&str> {
+    /// The path of the document that a path of a request stands for: one that has the method, the same text before a
+    /// pattern.
+    fn template(&self, method: &str, path: &str) -> Option<&str> {
         let segments: Vec<&str> = path.split('/').collect();
         let fits = |template: &&String| {
             let named: Vec<&str> = template.split('/').collect();
             named.len() == segments.len()
                 && named.iter().zip(&segments).all(|(name, segment)| name == segment || name.starts_with('{'))
         };
-        self.document["paths"].as_object().unwrap().keys().find(fits).map(String::as_str)
+        let paths = self.document["paths"].as_object().unwrap();
+        let fitting = paths.keys().filter(fits).filter(|template| paths[*template].get(method).is_some());
+        fitting.min_by_key(|template| template.as_str() != path).map(String::as_str)
     }
 }
 
@@ -90,13 +93,14 @@ impl Contract {
 pub(crate) fn check(method: &str, path: &str, response: &Response) {
     let Some((label, path)) = path.strip_prefix("/api/").and_then(|rest| rest.split_once('/')) else { return };
     let Some(contract) = Contract::of(label) else { return };
-    let Some(template) = contract.template(&format!("/{path}")) else { return };
-    let place = format!("/paths/{}/{}", template.replace('/', "~1"), method.to_ascii_lowercase());
+    let method = method.to_ascii_lowercase();
+    let Some(template) = contract.template(&method, &format!("/{path}")) else { return };
+    let place = format!("/paths/{}/{method}", template.replace('/', "~1"));
     // What a path is not asked, and what every path is asked, is not described for each; neither is a version that is
     // not served.
     let message = response.body.pointer("/errors/0/message").and_then(Value::as_str).unwrap_or_default();
     let nowhere = response.status == 404 && (message == "not found" || message.starts_with("not found; "));
-    if nowhere || contract.document.pointer(&place).is_none() {
+    if nowhere {
         return;
     }
     let reply = format!("{place}/responses/{}", response.status);

@@ -195,6 +195,23 @@ fn only_what_was_carried_out_in_an_older_version_is_tried() {
 }
 
 #[test]
+fn items_of_a_batch_are_tried_one_by_one_and_counted_as_one_request() {
+    let register = serving(versions::all());
+    let api = register.api(SERVED[0]);
+    let foreign = api.served().other_names.trainee.refused[0].0;
+    let item = |number: usize, body: Body| {
+        let data = Value::from(body.with(F::last_name, format!("Number {number}")))["data"].take();
+        json!({ "idempotency_key": number.to_string(), "data": data })
+    };
+    let mut items: Vec<Value> = (0..3).map(|number| item(number, api.example())).collect();
+    items.extend((3..5).map(|number| item(number, api.example().with_key(foreign, "x"))));
+    api.send("POST", "/trainees/batch", items).is(200);
+    let told = readiness(&api, versions::all());
+    assert_eq!((told.providers[0].requests, told.writes.checked, told.writes.valid), (1, 3, 3), "{told}");
+    assert!(told.to_string().contains(foreign), "{told}");
+}
+
+#[test]
 fn nothing_is_tried_when_no_share_is_requested() {
     let register = Register::with(Setup { shadow_share: 0, ..Setup::default() });
     let api = register.api(SERVED[0]);
