@@ -111,8 +111,7 @@ impl Contest {
         databases.create("limit")?;
         let url = databases.url("limit");
         let path = url.trim_start_matches("sqlite://");
-        // A batch has no limit of its own: that of a single registration is next to it.
-        for scenario in scenarios.iter().filter(|scenario| **scenario != Scenario::Batch) {
+        for scenario in scenarios.iter().filter(|scenario| scenario.has_limit()) {
             limit::fill(path, scenario.replies(facts, &mut client)?)?;
             self.loads.insert((*scenario, Who::Limit), scenario.load_on_limit(facts, false));
         }

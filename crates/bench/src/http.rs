@@ -66,13 +66,28 @@ impl Client {
 
     /// Sends a request, and gives the status and the body of the reply.
     pub(crate) fn send(&mut self, request: &[u8]) -> Outcome<(u16, Vec<u8>)> {
+        let (status, _, body) = self.exchange(request)?;
+        Ok((status, body))
+    }
+
+    /// Reads what must be there, with the head of the reply, in lower case as far as names go.
+    pub(crate) fn read_with_head(&mut self, request: &[u8]) -> Outcome<(String, Vec<u8>)> {
+        match self.exchange(request)? {
+            (200, head, body) => Ok((String::from_utf8(head)?, body)),
+            (status, _, body) => Err(format!("{status} {}", String::from_utf8_lossy(&body)).into()),
+        }
+    }
+
+    /// The status, the head and the body of the reply.
+    fn exchange(&mut self, request: &[u8]) -> Outcome<(u16, Vec<u8>, Vec<u8>)> {
         self.0.write_all(request)?;
         let (mut received, mut buffer) = (Vec::new(), [0; 65_536]);
         loop {
             if let Some(head) = Head::parse(&received) {
                 let head = head?;
                 if received.len() >= head.bytes + head.length {
-                    return Ok((head.status, received.split_off(head.bytes)));
+                    let body = received.split_off(head.bytes);
+                    return Ok((head.status, received, body));
                 }
             }
             match self.0.read(&mut buffer)? {

@@ -14,6 +14,8 @@ use crate::register::Register;
 const READERS: usize = 16;
 /// Connections of a load that writes.
 const WRITERS: usize = 64;
+/// Connections of a load that copies the register.
+const COPIERS: usize = 4;
 /// Connections of a load that writes batches, each with so many trainees.
 const BATCH_WRITERS: usize = 4;
 const BATCH_ITEMS: usize = 200;
@@ -21,6 +23,10 @@ const BATCH_ITEMS: usize = 200;
 const NEIGHBOURS: u64 = 20;
 /// Changes that a client polls for that has seen all others.
 const FEW_CHANGES: u64 = 40;
+/// Trainees in a reply of a client that copies the register.
+const COPIED_AT_ONCE: usize = 500;
+/// The most replies of a provider that are asked for in turn, of those that a copy takes.
+const COPY_REPLIES: usize = 10;
 /// Pages of a list from which trainees are taken.
 const SAMPLED_PAGES: u64 = 4;
 
@@ -47,6 +53,10 @@ pub(crate) enum Scenario {
     Status,
     /// The last changes of a list.
     Since,
+    /// A copy of a list with nested records, by the links to the next pages.
+    Copy,
+    /// The same by the changes.
+    Changes,
     /// A new trainee.
     Post,
     /// The same trainees by batches.
@@ -54,7 +64,7 @@ pub(crate) enum Scenario {
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Get,
         Self::GetOldest,
         Self::GetGzip,
@@ -65,6 +75,8 @@ impl Scenario {
         Self::Deep,
         Self::Status,
         Self::Since,
+        Self::Copy,
+        Self::Changes,
         Self::Post,
         Self::Batch,
     ];
@@ -82,6 +94,8 @@ impl Scenario {
             Self::Deep => "list-90",
             Self::Status => "list-status",
             Self::Since => "since",
+            Self::Copy => "copy",
+            Self::Changes => "changes",
             Self::Post => "post",
             Self::Batch => "batch",
         }
@@ -100,6 +114,8 @@ impl Scenario {
             Self::Deep => "List of 50, page at 90 %",
             Self::Status => "List of 50, first page of a state",
             Self::Since => "List of the last 40 changes (`since`)",
+            Self::Copy => "Copy of a list by `next`, 500 at once with nested records, for each trainee",
+            Self::Changes => "Copy by `/changes`, 500 at once, for each trainee",
             Self::Post => "New trainee with two placements and a degree",
             Self::Batch => "The same by batches of 200, for each trainee",
         }
@@ -117,7 +133,12 @@ impl Scenario {
     pub(crate) fn load(self, facts: &Facts) -> Option<Load> {
         match self {
             Self::Post => Some(Load::new(vec![facts.create()], WRITERS)),
-            Self::Batch if !facts.has_batches => None,
+            Self::Batch | Self::Copy | Self::Changes if !facts.has_additions => None,
+            Self::Copy | Self::Changes => {
+                // None of them is full where the register is small.
+                let requests = Some(self.requests(facts)).filter(|requests| !requests.is_empty())?;
+                Some(Load::new(vec![Step::Read(requests.into())], COPIERS).weighing(COPIED_AT_ONCE))
+            }
             Self::Batch => Some(Load::new(vec![facts.create_by_batches()], BATCH_WRITERS).weighing(BATCH_ITEMS)),
             Self::Get
             | Self::GetOldest
@@ -130,6 +151,11 @@ impl Scenario {
             | Self::Status
             | Self::Since => Some(Load::new(vec![Step::Read(self.requests(facts).into())], READERS)),
         }
+    }
+
+    /// Whether there is a limit: of what counts for many trainees, that of a single one is next to it.
+    pub(crate) fn has_limit(self) -> bool {
+        ![Self::Copy, Self::Changes, Self::Batch].contains(&self)
     }
 
     /// The load on a limit program that is filled with [`Scenario::replies`]. Without a commit for many requests if `alone`.
@@ -173,6 +199,8 @@ impl Scenario {
             Self::Deep => facts.pages(&facts.newest, 90, ""),
             Self::Status => facts.first_pages(|_| "status=withdrawn".to_owned()),
             Self::Since => facts.first_pages(|provider| format!("since={}", provider.since)),
+            Self::Copy => facts.of_providers(|provider| &provider.pages_of_copy),
+            Self::Changes => facts.of_providers(|provider| &provider.changes_of_copy),
             Self::Post | Self::Batch => Vec::new(),
         }
     }
@@ -198,8 +226,8 @@ pub(crate) struct Facts {
     body: String,
     /// Bytes of the reply to such a body.
     created_bytes: usize,
-    /// Whether there are batches.
-    has_batches: bool,
+    /// Whether there are batches, links and changes.
+    has_additions: bool,
 }
 
 #[derive(Debug)]
@@ -211,6 +239,10 @@ struct Provider {
     /// The pages of 50 of its list.
     pages: u64,
     since: String,
+    /// Requests for pages of a copy of the list that are full.
+    pages_of_copy: Vec<Vec<u8>>,
+    /// Requests for changes of a copy, whose replies are full.
+    changes_of_copy: Vec<Vec<u8>>,
 }
 
 impl Facts {
@@ -228,10 +260,10 @@ impl Facts {
         data.insert("last_name".to_owned(), Create::LETTERS.into());
         data.insert("email".to_owned(), format!("{}@example.com", Create::LETTERS).into());
         let body = body.to_string();
-        let has_batches = document.pointer("/paths/~1trainees~1batch").is_some();
+        let has_additions = document.pointer("/paths/~1changes").is_some();
         let mut providers = Vec::new();
         for token in &register.tokens {
-            providers.push(Provider::find(&mut client, newest, token)?);
+            providers.push(Provider::find(&mut client, newest, token, has_additions)?);
         }
         let token = register.tokens.first().ok_or("there is no token")?;
         // The register is left as it was.
@@ -248,7 +280,7 @@ impl Facts {
             providers,
             body,
             created_bytes,
-            has_batches,
+            has_additions,
         })
     }
 
@@ -258,6 +290,10 @@ impl Facts {
             paths.map(|path| get(&path, &provider.token, headers)).collect()
         };
         self.providers.iter().flat_map(of).collect()
+    }
+
+    fn of_providers(&self, requests: impl Fn(&Provider) -> &[Vec<u8>]) -> Vec<Vec<u8>> {
+        self.providers.iter().flat_map(|provider| requests(provider).to_vec()).collect()
     }
 
     /// Pages so many hundredths of the way to the end of the lists.
@@ -299,7 +335,7 @@ impl Facts {
 }
 
 impl Provider {
-    fn find(client: &mut Client, base: &str, token: &str) -> Outcome<Self> {
+    fn find(client: &mut Client, base: &str, token: &str, has_additions: bool) -> Outcome<Self> {
         let mut page = |query: String| -> Outcome<Value> {
             Ok(serde_json::from_slice(&client.read(&format!("{base}/trainees?{query}"), token)?)?)
         };
@@ -324,8 +360,32 @@ impl Provider {
         let pages = total(&page(format!("academic_cycle={cycle}"))?, "total_pages");
         let changed = page(format!("academic_cycle={cycle}&per_page=1&page={FEW_CHANGES}"))?;
         let since = texts(&changed, "updated_at").pop().ok_or("a list has no changes")?;
-        Ok(Self { token: token.to_owned(), trainees, cycle, pages, since })
+        let (mut pages_of_copy, mut changes_of_copy) = (Vec::new(), Vec::new());
+        if has_additions {
+            let list = format!("{base}/trainees?academic_cycle={cycle}&per_page={COPIED_AT_ONCE}");
+            pages_of_copy = copy(client, token, format!("{list}&include=placements,degrees"))?;
+            changes_of_copy = copy(client, token, format!("{base}/changes?limit={COPIED_AT_ONCE}"))?;
+        }
+        Ok(Self { token: token.to_owned(), trainees, cycle, pages, since, pages_of_copy, changes_of_copy })
     }
+}
+
+/// The requests of a copy that begins at a path, as far as their replies are full.
+fn copy(client: &mut Client, token: &str, path: String) -> Outcome<Vec<Vec<u8>>> {
+    let (mut requests, mut next) = (Vec::new(), Some(path));
+    while let Some(path) = next.filter(|_| requests.len() < COPY_REPLIES) {
+        let request = get(&path, token, "");
+        let (head, body) = client.read_with_head(&request)?;
+        let reply: Value = serde_json::from_slice(&body)?;
+        if reply.get("data").and_then(Value::as_array).is_none_or(|data| data.len() < COPIED_AT_ONCE) {
+            break;
+        }
+        requests.push(request);
+        let links = head.lines().find_map(|line| line.strip_prefix("link: ")).unwrap_or_default();
+        let link = links.split(", ").find(|link| link.ends_with("rel=\"next\""));
+        next = link.and_then(|link| Some(link.strip_prefix('<')?.split('>').next()?.to_owned()));
+    }
+    Ok(requests)
 }
 
 /// A text of each record in a list.
