@@ -8,6 +8,7 @@ mod program {
     mod copying;
     mod differences;
     mod environment;
+    mod generations;
     mod importing;
     mod migrating;
     mod observing;

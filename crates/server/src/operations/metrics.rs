@@ -80,6 +80,7 @@ pub fn start(versions: &Versions) {
     gauge!(START_TIME).set(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
     gauge!(REQUESTS_IN_FLIGHT).increment(0);
     gauge!(CONNECTIONS_OPEN).increment(0);
+    gauge!(CHANGES_DELAY).increment(0);
     for served in versions.iter() {
         let label = version_label(served.version.label);
         gauge!(VERSION_SERVED, "version" => label.clone()).set(1);
