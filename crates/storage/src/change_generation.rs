@@ -2,6 +2,10 @@
 //!
 //! Positions of changes mean something in one database only. A register that was restored or copied, or whose PostgreSQL
 //! server is another one, begins a new generation, and nobody can go on at a position of an older one.
+//!
+//! A standby that was promoted may lack the last changes of the server before it, and gives their numbers to others. Servers
+//! record every few seconds up to where changes are final. What stands there in the promoted one was replicated, and with it
+//! all changes before that position.
 
 use data_encoding::HEXLOWER;
 use diesel::connection::SimpleConnection as _;
@@ -21,6 +25,8 @@ use crate::session::Session;
 const GENERATION: &str = "change_generation";
 /// The name of the setting with the key: [`KEY_BYTES`] random bytes in hex.
 const KEY: &str = "cursor_key";
+/// What the names of settings begin with that hold up to where changes were final, by the timeline of the server.
+const FINAL_POSITION: &str = "change_position";
 /// Bytes of a key that seals cursors.
 pub(crate) const KEY_BYTES: usize = 32;
 /// Random bytes of a generation.
@@ -38,8 +44,44 @@ impl Session<'_> {
     }
 }
 
-/// The generation of positions at present. On PostgreSQL a server that was promoted has another one: it may lack the last
-/// changes of the server before it.
+impl Session<'_> {
+    /// Records up to where the changes are final on a PostgreSQL server, for the one that may be promoted after it.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn record_final_position(&mut self) -> Result<(), StorageError> {
+        let DatabaseConnection::Postgres(inner) = &mut *self.connection else { return Ok(()) };
+        diesel::sql_query(RECORD_FINAL_POSITION_SQL).bind::<Text, _>(FINAL_POSITION).execute(inner)?;
+        Ok(())
+    }
+}
+
+const RECORD_FINAL_POSITION_SQL: &str = "INSERT INTO register_settings (name, value) \
+     SELECT $1 || ' ' || left(pg_walfile_name(pg_current_wal_lsn()), 8), pg_snapshot_xmin(pg_current_snapshot())::text \
+     ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+
+/// Whether a position of one generation means the same in the present one: it is of the same, or of a server that was
+/// followed by this one, which has all changes up to there.
+pub(crate) fn is_known(
+    connection: &mut DatabaseConnection,
+    present: &str,
+    (generation, position): (&str, i64),
+) -> Result<bool, StorageError> {
+    if generation == present {
+        return Ok(true);
+    }
+    let (Some((present, _)), Some((former, timeline))) = (present.rsplit_once(' '), generation.rsplit_once(' ')) else {
+        return Ok(false);
+    };
+    if present != former || timeline.is_empty() {
+        return Ok(false);
+    }
+    let replicated = read(connection, &format!("{FINAL_POSITION} {timeline}"))?;
+    Ok(replicated.and_then(|replicated| replicated.parse::<i64>().ok()).is_some_and(|replicated| position < replicated))
+}
+
+/// The generation of positions at present. On PostgreSQL a server that was promoted has another one.
 pub(crate) fn current(connection: &mut DatabaseConnection) -> Result<String, StorageError> {
     let query = register_settings::table.find(GENERATION).select((register_settings::value, Timeline));
     let rows = with_inner!(connection, |inner| query.load::<(String, String)>(inner))?;

@@ -50,6 +50,9 @@ impl QueryFragment<Sqlite> for CurrentPosition {
 
 const NEXT_ENTRY_SQL: &str = "coalesce((SELECT max(changes.id) FROM changes), 0) + 1";
 
+/// The most open transactions that a snapshot tells apart, so that a cursor that holds two of them stays short.
+const MAX_OPEN: usize = 100;
+
 /// Which changes a transaction sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Snapshot {
@@ -73,7 +76,12 @@ impl Snapshot {
         let mut number = || parts.next()?.parse().ok();
         let (oldest_open, next) = (number()?, number()?);
         let open = parts.next()?.split(',').filter(|number| !number.is_empty());
-        Some(Self { oldest_open, next, open: open.map(str::parse).collect::<Result<_, _>>().ok()? })
+        let open: Vec<i64> = open.map(str::parse).collect::<Result<_, _>>().ok()?;
+        if open.len() > MAX_OPEN {
+            // Less is taken as seen than is: it is shown again, and nothing is missed.
+            return Some(Self { oldest_open, next: oldest_open, open: Vec::new() });
+        }
+        Some(Self { oldest_open, next, open })
     }
 }
 
@@ -161,6 +169,8 @@ pub struct OpenTransactions {
     pub oldest: i64,
     /// The number of the next one.
     pub next: i64,
+    /// The key of the last entry in the history.
+    pub last_change: Option<i64>,
     /// The oldest one that may yet be committed, however old it is: it waits for a standby, or is prepared, or nobody here
     /// may know what it does.
     pub oldest_to_be_kept: Option<i64>,
@@ -172,15 +182,17 @@ struct OpenTransactionsRow {
     oldest: i64,
     #[diesel(sql_type = BigInt)]
     next: i64,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    last_change: Option<i64>,
     /// Without the upper half of its bits.
     #[diesel(sql_type = Nullable<BigInt>)]
     kept: Option<i64>,
 }
 
 const OPEN_TRANSACTIONS_SQL: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest, \
-     pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next, \
+     pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next, (SELECT max(id) FROM changes) AS last_change, \
      (SELECT xid::text::bigint FROM \
-         (SELECT backend_xid AS xid FROM pg_stat_activity WHERE wait_event = 'SyncRep' OR state IS NULL \
+         (SELECT backend_xid AS xid FROM pg_stat_activity WHERE wait_event = 'SyncRep' OR wait_event_type = 'IO' OR state IS NULL \
           UNION ALL SELECT transaction FROM pg_prepared_xacts) AS kept \
       WHERE xid IS NOT NULL ORDER BY age(xid) DESC LIMIT 1) AS kept";
 
@@ -195,7 +207,8 @@ impl Session<'_> {
         let row = diesel::sql_query(OPEN_TRANSACTIONS_SQL).get_result::<OpenTransactionsRow>(inner)?;
         // The number is one of the last 2^31.
         let whole = |lower: i64| row.next - ((row.next - lower) & 0xffff_ffff);
-        Ok(Some(OpenTransactions { oldest: row.oldest, next: row.next, oldest_to_be_kept: row.kept.map(whole) }))
+        let OpenTransactionsRow { oldest, next, last_change, kept } = row;
+        Ok(Some(OpenTransactions { oldest, next, last_change, oldest_to_be_kept: kept.map(whole) }))
     }
 }
 
@@ -210,5 +223,12 @@ mod tests {
         assert_eq!(seen, [8, 9, 10, 11, 13, 14, 16, 17, 18, 19]);
         assert_eq!(Snapshot::parse("10:10:").unwrap().open, [0; 0]);
         assert_eq!(Snapshot::parse("10:"), None);
+    }
+
+    #[test]
+    fn a_snapshot_with_many_open_transactions_sees_less_and_never_more() {
+        let open: Vec<String> = (10..10 + MAX_OPEN + 1).map(|number| number.to_string()).collect();
+        let snapshot = Snapshot::parse(&format!("10:500:{}", open.join(","))).unwrap();
+        assert_eq!((snapshot.sees(9), snapshot.sees(10), snapshot.sees(400)), (true, false, false));
     }
 }

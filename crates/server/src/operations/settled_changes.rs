@@ -58,7 +58,7 @@ impl Observations {
 /// Looks after the position as long as the server runs; nothing on SQLite. Must be called where the server runs.
 pub fn start(store: Store, settled_changes: SettledChanges) {
     rt::spawn(async move {
-        let mut observations = Observations::default();
+        let (mut observations, mut recorded) = (Observations::default(), None);
         let mut time = rt::time::interval(INTERVAL);
         loop {
             time.tick().await;
@@ -70,6 +70,12 @@ pub fn start(store: Store, settled_changes: SettledChanges) {
                         settled_changes.0.fetch_max(settled, Ordering::Relaxed);
                     }
                     metrics::changes_delay(delay);
+                    if seen.last_change != recorded {
+                        match store.write::<_, StorageError>(|session| session.record_final_position()).await {
+                            Ok(()) => recorded = seen.last_change,
+                            Err(error) => log::warn!("the position of changes was not recorded: {}", Causes(&error)),
+                        }
+                    }
                 }
                 Ok(None) => return,
                 Err(error) => log::warn!("open transactions were not looked at: {}", Causes(&error)),
@@ -86,7 +92,7 @@ mod tests {
     fn an_open_transaction_is_waited_for_until_it_can_no_longer_be_committed() {
         let (begin, mut observations) = (Instant::now(), Observations::default());
         let mut at = |seconds: u64, next, kept| {
-            let seen = OpenTransactions { oldest: 10, next, oldest_to_be_kept: kept };
+            let seen = OpenTransactions { oldest: 10, next, last_change: None, oldest_to_be_kept: kept };
             observations.add(begin + Duration::from_secs(seconds), seen)
         };
         assert_eq!(at(0, 11, None), (None, Duration::ZERO));

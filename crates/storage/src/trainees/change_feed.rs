@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::TraineeDocument;
 use super::documents::{self, RecordText};
 use crate::change_generation;
-use crate::change_position::{IsFinal, snapshot};
+use crate::change_position::{IsFinal, Snapshot, snapshot};
 use crate::connection::DatabaseConnection;
 use crate::document::JsonText;
 use crate::error::StorageError;
@@ -26,8 +26,8 @@ pub struct ChangePlace {
     generation: String,
     position: i64,
     key: i64,
-    /// Trainees that were discarded before this position were never shown, so nobody needs to hear of them.
-    began_at: i64,
+    /// What the first reply saw. Trainees that had been discarded then were never shown, so nobody needs to hear of them.
+    began: Snapshot,
 }
 
 /// A change in the feed.
@@ -75,13 +75,13 @@ impl ProviderSession<'_> {
     /// When the database does not answer.
     pub fn changes(&mut self, query: ChangeQuery<'_>) -> Result<Option<ChangePage>, StorageError> {
         let provider = self.provider().id;
-        let (position, key, began_at) =
-            query.after.map_or((0, i64::MIN, None), |place| (place.position, place.key, Some(place.began_at)));
+        let (position, key) = query.after.map_or((0, i64::MIN), |place| (place.position, place.key));
+        let discarded_from = query.after.map_or(i64::MAX, |place| place.began.oldest_open);
         let state =
             |connection: &mut DatabaseConnection| Ok((change_generation::current(connection)?, snapshot(connection)?));
         let load = |connection: &mut DatabaseConnection| {
             let behind = trainees::changed_in.gt(position).or(trainees::id.gt(key));
-            let is_told = trainees::discarded_at.is_null().or(trainees::changed_in.ge(began_at.unwrap_or(i64::MAX)));
+            let is_told = trainees::discarded_at.is_null().or(trainees::changed_in.ge(discarded_from));
             let mut found = trainees::table
                 .into_boxed()
                 .filter(trainees::provider_id.eq(provider))
@@ -104,20 +104,73 @@ impl ProviderSession<'_> {
             Ok(rows.into_iter().filter_map(|row| records.remove(&row.1).map(|record| (row, record))).collect())
         };
         let ((generation, snapshot), mut found) = self.connection.load_in_pipeline(state, load)?;
-        if query.after.is_some_and(|place| place.generation != generation || place.position >= snapshot.next) {
-            return Ok(None);
+        if let Some(place) = query.after {
+            let known = change_generation::is_known(self.connection, &generation, (&place.generation, place.position))?;
+            if !known || place.position >= snapshot.next {
+                return Ok(None);
+            }
         }
         let most = usize::try_from(query.limit).unwrap_or(usize::MAX);
         let has_more = found.len() > most;
         found.truncate(most);
         let (position, key) = found.last().map_or((position, key), |((position, key, ..), _)| (*position, *key));
-        let began_at = began_at.unwrap_or(snapshot.oldest_open);
+        let began = query.after.map_or(snapshot, |place| place.began.clone());
+        found.retain(|((position, _, _, discarded_at), _)| discarded_at.is_none() || !began.sees(*position));
         let changes = found.into_iter().map(|((_, key, trainee_id, discarded_at), record)| Change {
             trainee_id,
             discarded_at: discarded_at.map(|time| time.and_utc()),
             trainee: TraineeDocument { key, record },
         });
-        let place = ChangePlace { generation, position, key, began_at };
+        let place = ChangePlace { generation, position, key, began };
         Ok(Some(ChangePage { changes: changes.collect(), place, has_more }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::connection::SimpleConnection as _;
+    use test_support::Kind;
+
+    use super::*;
+    use crate::history::Cause;
+    use crate::testing::filled::connect;
+    use crate::testing::{Register, UKPRN};
+
+    #[test]
+    fn a_promoted_server_knows_the_positions_that_were_replicated() {
+        if Kind::of_this_run() != Kind::Postgres {
+            return;
+        }
+        let register = Register::with_provider();
+        let changes = |after: Option<ChangePlace>| {
+            let job = |session: &mut crate::session::Session<'_>| {
+                let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                provider.changes(ChangeQuery { after: after.as_ref(), limit: 10, settled: 0 })
+            };
+            register.read(job).unwrap()
+        };
+        connect(register.url())
+            .batch_execute("INSERT INTO register_settings (name, value) VALUES ('change_generation', 'abcd 12')")
+            .unwrap();
+        let place = changes(None).unwrap().place;
+        let (before, timeline) = place.generation.rsplit_once(' ').unwrap();
+        assert_eq!((before, timeline.len()), ("abcd 12", 8));
+        // A place behind a change that another server of the register has made.
+        let of_former = |position| {
+            let generation = format!("{before} 00000000");
+            ChangePlace { generation, position, ..place.clone() }
+        };
+        assert!(changes(Some(of_former(3))).is_none(), "nothing is known of the server before");
+        register.write(|session| session.record_final_position()).unwrap();
+        connect(register.url())
+            .batch_execute(
+                "UPDATE register_settings SET name = 'change_position 00000000', value = '5' \
+                 WHERE name LIKE 'change_position %'",
+            )
+            .unwrap();
+        assert!(changes(Some(of_former(4))).is_some());
+        assert!(changes(Some(of_former(5))).is_none(), "the change may be missing");
+        let other = ChangePlace { generation: "efgh 12 00000000".to_owned(), ..of_former(4) };
+        assert!(changes(Some(other)).is_none(), "another generation");
     }
 }
