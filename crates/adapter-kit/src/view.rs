@@ -198,16 +198,11 @@ pub fn write_list<'a, R: Record>(
     write_each(views, out, |view, out| view.write(out))
 }
 
-/// Writes values as a JSON array to the end of a buffer.
-///
-/// # Errors
-///
-/// The first that `write` returns.
-pub fn write_each<T, E>(
+fn write_each<T>(
     values: impl IntoIterator<Item = T>,
     out: &mut Vec<u8>,
-    write: impl Fn(T, &mut Vec<u8>) -> Result<(), E>,
-) -> Result<(), E> {
+    write: impl Fn(T, &mut Vec<u8>) -> Result<(), serde_json::Error>,
+) -> Result<(), serde_json::Error> {
     out.push(b'[');
     for (at, value) in values.into_iter().enumerate() {
         if at > 0 {

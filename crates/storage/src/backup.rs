@@ -187,10 +187,17 @@ pub fn restore(url: &str, from: &Path, replace: bool, requested: Option<Environm
         return Err(BackupError::OtherEnvironment { file, backup, database, replaced });
     }
     let requested = requested.or(replaced);
+    let key = match change_generation::key(&mut restored)? {
+        None => replaced_key(&connections),
+        Some(_) => None,
+    };
     let SetUp { schema, environment, .. } =
         set_up(&mut restored, Goal::NewestUnconverted, requested, Unrecorded::Keep)?;
     convert(&mut restored, |_| {})?;
     change_generation::renew(&mut restored)?;
+    if let Some(key) = key {
+        change_generation::keep_key(&mut restored, &key)?;
+    }
     // With its last connection SQLite removes the files next to the database.
     drop(restored);
 
@@ -210,6 +217,12 @@ pub fn restore(url: &str, from: &Path, replace: bool, requested: Option<Environm
 fn recorded_at(connections: &Connections) -> Option<Environment> {
     let mut connection = connections.establish_existing().ok()?;
     environment::recorded(&mut connection).ok().flatten()
+}
+
+/// The key of the cursors that the database gave out which is to be replaced: they are outdated, and not forged.
+fn replaced_key(connections: &Connections) -> Option<String> {
+    let mut connection = connections.establish_existing().ok()?;
+    change_generation::key(&mut connection).ok().flatten()
 }
 
 /// A new file in the folder of another one, which is removed unless it is put in place. Only its owner can read it.

@@ -8,6 +8,7 @@
 //! all changes before that position.
 
 use data_encoding::HEXLOWER;
+use diesel::backend::Backend;
 use diesel::connection::SimpleConnection as _;
 use diesel::expression::{ValidGrouping, is_aggregate};
 use diesel::pg::Pg;
@@ -15,6 +16,7 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Text};
 use diesel::sqlite::Sqlite;
+use serde::{Deserialize, Serialize};
 
 use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::StorageError;
@@ -61,33 +63,62 @@ const RECORD_FINAL_POSITION_SQL: &str = "INSERT INTO register_settings (name, va
      SELECT $1 || ' ' || left(pg_walfile_name(pg_current_wal_lsn()), 8), pg_snapshot_xmin(pg_current_snapshot())::text \
      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
-/// Whether a position of one generation means the same in the present one: it is of the same, or of a server that was
-/// followed by this one, which has all changes up to there.
-pub(crate) fn is_known(
-    connection: &mut DatabaseConnection,
-    present: &str,
-    (generation, position): (&str, i64),
-) -> Result<bool, StorageError> {
-    if generation == present {
-        return Ok(true);
-    }
-    let (Some((present, _)), Some((former, timeline))) = (present.rsplit_once(' '), generation.rsplit_once(' ')) else {
-        return Ok(false);
-    };
-    if present != former || timeline.is_empty() {
-        return Ok(false);
-    }
-    let replicated = read(connection, &format!("{FINAL_POSITION} {timeline}"))?;
-    Ok(replicated.and_then(|replicated| replicated.parse::<i64>().ok()).is_some_and(|replicated| position < replicated))
+/// What positions of changes mean something in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Generation {
+    /// What is recorded in the register.
+    pub(crate) register: String,
+    /// The timeline of a PostgreSQL server.
+    pub(crate) timeline: String,
 }
 
-/// The generation of positions at present. On PostgreSQL a server that was promoted has another one.
-pub(crate) fn current(connection: &mut DatabaseConnection) -> Result<String, StorageError> {
-    let query = register_settings::table.find(GENERATION).select((register_settings::value, Timeline));
-    let rows = with_inner!(connection, |inner| query.load::<(String, String)>(inner))?;
-    // In a pipeline there is no row at first.
-    let Some((generation, timeline)) = rows.into_iter().next() else { return Ok(String::new()) };
-    Ok(format!("{generation} {timeline}"))
+/// Whether somebody can go on at a position.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Continuity {
+    /// It means what it did when it was given out.
+    Kept,
+    /// It does not, or may not.
+    Lost,
+}
+
+impl Generation {
+    /// Whether the server is a standby, whose timeline is not known.
+    pub(crate) fn is_of_standby(&self) -> bool {
+        self.timeline == STANDBY
+    }
+
+    /// Whether all changes before a position of this generation have the same positions in the present one: it is of the
+    /// same, or the present server has followed that of this one, and has all changes up to there.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Busy`] on a standby that may not have them yet; otherwise when the database does not answer.
+    pub(crate) fn continuity(
+        &self,
+        connection: &mut DatabaseConnection,
+        present: &Self,
+        position: i64,
+    ) -> Result<Continuity, StorageError> {
+        if self == present {
+            return Ok(Continuity::Kept);
+        }
+        if self.register != present.register {
+            return Ok(Continuity::Lost);
+        }
+        let replicated = read(connection, &format!("{FINAL_POSITION} {}", self.timeline))?;
+        let is_replicated = replicated.and_then(|text| text.parse::<i64>().ok()).is_some_and(|end| position < end);
+        match is_replicated {
+            true => Ok(Continuity::Kept),
+            // It may be replaying them at this time, and may be promoted with them.
+            false if present.is_of_standby() => Err(StorageError::Busy),
+            false => Ok(Continuity::Lost),
+        }
+    }
+
+    /// The generation of a place that is given out after a known one: a standby gives out none of its own.
+    pub(crate) fn after(self, known: Option<&Self>) -> Self {
+        known.filter(|_| self.is_of_standby()).cloned().unwrap_or(self)
+    }
 }
 
 /// Whether [`record`] would record something; changes nothing.
@@ -109,6 +140,7 @@ pub(crate) fn record(connection: &mut DatabaseConnection) -> Result<(), StorageE
     if read(connection, KEY)?.is_none() {
         write(connection, KEY, &random::<KEY_BYTES>()?)?;
     }
+    forget_positions(connection)?;
     if read(connection, GENERATION)?.is_some() {
         // Transactions of this server have other numbers. All trainees may take longer than a transaction may that changes
         // some.
@@ -125,11 +157,29 @@ pub(crate) fn record(connection: &mut DatabaseConnection) -> Result<(), StorageE
 
 /// Begins another generation, where one was begun.
 pub(crate) fn renew(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    forget_positions(connection)?;
     let generation = new(connection)?;
     diesel::update(register_settings::table.find(GENERATION))
         .set(register_settings::value.eq(generation))
         .execute(connection)?;
     Ok(())
+}
+
+/// Forgets up to where changes were final: positions of other servers.
+fn forget_positions(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    let recorded = register_settings::table.filter(register_settings::name.like(format!("{FINAL_POSITION} %")));
+    diesel::delete(recorded).execute(connection)?;
+    Ok(())
+}
+
+/// Gives a register that has no key the one of another.
+pub(crate) fn keep_key(connection: &mut DatabaseConnection, key: &str) -> Result<(), StorageError> {
+    write(connection, KEY, key)
+}
+
+/// The key in hex, where there is one.
+pub(crate) fn key(connection: &mut DatabaseConnection) -> Result<Option<String>, StorageError> {
+    if has_positions(connection)? { read(connection, KEY) } else { Ok(None) }
 }
 
 fn new(connection: &mut DatabaseConnection) -> Result<String, StorageError> {
@@ -179,21 +229,50 @@ struct Server {
     server: String,
 }
 
-/// The number of the PostgreSQL server, which a copy of its files keeps and a restored dump has not; empty on SQLite, and
-/// where it is not to be known.
+/// What a PostgreSQL server and a table of trainees are known by; empty on SQLite. A copy of the server's files has the same
+/// number, and a restored dump has another table. The number may not be to be known.
 fn server(connection: &mut DatabaseConnection) -> Result<String, StorageError> {
     let DatabaseConnection::Postgres(inner) = connection else { return Ok(String::new()) };
     let may_ask = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')::text AS server";
-    if diesel::sql_query(may_ask).get_result::<Server>(inner)?.server != "true" {
-        return Ok(String::new());
+    let number = if diesel::sql_query(may_ask).get_result::<Server>(inner)?.server == "true" {
+        let ask = "SELECT system_identifier::text AS server FROM pg_control_system()";
+        diesel::sql_query(ask).get_result::<Server>(inner)?.server
+    } else {
+        String::new()
+    };
+    let table = "SELECT 'trainees'::regclass::oid::text AS server";
+    Ok(format!("{number}.{}", diesel::sql_query(table).get_result::<Server>(inner)?.server))
+}
+
+/// What the timeline of a standby is called: it may be another one when the standby is promoted.
+const STANDBY: &str = "standby";
+
+/// What is recorded of the generation; empty where nothing is.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub(crate) struct GenerationText;
+
+impl Expression for GenerationText {
+    type SqlType = Text;
+}
+
+impl<Source> AppearsOnTable<Source> for GenerationText {}
+
+impl<Source> SelectableExpression<Source> for GenerationText {}
+
+impl ValidGrouping<()> for GenerationText {
+    type IsAggregate = is_aggregate::Never;
+}
+
+impl<DB: Backend> QueryFragment<DB> for GenerationText {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_sql("coalesce((SELECT value FROM register_settings WHERE name = 'change_generation'), '')");
+        Ok(())
     }
-    let ask = "SELECT system_identifier::text AS server FROM pg_control_system()";
-    Ok(diesel::sql_query(ask).get_result::<Server>(inner)?.server)
 }
 
 /// The timeline of a PostgreSQL server, which changes when a standby is promoted; empty on SQLite.
 #[derive(Debug, Clone, Copy, QueryId)]
-struct Timeline;
+pub(crate) struct Timeline;
 
 impl Expression for Timeline {
     type SqlType = Text;

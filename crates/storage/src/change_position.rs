@@ -14,7 +14,8 @@ use diesel::sql_types::{BigInt, Bool, Nullable, Text};
 use diesel::sqlite::Sqlite;
 use serde::{Deserialize, Serialize};
 
-use crate::connection::{Backend, DatabaseConnection};
+use crate::change_generation::{Generation, GenerationText, Timeline};
+use crate::connection::{Backend, DatabaseConnection, with_inner};
 use crate::error::StorageError;
 use crate::schema::trainees;
 use crate::session::Session;
@@ -48,7 +49,8 @@ impl QueryFragment<Sqlite> for CurrentPosition {
     }
 }
 
-const NEXT_ENTRY_SQL: &str = "coalesce((SELECT max(changes.id) FROM changes), 0) + 1";
+/// The key of the next entry. It does not fall when entries are removed.
+const NEXT_ENTRY_SQL: &str = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0) + 1";
 
 /// The most open transactions that a snapshot tells apart, so that a cursor that holds two of them stays short.
 const MAX_OPEN: usize = 100;
@@ -77,11 +79,18 @@ impl Snapshot {
         let (oldest_open, next) = (number()?, number()?);
         let open = parts.next()?.split(',').filter(|number| !number.is_empty());
         let open: Vec<i64> = open.map(str::parse).collect::<Result<_, _>>().ok()?;
-        if open.len() > MAX_OPEN {
-            // Less is taken as seen than is: it is shown again, and nothing is missed.
-            return Some(Self { oldest_open, next: oldest_open, open: Vec::new() });
-        }
         Some(Self { oldest_open, next, open })
+    }
+
+    /// The same, short enough to be a part of a cursor. Less is taken as seen than is: it is shown again, and nothing is
+    /// missed.
+    fn shortened(mut self) -> Self {
+        self.open.sort_unstable();
+        if let Some(first_left_out) = self.open.get(MAX_OPEN).copied() {
+            self.next = first_left_out;
+            self.open.truncate(MAX_OPEN);
+        }
+        self
     }
 }
 
@@ -120,16 +129,33 @@ impl QueryFragment<Sqlite> for SnapshotText {
     }
 }
 
-/// Which changes the present transaction sees. Can be queued in a pipeline.
-pub(crate) fn snapshot(connection: &mut DatabaseConnection) -> Result<Snapshot, StorageError> {
-    let query = diesel::select(SnapshotText);
-    let rows = match connection {
-        DatabaseConnection::Postgres(inner) => query.load::<String>(inner),
-        DatabaseConnection::Sqlite(inner) => query.load::<String>(inner),
-    }?;
+/// Where a transaction stands: what it sees of the changes, and what their positions mean.
+#[derive(Debug, Clone)]
+pub(crate) struct Standing {
+    /// The changes that it sees.
+    pub(crate) snapshot: Snapshot,
+    /// No change has this position, or one behind it.
+    pub(crate) next: i64,
+    /// In which positions mean what they do.
+    pub(crate) generation: Generation,
+}
+
+/// Where the present transaction stands. Can be queued in a pipeline.
+pub(crate) fn standing(connection: &mut DatabaseConnection) -> Result<Standing, StorageError> {
+    let query = diesel::select((SnapshotText, GenerationText, Timeline));
+    let rows = with_inner!(connection, |inner| query.load::<(String, String, String)>(inner))?;
     // In a pipeline there is no row at first.
-    let Some(text) = rows.first() else { return Ok(Snapshot { oldest_open: 0, next: 0, open: Vec::new() }) };
-    Snapshot::parse(text).ok_or_else(|| DieselError::DeserializationError("no snapshot".into()).into())
+    let (text, register, timeline) =
+        rows.into_iter().next().unwrap_or_else(|| ("0:0:".to_owned(), String::new(), String::new()));
+    let no_snapshot = || DieselError::DeserializationError("no snapshot".into());
+    let mut snapshot = Snapshot::parse(&text).ok_or_else(no_snapshot)?;
+    let generation = Generation { register, timeline };
+    let next = snapshot.next;
+    if generation.is_of_standby() {
+        // A standby does not say which transactions are open.
+        snapshot.next = snapshot.oldest_open;
+    }
+    Ok(Standing { snapshot: snapshot.shortened(), next, generation })
 }
 
 /// Whether the last change of a trainee is final: no transaction that is still open can be committed before it. Every change
@@ -155,9 +181,13 @@ impl QueryId for IsFinal {
 
 impl QueryFragment<Backend> for IsFinal {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
-        out.push_sql("trainees.changed_in < greatest(");
+        // A server with smaller numbers is another one than that of which the position is known.
+        out.push_sql("trainees.changed_in < greatest((SELECT settled FROM (SELECT ");
         out.push_bind_param::<BigInt, i64>(&self.settled)?;
-        out.push_sql(", pg_snapshot_xmin(pg_current_snapshot())::text::bigint)");
+        out.push_sql(
+            " AS settled) AS known WHERE settled <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint), \
+             pg_snapshot_xmin(pg_current_snapshot())::text::bigint)",
+        );
         Ok(())
     }
 }
@@ -171,6 +201,8 @@ pub struct OpenTransactions {
     pub next: i64,
     /// The key of the last entry in the history.
     pub last_change: Option<i64>,
+    /// Whether the server is a standby, which says nothing of the open transactions of its primary.
+    pub in_recovery: bool,
     /// The oldest one that may yet be committed, however old it is: it waits for a standby, or is prepared, or nobody here
     /// may know what it does.
     pub oldest_to_be_kept: Option<i64>,
@@ -184,16 +216,22 @@ struct OpenTransactionsRow {
     next: i64,
     #[diesel(sql_type = Nullable<BigInt>)]
     last_change: Option<i64>,
+    #[diesel(sql_type = Bool)]
+    in_recovery: bool,
     /// Without the upper half of its bits.
     #[diesel(sql_type = Nullable<BigInt>)]
     kept: Option<i64>,
 }
 
+/// A backend that waits inside an active statement may be waiting in its COMMIT.
 const OPEN_TRANSACTIONS_SQL: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest, \
      pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next, (SELECT max(id) FROM changes) AS last_change, \
+     pg_is_in_recovery() AS in_recovery, \
      (SELECT xid::text::bigint FROM \
-         (SELECT backend_xid AS xid FROM pg_stat_activity WHERE wait_event = 'SyncRep' OR wait_event_type = 'IO' OR state IS NULL \
-          UNION ALL SELECT transaction FROM pg_prepared_xacts) AS kept \
+         (SELECT backend_xid AS xid FROM pg_stat_activity JOIN pg_database ON pg_database.oid = datid \
+          WHERE pg_database.datname = current_database() \
+          AND (state IS NULL OR (state = 'active' AND wait_event_type IN ('IO', 'IPC', 'LWLock'))) \
+          UNION ALL SELECT transaction FROM pg_prepared_xacts WHERE database = current_database()) AS kept \
       WHERE xid IS NOT NULL ORDER BY age(xid) DESC LIMIT 1) AS kept";
 
 impl Session<'_> {
@@ -207,8 +245,8 @@ impl Session<'_> {
         let row = diesel::sql_query(OPEN_TRANSACTIONS_SQL).get_result::<OpenTransactionsRow>(inner)?;
         // The number is one of the last 2^31.
         let whole = |lower: i64| row.next - ((row.next - lower) & 0xffff_ffff);
-        let OpenTransactionsRow { oldest, next, last_change, kept } = row;
-        Ok(Some(OpenTransactions { oldest, next, last_change, oldest_to_be_kept: kept.map(whole) }))
+        let OpenTransactionsRow { oldest, next, last_change, in_recovery, kept } = row;
+        Ok(Some(OpenTransactions { oldest, next, last_change, in_recovery, oldest_to_be_kept: kept.map(whole) }))
     }
 }
 
@@ -227,8 +265,11 @@ mod tests {
 
     #[test]
     fn a_snapshot_with_many_open_transactions_sees_less_and_never_more() {
-        let open: Vec<String> = (10..10 + MAX_OPEN + 1).map(|number| number.to_string()).collect();
-        let snapshot = Snapshot::parse(&format!("10:500:{}", open.join(","))).unwrap();
-        assert_eq!((snapshot.sees(9), snapshot.sees(10), snapshot.sees(400)), (true, false, false));
+        let open: Vec<String> = (0..=MAX_OPEN).map(|number| (10 + 2 * number).to_string()).collect();
+        let whole = Snapshot::parse(&format!("10:500:{}", open.join(","))).unwrap();
+        let short = whole.clone().shortened();
+        assert_eq!(short.open.len(), MAX_OPEN);
+        assert!((0..600).all(|position| whole.sees(position) || !short.sees(position)));
+        assert_eq!((short.sees(11), short.sees(400), whole.sees(400)), (true, false, true));
     }
 }

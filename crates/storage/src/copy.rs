@@ -12,6 +12,7 @@ mod verify;
 
 use std::path::PathBuf;
 
+use diesel::Connection as _;
 use diesel::connection::SimpleConnection as _;
 
 use crate::connection::{Access, Connections, DatabaseConnection};
@@ -125,10 +126,17 @@ pub fn copy(
 
     let report = verify::compare(&mut source, &mut target, &mut told)?;
     if report.differences.is_empty() {
-        change_generation::renew(&mut target).map_err(CopyError::Target)?;
-        target.batch_execute(&format!("DROP TABLE {IN_PROGRESS}")).map_err(|error| CopyError::Target(error.into()))?;
+        open_target(&mut target).map_err(CopyError::Target)?;
     }
     Ok(report)
+}
+
+/// Lets others open a target that is complete. Its changes are of another generation.
+fn open_target(target: &mut DatabaseConnection) -> Result<(), StorageError> {
+    target.transaction(|target| {
+        change_generation::renew(target)?;
+        Ok(target.batch_execute(&format!("DROP TABLE {IN_PROGRESS}"))?)
+    })
 }
 
 /// Opens the database to copy from, which stays as it is.

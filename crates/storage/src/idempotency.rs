@@ -41,6 +41,19 @@ pub enum Earlier {
 }
 
 impl ProviderSession<'_> {
+    /// Removes all replies that are kept for the provider.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn forget_replies(&mut self) -> Result<(), StorageError> {
+        let kept =
+            replies::table.filter(replies::provider_id.eq(self.provider().id)).filter(replies::idempotency_key.ge(""));
+        let forgotten = diesel::delete(kept);
+        execute_deferred!(self.connection, |inner| forgotten.execute(inner))?;
+        Ok(())
+    }
+
     /// What is known of a key. When nothing is, no other request with the key is handled until the job has ended.
     ///
     /// `request_digest` distinguishes the request from others. On PostgreSQL this commits what the job has done so far, and goes on in

@@ -21,7 +21,7 @@ LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
     IF clock_timestamp() - transaction_timestamp() > INTERVAL '15 seconds' THEN
         RAISE EXCEPTION 'a transaction that changes trainees must be committed within 15 seconds'
-            USING ERRCODE = 'transaction_rollback';
+            USING ERRCODE = 'serialization_failure';
     END IF;
     RETURN NULL;
 END

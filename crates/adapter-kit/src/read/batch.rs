@@ -133,9 +133,12 @@ fn elements(body: &[u8]) -> Result<Vec<Element<'_>>, BatchError> {
 fn lines(body: &[u8]) -> Result<Vec<Element<'_>>, BatchError> {
     let lines = body.split(|byte| *byte == b'\n').zip(1..);
     let lines = lines.map(|(line, number)| Element { unit: "line", number, text: line.trim_ascii() });
-    let written: Vec<_> = lines.filter(|line| !line.text.is_empty()).collect();
-    let count = written.len();
-    if count > MAX_BATCH_ITEMS { Err(BatchError::TooMany { count }) } else { Ok(written) }
+    let mut written = lines.filter(|line| !line.text.is_empty());
+    let items: Vec<_> = written.by_ref().take(MAX_BATCH_ITEMS).collect();
+    match written.count() {
+        0 => Ok(items),
+        others => Err(BatchError::TooMany { count: MAX_BATCH_ITEMS + others }),
+    }
 }
 
 /// Checks that a text is JSON, and not nested too deeply.

@@ -20,9 +20,9 @@ use crate::http::response::ApiResponse;
 const SCOPE: &str = "changes";
 
 #[derive(Serialize)]
-struct Meta<'a> {
+struct Meta {
     /// What to ask for next.
-    after: &'a str,
+    after: String,
     /// Whether there is more already.
     has_more: bool,
 }
@@ -45,17 +45,20 @@ pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'
     let settled = request.settled_changes.position();
     let found = session.changes(ChangeQuery { after: after.as_ref(), limit: query.limit, settled })?;
     let page = found.ok_or(ApiError::CursorOutdated)?;
-    // Who is up to date keeps the cursor, so that one who asks again and again is not given another one each time.
-    let cursor = match query.after.filter(|_| after.as_ref() == Some(&page.place)) {
-        Some(same) => same,
-        None => request.cursors.seal(scope, &page.place)?,
-    };
-    let meta = Meta { after: &cursor, has_more: page.has_more };
-    let reply = ApiResponse::entries(StatusCode::OK, &page.changes, |change, out| write(request, change, out), &meta)?;
-    let path = format!("{}{}", paths::base(request.version().label), Endpoint::ListChanges.path());
-    let limit = query.limit;
-    let reply = ApiResponse { has_news: !page.changes.is_empty(), ..reply }
-        .with(LINK.as_str(), format!("<{path}?limit={limit}&after={cursor}>; rel=\"next\""));
+    let mut cursor = String::new();
+    let write = |change: &Change, out: &mut Vec<u8>| write(request, change, out);
+    let reply = ApiResponse::entries(StatusCode::OK, &page.changes, write, |written| {
+        let (place, has_more) = page.behind(written);
+        // Who is up to date keeps the cursor, and is not given another one each time.
+        cursor = match query.after.as_ref().filter(|_| after.as_ref() == Some(&place)) {
+            Some(same) => same.clone(),
+            None => request.cursors.seal(scope, &place)?,
+        };
+        Ok(Meta { after: cursor.clone(), has_more })
+    })?;
+    let (base, path, limit) = (paths::base(request.version().label), Endpoint::ListChanges.path(), query.limit);
+    let next = format!("<{base}{path}?limit={limit}&after={cursor}>; rel=\"next\"");
+    let reply = ApiResponse { has_news: !page.changes.is_empty(), ..reply }.with(LINK.as_str(), next);
     Ok(if query.limit_cut {
         reply.with(WARNING.as_str(), format!("299 - \"limit is {MAX_PER_PAGE} at most\""))
     } else {

@@ -20,6 +20,9 @@ use crate::http::query::{self, FilterErrors, ListQuery};
 use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
 
+/// What is wrong with the size of a page whose nested records fill the largest reply.
+const TOO_MANY_NESTED: &str = "is too many for trainees with so many nested records; ask for fewer";
+
 /// Where the page stands among the others.
 #[derive(Serialize)]
 struct Meta {
@@ -84,7 +87,7 @@ fn page_behind(
         .cursors
         .open::<ListCursor>(links.scope(), cursor)
         .ok_or_else(|| ApiError::Filters(FilterErrors::one("cursor", "is not a cursor of this list")))?;
-    let found = session.continue_list(&query.listing, cursor)?;
+    let found = session.continue_list(&query.listing, cursor)?.ok_or(ApiError::CursorOutdated)?;
     let reply = page(request, query, &found.trainees, &CursorMeta { per_page: query.listing.per_page })?;
     let next = found.next.map(|cursor| links.to_cursor(request, &cursor)).transpose()?;
     Ok(links.write(reply, None, next))
@@ -102,7 +105,17 @@ fn page(
     };
     let trainees: Vec<_> = trainees.iter().map(|one| one.read(nested)).collect::<Result<_, _>>()?;
     let views = trainees.iter().map(|one| View::in_list(request.version(), one, request.lists, query.included));
-    ApiResponse::page(StatusCode::OK, views, meta)
+    if query.included.is_empty() {
+        return ApiResponse::page(StatusCode::OK, views, meta);
+    }
+    let views: Vec<_> = views.collect();
+    let write = |view: &View<'_, _>, out: &mut Vec<u8>| view.write(out).map_err(ApiError::Unwritable);
+    ApiResponse::entries(StatusCode::OK, &views, write, |written| {
+        if written < views.len() {
+            return Err(ApiError::Filters(FilterErrors::one("per_page", TOO_MANY_NESTED)));
+        }
+        Ok(meta)
+    })
 }
 
 /// The links of a page to others of the same list (RFC 8288).

@@ -2,6 +2,8 @@
 //!
 //! The router leaves these endpoints out in production.
 
+use std::time::{Duration, Instant};
+
 use actix_web::http::StatusCode;
 use adapter_kit::compose::Data;
 use domain::commands::registry;
@@ -18,6 +20,9 @@ use crate::registry::{RegistryActionError, advance};
 /// The trainees that one request discards at most, in one transaction.
 const MOST_DISCARDED: i64 = 1_000;
 
+/// For how long one request discards trainees: on a distant database each takes a while, and a transaction has its time.
+const TIME_TO_DISCARD: Duration = Duration::from_secs(3);
+
 /// What became of the trainees.
 #[derive(Serialize)]
 struct Discarded {
@@ -28,8 +33,15 @@ struct Discarded {
 /// `POST /sandbox/reset`
 pub(super) fn reset(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
     let visible = session.visible_trainees(MOST_DISCARDED)?;
+    let (mut discarded, begun) = (visible.trainees.len(), Instant::now());
     if !request.validates_only() {
-        for trainee in &visible.trainees {
+        // A request of before must not be answered from memory with a trainee who is gone.
+        session.forget_replies()?;
+        for (number, trainee) in visible.trainees.iter().enumerate() {
+            if begun.elapsed() > TIME_TO_DISCARD {
+                discarded = number;
+                break;
+            }
             session.come_after_change(trainee);
             // Only a draft is refused, and no draft is visible.
             let decision =
@@ -37,7 +49,8 @@ pub(super) fn reset(session: &mut ProviderSession<'_>, request: &HandlerContext<
             session.update_trainee(trainee, &decision.record)?;
         }
     }
-    let data = Discarded { discarded: visible.trainees.len(), remaining: visible.others };
+    let left = i64::try_from(visible.trainees.len() - discarded).unwrap_or(i64::MAX);
+    let data = Discarded { discarded, remaining: visible.others.saturating_add(left) };
     ApiResponse::json(StatusCode::OK, &Data { data })
 }
 

@@ -27,6 +27,7 @@ use crate::http::query;
 use crate::http::rate_limit::RemainingQuota;
 use crate::http::request::ApiRequest;
 use crate::http::response::ApiResponse;
+use crate::operations::metrics;
 use crate::usage::observation::RequestObservation;
 use crate::usage::recorder::UsageRecorder;
 
@@ -34,6 +35,8 @@ use crate::usage::recorder::UsageRecorder;
 const ITEMS_AT_ONCE: usize = 8;
 /// As many items count as one request.
 const ITEMS_PER_REQUEST: usize = 10;
+/// The most problems that are reported of an item. Otherwise a body of ordinary size could have a reply that fits nowhere.
+const MAX_PROBLEMS: usize = 100;
 /// What becomes of a key of the batch as a whole.
 const KEY_IGNORED: &str = "Idempotency-Key is ignored: each item of a batch has a key";
 
@@ -138,8 +141,13 @@ impl Batch<'_> {
             None => (Err(ApiError::Invalid(problems)), Vec::new()),
         };
         let Self { register, request, form, .. } = *self;
-        let refuse = |failure: ApiError| failure.reply(request.served, request.lists, form);
+        let refuse = |mut failure: ApiError| {
+            let left_out = shorten(&mut failure);
+            let left_out = (left_out > 0).then(|| format!("{left_out} more problems are not shown"));
+            failure.reply(request.served, request.lists, form).with_warnings(left_out)
+        };
         let reply = result.map_or_else(refuse, |reply| reply.with_notices(request.version(), &notices));
+        metrics::batch_item(reply.status).increment(1);
         // Nothing was done for a reply that is not counted yet.
         let reply = register.response_sender.count_part(reply).unwrap_or_else(refuse);
         ItemReply { key, reply, names }
@@ -157,6 +165,14 @@ impl Batch<'_> {
         recorder.check(register, observation, reply.is_ok());
         (reply, names)
     }
+}
+
+/// Leaves out of a failure the problems beyond those that are reported, and says how many.
+fn shorten(failure: &mut ApiError) -> usize {
+    let ApiError::Invalid(problems) = failure else { return 0 };
+    let left_out = problems.len().saturating_sub(MAX_PROBLEMS);
+    problems.truncate(MAX_PROBLEMS);
+    left_out
 }
 
 impl ItemReply {

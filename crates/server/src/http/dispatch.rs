@@ -74,9 +74,8 @@ impl Route {
                             }
                             None => {
                                 let (reply, observation, has_waited) =
-                                    run_until_news(&register, endpoint, handler, api_request).await;
+                                    run_until_news(&register, &request, endpoint, handler, api_request).await;
                                 waited = has_waited;
-                                access_log::set_waited(&request, has_waited);
                                 (reply, observation)
                             }
                         };
@@ -92,6 +91,7 @@ impl Route {
                             // The token has ended since it was last used, and gets the reply of one that never was.
                             remaining = None;
                             valid = None;
+                            waited = None;
                             access_log::identify(&request, valid);
                             warnings.clear();
                             Err(register.admission.reject(&request, Some(&token), failure))
@@ -130,6 +130,7 @@ fn expiry_warning(token: ValidToken) -> String {
 /// with the token authenticated anew. Also returns how long the client may have had to wait, if it was made to.
 async fn run_until_news(
     register: &AppState,
+    request: &HttpRequest,
     endpoint: Endpoint,
     handler: Handler,
     api_request: Arc<ApiRequest>,
@@ -139,6 +140,7 @@ async fn run_until_news(
     let has_no_news = |reply: &Result<ApiResponse, ApiError>| reply.as_ref().is_ok_and(|reply| !reply.has_news);
     let Some(wait) = api_request.wait.filter(|_| has_no_news(&reply)) else { return (reply, observation, None) };
     let Some(poll) = register.long_polls.begin(&api_request.token, wait) else { return (reply, observation, None) };
+    access_log::set_waited(request);
     while has_no_news(&reply) && poll.wait().await {
         (reply, observation) = run().await;
     }

@@ -108,9 +108,12 @@ pub fn preferred(headers: &HeaderMap) -> Option<Duration> {
     let preferences = headers.get_all("prefer").filter_map(|header| header.to_str().ok());
     let wait = preferences.flat_map(|header| header.split([',', ';'])).find_map(|part| {
         let (name, value) = part.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("wait").then(|| value.trim().parse::<u32>().ok())?
+        let is_number = |value: &str| !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+        let value = Some(value.trim()).filter(|value| name.trim().eq_ignore_ascii_case("wait") && is_number(value))?;
+        // A number that is too large is one.
+        Some(value.parse().unwrap_or(u64::MAX))
     })?;
-    Some(Duration::from_secs(wait.into())).filter(|wait| !wait.is_zero())
+    Some(Duration::from_secs(wait)).filter(|wait| !wait.is_zero())
 }
 
 impl fmt::Debug for LongPolls {
@@ -147,6 +150,7 @@ mod tests {
             preferred(&headers.into_iter().collect())
         };
         assert_eq!(preferred("handling=strict, Wait = 20"), Some(Duration::from_secs(20)));
+        assert!(preferred("wait=99999999999999999999999").is_some_and(|wait| wait > MAX_WAIT));
         for none in ["wait", "wait=0", "wait=-1", "wait=1.5", "handling=strict"] {
             assert_eq!(preferred(none), None, "{none}");
         }

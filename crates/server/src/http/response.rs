@@ -10,7 +10,7 @@ use actix_web::http::header::{
 use actix_web::web::Bytes;
 use adapter_kit::ApiVersion;
 use adapter_kit::problems::warning;
-use adapter_kit::view::{View, write_each, write_list};
+use adapter_kit::view::{View, write_list};
 use domain::{Notice, Record};
 use serde::Serialize;
 
@@ -31,6 +31,9 @@ pub const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 const DATA: &[u8] = b"{\"data\":";
 /// Room for most records, in bytes.
 const RECORD_BYTES: usize = 4_096;
+/// The largest reply with entries, unless a single one is larger, in bytes: one that cannot be sent would be asked for again
+/// and again.
+pub const MAX_ENTRIES_BYTES: usize = 4 << 20;
 /// The most warnings in one reply.
 const MAX_WARNINGS: usize = 10;
 
@@ -119,22 +122,36 @@ impl ApiResponse {
         })
     }
 
-    /// A reply with `{"data": [...], "meta": ...}` around entries that `write` writes.
+    /// A reply with `{"data": [...], "meta": ...}` around entries that `write` writes: the first one, and others as long as
+    /// the reply is not larger than [`MAX_ENTRIES_BYTES`]. `meta` is what to say of so many of them.
     ///
     /// # Errors
     ///
-    /// The first that `write` returns; [`ApiError::Unwritable`] when a value cannot be JSON.
-    pub fn entries<T>(
+    /// The first that `write` or `meta` returns; [`ApiError::Unwritable`] when a value cannot be JSON.
+    pub fn entries<T, M: Serialize>(
         status: StatusCode,
         entries: &[T],
         write: impl Fn(&T, &mut Vec<u8>) -> Result<(), ApiError>,
-        meta: &impl Serialize,
+        meta: impl FnOnce(usize) -> Result<M, ApiError>,
     ) -> Result<Self, ApiError> {
         let mut body = Vec::with_capacity(RECORD_BYTES * entries.len());
         body.extend_from_slice(DATA);
-        write_each(entries, &mut body, write)?;
-        body.extend_from_slice(b",\"meta\":");
-        serde_json::to_writer(&mut body, meta).map_err(ApiError::Unwritable)?;
+        body.push(b'[');
+        let mut written = 0;
+        for entry in entries {
+            let before = body.len();
+            if written > 0 {
+                body.push(b',');
+            }
+            write(entry, &mut body)?;
+            if written > 0 && body.len() > MAX_ENTRIES_BYTES {
+                body.truncate(before);
+                break;
+            }
+            written += 1;
+        }
+        body.extend_from_slice(b"],\"meta\":");
+        serde_json::to_writer(&mut body, &meta(written)?).map_err(ApiError::Unwritable)?;
         body.push(b'}');
         body.shrink_to_fit();
         Ok(Self::of(status, body))

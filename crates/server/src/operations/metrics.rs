@@ -8,6 +8,7 @@ pub mod requests;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use actix_web::http::StatusCode;
 use adapter_kit::{Endpoint, Label, Versions};
 use domain::UnrecognisedNames;
 use metrics::{Counter, SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
@@ -29,6 +30,7 @@ const RATE_LIMITED: &str = "register_rate_limited_requests_total";
 const LOG_LINES_LOST: &str = "register_log_lines_lost_total";
 const VERSION_SERVED: &str = "register_version_served";
 const TOKENS_EXPIRING: &str = "register_tokens_expiring";
+const BATCH_ITEMS: &str = "register_batch_items_total";
 const CHANGES_DELAY: &str = "register_changes_delay_seconds";
 const BUILD_INFO: &str = "register_build_info";
 const START_TIME: &str = "process_start_time_seconds";
@@ -68,6 +70,7 @@ fn describe() {
     describe_counter!(LOG_LINES_LOST, Unit::Count, "Lines of the log that were dropped, or could not be written.");
     describe_gauge!(VERSION_SERVED, Unit::Count, "1 for each version that is served.");
     describe_gauge!(TOKENS_EXPIRING, Unit::Count, "Tokens that are accepted and expire within 30 days.");
+    describe_counter!(BATCH_ITEMS, Unit::Count, "Items of batches by the status of their results.");
     describe_gauge!(CHANGES_DELAY, Unit::Seconds, "For how long the oldest open transaction has held up changes.");
     describe_gauge!(BUILD_INFO, Unit::Count, "1, with the version of the program.");
     describe_gauge!(START_TIME, Unit::Seconds, "When the process started, in seconds since 1970.");
@@ -100,6 +103,11 @@ pub fn start(versions: &Versions) {
 /// Publishes how many tokens expire soon.
 pub fn tokens_expiring(tokens: usize) {
     gauge!(TOKENS_EXPIRING).set(u32::try_from(tokens).unwrap_or(u32::MAX));
+}
+
+/// Counts the items of batches whose results have the status.
+pub fn batch_item(status: StatusCode) -> Counter {
+    counter!(BATCH_ITEMS, "status" => status.as_str().to_owned())
 }
 
 /// Publishes for how long the oldest open transaction has held up those who follow changes.

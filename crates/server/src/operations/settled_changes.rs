@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use actix_web::rt;
+use actix_web::rt::task::JoinHandle;
 use storage::change_position::OpenTransactions;
 use storage::error::StorageError;
 use storage::store::Store;
@@ -19,7 +20,7 @@ use crate::operations::error_chain::Causes;
 use crate::operations::metrics;
 
 /// How often a server looks at the open transactions.
-const INTERVAL: Duration = Duration::from_secs(5);
+const INTERVAL: Duration = Duration::from_secs(2);
 /// A transaction that began so long ago can no longer change a trainee.
 const TIME_TO_COMMIT: Duration = Duration::from_secs(20);
 
@@ -43,6 +44,10 @@ impl Observations {
     /// Adds what is seen now; returns the position before which changes are final, if any, and for how long the oldest open
     /// transaction has been holding others up.
     fn add(&mut self, now: Instant, seen: OpenTransactions) -> (Option<i64>, Duration) {
+        if self.0.back().is_some_and(|(_, next)| *next > seen.next) {
+            // It is another server.
+            self.0.clear();
+        }
         self.0.push_back((now, seen.next));
         let mut settled = None;
         while let Some((_, next)) = self.0.front().filter(|(at, _)| now.duration_since(*at) >= TIME_TO_COMMIT) {
@@ -58,30 +63,51 @@ impl Observations {
 /// Looks after the position as long as the server runs; nothing on SQLite. Must be called where the server runs.
 pub fn start(store: Store, settled_changes: SettledChanges) {
     rt::spawn(async move {
-        let (mut observations, mut recorded) = (Observations::default(), None);
+        let (mut observations, mut record) = (Observations::default(), Record::default());
         let mut time = rt::time::interval(INTERVAL);
         loop {
             time.tick().await;
             let seen: Result<_, StorageError> = store.read(|session| session.open_transactions()).await;
             match seen {
+                // A standby does not see the transactions of its primary.
+                Ok(Some(seen)) if seen.in_recovery => {}
                 Ok(Some(seen)) => {
                     let (settled, delay) = observations.add(Instant::now(), seen);
                     if let Some(settled) = settled {
-                        settled_changes.0.fetch_max(settled, Ordering::Relaxed);
+                        settled_changes.0.store(settled, Ordering::Relaxed);
                     }
                     metrics::changes_delay(delay);
-                    if seen.last_change != recorded {
-                        match store.write::<_, StorageError>(|session| session.record_final_position()).await {
-                            Ok(()) => recorded = seen.last_change,
-                            Err(error) => log::warn!("the position of changes was not recorded: {}", Causes(&error)),
-                        }
-                    }
+                    record.keep(&store, seen.last_change);
                 }
                 Ok(None) => return,
                 Err(error) => log::warn!("open transactions were not looked at: {}", Causes(&error)),
             }
         }
     });
+}
+
+/// What is recorded for a server that may be promoted: up to where changes are final.
+#[derive(Default)]
+struct Record {
+    /// The last change at that time.
+    of: Option<i64>,
+    writing: Option<JoinHandle<()>>,
+}
+
+impl Record {
+    /// Records it if there has been a change. Nobody waits for it: a standby may be away.
+    fn keep(&mut self, store: &Store, last_change: Option<i64>) {
+        if self.of == last_change || self.writing.as_ref().is_some_and(|writing| !writing.is_finished()) {
+            return;
+        }
+        self.of = last_change;
+        let store = store.clone();
+        self.writing = Some(rt::spawn(async move {
+            if let Err(error) = store.write::<_, StorageError>(|session| session.record_final_position()).await {
+                log::info!("the position of changes was not recorded: {}", Causes(&error));
+            }
+        }));
+    }
 }
 
 #[cfg(test)]
@@ -92,7 +118,8 @@ mod tests {
     fn an_open_transaction_is_waited_for_until_it_can_no_longer_be_committed() {
         let (begin, mut observations) = (Instant::now(), Observations::default());
         let mut at = |seconds: u64, next, kept| {
-            let seen = OpenTransactions { oldest: 10, next, last_change: None, oldest_to_be_kept: kept };
+            let seen =
+                OpenTransactions { oldest: 10, next, last_change: None, in_recovery: false, oldest_to_be_kept: kept };
             observations.add(begin + Duration::from_secs(seconds), seen)
         };
         assert_eq!(at(0, 11, None), (None, Duration::ZERO));

@@ -89,7 +89,7 @@ impl Mirror {
         for cycle in 2015..=2031 {
             for page in 1.. {
                 let reply = api.get(&format!(
-                    "/trainees?include=placements,degrees&per_page=500&academic_cycle={cycle}&page={page}"
+                    "/trainees?include=placements,degrees&per_page=30&academic_cycle={cycle}&page={page}"
                 ));
                 if reply.status == 404 {
                     break;
@@ -207,6 +207,36 @@ fn a_cursor_of_others_and_a_damaged_one_are_refused_alike() {
         refused(api, link.split("cursor=").nth(1).unwrap().split('>').next().unwrap());
         assert_eq!(api.register.other_provider(api.version).get("/changes").is(200).data(), &json!([]));
     });
+}
+
+#[test]
+fn a_reply_is_cut_where_trainees_have_very_many_nested_records() {
+    let register = Register::start();
+    let api = register.api(newest());
+    for number in 0..60 {
+        api.create(api.example().with(F::last_name, format!("Many {number}")));
+    }
+    // 100,000 characters each, 6 MB in all.
+    register.operate(|session| {
+        let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+        for trainee in provider.visible_trainees(100)?.trainees {
+            provider.come_after_change(&trainee);
+            let mut changed = trainee.record.clone();
+            changed.additional_ethnic_background = Some("x".repeat(100_000));
+            changed.updated_at = Some(provider.now());
+            provider.update_trainee(&trainee, &changed)?;
+        }
+        Ok(())
+    });
+    let first = api.get("/changes?limit=500").is(200);
+    let shown = first.data().as_array().unwrap().len();
+    assert!((30..60).contains(&shown) && first.body["meta"]["has_more"] == true, "{shown}");
+    let mut mirror = Mirror::default();
+    mirror.equals(&api);
+    assert_eq!(mirror.trainees.len(), 60);
+    let refused = api.get("/trainees?include=degrees&per_page=500").is(422);
+    assert!(refused.body["errors"]["per_page"][0].as_str().unwrap().contains("ask for fewer"), "{:#}", refused.body);
+    api.get("/trainees?include=degrees&per_page=20").is(200);
 }
 
 #[test]

@@ -137,6 +137,11 @@ pub(crate) struct Server {
 }
 
 impl Server {
+    /// Host and port.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
     /// The token of the demo.
     pub(crate) fn token(&self) -> &str {
         &self.token

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::TraineeDocument;
 use super::documents::{self, RecordText};
-use crate::change_generation;
-use crate::change_position::{IsFinal, Snapshot, snapshot};
+use crate::change_generation::{Continuity, Generation};
+use crate::change_position::{IsFinal, Snapshot, Standing, standing};
 use crate::connection::DatabaseConnection;
 use crate::document::JsonText;
 use crate::error::StorageError;
@@ -23,7 +23,7 @@ use crate::session::ProviderSession;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangePlace {
     /// The generation in which the position means something.
-    generation: String,
+    generation: Generation,
     position: i64,
     key: i64,
     /// What the first reply saw. Trainees that had been discarded then were never shown, so nobody needs to hear of them.
@@ -39,6 +39,7 @@ pub struct Change {
     pub discarded_at: Option<DateTime<Utc>>,
     /// The trainee as it is now.
     pub trainee: TraineeDocument,
+    position: i64,
 }
 
 /// Changes behind a place.
@@ -46,10 +47,23 @@ pub struct Change {
 pub struct ChangePage {
     /// The changes; there may be none.
     pub changes: Vec<Change>,
-    /// Behind the last of them.
-    pub place: ChangePlace,
-    /// Whether there are more of them.
-    pub has_more: bool,
+    place: ChangePlace,
+    has_more: bool,
+}
+
+impl ChangePage {
+    /// The place behind so many of the changes, and whether there are more behind it.
+    #[must_use]
+    pub fn behind(&self, count: usize) -> (ChangePlace, bool) {
+        let last = count.checked_sub(1).and_then(|last| self.changes.get(last));
+        match last.filter(|_| count < self.changes.len()) {
+            Some(last) => {
+                let (position, key) = (last.position, last.trainee.key);
+                (ChangePlace { position, key, ..self.place.clone() }, true)
+            }
+            None => (self.place.clone(), self.has_more),
+        }
+    }
 }
 
 /// What a client asks the feed for.
@@ -77,8 +91,6 @@ impl ProviderSession<'_> {
         let provider = self.provider().id;
         let (position, key) = query.after.map_or((0, i64::MIN), |place| (place.position, place.key));
         let discarded_from = query.after.map_or(i64::MAX, |place| place.began.oldest_open);
-        let state =
-            |connection: &mut DatabaseConnection| Ok((change_generation::current(connection)?, snapshot(connection)?));
         let load = |connection: &mut DatabaseConnection| {
             let behind = trainees::changed_in.gt(position).or(trainees::id.gt(key));
             let is_told = trainees::discarded_at.is_null().or(trainees::changed_in.ge(discarded_from));
@@ -103,20 +115,24 @@ impl ProviderSession<'_> {
             let mut records: HashMap<i64, JsonText> = read.collect();
             Ok(rows.into_iter().filter_map(|row| records.remove(&row.1).map(|record| (row, record))).collect())
         };
-        let ((generation, snapshot), mut found) = self.connection.load_in_pipeline(state, load)?;
+        let (standing, mut found) = self.connection.load_in_pipeline(standing, load)?;
+        let Standing { snapshot, next, generation } = standing;
         if let Some(place) = query.after {
-            let known = change_generation::is_known(self.connection, &generation, (&place.generation, place.position))?;
-            if !known || place.position >= snapshot.next {
+            let position = place.position.max(place.began.next - 1);
+            let continuity = place.generation.continuity(self.connection, &generation, position)?;
+            if continuity == Continuity::Lost || place.position >= next {
                 return Ok(None);
             }
         }
+        let generation = generation.after(query.after.map(|place| &place.generation));
         let most = usize::try_from(query.limit).unwrap_or(usize::MAX);
         let has_more = found.len() > most;
         found.truncate(most);
         let (position, key) = found.last().map_or((position, key), |((position, key, ..), _)| (*position, *key));
         let began = query.after.map_or(snapshot, |place| place.began.clone());
         found.retain(|((position, _, _, discarded_at), _)| discarded_at.is_none() || !began.sees(*position));
-        let changes = found.into_iter().map(|((_, key, trainee_id, discarded_at), record)| Change {
+        let changes = found.into_iter().map(|((position, key, trainee_id, discarded_at), record)| Change {
+            position,
             trainee_id,
             discarded_at: discarded_at.map(|time| time.and_utc()),
             trainee: TraineeDocument { key, record },
@@ -153,12 +169,12 @@ mod tests {
             .batch_execute("INSERT INTO register_settings (name, value) VALUES ('change_generation', 'abcd 12')")
             .unwrap();
         let place = changes(None).unwrap().place;
-        let (before, timeline) = place.generation.rsplit_once(' ').unwrap();
-        assert_eq!((before, timeline.len()), ("abcd 12", 8));
+        assert_eq!((place.generation.register.as_str(), place.generation.timeline.len()), ("abcd 12", 8));
         // A place behind a change that another server of the register has made.
         let of_former = |position| {
-            let generation = format!("{before} 00000000");
-            ChangePlace { generation, position, ..place.clone() }
+            let generation = Generation { timeline: "00000000".to_owned(), ..place.generation.clone() };
+            let began = Snapshot { oldest_open: 1, next: 2, open: Vec::new() };
+            ChangePlace { generation, position, began, ..place.clone() }
         };
         assert!(changes(Some(of_former(3))).is_none(), "nothing is known of the server before");
         register.write(|session| session.record_final_position()).unwrap();
@@ -170,7 +186,11 @@ mod tests {
             .unwrap();
         assert!(changes(Some(of_former(4))).is_some());
         assert!(changes(Some(of_former(5))).is_none(), "the change may be missing");
-        let other = ChangePlace { generation: "efgh 12 00000000".to_owned(), ..of_former(4) };
+        let later = Snapshot { oldest_open: 1, next: 900, open: Vec::new() };
+        let other = ChangePlace { began: later, ..of_former(4) };
+        assert!(changes(Some(other)).is_none(), "what it began with may be missing");
+        let generation = Generation { register: "efgh 12".to_owned(), timeline: "00000000".to_owned() };
+        let other = ChangePlace { generation, ..of_former(4) };
         assert!(changes(Some(other)).is_none(), "another generation");
     }
 }

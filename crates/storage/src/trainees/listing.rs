@@ -13,7 +13,7 @@ pub(crate) use self::counting::miscounted;
 pub use self::cursor::{CursorPage, ListCursor};
 use self::finding::Listed;
 use super::TraineeDocument;
-use crate::change_position::{Snapshot, snapshot};
+use crate::change_position::{Standing, standing};
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::session::ProviderSession;
@@ -36,9 +36,9 @@ pub struct Page {
 }
 
 impl Page {
-    fn of(listed: Vec<Listed>, total: i64, listing: &Listing, snapshot: Snapshot) -> Self {
+    fn of(listed: Vec<Listed>, total: i64, listing: &Listing, standing: Standing) -> Self {
         let is_last = listing.offset().saturating_add(listing.per_page) >= total;
-        let next = listed.last().filter(|_| !is_last).and_then(|last| ListCursor::behind(last, snapshot));
+        let next = listed.last().filter(|_| !is_last).and_then(|last| ListCursor::behind(last, standing));
         Self { trainees: listed.into_iter().map(|one| one.document).collect(), total, next }
     }
 }
@@ -52,14 +52,14 @@ impl ProviderSession<'_> {
     pub fn list_trainees(&mut self, listing: &Listing) -> Result<Page, StorageError> {
         let (provider, today) = (self.provider().id, self.today());
         let count = |connection: &mut DatabaseConnection| {
-            Ok((snapshot(connection)?, counting::count(connection, provider, listing, today)?))
+            Ok((standing(connection)?, counting::count(connection, provider, listing, today)?))
         };
         if self.connection.is_remote() && finding::is_near_the_beginning(listing) {
             let first = |connection: &mut DatabaseConnection| finding::first(connection, provider, listing, today);
-            let ((snapshot, count), listed) = self.connection.load_in_pipeline(count, first)?;
-            return Ok(Page::of(listed, count.total, listing, snapshot));
+            let ((standing, count), listed) = self.connection.load_in_pipeline(count, first)?;
+            return Ok(Page::of(listed, count.total, listing, standing));
         }
-        let ((snapshot, count), days) = if self.connection.is_remote() && listing.offset() >= counting::FAR {
+        let ((standing, count), days) = if self.connection.is_remote() && listing.offset() >= counting::FAR {
             let days = |connection: &mut DatabaseConnection| counting::days(connection, provider, listing);
             let (count, days) = self.connection.load_in_pipeline(count, days)?;
             (count, Some(days))
@@ -71,6 +71,6 @@ impl ProviderSession<'_> {
             return Ok(Page { trainees: Vec::new(), total, next: None });
         }
         let listed = finding::page(self.connection, provider, listing, today, (&count, days))?;
-        Ok(Page::of(listed, total, listing, snapshot))
+        Ok(Page::of(listed, total, listing, standing))
     }
 }

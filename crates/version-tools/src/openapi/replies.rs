@@ -47,6 +47,11 @@ fn success(version: &ApiVersion, lists: &Lists, row: &Row) -> ResponseBuilder {
             "Links to other pages: `next`, `first` and `prev`. Who follows `next` to the end misses no trainee.";
         reply = reply.header("Link", header(links));
     }
+    if row.reply == ReplyBody::Changes {
+        reply = reply
+            .header("Link", header("A link to what changes next (`next`)."))
+            .header("Preference-Applied", header("`wait=N`: the request could wait up to so many seconds."));
+    }
     if row.reply == ReplyBody::CodeLists {
         reply = reply.header("Cache-Control", header("How long the lists can be kept."));
     }

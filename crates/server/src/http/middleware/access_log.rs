@@ -52,10 +52,10 @@ pub fn identify(request: &HttpRequest, token: Option<ValidToken>) {
     }
 }
 
-/// Says that the request waited for news as it preferred to: its duration says nothing of the server.
-pub fn set_waited(request: &HttpRequest, wait: Option<Duration>) {
+/// Says that the request waits for news as it prefers to: its duration says nothing of the server.
+pub fn set_waited(request: &HttpRequest) {
     if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
-        observed.waited.set(wait.is_some());
+        observed.waited.set(true);
     }
 }
 

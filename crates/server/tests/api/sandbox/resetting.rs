@@ -104,3 +104,15 @@ fn reset_can_be_tried_out_and_is_done_once_for_a_key() {
         api.get(&second.path()).is(404);
     });
 }
+
+#[test]
+fn a_request_of_before_a_reset_is_not_answered_from_memory() {
+    every_version(|api| {
+        let create = || api.request("POST", "/trainees").header("Idempotency-Key", "fixed").json(api.example()).send();
+        let before = create().is(201);
+        api.request("POST", "/sandbox/reset").send().is(200);
+        let after = create().is(201);
+        assert_ne!(before.data()["trainee_id"], after.data()["trainee_id"]);
+        assert_eq!(after.header("idempotent-replayed"), None);
+    });
+}

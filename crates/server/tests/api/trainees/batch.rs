@@ -10,7 +10,7 @@ use server::http::rate_limit::RateLimit;
 use server::versions::SERVED;
 use storage::tokens::Environment;
 
-use crate::api::support::{Api, Body, Register, Response, Setup, every_version};
+use crate::api::support::{Api, Body, Register, Response, Setup, every_version, newest};
 
 const PATH: &str = "/trainees/batch";
 
@@ -205,6 +205,24 @@ fn item_is_the_request_with_its_key_and_the_same_text() {
         assert_eq!(replayed.header("idempotent-replayed"), Some("true"));
         assert_eq!((replayed.data(), count(api)), (&other.data()[0]["data"], 2));
     });
+}
+
+#[test]
+fn problems_of_an_item_are_shortened_so_that_every_batch_has_a_reply() {
+    let register = Register::start();
+    let api = register.api(newest());
+    let mut body = data(person(&api, 0));
+    let [placements, degrees] = [vec![json!({ "urn": "x" }); 100], vec![json!({ "subject": "x", "grade": "x" }); 100]];
+    body["placements_attributes"] = json!(placements);
+    body["degrees_attributes"] = json!(degrees);
+    let items: Vec<Value> =
+        (0..200).map(|key| json!({ "idempotency_key": format!("key-{key}"), "data": body })).collect();
+    let reply = send(&api, &items);
+    assert!(statuses(&reply).iter().all(|status| *status == 422), "{:?}", statuses(&reply));
+    for result in results(&reply) {
+        assert_eq!(result["errors"].as_array().unwrap().len(), 100);
+        assert!(result["warnings"][0].as_str().unwrap().ends_with("more problems are not shown"), "{result:#}");
+    }
 }
 
 #[test]

@@ -208,9 +208,14 @@ pub enum Progress {
     Converted(i64),
 }
 
+/// Keeps a column of a later migration while the table is built anew on SQLite.
+const KEEP_POSITIONS_SQL: &str = "CREATE TEMP TABLE positions (id INTEGER PRIMARY KEY, changed_in INTEGER NOT NULL); \
+     INSERT INTO positions SELECT id, changed_in FROM trainees WHERE changed_in <> 0";
+
 /// Gives the table that was built anew on SQLite the column of a later migration.
 const RESTORE_POSITIONS_SQL: &str = "ALTER TABLE trainees ADD COLUMN changed_in INTEGER NOT NULL DEFAULT 0; \
-     UPDATE trainees SET changed_in = (SELECT changed_in FROM positions WHERE positions.id = trainees.id); \
+     UPDATE trainees SET changed_in = (SELECT changed_in FROM positions WHERE positions.id = trainees.id) \
+     WHERE id IN (SELECT id FROM positions); \
      DROP TABLE positions";
 
 /// Removes the tables of before; nothing when that was done.
@@ -234,7 +239,7 @@ pub(super) fn finish(connection: &mut DatabaseConnection) -> Result<(), StorageE
     };
     let keeps_positions = !definitions.is_empty() && change_generation::has_positions(connection)?;
     if keeps_positions {
-        connection.batch_execute("CREATE TEMP TABLE positions AS SELECT id, changed_in FROM trainees")?;
+        connection.batch_execute(KEEP_POSITIONS_SQL)?;
     }
     FINISH.run(connection)?;
     if keeps_positions {

@@ -7,11 +7,12 @@
 //! changes alone, and so on until they fit on a page.
 
 use chrono::{DateTime, NaiveDateTime};
-use domain::listing::Listing;
+use domain::listing::{Listing, MAX_PER_PAGE};
 use serde::{Deserialize, Serialize};
 
 use super::finding::{self, Listed};
-use crate::change_position::{Snapshot, snapshot};
+use crate::change_generation::{Continuity, Generation};
+use crate::change_position::{Snapshot, Standing, standing};
 use crate::error::StorageError;
 use crate::session::ProviderSession;
 use crate::trainees::TraineeDocument;
@@ -19,6 +20,8 @@ use crate::trainees::TraineeDocument;
 /// Where the next page of a list begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListCursor {
+    /// In which the positions mean something.
+    generation: Generation,
     /// What the page saw that began this passage.
     snapshot: Snapshot,
     passage: Passage,
@@ -48,9 +51,18 @@ pub struct CursorPage {
 
 impl ListCursor {
     /// Behind the last trainee of a page.
-    pub(super) fn behind(last: &Listed, snapshot: Snapshot) -> Option<Self> {
+    pub(super) fn behind(last: &Listed, standing: Standing) -> Option<Self> {
         let updated_at = last.updated_at?.and_utc().timestamp_millis();
-        Some(Self { snapshot, passage: Passage::List { updated_at, key: last.document.key } })
+        let Standing { snapshot, generation, .. } = standing;
+        Some(Self { generation, snapshot, passage: Passage::List { updated_at, key: last.document.key } })
+    }
+
+    /// The first position that the cursor takes for one of no change.
+    fn next_position(&self) -> i64 {
+        match &self.passage {
+            Passage::List { .. } => self.snapshot.next,
+            Passage::Changes { since, .. } => self.snapshot.next.max(since.next),
+        }
     }
 }
 
@@ -102,13 +114,19 @@ impl Passage {
 
 impl ProviderSession<'_> {
     /// The page of a list that begins at a cursor. Its trainees and those of all pages before it are all that the list shows.
+    /// `None` when the cursor is of another generation.
     ///
     /// # Errors
     ///
     /// When the database does not answer, or a row is corrupt.
-    pub fn continue_list(&mut self, listing: &Listing, cursor: ListCursor) -> Result<CursorPage, StorageError> {
-        let present = snapshot(self.connection)?;
-        let ListCursor { snapshot, passage } = cursor;
+    pub fn continue_list(&mut self, listing: &Listing, cursor: ListCursor) -> Result<Option<CursorPage>, StorageError> {
+        let present = standing(self.connection)?;
+        let position = cursor.next_position() - 1;
+        if cursor.generation.continuity(self.connection, &present.generation, position)? == Continuity::Lost {
+            return Ok(None);
+        }
+        let generation = present.generation.after(Some(&cursor.generation));
+        let ListCursor { snapshot, passage, .. } = cursor;
         let listed = passage.next(self, listing, listing.per_page)?;
         let is_end = has_fewer(&listed, listing.per_page);
         let shows = |one: &Listed| passage.shows(one) && snapshot.sees(one.changed_in);
@@ -116,15 +134,15 @@ impl ProviderSession<'_> {
         let mut shown: Vec<Listed> = listed.into_iter().filter(shows).collect();
         if !is_end {
             let passage = reached;
-            return Ok(CursorPage::of(shown, Some(ListCursor { snapshot, passage })));
+            return Ok(Some(CursorPage::of(shown, Some(ListCursor { generation, snapshot, passage }))));
         }
         // What has changed since this passage began is on the same page, if there is room for all of it.
         let room = usize::try_from(listing.per_page).unwrap_or(usize::MAX).saturating_sub(shown.len());
         let start = Passage::changes_since(snapshot);
         let (mut place, mut changed) = (start.clone(), Vec::new());
         loop {
-            let found = place.next(self, listing, listing.per_page)?;
-            let is_all = has_fewer(&found, listing.per_page);
+            let found = place.next(self, listing, MAX_PER_PAGE)?;
+            let is_all = has_fewer(&found, MAX_PER_PAGE);
             place = place.moved_behind(found.last());
             changed.extend(found.into_iter().filter(|one| start.shows(one)));
             if is_all || changed.len() > room {
@@ -135,7 +153,8 @@ impl ProviderSession<'_> {
         changed.truncate(room);
         let passage = start.moved_behind(changed.last());
         shown.extend(changed);
-        Ok(CursorPage::of(shown, (!fits).then_some(ListCursor { snapshot: present, passage })))
+        let next = ListCursor { generation, snapshot: present.snapshot, passage };
+        Ok(Some(CursorPage::of(shown, (!fits).then_some(next))))
     }
 }
 
