@@ -10,8 +10,7 @@ use utoipa::openapi::schema::{
     AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, OneOfBuilder, Ref, Schema, SchemaFormat, SchemaType, Type,
 };
 
-use super::properties::{count, text};
-use super::schemas::{TRAINEE, named};
+use super::properties::{TRAINEE, count, named, text};
 
 /// The name of a schema.
 pub(super) const ACCOUNT: &str = "Account";

@@ -1,6 +1,14 @@
-//! Properties that are no fields of the dictionary.
+//! Properties that are no fields of the dictionary, and references to schemas.
 
-use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::schema::{ObjectBuilder, Ref, Type};
+
+/// The name of the schema of a trainee.
+pub(super) const TRAINEE: &str = "Trainee";
+
+/// A reference to a schema.
+pub(super) fn named(name: &str) -> Ref {
+    Ref::from_schema_name(name)
+}
 
 /// Text, which is never null.
 pub(super) fn text(description: &str) -> ObjectBuilder {

@@ -16,10 +16,10 @@ use utoipa::openapi::schema::{
 
 use super::additions::{self, ACCOUNT, READINESS, RESET, USAGE};
 use super::fields::{Presence, sent, shown};
+pub(super) use super::properties::{TRAINEE, named};
 use super::properties::{count, text};
 
 /// The name of a schema.
-pub(super) const TRAINEE: &str = "Trainee";
 pub(super) const TRAINEE_IN_LIST: &str = "TraineeInList";
 pub(super) const PLACEMENT: &str = "Placement";
 pub(super) const PLACEMENT_NESTED: &str = "PlacementOfTrainee";
@@ -143,11 +143,6 @@ pub(super) fn reply_body(version: &ApiVersion, lists: &Lists, reply: ReplyBody) 
             in_data(ArrayBuilder::new().items(entry)).into()
         }
     }
-}
-
-/// A reference to a schema.
-pub(super) fn named(name: &str) -> Ref {
-    Ref::from_schema_name(name)
 }
 
 /// An object with something in `data`.
