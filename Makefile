@@ -47,6 +47,11 @@ dates-test: ## Write at full rate for 20 seconds; dates stay with the clock, and
 rolling-test: ## Restart two servers over one PostgreSQL 20 times in turn, under load; no request may be lost
 	RESTARTS=20 $(ENDURANCE) rolling
 
+.PHONY: following-test
+following-test: ## Follow lists and changes while others write, on two servers; no client may miss anything
+	FOLLOWED_TRAINEES=2000 FOLLOWING_RUNS=8 FOLLOWING_PAUSE_MS=250 FOLLOWING_SECONDS=60 FOLLOWING_WRITERS=16 \
+		COPIED_TRAINEES=5000 $(ENDURANCE) following
+
 # Packages of Debian: postgresql patroni etcd-server pgbouncer haproxy iproute2 locales. Network namespaces need root.
 .PHONY: failover-test
 failover-test: ## Break PostgreSQL under two servers in every way that operators meet; tell each outage in seconds

@@ -12,6 +12,7 @@ mod endurance {
     mod deployment;
     mod durability;
     mod expected_record;
+    mod following;
     mod history;
     mod http;
     mod linearizability;

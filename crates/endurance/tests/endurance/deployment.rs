@@ -63,7 +63,7 @@ impl Site {
         }
     }
 
-    fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         match &self.place {
             Place::Fresh(database) => database.url().to_owned(),
             Place::Own(cluster) => cluster.url("postgres"),
@@ -114,6 +114,8 @@ pub(crate) const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
 pub(crate) struct Server {
     process: Process,
     pub(crate) address: String,
+    /// Where operators are answered, if they are.
+    pub(crate) operator: Option<String>,
     failures: Arc<Mutex<Vec<String>>>,
     log: Option<JoinHandle<()>>,
 }
@@ -124,10 +126,14 @@ impl Server {
         let mut process = Process::start(command.stderr(Stdio::piped()));
         let mut lines = BufReader::new(process.stderr()).lines();
         let mut said = Vec::new();
+        let mut operator = None;
         let address = loop {
             let line = lines.next().unwrap_or_else(|| panic!("the server has ended: {said:#?}")).unwrap();
             if let Some((_, address)) = line.split_once("listening on http://") {
                 break address.trim().to_owned();
+            }
+            if let Some((_, address)) = line.split_once("operators are answered on http://") {
+                operator = Some(address.trim().to_owned());
             }
             said.push(line);
         };
@@ -140,7 +146,7 @@ impl Server {
                 |line: &String| line.contains("ERROR") && !line.contains("ERROR r2d2]") || line.contains("panicked");
             lines.map_while(Result::ok).filter(is_failure).for_each(|line| told.lock().unwrap().push(line));
         });
-        Self { process, address, failures, log: Some(log) }
+        Self { process, address, operator, failures, log: Some(log) }
     }
 
     /// The number of the process.

@@ -45,6 +45,8 @@ pub(crate) struct Reply {
     pub(crate) etag: Option<String>,
     pub(crate) replayed: bool,
     pub(crate) retry_after: bool,
+    pub(crate) link: Option<String>,
+    pub(crate) preference_applied: Option<String>,
     pub(crate) body: String,
 }
 
@@ -58,6 +60,12 @@ impl Reply {
         let is_put_off = self.status == 503;
         assert!(!is_put_off || self.retry_after, "a 503 that does not say when to come again: {self:?}");
         is_put_off
+    }
+
+    /// The target of the link with a relation.
+    pub(crate) fn linked(&self, relation: &str) -> Option<&str> {
+        let of_relation = |link: &&str| link.ends_with(&format!("; rel=\"{relation}\""));
+        self.link.as_deref()?.split(", ").find(of_relation)?.strip_prefix('<')?.split('>').next()
     }
 
     /// Whether another request was in the way, so that this one is to be sent again.
@@ -112,6 +120,8 @@ impl Caller {
             etag: header("etag"),
             replayed: header("idempotent-replayed").is_some(),
             retry_after: header("retry-after").is_some(),
+            link: header("link"),
+            preference_applied: header("preference-applied"),
             body: String::from_utf8(body).unwrap(),
         })
     }

@@ -179,7 +179,7 @@ fn under_load(clients: &mut [Client<'_>], address: &str, act: impl FnOnce(&dyn F
 }
 
 /// Tells others that it is over once this is dropped, also where that comes of a failure.
-struct Over<'a>(&'a AtomicBool);
+pub(super) struct Over<'a>(pub(super) &'a AtomicBool);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {

@@ -19,7 +19,8 @@ use storage::store::Store;
 use crate::operations::error_chain::Causes;
 use crate::operations::metrics;
 
-/// How often a server looks at the open transactions.
+/// How often a server looks at the open transactions. A change waits for the next time, then [`TIME_TO_COMMIT`], and then for
+/// the next time again: less than 30 seconds.
 const INTERVAL: Duration = Duration::from_secs(2);
 /// A transaction that began so long ago can no longer change a trainee.
 const TIME_TO_COMMIT: Duration = Duration::from_secs(20);
@@ -127,5 +128,19 @@ mod tests {
         assert_eq!(at(15, 40, None).0, None);
         assert_eq!(at(20, 50, None).0, Some(11), "the transaction is 20 seconds old");
         assert_eq!(at(25, 60, Some(10)).0, Some(10), "it is being committed");
+    }
+
+    #[test]
+    fn a_change_is_shown_within_30_seconds_although_the_clock_ticks_a_little_early() {
+        let (begin, mut observations) = (Instant::now(), Observations::default());
+        // The change is made right after the first time.
+        let (change, interval) = (20, INTERVAL - Duration::from_millis(1));
+        let shown = (0..).map(|tick| interval * tick).find(|at| {
+            let next = if at.is_zero() { change } else { change + 1 };
+            let seen =
+                OpenTransactions { oldest: 10, next, last_change: None, in_recovery: false, oldest_to_be_kept: None };
+            observations.add(begin + *at, seen).0.is_some_and(|settled| settled > change)
+        });
+        assert!(shown.unwrap() < Duration::from_secs(29), "{shown:?}");
     }
 }

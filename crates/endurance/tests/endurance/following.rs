@@ -1,0 +1,9 @@
+//! Clients that keep a copy of the register, or read a list page by page, while others write: they miss nothing.
+
+mod changes;
+mod lists;
+mod mirror;
+mod open_transaction;
+mod request_counts;
+mod stopping;
+mod writers;
