@@ -11,6 +11,7 @@ use crate::idempotency::{Earlier, StoredReply};
 use crate::schema::trainees;
 use crate::testing::{NEW_TOKEN, Register, UKPRN};
 use crate::tokens::TokenDigest;
+use crate::trainees::ChangeQuery;
 
 type Answer = Result<(), StorageError>;
 
@@ -138,6 +139,37 @@ fn page_of_a_list_is_one_round_trip_and_of_a_few_of_many_three() {
     };
     // Behind the end of a list there is nothing to read.
     assert_eq!((listed(1, None), listed(2, None), listed(1_000_000, None), listed(1, Some(false))), (1, 1, 1, 3));
+}
+
+#[test]
+fn changes_and_a_page_behind_a_cursor_are_one_round_trip() {
+    let Some(measured) = Measured::new() else { return };
+    let urn = first_school(&measured);
+    for number in 0..3 {
+        let (digest, urn) = (measured.digest.clone(), urn.clone());
+        measured.register.write(move |session| register_at(session, &digest, number, None, &urn)).unwrap();
+    }
+    let (cycle, status, since, has_trn, order) = (2025, None, None, None, Order::NewestFirst);
+    let listing = Listing { cycle, status, since, has_trn, order, page: 1, per_page: 1 };
+    let mut cursor = None;
+    measured.round_trips(Access::Read, |session, _| {
+        let mut provider = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
+        cursor = provider.list_trainees(&listing)?.next;
+        Ok(())
+    });
+    let cursor = cursor.unwrap();
+    let page = measured.round_trips(Access::Read, |session, _| {
+        let mut provider = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
+        let page = provider.continue_list(&listing, cursor.clone())?.unwrap();
+        assert!(page.trainees.len() == 1 && page.next.is_some());
+        Ok(())
+    });
+    let changes = measured.round_trips(Access::Read, |session, _| {
+        let mut provider = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
+        assert!(provider.changes(ChangeQuery { after: None, limit: 10, settled: 0 })?.is_some());
+        Ok(())
+    });
+    assert_eq!((page, changes), (1, 1));
 }
 
 #[test]

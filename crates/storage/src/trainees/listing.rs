@@ -51,20 +51,19 @@ impl ProviderSession<'_> {
     /// When the database does not answer, or a row is corrupt.
     pub fn list_trainees(&mut self, listing: &Listing) -> Result<Page, StorageError> {
         let (provider, today) = (self.provider().id, self.today());
-        let count = |connection: &mut DatabaseConnection| {
-            Ok((standing(connection)?, counting::count(connection, provider, listing, today)?))
-        };
+        let count = |connection: &mut DatabaseConnection| counting::count(connection, provider, listing, today);
+        let standing_and_count = |connection: &mut DatabaseConnection| Ok((standing(connection)?, count(connection)?));
         if self.connection.is_remote() && finding::is_near_the_beginning(listing) {
             let first = |connection: &mut DatabaseConnection| finding::first(connection, provider, listing, today);
-            let ((standing, count), listed) = self.connection.load_in_pipeline(count, first)?;
+            let ((standing, count), listed) = self.connection.load_in_pipeline(standing_and_count, first)?;
             return Ok(Page::of(listed, count.total, listing, standing));
         }
         let ((standing, count), days) = if self.connection.is_remote() && listing.offset() >= counting::FAR {
             let days = |connection: &mut DatabaseConnection| counting::days(connection, provider, listing);
-            let (count, days) = self.connection.load_in_pipeline(count, days)?;
+            let (count, days) = self.connection.load_in_pipeline(standing_and_count, days)?;
             (count, Some(days))
         } else {
-            (count(self.connection)?, None)
+            (self.connection.load_in_pipeline(standing, count)?, None)
         };
         let total = count.total;
         if listing.offset() >= total {

@@ -6,13 +6,14 @@
 //! has changed is left out, wherever it is now, and shown at the end: the client follows the list once more, through the
 //! changes alone, and so on until they fit on a page.
 
-use chrono::{DateTime, NaiveDateTime};
+use chrono::{DateTime, NaiveDate, NaiveDateTime};
 use domain::listing::{Listing, MAX_PER_PAGE};
 use serde::{Deserialize, Serialize};
 
 use super::finding::{self, Listed};
 use crate::change_generation::{Continuity, Generation};
 use crate::change_position::{Snapshot, Standing, standing};
+use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::session::ProviderSession;
 use crate::trainees::TraineeDocument;
@@ -95,18 +96,18 @@ impl Passage {
     /// The next trainees, not more than `most`, also those that it is not to show.
     fn next(
         &self,
-        session: &mut ProviderSession<'_>,
+        connection: &mut DatabaseConnection,
+        (provider, today): (i64, NaiveDate),
         listing: &Listing,
         most: i64,
     ) -> Result<Vec<Listed>, StorageError> {
-        let (provider, today) = (session.provider().id, session.today());
         match self {
             Self::List { updated_at, key } => {
                 let place = (time_of(*updated_at), *key);
-                finding::behind(session.connection, provider, listing, today, place, most)
+                finding::behind(connection, provider, listing, today, place, most)
             }
             Self::Changes { position, key, .. } => {
-                finding::changed(session.connection, provider, listing, today, (*position, *key), most)
+                finding::changed(connection, provider, listing, today, (*position, *key), most)
             }
         }
     }
@@ -120,14 +121,15 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn continue_list(&mut self, listing: &Listing, cursor: ListCursor) -> Result<Option<CursorPage>, StorageError> {
-        let present = standing(self.connection)?;
+        let (of, most) = ((self.provider().id, self.today()), listing.per_page);
+        let next = |connection: &mut DatabaseConnection| cursor.passage.next(connection, of, listing, most);
+        let (present, listed) = self.connection.load_in_pipeline(standing, next)?;
         let position = cursor.next_position() - 1;
         if cursor.generation.continuity(self.connection, &present.generation, position)? == Continuity::Lost {
             return Ok(None);
         }
         let generation = present.generation.after(Some(&cursor.generation));
         let ListCursor { snapshot, passage, .. } = cursor;
-        let listed = passage.next(self, listing, listing.per_page)?;
         let is_end = has_fewer(&listed, listing.per_page);
         let shows = |one: &Listed| passage.shows(one) && snapshot.sees(one.changed_in);
         let reached = passage.clone().moved_behind(listed.last());
@@ -141,7 +143,7 @@ impl ProviderSession<'_> {
         let start = Passage::changes_since(snapshot);
         let (mut place, mut changed) = (start.clone(), Vec::new());
         loop {
-            let found = place.next(self, listing, MAX_PER_PAGE)?;
+            let found = place.next(self.connection, of, listing, MAX_PER_PAGE)?;
             let is_all = has_fewer(&found, MAX_PER_PAGE);
             place = place.moved_behind(found.last());
             changed.extend(found.into_iter().filter(|one| start.shows(one)));
