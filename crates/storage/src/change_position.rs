@@ -185,7 +185,7 @@ impl QueryFragment<Backend> for IsFinal {
         out.push_sql("trainees.changed_in < greatest((SELECT settled FROM (SELECT ");
         out.push_bind_param::<BigInt, i64>(&self.settled)?;
         out.push_sql(
-            " AS settled) AS known WHERE settled <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint), \
+            "::bigint AS settled) AS known WHERE settled <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint), \
              pg_snapshot_xmin(pg_current_snapshot())::text::bigint)",
         );
         Ok(())
