@@ -50,7 +50,11 @@ pub(crate) struct Servers {
 impl Servers {
     /// As many as the database of this run takes.
     pub(crate) fn start() -> Self {
-        let site = Site::new();
+        Self::over(Site::new())
+    }
+
+    /// As many as the database of the site takes.
+    pub(crate) fn over(site: Site) -> Self {
         let count = if site.kind() == Kind::Postgres { 2 } else { 1 };
         let servers = (0..count).map(|_| site.serve()).collect();
         Self { site, servers }

@@ -7,13 +7,17 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use test_support::Kind;
+
 use super::super::client::{Client, Tally};
 use super::super::crash::check;
+use super::super::deployment::Site;
 use super::super::http::Caller;
 use super::super::race::Servers;
 use super::super::size::{seed, size};
 use super::super::version_requests::Manner;
 use super::mirror::Mirror;
+use super::open_transaction::OpenTransaction;
 use super::writers::{Mover, discard};
 
 /// Trainees that are there before anybody writes.
@@ -69,10 +73,17 @@ fn follow(mut mirror: Mirror<'_>, reader: &ReaderPlan, time: Duration, is_over: 
     let ended = Instant::now();
     mirror.wait = 0;
     let (register, cycles) = mirror.register();
-    mirror.follow();
     while mirror.trainees != register && ended.elapsed() < MOST_DELAY {
-        thread::sleep(PAUSE);
-        mirror.follow();
+        let has_more = mirror.request();
+        if mirror.forgotten.is_none() {
+            // Nothing was shown before.
+            mirror.kill();
+        } else if !has_more {
+            mirror.store();
+        }
+        if !has_more {
+            thread::sleep(PAUSE);
+        }
     }
     let differences = mirror.differences(&register);
     assert!(differences.is_empty(), "limit={}: {}", mirror.limit, differences.join("\n"));
@@ -90,11 +101,10 @@ fn follow(mut mirror: Mirror<'_>, reader: &ReaderPlan, time: Duration, is_over: 
     Followed { line, cycles: cycles.len() }
 }
 
-#[test]
-fn copies_that_are_made_while_others_write_are_right_in_the_end() {
+/// Lets readers follow while others write, and requires that their copies are right in the end.
+fn follow_beside_writers(servers: Servers) {
     let (seed, time) = (seed(), Duration::from_secs(size("FOLLOWING_SECONDS", 5) as u64));
     let writers = size("FOLLOWING_WRITERS", 6);
-    let servers = Servers::start();
     let caller = Caller::new(&servers.site.token);
     let (manners, _) = Manner::learn_all(&caller, servers.address(0));
     let before = caller.ask(servers.address(1), &manners[0].create_many("before", TRAINEES));
@@ -169,4 +179,22 @@ fn copies_that_are_made_while_others_write_are_right_in_the_end() {
     assert!(followed.iter().all(|reader| reader.cycles > 1), "nobody was moved to another cycle");
     check(&servers.site);
     servers.stop();
+}
+
+#[test]
+fn copies_that_are_made_while_others_write_are_right_in_the_end() {
+    follow_beside_writers(Servers::start());
+}
+
+#[test]
+fn copies_are_right_in_the_end_although_a_transaction_stays_open() {
+    if Kind::of_this_run() != Kind::Postgres {
+        return;
+    }
+    // A transaction in any database of the server would hold up the tests beside this one.
+    let servers = Servers::over(Site::on_own_cluster());
+    let transaction = OpenTransaction::begin(&servers.site);
+    follow_beside_writers(servers);
+    // Their server has stopped by now.
+    drop(transaction);
 }

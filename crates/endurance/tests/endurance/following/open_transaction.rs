@@ -19,7 +19,7 @@ const CHANGES: [u64; 4] = [0, 8, 16, 27];
 /// How late a change may be shown. A second is for the client that looks.
 const MOST_DELAY: Duration = Duration::from_secs(31);
 /// How soon a change is shown when no transaction is open.
-const SOON: Duration = Duration::from_secs(2);
+const SOON: Duration = Duration::from_secs(5);
 /// How long a transaction that changes a trainee can be committed.
 const TIME_TO_COMMIT: Duration = Duration::from_secs(15);
 const PAUSE: Duration = Duration::from_millis(100);
@@ -29,18 +29,44 @@ fn connect(site: &Site) -> PostgresConnection {
     PostgresConnection::connect(&address, &Session::default(), Node::Writable).unwrap()
 }
 
+/// A transaction that changes nothing of the register and stays open.
+pub(super) struct OpenTransaction(PostgresConnection);
+
+impl OpenTransaction {
+    pub(super) fn begin(site: &Site) -> Self {
+        let mut connection = connect(site);
+        connection.batch_execute("CREATE TABLE elsewhere (word TEXT)").unwrap();
+        connection.batch_execute("BEGIN; INSERT INTO elsewhere VALUES ('kept')").unwrap();
+        Self(connection)
+    }
+
+    pub(super) fn commit(mut self) {
+        self.0.batch_execute("COMMIT").unwrap();
+    }
+}
+
+/// A transaction that has changed a trainee and is open.
+fn begin_to_change(site: &Site, trainee: &str) -> PostgresConnection {
+    let mut connection = connect(site);
+    let update = format!("BEGIN; UPDATE trainees SET revision = revision + 1 WHERE trainee_id = '{trainee}'");
+    connection.batch_execute(&update).unwrap();
+    connection
+}
+
 /// A client that looks for changes.
 struct Reader<'a> {
     caller: &'a Caller,
     server: &'a Server,
     path: String,
+    limit: usize,
     after: Option<String>,
 }
 
 impl Reader<'_> {
     fn request(&mut self) -> Vec<Value> {
-        let after = self.after.as_ref().map_or_else(String::new, |after| format!("?after={after}"));
-        let reply = self.caller.ask(&self.server.address, &Request::get(format!("{}{after}", self.path)));
+        let after = self.after.as_ref().map_or_else(String::new, |after| format!("&after={after}"));
+        let path = format!("{}?limit={}{after}", self.path, self.limit);
+        let reply = self.caller.ask(&self.server.address, &Request::get(path));
         assert_eq!(reply.status, 200, "{reply:?}");
         let mut body = reply.json();
         self.after = Some(body["meta"]["after"].as_str().unwrap().to_owned());
@@ -90,20 +116,15 @@ fn a_transaction_that_stays_open_delays_changes_for_30_seconds_at_most() {
         Instant::now()
     };
     let path = manner.path(Endpoint::ListChanges, "", "");
-    let mut reader = Reader { caller: &caller, server: &server, path, after: None };
+    let mut reader = Reader { caller: &caller, server: &server, path, limit: 500, after: None };
     let changed = change(0, "Before");
     reader.wait_for("Before");
     assert!(changed.elapsed() < SOON, "{:?}", changed.elapsed());
     assert!(delay(&server) == 0.0, "{}", delay(&server));
 
-    let mut idle = connect(&site);
-    idle.batch_execute("CREATE TABLE elsewhere (word TEXT)").unwrap();
-    idle.batch_execute("BEGIN; INSERT INTO elsewhere VALUES ('kept')").unwrap();
+    let idle = OpenTransaction::begin(&site);
     let begun = Instant::now();
-    let mut late = Some(connect(&site));
-    let late_one = trainees.last().unwrap();
-    let updated = format!("BEGIN; UPDATE trainees SET revision = revision + 1 WHERE trainee_id = '{late_one}'");
-    late.as_mut().unwrap().batch_execute(&updated).unwrap();
+    let mut late = Some(begin_to_change(&site, trainees.last().unwrap()));
 
     let (mut pending, mut shown, mut longest) = (Vec::new(), Vec::new(), 0.0_f64);
     let mut coming = CHANGES.iter().enumerate().peekable();
@@ -135,9 +156,59 @@ fn a_transaction_that_stays_open_delays_changes_for_30_seconds_at_most() {
     assert!(longest > 0.0);
 
     // It changed no trainee, so it can be committed.
-    idle.batch_execute("COMMIT").unwrap();
+    idle.commit();
     let changed = change(0, "Afterwards");
     reader.wait_for("Afterwards");
     assert!(changed.elapsed() < SOON, "{:?}", changed.elapsed());
+    server.stop();
+}
+
+#[test]
+fn a_change_that_is_committed_late_is_not_missed() {
+    if Kind::of_this_run() != Kind::Postgres {
+        return;
+    }
+    let site = Site::new();
+    let mut server = site.serve();
+    let caller = Caller::new(&site.token);
+    let (manners, _) = Manner::learn_all(&caller, &server.address);
+    let manner = manners.last().unwrap();
+    let created = caller.ask(&server.address, &manner.create_many("late", 10)).json()["data"].take();
+    let trainees: Vec<&str> = created.as_array().unwrap().iter().map(|result| id(&result["data"])).collect();
+    let path = manner.path(Endpoint::ListChanges, "", "");
+    let reader = |limit| Reader { caller: &caller, server: &server, path: path.clone(), limit, after: None };
+    let is_about = |change: &Value, trainee: &str| id(change) == trainee;
+    for round in 0..3 {
+        let names = |number: usize| Person::new("Late", 10 * round + number).last_name;
+        let change = |trainee: &str, names: &str| {
+            let path = manner.path(Endpoint::UpdateTrainee, trainee, "");
+            let body = json!({ "data": { "middle_names": names } });
+            assert_eq!(caller.ask(&server.address, &Request::with_body("PATCH", path, &body)).status, 200);
+        };
+        // One has a copy, one has begun a copy, and two begin one while the transaction is open.
+        let (mut up_to_date, mut begun) = (reader(500), reader(3));
+        change(trainees[0], &names(0));
+        up_to_date.wait_for(&names(0));
+        begun.request();
+        let mut late = begin_to_change(&site, trainees[round + 1]);
+        change(trainees[0], &names(1));
+        change(trainees[9], &names(1));
+        let (mut meanwhile, mut begun_meanwhile) = (reader(500), reader(4));
+        meanwhile.request();
+        begun_meanwhile.request();
+        assert_eq!(up_to_date.request(), [Value::Null; 0], "a change was shown before an older one");
+        change(trainees[8], &names(2));
+        late.batch_execute("COMMIT").unwrap();
+        for reader in [&mut up_to_date, &mut begun, &mut meanwhile, &mut begun_meanwhile] {
+            let begun = Instant::now();
+            let mut seen = Vec::new();
+            while !seen.iter().any(|one: &Value| is_about(one, trainees[round + 1]))
+                || !seen.iter().any(|one| one["trainee"]["middle_names"] == names(2))
+            {
+                assert!(begun.elapsed() < MOST_DELAY, "limit={}: a change is missed: {seen:?}", reader.limit);
+                seen.extend(reader.request());
+            }
+        }
+    }
     server.stop();
 }

@@ -53,7 +53,7 @@ impl<'a> Mover<'a> {
     pub(super) fn write(&mut self, address: &str, to_discard: &Mutex<Vec<String>>) {
         self.words += 1;
         if self.trainees.is_empty() {
-            return self.register(address);
+            return self.register_many(address);
         }
         let at = self.random.below(self.trainees.len());
         match self.random.below(100) {
