@@ -37,27 +37,34 @@ impl SettledChanges {
     }
 }
 
-/// What was seen lately: when, and the number of the next transaction then.
+/// What was seen lately.
 #[derive(Debug, Default)]
-struct Observations(VecDeque<(Instant, i64)>);
+struct Observations {
+    /// When, and the number of the next transaction then.
+    next: VecDeque<(Instant, i64)>,
+    /// The oldest open transaction, and since when it is known to be the oldest.
+    oldest: Option<(i64, Instant)>,
+}
 
 impl Observations {
     /// Adds what is seen now; returns the position before which changes are final, if any, and for how long the oldest open
     /// transaction has been holding others up.
     fn add(&mut self, now: Instant, seen: OpenTransactions) -> (Option<i64>, Duration) {
-        if self.0.back().is_some_and(|(_, next)| *next > seen.next) {
+        if self.next.back().is_some_and(|(_, next)| *next > seen.next) {
             // It is another server.
-            self.0.clear();
+            *self = Self::default();
         }
-        self.0.push_back((now, seen.next));
+        let is_open = seen.oldest < seen.next;
+        let same = self.oldest.filter(|(oldest, _)| is_open && *oldest == seen.oldest);
+        let (_, since) = *self.oldest.insert(same.unwrap_or((seen.oldest, now)));
+        self.next.push_back((now, seen.next));
         let mut settled = None;
-        while let Some((_, next)) = self.0.front().filter(|(at, _)| now.duration_since(*at) >= TIME_TO_COMMIT) {
+        while let Some((_, next)) = self.next.front().filter(|(at, _)| now.duration_since(*at) >= TIME_TO_COMMIT) {
             settled = Some(*next);
-            self.0.pop_front();
+            self.next.pop_front();
         }
         let settled = settled.map(|settled| seen.oldest_to_be_kept.map_or(settled, |kept| kept.min(settled)));
-        let since = self.0.iter().find(|(_, next)| *next > seen.oldest && seen.oldest < seen.next);
-        (settled, since.map_or(Duration::ZERO, |(at, _)| now.duration_since(*at)))
+        (settled, now.duration_since(since))
     }
 }
 
@@ -127,7 +134,8 @@ mod tests {
         assert_eq!(at(5, 20, None), (None, Duration::from_secs(5)));
         assert_eq!(at(15, 40, None).0, None);
         assert_eq!(at(20, 50, None).0, Some(11), "the transaction is 20 seconds old");
-        assert_eq!(at(25, 60, Some(10)).0, Some(10), "it is being committed");
+        let (settled, delay) = at(25, 60, Some(10));
+        assert_eq!((settled, delay), (Some(10), Duration::from_secs(25)), "it is being committed");
     }
 
     #[test]
