@@ -84,6 +84,9 @@ pub fn start(versions: &Versions) {
     gauge!(REQUESTS_IN_FLIGHT).increment(0);
     gauge!(CONNECTIONS_OPEN).increment(0);
     gauge!(CHANGES_DELAY).increment(0);
+    for status in [StatusCode::CREATED, StatusCode::CONFLICT, StatusCode::UNPROCESSABLE_ENTITY] {
+        batch_item(status).increment(0);
+    }
     for served in versions.iter() {
         let label = version_label(served.version.label);
         gauge!(VERSION_SERVED, "version" => label.clone()).set(1);
