@@ -142,17 +142,30 @@ pub(crate) fn record(connection: &mut DatabaseConnection) -> Result<(), StorageE
     }
     forget_positions(connection)?;
     if read(connection, GENERATION)?.is_some() {
-        // Transactions of this server have other numbers. All trainees may take longer than a transaction may that changes
-        // some.
-        connection.batch_execute(connection.either(
-            "ALTER TABLE trainees DISABLE TRIGGER trainees_refuse_late_change; \
-             UPDATE trainees SET changed_in = 0 WHERE changed_in <> 0; \
-             ALTER TABLE trainees ENABLE TRIGGER trainees_refuse_late_change",
-            "UPDATE trainees SET changed_in = 0 WHERE changed_in <> 0",
-        ))?;
+        // Transactions of this server have other numbers.
+        limit_time_of_changes(connection, false)?;
+        connection.batch_execute("UPDATE trainees SET changed_in = 0 WHERE changed_in <> 0")?;
+        limit_time_of_changes(connection, true)?;
     }
     let generation = new(connection)?;
     write(connection, GENERATION, &generation)
+}
+
+/// Says whether a transaction that changes trainees must be committed in time on PostgreSQL. One that changes all of them, while
+/// no server runs, may take longer.
+pub(crate) fn limit_time_of_changes(connection: &mut DatabaseConnection, is_limited: bool) -> Result<(), StorageError> {
+    if connection.is_remote() {
+        let verb = if is_limited { "ENABLE" } else { "DISABLE" };
+        connection.batch_execute(&format!(
+            "DO $$ BEGIN \
+                 IF EXISTS (SELECT FROM pg_trigger \
+                            WHERE tgname = 'trainees_refuse_late_change' AND tgrelid = 'trainees'::regclass) THEN \
+                     ALTER TABLE trainees {verb} TRIGGER trainees_refuse_late_change; \
+                 END IF; \
+             END $$"
+        ))?;
+    }
+    Ok(())
 }
 
 /// Begins another generation, where one was begun.

@@ -1,4 +1,4 @@
-DROP TRIGGER IF EXISTS trainees_refuse_late_change ON trainees;
+DROP TRIGGER trainees_refuse_late_change ON trainees;
 DROP FUNCTION refuse_late_change;
 DROP TRIGGER trainees_stamp_change ON trainees;
 DROP FUNCTION stamp_trainee_change;

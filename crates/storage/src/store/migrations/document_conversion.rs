@@ -164,10 +164,11 @@ fn convert_batch(connection: &mut DatabaseConnection, left: &Unconverted) -> Res
 /// Converts all trainees that have no document, in the transaction that is open.
 fn convert_in_transaction(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     let mut left = unconverted(connection)?;
+    change_generation::limit_time_of_changes(connection, false)?;
     while left.trainees > 0 {
         left = convert_batch(connection, &left)?;
     }
-    Ok(())
+    change_generation::limit_time_of_changes(connection, true)
 }
 
 /// Converts all trainees that have no document, a batch in a transaction. What was converted stays when this is interrupted,
@@ -262,10 +263,7 @@ pub(super) fn before_migrations(connection: &mut DatabaseConnection, goal: &str)
         return Ok(());
     }
     connection.batch_execute(views::REMOVE_SQL)?;
-    if connection.is_remote() {
-        // All trainees may take longer than a transaction may that changes some.
-        connection.batch_execute("DROP TRIGGER IF EXISTS trainees_refuse_late_change ON trainees")?;
-    }
+    change_generation::limit_time_of_changes(connection, false)?;
     match state {
         // An interrupted conversion is ended first: the tables are filled from documents alone.
         Conversion::Begun { .. } => convert_in_transaction(connection)?,
