@@ -132,9 +132,8 @@ fn the_first_request_begins_a_copy_that_later_ones_keep_right() {
         api.update(&ids[4], Body::new(api.version).with(F::itt_start_date, "2025-09-01"));
         let created = api.create(api.example());
         discard(api.register, &ids[5]);
-        let reply = mirror.ask(api, 50);
-        let told: Vec<_> =
-            reply.data().as_array().unwrap().iter().map(|change| change["trainee_id"].as_str().unwrap()).collect();
+        let news = mirror.news(api, 4);
+        let told: Vec<_> = news.iter().map(|change| change["trainee_id"].as_str().unwrap()).collect();
         assert_eq!(told, [&ids[3], &ids[4], created.id(), &ids[5]]);
         mirror.equals(api);
         let before = mirror.after.clone().unwrap();
