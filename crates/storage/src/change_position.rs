@@ -181,11 +181,12 @@ impl QueryId for IsFinal {
 
 impl QueryFragment<Backend> for IsFinal {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
-        // A server with smaller numbers is another one than that of which the position is known.
+        // What was settled on a primary may not be replayed on its standby, and a server with smaller numbers is another one.
         out.push_sql("trainees.changed_in < greatest((SELECT settled FROM (SELECT ");
         out.push_bind_param::<BigInt, i64>(&self.settled)?;
         out.push_sql(
-            "::bigint AS settled) AS known WHERE settled <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint), \
+            "::bigint AS settled) AS known WHERE NOT pg_is_in_recovery() \
+             AND settled <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint), \
              pg_snapshot_xmin(pg_current_snapshot())::text::bigint)",
         );
         Ok(())

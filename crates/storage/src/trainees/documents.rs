@@ -4,7 +4,7 @@ use chrono::NaiveDateTime;
 use diesel::expression::{ValidGrouping, is_aggregate};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::sql_types::{BigInt, Json, Nullable, Text, Timestamp};
+use diesel::sql_types::{BigInt, Json, Text};
 use diesel::sqlite::Sqlite;
 
 use crate::connection::{Backend, DatabaseConnection};
@@ -12,10 +12,10 @@ use crate::document::JsonText;
 use crate::error::StorageError;
 use crate::schema::trainees;
 
-/// What is read of a trainee: key, last change, its position, and the document.
+/// What is read of a trainee: key, the date of its last change, its position, and the document.
 type Row = (i64, Option<NaiveDateTime>, i64, JsonText);
 
-/// The trainees with these keys, in any order.
+/// The trainees with these keys, in any order. On SQLite without dates, which are text there and take long to parse.
 pub(super) fn of_keys(connection: &mut DatabaseConnection, keys: &[i64]) -> Result<Vec<Row>, StorageError> {
     // By key alone: the keys are the provider's, and next to another condition SQLite might rather go through all that the
     // provider has.
@@ -24,7 +24,10 @@ pub(super) fn of_keys(connection: &mut DatabaseConnection, keys: &[i64]) -> Resu
             .filter(trainees::id.eq_any(keys))
             .select((trainees::id, trainees::updated_at, trainees::changed_in, trainees::record))
             .load(inner)?,
-        DatabaseConnection::Sqlite(inner) => DocumentsByKey::of(keys).load(inner)?,
+        DatabaseConnection::Sqlite(inner) => {
+            let rows: Vec<(i64, i64, JsonText)> = DocumentsByKey::of(keys).load(inner)?;
+            rows.into_iter().map(|(key, changed_in, record)| (key, None, changed_in, record)).collect()
+        }
     })
 }
 
@@ -65,14 +68,14 @@ impl DocumentsByKey {
 }
 
 impl Query for DocumentsByKey {
-    type SqlType = (BigInt, Nullable<Timestamp>, BigInt, Json);
+    type SqlType = (BigInt, BigInt, Json);
 }
 
 impl RunQueryDsl<SqliteConnection> for DocumentsByKey {}
 
 impl QueryFragment<Sqlite> for DocumentsByKey {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        out.push_sql("SELECT trainees.id, trainees.updated_at, trainees.changed_in, trainees.record FROM json_each(");
+        out.push_sql("SELECT trainees.id, trainees.changed_in, trainees.record FROM json_each(");
         out.push_bind_param::<Text, _>(&self.keys)?;
         out.push_sql(") AS wanted CROSS JOIN trainees ON trainees.id = wanted.value");
         Ok(())

@@ -33,6 +33,7 @@ const FEW: i64 = 10;
 
 /// A trainee that was found, with its place in the lists and among the changes.
 pub(super) struct Listed {
+    /// When it was last changed; where a page ends, if not everywhere.
     pub(super) updated_at: Option<NaiveDateTime>,
     pub(super) changed_in: i64,
     pub(super) document: TraineeDocument,

@@ -86,7 +86,7 @@ pub(super) fn of_query(connection: &mut DatabaseConnection, query: Trainees) -> 
     Ok(found.into_iter().map(listed).collect())
 }
 
-/// The trainees with these keys, in this order.
+/// The trainees with these keys, in this order. On SQLite only the last one has the date of its last change.
 pub(super) fn of_keys(connection: &mut DatabaseConnection, keys: &[i64]) -> Result<Vec<Listed>, StorageError> {
     let rows = documents::of_keys(connection, keys)?;
     let mut rows: HashMap<i64, Listed> = rows
@@ -95,5 +95,9 @@ pub(super) fn of_keys(connection: &mut DatabaseConnection, keys: &[i64]) -> Resu
             (key, Listed { updated_at, changed_in, document: TraineeDocument { key, record } })
         })
         .collect();
-    Ok(keys.iter().filter_map(|key| rows.remove(key)).collect())
+    let mut listed: Vec<Listed> = keys.iter().filter_map(|key| rows.remove(key)).collect();
+    if let (DatabaseConnection::Sqlite(inner), Some(last)) = (connection, listed.last_mut()) {
+        last.updated_at = trainees::table.find(last.document.key).select(trainees::updated_at).first(inner)?;
+    }
+    Ok(listed)
 }
