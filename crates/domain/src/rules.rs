@@ -80,6 +80,8 @@ pub enum Run<R: Record> {
     Adjust(fn(&mut Candidate<R>, &Context<'_>)),
     /// Finds problems.
     Check(fn(&Candidate<R>, &Context<'_>) -> Findings),
+    /// Finds problems, one of them where the first of the fields that the rule reads has no value.
+    CheckDemanding(fn(&Candidate<R>, &Context<'_>) -> Findings),
     /// Finds problems which depend on these fields in the first place: a problem in another field that the rule reads does
     /// not skip it, so that both are reported together.
     CheckNeeding(&'static [R::Field], fn(&Candidate<R>, &Context<'_>) -> Findings),
@@ -109,13 +111,22 @@ impl<R: Record> Rule<R> {
         if matches!(self.run, Run::Require) { self.reads.first().copied() } else { None }
     }
 
+    /// The field in which the rule demands a value, alone or among other things.
+    #[must_use]
+    pub fn demanded_field(&self) -> Option<R::Field> {
+        match self.run {
+            Run::Require | Run::CheckDemanding(_) => self.reads.first().copied(),
+            Run::Adjust(_) | Run::Check(_) | Run::CheckNeeding(..) | Run::CheckNested(_) => None,
+        }
+    }
+
     /// The fields that must be valid for the rule to run: a problem in one of them skips it.
     #[must_use]
     pub fn needs(&self) -> &'static [R::Field] {
         match self.run {
             Run::CheckNeeding(needs, _) => needs,
             Run::Require => self.reads.get(..1).unwrap_or_default(),
-            Run::Adjust(_) | Run::Check(_) | Run::CheckNested(_) => self.reads,
+            Run::Adjust(_) | Run::Check(_) | Run::CheckDemanding(_) | Run::CheckNested(_) => self.reads,
         }
     }
 }
@@ -191,7 +202,7 @@ pub fn apply<R: Record>(candidate: &mut Candidate<R>, rules: &[Rule<R>], context
             }
             match rule.run {
                 Run::Adjust(adjust) => adjust(candidate, context),
-                Run::Check(check) | Run::CheckNeeding(_, check) => {
+                Run::Check(check) | Run::CheckDemanding(check) | Run::CheckNeeding(_, check) => {
                     for problem in check(candidate, context) {
                         candidate.report(problem);
                     }

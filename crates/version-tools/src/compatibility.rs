@@ -12,6 +12,7 @@ use domain::Lists;
 use serde_json::{Map, Value};
 
 use crate::difference::{Change, ChangeDetail, Effect};
+use crate::openapi::Profile;
 
 mod openapi;
 mod schemas;
@@ -33,7 +34,7 @@ impl Contract {
     ///
     /// When a document cannot be written, which does not happen.
     pub fn of(served: &Served, lists: &Lists) -> Result<Self, serde_json::Error> {
-        let openapi = serde_json::to_value(crate::openapi::document(served, lists))?;
+        let openapi = serde_json::to_value(crate::openapi::document(served, lists, Profile::Complete))?;
         Ok(Self { openapi, shape: shape::of(served.version, lists) })
     }
 

@@ -11,9 +11,12 @@ use adapter_kit::versions::Served;
 use domain::Lists;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::tag::TagBuilder;
-use utoipa::openapi::{ComponentsBuilder, Info, OpenApi, OpenApiBuilder, PathsBuilder, Server};
+use utoipa::openapi::{ComponentsBuilder, Contact, Info, License, OpenApi, OpenApiBuilder, PathsBuilder, Server};
 
 mod additions;
+mod descriptions;
+mod enumerations;
+mod errors;
 pub mod examples;
 mod fields;
 mod operation_id;
@@ -22,17 +25,47 @@ mod parameters;
 mod properties;
 mod replies;
 mod schemas;
+mod unused;
+mod version_3_0;
 
+pub use version_3_0::in_version_3_0;
+
+/// Who is asked about the API.
+const CONTACT: &str = "The operator of the register";
+/// The licence of the document, as that of the program.
+const LICENCE: &str = "MIT";
+const ABOUT_CLIENTS: &str = "This document is for programs that generate clients. It describes the same server as `openapi.json`, \
+    with one form of each value, and leaves out what such a client does not send: numbers and blank text in place of a code, \
+    problems by field, and dry runs, whose replies have null in place of identifiers.";
 /// The name of the security scheme.
 const TOKEN: &str = "token";
 
+/// Which of the two documents of a version is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// All that the server accepts and answers.
+    Complete,
+    /// What a generated client sends and reads: one form of each value, with the codes by the name of their list. Such a client
+    /// sends no dry runs and asks for no problems by field.
+    Client,
+}
+
+/// What a document is computed from.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    version: &'a ApiVersion,
+    lists: &'a Lists,
+    profile: Profile,
+}
+
 /// The OpenAPI 3.1 document of a version. Code lists are those that the register uses.
 #[must_use]
-pub fn document(served: &Served, lists: &Lists) -> OpenApi {
+pub fn document(served: &Served, lists: &Lists, profile: Profile) -> OpenApi {
     let version = served.version;
+    let context = Context { version, lists, profile };
     let mut paths = PathsBuilder::new();
     for endpoint in version.endpoints.all() {
-        for (method, operation) in operations::of(version, lists, endpoint) {
+        for (method, operation) in operations::of(context, endpoint) {
             let item = utoipa::openapi::PathItem::new(method, operation);
             paths = paths.path(endpoint.path(), item);
         }
@@ -41,12 +74,12 @@ pub fn document(served: &Served, lists: &Lists) -> OpenApi {
         .scheme(HttpAuthScheme::Bearer)
         .description(Some("The token of a provider: `Authorization: Bearer <token>`. Each environment has its own."))
         .build();
-    let components = schemas::all(version, lists)
+    let components = schemas::all(context)
         .into_iter()
         .fold(ComponentsBuilder::new(), |components, (name, schema)| components.schema(name, schema))
         .security_scheme(TOKEN, SecurityScheme::Http(token));
-    OpenApiBuilder::new()
-        .info(info(version))
+    let document = OpenApiBuilder::new()
+        .info(info(version, profile))
         .servers(Some([Server::new(version.label.base_path())]))
         .paths(paths)
         .components(Some(components.build()))
@@ -54,10 +87,11 @@ pub fn document(served: &Served, lists: &Lists) -> OpenApi {
         .tags(Some(
             Tag::ALL.iter().map(|(_, name, meaning)| TagBuilder::new().name(*name).description(Some(*meaning)).build()),
         ))
-        .build()
+        .build();
+    unused::removed(document)
 }
 
-fn info(version: &ApiVersion) -> Info {
+fn info(version: &ApiVersion, profile: Profile) -> Info {
     let mut description = String::from(
         "Teacher-training providers keep the records of their trainees in step with the national register.\n\n",
     );
@@ -72,6 +106,10 @@ fn info(version: &ApiVersion) -> Info {
     if let Some(sunset) = version.publication.sunset_on {
         description.push_str(&format!(" Removed on {sunset}."));
     }
+    if profile == Profile::Client {
+        description.push_str("\n\n");
+        description.push_str(ABOUT_CLIENTS);
+    }
     for note in version.notes {
         description.push_str(&format!("\n- {note}"));
     }
@@ -79,5 +117,7 @@ fn info(version: &ApiVersion) -> Info {
         .title("Trainee Register API")
         .version(version.label.to_string())
         .description(Some(description))
+        .contact(Some(Contact::builder().name(Some(CONTACT)).build()))
+        .license(Some(License::builder().name(LICENCE).identifier(Some(LICENCE)).build()))
         .build()
 }

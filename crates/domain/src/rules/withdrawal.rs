@@ -34,7 +34,7 @@ rules! { Withdrawal:
     // Where the trigger itself is wrong, both lists count together, so the trigger is not among the fields whose
     // problems skip the rule.
     REASONS("2.5") = "withdrawal_reasons_for_trigger": "at least one, and each is listed for the trigger",
-        [F::reasons] => Run::Check(reasons);
+        [F::reasons] => Run::CheckDemanding(reasons);
     ANOTHER_REASON("4.13") = "withdrawal_another_reason": "must be there when a reason says that it is another",
         [F::another_reason, F::reasons] => Run::Check(another_reason);
     SAFEGUARDING("4.13") = "withdrawal_safeguarding_concern_reasons":

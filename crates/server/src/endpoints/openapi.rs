@@ -1,20 +1,21 @@
-//! The OpenAPI document of each version: for its clients, and for the files in which it is committed.
+//! The OpenAPI documents of each version: for its clients, and for the files in which it is committed.
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::Served;
 use domain::Lists;
 use version_tools::openapi;
+use version_tools::openapi::Profile;
 
 use crate::http::app_state::AppState;
-use crate::http::paths;
+use crate::http::paths::OpenApiDocument;
 use crate::http::response::JSON;
 
-/// Answers whoever asks for the document of a version, with or without a token.
+/// Answers whoever asks for a document of a version, with or without a token.
 #[must_use]
-pub fn answer(served: &Served, register: &AppState, request: &HttpRequest) -> HttpResponse {
-    let address = paths::openapi(served.version.label);
-    match register.contents.get(&address, || Ok(written(served, register.lists).into_bytes())) {
+pub fn answer(served: &Served, document: OpenApiDocument, register: &AppState, request: &HttpRequest) -> HttpResponse {
+    let address = document.of(served.version.label);
+    match register.contents.get(&address, || Ok(written(served, document, register.lists).into_bytes())) {
         Ok(document) => document.response(request, &[(CONTENT_TYPE, JSON), (CACHE_CONTROL, "public, max-age=3600")]),
         Err(failure) => failure.response_without_version().into(),
     }
@@ -22,8 +23,15 @@ pub fn answer(served: &Served, register: &AppState, request: &HttpRequest) -> Ht
 
 /// The document as text, as it is served and committed.
 #[must_use]
-pub fn written(served: &Served, lists: &Lists) -> String {
-    let mut text = serde_json::to_string_pretty(&openapi::document(served, lists)).unwrap_or_default();
+pub fn written(served: &Served, document: OpenApiDocument, lists: &Lists) -> String {
+    let of_profile = |profile| openapi::document(served, lists, profile);
+    let text = match document {
+        OpenApiDocument::Complete => serde_json::to_string_pretty(&of_profile(Profile::Complete)),
+        OpenApiDocument::Client => serde_json::to_string_pretty(&of_profile(Profile::Client)),
+        OpenApiDocument::Client30 => serde_json::to_value(of_profile(Profile::Client))
+            .and_then(|document| serde_json::to_string_pretty(&openapi::in_version_3_0(document))),
+    };
+    let mut text = text.unwrap_or_default();
     text.push('\n');
     text
 }

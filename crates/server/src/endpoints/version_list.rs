@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::http::app_state::AppState;
 use crate::http::error::ApiError;
 use crate::http::paths;
+use crate::http::paths::OpenApiDocument;
 use crate::http::response::{DATA_POLICY, JSON};
 use crate::versions::REMOVED;
 
@@ -39,6 +40,8 @@ struct Links {
     base: Option<String>,
     documentation: Option<String>,
     openapi: Option<String>,
+    openapi_client: Option<String>,
+    openapi_3_0: Option<String>,
     release_notes: Option<String>,
     migration_guide: Option<String>,
 }
@@ -90,6 +93,8 @@ fn served_version(version: &ApiVersion, versions: &Versions) -> Listed {
             base: Some(paths::base(label)),
             documentation: Some(paths::documentation(label)),
             openapi: Some(paths::openapi(label)),
+            openapi_client: Some(OpenApiDocument::Client.of(label)),
+            openapi_3_0: Some(OpenApiDocument::Client30.of(label)),
             release_notes: Some(paths::release_notes(label)),
             migration_guide: migration_guide(label, versions),
         },

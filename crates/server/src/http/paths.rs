@@ -25,10 +25,48 @@ pub fn documentation(label: Label) -> String {
     format!("{DOCS}/{label}")
 }
 
+/// A document that describes a version for programs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OpenApiDocument {
+    /// All that the server accepts and answers, in OpenAPI 3.1.
+    Complete,
+    /// What a generated client sends and reads.
+    Client,
+    /// The same in OpenAPI 3.0, for generators that do not know 3.1.
+    Client30,
+}
+
+impl OpenApiDocument {
+    /// All documents.
+    pub const ALL: [Self; 3] = [Self::Complete, Self::Client, Self::Client30];
+
+    /// The path below that of a version.
+    #[must_use]
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Complete => "/openapi.json",
+            Self::Client => "/openapi-client.json",
+            Self::Client30 => "/openapi-3.0.json",
+        }
+    }
+
+    /// The path for a version.
+    #[must_use]
+    pub fn of(self, label: Label) -> String {
+        base(label) + self.path()
+    }
+
+    /// The name of the file in which it is committed.
+    #[must_use]
+    pub fn file(self) -> &'static str {
+        self.path().trim_start_matches('/')
+    }
+}
+
 /// The contract of a version, for programs.
 #[must_use]
 pub fn openapi(label: Label) -> String {
-    format!("{}/openapi.json", base(label))
+    OpenApiDocument::Complete.of(label)
 }
 
 /// What is new in a version.

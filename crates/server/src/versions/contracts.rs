@@ -11,9 +11,9 @@ use version_tools::compatibility::{Contract, Outcome, outcome, shape};
 use version_tools::difference::Change;
 
 use crate::endpoints::openapi;
+use crate::http::paths::OpenApiDocument;
 
-/// The files of a contract, in a folder that has the name of the version.
-const OPENAPI: &str = "openapi.json";
+/// The file of a contract that says what its OpenAPI document does not, in a folder that has the name of the version.
 const SHAPE: &str = "shape.json";
 
 /// Why contracts cannot be compared.
@@ -45,10 +45,13 @@ pub enum ContractError {
 
 /// The files in which the contract of a version is committed: their names and what stands in them.
 #[must_use]
-pub fn files(served: &Served, lists: &Lists) -> [(&'static str, String); 2] {
+pub fn files(served: &Served, lists: &Lists) -> Vec<(&'static str, String)> {
     let mut shape = serde_json::to_string_pretty(&shape::of(served.version, lists)).unwrap_or_default();
     shape.push('\n');
-    [(OPENAPI, openapi::written(served, lists)), (SHAPE, shape)]
+    // The one in OpenAPI 3.0 follows from that for clients.
+    let documents = [OpenApiDocument::Complete, OpenApiDocument::Client];
+    let documents = documents.map(|document| (document.file(), openapi::written(served, document, lists)));
+    documents.into_iter().chain([(SHAPE, shape)]).collect()
 }
 
 /// What became of the contracts that were promised.
@@ -153,8 +156,9 @@ pub fn check(folder: &Path, versions: &Versions, removed: &[Label], lists: &List
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         let label = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<Label>().ok());
-        let Some(label) = label.filter(|_| path.join(OPENAPI).is_file()) else { continue };
-        let promised = Contract { openapi: read(path.join(OPENAPI))?, shape: read(path.join(SHAPE))? };
+        let Some(label) = label.filter(|_| path.join(OpenApiDocument::Complete.file()).is_file()) else { continue };
+        let promised =
+            Contract { openapi: read(path.join(OpenApiDocument::Complete.file()))?, shape: read(path.join(SHAPE))? };
         let outcome = outcome(label, &promised, versions.find(label), removed, lists);
         report.outcomes.insert(label, outcome.map_err(ContractError::Unwritable)?);
     }

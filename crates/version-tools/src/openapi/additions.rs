@@ -10,6 +10,7 @@ use utoipa::openapi::schema::{
     AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, OneOfBuilder, Ref, Schema, SchemaFormat, SchemaType, Type,
 };
 
+use super::Profile;
 use super::properties::{TRAINEE, count, named, text};
 
 /// The name of a schema.
@@ -22,14 +23,14 @@ pub(super) const CHANGES_META: &str = "ChangesMeta";
 const VERSION_USAGE: &str = "VersionUsage";
 
 /// The schemas of these replies, by name.
-pub(super) fn schemas() -> Vec<(&'static str, RefOr<Schema>)> {
+pub(super) fn schemas(profile: Profile) -> Vec<(&'static str, RefOr<Schema>)> {
     vec![
         (ACCOUNT, account_schema()),
         (USAGE, usage_schema()),
         (READINESS, readiness_schema()),
         (VERSION_USAGE, version_usage_schema()),
         (RESET, reset_schema()),
-        (CHANGE, change_schema()),
+        (CHANGE, change_schema(profile)),
         (CHANGES_META, changes_meta_schema()),
     ]
 }
@@ -292,14 +293,18 @@ pub(super) fn reset() -> Value {
     json!({ "discarded": 1_000, "remaining": 123 })
 }
 
-fn change_schema() -> RefOr<Schema> {
-    let trainee = OneOfBuilder::new().item(named(TRAINEE)).item(ObjectBuilder::new().schema_type(Type::Null));
-    let trainee = trainee.description(Some("The trainee as it is now; null for one who was removed."));
+fn change_schema(profile: Profile) -> RefOr<Schema> {
+    let meaning = "The trainee as it is now; null for one who was removed.";
+    let null = ObjectBuilder::new().schema_type(Type::Null);
+    let trainee: RefOr<Schema> = match profile {
+        Profile::Complete => OneOfBuilder::new().description(Some(meaning)).item(named(TRAINEE)).item(null).into(),
+        Profile::Client => AnyOfBuilder::new().description(Some(meaning)).item(named(TRAINEE)).item(null).into(),
+    };
     let removed_at = formatted("When the trainee was removed; null for one who is there.", "date-time");
     let properties = vec![
         ("trainee_id", text("The identifier of the trainee.").into()),
         ("removed_at", or_null(removed_at, Type::String)),
-        ("trainee", trainee.into()),
+        ("trainee", trainee),
     ];
     object("A trainee who was registered, changed or removed.", properties).into()
 }

@@ -3,15 +3,16 @@
 use adapter_kit::read::MAX_RECORDS;
 use adapter_kit::version::{ApiVersion, Vocabulary};
 use domain::field::{Codes, FieldInfo};
-use domain::{Kind, Lists};
+use domain::{DegreeField, Kind, Lists, PlacementField, RecordField as _, TraineeField};
 use serde_json::{Value, json};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
-    AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Ref, Schema, SchemaFormat, SchemaType, Type,
+    AllOfBuilder, AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Ref, Schema, SchemaFormat, SchemaType, Type,
 };
 
-/// Lists with more codes than this are described and not written out.
-const CODES_WRITTEN_OUT: usize = 32;
+use super::enumerations::is_written_out;
+use super::properties::named;
+use super::{Context, Profile, enumerations};
 
 /// A calendar day, perhaps with a time that is cut off, or nothing.
 const DATE: &str = r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ].+)?$";
@@ -21,6 +22,7 @@ const YEAR: &str = r"^\d{4}(-\d{2}-\d{2}([T ].+)?)?$";
 const YEAR_OR_BLANK: &str = r"^(\d{4}(-\d{2}-\d{2}([T ].+)?)?|\s*)$";
 const BLANK: &str = r"^\s*$";
 const NOT_BLANK: &str = r"\S";
+const YEAR_ALONE: &str = r"^\d{4}$";
 /// A timestamp in UTC with milliseconds.
 const TIMESTAMP: &str = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$";
 
@@ -34,26 +36,22 @@ pub(super) enum Presence {
 }
 
 /// A field of a reply. `nested` is the schema of the records of a list.
-pub(super) fn shown(
-    info: &FieldInfo,
-    kind: Kind,
-    lists: &Lists,
-    vocabulary: &Vocabulary,
-    nested: Option<Ref>,
-) -> RefOr<Schema> {
+pub(super) fn shown(info: &FieldInfo, kind: Kind, context: Context<'_>, nested: Option<Ref>) -> RefOr<Schema> {
+    let Context { version: ApiVersion { vocabulary, .. }, lists, profile } = context;
+    let is_client = profile == Profile::Client;
+    let never_null = info.never_null || is_client && is_identifier(info);
+    if let Some(name) = enumerations::shown(info, lists).filter(|_| is_client) {
+        return enumerated(&name, &meaning(info, lists, vocabulary), !never_null);
+    }
     let nullable = |object: ObjectBuilder, one: Type| {
-        object.schema_type(if info.never_null {
-            SchemaType::Type(one)
-        } else {
-            SchemaType::Array(vec![one, Type::Null])
-        })
+        object.schema_type(if never_null { SchemaType::Type(one) } else { SchemaType::Array(vec![one, Type::Null]) })
     };
     let object = ObjectBuilder::new().description(Some(meaning(info, lists, vocabulary)));
     match kind {
         Kind::Text => {
             let object = nullable(object, Type::String).max_length(info.max);
             let written = codes(info, lists, &|_, _| true).map(|mut codes| {
-                codes.extend((!info.never_null).then_some(Value::Null));
+                codes.extend((!never_null).then_some(Value::Null));
                 codes
             });
             object.enum_values(written).into()
@@ -75,15 +73,60 @@ pub(super) fn shown(
     }
 }
 
-/// A field of a request. `nested` is the schema of the records of a list.
-pub(super) fn sent(
-    info: &FieldInfo,
-    presence: Presence,
-    lists: &Lists,
-    version: &ApiVersion,
-    nested: Option<Ref>,
-) -> RefOr<Schema> {
-    let ApiVersion { accepted_codes, vocabulary, .. } = version;
+/// A field of a request: all that the server reads, or the one form that a generated client sends. `nested` is the schema of
+/// the records of a list.
+pub(super) fn sent(info: &FieldInfo, presence: Presence, context: Context<'_>, nested: Option<Ref>) -> RefOr<Schema> {
+    match context.profile {
+        Profile::Complete => accepted(info, presence, context, nested),
+        Profile::Client => sent_by_client(info, presence, context, nested),
+    }
+}
+
+fn sent_by_client(info: &FieldInfo, presence: Presence, context: Context<'_>, nested: Option<Ref>) -> RefOr<Schema> {
+    let Context { version, lists, .. } = context;
+    let meaning = meaning(info, lists, &version.vocabulary);
+    let is_optional = presence == Presence::Optional;
+    let typed = |one: Type| {
+        let object = ObjectBuilder::new().description(Some(&meaning));
+        object.schema_type(if is_optional { SchemaType::Array(vec![one, Type::Null]) } else { SchemaType::Type(one) })
+    };
+    match info.kind {
+        Kind::Text => match enumerations::accepted(info, lists, version) {
+            Some(name) => enumerated(&name, &meaning, is_optional),
+            None => typed(Type::String).max_length(info.max).min_length((!is_optional).then_some(1)).into(),
+        },
+        Kind::Date => typed(Type::String).format(Some(SchemaFormat::Custom("date".to_owned()))).into(),
+        Kind::Year => typed(Type::String).pattern(Some(YEAR_ALONE)).into(),
+        // The only texts of which a request has several are the reasons of a withdrawal.
+        Kind::TextList => ArrayBuilder::new()
+            .description(Some(meaning))
+            .items(named(&enumerations::withdrawal_reasons()))
+            .min_items((!is_optional).then_some(1))
+            .into(),
+        Kind::Records => records(info, nested).max_items(Some(MAX_RECORDS)).into(),
+        // No request sets these.
+        Kind::Integer | Kind::Boolean | Kind::Timestamp | Kind::Document | Kind::Uuid => typed(Type::String).into(),
+    }
+}
+
+/// A field with the codes of an enumeration.
+fn enumerated(name: &str, meaning: &str, is_nullable: bool) -> RefOr<Schema> {
+    if is_nullable {
+        let null = ObjectBuilder::new().schema_type(Type::Null);
+        return AnyOfBuilder::new().description(Some(meaning)).item(named(name)).item(null).into();
+    }
+    AllOfBuilder::new().description(Some(meaning)).item(named(name)).into()
+}
+
+/// Whether the field is the identifier of its record: null in the reply to a dry run alone.
+fn is_identifier(info: &FieldInfo) -> bool {
+    let identifiers =
+        [TraineeField::trainee_id.info(), PlacementField::placement_id.info(), DegreeField::degree_id.info()];
+    identifiers.iter().any(|identifier| identifier.name == info.name)
+}
+
+fn accepted(info: &FieldInfo, presence: Presence, context: Context<'_>, nested: Option<Ref>) -> RefOr<Schema> {
+    let Context { version: ApiVersion { accepted_codes, vocabulary, .. }, lists, .. } = context;
     let object = ObjectBuilder::new().description(Some(meaning(info, lists, vocabulary)));
     let types = |mut types: Vec<Type>| {
         types.extend((presence == Presence::Optional).then_some(Type::Null));
@@ -153,7 +196,7 @@ fn meaning(info: &FieldInfo, lists: &Lists, vocabulary: &Vocabulary) -> String {
 fn codes(info: &FieldInfo, lists: &Lists, accepts: &dyn Fn(domain::List, &str) -> bool) -> Option<Vec<Value>> {
     match info.codes? {
         Codes::OneOf(words) => Some(words.iter().map(|word| json!(word)).collect()),
-        Codes::Listed(list) if lists.entries(list).len() <= CODES_WRITTEN_OUT => {
+        Codes::Listed(list) if is_written_out(list, lists) => {
             Some(lists.codes(list).filter(|code| accepts(list, code)).map(|code| json!(code)).collect())
         }
         Codes::Listed(_) => None,

@@ -1,62 +1,60 @@
 //! The operations of an endpoint: one for each method that it answers.
 
 use adapter_kit::endpoint::{Endpoint, Method, Tag};
-use adapter_kit::version::{ApiVersion, Deprecation};
-use domain::Lists;
 use utoipa::openapi::path::{HttpMethod, Operation, OperationBuilder};
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::{ContentBuilder, Deprecated, Required};
 
 use super::operation_id::operation_id;
-use super::{examples, parameters, replies, schemas};
+use super::{Context, Profile, descriptions, examples, parameters, replies, schemas};
 
 const JSON: &str = "application/json";
 const JSON_LINES: &str = "application/x-ndjson";
 
 /// The operations of an endpoint, with their methods.
-pub(super) fn of(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Vec<(HttpMethod, Operation)> {
+pub(super) fn of(context: Context<'_>, endpoint: Endpoint) -> Vec<(HttpMethod, Operation)> {
     let name = operation_id(endpoint);
     match endpoint.method() {
-        Method::Get => vec![(HttpMethod::Get, operation(version, lists, endpoint, name))],
-        Method::Post => vec![(HttpMethod::Post, operation(version, lists, endpoint, name))],
-        Method::Delete => vec![(HttpMethod::Delete, operation(version, lists, endpoint, name))],
-        Method::PutOrPatch => vec![
-            (HttpMethod::Put, operation(version, lists, endpoint, format!("{name}_by_put"))),
-            (HttpMethod::Patch, operation(version, lists, endpoint, name)),
-        ],
+        Method::Get => vec![(HttpMethod::Get, operation(context, endpoint, name))],
+        Method::Post => vec![(HttpMethod::Post, operation(context, endpoint, name))],
+        Method::Delete => vec![(HttpMethod::Delete, operation(context, endpoint, name))],
+        Method::PutOrPatch => {
+            let put = operation(context, endpoint, format!("{name}_by_put"));
+            // Both mean the same, and a generated client has one function for it.
+            let put = (context.profile == Profile::Complete).then_some((HttpMethod::Put, put));
+            put.into_iter().chain([(HttpMethod::Patch, operation(context, endpoint, name))]).collect()
+        }
     }
 }
 
-fn operation(version: &ApiVersion, lists: &Lists, endpoint: Endpoint, name: String) -> Operation {
-    let deprecation = version.endpoints.deprecation(endpoint);
-    let description = deprecation.map(|Deprecation { since, removed_in, .. }| {
-        let instead = version
-            .endpoints
-            .replacement(endpoint)
-            .map_or_else(String::new, |other| format!("; use `{}` instead", other.path()));
-        format!("Deprecated since {since}{instead}. Removed in {removed_in}.")
-    });
+fn operation(context: Context<'_>, endpoint: Endpoint, name: String) -> Operation {
+    let deprecation = context.version.endpoints.deprecation(endpoint);
     let tag = Tag::ALL.iter().find(|(tag, ..)| *tag == endpoint.row().tag).map_or("", |(_, name, _)| name);
     OperationBuilder::new()
         .operation_id(Some(name))
         .tag(tag)
         .summary(Some(endpoint.meaning()))
-        .description(description)
+        .description(Some(descriptions::of(context.version, endpoint)))
         .deprecated(deprecation.map(|_| Deprecated::True))
-        .parameters(Some(parameters::of(version, endpoint)))
-        .request_body(body(version, endpoint))
-        .responses(replies::of(version, lists, endpoint))
+        .parameters(Some(parameters::of(context, endpoint)))
+        .request_body(body(context, endpoint))
+        .responses(replies::of(context, endpoint))
         .build()
 }
 
-fn body(version: &ApiVersion, endpoint: Endpoint) -> Option<RequestBody> {
+fn body(context: Context<'_>, endpoint: Endpoint) -> Option<RequestBody> {
     let request = endpoint.row().request?;
-    let content = ContentBuilder::new().example(examples::request(version, endpoint));
+    let content = ContentBuilder::new().example(examples::request(context.version, endpoint));
     let body = RequestBodyBuilder::new().required(Some(Required::True));
     if request.batch_of.is_some() {
-        let (array, lines) = (schemas::batch(request), ContentBuilder::new().schema(Some(schemas::batch_lines())));
-        let body = body.content(JSON, content.schema(Some(array)).build());
-        return Some(body.content(JSON_LINES, lines.build()).build());
+        let body = body.content(JSON, content.schema(Some(schemas::batch())).build());
+        return Some(match context.profile {
+            Profile::Complete => {
+                let lines = ContentBuilder::new().schema(Some(schemas::batch_lines()));
+                body.content(JSON_LINES, lines.build()).build()
+            }
+            Profile::Client => body.build(),
+        });
     }
     let schema = schemas::in_data(schemas::named(schemas::request(request)));
     Some(body.content(JSON, content.schema(Some(schema)).build()).build())

@@ -3,22 +3,26 @@
 
 use adapter_kit::endpoint::{Endpoint, Method, ReplyBody};
 use adapter_kit::reference;
-use adapter_kit::version::ApiVersion;
 use domain::listing::{DEFAULT_PER_PAGE, MAX_PER_PAGE, Status};
 use serde_json::{Value, json};
 use utoipa::openapi::Required;
 use utoipa::openapi::path::{Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 
+use super::{Context, Profile};
+
+/// A date, perhaps with a time.
+const SINCE: &str = r"^\d{4}-\d{2}-\d{2}([T ].+)?$";
 /// Identifiers are 24 characters of the base-58 alphabet.
 const IDENTIFIER: &str = "^[1-9A-HJ-NP-Za-km-z]{24}$";
 
 /// The parameters of an endpoint.
-pub(super) fn of(version: &ApiVersion, endpoint: Endpoint) -> Vec<Parameter> {
+pub(super) fn of(context: Context<'_>, endpoint: Endpoint) -> Vec<Parameter> {
+    let is_client = context.profile == Profile::Client;
     let mut parameters: Vec<Parameter> = identifiers(endpoint.path()).map(identifier).collect();
     let row = endpoint.row();
-    parameters.extend(row.query_parameters.iter().map(|name| query_parameter(version, name)));
-    if row.has_errors_by_field() {
+    parameters.extend(row.query_parameters.iter().map(|name| query_parameter(context, name)));
+    if row.has_errors_by_field() && !is_client {
         parameters.push(header("Enhanced-Errors", "`true` asks for the problems of a 422 by field."));
     }
     if row.method == Method::Get && row.shows_one() {
@@ -39,7 +43,7 @@ pub(super) fn of(version: &ApiVersion, endpoint: Endpoint) -> Vec<Parameter> {
             "`wait=20` waits up to so many seconds, 30 at most, until there is a change; `handling=strict` refuses unknown \
              names in the query.",
         )
-    } else if !row.writes() {
+    } else if !row.writes() || is_client {
         header("Prefer", "`handling=strict` refuses unknown names in the query.")
     } else {
         header(
@@ -67,12 +71,16 @@ fn identifier(name: &'static str) -> Parameter {
 }
 
 /// A parameter of a query. In the filters of a list (contract, section 4.2), blank counts as absent.
-fn query_parameter(version: &ApiVersion, name: &str) -> Parameter {
+fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
+    let Context { version, profile, .. } = context;
+    // Blank text, other spellings and parts of a date are for people who write an address.
+    let is_client = profile == Profile::Client;
     let text = || ObjectBuilder::new().schema_type(Type::String);
     let pattern = |pattern: &str| text().pattern(Some(pattern));
     let number = || ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1));
     let one_of = |values: &[&str]| {
-        let values: Vec<Value> = values.iter().map(|value| json!(value)).chain([json!("")]).collect();
+        let values: Vec<Value> =
+            values.iter().map(|value| json!(value)).chain((!is_client).then_some(json!(""))).collect();
         text().enum_values(Some(values))
     };
     let lists: Vec<_> = version.shapes.trainee.nested_lists().map(|(name, _)| format!("`{name}`")).collect();
@@ -80,20 +88,24 @@ fn query_parameter(version: &ApiVersion, name: &str) -> Parameter {
     let limit = format!("The most changes; {DEFAULT_PER_PAGE} without, {MAX_PER_PAGE} at most.");
     let page_size = format!("Records on a page; {DEFAULT_PER_PAGE} without, {MAX_PER_PAGE} at most.");
     let (description, schema) = match name {
-        "academic_cycle" => {
-            ("The year in which the academic cycle begins; the current cycle without.", pattern(r"^(20\d\d|\s*)$"))
-        }
+        "academic_cycle" => (
+            "The year in which the academic cycle begins; the current cycle without.",
+            pattern(if is_client { r"^20\d\d$" } else { r"^(20\d\d|\s*)$" }),
+        ),
         "status" => (
             "Only trainees of that status.",
             one_of(&Status::ALL.iter().map(|status| status.name()).collect::<Vec<_>>()),
         ),
         "since" => (
             "Only trainees changed at or after that moment: an ISO 8601 date, or date and time.",
-            pattern(r"^(\d{4}-\d{2}-\d{2}([T ].+)?|\s*)$"),
+            pattern(if is_client { SINCE } else { r"^(\d{4}-\d{2}-\d{2}([T ].+)?|\s*)$" }),
         ),
         "has_trn" => (
             "Only trainees with (`true`) or without (`false`) a TRN.",
-            pattern(r"^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|0|1|\s*)$"),
+            match profile {
+                Profile::Complete => pattern(r"^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|0|1|\s*)$"),
+                Profile::Client => ObjectBuilder::new().schema_type(Type::Boolean),
+            },
         ),
         "page" => ("The page, from 1.", number()),
         "per_page" => (page_size.as_str(), number()),
@@ -138,13 +150,15 @@ fn parameter(name: &str, location: ParameterIn, description: &str, schema: Objec
 #[cfg(test)]
 mod tests {
     use conformance::sample_version::SAMPLE_VERSION;
+    use domain::Lists;
 
     use super::*;
 
     #[test]
     fn document_has_the_query_parameters_of_the_row() {
         for endpoint in Endpoint::ALL {
-            let documented: Vec<String> = of(&SAMPLE_VERSION, *endpoint)
+            let context = Context { version: &SAMPLE_VERSION, lists: Lists::embedded(), profile: Profile::Complete };
+            let documented: Vec<String> = of(context, *endpoint)
                 .into_iter()
                 .filter(|parameter| parameter.parameter_in == ParameterIn::Query)
                 .map(|parameter| parameter.name)

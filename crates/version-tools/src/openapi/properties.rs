@@ -1,9 +1,17 @@
 //! Properties that are no fields of the dictionary, and references to schemas.
 
-use utoipa::openapi::schema::{ObjectBuilder, Ref, Type};
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Ref, Type};
 
 /// The name of the schema of a trainee.
 pub(super) const TRAINEE: &str = "Trainee";
+
+/// The name of the schema of a degree.
+pub(super) const DEGREE: &str = "Degree";
+
+/// A list of something.
+pub(super) fn list_of(name: &str) -> ArrayBuilder {
+    ArrayBuilder::new().items(named(name))
+}
 
 /// A reference to a schema.
 pub(super) fn named(name: &str) -> Ref {

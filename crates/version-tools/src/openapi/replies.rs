@@ -3,7 +3,6 @@
 use adapter_kit::body_kind::RecordKind;
 use adapter_kit::endpoint::{Endpoint, Method, ReplyBody, RequestBody, Row};
 use adapter_kit::version::ApiVersion;
-use domain::Lists;
 use serde_json::{Value, json};
 use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::link::{Link, LinkBuilder};
@@ -12,7 +11,7 @@ use utoipa::openapi::schema::{AllOfBuilder, AnyOfBuilder, ObjectBuilder, Schema,
 use utoipa::openapi::{ContentBuilder, RefOr};
 
 use super::operation_id::operation_id;
-use super::{examples, parameters, schemas};
+use super::{Context, Profile, errors, examples, parameters, schemas};
 
 const JSON: &str = "application/json";
 /// In the header of a reply to `Prefer: validate-only`.
@@ -20,23 +19,27 @@ const VALIDATE_ONLY: &str = "`validate-only`: the request was only tried out.";
 /// Part of the `Warning` of every reply to a valid token.
 const TOKEN_EXPIRES: &str = "On which day the token expires, when it has less than 30 days left.";
 
+const TOO_MANY_ITEMS: &str = "There are no items, or too many, or the query has unknown names.";
+const INVALID: &str = "The content is wrong, or the state of the record refuses it.";
+
 /// The replies of an endpoint, by status.
-pub(super) fn of(version: &ApiVersion, lists: &Lists, endpoint: Endpoint) -> Responses {
+pub(super) fn of(context: Context<'_>, endpoint: Endpoint) -> Responses {
+    let version = context.version;
     let row = endpoint.row();
-    let mut success = limited(warned(success(version, lists, row)));
+    let mut success = limited(warned(success(context, row)));
     for (name, link) in links(version, row) {
         success = success.link(name, link);
     }
-    let replies = [(row.status.to_string(), success)].into_iter().chain(failures(version, row));
+    let replies = [(row.status.to_string(), success)].into_iter().chain(failures(context, row));
     let builder = replies.fold(ResponsesBuilder::new(), |replies, (status, reply)| {
         replies.response(status, deprecation(version, endpoint, reply).build())
     });
     builder.build()
 }
 
-fn success(version: &ApiVersion, lists: &Lists, row: &Row) -> ResponseBuilder {
-    let schema = schemas::reply_body(version, lists, row.reply);
-    let mut reply = json_of(row.description, schema, examples::reply(version, lists, row.reply));
+fn success(context: Context<'_>, row: &Row) -> ResponseBuilder {
+    let schema = schemas::reply_body(context, row.reply);
+    let mut reply = json_of(row.description, schema, examples::reply(context.version, context.lists, row.reply));
     if row.shows_one() {
         reply = reply.header("ETag", header("Tag of what is shown, for `If-None-Match` and `If-Match`."));
     } else if row.writes() && row.reply == ReplyBody::Degrees {
@@ -78,7 +81,7 @@ fn warned(reply: ResponseBuilder) -> ResponseBuilder {
 }
 
 /// Every reply to a request that fails, by status.
-fn failures(version: &ApiVersion, row: &Row) -> Vec<(String, ResponseBuilder)> {
+fn failures(context: Context<'_>, row: &Row) -> Vec<(String, ResponseBuilder)> {
     let has_body = row.request.is_some();
     let mut failures = Vec::new();
     if row.method == Method::Get && row.shows_one() {
@@ -86,38 +89,38 @@ fn failures(version: &ApiVersion, row: &Row) -> Vec<(String, ResponseBuilder)> {
         failures.push((304, unchanged.header("ETag", header("Tag of what the client has."))));
     }
     if has_body {
-        failures.push((400, errors("The body is not JSON.")));
+        failures.push((400, refused("The body is not JSON.")));
     }
     if row.reply == ReplyBody::Changes {
         failures.push((
             410,
-            errors("The register was restored or moved since the cursor was given out: start again without one."),
+            refused("The register was restored or moved since the cursor was given out: start again without one."),
         ));
     }
-    failures.extend(missing(row).map(|missing| (404, errors(&missing))));
+    failures.extend(missing(row).map(|missing| (404, refused(&missing))));
     if has_body {
-        failures.push((408, errors("The body did not arrive in time.")));
+        failures.push((408, refused("The body did not arrive in time.")));
     }
     if row.writes() && !row.is_batch() {
-        failures.push((409, conflict(row)));
+        failures.push((409, conflict(context.profile, row)));
     }
     if row.takes_if_match() {
-        failures.push((412, errors("The record is not what the client takes it for.")));
+        failures.push((412, refused("The record is not what the client takes it for.")));
     }
     if has_body {
-        failures.push((413, errors("The body is too large.")));
-        failures.push((415, errors("The body is said to be something else than JSON.")));
+        failures.push((413, refused("The body is too large.")));
+        failures.push((415, refused("The body is said to be something else than JSON.")));
     }
-    failures.push((422, invalid(version, row)));
+    failures.push((422, invalid(context, row)));
     let retry = |reply: ResponseBuilder| reply.header("Retry-After", header("When to try again, in seconds."));
-    let too_many = errors("Too many requests with this token, or too many without a valid one from this address.");
+    let too_many = refused("Too many requests with this token, or too many without a valid one from this address.");
     failures.push((429, retry(limited(too_many))));
-    failures.push((500, errors("Something went wrong in the service.")));
-    failures.push((503, retry(errors("The service is busy, or not available; try again later."))));
+    failures.push((500, refused("Something went wrong in the service.")));
+    failures.push((503, retry(refused("The service is busy, or not available; try again later."))));
     let failures = failures.into_iter().map(|(status, reply)| (status.to_string(), warned(reply)));
     // Without a valid token there is none that could expire.
     let example = Some(json!({ "error": "Unauthorized" }));
-    let unauthorized = json_of("There is no valid token.", schemas::named(schemas::UNAUTHORIZED), example);
+    let unauthorized = json_of("There is no valid token.", schemas::named(errors::UNAUTHORIZED), example);
     let challenge = "`Bearer`, and unless no token was sent `error` and `error_description` (RFC 6750).";
     let unauthorized = unauthorized.header("WWW-Authenticate", header(challenge));
     [("401".to_owned(), unauthorized)].into_iter().chain(failures).collect()
@@ -148,55 +151,65 @@ fn missing_record(row: &Row) -> Option<String> {
 }
 
 /// A duplicate, with the existing records, or a concurrent change.
-fn conflict(row: &Row) -> ResponseBuilder {
-    let existing = |description: &str, record: &str| {
+fn conflict(profile: Profile, row: &Row) -> ResponseBuilder {
+    let existing = |description: &str, record: &str, name: &str| {
         let existing = schemas::list_of(record).description(Some("The existing records."));
-        let both = AllOfBuilder::new()
-            .item(schemas::named(schemas::ERRORS))
-            .item(ObjectBuilder::new().schema_type(Type::Object).property("data", existing));
-        json_of(description, both, None)
+        let schema: RefOr<Schema> = match profile {
+            Profile::Complete => AllOfBuilder::new()
+                .item(schemas::named(errors::ERRORS))
+                .item(ObjectBuilder::new().schema_type(Type::Object).property("data", existing))
+                .into(),
+            Profile::Client => schemas::named(name).into(),
+        };
+        json_of(description, schema, None)
     };
     match row.request {
-        Some(request) if request.creates_trainee() => existing("The trainee is there already.", schemas::TRAINEE),
-        Some(RequestBody { record: RecordKind::Degree, .. }) => {
-            existing("The degree is there already.", schemas::DEGREE)
+        Some(request) if request.creates_trainee() => {
+            existing("The trainee is there already.", schemas::TRAINEE, errors::DUPLICATE_TRAINEE)
         }
-        Some(_) | None => errors("The record was changed by another request at the same time."),
+        Some(RequestBody { record: RecordKind::Degree, .. }) => {
+            existing("The degree is there already.", schemas::DEGREE, errors::DUPLICATE_DEGREE)
+        }
+        Some(_) | None => refused("The record was changed by another request at the same time."),
     }
 }
 
 /// The reply to a request whose content is wrong, or which the state of the record refuses; and to unknown names in the
 /// query, when the client wants them refused.
-fn invalid(version: &ApiVersion, row: &Row) -> ResponseBuilder {
-    let filters = || schemas::named(schemas::FILTER_ERRORS);
+fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
+    let filters = || schemas::named(errors::FILTER_ERRORS);
     if [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply) {
         return json_of("Filters are wrong.", filters(), None);
     }
     if row.query_parameters == ["days"] {
         return json_of("`days` is wrong, or the query has names that the endpoint does not have.", filters(), None);
     }
-    let refuses_content = row.method == Method::Post || row.writes() && !version.rules.gates.is_empty();
+    let refuses_content = row.method == Method::Post || row.writes() && !context.version.rules.gates.is_empty();
     if row.request.is_none() && !refuses_content {
         return json_of("The query has names that the endpoint does not have.", filters(), None);
     }
+    // A generated client asks for no other form, and sends no unknown names in a query.
+    if context.profile == Profile::Client {
+        let reply = refused(if row.is_batch() { TOO_MANY_ITEMS } else { INVALID });
+        return reply.header("Preference-Applied", header(VALIDATE_ONLY));
+    }
     if row.is_batch() {
-        let either = AnyOfBuilder::new().item(schemas::named(schemas::ERRORS)).item(filters());
-        return json_of("There are no items, or too many, or the query has unknown names.", either, None)
-            .header("Preference-Applied", header(VALIDATE_ONLY));
+        let either = AnyOfBuilder::new().item(schemas::named(errors::ERRORS)).item(filters());
+        return json_of(TOO_MANY_ITEMS, either, None).header("Preference-Applied", header(VALIDATE_ONLY));
     }
     // Where problems can be requested by field, those of the query have that form too.
-    let by_field = if row.has_errors_by_field() { schemas::named(schemas::ERRORS_BY_FIELD) } else { filters() };
+    let by_field = if row.has_errors_by_field() { schemas::named(errors::ERRORS_BY_FIELD) } else { filters() };
     let description = if row.reply == ReplyBody::Reset {
         "The idempotency key is malformed or was used before, or the query has names that the endpoint does not have."
     } else {
-        "The content is wrong, or the state of the record refuses it."
+        INVALID
     };
-    let either = AnyOfBuilder::new().item(schemas::named(schemas::ERRORS)).item(by_field);
+    let either = AnyOfBuilder::new().item(schemas::named(errors::ERRORS)).item(by_field);
     json_of(description, either, None).header("Preference-Applied", header(VALIDATE_ONLY))
 }
 
-fn errors(description: &str) -> ResponseBuilder {
-    json_of(description, schemas::named(schemas::ERRORS), None)
+fn refused(description: &str) -> ResponseBuilder {
+    json_of(description, schemas::named(errors::ERRORS), None)
 }
 
 fn json_of(description: &str, schema: impl Into<RefOr<Schema>>, example: Option<Value>) -> ResponseBuilder {

@@ -4,26 +4,27 @@ use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::endpoint::{EntryProperty, ReplyBody, RequestBody};
 use adapter_kit::read::MAX_BATCH_ITEMS;
 use adapter_kit::shape::{Shape, Source, VersionField};
-use adapter_kit::version::{ApiVersion, NestedVisibility, Vocabulary};
+use adapter_kit::version::{ApiVersion, NestedVisibility};
 use adapter_kit::wire::WireRecord;
 use domain::field::FieldInfo;
 use domain::rules::Rule;
-use domain::{Kind, Lists, Record, RecordField as _};
+use domain::{Kind, Record, RecordField as _};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
-    AdditionalProperties, AllOfBuilder, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema, SchemaType, Type,
+    AdditionalProperties, AllOfBuilder, AnyOfBuilder, ArrayBuilder, ObjectBuilder, OneOfBuilder, Ref, Schema,
+    SchemaType, Type,
 };
 
 use super::additions::{self, ACCOUNT, READINESS, RESET, USAGE};
 use super::fields::{Presence, sent, shown};
-pub(super) use super::properties::{TRAINEE, named};
+pub(super) use super::properties::{DEGREE, TRAINEE, list_of, named};
 use super::properties::{count, text};
+use super::{Context, Profile, enumerations, errors};
 
 /// The name of a schema.
 pub(super) const TRAINEE_IN_LIST: &str = "TraineeInList";
 pub(super) const PLACEMENT: &str = "Placement";
 pub(super) const PLACEMENT_NESTED: &str = "PlacementOfTrainee";
-pub(super) const DEGREE: &str = "Degree";
 pub(super) const NEW_TRAINEE: &str = "NewTrainee";
 pub(super) const TRAINEE_CHANGES: &str = "TraineeChanges";
 pub(super) const NEW_PLACEMENT: &str = "NewPlacement";
@@ -33,19 +34,16 @@ pub(super) const DEGREE_CHANGES: &str = "DegreeChanges";
 pub(super) const WITHDRAWAL: &str = "Withdrawal";
 pub(super) const DEFERRAL: &str = "Deferral";
 pub(super) const RECOMMENDATION: &str = "Recommendation";
-pub(super) const ERRORS: &str = "Errors";
-pub(super) const ERRORS_BY_FIELD: &str = "ErrorsByField";
-pub(super) const FILTER_ERRORS: &str = "FilterErrors";
-pub(super) const UNAUTHORIZED: &str = "Unauthorized";
 pub(super) const PAGE: &str = "Page";
 pub(super) const CODE_LIST: &str = "CodeList";
+const BATCH_ITEM: &str = "BatchItem";
 const BATCH_RESULT: &str = "BatchResult";
+const PER_PAGE: &str = "per_page";
 
 /// All schemas, by name, in the order in which they are shown.
-pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, RefOr<Schema>)> {
-    let shapes = &version.shapes;
-    let rules = &version.rules;
-    let (request, reply) = (Request { version, lists }, Reply { vocabulary: &version.vocabulary, lists });
+pub(super) fn all(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
+    let ApiVersion { shapes, rules, .. } = context.version;
+    let (request, reply) = (Request(context), Reply(context));
     let nested = "A placement, where a trainee is shown.";
     let nested = reply.schema(nested, &shapes.placement_nested, NestedVisibility::Shown);
     let mut all = vec![
@@ -63,15 +61,17 @@ pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(&'static str, Ref
         (WITHDRAWAL, request.whole("A trainee leaves the training.", rules.withdrawal)),
         (DEFERRAL, request.whole("A trainee pauses the training.", rules.deferral)),
         (RECOMMENDATION, request.whole("A trainee is recommended for the award.", rules.recommendation)),
-        (ERRORS, errors()),
-        (ERRORS_BY_FIELD, errors_by_field()),
-        (FILTER_ERRORS, filter_errors()),
-        (UNAUTHORIZED, unauthorized()),
-        (PAGE, page()),
+        (PAGE, page(context.profile)),
         (CODE_LIST, code_list()),
-        (BATCH_RESULT, batch_result()),
+        (BATCH_ITEM, batch_item()),
+        (BATCH_RESULT, batch_result(context.profile)),
     ];
-    all.extend(additions::schemas());
+    all.extend(errors::schemas(context.version.nested_errors));
+    all.extend(additions::schemas(context.profile));
+    let mut all: Vec<_> = all.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
+    if context.profile == Profile::Client {
+        all.extend(enumerations::all(context.version, context.lists));
+    }
     all
 }
 
@@ -91,12 +91,8 @@ pub(super) fn request(request: RequestBody) -> &'static str {
 }
 
 /// The items of a batch.
-pub(super) fn batch(items: RequestBody) -> ArrayBuilder {
-    let key = ObjectBuilder::new()
-        .schema_type(SchemaType::Array(vec![Type::String, Type::Integer]))
-        .description(Some("A key of the client's for the item, as `Idempotency-Key` is for a request of its own."));
-    let item = in_data(named(request(items))).property("idempotency_key", key).required("idempotency_key");
-    ArrayBuilder::new().items(item).min_items(Some(1)).max_items(Some(MAX_BATCH_ITEMS))
+pub(super) fn batch() -> ArrayBuilder {
+    list_of(BATCH_ITEM).min_items(Some(1)).max_items(Some(MAX_BATCH_ITEMS))
 }
 
 /// The same as text.
@@ -105,7 +101,7 @@ pub(super) fn batch_lines() -> ObjectBuilder {
 }
 
 /// What the body of a successful reply is.
-pub(super) fn reply_body(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> RefOr<Schema> {
+pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema> {
     let one = |name| in_data(named(name)).into();
     let list = |name| in_data(list_of(name)).into();
     let object = || ObjectBuilder::new().schema_type(Type::Object);
@@ -129,14 +125,14 @@ pub(super) fn reply_body(version: &ApiVersion, lists: &Lists, reply: ReplyBody) 
         ReplyBody::CodeLists => {
             let list: RefOr<Schema> = named(CODE_LIST).into();
             let all = object().additional_properties(Some(AdditionalProperties::RefOr(list.clone())));
-            AnyOfBuilder::new().item(list).item(all).into()
+            either(context.profile, [list, all.into()])
         }
         ReplyBody::Account => one(ACCOUNT),
         ReplyBody::Usage => one(USAGE),
         ReplyBody::Readiness => one(READINESS),
         ReplyBody::Reset => one(RESET),
         ReplyBody::Entries(properties) => {
-            let reply = Reply { vocabulary: &version.vocabulary, lists };
+            let reply = Reply(context);
             let entry = properties.iter().fold(object(), |entry, EntryProperty { name, meaning, kind, .. }| {
                 entry.property(*name, reply.outside_dictionary(meaning, *kind)).required(*name)
             });
@@ -150,16 +146,16 @@ pub(super) fn in_data(schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::Object).property("data", schema).required("data")
 }
 
-/// A list of something.
-pub(super) fn list_of(name: &str) -> ArrayBuilder {
-    ArrayBuilder::new().items(named(name))
+/// One of several forms. Of those that a generated client knows, exactly one holds.
+pub(super) fn either(profile: Profile, forms: impl IntoIterator<Item = RefOr<Schema>>) -> RefOr<Schema> {
+    match profile {
+        Profile::Complete => forms.into_iter().fold(AnyOfBuilder::new(), AnyOfBuilder::item).into(),
+        Profile::Client => forms.into_iter().fold(OneOfBuilder::new(), OneOfBuilder::item).into(),
+    }
 }
 
 /// What the replies of a version show.
-struct Reply<'a> {
-    vocabulary: &'a Vocabulary,
-    lists: &'a Lists,
-}
+struct Reply<'a>(Context<'a>);
 
 impl Reply<'_> {
     fn schema<R: WireRecord>(&self, description: &str, shape: &Shape<R>, nested: NestedVisibility) -> RefOr<Schema> {
@@ -169,7 +165,7 @@ impl Reply<'_> {
                 Source::Field(field) => {
                     let info = field.info();
                     let nested = nested_reply(info.name).filter(|_| info.kind == Kind::Records);
-                    shown(info, info.kind, self.lists, self.vocabulary, nested)
+                    shown(info, info.kind, self.0, nested)
                 }
                 Source::Own(VersionField { meaning, kind, .. }) => self.outside_dictionary(meaning, *kind),
             };
@@ -183,8 +179,8 @@ impl Reply<'_> {
     /// What is no field of the dictionary, such as a field that only this version has; it may always be null.
     fn outside_dictionary(&self, meaning: &'static str, kind: Kind) -> RefOr<Schema> {
         let info = domain::TraineeField::trn.definition();
-        let info = FieldInfo { meaning, kind, never_null: false, ..info };
-        shown(&info, kind, self.lists, self.vocabulary, None)
+        let info = FieldInfo { name: "", meaning, kind, never_null: false, ..info };
+        shown(&info, kind, self.0, None)
     }
 }
 
@@ -194,16 +190,14 @@ fn nested_reply(list: &str) -> Option<Ref> {
 }
 
 /// What the requests of a version can have.
-struct Request<'a> {
-    version: &'a ApiVersion,
-    lists: &'a Lists,
-}
+struct Request<'a>(Context<'a>);
 
 impl Request<'_> {
     /// A request that makes a record or asks for a transition: it must have what the rules demand.
     fn whole<R: WireRecord>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
         let object = self.inputs(description, rules, |_| true);
-        let required = R::inputs(self.version).entries.iter().filter(|input| is_demanded(rules, input.field));
+        let inputs = R::inputs(self.0.version).entries.iter();
+        let required = inputs.filter(|input| self.presence(rules, input.field) == Presence::Required);
         required.fold(object, |object, input| object.required(input.name)).into()
     }
 
@@ -215,77 +209,44 @@ impl Request<'_> {
     fn inputs<R: WireRecord>(&self, description: &str, rules: &[Rule<R>], is_read: fn(Kind) -> bool) -> ObjectBuilder {
         let object =
             ObjectBuilder::new().schema_type(Type::Object).description(Some(description)).min_properties(Some(1));
-        let entries = R::inputs(self.version).entries.iter().filter(|input| is_read(input.field.info().kind));
+        let entries = R::inputs(self.0.version).entries.iter().filter(|input| is_read(input.field.info().kind));
         entries.fold(object, |object, input| {
             let info = input.field.info();
-            let presence = if is_demanded(rules, input.field) { Presence::Required } else { Presence::Optional };
+            let presence = self.presence(rules, input.field);
             let placements = domain::TraineeField::placements.info().name;
             let nested = named(if info.name == placements { NEW_PLACEMENT } else { NEW_DEGREE });
-            object.property(input.name, sent(info, presence, self.lists, self.version, Some(nested)))
+            object.property(input.name, sent(info, presence, self.0, Some(nested)))
         })
     }
-}
 
-/// Whether a rule demands a value in the field, whatever else is sent.
-fn is_demanded<R: Record>(rules: &[Rule<R>], field: R::Field) -> bool {
-    rules.iter().any(|rule| rule.required_field() == Some(field))
-}
-
-fn errors() -> RefOr<Schema> {
-    let entry = ObjectBuilder::new()
-        .schema_type(Type::Object)
-        .property("error", text("The name of the error."))
-        .property("message", text("What is wrong, in words; in a problem of a field, its name comes first."))
-        .property("code", text("The code of a problem in what was sent: the same in every version."))
-        .property("field", text("Where the problem is, as a path in the names of this version."))
-        .required("error")
-        .required("message");
-    ObjectBuilder::new()
-        .schema_type(Type::Object)
-        .description(Some("What is wrong, one entry for each problem."))
-        .property("errors", ArrayBuilder::new().items(entry).min_items(Some(1)))
-        .required("errors")
-        .into()
-}
-
-fn by_name(description: &str) -> ObjectBuilder {
-    ObjectBuilder::new()
-        .schema_type(Type::Object)
-        .description(Some(description))
-        .property("message", text("How many problems there are."))
-        .property("errors", ObjectBuilder::new().schema_type(Type::Object).min_properties(Some(1)))
-        .required("message")
-        .required("errors")
-}
-
-fn errors_by_field() -> RefOr<Schema> {
-    by_name("What is wrong, by field: the form that `Enhanced-Errors: true` asks for.").into()
-}
-
-fn filter_errors() -> RefOr<Schema> {
-    by_name("Which filters or other names of a query are wrong.").into()
-}
-
-fn unauthorized() -> RefOr<Schema> {
-    ObjectBuilder::new()
-        .schema_type(Type::Object)
-        .description(Some("There is no valid token."))
-        .property("error", text("Always the same.").enum_values(Some(["Unauthorized"])))
-        .required("error")
-        .into()
+    /// Whether a rule demands a value in the field, whatever else is sent. Released documents do not say it of the fields
+    /// that a rule demands among other things.
+    fn presence<R: Record>(&self, rules: &[Rule<R>], field: R::Field) -> Presence {
+        let demanded = match self.0.profile {
+            Profile::Complete => Rule::required_field,
+            Profile::Client => Rule::demanded_field,
+        };
+        if rules.iter().any(|rule| demanded(rule) == Some(field)) { Presence::Required } else { Presence::Optional }
+    }
 }
 
 const PAGE_MEANING: &str =
     "Where in a list the page is. Of a page that was reached by a cursor, there is `per_page` and nothing else.";
 
-fn page() -> RefOr<Schema> {
-    ["current_page", "total_pages", "total_count", "per_page"]
-        .into_iter()
-        .zip(["The page, from 1.", "How many pages there are.", "How many records there are.", "Records on a page."])
-        .fold(
-            ObjectBuilder::new().schema_type(Type::Object).description(Some(PAGE_MEANING)),
-            |object, (name, description)| object.property(name, count(description)).required(name),
-        )
+/// Released documents demand all four members, which a page that was reached by a number has.
+fn page(profile: Profile) -> RefOr<Schema> {
+    let page = [
+        ("current_page", "The page, from 1."),
+        ("total_pages", "How many pages there are."),
+        ("total_count", "How many records there are."),
+        (PER_PAGE, "Records on a page."),
+    ];
+    let object = ObjectBuilder::new().schema_type(Type::Object).description(Some(PAGE_MEANING));
+    page.into_iter()
+        .fold(object, |object, (name, description)| {
+            let object = object.property(name, count(description));
+            if profile == Profile::Complete || name == PER_PAGE { object.required(name) } else { object }
+        })
         .into()
 }
 
@@ -311,8 +272,15 @@ fn code_list() -> RefOr<Schema> {
         .into()
 }
 
+fn batch_item() -> RefOr<Schema> {
+    let key = ObjectBuilder::new()
+        .schema_type(SchemaType::Array(vec![Type::String, Type::Integer]))
+        .description(Some("A key of the client's for the item, as `Idempotency-Key` is for a request of its own."));
+    in_data(named(NEW_TRAINEE)).property("idempotency_key", key).required("idempotency_key").into()
+}
+
 /// What a request of its own would be answered, with the key and the status next to it.
-fn batch_result() -> RefOr<Schema> {
+fn batch_result(profile: Profile) -> RefOr<Schema> {
     let key = ObjectBuilder::new()
         .schema_type(SchemaType::Array(vec![Type::String, Type::Null]))
         .description(Some("The key of the item; null where what was sent cannot be one."));
@@ -327,16 +295,29 @@ fn batch_result() -> RefOr<Schema> {
         .required("idempotency_key")
         .required("status");
     let existing = list_of(TRAINEE).description(Some("The existing records of a duplicate."));
-    let existing = ObjectBuilder::new().schema_type(Type::Object).property("data", existing);
-    let refused = AllOfBuilder::new().item(named(ERRORS)).item(existing);
-    let reply = AnyOfBuilder::new()
-        .item(in_data(named(TRAINEE)))
-        .item(refused)
-        .item(named(ERRORS_BY_FIELD))
-        .item(named(UNAUTHORIZED));
-    AllOfBuilder::new()
-        .description(Some("The result of an item: the reply that it would have got as a request of its own."))
-        .item(item)
-        .item(reply)
-        .into()
+    match profile {
+        Profile::Complete => {
+            let existing = ObjectBuilder::new().schema_type(Type::Object).property("data", existing);
+            let refused = AllOfBuilder::new().item(named(errors::ERRORS)).item(existing);
+            let reply = AnyOfBuilder::new()
+                .item(in_data(named(TRAINEE)))
+                .item(refused)
+                .item(named(errors::ERRORS_BY_FIELD))
+                .item(named(errors::UNAUTHORIZED));
+            AllOfBuilder::new().description(Some(BATCH_RESULT_MEANING)).item(item).item(reply).into()
+        }
+        // The members of all replies side by side, since generators read no object from several parts.
+        Profile::Client => {
+            let data = either(profile, [named(TRAINEE).into(), existing.into()]);
+            let problems =
+                ArrayBuilder::new().description(Some("What is wrong with the item.")).items(named(errors::ERROR));
+            item.description(Some(BATCH_RESULT_MEANING))
+                .property("data", data)
+                .property("errors", problems)
+                .property("error", text("`Unauthorized`, when the token was revoked meanwhile."))
+                .into()
+        }
+    }
 }
+
+const BATCH_RESULT_MEANING: &str = "The result of an item: the reply that it would have got as a request of its own.";

@@ -1,20 +1,45 @@
 //! Printing the OpenAPI document of a version.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use domain::Lists;
 
 use super::{CommandError, served};
 use crate::cli::output;
+use crate::http::paths::OpenApiDocument;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct OpenApi {
     /// The version, such as the newest one that `serve` names
     #[arg(value_name = "VERSION")]
     version: String,
+    /// What the document is for
+    #[arg(long, value_enum, default_value_t = Form::Complete)]
+    form: Form,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Form {
+    /// All that the server accepts and answers, in OpenAPI 3.1
+    Complete,
+    /// For programs that generate clients
+    Client,
+    /// The same in OpenAPI 3.0
+    #[value(name = "client-3.0")]
+    Client30,
+}
+
+impl From<Form> for OpenApiDocument {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Complete => Self::Complete,
+            Form::Client => Self::Client,
+            Form::Client30 => Self::Client30,
+        }
+    }
 }
 
 impl OpenApi {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        output::text(crate::endpoints::openapi::written(served(&self.version)?, Lists::embedded()))
+        output::text(crate::endpoints::openapi::written(served(&self.version)?, self.form.into(), Lists::embedded()))
     }
 }

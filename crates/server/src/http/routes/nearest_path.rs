@@ -9,13 +9,12 @@ use storage::tokens::Environment;
 
 use crate::endpoints::available;
 use crate::http::paths;
+use crate::http::paths::OpenApiDocument;
 
 /// Longer paths are not compared, in bytes.
 const MAX_BYTES: usize = 256;
 /// The first segment of the paths of the API.
 const API: &str = "api";
-/// The document of a version, below its base path.
-const OPENAPI: &str = "/openapi.json";
 
 /// The path that exists and resembles this one most.
 #[must_use]
@@ -70,7 +69,8 @@ fn version_like<'a>(segment: &str, versions: &'a Versions) -> Option<&'a Served>
 
 /// The path of a version that resembles these segments most.
 fn below_version(segments: &[&str], served: &Served, environment: Environment) -> Option<String> {
-    let paths = available(served, environment).map(Endpoint::path).chain([OPENAPI]);
+    let documents = OpenApiDocument::ALL.map(OpenApiDocument::path);
+    let paths = available(served, environment).map(Endpoint::path).chain(documents);
     let found = paths.filter_map(|path| filled(path, segments)).min_by_key(|(slips, _)| *slips);
     found.map(|(_, path)| paths::base(served.version.label) + &path)
 }

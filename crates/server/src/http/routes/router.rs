@@ -1,4 +1,4 @@
-//! Finds what a path below `/api` stands for: endpoints of a version, its OpenAPI document, or a version that was removed.
+//! Finds what a path below `/api` stands for: endpoints of a version, its OpenAPI documents, or a version that was removed.
 //!
 //! The paths of all versions stand in one radix tree for each method, so that routing takes as long for one of thirty
 //! versions as for one of three: actix-web compares its scopes with a path one after the other. A path that one method has
@@ -19,9 +19,9 @@ use crate::http::error::{ApiError, Missing};
 use crate::http::middleware::access_log;
 use crate::http::middleware::deprecation::{DeprecationHeaders, methods};
 use crate::http::paths;
+use crate::http::paths::OpenApiDocument;
 use crate::http::request::PathIds;
 use crate::http::routes::{allow, nearest_path, refuse};
-use crate::operations::metrics::requests::OPENAPI;
 use crate::versions::REMOVED;
 
 /// What there is below `/api`.
@@ -47,7 +47,7 @@ struct VersionPath {
 #[derive(Clone, Copy)]
 enum Target {
     Endpoint(Endpoint, Handler),
-    OpenApi,
+    OpenApi(OpenApiDocument),
 }
 
 enum KnownLabel {
@@ -68,7 +68,9 @@ impl Router {
                 let target = Target::Endpoint(endpoint, endpoints::of(endpoint));
                 routes.add(served, endpoint.method(), endpoint.path(), target);
             }
-            routes.add(served, Method::Get, OPENAPI, Target::OpenApi);
+            for document in OpenApiDocument::ALL {
+                routes.add(served, Method::Get, document.path(), Target::OpenApi(document));
+            }
             let deprecation = DeprecationHeaders { version: served.version, versions: register.versions };
             routes.labels.insert(served.version.label.to_string(), KnownLabel::Served(deprecation));
         }
@@ -99,9 +101,9 @@ impl Router {
                 let api_route = Route { served, endpoint, handler };
                 (api_route.dispatch(Rc::clone(&self.register), request.clone(), ids, payload).await, Some(endpoint))
             }
-            Target::OpenApi => {
+            Target::OpenApi(document) => {
                 let response = match self.register.page_rate_limit.count(&request) {
-                    Ok(()) => openapi::answer(served, &self.register, &request),
+                    Ok(()) => openapi::answer(served, document, &self.register, &request),
                     Err(failure) => failure.response_without_version().into(),
                 };
                 (response, None)
@@ -123,7 +125,7 @@ impl Router {
         let deprecation = self.deprecation(first.served);
         let endpoints = found.iter().filter_map(|(_, route)| match route.target {
             Target::Endpoint(endpoint, _) => Some(endpoint),
-            Target::OpenApi => None,
+            Target::OpenApi(_) => None,
         });
         deprecation.write(response.headers_mut(), deprecation.only_deprecated(endpoints), request.path());
         response

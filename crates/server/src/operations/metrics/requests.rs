@@ -18,9 +18,7 @@ use super::{
 use crate::http::middleware::access_log::End;
 use crate::http::middleware::deprecation::methods;
 use crate::http::paths;
-
-/// The path of a version's OpenAPI document, below that of the version.
-pub(crate) const OPENAPI: &str = "/openapi.json";
+use crate::http::paths::OpenApiDocument;
 
 /// The methods that a request is known by; any other is [`OTHER_METHOD`].
 pub const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -61,7 +59,9 @@ impl RequestMetrics {
         let mut places = HashMap::from([(paths::VERSIONS.to_owned(), Place::outside(paths::VERSIONS))]);
         for served in versions.iter() {
             let label = served.version.label;
-            places.insert(paths::openapi(label), Place::of(version_label(label), OPENAPI));
+            for document in OpenApiDocument::ALL {
+                places.insert(document.of(label), Place::of(version_label(label), document.path()));
+            }
             for endpoint in served.version.endpoints.all() {
                 let pattern = format!("{}{}", paths::base(label), endpoint.path());
                 let place = places.entry(pattern).or_insert_with(|| Place::of(version_label(label), endpoint.path()));

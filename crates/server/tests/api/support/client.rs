@@ -7,6 +7,7 @@ use ureq::Agent;
 use ureq::http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::contract;
+use super::contract::Sent;
 
 /// How long a reply may take before the test fails.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -82,7 +83,7 @@ impl<'a> Request<'a> {
     #[track_caller]
     pub(crate) fn send(self) -> Response {
         let no_body = self.request.method() == "HEAD";
-        let (method, path) = (self.request.method().to_string(), self.request.uri().path().to_owned());
+        let sent = self.sent();
         let Raw { status, headers, body: bytes } = self.raw();
         let response = Response {
             status,
@@ -94,8 +95,22 @@ impl<'a> Request<'a> {
         if !bodiless {
             assert_eq!(response.header("content-type"), Some("application/json; charset=utf-8"), "{response:?}");
         }
-        contract::check(&method, &path, &response);
+        contract::check(&sent, &response);
         response
+    }
+
+    /// What matters for the form of the reply.
+    fn sent(&self) -> Sent {
+        let headers = self.request.headers();
+        let asks = |name: &str, what: &str| {
+            headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).any(|value| value.contains(what))
+        };
+        let is_strict = asks("prefer", "handling=strict") && self.request.uri().query().is_some();
+        Sent {
+            method: self.request.method().to_string(),
+            path: self.request.uri().path().to_owned(),
+            by_generated_client: !asks("enhanced-errors", "") && !asks("prefer", "validate-only") && !is_strict,
+        }
     }
 }
 

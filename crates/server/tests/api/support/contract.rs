@@ -1,4 +1,4 @@
-//! Holds every reply against the OpenAPI document of its version.
+//! Holds every reply against the OpenAPI documents of its version.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -6,12 +6,13 @@ use std::sync::{Arc, LazyLock, Mutex};
 use domain::Lists;
 use jsonschema::Validator;
 use serde_json::{Value, json};
+use server::http::paths::OpenApiDocument;
 use server::versions;
 
 use super::client::Response;
 
 /// The records of replies: a field that the document does not name must not be there.
-const RECORDS: [&str; 11] = [
+const RECORDS: [&str; 13] = [
     "Trainee",
     "TraineeInList",
     "Placement",
@@ -23,6 +24,8 @@ const RECORDS: [&str; 11] = [
     "Readiness",
     "VersionUsage",
     "SandboxReset",
+    "Change",
+    "Error",
 ];
 
 /// The document of a version, with the validators that were needed so far.
@@ -31,21 +34,29 @@ pub(crate) struct Contract {
     validators: Mutex<HashMap<String, Arc<Validator>>>,
 }
 
-static CONTRACTS: LazyLock<HashMap<String, Contract>> = LazyLock::new(|| {
-    versions::all()
-        .iter()
-        .map(|served| {
-            let document =
-                serde_json::from_str(&server::endpoints::openapi::written(served, Lists::embedded())).unwrap();
-            (served.version.label.to_string(), Contract { document, validators: Mutex::default() })
-        })
-        .collect()
-});
+/// By the label of the version.
+type Contracts = LazyLock<HashMap<String, Contract>>;
+
+static COMPLETE: Contracts = LazyLock::new(|| contracts(OpenApiDocument::Complete));
+static CLIENT: Contracts = LazyLock::new(|| contracts(OpenApiDocument::Client));
+
+fn contracts(document: OpenApiDocument) -> HashMap<String, Contract> {
+    let contract = |served| {
+        let text = server::endpoints::openapi::written(served, document, Lists::embedded());
+        Contract { document: serde_json::from_str(&text).unwrap(), validators: Mutex::default() }
+    };
+    versions::all().iter().map(|served| (served.version.label.to_string(), contract(served))).collect()
+}
 
 impl Contract {
     /// The contract of a version.
     pub(crate) fn of(label: &str) -> Option<&'static Self> {
-        CONTRACTS.get(label)
+        COMPLETE.get(label)
+    }
+
+    /// What of it a generated client knows.
+    pub(crate) fn for_clients(label: &str) -> Option<&'static Self> {
+        CLIENT.get(label)
     }
 
     /// The document.
@@ -64,7 +75,9 @@ impl Contract {
         let validator = validators.entry(pointer.to_owned()).or_insert_with(|| {
             let mut components = self.document["components"].clone();
             for record in RECORDS {
-                components["schemas"][record]["additionalProperties"] = json!(false);
+                if let Some(schema) = components["schemas"].get_mut(record) {
+                    schema["additionalProperties"] = json!(false);
+                }
             }
             let mut schema = self.document.pointer(pointer).unwrap_or_else(|| panic!("no {pointer}")).clone();
             schema["components"] = components;
@@ -88,14 +101,23 @@ impl Contract {
     }
 }
 
-/// Checks that a reply is one that the document of its version describes.
+/// A request, as far as it matters for what it is answered.
+pub(crate) struct Sent {
+    pub(crate) method: String,
+    pub(crate) path: String,
+    /// Whether a generated client can send it: it asks for no other form of errors, for no dry run, and sends no unknown
+    /// names in a query.
+    pub(crate) by_generated_client: bool,
+}
+
+/// Checks that a reply is one that the documents of its version describe.
 #[track_caller]
-pub(crate) fn check(method: &str, path: &str, response: &Response) {
-    let Some((label, path)) = path.strip_prefix("/api/").and_then(|rest| rest.split_once('/')) else { return };
+pub(crate) fn check(sent: &Sent, response: &Response) {
+    let Some((label, path)) = sent.path.strip_prefix("/api/").and_then(|rest| rest.split_once('/')) else { return };
     let Some(contract) = Contract::of(label) else { return };
-    let method = method.to_ascii_lowercase();
-    let Some(template) = contract.template(&method, &format!("/{path}")) else { return };
-    let place = format!("/paths/{}/{method}", template.replace('/', "~1"));
+    let method = sent.method.to_ascii_lowercase();
+    let path = format!("/{path}");
+    let Some(template) = contract.template(&method, &path) else { return };
     // What a path is not asked, and what every path is asked, is not described for each; neither is a version that is
     // not served.
     let message = response.body.pointer("/errors/0/message").and_then(Value::as_str).unwrap_or_default();
@@ -103,17 +125,25 @@ pub(crate) fn check(method: &str, path: &str, response: &Response) {
     if nowhere {
         return;
     }
-    let reply = format!("{place}/responses/{}", response.status);
+    let reply = format!("/paths/{}/{method}/responses/{}", template.replace('/', "~1"), response.status);
     let described = contract.document.pointer(&reply).unwrap_or_else(|| panic!("not described: {reply} {response:?}"));
-    if described.get("content").is_some() {
-        let mut body = response.body.clone();
-        // What is said of a page that was reached by a cursor stands in the description alone.
-        if body.pointer("/meta").and_then(Value::as_object).is_some_and(|meta| meta.keys().eq(["per_page"])) {
-            body["meta"]["current_page"] = json!(1);
-            body["meta"]["total_pages"] = json!(1);
-            body["meta"]["total_count"] = json!(1);
-        }
-        let faults = contract.faults(&format!("{reply}/content/application~1json/schema"), &body);
-        assert!(faults.is_empty(), "{reply}: {faults:#?}\n{:#}", response.body);
+    if described.get("content").is_none() {
+        return;
+    }
+    let schema = format!("{reply}/content/application~1json/schema");
+    let mut body = response.body.clone();
+    // What is said of a page that was reached by a cursor stands in the description alone.
+    if body.pointer("/meta").and_then(Value::as_object).is_some_and(|meta| meta.keys().eq(["per_page"])) {
+        body["meta"]["current_page"] = json!(1);
+        body["meta"]["total_pages"] = json!(1);
+        body["meta"]["total_count"] = json!(1);
+    }
+    let faults = contract.faults(&schema, &body);
+    assert!(faults.is_empty(), "{reply}: {faults:#?}\n{:#}", response.body);
+
+    let Some(clients) = Contract::for_clients(label).filter(|_| sent.by_generated_client) else { return };
+    if clients.template(&method, &path) == Some(template) {
+        let faults = clients.faults(&schema, &response.body);
+        assert!(faults.is_empty(), "for clients, {reply}: {faults:#?}\n{:#}", response.body);
     }
 }

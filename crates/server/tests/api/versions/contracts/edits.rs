@@ -127,7 +127,7 @@ pub(super) const BREAKING: &[Edit] = &[
         responses["422"] = remove(responses, "409");
     }),
     edit("the shape of errors changes", "message", |contract| {
-        let entry = &mut property(contract, "Errors", "errors")["items"]["properties"];
+        let entry = &mut schema(contract, "Error")["properties"];
         entry["detail"] = remove(entry, "message");
     }),
     edit("the media type changes", "application/json", |contract| {

@@ -1,0 +1,105 @@
+//! What an endpoint does, in the sentences that hold for all endpoints of its kind.
+
+use adapter_kit::body_kind::{Purpose, RecordKind};
+use adapter_kit::endpoint::{Endpoint, Method, ReplyBody, Row};
+use adapter_kit::read::MAX_BATCH_ITEMS;
+use adapter_kit::version::{ApiVersion, Deprecation};
+use domain::State;
+use domain::lifecycle::{Action, next_state};
+
+/// The description of the operations of an endpoint.
+pub(super) fn of(version: &ApiVersion, endpoint: Endpoint) -> String {
+    let row = endpoint.row();
+    let mut sentences: Vec<String> = Vec::new();
+    if let Some(Deprecation { since, removed_in, .. }) = version.endpoints.deprecation(endpoint) {
+        let instead = version
+            .endpoints
+            .replacement(endpoint)
+            .map_or_else(String::new, |other| format!("; use `{}` instead", other.path()));
+        sentences.push(format!("Deprecated since {since}{instead}. Removed in {removed_in}."));
+    }
+    sentences.push(what_it_does(row).to_owned());
+    sentences.extend(states(row));
+    if row.takes_if_match() {
+        sentences.push(
+            "With the `ETag` of the record in `If-Match`, a record that has changed meanwhile stays as it is."
+                .to_owned(),
+        );
+    }
+    if row.method == Method::Post && !row.is_batch() {
+        sentences.push("With an `Idempotency-Key`, a request that is sent again has no second effect.".to_owned());
+    }
+    if row.sandbox_only {
+        sentences.push("In production there is no such endpoint.".to_owned());
+    }
+    sentences.join(" ")
+}
+
+fn what_it_does(row: &Row) -> &'static str {
+    match (row.reply, row.method) {
+        (ReplyBody::ServiceStatus, _) => "Says whether the service is there. It shows no record.",
+        (ReplyBody::TraineePage, _) => {
+            "The provider's trainees by the time of their last change. Follow the link `next` to the end: then no trainee is \
+             missed, whatever changes meanwhile."
+        }
+        (ReplyBody::Changes, _) => {
+            "Trainees who were registered, changed or removed since `after`, in the order of the changes; without `after`, all \
+             of them. Keep `meta.after` together with what was read. After a 410, begin again without it."
+        }
+        (ReplyBody::CodeLists, _) => {
+            "The codes that fields can have, with their names and the years in which they are used."
+        }
+        (ReplyBody::Account, _) => "Whom the token belongs to, in which environment, and when it expires.",
+        (ReplyBody::Usage, _) => {
+            "The numbers of requests by token, endpoint and name of other versions, for so many days."
+        }
+        (ReplyBody::Readiness, _) => {
+            "Which of the accepted requests of the last days the newest version would refuse, and why. Each accepted request \
+             to an older version may be tried in the newest one after it was answered."
+        }
+        (ReplyBody::Reset, _) => {
+            "Discards the oldest 1,000 trainees of the provider; send it again until none remains."
+        }
+        (ReplyBody::BatchResults, _) => {
+            const { assert!(MAX_BATCH_ITEMS == 200) };
+            "Each of up to 200 items is a registration of its own with a key of its own: one that is refused keeps no other \
+             back, and items that are sent again with their keys have no second effect."
+        }
+        (ReplyBody::Entries(_), _) => "The earlier transitions of that kind, the newest first.",
+        (_, Method::Delete) => "Removes the record for good. Its identifier is not used again.",
+        (_, Method::PutOrPatch) => {
+            "Changes the fields that are sent and leaves the others as they are; null clears a field. `PUT` and `PATCH` mean \
+             the same."
+        }
+        (_, Method::Get) => {
+            "With the `ETag` of an earlier reply in `If-None-Match`, what has not changed is answered with 304 and no body."
+        }
+        (ReplyBody::Trainee, Method::Post) if row.sandbox_only => "Does what the national registry does in production.",
+        (ReplyBody::Trainee, Method::Post) => match row.request {
+            Some(request) if request.purpose == Some(Purpose::Create) => {
+                "Registers a trainee, with placements and degrees if they are sent. A person who is registered already is a \
+                 409 that shows the existing record. All problems of a request are reported together."
+            }
+            Some(_) | None => "Changes the state of the trainee. All problems of a request are reported together.",
+        },
+        (ReplyBody::Placement | ReplyBody::Placements, Method::Post) => {
+            "Adds the record. The URN of a known school gives its name and postcode."
+        }
+        (ReplyBody::Degree | ReplyBody::Degrees, Method::Post) => {
+            "Adds the record. A degree that the trainee has already is a 409 that shows it."
+        }
+    }
+}
+
+/// The states in which a trainee can be for a transition.
+fn states(row: &Row) -> Option<String> {
+    let action = match row.request?.record {
+        RecordKind::Withdrawal => Action::Withdraw,
+        RecordKind::Deferral => Action::Defer,
+        RecordKind::Recommendation => Action::Recommend,
+        RecordKind::Trainee | RecordKind::Placement | RecordKind::Degree => return None,
+    };
+    let from = State::ALL.iter().filter(|state| next_state(**state, action, true).is_ok());
+    let names: Vec<String> = from.map(|state| format!("`{state}`")).collect();
+    Some(format!("The trainee must be {}.", names.join(", or ")))
+}

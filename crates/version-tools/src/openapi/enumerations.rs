@@ -1,0 +1,180 @@
+//! The code lists as components of the document for generated clients: each list once, by a name of its own.
+
+use adapter_kit::version::ApiVersion;
+use domain::field::{Codes, Field, FieldInfo};
+use domain::lists::Entry;
+use domain::{
+    DeferralField, DegreeField, List, Lists, PlacementField, RecommendationField, RecordField, TraineeField,
+    WithdrawalField,
+};
+use serde_json::json;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::extensions::ExtensionsBuilder;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+
+/// Lists with more codes than this are described and not written out.
+const CODES_WRITTEN_OUT: usize = 32;
+/// Generators name the constants of an enumeration by this.
+const CONSTANT_NAMES: &str = "x-enum-varnames";
+/// The component of the reasons of a withdrawal.
+const WITHDRAWAL_REASON: &str = "WithdrawalReason";
+
+/// The enumeration of the codes that a reply can show in a field.
+pub(super) fn shown(info: &FieldInfo, lists: &Lists) -> Option<String> {
+    match info.codes? {
+        Codes::Listed(list) => is_written_out(list, lists).then(|| of_list(list)),
+        Codes::OneOf(words) => of_words(words),
+    }
+}
+
+/// The enumeration of the codes that a request of the version can send in a field.
+pub(super) fn accepted(info: &FieldInfo, lists: &Lists, version: &ApiVersion) -> Option<String> {
+    match info.codes? {
+        Codes::Listed(list) if accepts_all(list, lists, version) => shown(info, lists),
+        Codes::Listed(list) => shown(info, lists).map(|_| accepted_of_list(list)),
+        Codes::OneOf(_) => shown(info, lists),
+    }
+}
+
+/// The enumeration of the reasons that a withdrawal can give.
+pub(super) fn withdrawal_reasons() -> String {
+    WITHDRAWAL_REASON.to_owned()
+}
+
+/// Every enumeration by its name. A document may need some of them only.
+pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(String, RefOr<Schema>)> {
+    let mut all = Vec::new();
+    for list in List::ALL.iter().filter(|list| is_written_out(**list, lists)) {
+        all.push((of_list(*list), listed(list.meaning(), lists.entries(*list).iter())));
+        if !accepts_all(*list, lists, version) {
+            let entries = lists.entries(*list).iter().filter(|entry| accepts(version, *list, entry));
+            let meaning = format!("{} Only the codes that this version accepts.", list.meaning());
+            all.push((accepted_of_list(*list), listed(&meaning, entries)));
+        }
+    }
+    for (name, meaning, words) in vocabularies() {
+        let object = ObjectBuilder::new().schema_type(Type::String).description(Some(meaning));
+        all.push((name, object.enum_values(Some(words.iter().copied())).into()));
+    }
+    let mut reasons: Vec<(&str, &str)> =
+        lists.withdrawal_reasons().iter().map(|reason| (reason.code.as_str(), reason.name.as_str())).collect();
+    reasons.sort_unstable();
+    reasons.dedup_by_key(|(code, _)| *code);
+    let meaning = "Why a trainee leaves. Which reasons there are depends on the trigger.";
+    all.push((WITHDRAWAL_REASON.to_owned(), enumeration(meaning, &reasons)));
+    all
+}
+
+/// Whether the codes of a list are few enough to be written out.
+pub(super) fn is_written_out(list: List, lists: &Lists) -> bool {
+    lists.entries(list).len() <= CODES_WRITTEN_OUT
+}
+
+fn accepts(version: &ApiVersion, list: List, entry: &Entry) -> bool {
+    version.accepted_codes.accepts(list, &entry.code)
+}
+
+fn accepts_all(list: List, lists: &Lists, version: &ApiVersion) -> bool {
+    lists.entries(list).iter().all(|entry| accepts(version, list, entry))
+}
+
+fn of_list(list: List) -> String {
+    in_pascal_case(list.name())
+}
+
+fn accepted_of_list(list: List) -> String {
+    format!("Accepted{}", of_list(list))
+}
+
+/// The enumeration that has these words, named after the first field that has them.
+fn of_words(words: &[&str]) -> Option<String> {
+    vocabularies().into_iter().find(|(_, _, others)| *others == words).map(|(name, ..)| name)
+}
+
+/// The words that are in no list: the name of each enumeration, the meaning of its first field, and the words.
+fn vocabularies() -> Vec<(String, &'static str, &'static [&'static str])> {
+    fn of<F: RecordField + Into<Field>>() -> impl Iterator<Item = &'static FieldInfo> {
+        F::ALL.iter().map(|field| field.info())
+    }
+    let fields = of::<TraineeField>().chain(of::<PlacementField>()).chain(of::<DegreeField>());
+    let of_requests = of::<WithdrawalField>().chain(of::<DeferralField>()).chain(of::<RecommendationField>());
+    let mut all: Vec<(String, &str, &[&str])> = Vec::new();
+    for info in fields.chain(of_requests) {
+        let Some(Codes::OneOf(words)) = info.codes else { continue };
+        if all.iter().all(|(_, _, known)| *known != words) {
+            all.push((in_pascal_case(info.name), info.meaning, words));
+        }
+    }
+    all
+}
+
+fn listed<'a>(meaning: &str, entries: impl Iterator<Item = &'a Entry>) -> RefOr<Schema> {
+    let codes: Vec<(&str, &str)> = entries.map(|entry| (entry.code.as_str(), entry.name.as_str())).collect();
+    enumeration(meaning, &codes)
+}
+
+/// An enumeration of codes with their names.
+fn enumeration(meaning: &str, codes: &[(&str, &str)]) -> RefOr<Schema> {
+    let meanings: String = codes.iter().map(|(code, name)| format!("\n- `{code}`: {name}")).collect();
+    let constants: Vec<String> = codes.iter().map(|(code, name)| constant_name(code, name, codes)).collect();
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .description(Some(format!("{meaning}\n{meanings}")))
+        .enum_values(Some(codes.iter().map(|(code, _)| *code)))
+        .extensions(Some(ExtensionsBuilder::new().add(CONSTANT_NAMES, json!(constants)).build()))
+        .into()
+}
+
+/// The name of a code in upper case, as programs write constants. Codes of the same name are told apart by the code.
+fn constant_name(code: &str, name: &str, all: &[(&str, &str)]) -> String {
+    let is_unique = all.iter().filter(|(_, other)| constant(other) == constant(name)).count() == 1;
+    let constant = if is_unique { constant(name) } else { format!("{}_{}", constant(name), constant(code)) };
+    if constant.starts_with(|first: char| first.is_ascii_digit()) { format!("N_{constant}") } else { constant }
+}
+
+fn constant(text: &str) -> String {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_ascii_uppercase).collect::<Vec<_>>().join("_")
+}
+
+fn in_pascal_case(name: &str) -> String {
+    let capitalised = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
+    };
+    name.split('_').map(capitalised).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use conformance::sample_version::SAMPLE_VERSION;
+
+    use super::*;
+
+    #[test]
+    fn every_enumeration_has_a_name_of_its_own_and_every_code_a_constant_of_its_own() {
+        let all = all(&SAMPLE_VERSION, Lists::embedded());
+        assert_eq!(all.iter().map(|(name, _)| name).collect::<BTreeSet<_>>().len(), all.len());
+        for (name, schema) in &all {
+            let schema = serde_json::to_value(schema).unwrap();
+            let codes = schema["enum"].as_array().unwrap();
+            let Some(constants) = schema.get(CONSTANT_NAMES) else { continue };
+            let constants: Vec<&str> = constants.as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
+            assert_eq!(constants.iter().collect::<BTreeSet<_>>().len(), codes.len(), "{name}: {constants:?}");
+            assert!(constants.iter().all(|constant| constant.starts_with(|c: char| c.is_ascii_uppercase())), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_same_words_are_one_enumeration() {
+        let lists = Lists::embedded();
+        assert_eq!(
+            shown(TraineeField::withdrawal_trigger.info(), lists),
+            shown(WithdrawalField::trigger.info(), lists)
+        );
+        assert_eq!(shown(TraineeField::study_mode.info(), lists).as_deref(), Some("StudyMode"));
+        assert_eq!(shown(TraineeField::nationality.info(), lists), None);
+    }
+}

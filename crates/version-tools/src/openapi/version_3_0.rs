@@ -1,0 +1,122 @@
+//! A document of OpenAPI 3.1 in OpenAPI 3.0.3, for generators that do not know the later one.
+//!
+//! What 3.0 says otherwise is rewritten: a value that may be null, the licence, a reference with something next to it. The
+//! errors of an operation become one component, since generators of that age give an operation one type of error.
+
+use serde_json::{Map, Value, json};
+
+const REFERENCE: &str = "$ref";
+const SCHEMAS: &str = "#/components/schemas/";
+const LICENCE_URL: &str = "https://opensource.org/license/mit";
+
+/// The document in version 3.0.3 of OpenAPI.
+#[must_use]
+pub fn in_version_3_0(mut document: Value) -> Value {
+    if let Some(version) = document.get_mut("openapi") {
+        *version = json!("3.0.3");
+    }
+    if let Some(licence) = document.pointer_mut("/info/license").and_then(Value::as_object_mut) {
+        licence.shift_remove("identifier");
+        licence.insert("url".to_owned(), json!(LICENCE_URL));
+    }
+    rewrite(&mut document);
+    join_errors(&mut document);
+    document
+}
+
+/// Rewrites every schema in a part of a document.
+fn rewrite(part: &mut Value) {
+    match part {
+        Value::Object(members) => {
+            // Examples hold values, not schemas.
+            members.iter_mut().filter(|(name, _)| *name != "example").for_each(|(_, member)| rewrite(member));
+            null_in_types(members);
+            null_in_forms(members);
+        }
+        Value::Array(items) => items.iter_mut().for_each(rewrite),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// `type: [string, null]` becomes `type: string, nullable: true`.
+fn null_in_types(schema: &mut Map<String, Value>) {
+    let Some(types) = schema.get("type").and_then(Value::as_array) else { return };
+    let has_null = types.iter().any(is_null_type);
+    let Some(one) = types.iter().find(|other| !is_null_type(other)).cloned() else { return };
+    schema.insert("type".to_owned(), one);
+    if has_null {
+        schema.insert("nullable".to_owned(), json!(true));
+    }
+}
+
+/// `anyOf: [X, {type: null}]` becomes `anyOf: [X, {enum: [null]}]`: 3.0 has no type of that name, but the value.
+fn null_in_forms(schema: &mut Map<String, Value>) {
+    let forms = schema.get_mut("anyOf").and_then(Value::as_array_mut);
+    for form in forms.into_iter().flatten().filter(|form| form.get("type").is_some_and(is_null_type)) {
+        *form = json!({ "enum": [null] });
+    }
+}
+
+fn is_null_type(name: &Value) -> bool {
+    name == "null"
+}
+
+/// Gives all errors of an operation one schema, which is one of their schemas.
+fn join_errors(document: &mut Value) {
+    let mut joined = Map::new();
+    let paths = document.get_mut("paths").and_then(Value::as_object_mut);
+    let operations = paths.into_iter().flat_map(|paths| paths.values_mut()).filter_map(Value::as_object_mut);
+    for operation in operations.flat_map(|item| item.values_mut()) {
+        let Some(replies) = operation.get_mut("responses").and_then(Value::as_object_mut) else { continue };
+        let is_error = |status: &str| status.starts_with(['4', '5']);
+        let mut names: Vec<String> = replies
+            .iter()
+            .filter(|(status, _)| is_error(status))
+            .filter_map(|(_, reply)| reply.pointer(SCHEMA_OF_REPLY)?.get(REFERENCE)?.as_str())
+            .filter_map(|reference| reference.strip_prefix(SCHEMAS).map(str::to_owned))
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        if names.len() < 2 {
+            continue;
+        }
+        let name = names.join("Or");
+        let forms: Vec<Value> = names.iter().map(|name| json!({ REFERENCE: format!("{SCHEMAS}{name}") })).collect();
+        let schema = json!({ "description": "Why a request was refused; the status tells which.", "oneOf": forms });
+        joined.insert(name.clone(), schema);
+        for (_, reply) in replies.iter_mut().filter(|(status, _)| is_error(status)) {
+            if let Some(schema) = reply.pointer_mut(SCHEMA_OF_REPLY) {
+                *schema = json!({ REFERENCE: format!("{SCHEMAS}{name}") });
+            }
+        }
+    }
+    if let Some(schemas) = document.pointer_mut("/components/schemas").and_then(Value::as_object_mut) {
+        schemas.extend(joined);
+    }
+}
+
+const SCHEMA_OF_REPLY: &str = "/content/application~1json/schema";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_null_is_nullable() {
+        let schema = |schema: Value| {
+            let mut schema = schema;
+            rewrite(&mut schema);
+            schema
+        };
+        assert_eq!(schema(json!({ "type": ["string", "null"] })), json!({ "type": "string", "nullable": true }));
+        assert_eq!(
+            schema(json!({ "description": "d", "anyOf": [{ "$ref": "#/x" }, { "type": "null" }] })),
+            json!({
+                "description": "d",
+                "anyOf": [{ "$ref": "#/x" }, { "enum": [null] }],
+            })
+        );
+        let unchanged = json!({ "anyOf": [{ "$ref": "#/x" }, { "$ref": "#/y" }], "example": { "type": ["null"] } });
+        assert_eq!(schema(unchanged.clone()), unchanged);
+    }
+}
