@@ -16,9 +16,14 @@ test: format-check structure ## Check formatting and structure, and run the test
 	scripts/test
 
 .PHONY: test-long
-test-long: lint ## Check lints, and run all other tests: exhaustive ones, limits of time, load and crashes, adding a version
+test-long: lint ## Check lints, and run all other tests: exhaustive ones, limits of time, load and crashes, adding a version, clients
 	scripts/test long
 	scripts/check-new-version
+	scripts/test-clients
+
+.PHONY: test-clients
+test-clients: ## Generate clients in three languages from the OpenAPI documents, and let each keep a trainee's record (clients/README.md)
+	scripts/test-clients
 
 .PHONY: test-postgres
 test-postgres: ## Run the part of `make test` that uses PostgreSQL
@@ -85,7 +90,7 @@ check: format-check lint structure ## Check formatting, lints and structure
 .PHONY: format-check
 format-check:
 	cargo fmt --all --check
-	rustfmt --check fuzz/fuzz_targets/*.rs
+	rustfmt --check fuzz/fuzz_targets/*.rs clients/rust/build.rs clients/rust/src/*.rs
 
 .PHONY: lint
 lint:

@@ -19,20 +19,21 @@ const CONSTANT_NAMES: &str = "x-enum-varnames";
 /// The component of the reasons of a withdrawal.
 const WITHDRAWAL_REASON: &str = "WithdrawalReason";
 
-/// The enumeration of the codes that a reply can show in a field.
-pub(super) fn shown(info: &FieldInfo, lists: &Lists) -> Option<String> {
+/// The enumeration of the codes that a request of any version can send in a field.
+pub(super) fn accepted(info: &FieldInfo, lists: &Lists) -> Option<String> {
     match info.codes? {
         Codes::Listed(list) => is_written_out(list, lists).then(|| of_list(list)),
         Codes::OneOf(words) => of_words(words),
     }
 }
 
-/// The enumeration of the codes that a request of the version can send in a field.
-pub(super) fn accepted(info: &FieldInfo, lists: &Lists, version: &ApiVersion) -> Option<String> {
+/// The enumeration of the codes that a reply of the version can show in a field: one of its own where records can have codes that
+/// the version does not accept.
+pub(super) fn shown(info: &FieldInfo, lists: &Lists, version: &ApiVersion) -> Option<String> {
+    let accepted = accepted(info, lists)?;
     match info.codes? {
-        Codes::Listed(list) if accepts_all(list, lists, version) => shown(info, lists),
-        Codes::Listed(list) => shown(info, lists).map(|_| accepted_of_list(list)),
-        Codes::OneOf(_) => shown(info, lists),
+        Codes::Listed(list) if !accepts_all(list, lists, version) => Some(recorded_of_list(list)),
+        Codes::Listed(_) | Codes::OneOf(_) => Some(accepted),
     }
 }
 
@@ -45,11 +46,12 @@ pub(super) fn withdrawal_reasons() -> String {
 pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(String, RefOr<Schema>)> {
     let mut all = Vec::new();
     for list in List::ALL.iter().filter(|list| is_written_out(**list, lists)) {
-        all.push((of_list(*list), listed(list.meaning(), lists.entries(*list).iter())));
+        let entries = || lists.entries(*list).iter();
+        let accepted = entries().filter(|entry| accepts(version, *list, entry));
+        all.push((of_list(*list), listed(list.meaning(), accepted)));
         if !accepts_all(*list, lists, version) {
-            let entries = lists.entries(*list).iter().filter(|entry| accepts(version, *list, entry));
-            let meaning = format!("{} Only the codes that this version accepts.", list.meaning());
-            all.push((accepted_of_list(*list), listed(&meaning, entries)));
+            let meaning = format!("{} Also those that this version only shows.", list.meaning());
+            all.push((recorded_of_list(*list), listed(&meaning, entries())));
         }
     }
     for (name, meaning, words) in vocabularies() {
@@ -82,8 +84,8 @@ fn of_list(list: List) -> String {
     in_pascal_case(list.name())
 }
 
-fn accepted_of_list(list: List) -> String {
-    format!("Accepted{}", of_list(list))
+fn recorded_of_list(list: List) -> String {
+    format!("Recorded{}", of_list(list))
 }
 
 /// The enumeration that has these words, named after the first field that has them.
@@ -170,11 +172,9 @@ mod tests {
     #[test]
     fn the_same_words_are_one_enumeration() {
         let lists = Lists::embedded();
-        assert_eq!(
-            shown(TraineeField::withdrawal_trigger.info(), lists),
-            shown(WithdrawalField::trigger.info(), lists)
-        );
-        assert_eq!(shown(TraineeField::study_mode.info(), lists).as_deref(), Some("StudyMode"));
-        assert_eq!(shown(TraineeField::nationality.info(), lists), None);
+        let shown = |field: TraineeField| shown(field.info(), lists, &SAMPLE_VERSION);
+        assert_eq!(shown(TraineeField::withdrawal_trigger), accepted(WithdrawalField::trigger.info(), lists));
+        assert_eq!(shown(TraineeField::study_mode).as_deref(), Some("StudyMode"));
+        assert_eq!(shown(TraineeField::nationality), None);
     }
 }

@@ -5,6 +5,7 @@ use domain::Code;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Schema, Type};
 
+use super::Profile;
 use super::properties::{DEGREE, TRAINEE, list_of, named, text};
 
 /// The name of a schema.
@@ -16,8 +17,17 @@ pub(super) const UNAUTHORIZED: &str = "Unauthorized";
 pub(super) const DUPLICATE_TRAINEE: &str = "DuplicateTrainee";
 pub(super) const DUPLICATE_DEGREE: &str = "DuplicateDegree";
 
+/// The name of the schema of errors. Generators name an object after its type, so that one of clients has another name than
+/// its only member.
+pub(super) const fn errors_name(profile: Profile) -> &'static str {
+    match profile {
+        Profile::Complete => ERRORS,
+        Profile::Client => "ErrorResponse",
+    }
+}
+
 /// The schemas of errors, by name.
-pub(super) fn schemas(nested: NestedErrors) -> Vec<(&'static str, RefOr<Schema>)> {
+pub(super) fn schemas(nested: NestedErrors, profile: Profile) -> Vec<(&'static str, RefOr<Schema>)> {
     let by_field = match nested {
         NestedErrors::Flat => texts().into(),
         NestedErrors::Nested => {
@@ -26,7 +36,7 @@ pub(super) fn schemas(nested: NestedErrors) -> Vec<(&'static str, RefOr<Schema>)
     };
     vec![
         (ERROR, error()),
-        (ERRORS, errors().into()),
+        (errors_name(profile), errors().into()),
         (
             ERRORS_BY_FIELD,
             by_name("What is wrong, by field: the form that `Enhanced-Errors: true` asks for.", by_field),

@@ -40,7 +40,7 @@ pub(super) fn shown(info: &FieldInfo, kind: Kind, context: Context<'_>, nested: 
     let Context { version: ApiVersion { vocabulary, .. }, lists, profile } = context;
     let is_client = profile == Profile::Client;
     let never_null = info.never_null || is_client && is_identifier(info);
-    if let Some(name) = enumerations::shown(info, lists).filter(|_| is_client) {
+    if let Some(name) = enumerations::shown(info, lists, context.version).filter(|_| is_client) {
         return enumerated(&name, &meaning(info, lists, vocabulary), !never_null);
     }
     let nullable = |object: ObjectBuilder, one: Type| {
@@ -91,7 +91,7 @@ fn sent_by_client(info: &FieldInfo, presence: Presence, context: Context<'_>, ne
         object.schema_type(if is_optional { SchemaType::Array(vec![one, Type::Null]) } else { SchemaType::Type(one) })
     };
     match info.kind {
-        Kind::Text => match enumerations::accepted(info, lists, version) {
+        Kind::Text => match enumerations::accepted(info, lists) {
             Some(name) => enumerated(&name, &meaning, is_optional),
             None => typed(Type::String).max_length(info.max).min_length((!is_optional).then_some(1)).into(),
         },

@@ -19,7 +19,7 @@ const IDENTIFIER: &str = "^[1-9A-HJ-NP-Za-km-z]{24}$";
 /// The parameters of an endpoint.
 pub(super) fn of(context: Context<'_>, endpoint: Endpoint) -> Vec<Parameter> {
     let is_client = context.profile == Profile::Client;
-    let mut parameters: Vec<Parameter> = identifiers(endpoint.path()).map(identifier).collect();
+    let mut parameters: Vec<Parameter> = identifiers(endpoint.path()).map(|name| identifier(name, is_client)).collect();
     let row = endpoint.row();
     parameters.extend(row.query_parameters.iter().map(|name| query_parameter(context, name)));
     if row.has_errors_by_field() && !is_client {
@@ -59,14 +59,16 @@ pub(super) fn identifiers(path: &'static str) -> impl Iterator<Item = &'static s
     path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
 }
 
-fn identifier(name: &'static str) -> Parameter {
+/// An identifier in a path. Generated clients take it as the text that a reply shows.
+fn identifier(name: &'static str, is_client: bool) -> Parameter {
     let record = name.trim_end_matches("_id");
+    let pattern = (!is_client).then_some(IDENTIFIER);
     ParameterBuilder::new()
         .name(name)
         .parameter_in(ParameterIn::Path)
         .required(Required::True)
         .description(Some(format!("Identifier of the {record}.")))
-        .schema(Some(ObjectBuilder::new().schema_type(Type::String).pattern(Some(IDENTIFIER))))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String).pattern(pattern)))
         .build()
 }
 

@@ -89,34 +89,40 @@ fn failures(context: Context<'_>, row: &Row) -> Vec<(String, ResponseBuilder)> {
         failures.push((304, unchanged.header("ETag", header("Tag of what the client has."))));
     }
     if has_body {
-        failures.push((400, refused("The body is not JSON.")));
+        failures.push((400, refused(context.profile, "The body is not JSON.")));
     }
     if row.reply == ReplyBody::Changes {
         failures.push((
             410,
-            refused("The register was restored or moved since the cursor was given out: start again without one."),
+            refused(
+                context.profile,
+                "The register was restored or moved since the cursor was given out: start again without one.",
+            ),
         ));
     }
-    failures.extend(missing(row).map(|missing| (404, refused(&missing))));
+    failures.extend(missing(row).map(|missing| (404, refused(context.profile, &missing))));
     if has_body {
-        failures.push((408, refused("The body did not arrive in time.")));
+        failures.push((408, refused(context.profile, "The body did not arrive in time.")));
     }
     if row.writes() && !row.is_batch() {
         failures.push((409, conflict(context.profile, row)));
     }
     if row.takes_if_match() {
-        failures.push((412, refused("The record is not what the client takes it for.")));
+        failures.push((412, refused(context.profile, "The record is not what the client takes it for.")));
     }
     if has_body {
-        failures.push((413, refused("The body is too large.")));
-        failures.push((415, refused("The body is said to be something else than JSON.")));
+        failures.push((413, refused(context.profile, "The body is too large.")));
+        failures.push((415, refused(context.profile, "The body is said to be something else than JSON.")));
     }
     failures.push((422, invalid(context, row)));
     let retry = |reply: ResponseBuilder| reply.header("Retry-After", header("When to try again, in seconds."));
-    let too_many = refused("Too many requests with this token, or too many without a valid one from this address.");
+    let too_many = refused(
+        context.profile,
+        "Too many requests with this token, or too many without a valid one from this address.",
+    );
     failures.push((429, retry(limited(too_many))));
-    failures.push((500, refused("Something went wrong in the service.")));
-    failures.push((503, retry(refused("The service is busy, or not available; try again later."))));
+    failures.push((500, refused(context.profile, "Something went wrong in the service.")));
+    failures.push((503, retry(refused(context.profile, "The service is busy, or not available; try again later."))));
     let failures = failures.into_iter().map(|(status, reply)| (status.to_string(), warned(reply)));
     // Without a valid token there is none that could expire.
     let example = Some(json!({ "error": "Unauthorized" }));
@@ -170,7 +176,7 @@ fn conflict(profile: Profile, row: &Row) -> ResponseBuilder {
         Some(RequestBody { record: RecordKind::Degree, .. }) => {
             existing("The degree is there already.", schemas::DEGREE, errors::DUPLICATE_DEGREE)
         }
-        Some(_) | None => refused("The record was changed by another request at the same time."),
+        Some(_) | None => refused(profile, "The record was changed by another request at the same time."),
     }
 }
 
@@ -190,7 +196,7 @@ fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
     }
     // A generated client asks for no other form, and sends no unknown names in a query.
     if context.profile == Profile::Client {
-        let reply = refused(if row.is_batch() { TOO_MANY_ITEMS } else { INVALID });
+        let reply = refused(context.profile, if row.is_batch() { TOO_MANY_ITEMS } else { INVALID });
         return reply.header("Preference-Applied", header(VALIDATE_ONLY));
     }
     if row.is_batch() {
@@ -208,8 +214,8 @@ fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
     json_of(description, either, None).header("Preference-Applied", header(VALIDATE_ONLY))
 }
 
-fn refused(description: &str) -> ResponseBuilder {
-    json_of(description, schemas::named(errors::ERRORS), None)
+fn refused(profile: Profile, description: &str) -> ResponseBuilder {
+    json_of(description, schemas::named(errors::errors_name(profile)), None)
 }
 
 fn json_of(description: &str, schema: impl Into<RefOr<Schema>>, example: Option<Value>) -> ResponseBuilder {

@@ -38,6 +38,7 @@ pub(super) const PAGE: &str = "Page";
 pub(super) const CODE_LIST: &str = "CodeList";
 const BATCH_ITEM: &str = "BatchItem";
 const BATCH_RESULT: &str = "BatchResult";
+const EXISTING_TRAINEES: &str = "ExistingTrainees";
 const PER_PAGE: &str = "per_page";
 
 /// All schemas, by name, in the order in which they are shown.
@@ -65,8 +66,9 @@ pub(super) fn all(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
         (CODE_LIST, code_list()),
         (BATCH_ITEM, batch_item()),
         (BATCH_RESULT, batch_result(context.profile)),
+        (EXISTING_TRAINEES, existing_trainees().into()),
     ];
-    all.extend(errors::schemas(context.version.nested_errors));
+    all.extend(errors::schemas(context.version.nested_errors, context.profile));
     all.extend(additions::schemas(context.profile));
     let mut all: Vec<_> = all.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
     if context.profile == Profile::Client {
@@ -279,6 +281,10 @@ fn batch_item() -> RefOr<Schema> {
     in_data(named(NEW_TRAINEE)).property("idempotency_key", key).required("idempotency_key").into()
 }
 
+fn existing_trainees() -> ArrayBuilder {
+    list_of(TRAINEE).description(Some("The existing records of a duplicate."))
+}
+
 /// What a request of its own would be answered, with the key and the status next to it.
 fn batch_result(profile: Profile) -> RefOr<Schema> {
     let key = ObjectBuilder::new()
@@ -294,9 +300,9 @@ fn batch_result(profile: Profile) -> RefOr<Schema> {
         .property("replayed", replayed.description(Some("Whether it is the reply to an earlier request with the key.")))
         .required("idempotency_key")
         .required("status");
-    let existing = list_of(TRAINEE).description(Some("The existing records of a duplicate."));
     match profile {
         Profile::Complete => {
+            let existing = existing_trainees();
             let existing = ObjectBuilder::new().schema_type(Type::Object).property("data", existing);
             let refused = AllOfBuilder::new().item(named(errors::ERRORS)).item(existing);
             let reply = AnyOfBuilder::new()
@@ -306,9 +312,9 @@ fn batch_result(profile: Profile) -> RefOr<Schema> {
                 .item(named(errors::UNAUTHORIZED));
             AllOfBuilder::new().description(Some(BATCH_RESULT_MEANING)).item(item).item(reply).into()
         }
-        // The members of all replies side by side, since generators read no object from several parts.
+        // The members of all replies next to each other, since generators read no object from several parts.
         Profile::Client => {
-            let data = either(profile, [named(TRAINEE).into(), existing.into()]);
+            let data = either(profile, [named(TRAINEE).into(), named(EXISTING_TRAINEES).into()]);
             let problems =
                 ArrayBuilder::new().description(Some("What is wrong with the item.")).items(named(errors::ERROR));
             item.description(Some(BATCH_RESULT_MEANING))

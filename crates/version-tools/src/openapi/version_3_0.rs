@@ -61,9 +61,13 @@ fn is_null_type(name: &Value) -> bool {
     name == "null"
 }
 
-/// Gives all errors of an operation one schema, which is one of their schemas.
+/// Gives all errors of an operation one schema: one of their schemas, without those that another one extends.
 fn join_errors(document: &mut Value) {
     let mut joined = Map::new();
+    let schemas = document.pointer("/components/schemas").cloned().unwrap_or_default();
+    let is_extended = |name: &String, names: &[String]| {
+        names.iter().any(|other| other != name && extends(schemas.get(other), schemas.get(name)))
+    };
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);
     let operations = paths.into_iter().flat_map(|paths| paths.values_mut()).filter_map(Value::as_object_mut);
     for operation in operations.flat_map(|item| item.values_mut()) {
@@ -80,6 +84,7 @@ fn join_errors(document: &mut Value) {
         if names.len() < 2 {
             continue;
         }
+        let names: Vec<String> = names.iter().filter(|name| !is_extended(name, &names)).cloned().collect();
         let name = names.join("Or");
         let forms: Vec<Value> = names.iter().map(|name| json!({ REFERENCE: format!("{SCHEMAS}{name}") })).collect();
         let schema = json!({ "description": "Why a request was refused; the status tells which.", "oneOf": forms });
@@ -93,6 +98,16 @@ fn join_errors(document: &mut Value) {
     if let Some(schemas) = document.pointer_mut("/components/schemas").and_then(Value::as_object_mut) {
         schemas.extend(joined);
     }
+}
+
+/// Whether a schema has all properties of another one, demands no others, and has more.
+fn extends(longer: Option<&Value>, shorter: Option<&Value>) -> bool {
+    let part = |schema: Option<&Value>, key: &str| schema.and_then(|schema| schema.get(key)).cloned();
+    let properties = |schema| part(schema, "properties").and_then(|all| all.as_object().cloned()).unwrap_or_default();
+    let (more, fewer) = (properties(longer), properties(shorter));
+    part(longer, "required") == part(shorter, "required")
+        && more.len() > fewer.len()
+        && fewer.iter().all(|(name, schema)| more.get(name) == Some(schema))
 }
 
 const SCHEMA_OF_REPLY: &str = "/content/application~1json/schema";

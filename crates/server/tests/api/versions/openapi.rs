@@ -266,10 +266,9 @@ fn allowed(contract: &Contract, schema: &Value) -> Vec<Value> {
     if let Some(forms) = schema.get("anyOf").or(schema.get("allOf")).and_then(Value::as_array) {
         return forms.iter().flat_map(|form| allowed(contract, form)).collect();
     }
-    let types: Vec<&str> = match &schema["type"] {
-        Value::Array(types) => types.iter().filter_map(Value::as_str).collect(),
-        one => one.as_str().into_iter().collect(),
-    };
+    let types = &schema["type"];
+    let types = types.as_array().map_or_else(|| vec![types], |types| types.iter().collect());
+    let types = types.into_iter().filter_map(Value::as_str);
     let text = |length: &str| schema.get(length).and_then(Value::as_u64).map(|count| "x".repeat(count as usize));
     let of_type = |name: &str| match name {
         "null" => vec![Value::Null],
@@ -282,7 +281,7 @@ fn allowed(contract: &Contract, schema: &Value) -> Vec<Value> {
         "string" => ["minLength", "maxLength"].into_iter().filter_map(text).map(Value::from).collect(),
         _ => Vec::new(),
     };
-    types.into_iter().flat_map(of_type).collect()
+    types.flat_map(of_type).collect()
 }
 
 #[test]
