@@ -5,13 +5,15 @@ use domain::lists::{Entry, WithdrawalReason};
 use domain::vocabulary::{FUTURE_INTERESTS, WITHDRAWAL_TRIGGERS};
 use domain::{DegreeField, Field, List, Lists, WithdrawalField};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::version::{ApiVersion, capitalised};
 use crate::wire::{WireRecord, for_each_record};
 
 /// The name of the list of withdrawal reasons, which has its own form.
 const WITHDRAWAL_REASONS: &str = "withdrawal_reasons";
+/// The name of the list of the funding that exists, which is in no field: a rule reads it.
+const FUNDING_RULES: &str = "funding_rules";
 
 /// All lists, by name.
 #[derive(Debug)]
@@ -21,9 +23,11 @@ pub struct AllLists<'a>(pub &'a Lists);
 #[derive(Debug)]
 pub enum OneList<'a> {
     /// A list of codes.
-    Codes(List, &'a [Entry]),
+    Codes(List, &'a Lists),
     /// The reasons of a withdrawal, which go with a trigger.
     WithdrawalReasons(&'a [WithdrawalReason]),
+    /// The funding that exists, which goes with an academic year, a training route and a funding subject.
+    FundingRules(&'a Lists),
 }
 
 impl<'a> OneList<'a> {
@@ -33,14 +37,17 @@ impl<'a> OneList<'a> {
         if name == WITHDRAWAL_REASONS {
             return Some(Self::WithdrawalReasons(lists.withdrawal_reasons()));
         }
+        if name == FUNDING_RULES {
+            return Some(Self::FundingRules(lists));
+        }
         let list = List::ALL.iter().copied().find(|list| list.name() == name)?;
-        Some(Self::Codes(list, lists.entries(list)))
+        Some(Self::Codes(list, lists))
     }
 }
 
 /// The names of all lists.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    List::ALL.iter().map(|list| list.name()).chain([WITHDRAWAL_REASONS])
+    List::ALL.iter().map(|list| list.name()).chain([WITHDRAWAL_REASONS, FUNDING_RULES])
 }
 
 /// The name of the list in which the codes of a field are.
@@ -97,24 +104,15 @@ fn fields_with_codes(version: &ApiVersion) -> Vec<(&'static str, &'static str)> 
 impl Serialize for AllLists<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
-        for list in List::ALL {
-            object.serialize_entry(list.name(), &OneList::Codes(*list, self.0.entries(*list)))?;
+        for name in names() {
+            object.serialize_entry(name, &OneList::named(name, self.0))?;
         }
-        object.serialize_entry(WITHDRAWAL_REASONS, &OneList::WithdrawalReasons(self.0.withdrawal_reasons()))?;
         object.end()
     }
 }
 
 impl Serialize for OneList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let entry = |entry: &Entry| {
-            json!({
-                "code": entry.code,
-                "display_name": entry.name,
-                "start_year": entry.start_year,
-                "end_year": entry.end_year,
-            })
-        };
         let reason = |reason: &WithdrawalReason| {
             json!({
                 "code": reason.code,
@@ -125,13 +123,21 @@ impl Serialize for OneList<'_> {
             })
         };
         let list = match self {
-            Self::Codes(list, entries) => json!({
+            Self::Codes(list, lists) => json!({
                 "metadata": {
                     "name": list.name(),
                     "display_name": display_name(list.name()),
                     "description": list.meaning(),
                 },
-                "entries": entries.iter().map(entry).collect::<Vec<_>>(),
+                "entries": lists.entries(*list).iter().map(|entry| code(*list, entry, lists)).collect::<Vec<_>>(),
+            }),
+            Self::FundingRules(lists) => json!({
+                "metadata": {
+                    "name": FUNDING_RULES,
+                    "display_name": display_name(FUNDING_RULES),
+                    "description": "Which funding exists, by academic year, training route and funding subject.",
+                },
+                "entries": funding_rules(lists),
             }),
             Self::WithdrawalReasons(reasons) => {
                 let sorted = WITHDRAWAL_TRIGGERS
@@ -147,6 +153,44 @@ impl Serialize for OneList<'_> {
         };
         list.serialize(serializer)
     }
+}
+
+/// A code, with what follows from it for the funding.
+fn code(list: List, entry: &Entry, lists: &Lists) -> Value {
+    let mut code = json!({
+        "code": entry.code,
+        "display_name": entry.name,
+        "start_year": entry.start_year,
+        "end_year": entry.end_year,
+    });
+    let Some(members) = code.as_object_mut() else { return code };
+    if list == List::CourseSubject {
+        members.insert("funding_subjects".to_owned(), json!(lists.funding_subjects(&entry.code)));
+    }
+    if let Some(method) = lists.funding_method(&entry.code).filter(|_| list == List::FundingMethod) {
+        members.insert("funding_type".to_owned(), json!(method.funding_type));
+        members.insert("bursary_tier".to_owned(), json!(method.bursary_tier));
+    }
+    code
+}
+
+/// The funding rules, in the form of codes: each has a code of its own, and a name.
+fn funding_rules(lists: &Lists) -> Vec<Value> {
+    let mut rules: Vec<_> = lists.funding().collect();
+    rules.sort_unstable();
+    let rule = |(year, funding_type, route, subject): (i32, &str, &str, &str)| {
+        let route_name = lists.entry(List::TrainingRoute, route).map_or(route, |route| route.name.as_str());
+        json!({
+            "code": format!("{year}-{funding_type}-{route}-{}", subject.to_lowercase().replace(' ', "-")),
+            "display_name": format!("{} for {subject} on {route_name}, {year} to {}", capitalised(funding_type), year + 1),
+            "start_year": year,
+            "end_year": year,
+            "funding_type": funding_type,
+            "training_route": route,
+            "funding_subject": subject,
+        })
+    };
+    rules.into_iter().map(rule).collect()
 }
 
 fn display_name(name: &str) -> String {

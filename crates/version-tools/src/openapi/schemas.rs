@@ -258,10 +258,30 @@ fn code_list() -> RefOr<Schema> {
         .fold(ObjectBuilder::new().schema_type(Type::Object), |object, name| {
             object.property(name, ObjectBuilder::new().schema_type(Type::String))
         });
+    let year = |description: &str| {
+        let types = SchemaType::Array(vec![Type::Integer, Type::Null]);
+        ObjectBuilder::new().schema_type(types).description(Some(description))
+    };
+    let text_or_null =
+        |description: &str| text(description).schema_type(SchemaType::Array(vec![Type::String, Type::Null]));
+    let texts = |description: &str| {
+        ArrayBuilder::new().description(Some(description)).items(ObjectBuilder::new().schema_type(Type::String))
+    };
+    let flag = |description: &str| ObjectBuilder::new().schema_type(Type::Boolean).description(Some(description));
     let entry = ObjectBuilder::new()
         .schema_type(Type::Object)
         .property("code", text("The code."))
         .property("display_name", text("What it stands for."))
+        .property("start_year", year("The first academic year in which it is used."))
+        .property("end_year", year("The last academic year in which it is used."))
+        .property("funding_subjects", texts("Of a course subject: what it counts as for the funding."))
+        .property("funding_type", text_or_null("Of a funding method or a funding rule: bursary, scholarship or grant."))
+        .property("bursary_tier", text_or_null("Of a funding method: the tier of the bursary."))
+        .property("training_route", text("Of a funding rule: the code of the route."))
+        .property("funding_subject", text("Of a funding rule: one of the `funding_subjects` of the course subject."))
+        .property("trigger", text("Of a reason of a withdrawal: whose decision it was."))
+        .property("requires_another_reason", flag("Whether the reason must be given in words."))
+        .property("requires_safeguarding_concern_reasons", flag("Whether the concerns must be given in words."))
         .required("code")
         .required("display_name");
     ObjectBuilder::new()
@@ -269,6 +289,8 @@ fn code_list() -> RefOr<Schema> {
         .description(Some("A list of codes."))
         .property("metadata", metadata.required("name").required("display_name"))
         .property("entries", ArrayBuilder::new().items(entry))
+        .property("triggers", texts("Whose decision a withdrawal can have been."))
+        .property("future_interest", texts("What is known of the interest of a withdrawn trainee."))
         .required("metadata")
         .required("entries")
         .into()

@@ -155,7 +155,7 @@ fn the_code_lists_are_published_where_the_version_has_them() {
             return;
         }
         let all = api.get("/reference-data").is(200);
-        assert_eq!(all.body.as_object().unwrap().len(), 19);
+        assert_eq!(all.body.as_object().unwrap().len(), 20);
         for (name, list) in all.body.as_object().unwrap() {
             let one = api.get(&format!("/reference-data?field={name}")).is(200);
             assert_eq!(one.body, *list, "{name}");
@@ -178,5 +178,41 @@ fn the_code_lists_are_published_where_the_version_has_them() {
             assert_eq!(reply.header("etag"), Some(tag.as_str()));
         }
         with("\"other\"").is(200);
+    });
+}
+
+#[test]
+fn the_published_funding_rules_say_which_funding_the_register_accepts() {
+    every_version(|api| {
+        if !api.version.endpoints.has(adapter_kit::Endpoint::ReferenceData) {
+            return;
+        }
+        let lists = api.get("/reference-data").is(200).body;
+        let entries = |list: &str| lists[list]["entries"].as_array().unwrap().clone();
+        let rules = entries("funding_rules");
+        let (year, route) = (2026, "11");
+        let mut seen = [0, 0];
+        for subject in entries("course_subject") {
+            for method in entries("funding_method").iter().filter(|method| method["funding_type"].is_string()) {
+                let is_published = rules.iter().any(|rule| {
+                    rule["start_year"] == year
+                        && rule["training_route"] == route
+                        && rule["funding_type"] == method["funding_type"]
+                        && subject["funding_subjects"].as_array().unwrap().contains(&rule["funding_subject"])
+                });
+                let body = api
+                    .example()
+                    .with(F::training_route, route)
+                    .with(F::course_subject_1, subject["code"].clone())
+                    .with(F::fund_code, "7")
+                    .with(F::funding_method, method["code"].clone());
+                let reply = api.request("POST", "/trainees").json(body).header("Prefer", "validate-only").send();
+                let problems = reply.body["errors"].as_array().cloned().unwrap_or_default();
+                let is_refused = problems.iter().any(|problem| problem["code"] == "no_such_funding");
+                assert_eq!(is_refused, !is_published, "{} {}: {:#}", subject["code"], method["code"], reply.body);
+                seen[usize::from(is_published)] += 1;
+            }
+        }
+        assert!(seen.iter().all(|count| *count > 20), "{seen:?}");
     });
 }
