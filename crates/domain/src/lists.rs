@@ -180,6 +180,13 @@ impl Lists {
         self.funded_routes.contains(&(year, route.to_owned()))
     }
 
+    /// The funding that exists: academic year, type, route and funding subject.
+    pub fn funding(&self) -> impl Iterator<Item = (i32, &str, &str, &str)> {
+        self.funding_rules.iter().map(|(year, funding_type, route, subject)| {
+            (*year, funding_type.as_str(), route.as_str(), subject.as_str())
+        })
+    }
+
     /// The reasons of withdrawals, by code and trigger.
     #[must_use]
     pub fn withdrawal_reasons(&self) -> &[WithdrawalReason] {

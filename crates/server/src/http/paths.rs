@@ -25,6 +25,12 @@ pub fn documentation(label: Label) -> String {
     format!("{DOCS}/{label}")
 }
 
+/// A document of a version, by its name.
+#[must_use]
+pub fn document(label: Label, name: &str) -> String {
+    format!("{}/{name}", documentation(label))
+}
+
 /// The contract of a version, for programs.
 #[must_use]
 pub fn openapi(label: Label) -> String {

@@ -162,7 +162,8 @@ fn inputs<R: WireRecord>() -> String {
     format!("### Inputs of a {}\n\n{}", R::NAME, table.0)
 }
 
-fn kind(kind: Kind) -> &'static str {
+/// The type of a field, in words.
+pub(super) fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Text => "text",
         Kind::Integer => "whole number",
