@@ -3,7 +3,7 @@
 
 use actix_web::web::Path;
 use actix_web::{HttpRequest, HttpResponse, Resource};
-use adapter_kit::{Label, Served};
+use adapter_kit::{Endpoint, Label, Served};
 use askama::Template;
 use askama::filters::{Html, escape};
 
@@ -12,12 +12,12 @@ use crate::http::error::{ApiError, Missing};
 use crate::http::paths;
 use crate::http::routes::read_only;
 use crate::pages::layout::{Place, html, shared_page, tagged_page};
-use crate::pages::markdown::{Rendered, Section};
+use crate::pages::markdown::{self, Rendered, Section};
 
 mod text;
 
 pub(super) use text::{Document, rendered};
-pub(crate) use text::{WRITTEN_ORIGIN, contract_section};
+use text::{WRITTEN_ORIGIN, contract_section};
 
 #[derive(Template)]
 #[template(path = "pages/document.html")]
@@ -38,6 +38,21 @@ pub(super) struct Link {
     pub(super) words: String,
     pub(super) address: String,
     pub(super) is_here: bool,
+}
+
+/// Where an endpoint of a version is described.
+pub(crate) fn about_endpoint(label: Label, endpoint: Endpoint) -> String {
+    format!("{}#{}", address(label, Document::Contract, None), contract_section(endpoint))
+}
+
+/// Where a problem is described, by its code, or a status by its anchor ([`status_anchor`]).
+pub(crate) fn about_problem(label: Label, problem: &str) -> String {
+    format!("{}#{problem}", address(label, Document::Problems, None))
+}
+
+/// The anchor of a status on the page of problems.
+pub(crate) fn status_anchor(status: u16) -> String {
+    markdown::anchor_of_status(&status.to_string())
 }
 
 /// The documents of a version.

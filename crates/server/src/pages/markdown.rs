@@ -74,6 +74,11 @@ pub(super) fn slug(heading: &str) -> String {
     kept.map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
+/// The identifier that a row about a status has.
+pub(super) fn anchor_of_status(status: &str) -> String {
+    format!("status-{status}")
+}
+
 /// The identifiers of all headings, in order: each is there once.
 fn anchors_of_headings(events: &[Event<'_>]) -> Vec<String> {
     let mut taken = BTreeSet::from(RESERVED.map(str::to_owned));
@@ -272,7 +277,7 @@ impl<'a> Renderer<'a> {
         let anchor = match named {
             Some(Event::Code(code)) => Some(slug(&self.words().map_or(Cow::Borrowed(code.as_ref()), |words| words.code(code)))),
             Some(Event::Text(text)) if text.len() == 3 && text.bytes().all(|digit| digit.is_ascii_digit()) => {
-                Some(format!("status-{text}"))
+                Some(anchor_of_status(text))
             }
             Some(_) | None => None,
         };

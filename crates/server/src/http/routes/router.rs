@@ -16,8 +16,8 @@ use crate::endpoints::{Handler, openapi};
 use crate::http::app_state::AppState;
 use crate::http::dispatch::Route;
 use crate::http::error::{ApiError, Missing};
-use crate::http::middleware::access_log;
 use crate::http::middleware::deprecation::{DeprecationHeaders, methods};
+use crate::http::middleware::{access_log, links};
 use crate::http::paths;
 use crate::http::request::PathIds;
 use crate::http::routes::{allow, nearest_path, refuse};
@@ -108,6 +108,7 @@ impl Router {
             }
         };
         self.deprecation(served).write(response.headers_mut(), endpoint, request.path());
+        links::add_help(&mut response, served.version.label);
         response
     }
 
@@ -126,6 +127,7 @@ impl Router {
             Target::OpenApi => None,
         });
         deprecation.write(response.headers_mut(), deprecation.only_deprecated(endpoints), request.path());
+        links::add_help(&mut response, first.served.version.label);
         response
     }
 
@@ -144,6 +146,7 @@ impl Router {
             Some(KnownLabel::Served(deprecation)) => {
                 let mut reply = not_found(&self.register, request);
                 deprecation.write(reply.headers_mut(), None, request.path());
+                links::add_help(&mut reply, deprecation.version.label);
                 reply
             }
             None => not_found(&self.register, request),

@@ -25,7 +25,7 @@ const CONTRACT: &str = include_str!("../../../../../docs/api.md");
 const GUIDE: &str = include_str!("../../../../../docs/integration.md");
 
 /// Where commands in the documents find the register.
-pub(crate) const WRITTEN_ORIGIN: &str = "http://127.0.0.1:8080";
+pub(super) const WRITTEN_ORIGIN: &str = "http://127.0.0.1:8080";
 
 /// A document that each version has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -168,7 +168,7 @@ fn link(label: Label, document: Document, address: &str) -> Option<String> {
 }
 
 /// The section of the contract about an endpoint, by its identifier; that about all endpoints where it has none.
-pub(crate) fn contract_section(endpoint: Endpoint) -> &'static str {
+pub(super) fn contract_section(endpoint: Endpoint) -> &'static str {
     static SECTIONS: LazyLock<(String, HashMap<Endpoint, String>)> = LazyLock::new(|| {
         let headings = || CONTRACT.lines().filter_map(|line| line.strip_prefix("##"));
         let headings = || headings().map(|heading| heading.trim_start_matches('#').trim());
