@@ -42,8 +42,9 @@ pub fn configure(config: &mut ServiceConfig, register: &AppState) {
         }));
     let labels = register.versions.iter().map(|served| served.version.label);
     // The files of an explorer have any name, so they come last.
-    let of_versions =
-        labels.flat_map(|label| documents::resources(register, label).into_iter().chain(explorer::resources(register, label)));
+    let of_versions = labels.flat_map(|label| {
+        documents::resources(register, label).into_iter().chain(explorer::resources(register, label))
+    });
     let address_rate_limit = register.page_rate_limit.clone();
     let scope = of_versions.fold(scope, actix_web::Scope::service);
     config.service(scope.wrap(from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next))));

@@ -71,7 +71,13 @@ pub(super) fn resources(register: &AppState, label: Label) -> Vec<Resource> {
     Document::ALL.into_iter().map(document).chain([list]).collect()
 }
 
-fn answer(register: &AppState, request: &HttpRequest, label: Label, document: Document, list: Option<&str>) -> HttpResponse {
+fn answer(
+    register: &AppState,
+    request: &HttpRequest,
+    label: Label,
+    document: Document,
+    list: Option<&str>,
+) -> HttpResponse {
     let response = page(register, request, label, document, list);
     response.unwrap_or_else(|failure| failure.response_without_version().into())
 }

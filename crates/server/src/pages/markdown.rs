@@ -55,10 +55,8 @@ const RESERVED: [&str; 3] = ["main", "search", "version"];
 /// Renders a text.
 pub(super) fn render(markdown: &str, wording: Option<&Wording>, links: Links<'_>) -> Rendered {
     // A term may be broken over two lines.
-    let parser = Parser::new_ext(markdown, Options::ENABLE_TABLES).map(|event| match event {
-        Event::SoftBreak => Event::Text(CowStr::Borrowed(" ")),
-        event => event,
-    });
+    let parser = Parser::new_ext(markdown, Options::ENABLE_TABLES)
+        .map(|event| if event == Event::SoftBreak { Event::Text(CowStr::Borrowed(" ")) } else { event });
     let events: Vec<Event<'_>> = TextMergeStream::new(parser).collect();
     let mut renderer = Renderer::new(wording, links, anchors_of_headings(&events));
     for (at, event) in events.iter().enumerate() {
@@ -85,7 +83,8 @@ fn anchors_of_headings(events: &[Event<'_>]) -> Vec<String> {
     let headings = events.iter().enumerate().filter(|(_, event)| matches!(event, Event::Start(Tag::Heading { .. })));
     headings
         .map(|(at, _)| {
-            let slug = slug(&text_until(events.get(at + 1..).unwrap_or_default(), |end| matches!(end, TagEnd::Heading(_))));
+            let slug =
+                slug(&text_until(events.get(at + 1..).unwrap_or_default(), |end| matches!(end, TagEnd::Heading(_))));
             let mut anchor = slug.clone();
             let mut repeated = 0;
             while !taken.insert(anchor.clone()) {
@@ -100,7 +99,9 @@ fn anchors_of_headings(events: &[Event<'_>]) -> Vec<String> {
 /// The plain text up to the end of an element.
 fn text_until(events: &[Event<'_>], is_end: impl Fn(&TagEnd) -> bool) -> String {
     let inner = events.iter().take_while(|event| !matches!(event, Event::End(end) if is_end(end)));
-    inner.filter_map(|event| if let Event::Text(text) | Event::Code(text) = event { Some(text.as_ref()) } else { None }).collect()
+    inner
+        .filter_map(|event| if let Event::Text(text) | Event::Code(text) = event { Some(text.as_ref()) } else { None })
+        .collect()
 }
 
 struct Renderer<'a> {
@@ -207,7 +208,8 @@ impl<'a> Renderer<'a> {
             Tag::Heading { level, .. } => {
                 self.flush();
                 self.heading = Some(*level);
-                let id = self.headings.next().map(CowStr::from);
+                // That of the page is its beginning.
+                let id = self.headings.next().map(CowStr::from).filter(|_| *level != HeadingLevel::H1);
                 self.section.anchor = id.as_deref().unwrap_or_default().to_owned();
                 let (classes, attrs) = (Vec::new(), Vec::new());
                 self.written.push(Event::Start(Tag::Heading { level: *level, id, classes, attrs }));
@@ -275,7 +277,9 @@ impl<'a> Renderer<'a> {
         self.flush();
         let named = following.iter().skip(1).find(|event| !matches!(event, Event::Start(_)));
         let anchor = match named {
-            Some(Event::Code(code)) => Some(slug(&self.words().map_or(Cow::Borrowed(code.as_ref()), |words| words.code(code)))),
+            Some(Event::Code(code)) => {
+                Some(slug(&self.words().map_or(Cow::Borrowed(code.as_ref()), |words| words.code(code))))
+            }
             Some(Event::Text(text)) if text.len() == 3 && text.bytes().all(|digit| digit.is_ascii_digit()) => {
                 Some(anchor_of_status(text))
             }

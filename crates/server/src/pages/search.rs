@@ -90,7 +90,12 @@ fn search(register: &AppState, indexes: &Indexes, served: &Served, query: String
         place: Place::Search(label),
         label,
         documents: navigation(label, None),
-        versions: register.versions.iter().rev().map(|other| (other.version.label, other.version.label == label)).collect(),
+        versions: register
+            .versions
+            .iter()
+            .rev()
+            .map(|other| (other.version.label, other.version.label == label))
+            .collect(),
         count: found.len(),
         results: found.into_iter().take(MAX_RESULTS).map(result).collect(),
         query,

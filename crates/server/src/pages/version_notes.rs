@@ -43,7 +43,10 @@ fn answer(register: &AppState, request: &HttpRequest, name: &str) -> Result<Http
 /// A text in Markdown as a page. Its line about where it comes from is for those who read the file.
 pub(super) fn page_of(markdown: &str) -> Result<Vec<u8>, ApiError> {
     let markdown = markdown.replacen(version_tools::documents::GENERATED, "", 1);
-    let Rendered { title, html: body, .. } = render(&markdown, None, &|address| Some(address.to_owned()));
+    let Rendered { title, html: body, .. } = render(&markdown, None, &|address| {
+        // The texts refer to one another as files.
+        Some(address.strip_suffix(".md").map_or_else(|| address.to_owned(), paths::written))
+    });
     let html = html(&Written { place: Place::Written, title, body });
     html.map(String::into_bytes).map_err(ApiError::UnwritablePage)
 }

@@ -27,6 +27,8 @@ fn fill_in(browser: &Browser, server: &Server, body: &str) {
     browser.press(DOWN);
     browser.press(DOWN);
     browser.tab_to("body");
+    // The example is there.
+    browser.select_all();
     browser.press(body);
     browser.tab_to("Rewrite");
     browser.press(ENTER);

@@ -65,7 +65,8 @@ fn mirrored(folder: &Path) -> Vec<Value> {
 /// All trainees that the register shows, read one by one.
 fn shown(base: &str, token: &str, ids: &[String]) -> Vec<Value> {
     let read = |id: &String| {
-        let reply = ureq::get(format!("{base}/trainees/{id}")).header("Authorization", format!("Bearer {token}")).call();
+        let reply =
+            ureq::get(format!("{base}/trainees/{id}")).header("Authorization", format!("Bearer {token}")).call();
         let text = reply.unwrap().body_mut().read_to_string().unwrap();
         serde_json::from_str::<Value>(&text).unwrap()["data"].take()
     };
@@ -88,11 +89,16 @@ fn a_newcomer_gets_from_the_guide_to_a_mirror_in_every_version() {
         let printed = run(workplace.path("").as_path(), &blocks);
         let all = printed.concat();
         let printed_by = |words: &str| {
-            let at = blocks.iter().position(|block| block.contains(words)).unwrap_or_else(|| panic!("no command has {words}"));
+            let at = blocks
+                .iter()
+                .position(|block| block.contains(words))
+                .unwrap_or_else(|| panic!("no command has {words}"));
             printed[at].as_str()
         };
         assert!(all.contains("{\"status\":\"ok\"}") && !all.contains("HTTP/1.1 404"), "{label}: {all}");
-        assert!(printed_by("Bearer $TOKEN\" -H 'Content-Type: application/json' -d '\n{\"data\"").contains("HTTP/1.1 201 "));
+        assert!(
+            printed_by("Bearer $TOKEN\" -H 'Content-Type: application/json' -d '\n{\"data\"").contains("HTTP/1.1 201 ")
+        );
         assert!(printed_by("echo \"$TRAINEE_ID\"").trim().len() == 24, "{label}");
         assert!(printed_by("middle_names").contains("\"middle_names\":\"Ola\""), "{label}: {all}");
         assert!(printed_by("@tsv").contains("unknown_code"), "{label}: {all}");

@@ -21,23 +21,25 @@ pub fn fields(version: &ApiVersion) -> String {
 
 fn section<R: WireRecord>(version: &ApiVersion) -> String {
     let inputs = R::inputs(version).entries;
-    let input_rows = inputs.iter().map(|input| row(input.name, input.field.into()));
+    let input_rows = inputs.iter().map(|input| row(version, input.name, input.field.into()));
     let title = capitalised(R::NAME);
     let columns = ["field", "type", "longest", "values", "meaning"];
     let mut text = format!("## {title}\n\n### In a request: {}\n\n{}", R::NAME, table(&columns, input_rows));
     let Some(shape) = R::shape(version) else { return text };
     let rows = shape.entries.iter().map(|entry| match &entry.source {
-        Source::Field(field) => row(entry.name, (*field).into()),
-        Source::Own(own) => vec![name(entry.name), kind(own.kind), String::new(), String::new(), own.meaning.to_owned()],
+        Source::Field(field) => row(version, entry.name, (*field).into()),
+        Source::Own(own) => {
+            vec![name(entry.name), kind(own.kind), String::new(), String::new(), own.meaning.to_owned()]
+        }
     });
     text.push_str(&format!("\n### In a reply: {}\n\n{}", R::NAME, table(&columns, rows)));
     text
 }
 
-fn row(named: &str, field: Field) -> Vec<String> {
+fn row(version: &ApiVersion, named: &str, field: Field) -> Vec<String> {
     let info = field.info();
     let longest = info.max.map(|max| max.to_string()).unwrap_or_default();
-    vec![name(named), kind(info.kind), longest, values(field), info.meaning.to_owned()]
+    vec![name(named), kind(info.kind), longest, values(field), version.vocabulary.apply(info.meaning).into_owned()]
 }
 
 fn name(name: &str) -> String {

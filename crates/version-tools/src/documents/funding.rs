@@ -119,11 +119,19 @@ mod tests {
     #[test]
     fn every_row_of_the_funding_is_in_a_table() {
         let lists = Lists::embedded();
-        let tables: String = lists.funding().map(|(year, ..)| year).collect::<BTreeSet<_>>().into_iter().map(|year| year_section(year, lists)).collect();
+        let tables: String = lists
+            .funding()
+            .map(|(year, ..)| year)
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .map(|year| year_section(year, lists))
+            .collect();
         for (year, funding_type, route, subject) in lists.funding() {
             let (_, section) = tables.split_once(&format!("## Starts in {year}\n")).unwrap();
             let section = section.split("\n## ").next().unwrap();
-            let row = section.lines().find(|line| line.starts_with(&format!("| {funding_type} |")) && line.contains(&format!("`{route}`")));
+            let row = section
+                .lines()
+                .find(|line| line.starts_with(&format!("| {funding_type} |")) && line.contains(&format!("`{route}`")));
             assert!(row.unwrap().contains(&escaped(subject)), "{year} {funding_type} {route} {subject}");
         }
     }

@@ -20,7 +20,9 @@ pub fn index(version: &ApiVersion, lists: &Lists) -> String {
         vec![format!("[`{name}`](reference-data/{name})"), meaning(name).to_owned(), count.to_string(), used]
     });
     let table = table(&["list", "what it has", "codes", "used in"], rows);
-    format!("# Code lists\n\nCodes are text: send them with their leading zeros, in upper and lower case as they are here.\n\n{table}")
+    format!(
+        "# Code lists\n\nCodes are text: send them with their leading zeros, in upper and lower case as they are here.\n\n{table}"
+    )
 }
 
 /// One list, in the names of a version; nothing where no list has the name.
@@ -57,9 +59,9 @@ fn fields_with(version: &ApiVersion, name: &str) -> Vec<&'static str> {
 fn codes(list: List, versions: &Versions, lists: &Lists) -> String {
     let entries = lists.entries(list);
     let has_years = entries.iter().any(|entry| entry.start_year.is_some() || entry.end_year.is_some());
-    let is_narrowed = versions.iter().any(|served| {
-        entries.iter().any(|entry| !served.version.accepted_codes.accepts(list, &entry.code))
-    });
+    let is_narrowed = versions
+        .iter()
+        .any(|served| entries.iter().any(|entry| !served.version.accepted_codes.accepts(list, &entry.code)));
     let facts = facts(list);
     let mut columns = vec!["code", "name"];
     columns.extend(facts.iter().map(|(name, _)| *name));
@@ -90,7 +92,8 @@ fn accepting(list: List, entry: &Entry, versions: &Versions) -> String {
     if versions.iter().all(|served| accepts(served.version)) {
         return "all".to_owned();
     }
-    let labels = versions.iter().filter(|served| accepts(served.version)).map(|served| served.version.label.to_string());
+    let labels =
+        versions.iter().filter(|served| accepts(served.version)).map(|served| served.version.label.to_string());
     let labels = labels.collect::<Vec<_>>().join(", ");
     if labels.is_empty() { "none".to_owned() } else { labels }
 }
@@ -115,7 +118,9 @@ fn facts(list: List) -> &'static [Fact] {
             ("placements for the award", |lists, entry| {
                 of(lists.route(&entry.code), |route| route.min_placements.to_string())
             }),
-            ("degree for the award", |lists, entry| of(lists.route(&entry.code), |route| yes_or_no(route.degree_required))),
+            ("degree for the award", |lists, entry| {
+                of(lists.route(&entry.code), |route| yes_or_no(route.degree_required))
+            }),
             ("employing school for the award", |lists, entry| {
                 of(lists.route(&entry.code), |route| yes_or_no(route.employing_school_required_for_award))
             }),
@@ -132,8 +137,12 @@ fn facts(list: List) -> &'static [Fact] {
             &[("discloses", |lists, entry| of(lists.disclosure(&entry.code), |disclosure| disclosure.to_owned()))]
         }
         List::FundingMethod => &[
-            ("type", |lists, entry| of(lists.funding_method(&entry.code), |method| method.funding_type.clone().unwrap_or_default())),
-            ("tier", |lists, entry| of(lists.funding_method(&entry.code), |method| method.bursary_tier.clone().unwrap_or_default())),
+            ("type", |lists, entry| {
+                of(lists.funding_method(&entry.code), |method| method.funding_type.clone().unwrap_or_default())
+            }),
+            ("tier", |lists, entry| {
+                of(lists.funding_method(&entry.code), |method| method.bursary_tier.clone().unwrap_or_default())
+            }),
         ],
         List::Country => &[("part of the United Kingdom", |lists, entry| yes_or_no(lists.is_uk(&entry.code)))],
         List::IttAim => {

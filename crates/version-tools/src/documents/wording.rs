@@ -108,7 +108,8 @@ impl Wording {
 
     /// Whether an endpoint of the version has a path that begins as this one does, or no endpoint of any version.
     fn has_path(&self, path: &str) -> bool {
-        let first = |path: &str| path.trim_start_matches('/').chars().take_while(|c| is_part(*c) || *c == '-').collect();
+        let first =
+            |path: &str| path.trim_start_matches('/').chars().take_while(|c| is_part(*c) || *c == '-').collect();
         let wanted: String = first(path);
         let begins = |endpoint: Endpoint| first(endpoint.path()) == wanted;
         self.version.endpoints.all().any(begins) || !Endpoint::ALL.iter().copied().any(begins)

@@ -49,7 +49,10 @@ impl DeprecationHeaders {
         let replacement = endpoint.zip(end.replaced_by).map(|(old, new)| replacement(label, old, new, path));
         let successors = replacement.into_iter().chain(end.successor.map(paths::base));
         let links = successors.map(|address| successor(&address));
-        links::add(headers, &links.chain([self.advice(endpoint, end.replaced_by)]).collect::<Vec<_>>().join(", "));
+        links::add_first(
+            headers,
+            &links.chain([self.advice(endpoint, end.replaced_by)]).collect::<Vec<_>>().join(", "),
+        );
     }
 
     /// A link to what to do: the guide to the newest version. Who is there already needs the endpoint to use instead, and

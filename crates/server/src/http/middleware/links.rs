@@ -16,12 +16,19 @@ pub fn help(label: Label, problem: &str) -> String {
     format!("<{}>; {HELP}; type=\"text/html\"", documents::about_problem(label, problem))
 }
 
-/// Adds a link to the headers of a reply, in one header with those that are there. Links consist of labels, dates and parts
-/// of paths, and are always the value of a header.
-pub fn add(headers: &mut HeaderMap, link: &str) {
-    let before = headers.get(LINK).and_then(|links| links.to_str().ok());
-    let links = before.map_or_else(|| link.to_owned(), |before| format!("{before}, {link}"));
-    if let Ok(links) = HeaderValue::from_str(&links) {
+/// Adds links to the headers of a reply, in one header and before those that are there. Links consist of labels, dates and
+/// parts of paths, and are always the value of a header.
+pub fn add_first(headers: &mut HeaderMap, links: &str) {
+    let others = there(headers).map_or_else(String::new, |others| format!(", {others}"));
+    set(headers, &format!("{links}{others}"));
+}
+
+fn there(headers: &HeaderMap) -> Option<&str> {
+    headers.get(LINK).and_then(|links| links.to_str().ok())
+}
+
+fn set(headers: &mut HeaderMap, links: &str) {
+    if let Ok(links) = HeaderValue::from_str(links) {
         headers.insert(LINK, links);
     }
 }
@@ -30,8 +37,11 @@ pub fn add(headers: &mut HeaderMap, link: &str) {
 /// version that is gone says where to go by its links, and a cursor that is gone by having none.
 pub fn add_help(response: &mut HttpResponse, label: Label) {
     let status = response.status();
-    let has_help = || response.headers().get_all(LINK).any(|links| links.to_str().is_ok_and(|links| links.contains(HELP)));
-    if status.is_client_error() && status != StatusCode::GONE && !has_help() {
-        add(response.headers_mut(), &help(label, &documents::status_anchor(status.as_u16())));
+    let others = there(response.headers());
+    if !status.is_client_error() || status == StatusCode::GONE || others.is_some_and(|links| links.contains(HELP)) {
+        return;
     }
+    let others = others.map_or_else(String::new, |others| format!("{others}, "));
+    let links = format!("{others}{}", help(label, &documents::status_anchor(status.as_u16())));
+    set(response.headers_mut(), &links);
 }

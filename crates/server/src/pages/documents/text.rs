@@ -114,8 +114,9 @@ pub(in crate::pages) fn rendered(
         (Document::Lists, Some(name)) => lists::list(name, version, versions, codes)?,
         (Document::Funding, _) => funding(version, codes),
     };
-    let wording = Wording::of(served, versions, *WRITTEN_LABEL);
-    Some(render(&markdown.replacen(GENERATED, "", 1), Some(&wording), &|address| link(label, document, address)))
+    // What is computed for a version has its words already.
+    let wording = document.file().map(|_| Wording::of(served, versions, *WRITTEN_LABEL));
+    Some(render(&markdown.replacen(GENERATED, "", 1), wording.as_ref(), &|address| link(label, document, address)))
 }
 
 /// The version for which the commands of the guide are written.
@@ -142,7 +143,8 @@ fn for_page(markdown: &str) -> String {
 
 /// The table of statuses in the contract.
 fn statuses() -> String {
-    let rows = CONTRACT.lines().skip_while(|line| !line.starts_with("| Status |")).take_while(|line| line.starts_with('|'));
+    let rows =
+        CONTRACT.lines().skip_while(|line| !line.starts_with("| Status |")).take_while(|line| line.starts_with('|'));
     // Its links are to sections of the contract.
     rows.map(|row| row.replace("](#", "](api.md#") + "\n").collect()
 }
@@ -207,7 +209,10 @@ mod tests {
     #[test]
     fn an_endpoint_has_its_section_of_the_contract() {
         assert_eq!(contract_section(Endpoint::ListTrainees), "42-get-trainees");
-        assert_eq!(contract_section(Endpoint::UpdateQtsOrEytsStatus), "412-post-traineestrainee_idupdate-qts-or-eyts-status");
+        assert_eq!(
+            contract_section(Endpoint::UpdateQtsOrEytsStatus),
+            "412-post-traineestrainee_idupdate-qts-or-eyts-status"
+        );
         assert_eq!(contract_section(Endpoint::ShowUsage), "4-endpoints");
     }
 

@@ -174,7 +174,8 @@ impl Form {
     pub(super) fn kinds(&self, version: Option<&ApiVersion>) -> Vec<Choice> {
         let chosen = self.value(FormField::Kind);
         let choice = |(value, words, kind): &(&str, &str, BodyKind)| {
-            let endpoint = version.filter(|_| kind.record.is_some()).and_then(|version| example::endpoint(version, *kind));
+            let endpoint =
+                version.filter(|_| kind.record.is_some()).and_then(|version| example::endpoint(version, *kind));
             let endpoint = endpoint.map_or_else(String::new, |endpoint| format!(" ({endpoint})"));
             Choice { value: (*value).to_owned(), words: format!("{words}{endpoint}"), chosen: *value == chosen }
         };

@@ -125,7 +125,8 @@ impl Entry {
 fn find_ignoring_case(text: &str, word: &str) -> Option<(usize, usize)> {
     text.char_indices().find_map(|(start, _)| {
         let rest = text.get(start..)?;
-        let mut lower = rest.char_indices().flat_map(|(at, c)| c.to_lowercase().map(move |c| (at + c_len(rest, at), c)));
+        let mut lower =
+            rest.char_indices().flat_map(|(at, c)| c.to_lowercase().map(move |c| (at + c_len(rest, at), c)));
         let mut end = 0;
         for wanted in word.chars() {
             let (at, c) = lower.next()?;
@@ -162,7 +163,8 @@ mod tests {
 
     #[test]
     fn titles_come_before_texts_and_every_word_counts() {
-        let entries = vec![entry("Other", "the If-Match header"), entry("If-Match", "a header"), entry("Other", "If-Match")];
+        let entries =
+            vec![entry("Other", "the If-Match header"), entry("If-Match", "a header"), entry("Other", "If-Match")];
         let index = Index { entries };
         let found: Vec<String> = index.find("if-match HEADER").into_iter().map(Entry::address).collect();
         assert_eq!(found, ["/docs/x#if-match", "/docs/x#other"]);
