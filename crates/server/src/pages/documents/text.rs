@@ -129,7 +129,7 @@ static WRITTEN_LABEL: LazyLock<Label> = LazyLock::new(|| {
 /// The text of a file as a page shows it.
 fn for_page(markdown: &str) -> String {
     const FILE: (&str, &str) = ("<!-- file -->", "<!-- /file -->");
-    const PAGE: (&str, &str) = ("<!-- page: ", " -->");
+    const PAGE: (&str, &str) = ("<!-- page:", "-->");
     let mut parts = markdown.split(FILE.0);
     let first = parts.next().unwrap_or_default().to_owned();
     let text = parts.fold(first, |text, part| text + part.split_once(FILE.1).map_or("", |(_, after)| after));
@@ -137,7 +137,7 @@ fn for_page(markdown: &str) -> String {
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| {
         let (shown, after) = part.split_once(PAGE.1).unwrap_or((part, ""));
-        text + shown + after
+        text + shown.trim_end() + after
     })
 }
 
@@ -187,9 +187,9 @@ mod tests {
     use crate::versions;
 
     #[test]
-    fn what_is_for_files_and_for_pages_is_told_apart() {
-        let text = "a <!-- file -->b\n<!-- /file -->c <!-- page: [d](e) -->f";
-        assert_eq!(for_page(text), "a c [d](e)f");
+    fn passages_for_files_and_for_pages_differ() {
+        let text = "a <!-- file -->b\n<!-- /file -->c<!-- page: [d](e) -->. f";
+        assert_eq!(for_page(text), "a c [d](e). f");
         assert_eq!(for_page("a"), "a");
     }
 
