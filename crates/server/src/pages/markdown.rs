@@ -112,6 +112,8 @@ struct Renderer<'a> {
     headings: std::vec::IntoIter<String>,
     taken: BTreeSet<String>,
     is_as_written: bool,
+    /// Whether the section is about what the version does not have.
+    is_of_others: bool,
     is_code_block: bool,
     /// Whether each link that is open leads anywhere.
     open_links: Vec<bool>,
@@ -137,6 +139,7 @@ impl<'a> Renderer<'a> {
             headings: headings.into_iter(),
             taken,
             is_as_written: false,
+            is_of_others: false,
             is_code_block: false,
             open_links: Vec::new(),
             table: None,
@@ -162,7 +165,8 @@ impl<'a> Renderer<'a> {
 
     /// The words of the version, unless the place is about others.
     fn words(&self) -> Option<&'a Wording> {
-        let is_as_written = self.is_as_written || self.table.as_ref().is_some_and(Table::is_as_written);
+        let is_as_written =
+            self.is_as_written || self.is_of_others || self.table.as_ref().is_some_and(Table::is_as_written);
         self.wording.filter(|_| !is_as_written)
     }
 
@@ -360,7 +364,9 @@ impl<'a> Renderer<'a> {
         if matches!(level, HeadingLevel::H2 | HeadingLevel::H3) {
             self.sections.push(self.section.clone());
         }
-        if let Some(note) = self.words().and_then(|wording| wording.missing_endpoint(&self.section.title)) {
+        let note = self.wording.and_then(|wording| wording.missing_endpoint(&self.section.title));
+        self.is_of_others = note.is_some();
+        if let Some(note) = note {
             let mut html = String::new();
             pulldown_cmark::html::push_html(&mut html, Parser::new(&note));
             self.write(format!("<div class=\"inset\">{html}</div>"));
