@@ -18,7 +18,7 @@ pub fn rules(versions: &Versions) -> String {
     format!(
         "# Rules\n\n{GENERATED}\n\n\
          What a record must satisfy, and which versions demand it. <!-- file -->Fields have the names of the newest\n\
-         version. <!-- /file -->`section` is that of [api.md](api.md). Rules run in the order in which they stand, those of the stage `adjust` first: they\n\
+         version. <!-- /file -->`section` is that of the [contract](api.md). Rules run in the order in which they stand, those of the stage `adjust` first: they\n\
          change what is recorded. Those of the stage `check` find problems, and a `gate` refuses an action by the state of\n\
          the record. A rule is skipped when a field that it reads has a problem already, unless the field is in brackets,\n\
          and on an update when the request changes none of them; one that reads no field runs always.\n\n{}",
