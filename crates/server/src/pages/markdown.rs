@@ -398,3 +398,6 @@ fn escaped(text: &str) -> String {
     pulldown_cmark::html::push_html(&mut html, [Event::Text(text.to_owned().into())].into_iter());
     html
 }
+
+#[cfg(test)]
+mod tests;
