@@ -15,10 +15,13 @@ use crate::http::routes::read_only;
 mod assets;
 mod compare;
 mod differences;
+pub(crate) mod documents;
 mod explorer;
 mod index;
 mod layout;
+mod markdown;
 mod migrate;
+mod search;
 mod translate;
 mod version_notes;
 
@@ -32,14 +35,18 @@ pub fn configure(config: &mut ServiceConfig, register: &AppState) {
         .service(differences::resource(register))
         .service(version_notes::resource(register))
         .service(migrate::resource(register))
+        .service(search::resource(register))
         .service(translate::resource(register))
         .default_service(web::to(|| {
             std::future::ready(HttpResponse::from(ApiError::NotFound(Missing::Path).response_without_version()))
         }));
     let labels = register.versions.iter().map(|served| served.version.label);
-    let explorers = labels.flat_map(|label| explorer::resources(register, label));
+    // The files of an explorer have any name, so they come last.
+    let of_versions = labels.flat_map(|label| {
+        documents::resources(register, label).into_iter().chain(explorer::resources(register, label))
+    });
     let address_rate_limit = register.page_rate_limit.clone();
-    let scope = explorers.fold(scope, actix_web::Scope::service);
+    let scope = of_versions.fold(scope, actix_web::Scope::service);
     config.service(scope.wrap(from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next))));
 }
 

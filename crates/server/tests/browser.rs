@@ -1,10 +1,12 @@
 //! The pages as people meet them: in a browser, with a keyboard, on a desk and on a phone.
 //!
-//! They need Debian's `chromium` and `chromium-driver`. Where those are missing the tests say so and pass; in continuous
-//! integration (`CI=true`) they fail.
+//! They need Debian's `chromium` and `chromium-driver`, and one of them `npm`. Where those are missing the tests say so and
+//! pass; in continuous integration (`CI=true`) they fail.
 
 #[cfg(test)]
 mod browser {
+    mod axe;
+    mod documents;
     mod driver;
     mod look;
     mod migrate;

@@ -9,6 +9,7 @@ mod program {
     mod differences;
     mod environment;
     mod generations;
+    mod guide;
     mod importing;
     mod migrating;
     mod observing;

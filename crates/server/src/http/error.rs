@@ -12,7 +12,7 @@ use storage::error::{JobError, StorageError};
 
 use crate::http::authentication::AuthenticationError;
 use crate::http::idempotency::MalformedKey;
-use crate::http::middleware::{deprecation, request_id};
+use crate::http::middleware::{deprecation, links, request_id};
 use crate::http::paths;
 use crate::http::query::FilterErrors;
 use crate::http::rate_limit::{QuotaExceeded, RemainingQuota};
@@ -242,10 +242,16 @@ impl ApiError {
     pub fn reply(self, served: &Served, lists: &Lists, form: ErrorForm) -> ApiResponse {
         let Self::Invalid(problems) = &self else { return self.response_without_version() };
         let status = StatusCode::UNPROCESSABLE_ENTITY;
-        if form == ErrorForm::ByField && problems.iter().all(Problem::concerns_value) {
+        let reply = if form == ErrorForm::ByField && problems.iter().all(Problem::concerns_value) {
             json_response(status, &ErrorsByField::of(served, lists, problems))
         } else {
             json_response(status, &Errors::of(served, lists, problems))
+        };
+        match problems.split_first().map(|(first, others)| (first.kind.code(), others)) {
+            Some((code, others)) if others.iter().all(|other| other.kind.code() == code) => {
+                reply.with(LINK.as_str(), links::help(served.version.label, code.name()))
+            }
+            Some(_) | None => reply,
         }
     }
 

@@ -3,5 +3,6 @@
 pub mod access_log;
 pub mod compression;
 pub mod deprecation;
+pub mod links;
 pub mod request_id;
 pub mod response_stream;

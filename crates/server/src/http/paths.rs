@@ -25,6 +25,12 @@ pub fn documentation(label: Label) -> String {
     format!("{DOCS}/{label}")
 }
 
+/// A document of a version, by its name.
+#[must_use]
+pub fn document(label: Label, name: &str) -> String {
+    format!("{}/{name}", documentation(label))
+}
+
 /// A document that describes a version for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenApiDocument {

@@ -11,6 +11,7 @@ use crate::http::error::{ApiError, Missing};
 use crate::http::paths;
 use crate::http::routes::read_only;
 use crate::http::shared_content::SharedContentCache;
+use crate::pages::documents::{Document, Link, address, navigation};
 use crate::pages::layout::{Place, day, html, tagged_page};
 use crate::versions::REMOVED;
 
@@ -23,6 +24,7 @@ struct Index {
     /// Newest first.
     removed: Vec<Removed>,
     newest: Label,
+    guide: String,
     /// Scheme and host by which the reader came here.
     origin: &'static str,
 }
@@ -34,6 +36,7 @@ struct Listed {
     since: String,
     deprecated_on: Option<String>,
     sunset_on: Option<String>,
+    documents: Vec<Link>,
     documentation: String,
     release_notes: String,
     openapi: String,
@@ -84,6 +87,7 @@ fn index(versions: &Versions, newest: Label) -> Index {
         versions: versions.iter().rev().map(|served| listed(served.version, newest)).collect(),
         removed: REMOVED.iter().rev().map(|gone| Removed { label: gone.label, since: day(gone.since) }).collect(),
         newest,
+        guide: address(newest, Document::Guide, None),
         origin: ORIGIN,
     }
 }
@@ -104,6 +108,7 @@ fn listed(version: &ApiVersion, newest: Label) -> Listed {
         since: day(publication.since),
         deprecated_on: publication.deprecated_on.map(day),
         sunset_on: publication.sunset_on.map(day),
+        documents: navigation(label, None),
         documentation: paths::documentation(label),
         release_notes: paths::release_notes(label),
         openapi: paths::openapi(label),

@@ -5,6 +5,7 @@ use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::{HttpRequest, HttpResponse};
+use adapter_kit::Label;
 use askama::Template;
 use chrono::NaiveDate;
 
@@ -26,6 +27,27 @@ pub(super) enum Place {
     Index,
     /// The page that rewrites a body.
     Migrate,
+    /// What is written about versions.
+    Written,
+    /// A document of a version.
+    Document(Label),
+    /// The search in the documents of a version.
+    Search(Label),
+}
+
+impl Place {
+    /// The version whose documents are read.
+    pub(super) fn version(self) -> Option<Label> {
+        match self {
+            Self::Document(label) | Self::Search(label) => Some(label),
+            Self::Index | Self::Migrate | Self::Written => None,
+        }
+    }
+
+    /// Whether the page has a search of its own.
+    pub(super) fn is_search(self) -> bool {
+        matches!(self, Self::Search(_))
+    }
 }
 
 /// A page that may be kept for a while, or must not be kept at all because it shows what somebody sent.
@@ -51,7 +73,7 @@ fn headers(caching: &'static str) -> [(HeaderName, &'static str); 5] {
     ]
 }
 
-/// A page that is the same for everyone, and has no form.
+/// A page that is the same for everyone, and holds nothing of a request.
 pub(super) fn shared_page(request: &HttpRequest, content: &SharedContent) -> HttpResponse {
     content.response(request, &headers(FRESH))
 }

@@ -1,5 +1,5 @@
-//! `/docs/migrate`: a body of one version next to the same in another, for people. A GET shows a form, and a POST what
-//! came of it. Nothing of a body is logged or kept.
+//! `/docs/migrate`: a body of one version next to the same in another, for people. A GET shows a form with an example, and
+//! a POST what came of it. Nothing of a body is logged or kept.
 
 use actix_web::http::header::HeaderName;
 use actix_web::http::{Method as HttpMethod, StatusCode};
@@ -8,7 +8,7 @@ use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::{Label, Versions};
 use askama::Template;
-use domain::Code;
+use domain::{Code, Lists};
 use serde_json::Value;
 use version_tools::translate::{BodyKind, Translation, TranslationContext, translate};
 
@@ -20,6 +20,7 @@ use crate::pages::layout::{Keep, Place, html, page};
 use crate::versions::REMOVED;
 
 mod endpoints;
+mod example;
 mod form;
 mod marked;
 
@@ -43,6 +44,8 @@ struct Migrate {
     served: Vec<String>,
     endpoints: Option<Endpoints>,
     outcome: Option<Outcome>,
+    /// The version whose example is in the form.
+    example_of: Option<Label>,
 }
 
 struct Endpoints {
@@ -98,10 +101,10 @@ struct Noticed {
 /// The resource.
 pub(super) fn resource(register: &AppState) -> Resource {
     let register = register.clone();
-    let versions = register.versions;
+    let (versions, lists) = (register.versions, register.lists);
     let show = move |request: HttpRequest| {
         let form = Form::read(request.query_string().as_bytes());
-        std::future::ready(page(StatusCode::OK, Keep::Fresh, html(&Migrate::new(form, versions, None))))
+        std::future::ready(page(StatusCode::OK, Keep::Fresh, html(&Migrate::with_example(form, versions, lists))))
     };
     let answer = move |request: HttpRequest, payload: Payload| answer(register.clone(), request, payload);
     let resource = methods(adapter_kit::Method::Get)
@@ -122,6 +125,9 @@ async fn answer(register: AppState, request: HttpRequest, payload: Payload) -> H
     let context = TranslationContext { today: register.store.now().date_naive(), lists: register.lists };
     let work = move || {
         let mut form = Form::read(&encoded);
+        if form.asks_for_example() {
+            return (StatusCode::OK, html(&Migrate::with_example(form, versions, context.lists)));
+        }
         let outcome = form.translation_request(versions).map(|TranslationRequest { from, to, body_kind, body }| {
             let translation = translate(&body, from, to, &body_kind, context);
             Outcome::new(&body, translation)
@@ -161,6 +167,17 @@ fn refusal(failure: ApiError, versions: &'static Versions) -> HttpResponse {
 }
 
 impl Migrate {
+    /// The form with the example of what is chosen in it as its body.
+    fn with_example(mut form: Form, versions: &'static Versions, lists: &Lists) -> Self {
+        let chosen = form.label(FormField::From).and_then(|label| versions.find(label));
+        let from = chosen.or(versions.iter().next()).map(|served| served.version);
+        let example = from.and_then(|version| Some((version.label, example::of(version, form.body_kind()?, lists)?)));
+        if let Some((_, example)) = &example {
+            form.set(FormField::Body, format!("{example:#}"));
+        }
+        Self { example_of: example.map(|(label, _)| label), ..Self::new(form, versions, None) }
+    }
+
     fn new(form: Form, versions: &'static Versions, outcome: Option<Outcome>) -> Self {
         let labels = || versions.iter().map(|served| served.version.label);
         let (oldest, newest) = (labels().next(), labels().next_back());
@@ -175,7 +192,8 @@ impl Migrate {
             place: Place::Migrate,
             from: form.versions(FormField::From, versions, oldest),
             to: form.versions(FormField::To, versions, newest),
-            kinds: form.kinds(),
+            kinds: form.kinds(said(FormField::From).or(versions.iter().next()).map(|served| served.version)),
+            example_of: None,
             removed: gone,
             served: labels().map(|label| label.to_string()).collect(),
             endpoints,

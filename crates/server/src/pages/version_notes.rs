@@ -3,13 +3,13 @@
 use actix_web::web::Path;
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use askama::Template;
-use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::http::app_state::AppState;
 use crate::http::error::{ApiError, Missing};
 use crate::http::paths;
 use crate::http::routes::read_only;
 use crate::pages::layout::{Place, html, shared_page};
+use crate::pages::markdown::{Rendered, render};
 use crate::versions::documents;
 
 #[derive(Template)]
@@ -43,20 +43,10 @@ fn answer(register: &AppState, request: &HttpRequest, name: &str) -> Result<Http
 /// A text in Markdown as a page. Its line about where it comes from is for those who read the file.
 pub(super) fn page_of(markdown: &str) -> Result<Vec<u8>, ApiError> {
     let markdown = markdown.replacen(version_tools::documents::GENERATED, "", 1);
-    let title = markdown.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or_default().to_owned();
-    let mut body = String::new();
-    // A wide table scrolls by itself, and the page does not.
-    let events = Parser::new_ext(&markdown, Options::ENABLE_TABLES).flat_map(|event| {
-        let (mut before, mut after) = (None, None);
-        if matches!(event, Event::Start(Tag::Table(_))) {
-            let frame = r#"<div class="scrolls" tabindex="0" role="region" aria-label="Table">"#;
-            before = Some(Event::Html(frame.into()));
-        } else if event == Event::End(TagEnd::Table) {
-            after = Some(Event::Html("</div>".into()));
-        }
-        before.into_iter().chain([event]).chain(after)
+    let Rendered { title, html: body, .. } = render(&markdown, None, &|address| {
+        // The texts refer to one another as files.
+        Some(address.strip_suffix(".md").map_or_else(|| address.to_owned(), paths::written))
     });
-    pulldown_cmark::html::push_html(&mut body, events);
-    let html = html(&Written { place: Place::Index, title, body });
+    let html = html(&Written { place: Place::Written, title, body });
     html.map(String::into_bytes).map_err(ApiError::UnwritablePage)
 }

@@ -1,3 +1,4 @@
 //! The pages below `/docs`.
 
 mod documentation;
+mod documents;

@@ -19,6 +19,7 @@ const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 pub(crate) const TAB: &str = "\u{E004}";
 pub(crate) const ENTER: &str = "\u{E007}";
 pub(crate) const DOWN: &str = "\u{E015}";
+const CONTROL: &str = "\u{E009}";
 
 /// Whether the pages may run scripts. The driver can in either case.
 #[derive(Clone, Copy)]
@@ -93,6 +94,16 @@ impl Browser {
         self.post("/execute/sync", &json!({ "script": format!("return {expression};"), "args": [] }))
     }
 
+    /// Runs a script in the page.
+    pub(crate) fn run(&self, script: &str) {
+        self.post("/execute/sync", &json!({ "script": script, "args": [] }));
+    }
+
+    /// Runs a script in the page, which calls its last argument with what it finds.
+    pub(crate) fn run_async(&self, script: &str) -> Value {
+        self.post("/execute/async", &json!({ "script": script, "args": [] }))
+    }
+
     /// Evaluates an expression that is a text.
     pub(crate) fn read(&self, expression: &str) -> String {
         self.see(expression).as_str().unwrap_or_else(|| panic!("{expression} is no text")).to_owned()
@@ -110,6 +121,13 @@ impl Browser {
     pub(crate) fn press(&self, keys: &str) {
         let press = |key: char| [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })];
         let actions: Vec<Value> = keys.chars().flat_map(press).collect();
+        self.post("/actions", &json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": actions }] }));
+    }
+
+    /// Selects all of the field that has the focus.
+    pub(crate) fn select_all(&self) {
+        let key = |kind: &str, value: &str| json!({ "type": kind, "value": value });
+        let actions = [key("keyDown", CONTROL), key("keyDown", "a"), key("keyUp", "a"), key("keyUp", CONTROL)];
         self.post("/actions", &json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": actions }] }));
     }
 

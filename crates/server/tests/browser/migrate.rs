@@ -27,6 +27,8 @@ fn fill_in(browser: &Browser, server: &Server, body: &str) {
     browser.press(DOWN);
     browser.press(DOWN);
     browser.tab_to("body");
+    // The example is there.
+    browser.select_all();
     browser.press(body);
     browser.tab_to("Rewrite");
     browser.press(ENTER);
@@ -48,9 +50,9 @@ fn a_body_is_rewritten(scripts: Scripts) {
     assert_eq!(browser.text("#result"), format!("Your body of {from} in {to}"));
     // The third choice is a change of a trainee.
     assert!(browser.text("main").contains("a request that changes a trainee"));
-    assert_eq!(browser.text("section[aria-labelledby=old] .row-renamed .note"), format!("renamed to {new}"));
-    assert_eq!(browser.text("section[aria-labelledby=new] .row-renamed .note"), format!("was {old}"));
-    assert!(browser.text("section[aria-labelledby=new] .row-problem").contains("problem, see below"));
+    assert_eq!(browser.text("pre[aria-labelledby=old] .row-renamed .note"), format!("renamed to {new}"));
+    assert_eq!(browser.text("pre[aria-labelledby=new] .row-renamed .note"), format!("was {old}"));
+    assert!(browser.text("pre[aria-labelledby=new] .row-problem").contains("problem, see below"));
     assert!(browser.text("#problems + ul").contains("What to do: "));
     assert_eq!(browser.see("document.querySelectorAll('#renames + table tbody tr').length"), json!(1));
     browser.wait_until("document.activeElement.id === 'result'");

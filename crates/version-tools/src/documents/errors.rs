@@ -14,7 +14,7 @@ pub fn errors() -> String {
     format!(
         "# Codes of problems\n\n{GENERATED}\n\n\
          Each problem in the `errors` of a `422` has one of these as its `code`: the same in every version, and never given\n\
-         to another problem. What else is in an error, and which other errors there are, is in [api.md](api.md#7-errors).\n\n\
+         to another problem. What else is in an error, and which other errors there are, is in the [contract](api.md#7-errors).\n\n\
          {}",
         table.0
     )

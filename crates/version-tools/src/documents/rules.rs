@@ -17,8 +17,8 @@ pub fn rules(versions: &Versions) -> String {
     sections.extend(for_each_record!(inputs()));
     format!(
         "# Rules\n\n{GENERATED}\n\n\
-         What a record must satisfy, and which versions demand it. Fields have the names of the newest version; `section`\n\
-         is that of [api.md](api.md). Rules run in the order in which they stand, those of the stage `adjust` first: they\n\
+         What a record must satisfy, and which versions demand it. <!-- file -->Fields have the names of the newest\n\
+         version. <!-- /file -->`section` is that of the [contract](api.md). Rules run in the order in which they stand, those of the stage `adjust` first: they\n\
          change what is recorded. Those of the stage `check` find problems, and a `gate` refuses an action by the state of\n\
          the record. A rule is skipped when a field that it reads has a problem already, unless the field is in brackets,\n\
          and on an update when the request changes none of them; one that reads no field runs always.\n\n{}",
@@ -162,7 +162,8 @@ fn inputs<R: WireRecord>() -> String {
     format!("### Inputs of a {}\n\n{}", R::NAME, table.0)
 }
 
-fn kind(kind: Kind) -> &'static str {
+/// The type of a field, in words.
+pub(super) fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Text => "text",
         Kind::Integer => "whole number",

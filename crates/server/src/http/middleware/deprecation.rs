@@ -1,15 +1,17 @@
 //! Tells clients the end of what they use, in the headers of every reply: `Deprecation` (RFC 9745), `Sunset` (RFC 8594),
-//! and `Link` to what comes after and to the guide.
+//! and `Link` to what comes after and to what to do.
 //!
 //! What ends, and when, follows from the versions ([`adapter_kit::lifecycle`]); the clock is not asked.
 
 use actix_web::http::Method as HttpMethod;
-use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, LINK};
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use adapter_kit::lifecycle::DeprecationStatus;
 use adapter_kit::{ApiVersion, Endpoint, Label, Method, Versions};
 use chrono::{NaiveDate, NaiveTime};
 
+use crate::http::middleware::links;
 use crate::http::paths;
+use crate::pages::documents;
 
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
@@ -47,8 +49,21 @@ impl DeprecationHeaders {
         let replacement = endpoint.zip(end.replaced_by).map(|(old, new)| replacement(label, old, new, path));
         let successors = replacement.into_iter().chain(end.successor.map(paths::base));
         let links = successors.map(|address| successor(&address));
-        let guide = self.versions.newest().map(|newest| guide(label, newest.version.label));
-        insert(headers, LINK, &links.chain(guide).collect::<Vec<_>>().join(", "));
+        links::add_first(
+            headers,
+            &links.chain([self.advice(endpoint, end.replaced_by)]).collect::<Vec<_>>().join(", "),
+        );
+    }
+
+    /// A link to what to do: the guide to the newest version. Who is there already needs the endpoint to use instead, and
+    /// where there is none, what is written about the version.
+    fn advice(self, endpoint: Option<Endpoint>, replaced_by: Option<Endpoint>) -> String {
+        let label = self.version.label;
+        match (self.versions.newest(), endpoint.and(replaced_by)) {
+            (Some(newest), _) if newest.version.label != label => guide(label, newest.version.label),
+            (_, Some(other)) => advice(&documents::about_endpoint(label, other)),
+            (_, None) => advice(&paths::release_notes(label)),
+        }
     }
 
     /// The endpoint that ends, for a method that none of the endpoints of a path has: the first, when all of them end.
@@ -79,7 +94,11 @@ pub fn successor(address: &str) -> String {
 /// A link to the guide from a version that ends or has ended (RFC 9745).
 #[must_use]
 pub fn guide(from: Label, to: Label) -> String {
-    format!("<{}>; rel=\"deprecation\"; type=\"text/html\"", paths::migration_guide(from, to))
+    advice(&paths::migration_guide(from, to))
+}
+
+fn advice(address: &str) -> String {
+    format!("<{address}>; rel=\"deprecation\"; type=\"text/html\"")
 }
 
 /// The path of the endpoint to use instead, with the identifiers of a path of the one that ends.

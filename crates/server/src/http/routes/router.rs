@@ -16,8 +16,8 @@ use crate::endpoints::{Handler, openapi};
 use crate::http::app_state::AppState;
 use crate::http::dispatch::Route;
 use crate::http::error::{ApiError, Missing};
-use crate::http::middleware::access_log;
 use crate::http::middleware::deprecation::{DeprecationHeaders, methods};
+use crate::http::middleware::{access_log, links};
 use crate::http::paths;
 use crate::http::paths::OpenApiDocument;
 use crate::http::request::PathIds;
@@ -110,6 +110,7 @@ impl Router {
             }
         };
         self.deprecation(served).write(response.headers_mut(), endpoint, request.path());
+        links::add_help(&mut response, served.version.label);
         response
     }
 
@@ -128,6 +129,7 @@ impl Router {
             Target::OpenApi(_) => None,
         });
         deprecation.write(response.headers_mut(), deprecation.only_deprecated(endpoints), request.path());
+        links::add_help(&mut response, first.served.version.label);
         response
     }
 
@@ -146,6 +148,7 @@ impl Router {
             Some(KnownLabel::Served(deprecation)) => {
                 let mut reply = not_found(&self.register, request);
                 deprecation.write(reply.headers_mut(), None, request.path());
+                links::add_help(&mut reply, deprecation.version.label);
                 reply
             }
             None => not_found(&self.register, request),

@@ -3,14 +3,19 @@
 use std::collections::BTreeMap;
 
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
-use adapter_kit::{Label, Served, Versions, read};
+use adapter_kit::{ApiVersion, Label, Served, Versions, read};
 use serde_json::Value;
 use version_tools::translate::BodyKind;
+
+use super::example;
 
 /// The largest body, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 262_144;
 /// The largest form, in bytes: each byte of a body can take three there.
 pub(super) const MAX_FORM_BYTES: usize = 3 * MAX_BODY_BYTES + 1_024;
+
+/// The name of the button that gets an example.
+const EXAMPLE: &str = "example";
 
 /// What a body can be said to be: the value of the choice, its words, and its meaning.
 const KINDS: &[(&str, &str, BodyKind)] = &[
@@ -93,6 +98,22 @@ impl Form {
         self.fields.get(field.name()).map_or("", String::as_str)
     }
 
+    /// Puts a value into a field.
+    pub(super) fn set(&mut self, field: FormField, value: String) {
+        self.fields.insert(field.name().to_owned(), value);
+    }
+
+    /// Whether it was sent to get an example, in place of the body that is in it.
+    pub(super) fn asks_for_example(&self) -> bool {
+        self.fields.contains_key(EXAMPLE)
+    }
+
+    /// What the body is said to be, if it is anything of the list.
+    pub(super) fn body_kind(&self) -> Option<BodyKind> {
+        let kind = self.value(FormField::Kind);
+        KINDS.iter().find(|(value, ..)| *value == kind || kind.is_empty()).map(|(.., body_kind)| *body_kind)
+    }
+
     /// What is wrong with a field.
     pub(super) fn fault(&self, field: FormField) -> Option<&String> {
         self.faults.get(&field)
@@ -107,9 +128,7 @@ impl Form {
     pub(super) fn translation_request(&mut self, versions: &'static Versions) -> Option<TranslationRequest> {
         let from = self.version(FormField::From, "Choose the version that the body is of", versions);
         let to = self.version(FormField::To, "Choose the version that you want it in", versions);
-        let kind = self.value(FormField::Kind);
-        let body_kind =
-            KINDS.iter().find(|(value, ..)| *value == kind || kind.is_empty()).map(|(.., body_kind)| *body_kind);
+        let body_kind = self.body_kind();
         if body_kind.is_none() {
             self.faults.insert(FormField::Kind, "Choose what the body is, from the list".to_owned());
         }
@@ -151,12 +170,14 @@ impl Form {
     }
 
     /// What a body can be said to be.
-    pub(super) fn kinds(&self) -> Vec<Choice> {
+    /// The endpoints are those of a version.
+    pub(super) fn kinds(&self, version: Option<&ApiVersion>) -> Vec<Choice> {
         let chosen = self.value(FormField::Kind);
-        let choice = |(value, words, _): &(&str, &str, BodyKind)| Choice {
-            value: (*value).to_owned(),
-            words: (*words).to_owned(),
-            chosen: *value == chosen,
+        let choice = |(value, words, kind): &(&str, &str, BodyKind)| {
+            let endpoint =
+                version.filter(|_| kind.record.is_some()).and_then(|version| example::endpoint(version, *kind));
+            let endpoint = endpoint.map_or_else(String::new, |endpoint| format!(" ({endpoint})"));
+            Choice { value: (*value).to_owned(), words: format!("{words}{endpoint}"), chosen: *value == chosen }
         };
         KINDS.iter().map(choice).collect()
     }

@@ -7,18 +7,18 @@ use server::versions;
 use crate::api::support::{Register, Response};
 use crate::api::versions::snapshots::without_link_versions;
 
-/// The contract, with the mistakes in its section 1.3.
-const CONTRACT: &str = include_str!("../../../../../docs/api.md");
+/// The guide to integration, with the commonest mistakes.
+const GUIDE: &str = include_str!("../../../../../docs/integration.md");
 
-/// The body of section 1.1, as it stands there.
+/// The first body of the guide, as it stands there.
 fn documented_body() -> Value {
-    let (_, rest) = CONTRACT.split_once("-d '\n").unwrap();
+    let (_, rest) = GUIDE.split_once("-d '\n").unwrap();
     serde_json::from_str(rest.split_once("}}'").map(|(body, _)| format!("{body}}}}}")).unwrap().as_str()).unwrap()
 }
 
-/// The version of the address that section 1.1 sends it to.
+/// The version of the address that it is sent to.
 fn documented_version() -> &'static ApiVersion {
-    let (before, _) = CONTRACT.split_once("-d '\n").unwrap();
+    let (before, _) = GUIDE.split_once("-d '\n").unwrap();
     let (_, address) = before.rsplit_once("/api/").unwrap();
     let label: String = address.chars().take_while(|part| part.is_ascii_alphanumeric() || *part == '.').collect();
     versions::all().find(label.parse().unwrap()).unwrap().version
@@ -56,8 +56,8 @@ fn the_commonest_mistakes_are_answered_as_documented() {
             changed(&|_| ()).is(409)
         },
     ];
-    let contract = without_link_versions(CONTRACT);
+    let guide = without_link_versions(GUIDE);
     for shown in replies.iter().map(|reply| without_link_versions(&shown(reply))) {
-        assert!(contract.contains(&format!("\n{shown}\n")), "section 1.3 does not show this reply:\n{shown}");
+        assert!(guide.contains(&format!("\n{shown}\n")), "the guide does not show this reply:\n{shown}");
     }
 }

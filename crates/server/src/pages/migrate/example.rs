@@ -1,0 +1,30 @@
+//! The example with which the form begins: a body that a version takes or shows, written by the code that writes real ones.
+
+use adapter_kit::body_kind::{Direction, RecordKind};
+use adapter_kit::compose::Data;
+use adapter_kit::view::View;
+use adapter_kit::{ApiVersion, Endpoint};
+use domain::Lists;
+use serde_json::Value;
+use version_tools::openapi::examples;
+use version_tools::translate::BodyKind;
+
+/// The example of a kind of body: of a new trainee, where nothing is said of it.
+pub(super) fn of(version: &ApiVersion, kind: BodyKind, lists: &Lists) -> Option<Value> {
+    if kind.direction == Some(Direction::Reply) {
+        return serde_json::to_value(Data { data: View::trainee(version, &fixtures::example::trainee(), lists) }).ok();
+    }
+    examples::request(version, endpoint(version, kind)?)
+}
+
+/// The endpoint of the version that takes a body of the kind.
+pub(super) fn endpoint(version: &ApiVersion, kind: BodyKind) -> Option<Endpoint> {
+    let record = kind.record.unwrap_or(RecordKind::Trainee);
+    version.endpoints.all().find(|endpoint| {
+        endpoint.row().request.is_some_and(|request| {
+            request.record == record
+                && request.batch_of.is_none()
+                && (kind.purpose.is_none() || request.purpose == kind.purpose)
+        })
+    })
+}

@@ -1,0 +1,230 @@
+//! The code lists, for people: each code with its name, what follows from it, and which versions accept it.
+
+use adapter_kit::reference;
+use adapter_kit::version::ApiVersion;
+use adapter_kit::versions::Versions;
+use adapter_kit::wire::{WireRecord, for_each_record};
+use domain::field::Codes;
+use domain::lists::Entry;
+use domain::vocabulary::{FUTURE_INTERESTS, WITHDRAWAL_TRIGGERS};
+use domain::{List, Lists};
+
+use super::{escaped, listed};
+
+/// The list of all lists, in the names of a version.
+#[must_use]
+pub fn index(version: &ApiVersion, lists: &Lists) -> String {
+    let rows = reference::names().map(|name| {
+        let count = list_called(name).map_or(lists.withdrawal_reasons().len(), |list| lists.entries(list).len());
+        let used = listed(fields_with(version, name));
+        vec![format!("[`{name}`](reference-data/{name})"), meaning(name).to_owned(), count.to_string(), used]
+    });
+    let table = table(&["list", "what it has", "codes", "used in"], rows);
+    format!(
+        "# Code lists\n\nCodes are text: send them with their leading zeros, in upper and lower case as they are here.\n\n{table}"
+    )
+}
+
+/// One list, in the names of a version; nothing where no list has the name.
+#[must_use]
+pub fn list(name: &str, version: &ApiVersion, versions: &Versions, lists: &Lists) -> Option<String> {
+    let known = reference::names().find(|known| *known == name)?;
+    let table = match list_called(known) {
+        Some(list) => codes(list, versions, lists),
+        None => withdrawal_reasons(lists),
+    };
+    let used = fields_with(version, known);
+    let used = if used.is_empty() { String::new() } else { format!(" Used in {}.", listed(used)) };
+    Some(format!("# Code list {known}\n\n{}{used}\n\n{table}", meaning(known)))
+}
+
+fn list_called(name: &str) -> Option<List> {
+    List::ALL.iter().copied().find(|list| list.name() == name)
+}
+
+fn meaning(name: &str) -> &'static str {
+    list_called(name).map_or("Reasons of a withdrawal, by who decides it.", List::meaning)
+}
+
+/// The fields of requests that take codes of a list.
+fn fields_with(version: &ApiVersion, name: &str) -> Vec<&'static str> {
+    fn of<R: WireRecord>(version: &ApiVersion, name: &str) -> Vec<&'static str> {
+        let inputs = R::inputs(version).entries.iter();
+        inputs.filter(|input| reference::list_of(input.field.into()) == Some(name)).map(|input| input.name).collect()
+    }
+    for_each_record!(of(version, name)).concat()
+}
+
+/// The codes of a list. A column that says the same of every code is left out.
+fn codes(list: List, versions: &Versions, lists: &Lists) -> String {
+    let entries = lists.entries(list);
+    let has_years = entries.iter().any(|entry| entry.start_year.is_some() || entry.end_year.is_some());
+    let is_narrowed = versions
+        .iter()
+        .any(|served| entries.iter().any(|entry| !served.version.accepted_codes.accepts(list, &entry.code)));
+    let facts = facts(list);
+    let mut columns = vec!["code", "name"];
+    columns.extend(facts.iter().map(|(name, _)| *name));
+    if has_years {
+        columns.push("for starts in");
+    }
+    if is_narrowed {
+        columns.push("accepted in");
+    }
+    let rows = entries.iter().map(|entry| {
+        let mut row = vec![format!("`{}`", entry.code), escaped(&entry.name)];
+        row.extend(facts.iter().map(|(_, fact)| escaped(&fact(lists, entry))));
+        if has_years {
+            row.push(years(entry));
+        }
+        if is_narrowed {
+            row.push(accepting(list, entry, versions));
+        }
+        row
+    });
+    let all = if is_narrowed { "" } else { "Every version accepts every code.\n\n" };
+    format!("{all}{}", table(&columns, rows))
+}
+
+/// The versions that accept a code.
+fn accepting(list: List, entry: &Entry, versions: &Versions) -> String {
+    let accepts = |version: &ApiVersion| version.accepted_codes.accepts(list, &entry.code);
+    if versions.iter().all(|served| accepts(served.version)) {
+        return "all".to_owned();
+    }
+    let labels =
+        versions.iter().filter(|served| accepts(served.version)).map(|served| served.version.label.to_string());
+    let labels = labels.collect::<Vec<_>>().join(", ");
+    if labels.is_empty() { "none".to_owned() } else { labels }
+}
+
+fn years(entry: &Entry) -> String {
+    match (entry.start_year, entry.end_year) {
+        (Some(first), Some(last)) => format!("{first} to {last}"),
+        (Some(first), None) => format!("{first} and later"),
+        (None, Some(last)) => format!("{last} and before"),
+        (None, None) => "every year".to_owned(),
+    }
+}
+
+/// What else is known of a code: the name of a column, and its value.
+type Fact = (&'static str, fn(&Lists, &Entry) -> String);
+
+fn facts(list: List) -> &'static [Fact] {
+    match list {
+        List::TrainingRoute => &[
+            ("level", |lists, entry| of(lists.route(&entry.code), |route| route.level.to_owned())),
+            ("award", |lists, entry| of(lists.route(&entry.code), |route| route.qualification.to_owned())),
+            ("placements for the award", |lists, entry| {
+                of(lists.route(&entry.code), |route| route.min_placements.to_string())
+            }),
+            ("degree for the award", |lists, entry| {
+                of(lists.route(&entry.code), |route| yes_or_no(route.degree_required))
+            }),
+            ("employing school for the award", |lists, entry| {
+                of(lists.route(&entry.code), |route| yes_or_no(route.employing_school_required_for_award))
+            }),
+        ],
+        List::CourseAgeRange => &[("ages", |lists, entry| {
+            of(lists.age_range(&entry.code), |ages| format!("{} to {}", ages.min_age, ages.max_age))
+        })],
+        List::CourseSubject => &[("funding subjects", |lists, entry| lists.funding_subjects(&entry.code).join(", "))],
+        List::Ethnicity => &[
+            ("group", |lists, entry| of(lists.ethnicity(&entry.code), |ethnicity| ethnicity.group.clone())),
+            ("background", |lists, entry| of(lists.ethnicity(&entry.code), |ethnicity| ethnicity.background.clone())),
+        ],
+        List::Disability => {
+            &[("discloses", |lists, entry| of(lists.disclosure(&entry.code), |disclosure| disclosure.to_owned()))]
+        }
+        List::FundingMethod => &[
+            ("type", |lists, entry| {
+                of(lists.funding_method(&entry.code), |method| method.funding_type.clone().unwrap_or_default())
+            }),
+            ("tier", |lists, entry| {
+                of(lists.funding_method(&entry.code), |method| method.bursary_tier.clone().unwrap_or_default())
+            }),
+        ],
+        List::Country => &[("part of the United Kingdom", |lists, entry| yes_or_no(lists.is_uk(&entry.code)))],
+        List::IttAim => {
+            &[("needs an academic award", |lists, entry| yes_or_no(lists.aim_needs_qualification(&entry.code)))]
+        }
+        List::DegreeGrade | List::DegreeSubject | List::DegreeType | List::Institution => {
+            &[("UUID", |_, entry| entry.uuid.to_string())]
+        }
+        List::FundCode
+        | List::IttQualificationAim
+        | List::Nationality
+        | List::Sex
+        | List::StudyMode
+        | List::TrainingInitiative => &[],
+    }
+}
+
+fn of<T>(found: Option<T>, fact: impl FnOnce(T) -> String) -> String {
+    found.map_or_else(String::new, fact)
+}
+
+fn yes_or_no(is_so: bool) -> String {
+    if is_so { "yes" } else { "no" }.to_owned()
+}
+
+fn withdrawal_reasons(lists: &Lists) -> String {
+    let rows = lists.withdrawal_reasons().iter().map(|reason| {
+        let needs = match (reason.requires_another_reason, reason.requires_safeguarding_concern_reasons) {
+            (true, _) => "`another_reason`",
+            (false, true) => "`safeguarding_concern_reasons`",
+            (false, false) => "",
+        };
+        vec![format!("`{}`", reason.code), escaped(&reason.name), format!("`{}`", reason.trigger), needs.to_owned()]
+    });
+    format!(
+        "A trigger is one of {}; `future_interest` is one of {}. A reason that goes with both triggers has a row for each.\n\n{}",
+        listed(WITHDRAWAL_TRIGGERS.iter().copied()),
+        listed(FUTURE_INTERESTS.iter().copied()),
+        table(&["reason", "name", "trigger", "needs in words"], rows)
+    )
+}
+
+/// What values a field takes, with a link to its list, in Markdown; nothing where it takes any.
+pub(super) fn values(field: domain::Field) -> String {
+    if let Some(list) = reference::list_of(field) {
+        return format!("[list `{list}`](reference-data/{list})");
+    }
+    match field.info().codes {
+        Some(Codes::OneOf(words)) => listed(words.iter().copied()),
+        Some(Codes::Listed(_)) | None => String::new(),
+    }
+}
+
+/// A table with as many columns as there are.
+pub(super) fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let names: Vec<String> = columns.iter().map(|&name| name.to_owned()).collect();
+    let rule = format!("|{}\n", "---|".repeat(columns.len()));
+    [line(&names), rule].into_iter().chain(rows.map(|row| line(&row))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_shown_as_they_are() {
+        assert_eq!(escaped("*A* | <b>`c`</b> [d](e)"), r"\*A\* | \<b\>\`c\`\<\/b\> \[d\]\(e\)");
+        let row = table(&["code", "name"], [vec!["`1`".to_owned(), escaped("a | b")]].into_iter());
+        assert_eq!(row, "| code | name |\n|---|---|\n| `1` | a \\| b |\n");
+    }
+
+    #[test]
+    fn every_list_has_a_fact_or_none() {
+        let lists = Lists::embedded();
+        for list in List::ALL {
+            for (column, fact) in facts(*list) {
+                assert!(lists.entries(*list).iter().any(|entry| !fact(lists, entry).is_empty()), "{list:?} {column}");
+            }
+        }
+    }
+}
