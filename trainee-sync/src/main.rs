@@ -1,0 +1,43 @@
+//! `trainee-sync` keeps a copy of a provider's trainees in step with the Trainee Register, and sends it what is in a file.
+//!
+//! It is the example of a client of the register's API, and knows nothing of the server but the API: no crate of the server
+//! is among its dependencies, and it names almost no field of a record. What a version calls its fields, it reads in the
+//! OpenAPI document of that version.
+//!
+//! - `pull` follows the changes ([`pull`]): each page is stored in one transaction with its cursor, so the program can be
+//!   killed at any time and goes on where it was.
+//!
+//! Every request passes through [`client`], which sends it again where that may help.
+
+mod cli;
+mod client;
+mod connection;
+mod export;
+mod place;
+mod private_file;
+mod progress;
+mod pull;
+mod record;
+mod register;
+mod store;
+mod token;
+
+use std::process::ExitCode;
+
+/// The exit status where rows of a file were refused.
+const REFUSED: u8 = 1;
+/// The exit status where the program could not do what it was asked, as `clap` has it for wrong options.
+const FAILED: u8 = 2;
+
+fn main() -> ExitCode {
+    private_file::restrict_new_files();
+    match cli::run() {
+        Ok(cli::Outcome::Complete) => ExitCode::SUCCESS,
+        Ok(cli::Outcome::RowsRefused) => ExitCode::from(REFUSED),
+        Err(error) => {
+            // One line: the cause behind what was being done.
+            eprintln!("trainee-sync: {error:#}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
