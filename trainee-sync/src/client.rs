@@ -4,7 +4,7 @@
 
 mod retry;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +18,9 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Error};
 
 use crate::progress::Progress;
+use crate::record::at;
 use crate::token::Token;
+pub(crate) use retry::asks_to_come_again;
 use retry::{Retries, Verdict};
 
 /// How long a connection may take.
@@ -74,9 +76,9 @@ pub(crate) struct Reply {
 impl Reply {
     /// Why the register did not do what it was asked, with what to do next where the program knows.
     pub(crate) fn refusal(&self) -> anyhow::Error {
-        let errors = self.body["errors"].as_array().into_iter().flatten();
+        let errors = at(&self.body, "errors").as_array().into_iter().flatten();
         let mut messages: Vec<&str> = errors.filter_map(|error| error["message"].as_str()).collect();
-        messages.extend(self.body["message"].as_str());
+        messages.extend(at(&self.body, "message").as_str());
         let said = if messages.is_empty() { String::new() } else { format!(": {}", messages.join("; ")) };
         let next = match self.status {
             401 => {
@@ -84,8 +86,8 @@ impl Reply {
             }
             404 => "; check the address of the register and --version",
             410 => "; look for a version that is served at /docs of the register",
-            300..400 => "; the register is elsewhere: name the address that answers itself with --register",
-            500..600 => "; run the command again later, and name the request to whoever runs the register if it stays",
+            300..=399 => "; the register is elsewhere: name the address that answers itself with --register",
+            500..=599 => "; run the command again later, and name the request to whoever runs the register if it stays",
             _ => "",
         };
         let request = self.request_id.as_deref().unwrap_or("without a name");
@@ -112,6 +114,8 @@ pub(crate) struct Client {
     progress: Progress,
     sent: Mutex<BTreeMap<&'static str, usize>>,
     sent_again: AtomicUsize,
+    /// What the register has warned of, each text once.
+    warned: Mutex<BTreeSet<String>>,
 }
 
 impl Client {
@@ -126,7 +130,14 @@ impl Client {
             .user_agent(concat!("trainee-sync/", env!("CARGO_PKG_VERSION")));
         let config = if is_encrypted { config.tls_config(system_certificates()?) } else { config };
         let agent = config.build().into();
-        Ok(Self { agent, settings, progress, sent: Mutex::default(), sent_again: AtomicUsize::new(0) })
+        Ok(Self {
+            agent,
+            settings,
+            progress,
+            sent: Mutex::default(),
+            sent_again: AtomicUsize::new(0),
+            warned: Mutex::default(),
+        })
     }
 
     /// Sends a request until the register has decided about it. Any status but those that ask to come again is an answer.
@@ -184,6 +195,7 @@ impl Client {
             Ok(text) => text,
             Err(error) => return lost(error),
         };
+        head.headers.get_all("warning").iter().filter_map(|value| value.to_str().ok()).for_each(|text| self.warn(text));
         let header = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
         let retry_after =
             header("retry-after").and_then(|seconds| seconds.trim().parse().ok()).map(Duration::from_secs);
@@ -197,6 +209,14 @@ impl Client {
             // What a balancer in front answers need not be JSON.
             body: serde_json::from_slice(&text).unwrap_or_default(),
         }))
+    }
+
+    /// Says what a header `Warning` says, such as that the token ends soon, unless it was said before.
+    fn warn(&self, header: &str) {
+        let text = header.trim_start_matches("299 - ").trim_matches('"').replace("\\\"", "\"");
+        if self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(text.clone()) {
+            self.progress.say(&format!("the register warns: {text}"));
+        }
     }
 
     /// How many requests were sent, of which kinds.
@@ -218,12 +238,13 @@ impl Client {
 }
 
 /// What comes of a request without a whole reply: an inner error where it may go better the next time.
+#[expect(clippy::wildcard_enum_match_arm, reason = "whatever else there is does not go better the next time")]
 fn lost<T>(error: Error) -> Result<Result<T, String>> {
     match error {
         Error::Io(_) | Error::ConnectionFailed | Error::Protocol(_) | Error::Timeout(_) | Error::HostNotFound => {
             Ok(Err(format!("no reply arrived ({error})")))
         }
-        error => Err(error).context("the register cannot be reached; check its address and its certificate"),
+        _ => Err(error).context("the register cannot be reached; check its address and its certificate"),
     }
 }
 

@@ -13,6 +13,9 @@ use crate::register::{Account, Register};
 use crate::store::{Identity, Store};
 use crate::token::Token;
 
+/// How long a request is sent again to an address that nobody has used yet.
+const MOST_PATIENCE_AT_NEW_ADDRESS_SECS: u64 = 30;
+
 /// Which register, in which version, and with which token.
 #[derive(Debug, Args)]
 pub(crate) struct ConnectionOptions {
@@ -82,7 +85,7 @@ impl Connection {
         let known = store.identity()?;
         let (register, version) = options.chosen(known.as_ref())?;
         let progress = Progress::new();
-        let client = options.client(register.clone(), Some(token), &progress)?;
+        let client = options.client(register.clone(), Some(token), known.is_none(), &progress)?;
         let account = Register { client: &client, version: &version }.account()?;
         let identity =
             Identity { register, version, ukprn: account.ukprn.clone(), environment: account.environment.clone() };
@@ -118,9 +121,16 @@ impl ConnectionOptions {
         Ok((register, version))
     }
 
-    /// A client with these options.
-    pub(crate) fn client(&self, register: String, token: Option<Token>, progress: &Progress) -> Result<Client> {
-        let patience = Duration::from_secs(self.patience);
+    /// A client with these options. At an address that nobody has used yet, it gives up sooner: that may be misspelt.
+    pub(crate) fn client(
+        &self,
+        register: String,
+        token: Option<Token>,
+        is_new: bool,
+        progress: &Progress,
+    ) -> Result<Client> {
+        let most = if is_new { MOST_PATIENCE_AT_NEW_ADDRESS_SECS } else { u64::MAX };
+        let patience = Duration::from_secs(self.patience.min(most));
         let settings = Settings { register, token, patience, allow_plain_http: self.allow_plain_http };
         Client::new(settings, progress.clone())
     }

@@ -6,21 +6,32 @@
 //!
 //! - `pull` follows the changes ([`pull`]): each page is stored in one transaction with its cursor, so the program can be
 //!   killed at any time and goes on where it was.
+//! - `push` compares a file with the copy ([`plan`]), and sends what differs ([`push`]): an idempotency key is stored before
+//!   the request that it belongs to is sent, so nothing is registered twice.
+//! - `diff` shows what `push` would do ([`diff`]).
+//! - `translate` shows a file as another version spells it ([`translate`]).
 //!
 //! Every request passes through [`client`], which sends it again where that may help.
 
 mod cli;
 mod client;
+mod compare;
 mod connection;
+mod diff;
 mod export;
 mod place;
+mod plan;
 mod private_file;
 mod progress;
 mod pull;
+mod push;
 mod record;
 mod register;
+mod report;
 mod store;
+mod table;
 mod token;
+mod translate;
 
 use std::process::ExitCode;
 

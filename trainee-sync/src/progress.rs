@@ -21,13 +21,12 @@ impl Progress {
         Self { bar: std::io::stderr().is_terminal().then(ProgressBar::no_length) }
     }
 
-    /// Says that so many of `total` are done. Without a total it is not known how many there are.
-    pub(crate) fn show(&self, done: usize, total: Option<usize>, what: &str) {
+    /// Says that so many of `total` are done, with so many requests since the program began. Without a total it is not known
+    /// how many there are.
+    pub(crate) fn show(&self, what: &str, done: usize, total: Option<usize>, requests: usize) {
         let Some(bar) = &self.bar else {
-            match total {
-                Some(total) => eprintln!("{what}: {done} of {total}"),
-                None => eprintln!("{what}: {done}"),
-            }
+            let of_total = total.map(|total| format!(" of {total}")).unwrap_or_default();
+            eprintln!("{what}: {done}{of_total} ({requests} requests)");
             return;
         };
         let template = if total.is_some() { "{msg} {wide_bar} {pos} of {len}" } else { "{spinner} {msg} {pos}" };

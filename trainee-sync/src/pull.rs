@@ -68,7 +68,8 @@ fn step(
     pulled.stored += applied.stored;
     pulled.removed += applied.removed;
     if !page.data.is_empty() {
-        connection.progress.show(pulled.stored + pulled.removed, None, "changes stored");
+        let requests = connection.client.count();
+        connection.progress.show("changes stored", pulled.stored + pulled.removed, None, requests);
     }
     Ok(!page.meta.has_more)
 }

@@ -13,6 +13,11 @@ pub(crate) fn cell(value: &Value) -> String {
     }
 }
 
+/// A value within an object; null where there is none.
+pub(crate) fn at<'a>(value: &'a Value, key: &str) -> &'a Value {
+    value.get(key).unwrap_or(&Value::Null)
+}
+
 /// What a request sends for a cell: blank text clears a field.
 pub(crate) fn input(cell: &str) -> Value {
     if cell.is_empty() { Value::Null } else { Value::String(cell.to_owned()) }

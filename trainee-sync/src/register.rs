@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::client::{Client, Reply, Request};
+use crate::record::at;
 
 /// The identifier of a trainee.
 pub(crate) const TRAINEE_ID: &str = "trainee_id";
@@ -99,12 +100,12 @@ impl Register<'_> {
         if reply.status != 200 {
             return Err(reply.refusal());
         }
-        let data = &reply.body["data"];
+        let data = at(&reply.body, "data");
         let text =
             |value: &Value| value.as_str().map(str::to_owned).context("the register did not say whose token this is");
         Ok(Account {
-            ukprn: text(&data["provider"]["ukprn"])?,
-            provider: text(&data["provider"]["name"])?,
+            ukprn: text(at(at(data, "provider"), "ukprn"))?,
+            provider: text(at(at(data, "provider"), "name"))?,
             environment: text(&data["environment"])?,
             quota: reply.quota,
         })
@@ -127,7 +128,7 @@ impl Register<'_> {
             }
             // The end of a version is a 410 too, with a link to the one to use.
             410 if after.is_some() && !reply.has_link => Ok(Followed::CursorIsVoid),
-            422 if after.is_some() && !reply.body["errors"]["after"].is_null() => Ok(Followed::CursorIsVoid),
+            422 if after.is_some() && !at(at(&reply.body, "errors"), "after").is_null() => Ok(Followed::CursorIsVoid),
             _ => Err(reply.refusal()),
         }
     }
@@ -203,10 +204,11 @@ impl Register<'_> {
 }
 
 fn read_inputs(document: &Value) -> Result<Inputs> {
-    let schema = |name: &str| &document["components"]["schemas"][name];
-    let referenced = |value: &Value| value["$ref"].as_str().and_then(|path| path.rsplit('/').next()).map(str::to_owned);
-    let create = &document["paths"]["/trainees"]["post"]["requestBody"]["content"]["application/json"]["schema"];
-    let create = referenced(&create["properties"]["data"]).context("a registration has no schema")?;
+    let schema = |name: &str| at(at(at(document, "components"), "schemas"), name);
+    let referenced = |value: &Value| Some(at(value, "$ref").as_str()?.rsplit('/').next()?.to_owned());
+    let data =
+        |path: &str| referenced(document.pointer(path)?.pointer("/content/application~1json/schema/properties/data")?);
+    let create = data("/paths/~1trainees/post/requestBody").context("a registration has no schema")?;
     let mut inputs = Inputs::default();
     for (field, property) in schema(&create)["properties"].as_object().context("a registration has no fields")? {
         let list = LISTS.iter().position(|list| field.strip_suffix(INPUT_SUFFIX) == Some(list.name));
@@ -220,9 +222,7 @@ fn read_inputs(document: &Value) -> Result<Inputs> {
         };
         place.extend(schema(&record)["properties"].as_object().into_iter().flat_map(|fields| fields.keys().cloned()));
     }
-    let shown =
-        document["paths"]["/trainees/{trainee_id}"]["get"]["responses"]["200"]["content"]["application/json"].clone();
-    let shown = referenced(&shown["schema"]["properties"]["data"]).context("a trainee has no schema")?;
+    let shown = data("/paths/~1trainees~1{trainee_id}/get/responses/200").context("a trainee has no schema")?;
     let fields = schema(&shown)["properties"].as_object().into_iter().flat_map(|fields| fields.keys());
     inputs.read_only = fields.filter(|field| !inputs.trainee.contains(*field)).cloned().collect();
     Ok(inputs)

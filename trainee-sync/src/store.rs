@@ -17,7 +17,7 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
 use serde_json::Value;
 
 pub(crate) use columns::Columns;
-pub(crate) use sent::{SentRequest, digest};
+pub(crate) use sent::digest;
 
 use crate::private_file::create_or_restrict;
 use crate::register::Changes;
