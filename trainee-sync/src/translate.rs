@@ -15,7 +15,7 @@ use crate::connection::{ConnectionOptions, require_label};
 use crate::export::finish;
 use crate::private_file::PrivateFile;
 use crate::progress::Progress;
-use crate::record::cell;
+use crate::record::{cell, input};
 use crate::register::{INPUT_SUFFIX, LISTS, Register, TRAINEE_ID, UPDATED_AT};
 use crate::report::{Problem, refused_rows, write_report};
 use crate::table::{Row, Table, nested_name};
@@ -91,6 +91,8 @@ pub(crate) fn translate(options: &TranslateOptions) -> Result<Outcome> {
 fn read_body(table: &Table, row: &Row, ignore: &[String]) -> Body {
     let (mut kept, mut data) = (Vec::new(), Map::new());
     let mut nested: [BTreeMap<usize, Map<String, Value>>; 2] = Default::default();
+    let identifier = table.header.iter().position(|name| name == TRAINEE_ID).and_then(|at| row.cells.get(at));
+    let is_update = identifier.is_some_and(|identifier| !identifier.is_empty());
     for (name, text) in table.header.iter().zip(&row.cells).filter(|(name, _)| !ignore.contains(name)) {
         if matches!(name.as_str(), TRAINEE_ID | UPDATED_AT) {
             kept.push((name.clone(), text.clone()));
@@ -101,11 +103,11 @@ fn read_body(table: &Table, row: &Row, ignore: &[String]) -> Body {
             } else if !text.is_empty() {
                 records.entry(number).or_default().insert(field.to_owned(), text.clone().into());
             }
-        } else if !text.is_empty() {
-            data.insert(name.clone(), text.clone().into());
+        } else if is_update || !text.is_empty() {
+            // A blank cell of an update clears the field.
+            data.insert(name.clone(), input(text));
         }
     }
-    let is_update = kept.iter().any(|(name, text)| name == TRAINEE_ID && !text.is_empty());
     let numbers = nested.each_ref().map(|records| records.keys().copied().collect());
     for (list, records) in LISTS.iter().zip(nested) {
         if !records.is_empty() {
