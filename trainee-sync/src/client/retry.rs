@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_not_asked_for_again() {
+    fn answered_request_is_not_sent_again() {
         let mut retries = Retries::new(Duration::from_secs(60));
         let duplicate = reply(409, None, serde_json::json!({ "data": [] }));
         for answered in [reply(200, None, Value::Null), reply(422, None, Value::Null), duplicate] {

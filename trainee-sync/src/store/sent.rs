@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::{Store, parse_record};
 
 /// How long the register remembers a key, in seconds, less an hour for the way of the request.
-const KEY_LIFE_SECS: i64 = 23 * 3600;
+const KEY_LIFETIME_SECS: i64 = 23 * 3600;
 /// Random bytes of a key.
 const KEY_BYTES: usize = 16;
 
@@ -48,7 +48,7 @@ impl Store {
         let row: Option<(String, i64, Option<String>)> =
             statement.query_row([digest], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
         let Some((key, sent_at, trainee_id)) = row else { return Ok(None) };
-        let is_remembered = (0..KEY_LIFE_SECS).contains(&(unix_time()? - sent_at));
+        let is_remembered = (0..KEY_LIFETIME_SECS).contains(&(unix_time()? - sent_at));
         Ok(Some(SentRequest { key, trainee_id, is_remembered }))
     }
 
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn digest_tells_where_one_part_ends() {
+    fn parts_of_a_digest_are_kept_apart() {
         assert_ne!(digest(&["ab", "c"]), digest(&["a", "bc"]));
         assert_eq!(digest(&["ab", "c"]), digest(&["ab", "c"]));
     }
