@@ -5,6 +5,7 @@
 mod retry;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -241,11 +242,24 @@ impl Client {
 #[expect(clippy::wildcard_enum_match_arm, reason = "whatever else there is does not go better the next time")]
 fn lost<T>(error: Error) -> Result<Result<T, String>> {
     match error {
-        Error::Io(_) | Error::ConnectionFailed | Error::Protocol(_) | Error::Timeout(_) | Error::HostNotFound => {
-            Ok(Err(format!("no reply arrived ({error})")))
-        }
-        _ => Err(error).context("the register cannot be reached; check its address and its certificate"),
+        Error::Io(error) if is_about_certificate(&error) => Err(error).context(
+            "the register cannot be trusted; check its address, and that this machine knows who issued its certificate \
+             (SSL_CERT_FILE)",
+        ),
+        // A compressed reply that ended in its middle is one of these.
+        Error::Io(_)
+        | Error::ConnectionFailed
+        | Error::Decompress(..)
+        | Error::HostNotFound
+        | Error::Protocol(_)
+        | Error::Timeout(_) => Ok(Err(format!("no reply arrived ({error})"))),
+        _ => Err(error).context("the register cannot be reached; check its address"),
     }
+}
+
+fn is_about_certificate(error: &io::Error) -> bool {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    matches!(inner, Some(rustls::Error::InvalidCertificate(_)))
 }
 
 /// Whether the address is one to which a token may be sent, and whether what is sent there is encrypted.

@@ -3,6 +3,9 @@
 //! Without a cursor the register shows every trainee, and with one what has changed since then. Where the cursor is void,
 //! because the register was restored or moved, the copy begins again.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use anyhow::{Result, bail};
 
 use crate::connection::Connection;
@@ -12,6 +15,8 @@ use crate::register::Followed;
 
 /// How long a request of `pull --follow` waits for a change, in seconds.
 const WAIT_SECS: u64 = 20;
+/// How long `pull --follow` pauses where the register did not let it wait.
+const PAUSE: Duration = Duration::from_secs(5);
 /// How often a pull begins again: a register that refuses a cursor of its own at once would never end.
 const MOST_BEGINNINGS: usize = 2;
 
@@ -37,9 +42,13 @@ pub(crate) fn follow(connection: &mut Connection, page_size: usize) -> Result<Pu
     pull(connection, page_size)?;
     connection.progress.say("following the changes; end with Ctrl-C");
     loop {
-        let (mut pulled, mut beginnings) = (Pulled::default(), 0);
+        let (mut pulled, mut beginnings, begun) = (Pulled::default(), 0, Instant::now());
         while !step(connection, page_size, Some(WAIT_SECS), &mut pulled, &mut beginnings)? {}
         write_files(connection)?;
+        // Where too many wait already, the register answers at once that there is nothing.
+        if pulled.stored + pulled.removed == 0 && begun.elapsed() < PAUSE {
+            thread::sleep(PAUSE);
+        }
     }
 }
 

@@ -25,6 +25,9 @@ const MOST_ROWS: usize = 500;
 /// Bytes of a request, at most: the register takes 256 KiB.
 const MOST_BYTES: usize = 240_000;
 
+/// How the code of what may matter begins.
+const NOTICE: &str = "notice_";
+
 /// What is translated.
 #[derive(Debug, Args)]
 pub(crate) struct TranslateOptions {
@@ -76,6 +79,7 @@ pub(crate) fn translate(options: &TranslateOptions) -> Result<Outcome> {
     let report = options.file.with_extension(format!("{}.report.csv", options.to));
     write_file(&target, &translated)?;
     write_report(&report, &mut problems)?;
+    problems.retain(|problem| !problem.code.starts_with(NOTICE));
     let rows = refused_rows(&problems);
     println!(
         "{} rows in {}, {rows} of them with a problem or a loss in {} ({})",
@@ -172,7 +176,7 @@ fn take_answer(
         }
         translated.insert(body.line, cells);
     }
-    for (key, path, kind) in [("problems", "field", ""), ("lost", "path", "lost_"), ("notices", "path", "notice_")] {
+    for (key, path, kind) in [("problems", "field", ""), ("lost", "path", "lost_"), ("notices", "path", NOTICE)] {
         for said in answer[key].as_array().into_iter().flatten() {
             let text = |key: &str| said[key].as_str().unwrap_or_default();
             let Some((body, column)) = locate(text(path), batch) else { continue };
@@ -219,4 +223,63 @@ fn write_file(path: &std::path::Path, rows: &[Vec<(String, String)>]) -> Result<
         writer.write_record(header.iter().map(cell))?;
     }
     finish(writer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bodies(text: &str) -> Vec<Body> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let table = Table::read(file.path()).unwrap();
+        table.rows.iter().map(|row| read_body(&table, row, &[])).collect()
+    }
+
+    #[test]
+    fn rows_are_bodies_of_requests() {
+        let bodies = bodies("trainee_id,old_name,email,degrees.2.subject,degrees.2.degree_id\n,a,,x,\nT,,b,,D\n");
+        assert_eq!(bodies[0].data, json!({ "old_name": "a", "degrees_attributes": [{ "subject": "x" }] }));
+        assert!(!bodies[0].is_update && bodies[1].is_update);
+        assert_eq!(bodies[1].data, json!({ "old_name": null, "email": "b" }));
+        assert!(bodies[1].kept.contains(&("degrees.2.degree_id".to_owned(), "D".to_owned())));
+    }
+
+    #[test]
+    fn answer_is_written_by_line_and_column() {
+        let bodies = bodies("old_name,degrees.2.subject\na,x\nb,\n");
+        let batch: Vec<&Body> = bodies.iter().collect();
+        let answer = json!({
+            "data": [{ "new_name": "a", "degrees_attributes": [{ "subject": "x" }] }, { "new_name": "b" }],
+            "problems": [
+                { "field": "[0].degrees_attributes[0].subject", "code": "unknown_code", "message": "m" },
+                { "field": "[1].new_name", "code": "blank", "message": "m" },
+            ],
+            "lost": [{ "path": "[1].old_name", "why": "own_field", "message": "m" }],
+            "notices": [{ "path": "[0].x", "code": "unknown_name", "message": "m" }],
+        });
+        let (mut translated, mut problems) = (BTreeMap::new(), Vec::new());
+        take_answer(&answer, &batch, &mut translated, &mut problems).unwrap();
+        let places: Vec<(u64, &str, &str)> =
+            problems.iter().map(|problem| (problem.line, problem.column.as_str(), problem.code.as_str())).collect();
+        let expected = [
+            (2, "degrees.2.subject", "unknown_code"),
+            (3, "new_name", "blank"),
+            (3, "old_name", "lost_own_field"),
+            (2, "x", "notice_unknown_name"),
+        ];
+        assert_eq!(places, expected);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new.csv");
+        write_file(&path, &translated.into_values().collect::<Vec<_>>()).unwrap();
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "new_name,degrees.2.subject\na,x\nb,\n");
+    }
+
+    #[test]
+    fn requests_are_as_large_as_the_register_takes() {
+        let rows: String = (0..1_100).map(|number| format!("{number}\n")).collect();
+        let bodies = bodies(&format!("old_name\n{rows}"));
+        let all: Vec<&Body> = bodies.iter().collect();
+        assert_eq!(batches(&all).iter().map(|batch| batch.len()).collect::<Vec<_>>(), [500, 500, 100]);
+    }
 }

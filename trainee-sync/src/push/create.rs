@@ -200,8 +200,70 @@ impl<'a> Answered<'a> {
         if self.mode == Mode::Check {
             return Ok(());
         }
-        connection.store.set_outcomes(&self.outcomes)?;
+        // A request has its outcome last: without it, it is sent again, and all of this is said again.
         connection.store.set_accepted(&self.accepted)?;
+        connection.store.set_outcomes(&self.outcomes)?;
         connection.store.forget_sent(&self.refused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn row(line: u64, code: &str, email: &str) -> TraineeRow {
+        let fields = [("code", code), ("email", email)];
+        let fields = fields.iter().map(|(field, cell)| ((*field).to_owned(), (*cell).to_owned())).collect();
+        TraineeRow { line, fields, ..TraineeRow::default() }
+    }
+
+    fn new_trainee(row: &TraineeRow) -> NewTrainee<'_> {
+        NewTrainee { row, digest: digest(&[&row.body()]), body: row.body() }
+    }
+
+    #[test]
+    fn batch_has_as_many_trainees_as_the_register_takes() {
+        let rows: Vec<TraineeRow> = (0..250).map(|line| row(line, "", "a@x")).collect();
+        let mut waiting: Vec<_> = rows.iter().rev().map(new_trainee).collect();
+        let sizes: Vec<usize> =
+            std::iter::from_fn(|| Some(take_batch(&mut waiting, MOST_ITEMS).len()).filter(|size| *size > 0)).collect();
+        assert_eq!(sizes, [200, 50]);
+        let long = row(1, &"x".repeat(400_000), "");
+        let too_long = row(2, &"x".repeat(2_000_000), "");
+        let mut waiting: Vec<_> = [&too_long, &long, &long, &long].into_iter().map(new_trainee).collect();
+        let sizes: Vec<usize> =
+            std::iter::from_fn(|| Some(take_batch(&mut waiting, MOST_ITEMS).len()).filter(|size| *size > 0)).collect();
+        assert_eq!(sizes, [2, 1, 1]);
+    }
+
+    #[test]
+    fn answers_say_what_became_of_rows() {
+        let rows = [row(2, "1", "a@x"), row(3, "2", "b@x"), row(4, "", "c@x"), row(5, "", "d@x"), row(6, "", "e@x")];
+        let record = |id: &str, code: &str, email: &str| json!({ "trainee_id": id, "code": code, "email": email });
+        let blank = json!({ "errors": [{ "message": "email cannot be blank", "code": "blank", "field": "email" }] });
+        let results = [
+            (201, json!({ "data": record("A", "1", "A@X") })),
+            // Its own identifier says who it is; an equal record too; another record may be somebody else.
+            (409, json!({ "data": [record("B", "2", "other@x")] })),
+            (409, json!({ "data": [record("C", "9", "c@x")] })),
+            (409, json!({ "data": [record("D", "9", "other@x")] })),
+            (422, blank),
+        ];
+        let mut sent = Sent::default();
+        let mut answered = Answered::new(Mode::CarryOut, "code", &mut sent);
+        for (row, (status, result)) in rows.iter().zip(&results) {
+            answered.take(&new_trainee(row), *status, result).unwrap();
+        }
+        assert_eq!(answered.outcomes, [(digest(&[&rows[0].body()]), "A".to_owned())]);
+        assert_eq!(answered.accepted, [("A".to_owned(), "email".to_owned(), "a@x".to_owned(), "A@X".to_owned())]);
+        assert_eq!(answered.refused.len(), 4);
+        let present: Vec<(u64, &str)> = answered.present.iter().map(|(row, id)| (row.line, id.as_str())).collect();
+        assert_eq!(present, [(3, "B"), (4, "C")]);
+        assert_eq!(sent.created, 1);
+        let problems: Vec<(u64, &str)> =
+            sent.problems.iter().map(|problem| (problem.line, problem.code.as_str())).collect();
+        assert_eq!(problems, [(5, "already_present"), (6, "blank")]);
     }
 }

@@ -48,7 +48,7 @@ impl Store {
         let row: Option<(String, i64, Option<String>)> =
             statement.query_row([digest], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
         let Some((key, sent_at, trainee_id)) = row else { return Ok(None) };
-        let is_remembered = (0..KEY_LIFETIME_SECS).contains(&(unix_time()? - sent_at));
+        let is_remembered = unix_time()? - sent_at < KEY_LIFETIME_SECS;
         Ok(Some(SentRequest { key, trainee_id, is_remembered }))
     }
 
