@@ -45,7 +45,8 @@ impl Kills {
         self.server += share.server;
     }
 
-    fn is_over(self) -> bool {
+    /// Whether nobody is to be killed any more.
+    pub(super) fn is_over(self) -> bool {
         self == Self { program: 0, server: 0 }
     }
 }
