@@ -29,12 +29,19 @@ impl Progress {
             eprintln!("{what}: {done}{of_total} ({requests} requests)");
             return;
         };
+        // The bar of the job before was removed.
+        if bar.is_finished() {
+            bar.reset();
+        }
         let template = if total.is_some() { "{msg} {wide_bar} {pos} of {len}" } else { "{spinner} {msg} {pos}" };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         match total {
-            Some(total) => bar.set_length(total as u64),
+            Some(total) => {
+                bar.disable_steady_tick();
+                bar.set_length(total as u64);
+            }
             None => bar.enable_steady_tick(TICK),
         }
         bar.set_message(what.to_owned());

@@ -103,10 +103,13 @@ impl<'a> Updates<'a> {
     }
 
     fn update(&self, row: &TraineeRow, trainee_id: &str) -> Result<RowOutcome> {
+        let mut is_read_again = false;
         for _ in 0..MOST_ATTEMPTS {
-            let outcome = self.update_once(row, trainee_id)?;
-            if !matches!(outcome, RowOutcome::ReadAgain) {
-                return Ok(outcome);
+            match self.update_once(row, trainee_id)? {
+                RowOutcome::ReadAgain => is_read_again = true,
+                // It was this program that changed it, and the answer was lost.
+                RowOutcome::Unchanged if is_read_again => return Ok(RowOutcome::Changed),
+                outcome @ (RowOutcome::Changed | RowOutcome::Unchanged | RowOutcome::Refused(_)) => return Ok(outcome),
             }
         }
         let message = "somebody else keeps changing the trainee; push the file again";
