@@ -66,16 +66,23 @@ pub(crate) struct Store {
 impl Store {
     /// Opens the database, and makes it where it is missing.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        drop(create_or_restrict(path)?);
+        if !path.exists() {
+            drop(create_or_restrict(path)?);
+        }
         let unusable =
             || format!("{} is not a copy that this program can use; name another file or folder", path.display());
         let mut connection = Connection::open(path).with_context(unusable)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
+        // Nothing is changed in a file of something else, nor who can read it.
+        let is_empty = require_own_or_empty(&connection).with_context(unusable)?;
+        drop(create_or_restrict(path)?);
         // Readers of the file and this program do not wait for each other, and what is committed is on the disk.
         connection.pragma_update(None, "journal_mode", "WAL").with_context(unusable)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "secure_delete", "ON")?;
-        create_tables(&mut connection).with_context(unusable)?;
+        if is_empty {
+            create_tables(&mut connection).with_context(unusable)?;
+        }
         let columns = Columns::read(&connection)?;
         Ok(Self { connection, columns })
     }
@@ -192,19 +199,20 @@ fn parse_record(record: &str) -> Result<Value> {
     serde_json::from_str(record).context("the copy is damaged; remove it and run pull again")
 }
 
-fn create_tables(connection: &mut Connection) -> Result<()> {
+/// Whether the database is empty. One that is neither empty nor of this program is refused.
+fn require_own_or_empty(connection: &Connection) -> Result<bool> {
     let application: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    if (application, version) == (APPLICATION_ID, SCHEMA_VERSION) {
-        return Ok(());
-    }
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
-    if application == APPLICATION_ID {
-        bail!("another release of trainee-sync made it");
+    match (application, version) {
+        (APPLICATION_ID, SCHEMA_VERSION) => Ok(false),
+        (APPLICATION_ID, _) => bail!("another release of trainee-sync made it"),
+        (0, _) if tables == 0 => Ok(true),
+        _ => bail!("it is a database of something else"),
     }
-    if tables > 0 || application != 0 {
-        bail!("it is a database of something else");
-    }
+}
+
+fn create_tables(connection: &mut Connection) -> Result<()> {
     let transaction = connection.transaction()?;
     transaction.execute_batch(SCHEMA)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
@@ -314,7 +322,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("other.db");
         Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+        let before = std::fs::read(&path).unwrap();
         assert!(Store::open(&path).is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), before);
         std::fs::write(&path, "no database at all, but a text of some length").unwrap();
         assert!(Store::open(&path).is_err());
     }
