@@ -1,4 +1,4 @@
-//! A row against the record of its trainee: what would have to change, and what stands against it.
+//! A row against the record of its trainee: what would have to change, and what forbids it.
 //!
 //! - A blank cell means that the field has no value; a field without a column is left alone.
 //! - A value that the register shows otherwise than it was sent, such as one without superfluous white space, differs only
@@ -39,7 +39,7 @@ pub(crate) enum NestedChange {
 pub(crate) struct Differences {
     pub(crate) fields: Vec<FieldChange>,
     pub(crate) nested: Vec<NestedChange>,
-    /// What stands against the row. Then nothing of it is sent.
+    /// Why the row is refused. Then nothing of it is sent.
     pub(crate) problems: Vec<Problem>,
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn translate(options: &TranslateOptions) -> Result<Outcome> {
     let bodies: Vec<Body> = table.rows.iter().map(|row| read_body(&table, row, &options.ignore)).collect();
     let mut translated: BTreeMap<u64, Vec<(String, String)>> = BTreeMap::new();
     let mut problems = Vec::new();
-    // A row without an identifier registers a trainee, so all of its problems are told.
+    // A row without an identifier registers a trainee, so all of its problems are reported.
     for (purpose, is_update) in [("create", false), ("update", true)] {
         let of_purpose: Vec<&Body> = bodies.iter().filter(|body| body.is_update == is_update).collect();
         for batch in batches(&of_purpose) {

@@ -69,7 +69,7 @@ impl Columns {
     }
 }
 
-/// Adds names that are not known yet. What could not stand in a statement of SQL is no name of a field.
+/// Adds names that are not known yet. A name that SQL could not have as it is, is left out.
 fn add<'a>(known: &mut Vec<String>, names: impl Iterator<Item = &'a str>) {
     let mut behind = 0;
     for name in names {
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn new_field_stands_behind_the_one_before_it() {
+    fn new_field_follows_the_one_before_it() {
         let mut columns = Columns::default();
         columns
             .learn(&json!({ "trainee_id": "A", "disability1": null, "email": "a@x", "placements": [{ "urn": "1" }] }));

@@ -2,7 +2,7 @@
 //! changes were made to.
 //!
 //! An idempotency key is stored before its request is sent. Whoever finds a key without an outcome sends the same request
-//! with the same key again, and is told what came of it.
+//! with the same key again, and receives the outcome.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

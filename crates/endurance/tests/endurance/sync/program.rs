@@ -180,7 +180,7 @@ fn read_lines(stream: impl std::io::Read + Send + 'static) -> Receiver<String> {
     receiver
 }
 
-/// The number of requests that a line tells.
+/// The number of requests that a line reports.
 fn requests_of(line: &str) -> usize {
     let words: Vec<&str> = line.split(['(', ' ', ')']).collect();
     let at =
@@ -188,7 +188,7 @@ fn requests_of(line: &str) -> usize {
     words[at - 1].parse().unwrap()
 }
 
-/// Builds the program, which is a workspace of its own, and returns where it is.
+/// Builds the program, which is a separate workspace, and returns where it is.
 fn build() -> PathBuf {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../trainee-sync/Cargo.toml");
     let test = std::env::current_exe().unwrap();
