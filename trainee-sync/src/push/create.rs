@@ -130,6 +130,11 @@ fn send(connection: &mut Connection, batch: &[NewTrainee<'_>], mode: Mode) -> Re
     }
 }
 
+/// The text with one space for each run of white space, as the register keeps names.
+fn one_spaced(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// What the answers about a batch say, to be stored together.
 struct Answered<'a> {
     mode: Mode,
@@ -161,10 +166,7 @@ impl<'a> Answered<'a> {
                 self.outcomes.extend(nested);
             }
             401 => bail!("the token has ended; ask for a new one, and push the file again: it goes on where it was"),
-            409 => {
-                self.refused.push(trainee.digest.clone());
-                self.take_present(row, result);
-            }
+            409 => self.take_present(trainee, result),
             _ => {
                 self.refused.push(trainee.digest.clone());
                 self.sent.problems.extend(Problem::of_answer(row, status, result, |field| row.column_of(field)));
@@ -175,18 +177,22 @@ impl<'a> Answered<'a> {
 
     /// The register has such a trainee. A row that names the same one by its own identifier is an update; another one may be
     /// about somebody else, which a person has to decide.
-    fn take_present(&mut self, row: &TraineeRow, result: &Value) {
+    fn take_present(&mut self, trainee: &NewTrainee<'_>, result: &Value) {
+        let row = trainee.row;
         let records = result["data"].as_array().map(Vec::as_slice).unwrap_or_default();
         if let [record] = records {
             let own = row.field(self.match_column).unwrap_or_default();
             let is_named = !own.is_empty() && own == cell(&record[self.match_column]).trim();
-            let is_equal =
-                || row.fields.iter().all(|(field, text)| text.is_empty() || cell(&record[field]).trim() == text);
+            let is_shown = |(field, text): &(String, String)| one_spaced(&cell(at(record, field))) == one_spaced(text);
+            let is_equal = || row.fields.iter().filter(|(_, text)| !text.is_empty()).all(is_shown);
             if is_named || is_equal() {
-                self.present.push((row.clone(), cell(&record[TRAINEE_ID])));
+                let trainee_id = cell(at(record, TRAINEE_ID));
+                self.outcomes.push((trainee.digest.clone(), trainee_id.clone()));
+                self.present.push((row.clone(), trainee_id));
                 return;
             }
         }
+        self.refused.push(trainee.digest.clone());
         let identifiers: Vec<String> = records.iter().map(|record| cell(&record[TRAINEE_ID])).collect();
         let message = format!(
             "this trainee is already present; to update the record, write {} into the column {TRAINEE_ID}",
@@ -256,9 +262,10 @@ mod tests {
         for (row, (status, result)) in rows.iter().zip(&results) {
             answered.take(&new_trainee(row), *status, result).unwrap();
         }
-        assert_eq!(answered.outcomes, [(digest(&[&rows[0].body()]), "A".to_owned())]);
+        let outcome = |row: usize, id: &str| (digest(&[&rows[row].body()]), id.to_owned());
+        assert_eq!(answered.outcomes, [outcome(0, "A"), outcome(1, "B"), outcome(2, "C")]);
         assert_eq!(answered.accepted, [("A".to_owned(), "email".to_owned(), "a@x".to_owned(), "A@X".to_owned())]);
-        assert_eq!(answered.refused.len(), 4);
+        assert_eq!(answered.refused.len(), 2);
         let present: Vec<(u64, &str)> = answered.present.iter().map(|(row, id)| (row.line, id.as_str())).collect();
         assert_eq!(present, [(3, "B"), (4, "C")]);
         assert_eq!(sent.created, 1);

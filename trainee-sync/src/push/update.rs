@@ -134,10 +134,15 @@ impl<'a> Updates<'a> {
         {
             self.store().set_base(trainee_id, seen, current)?;
         }
+        let mut is_changed = false;
         if !differences.fields.is_empty() {
             let reply = self.register.update(trainee_id, body_of(&differences.fields), etag, self.mode.prefer())?;
             match reply.status {
-                200 => self.accept(trainee_id, "", &row.fields, at(&reply.body, "data"))?,
+                200 => {
+                    // Where the register shows a value otherwise than it is sent, sending it need not change anything.
+                    is_changed = at(at(&reply.body, "data"), UPDATED_AT) != at(current, UPDATED_AT);
+                    self.accept(trainee_id, "", &row.fields, at(&reply.body, "data"))?;
+                }
                 412 => return Ok(RowOutcome::ReadAgain),
                 _ => return refused(row, &reply, str::to_owned),
             }
@@ -150,11 +155,11 @@ impl<'a> Updates<'a> {
                 }
             };
             match outcome {
-                RowOutcome::Changed | RowOutcome::Unchanged => {}
+                RowOutcome::Changed | RowOutcome::Unchanged => is_changed = true,
                 RowOutcome::Refused(_) | RowOutcome::ReadAgain => return Ok(outcome),
             }
         }
-        Ok(RowOutcome::Changed)
+        Ok(if is_changed { RowOutcome::Changed } else { RowOutcome::Unchanged })
     }
 
     fn add(&self, row: &TraineeRow, trainee_id: &str, nested: &NestedRow) -> Result<RowOutcome> {
