@@ -1,6 +1,8 @@
 # The two commands of a newcomer are `make run` and `make test`.
 
 PROGRAM := target/release/trainee-register
+# Where trainee-sync is built, which is a workspace of its own.
+SYNC_TARGET := $(or $(CARGO_TARGET_DIR),target)/trainee-sync
 
 .PHONY: help
 help: ## Say what can be made
@@ -57,6 +59,10 @@ following-test: ## Follow lists and changes while others write, on two servers; 
 	FOLLOWED_TRAINEES=2000 FOLLOWING_RUNS=8 FOLLOWING_PAUSE_MS=250 FOLLOWING_SECONDS=60 FOLLOWING_WRITERS=16 \
 		COPIED_TRAINEES=5000 $(ENDURANCE) following
 
+.PHONY: sync-test
+sync-test: ## Push and pull 5,000 trainees with trainee-sync while it and the server are killed 10 times each
+	SYNC_TRAINEES=5000 SYNC_KILLS=10 $(ENDURANCE) sync::
+
 # Packages of Debian: postgresql patroni etcd-server pgbouncer haproxy iproute2 locales. Network namespaces need root.
 .PHONY: failover-test
 failover-test: ## Break PostgreSQL under two servers in every way that operators meet; tell each outage in seconds
@@ -91,10 +97,12 @@ check: format-check lint structure ## Check formatting, lints and structure
 format-check:
 	cargo fmt --all --check
 	rustfmt --check fuzz/fuzz_targets/*.rs clients/rust/build.rs clients/rust/src/*.rs
+	cargo fmt --manifest-path trainee-sync/Cargo.toml --check
 
 .PHONY: lint
 lint:
 	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --manifest-path trainee-sync/Cargo.toml --target-dir $(SYNC_TARGET) --all-targets --locked -- -D warnings
 
 .PHONY: structure
 structure: ## Check which crate may know which, and that no file grows too long

@@ -23,6 +23,7 @@ mod endurance {
     mod rolling;
     mod size;
     mod soak;
+    mod sync;
     mod unknown_tokens;
     mod unread_responses;
     mod version_requests;

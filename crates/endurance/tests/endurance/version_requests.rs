@@ -155,7 +155,8 @@ pub(crate) fn begun_on() -> NaiveDate {
     Utc::now().date_naive() - Days::new(BEGUN_DAYS_AGO)
 }
 
-fn body_of_creates(version: &'static ApiVersion) -> Value {
+/// The body of a registration whose training has begun.
+pub(crate) fn body_of_creates(version: &'static ApiVersion) -> Value {
     let mut body = examples::request(version, Endpoint::CreateTrainee).unwrap();
     let begun = begun_on();
     body["data"]["itt_start_date"] = begun.to_string().into();

@@ -1,0 +1,136 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+
+use crate::connection::{Connection, ConnectionOptions, PlaceOptions};
+use crate::{diff, pull, push, translate};
+
+/// The most changes that a reply can have.
+const MOST_CHANGES: u64 = 500;
+
+/// Keep a CSV folder or an SQLite file in step with the Trainee Register
+#[derive(Debug, Parser)]
+#[command(
+    name = "trainee-sync",
+    after_help = concat!("trainee-sync ", env!("CARGO_PKG_VERSION"), ". The token comes from TRAINEE_REGISTER_TOKEN or --token-file.")
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Bring the copy up to date: all trainees the first time, and then what has changed
+    Pull(PullOptions),
+    /// Register and update the trainees of a file, and say which rows were refused
+    Push(FileOptions),
+    /// Show what push would do, field by field, and change nothing in the register
+    Diff(DiffOptions),
+    /// Show a file as another version of the API spells it, and what that version would refuse
+    Translate(translate::TranslateOptions),
+}
+
+#[derive(Debug, Args)]
+struct PullOptions {
+    #[command(flatten)]
+    connection: ConnectionOptions,
+    #[command(flatten)]
+    place: PlaceOptions,
+    /// Go on until the program is ended: changes arrive within a second
+    #[arg(long)]
+    follow: bool,
+    /// Changes in a reply, at most
+    #[arg(long, value_name = "N", default_value_t = MOST_CHANGES, value_parser = clap::value_parser!(u64).range(1..=MOST_CHANGES))]
+    page_size: u64,
+}
+
+/// A file and the copy that it is compared with.
+#[derive(Debug, Args)]
+pub(crate) struct FileOptions {
+    #[command(flatten)]
+    connection: ConnectionOptions,
+    #[command(flatten)]
+    place: PlaceOptions,
+    /// File of comma-separated values whose columns are the fields of the version
+    pub(crate) file: PathBuf,
+    /// Column that finds the trainee of a row without a trainee_id
+    #[arg(long = "match", value_name = "COLUMN", default_value = "provider_trainee_id")]
+    pub(crate) match_column: String,
+    /// Columns to leave out, separated by commas
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
+    /// Trainees that are updated at once
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8))]
+    pub(crate) parallel: u8,
+}
+
+#[derive(Debug, Args)]
+struct DiffOptions {
+    #[command(flatten)]
+    file: FileOptions,
+    /// Have the register check each change, without carrying it out
+    #[arg(long)]
+    check: bool,
+}
+
+/// What a command came to.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Outcome {
+    Complete,
+    RowsRefused,
+}
+
+impl Outcome {
+    /// Depends on how many rows were refused.
+    pub(crate) fn of_refused(refused: usize) -> Self {
+        if refused == 0 { Self::Complete } else { Self::RowsRefused }
+    }
+}
+
+/// Runs the command of the command line.
+pub(crate) fn run() -> Result<Outcome> {
+    match Cli::parse().command {
+        Command::Pull(options) => {
+            let mut connection = Connection::open(&options.connection, &options.place)?;
+            let page_size = usize::try_from(options.page_size)?;
+            let pulled = if options.follow {
+                pull::follow(&mut connection, page_size)?
+            } else {
+                pull::pull(&mut connection, page_size)?
+            };
+            println!(
+                "{} trainees: {} stored, {} removed ({})",
+                connection.store.count()?,
+                pulled.stored,
+                pulled.removed,
+                connection.client.summary()
+            );
+            Ok(Outcome::Complete)
+        }
+        Command::Push(options) => push::push(&mut options.open()?, &options),
+        Command::Diff(options) => diff::diff(&mut options.file.open()?, &options.file, options.check),
+        Command::Translate(options) => translate::translate(&options),
+    }
+}
+
+impl FileOptions {
+    fn open(&self) -> Result<Connection> {
+        Connection::open(&self.connection, &self.place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn options_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

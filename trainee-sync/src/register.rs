@@ -1,0 +1,268 @@
+//! The endpoints of the register that this program uses, in one version.
+//!
+//! Of the fields of a record it knows the names of identifiers and of nested lists alone ([`LISTS`]). Those that a request
+//! can set are read from the OpenAPI document of the version.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context as _, Result, bail};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::client::{Client, Reply, Request};
+use crate::record::at;
+
+/// The identifier of a trainee.
+pub(crate) const TRAINEE_ID: &str = "trainee_id";
+/// When a trainee changed last, in a record and in a file.
+pub(crate) const UPDATED_AT: &str = "updated_at";
+/// What a nested list is called in the body of a request, behind its name in a record.
+pub(crate) const INPUT_SUFFIX: &str = "_attributes";
+
+/// A list of records within a trainee.
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+pub(crate) struct List {
+    /// Its name in a record, and the part of its path.
+    pub(crate) name: &'static str,
+    /// The field that identifies one of its records.
+    pub(crate) id: &'static str,
+}
+
+/// The lists of records within a trainee.
+pub(crate) const LISTS: [List; 2] =
+    [List { name: "placements", id: "placement_id" }, List { name: "degrees", id: "degree_id" }];
+
+/// To whom the token belongs.
+#[derive(Debug, PartialEq, Clone)]
+pub(crate) struct Account {
+    pub(crate) ukprn: String,
+    pub(crate) provider: String,
+    pub(crate) environment: String,
+    /// The most requests that the token can send at once, where they are limited.
+    pub(crate) quota: Option<usize>,
+}
+
+/// A page of `GET /changes`.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Changes {
+    pub(crate) data: Vec<Change>,
+    pub(crate) meta: ChangesMeta,
+}
+
+/// A trainee that changed, or was removed.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Change {
+    pub(crate) trainee_id: String,
+    /// Null where the trainee was removed.
+    pub(crate) trainee: Option<Value>,
+}
+
+/// Where a page ends.
+#[derive(Debug, Deserialize)]
+pub(crate) struct ChangesMeta {
+    pub(crate) after: String,
+    pub(crate) has_more: bool,
+}
+
+/// What a request for changes came to.
+#[derive(Debug)]
+pub(crate) enum Followed {
+    Page(Changes),
+    /// The register was restored or moved since the cursor was given out, or does not know it: begin again.
+    CursorIsVoid,
+}
+
+/// The fields that a request of the version can set.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Inputs {
+    pub(crate) trainee: BTreeSet<String>,
+    /// By [`LISTS`].
+    pub(crate) lists: [BTreeSet<String>; 2],
+    /// Fields that a record shows, and no request sets.
+    pub(crate) read_only: BTreeSet<String>,
+}
+
+/// One version of the register.
+pub(crate) struct Register<'a> {
+    pub(crate) client: &'a Client,
+    /// The label of the version.
+    pub(crate) version: &'a str,
+}
+
+impl Register<'_> {
+    fn path(&self, path: &str) -> String {
+        format!("/api/{}{path}", self.version)
+    }
+
+    /// `GET /account`.
+    pub(crate) fn account(&self) -> Result<Account> {
+        let reply = self.client.send(&Request::get("GET /account", self.path("/account")))?;
+        if reply.status != 200 {
+            return Err(reply.refusal());
+        }
+        let data = at(&reply.body, "data");
+        let text =
+            |value: &Value| value.as_str().map(str::to_owned).context("the register did not say whose token this is");
+        Ok(Account {
+            ukprn: text(at(at(data, "provider"), "ukprn"))?,
+            provider: text(at(at(data, "provider"), "name"))?,
+            environment: text(&data["environment"])?,
+            quota: reply.quota,
+        })
+    }
+
+    /// `GET /changes`: those after the cursor, or all trainees without one. With `wait`, in seconds, the request waits where
+    /// there are none.
+    pub(crate) fn changes(&self, after: Option<&str>, limit: usize, wait: Option<u64>) -> Result<Followed> {
+        let after_parameter = after.map(|after| format!("&after={after}")).unwrap_or_default();
+        let path = self.path(&format!("/changes?limit={limit}{after_parameter}"));
+        let mut request = Request::get("GET /changes", path);
+        if let Some(wait) = wait {
+            request = request.header("Prefer", format!("wait={wait}"));
+        }
+        let reply = self.client.send(&request)?;
+        match reply.status {
+            200 => {
+                let page = Changes::deserialize(reply.body);
+                Ok(Followed::Page(page.context("the register answered with something other than changes")?))
+            }
+            // The end of a version is a 410 too, with a link to the one to use.
+            410 if after.is_some() && !reply.has_link => Ok(Followed::CursorIsVoid),
+            422 if after.is_some() && !at(at(&reply.body, "errors"), "after").is_null() => Ok(Followed::CursorIsVoid),
+            _ => Err(reply.refusal()),
+        }
+    }
+
+    /// `GET /trainees/{trainee_id}`, with its entity tag.
+    pub(crate) fn trainee(&self, trainee_id: &str) -> Result<Reply> {
+        self.client.send(&Request::get("GET /trainees/{id}", self.path(&format!("/trainees/{trainee_id}"))))
+    }
+
+    /// `GET` of a record within a trainee, with its entity tag.
+    pub(crate) fn nested(&self, trainee_id: &str, list: List, nested_id: &str) -> Result<Reply> {
+        let path = self.path(&format!("/trainees/{trainee_id}/{}/{nested_id}", list.name));
+        self.client.send(&Request::get("GET of a nested record", path))
+    }
+
+    /// `POST /trainees/batch`. The header `Prefer` holds for every trainee of it.
+    pub(crate) fn batch(&self, body: String, prefer: &str) -> Result<Reply> {
+        let request = Request::with_body("POST /trainees/batch", "POST", self.path("/trainees/batch"), body);
+        self.client.send(&request.header("Prefer", prefer))
+    }
+
+    /// `PATCH` of a trainee, if it still has the entity tag.
+    pub(crate) fn update(&self, trainee_id: &str, body: String, etag: &str, prefer: &str) -> Result<Reply> {
+        let path = self.path(&format!("/trainees/{trainee_id}"));
+        let request = Request::with_body("PATCH /trainees/{id}", "PATCH", path, body);
+        self.client.send(&request.header("If-Match", etag).header("Prefer", prefer))
+    }
+
+    /// `PATCH` of a record within a trainee, if it still has the entity tag.
+    pub(crate) fn update_nested(
+        &self,
+        trainee_id: &str,
+        (list, nested_id): (List, &str),
+        body: String,
+        (etag, prefer): (&str, &str),
+    ) -> Result<Reply> {
+        let path = self.path(&format!("/trainees/{trainee_id}/{}/{nested_id}", list.name));
+        let request = Request::with_body("PATCH of a nested record", "PATCH", path, body);
+        self.client.send(&request.header("If-Match", etag).header("Prefer", prefer))
+    }
+
+    /// `POST` of a record within a trainee.
+    pub(crate) fn add_nested(
+        &self,
+        trainee_id: &str,
+        list: List,
+        body: String,
+        (key, prefer): (&str, &str),
+    ) -> Result<Reply> {
+        let path = self.path(&format!("/trainees/{trainee_id}/{}", list.name));
+        let request = Request::with_body("POST of a nested record", "POST", path, body);
+        self.client.send(&request.header("Idempotency-Key", key).header("Prefer", prefer))
+    }
+
+    /// The fields that a request of the version can set, from its OpenAPI document.
+    pub(crate) fn inputs(&self) -> Result<Inputs> {
+        let reply = self.client.send(&Request::get("GET openapi.json", self.path("/openapi.json")))?;
+        if reply.status != 200 {
+            return Err(reply.refusal());
+        }
+        read_inputs(&reply.body).context("the OpenAPI document of the version does not say which fields a trainee has")
+    }
+
+    /// `POST /docs/translate`, which needs no token.
+    pub(crate) fn translate(&self, question: &Value) -> Result<Reply> {
+        let request = Request::with_body("POST /docs/translate", "POST", "/docs/translate", question.to_string());
+        let reply = self.client.send(&request)?;
+        match reply.status {
+            200 | 413 => Ok(reply),
+            _ => Err(reply.refusal()),
+        }
+    }
+}
+
+fn read_inputs(document: &Value) -> Result<Inputs> {
+    let schema = |name: &str| at(at(at(document, "components"), "schemas"), name);
+    let referenced = |value: &Value| Some(at(value, "$ref").as_str()?.rsplit('/').next()?.to_owned());
+    let data =
+        |path: &str| referenced(document.pointer(path)?.pointer("/content/application~1json/schema/properties/data")?);
+    let create = data("/paths/~1trainees/post/requestBody").context("a registration has no schema")?;
+    let mut inputs = Inputs::default();
+    for (field, property) in schema(&create)["properties"].as_object().context("a registration has no fields")? {
+        let list = LISTS.iter().position(|list| field.strip_suffix(INPUT_SUFFIX) == Some(list.name));
+        let Some(place) = list.and_then(|list| inputs.lists.get_mut(list)) else {
+            inputs.trainee.insert(field.clone());
+            continue;
+        };
+        let choices = property["anyOf"].as_array().map_or(std::slice::from_ref(property), Vec::as_slice);
+        let Some(record) = choices.iter().find_map(|choice| referenced(&choice["items"])) else {
+            bail!("{field} has no schema");
+        };
+        place.extend(schema(&record)["properties"].as_object().into_iter().flat_map(|fields| fields.keys().cloned()));
+    }
+    let shown = data("/paths/~1trainees~1{trainee_id}/get/responses/200").context("a trainee has no schema")?;
+    let fields = schema(&shown)["properties"].as_object().into_iter().flat_map(|fields| fields.keys());
+    inputs.read_only = fields.filter(|field| !inputs.trainee.contains(*field)).cloned().collect();
+    Ok(inputs)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn inputs_are_read_from_the_schemas() {
+        let body = |name: &str| {
+            let data = json!({ "$ref": format!("#/components/schemas/{name}") });
+            json!({ "content": { "application/json": { "schema": { "properties": { "data": data } } } } })
+        };
+        let nested = |name: &str| {
+            let items = json!({ "$ref": format!("#/components/schemas/{name}") });
+            json!({ "anyOf": [{ "type": "array", "items": items }, { "type": "string" }] })
+        };
+        let document = json!({
+            "paths": {
+                "/trainees": { "post": { "requestBody": body("New") } },
+                "/trainees/{trainee_id}": { "get": { "responses": { "200": body("Shown") } } },
+            },
+            "components": { "schemas": {
+                "New": { "properties": {
+                    "first_names": {}, "placements_attributes": nested("P"), "degrees_attributes": nested("D"),
+                } },
+                "P": { "properties": { "urn": {} } },
+                "D": { "properties": { "subject": {}, "grade": {} } },
+                "Shown": { "properties": { "first_names": {}, "state": {}, "placements": {} } },
+            } },
+        });
+        let inputs = read_inputs(&document).unwrap();
+        assert_eq!(inputs.trainee, BTreeSet::from(["first_names".to_owned()]));
+        assert_eq!(inputs.lists[0], BTreeSet::from(["urn".to_owned()]));
+        assert_eq!(inputs.lists[1].len(), 2);
+        assert!(inputs.read_only.contains("state") && !inputs.read_only.contains("first_names"));
+        assert!(read_inputs(&json!({})).is_err());
+    }
+}

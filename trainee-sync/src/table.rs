@@ -1,0 +1,330 @@
+//! A file of trainees: rows of cells under the names of fields.
+//!
+//! A column is the name of a field of the version, or that of a field of a nested record with its list and its number from 1,
+//! such as `placements.1.urn` or `degrees.2.degree_id`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use csv::{ErrorKind, StringRecord};
+use serde_json::{Map, Value};
+
+use crate::record::input;
+use crate::register::{INPUT_SUFFIX, Inputs, LISTS, List, TRAINEE_ID, UPDATED_AT};
+use crate::store::digest;
+
+/// What a cell of a column is.
+#[derive(Debug, PartialEq, Clone)]
+enum Column {
+    TraineeId,
+    UpdatedAt,
+    /// A field that a request can set.
+    Input(String),
+    /// A field of a nested record, by the place of the list in [`LISTS`] and the number of the record.
+    Nested(usize, usize, String),
+    /// A field that the register sets, or a column to leave out.
+    Ignored,
+}
+
+/// A file of trainees.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) header: Vec<String>,
+    pub(crate) rows: Vec<Row>,
+}
+
+/// A row: its line in the file, and its cells without surrounding white space.
+#[derive(Debug, Clone)]
+pub(crate) struct Row {
+    pub(crate) line: u64,
+    pub(crate) cells: Vec<String>,
+}
+
+/// A row by the fields of the version.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct TraineeRow {
+    pub(crate) line: u64,
+    pub(crate) trainee_id: Option<String>,
+    pub(crate) updated_at: Option<String>,
+    /// Field and cell, in the order of the file. A blank cell is there too.
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) nested: Vec<NestedRow>,
+}
+
+/// A nested record of a row, with at least one cell that is not blank.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct NestedRow {
+    pub(crate) list: List,
+    /// As in the names of its columns.
+    pub(crate) number: usize,
+    pub(crate) id: Option<String>,
+    pub(crate) fields: Vec<(String, String)>,
+}
+
+impl Table {
+    /// Reads a file whole, so that nothing which happens meanwhile changes what is sent.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let unreadable = || format!("{} cannot be read", path.display());
+        let text = fs::read(path).with_context(unreadable)?;
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_slice());
+        let header: Vec<String> =
+            reader.headers().map_err(explain).with_context(unreadable)?.iter().map(str::to_owned).collect();
+        let unique: BTreeSet<&String> = header.iter().collect();
+        if unique.len() < header.len() || header.iter().any(String::is_empty) {
+            bail!("{}: each column needs a name of its own in the first line", path.display());
+        }
+        let mut rows = Vec::new();
+        let mut record = StringRecord::new();
+        let mut lines = LineCounter { text: &text, at: 0, line: 1 };
+        while reader.read_record(&mut record).map_err(explain).with_context(unreadable)? {
+            let line = lines.line_of(record.position().map_or(0, csv::Position::byte));
+            // Spreadsheets write rows of blank cells at the end.
+            if record.iter().any(|cell| !cell.is_empty()) {
+                rows.push(Row { line, cells: record.iter().map(str::to_owned).collect() });
+            }
+        }
+        Ok(Self { header, rows })
+    }
+
+    /// The rows by the fields of the version. A column that is none is refused: nothing is sent of a file that the program
+    /// does not understand.
+    pub(crate) fn trainee_rows(&self, version: &str, inputs: &Inputs, ignore: &[String]) -> Result<Vec<TraineeRow>> {
+        let columns: Vec<Option<Column>> = self
+            .header
+            .iter()
+            .map(|name| if ignore.contains(name) { Some(Column::Ignored) } else { column(name, inputs) })
+            .collect();
+        let unknown = self.header.iter().zip(&columns).filter(|(_, column)| column.is_none());
+        let unknown: Vec<&str> = unknown.map(|(name, _)| name.as_str()).collect();
+        if !unknown.is_empty() {
+            bail!(
+                "no fields of {version}: {}; correct the names, leave the columns out with --ignore {}, or see `trainee-sync \
+                 translate` if they are those of another version",
+                unknown.join(", "),
+                unknown.join(",")
+            );
+        }
+        Ok(self.rows.iter().map(|row| trainee_row(row, &columns)).collect())
+    }
+}
+
+/// Counts the lines of a file as an editor does. The reader of rows counts otherwise where lines end in two characters.
+struct LineCounter<'a> {
+    text: &'a [u8],
+    at: usize,
+    line: u64,
+}
+
+impl LineCounter<'_> {
+    /// The line of the row that is found from there on. Rows are asked for in their order.
+    fn line_of(&mut self, byte: u64) -> u64 {
+        let byte = usize::try_from(byte).unwrap_or(usize::MAX);
+        while let Some(next) = self.text.get(self.at)
+            && (self.at < byte || matches!(next, b'\r' | b'\n'))
+        {
+            self.line += u64::from(*next == b'\n');
+            self.at += 1;
+        }
+        self.line
+    }
+}
+
+fn column(name: &str, inputs: &Inputs) -> Option<Column> {
+    match name {
+        TRAINEE_ID => return Some(Column::TraineeId),
+        UPDATED_AT => return Some(Column::UpdatedAt),
+        _ if inputs.trainee.contains(name) => return Some(Column::Input(name.to_owned())),
+        _ => {}
+    }
+    if let Some((list, number, field)) = nested_name(name) {
+        let known = inputs.lists.get(list)?;
+        let is_id = LISTS.get(list).is_some_and(|list| list.id == field);
+        return (is_id || known.contains(field)).then(|| Column::Nested(list, number, field.to_owned()));
+    }
+    inputs.read_only.contains(name).then_some(Column::Ignored)
+}
+
+/// The list, the number and the field of a name such as `placements.1.urn`.
+pub(crate) fn nested_name(name: &str) -> Option<(usize, usize, &str)> {
+    let mut parts = name.splitn(3, '.');
+    let list = parts.next()?;
+    let list = LISTS.iter().position(|one| one.name == list)?;
+    let number = parts.next()?.parse().ok().filter(|number| *number > 0)?;
+    Some((list, number, parts.next()?))
+}
+
+fn trainee_row(row: &Row, columns: &[Option<Column>]) -> TraineeRow {
+    let mut read = TraineeRow { line: row.line, ..TraineeRow::default() };
+    let filled = |cell: &str| (!cell.is_empty()).then(|| cell.to_owned());
+    let mut nested: BTreeMap<(usize, usize), Vec<(String, String)>> = BTreeMap::new();
+    for (column, cell) in columns.iter().zip(&row.cells) {
+        match column {
+            Some(Column::TraineeId) => read.trainee_id = filled(cell),
+            Some(Column::UpdatedAt) => read.updated_at = filled(cell),
+            Some(Column::Input(field)) => read.fields.push((field.clone(), cell.clone())),
+            Some(Column::Nested(list, number, field)) => {
+                nested.entry((*list, *number)).or_default().push((field.clone(), cell.clone()));
+            }
+            Some(Column::Ignored) | None => {}
+        }
+    }
+    for ((list, number), mut fields) in nested {
+        let Some(list) = LISTS.get(list).copied() else { continue };
+        if fields.iter().all(|(_, cell)| cell.is_empty()) {
+            continue;
+        }
+        let id = fields.iter().position(|(field, _)| field == list.id).map(|at| fields.remove(at).1);
+        read.nested.push(NestedRow { list, number, id: id.filter(|id| !id.is_empty()), fields });
+    }
+    read
+}
+
+impl TraineeRow {
+    /// The body that registers the trainee, without its envelope. A blank cell is left out.
+    pub(crate) fn body(&self) -> String {
+        let mut body = body_of(&self.fields);
+        for list in LISTS {
+            let nested: Vec<Value> =
+                self.nested_of(list).map(|nested| Value::Object(body_of(&nested.fields))).collect();
+            if !nested.is_empty() {
+                body.insert(format!("{}{INPUT_SUFFIX}", list.name), Value::Array(nested));
+            }
+        }
+        Value::Object(body).to_string()
+    }
+
+    /// The cell of a field.
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
+        self.fields.iter().find(|(field, _)| field == name).map(|(_, cell)| cell.as_str())
+    }
+
+    fn nested_of(&self, list: List) -> impl Iterator<Item = &NestedRow> {
+        self.nested.iter().filter(move |nested| nested.list == list)
+    }
+
+    /// The column of the file behind a field of an answer, such as `degrees_attributes[0].subject`.
+    pub(crate) fn column_of(&self, field: &str) -> String {
+        for list in LISTS {
+            let Some(path) = field.strip_prefix(list.name).and_then(|rest| rest.strip_prefix(INPUT_SUFFIX)) else {
+                continue;
+            };
+            let Some((index, rest)) = path.strip_prefix('[').and_then(|path| path.split_once(']')) else {
+                return list.name.to_owned();
+            };
+            let nested = index.parse().ok().and_then(|index| self.nested_of(list).nth(index));
+            let number = nested.map_or_else(|| index.to_owned(), |nested| nested.number.to_string());
+            return format!("{}.{number}{rest}", list.name);
+        }
+        field.to_owned()
+    }
+}
+
+impl NestedRow {
+    /// The body that adds the record, without its envelope.
+    pub(crate) fn body(&self) -> String {
+        Value::Object(body_of(&self.fields)).to_string()
+    }
+
+    /// Identifies the request that adds the record to a trainee.
+    pub(crate) fn digest(&self, trainee_id: &str) -> String {
+        digest(&[trainee_id, self.list.name, &self.number.to_string(), &self.body()])
+    }
+
+    /// The column of a field.
+    pub(crate) fn column_of(&self, field: &str) -> String {
+        format!("{}.{}.{field}", self.list.name, self.number)
+    }
+}
+
+fn body_of(fields: &[(String, String)]) -> Map<String, Value> {
+    fields.iter().filter(|(_, cell)| !cell.is_empty()).map(|(field, cell)| (field.clone(), input(cell))).collect()
+}
+
+/// What is wrong with a file, in the words of whoever made it.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other errors of reading say what they are")]
+fn explain(error: csv::Error) -> anyhow::Error {
+    let line = |position: &Option<csv::Position>| position.as_ref().map_or(1, csv::Position::line);
+    match error.kind() {
+        ErrorKind::Utf8 { pos, .. } => {
+            anyhow::anyhow!("line {} is not UTF-8; save the file as CSV UTF-8", line(pos))
+        }
+        ErrorKind::UnequalLengths { pos, expected_len, len } => anyhow::anyhow!(
+            "line {} has {len} cells, and the first line has {expected_len}; put quotes around cells with commas",
+            line(pos)
+        ),
+        _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inputs() -> Inputs {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Inputs {
+            trainee: names(&["first_names", "email"]),
+            lists: [names(&["urn", "name"]), names(&["subject"])],
+            read_only: names(&["state"]),
+        }
+    }
+
+    fn table(text: &str) -> Result<Table> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        Table::read(file.path())
+    }
+
+    #[test]
+    fn rows_are_read_by_the_fields_of_the_version() {
+        let text = "trainee_id,updated_at,first_names,email,state,degrees.1.subject,degrees.3.subject,degrees.3.degree_id\n\
+                    ,,\" Ayo\nOla \",,awarded,,x,\nT,2026,Bea,b@x,,,y,D\n";
+        let rows = table(text).unwrap().trainee_rows("v1", &inputs(), &[]).unwrap();
+        assert_eq!(rows[0].line, 2);
+        assert_eq!(rows[0].trainee_id, None);
+        assert_eq!(rows[0].body(), r#"{"first_names":"Ayo\nOla","degrees_attributes":[{"subject":"x"}]}"#);
+        assert_eq!(rows[0].column_of("degrees_attributes[0].subject"), "degrees.3.subject");
+        assert_eq!(rows[0].column_of("degrees_attributes[0]"), "degrees.3");
+        assert_eq!(rows[0].column_of("placements_attributes"), "placements");
+        assert_eq!(rows[0].column_of("email"), "email");
+        assert_eq!(rows[1].line, 4);
+        assert_eq!(rows[1].trainee_id.as_deref(), Some("T"));
+        assert_eq!(rows[1].nested[0].id.as_deref(), Some("D"));
+        assert_eq!(rows[1].nested[0].column_of("subject"), "degrees.3.subject");
+    }
+
+    #[test]
+    fn column_that_is_no_field_is_refused_unless_it_is_ignored() {
+        let table = table("first_names,midle_names,placements.0.urn\na,b,c\n").unwrap();
+        let refused = table.trainee_rows("v1", &inputs(), &[]).unwrap_err().to_string();
+        assert!(refused.contains("midle_names, placements.0.urn"), "{refused}");
+        let ignore = ["midle_names".to_owned(), "placements.0.urn".to_owned()];
+        assert_eq!(table.trainee_rows("v1", &inputs(), &ignore).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn malformed_files_are_refused_by_line() {
+        let refused = |text: &str| format!("{:#}", table(text).unwrap_err());
+        assert!(refused("a,b\n1,2\n1,2,3\n").contains("line 3 has 3 cells"));
+        assert!(refused("a,a\n1,2\n").contains("name of its own"));
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), b"a\nx\n\xff\n").unwrap();
+        assert!(format!("{:#}", Table::read(file.path()).unwrap_err()).contains("line 3 is not UTF-8"));
+    }
+
+    #[test]
+    fn lines_are_counted_as_an_editor_does() {
+        for end in ["\n", "\r\n"] {
+            let text = ["a,b", "1,2", "", "\"x", "y\",2", ",", "3,4"].join(end);
+            let rows = table(&text).unwrap().rows;
+            assert_eq!(rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 4, 7], "{end:?}");
+        }
+    }
+
+    #[test]
+    fn byte_order_mark_is_no_part_of_the_first_name() {
+        assert_eq!(table("\u{feff}first_names\nAyo\n").unwrap().header, ["first_names"]);
+    }
+}
