@@ -13,7 +13,7 @@ pub(in crate::cli) struct OpenApi {
     #[arg(value_name = "VERSION")]
     version: String,
     /// What the document is for
-    #[arg(long, value_enum, default_value_t = Form::Complete)]
+    #[arg(long, env = "REGISTER_VERSION_OPENAPI_FORM", value_enum, default_value_t = Form::Complete)]
     form: Form,
 }
 
