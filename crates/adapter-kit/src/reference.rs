@@ -13,7 +13,7 @@ use crate::wire::{WireRecord, for_each_record};
 /// The name of the list of withdrawal reasons, which has its own form.
 const WITHDRAWAL_REASONS: &str = "withdrawal_reasons";
 /// The name of the list of the funding that exists, which is in no field: a rule reads it.
-const FUNDING_RULES: &str = "funding_rules";
+pub const FUNDING_RULES: &str = "funding_rules";
 
 /// All lists, by name.
 #[derive(Debug)]

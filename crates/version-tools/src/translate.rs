@@ -22,6 +22,7 @@ mod partial_update;
 
 pub use findings::{Finding, Loss, LossReason, Rename, Translation};
 
+use findings::join;
 use names::{RecordPosition, translate_keys};
 
 /// The kind of a body, as far as the caller knows it; the rest is guessed from its keys.
@@ -47,7 +48,7 @@ pub struct TranslationContext<'a> {
 /// Translates a body into another version.
 ///
 /// The body is that of a request or of a reply, with or without `data` around it, or an array of bodies. A reply can have
-/// a list in `data`. Of the reply of an error, only the records are translated.
+/// a list in `data`, also one whose entries hold a record each: changes, and results of a batch. Of the reply of an error, only the records are translated.
 ///
 /// The problems are what the other version would answer to the translated body:
 ///
@@ -73,6 +74,9 @@ pub fn translate(
 pub fn translate_names(body: &Value, from: &Served, to: &Served, kind: &BodyKind) -> Translation {
     Translator::new(from, to, *kind, None).run(body)
 }
+
+/// Where the record is in an entry of the changes, and in a result of a batch. No record has such a field.
+const HOLDERS: [&str; 2] = ["trainee", "data"];
 
 /// One translation.
 struct Translator<'a> {
@@ -114,13 +118,11 @@ impl<'a> Translator<'a> {
         let data = match object.get("data") {
             None if is_error => return body.clone(),
             None => return self.record(object, None, at),
-            Some(Value::Array(records)) => {
-                let each = |(position, record): (usize, &Value)| match record.as_object() {
-                    Some(record) => self.record(record, Some(Direction::Reply), &format!("{at}[{position}]")),
-                    None => record.clone(),
-                };
-                records.iter().enumerate().map(each).collect()
-            }
+            Some(Value::Array(records)) => records
+                .iter()
+                .enumerate()
+                .map(|(at_list, entry)| self.entry(entry, &format!("{at}[{at_list}]")))
+                .collect(),
             Some(Value::Object(record)) => self.record(record, is_error.then_some(Direction::Reply), at),
             Some(data @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_))) => {
                 self.evaluate(data, None, at);
@@ -129,6 +131,19 @@ impl<'a> Translator<'a> {
         };
         let mut whole = object.clone();
         whole.insert("data".to_owned(), data);
+        Value::Object(whole)
+    }
+
+    /// An entry of a list in a reply: a record, or an object that holds one.
+    fn entry(&mut self, entry: &Value, at: &str) -> Value {
+        let Some(object) = entry.as_object() else { return entry.clone() };
+        let Some(holder) = HOLDERS.into_iter().find(|name| object.contains_key(*name)) else {
+            return self.record(object, Some(Direction::Reply), at);
+        };
+        let mut whole = object.clone();
+        if let Some(record) = object.get(holder).and_then(Value::as_object) {
+            whole.insert(holder.to_owned(), self.record(record, Some(Direction::Reply), &join(at, holder)));
+        }
         Value::Object(whole)
     }
 

@@ -38,7 +38,7 @@ pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'
             request
                 .cursors
                 .open::<ChangePlace>(scope, cursor)
-                .ok_or_else(|| ApiError::Filters(FilterErrors::one("after", "is not a cursor of these changes")))?,
+                .ok_or_else(|| ApiError::Filters(FilterErrors::one("after", "is not a cursor of these changes: it is damaged, or of another version or provider; begin again without it")))?,
         ),
         None => None,
     };

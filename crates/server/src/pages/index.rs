@@ -1,7 +1,7 @@
 //! `GET /docs`: the versions, how long they last, and where to read about them.
 
 use actix_web::{HttpRequest, HttpResponse, Resource};
-use adapter_kit::{ApiVersion, Label, Status, Versions};
+use adapter_kit::{ApiVersion, Label, Served, Status, Versions};
 use askama::Template;
 use askama::filters::{Html, escape};
 
@@ -9,6 +9,7 @@ use crate::http::app_state::AppState;
 use crate::http::client_address::TrustedProxies;
 use crate::http::error::{ApiError, Missing};
 use crate::http::paths;
+use crate::http::paths::OpenApiDocument;
 use crate::http::routes::read_only;
 use crate::http::shared_content::SharedContentCache;
 use crate::pages::documents::{Document, Link, address, navigation};
@@ -24,6 +25,8 @@ struct Index {
     /// Newest first.
     removed: Vec<Removed>,
     newest: Label,
+    /// The newest that is for use in production; where there is none, the newest.
+    usual: Label,
     guide: String,
     /// Scheme and host by which the reader came here.
     origin: &'static str,
@@ -40,6 +43,7 @@ struct Listed {
     documentation: String,
     release_notes: String,
     openapi: String,
+    openapi_client: String,
     migration_guide: Option<String>,
 }
 
@@ -82,12 +86,15 @@ fn answer(
 }
 
 fn index(versions: &Versions, newest: Label) -> Index {
+    let is_released = |served: &&Served| served.version.publication.status == Status::Released;
+    let usual = versions.iter().rev().find(is_released).map_or(newest, |served| served.version.label);
     Index {
         place: Place::Index,
         versions: versions.iter().rev().map(|served| listed(served.version, newest)).collect(),
         removed: REMOVED.iter().rev().map(|gone| Removed { label: gone.label, since: day(gone.since) }).collect(),
         newest,
-        guide: address(newest, Document::Guide, None),
+        usual,
+        guide: address(usual, Document::Guide, None),
         origin: ORIGIN,
     }
 }
@@ -112,6 +119,7 @@ fn listed(version: &ApiVersion, newest: Label) -> Listed {
         documentation: paths::documentation(label),
         release_notes: paths::release_notes(label),
         openapi: paths::openapi(label),
+        openapi_client: OpenApiDocument::Client.of(label),
         migration_guide: (label != newest).then(|| paths::migration_guide(label, newest)),
     }
 }

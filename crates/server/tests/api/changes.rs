@@ -188,7 +188,7 @@ fn a_cursor_of_others_and_a_damaged_one_are_refused_alike() {
             let reply = api.get(&format!("/changes?after={cursor}")).is(422);
             assert_eq!(
                 reply.body["errors"],
-                json!({ "after": ["after is not a cursor of these changes"] }),
+                json!({ "after": ["after is not a cursor of these changes: it is damaged, or of another version or provider; begin again without it"] }),
                 "{cursor}"
             );
         };

@@ -14,21 +14,22 @@ use super::{escaped, listed};
 /// The list of all lists, in the names of a version.
 #[must_use]
 pub fn index(version: &ApiVersion, lists: &Lists) -> String {
-    let rows = reference::names().map(|name| {
+    let rows = listed_here().map(|name| {
         let count = list_called(name).map_or(lists.withdrawal_reasons().len(), |list| lists.entries(list).len());
         let used = listed(fields_with(version, name));
         vec![format!("[`{name}`](reference-data/{name})"), meaning(name).to_owned(), count.to_string(), used]
     });
     let table = table(&["list", "what it has", "codes", "used in"], rows);
     format!(
-        "# Code lists\n\nCodes are text: send them with their leading zeros, in upper and lower case as they are here.\n\n{table}"
+        "# Code lists\n\nCodes are text: send them with their leading zeros, in upper and lower case as they are here. Which funding \
+         exists is in the [funding rules](funding).\n\n{table}"
     )
 }
 
 /// One list, in the names of a version; nothing where no list has the name.
 #[must_use]
 pub fn list(name: &str, version: &ApiVersion, versions: &Versions, lists: &Lists) -> Option<String> {
-    let known = reference::names().find(|known| *known == name)?;
+    let known = listed_here().find(|known| *known == name)?;
     let table = match list_called(known) {
         Some(list) => codes(list, versions, lists),
         None => withdrawal_reasons(lists),
@@ -36,6 +37,11 @@ pub fn list(name: &str, version: &ApiVersion, versions: &Versions, lists: &Lists
     let used = fields_with(version, known);
     let used = if used.is_empty() { String::new() } else { format!(" Used in {}.", listed(used)) };
     Some(format!("# Code list {known}\n\n{}{used}\n\n{table}", meaning(known)))
+}
+
+/// The lists with a page of their own. The funding rules are on the page about funding.
+fn listed_here() -> impl Iterator<Item = &'static str> {
+    reference::names().filter(|name| *name != reference::FUNDING_RULES)
 }
 
 fn list_called(name: &str) -> Option<List> {

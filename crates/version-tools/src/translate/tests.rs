@@ -98,6 +98,21 @@ fn copies_and_fields_of_one_version_alone_are_lost_with_what_they_are() {
 }
 
 #[test]
+fn a_record_is_found_inside_an_entry_of_the_changes_or_a_result_of_a_batch() {
+    let changed = json!({"trainee_id": "x", "removed_at": null, "trainee": {"trainee_id": "x", "given_names": "A"}});
+    let removed = json!({"trainee_id": "y", "removed_at": "2026-11-20T10:15:00.000Z", "trainee": null});
+    let meta = json!({"after": "hR4z", "has_more": false});
+    let translation = onwards(&json!({"data": [changed, removed], "meta": meta}));
+    let expected = json!({"trainee_id": "x", "removed_at": null, "trainee": {"trainee_id": "x", "forenames": "A"}});
+    assert_eq!(translation.data, json!({"data": [expected, removed], "meta": meta}));
+    assert_eq!(translation.notices, []);
+    let result = |name: &str| json!({"idempotency_key": "k", "status": 201, "data": {"trainee_id": "x", name: "A"}});
+    let translation = onwards(&json!({"data": [result("given_names")]}));
+    assert_eq!(translation.data, json!({"data": [result("forenames")]}));
+    assert_eq!((translation.notices.len(), translation.renames.len()), (0, 1));
+}
+
+#[test]
 fn a_name_that_is_the_other_versions_already_stays_and_gives_way_to_the_right_one() {
     let alone = onwards(&json!({"forenames": "A"}));
     assert_eq!((alone.data, alone.notices[0].code), (json!({"forenames": "A"}), "foreign_name"));
