@@ -20,6 +20,7 @@ mod endurance {
     mod model;
     mod race;
     mod record;
+    mod replicas;
     mod rolling;
     mod size;
     mod soak;

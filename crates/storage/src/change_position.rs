@@ -18,7 +18,7 @@ use crate::change_generation::{Generation, GenerationText, Timeline};
 use crate::connection::{Backend, DatabaseConnection, with_inner};
 use crate::error::StorageError;
 use crate::schema::trainees;
-use crate::session::Session;
+use crate::session::{PrimaryPosition, Session};
 
 /// The position of what this transaction changes.
 #[derive(Debug, Clone, Copy, QueryId)]
@@ -140,8 +140,49 @@ pub(crate) struct Standing {
     pub(crate) generation: Generation,
 }
 
-/// Where the present transaction stands. Can be queued in a pipeline.
-pub(crate) fn standing(connection: &mut DatabaseConnection) -> Result<Standing, StorageError> {
+/// Up to where a PostgreSQL server has written its log: all that is committed is before this. Empty on a standby.
+#[derive(Debug, Clone, Copy, QueryId)]
+struct WrittenText;
+
+impl Expression for WrittenText {
+    type SqlType = Text;
+}
+
+impl<Source> AppearsOnTable<Source> for WrittenText {}
+
+impl<Source> SelectableExpression<Source> for WrittenText {}
+
+impl ValidGrouping<()> for WrittenText {
+    type IsAggregate = is_aggregate::Never;
+}
+
+impl QueryFragment<Pg> for WrittenText {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql("CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_current_wal_flush_lsn()::text END");
+        Ok(())
+    }
+}
+
+/// Where a primary stands; `None` on a standby, and on SQLite.
+pub(crate) fn primary(connection: &mut DatabaseConnection) -> Result<Option<PrimaryPosition>, StorageError> {
+    let DatabaseConnection::Postgres(inner) = connection else { return Ok(None) };
+    let (written, timeline) = diesel::select((WrittenText, Timeline)).get_result::<(String, String)>(inner)?;
+    Ok(log_position(&written).map(|written| PrimaryPosition { written, timeline }))
+}
+
+/// A position in the log, as a number: PostgreSQL writes it as `X/Y` in hexadecimal digits.
+pub(crate) fn log_position(text: &str) -> Option<u64> {
+    let (high, low) = text.split_once('/')?;
+    let part = |digits| u64::from_str_radix(digits, 16).ok();
+    Some(part(high)? << 32 | part(low)?)
+}
+
+/// Where the present transaction stands. Can be queued in a pipeline. A standby that has come to where the primary stood gives out
+/// places of the primary.
+pub(crate) fn standing(
+    connection: &mut DatabaseConnection,
+    primary: Option<&PrimaryPosition>,
+) -> Result<Standing, StorageError> {
     let query = diesel::select((SnapshotText, GenerationText, Timeline));
     let rows = with_inner!(connection, |inner| query.load::<(String, String, String)>(inner))?;
     // In a pipeline there is no row at first.
@@ -149,11 +190,14 @@ pub(crate) fn standing(connection: &mut DatabaseConnection) -> Result<Standing, 
         rows.into_iter().next().unwrap_or_else(|| ("0:0:".to_owned(), String::new(), String::new()));
     let no_snapshot = || DieselError::DeserializationError("no snapshot".into());
     let mut snapshot = Snapshot::parse(&text).ok_or_else(no_snapshot)?;
-    let generation = Generation { register, timeline };
+    let mut generation = Generation { register, timeline };
     let next = snapshot.next;
     if generation.is_of_standby() {
         // A standby does not say which transactions are open.
         snapshot.next = snapshot.oldest_open;
+        if let Some(primary) = primary {
+            generation.timeline.clone_from(&primary.timeline);
+        }
     }
     Ok(Standing { snapshot: snapshot.shortened(), next, generation })
 }
@@ -162,6 +206,8 @@ pub(crate) fn standing(connection: &mut DatabaseConnection) -> Result<Standing, 
 /// on SQLite is. On PostgreSQL changes before `settled` are, whatever is open.
 pub(crate) struct IsFinal {
     pub(crate) settled: i64,
+    /// Whether the server has come to where the primary stood when the request came.
+    pub(crate) is_caught_up: bool,
 }
 
 impl Expression for IsFinal {
@@ -182,11 +228,13 @@ impl QueryId for IsFinal {
 impl QueryFragment<Backend> for IsFinal {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
         // What was settled on a primary may not be replayed on its standby, and a server with smaller numbers is another one.
+        let is_known_here = if self.is_caught_up { "" } else { "NOT pg_is_in_recovery() AND " };
         out.push_sql("trainees.changed_in < greatest((SELECT settled FROM (SELECT ");
         out.push_bind_param::<BigInt, i64>(&self.settled)?;
+        out.push_sql("::bigint AS settled) AS known WHERE ");
+        out.push_sql(is_known_here);
         out.push_sql(
-            "::bigint AS settled) AS known WHERE NOT pg_is_in_recovery() \
-             AND settled <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint), \
+            "settled <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint), \
              pg_snapshot_xmin(pg_current_snapshot())::text::bigint)",
         );
         Ok(())

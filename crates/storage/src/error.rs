@@ -19,6 +19,9 @@ pub enum StorageError {
     /// The database address is of no form that is understood. The address itself is not shown: it may hold a password.
     #[error("database address must be sqlite://PATH, postgres://USER@HOST/NAME or postgresql://USER@HOST/NAME")]
     UnknownAddress,
+    /// Standbys are named of a database that has none, or one that is none.
+    #[error("standbys to read from (--read-database-url) must be servers of PostgreSQL, and so must the database")]
+    NoReplicas,
     /// The folder of the SQLite file is absent and cannot be made.
     #[error("folder of the database file cannot be made")]
     Folder(#[source] std::io::Error),
@@ -299,6 +302,7 @@ impl StorageError {
             | Self::TransactionEnded { .. }
             | Self::Closed => true,
             Self::UnknownAddress
+            | Self::NoReplicas
             | Self::Folder(_)
             | Self::Migration(_)
             | Self::SchemaNewer { .. }

@@ -22,6 +22,10 @@ const COMMITS: &str = "register_store_commits_total";
 const COMMITTED_JOBS: &str = "register_store_committed_jobs_total";
 const GROUPS_LOST: &str = "register_store_groups_lost_total";
 const COLLISIONS: &str = "register_store_collisions_total";
+/// Requests that could read from a standby, by where they did.
+pub(crate) const REPLICA_READS: &str = "register_replica_reads_total";
+/// For how long a standby has been behind what requests wanted of it.
+pub(crate) const REPLICA_LAG: &str = "register_replica_lag_seconds";
 
 /// Bounds of durations, in seconds.
 const DURATIONS: &[f64] = &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0];
@@ -47,6 +51,8 @@ pub fn describe() {
     describe_counter!(COMMITS, Unit::Count, "Commits that succeeded.");
     describe_counter!(COMMITTED_JOBS, Unit::Count, "Jobs that those commits served.");
     describe_counter!(GROUPS_LOST, Unit::Count, "Groups of writes that were lost with all that they did.");
+    describe_counter!(REPLICA_READS, Unit::Count, "Requests that could read from a standby, by where they did.");
+    describe_gauge!(REPLICA_LAG, Unit::Seconds, "For how long a standby has been behind what requests wanted of it.");
     describe_counter!(COLLISIONS, Unit::Count, "Jobs that collided with others on PostgreSQL and were run again.");
 }
 

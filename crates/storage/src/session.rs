@@ -6,6 +6,7 @@
 use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
 
+use crate::change_position;
 use crate::clock::JobTime;
 use crate::connection::{Access, DatabaseConnection, execute_deferred, with_inner};
 use crate::error::StorageError;
@@ -19,6 +20,8 @@ pub struct Session<'a> {
     pub(crate) connection: &'a mut DatabaseConnection,
     access: Access,
     time: JobTime,
+    /// What the primary says of a token, where the connection is to a standby.
+    opened: Option<OpenedOnPrimary>,
     /// The tokens that need not be waited for, where there are any.
     recent_tokens: Option<&'a RecentTokens>,
 }
@@ -32,6 +35,26 @@ pub struct ProviderSession<'a> {
     cause: Cause<'a>,
     /// The token that opened the records, unless an operator did.
     token: Option<UsedToken>,
+    /// Where the primary stood when the request came, if the connection is to a standby that has come there.
+    pub(crate) primary: Option<PrimaryPosition>,
+}
+
+/// Where the primary stood when a request came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct PrimaryPosition {
+    /// Up to where it had written its log: everything that was committed is before this.
+    pub(crate) written: u64,
+    /// Its timeline.
+    pub(crate) timeline: String,
+}
+
+/// Whom a token belongs to, as the primary says, and where the primary stood then.
+#[derive(Debug, Clone)]
+pub(crate) struct OpenedOnPrimary {
+    digest: TokenDigest,
+    provider: Provider,
+    token: Option<UsedToken>,
+    pub(crate) primary: PrimaryPosition,
 }
 
 /// A token, and when it was last used.
@@ -63,7 +86,20 @@ pub struct Provider {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(connection: &'a mut DatabaseConnection, access: Access, time: JobTime) -> Self {
-        Self { connection, access, time, recent_tokens: None }
+        Self { connection, access, time, opened: None, recent_tokens: None }
+    }
+
+    /// Whom a token belongs to, for a job on a standby; `None` when the token is not valid, or the server is no primary.
+    pub(crate) fn open_on_primary(&mut self, digest: &TokenDigest) -> Result<Option<OpenedOnPrimary>, StorageError> {
+        let Some(session) = self.authenticate(digest, Cause::of("read"))? else { return Ok(None) };
+        let ProviderSession { connection, provider, token, .. } = session;
+        let primary = change_position::primary(connection)?;
+        Ok(primary.map(|primary| OpenedOnPrimary { digest: digest.clone(), provider, token, primary }))
+    }
+
+    /// Authenticates a token as the primary did.
+    pub(crate) fn rely_on_primary(&mut self, opened: OpenedOnPrimary) {
+        self.opened = Some(opened);
     }
 
     /// The same, where a token that was valid lately is queried together with the first query of the job. Whether it is
@@ -100,6 +136,11 @@ impl<'a> Session<'a> {
         digest: &TokenDigest,
         cause: Cause<'b>,
     ) -> Result<Option<ProviderSession<'b>>, StorageError> {
+        if let Some(opened) = self.opened.take_if(|opened| opened.digest == *digest) {
+            let mut session = self.open(opened.provider, cause, opened.token);
+            session.primary = Some(opened.primary);
+            return Ok(Some(session));
+        }
         let today = self.today();
         let token = tokens::table
             .inner_join(providers::table)
@@ -142,6 +183,7 @@ impl<'a> Session<'a> {
             provider,
             cause,
             token,
+            primary: None,
         }
     }
 }

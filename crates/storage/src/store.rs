@@ -12,6 +12,7 @@ pub(crate) mod migrations;
 #[cfg(test)]
 mod opening;
 mod pool;
+mod replicas;
 #[cfg(test)]
 mod round_trips;
 
@@ -32,12 +33,13 @@ use crate::error::{JobError, StorageError};
 use crate::job::job;
 use crate::metrics::StoreMetrics;
 use crate::probe::Probe;
-use crate::session::Session;
+use crate::session::{OpenedOnPrimary, Session};
 use crate::store::look_ups::LookUps;
 use crate::store::migrations::Migrator;
 pub use crate::store::migrations::{Conversion, Goal, Pending, Progress, SchemaChange, SetUp};
 use crate::store::pool::JobPool;
-use crate::tokens::Environment;
+use crate::store::replicas::{ReadFrom, Replicas};
+use crate::tokens::{Environment, TokenDigest};
 pub use crate::writer::WriterStats;
 use crate::writer::{WriteCounters, Writer};
 
@@ -61,6 +63,10 @@ pub struct StoreOptions {
     /// The most writes that share a commit on SQLite, at least one. It bounds how long the first of them waits for the
     /// last.
     pub group: usize,
+    /// The addresses of standbys of PostgreSQL where requests may read: [`Store::read_for`].
+    pub replicas: Vec<String>,
+    /// How long a request waits for a standby that has not yet replayed what the request must see.
+    pub replica_max_lag: Duration,
     /// Where jobs get their time.
     pub clock: Clock,
 }
@@ -77,6 +83,8 @@ impl Default for StoreOptions {
             look_up_threads,
             queue: 256,
             group: 64,
+            replicas: Vec::new(),
+            replica_max_lag: Duration::from_millis(100),
             clock: Clock::system(),
         }
     }
@@ -117,8 +125,19 @@ pub struct Store {
     /// Where records are looked up by key on SQLite; on PostgreSQL that is on the pool.
     look_ups: Option<Arc<LookUps>>,
     writes: Writes,
+    /// Standbys where requests may read.
+    replicas: Arc<Replicas>,
     counters: Arc<WriteCounters>,
     clock: Clock,
+}
+
+/// How a job reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// A few rows by their keys: [`Store::look_up`].
+    LookUp,
+    /// One snapshot: [`Store::read`].
+    Snapshot,
 }
 
 /// Where jobs write.
@@ -154,6 +173,20 @@ impl Store {
             let (clock, counters) = (Arc::clone(&clock), Arc::clone(&counters));
             Arc::new(JobPool::open(connections, size, &options, clock, counters, metrics.clone()))
         };
+        if !options.replicas.is_empty() && connections.allow_one_writer() {
+            return Err(StorageError::NoReplicas);
+        }
+        let standby = |url: &String| {
+            let connections = Connections::to(url)?;
+            if connections.allow_one_writer() {
+                return Err(StorageError::NoReplicas);
+            }
+            let connections = connections.for_standby();
+            let readers = pool(&connections, options.readers);
+            Ok((connections, readers))
+        };
+        let standbys = options.replicas.iter().map(standby).collect::<Result<_, StorageError>>()?;
+        let replicas = Arc::new(Replicas::follow(standbys, options.replica_max_lag)?);
         let reads = pool(&for_pool, options.readers);
         let look_ups = connections.allow_one_writer().then(|| {
             let clock = options.clock.clone();
@@ -164,7 +197,7 @@ impl Store {
         } else {
             Writes::Pool(pool(&connections.for_writing(), options.writers))
         };
-        Ok(Self { connections, pool: reads, look_ups, writes, counters, clock: options.clock })
+        Ok(Self { connections, pool: reads, look_ups, writes, replicas, counters, clock: options.clock })
     }
 
     /// Opens a register that exists and has the schema of this program. Otherwise the database is left as it is.
@@ -307,6 +340,68 @@ impl Store {
         }
     }
 
+    /// Runs a job that reads for the holder of a token, and authenticates the token. It sees everything that was committed before
+    /// this was called. Where there are standbys, and one has replayed that, it runs there; the token is authenticated on the
+    /// primary all the same. The job may be run a second time.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::read`].
+    pub async fn read_for<T, E>(
+        &self,
+        token: &TokenDigest,
+        reading: Reading,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Clone + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        if !self.replicas.is_empty() {
+            let digest = token.clone();
+            let opened = Arc::clone(&self.pool)
+                .run(Access::LookUp, move |session| session.open_on_primary(&digest).map_err(E::from));
+            if let Some(opened) = opened.await? {
+                let access = match reading {
+                    Reading::LookUp => Access::LookUp,
+                    Reading::Snapshot => Access::Read,
+                };
+                if let Some(answer) = self.read_from_standby(access, opened, job.clone()).await {
+                    return answer;
+                }
+            }
+        }
+        match reading {
+            Reading::LookUp => self.look_up(job).await,
+            Reading::Snapshot => self.read(job).await,
+        }
+    }
+
+    /// The answer of a job on a standby; `None` when none of them has come far enough in time, or it has failed.
+    async fn read_from_standby<T, E>(
+        &self,
+        access: Access,
+        opened: OpenedOnPrimary,
+        mut job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Option<Result<T, E>>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        let Some(replica) = self.replicas.at(&opened.primary).await else {
+            ReadFrom::PrimaryReplicaBehind.count();
+            return None;
+        };
+        let reading = Arc::clone(&replica.pool).run(access, move |session| {
+            session.rely_on_primary(opened.clone());
+            job(session)
+        });
+        let answer = reading.await;
+        let has_failed = answer.as_ref().is_err_and(|error| error.of_the_store().is_some());
+        if has_failed { ReadFrom::PrimaryReplicaFailed } else { ReadFrom::Replica }.count();
+        (!has_failed).then_some(answer)
+    }
+
     /// Runs a job that may write. It is kept when it returns `Ok`, and then before this returns.
     ///
     /// A job whose change cannot have a date yet is undone, waits, and is run again from its beginning; so is, on
@@ -372,6 +467,7 @@ impl Store {
     /// When the last of them could not be kept. Must be called within a tokio runtime.
     pub async fn drain(&self) -> Result<(), StorageError> {
         self.pool.drain().await;
+        self.replicas.drain().await;
         let writer = match &self.writes {
             Writes::Thread(writer) => writer,
             Writes::Pool(pool) => {

@@ -93,6 +93,7 @@ fn listen_hint(error: &io::Error) -> &'static str {
 fn remedy(error: &StorageError) -> &'static str {
     match error {
         StorageError::UnknownAddress | StorageError::Folder(_) => "; check --database-url",
+        StorageError::NoReplicas => "; leave --read-database-url out",
         StorageError::Connection(_)
         | StorageError::Unavailable(_)
         | StorageError::NoConnectionLeft(_)

@@ -13,7 +13,7 @@ use diesel::r2d2::R2D2Connection;
 use diesel::{Connection as _, ConnectionError, SqliteConnection};
 use postgres_client::{Node, PostgresConnection};
 
-use super::{Access, DatabaseConnection};
+use super::DatabaseConnection;
 use crate::error::StorageError;
 
 /// How long a connection waits for another one to release what it needs.
@@ -55,8 +55,8 @@ const WAL_RETRY_PAUSE: Duration = Duration::from_millis(5);
 #[derive(Clone)]
 pub(crate) struct Connections {
     address: Arc<Address>,
-    /// What those of a pool are for.
-    purpose: Access,
+    /// Which server will do for those of a pool.
+    node: Node,
     /// How often connections were found to be lost. Those of a pool that are older are not used again.
     generation: Arc<AtomicU64>,
     /// What the page cache of one connection to SQLite takes, at most, in KiB.
@@ -95,7 +95,7 @@ impl Connections {
         };
         Ok(Self {
             address: Arc::new(address),
-            purpose: Access::Read,
+            node: Node::PreferWritable,
             generation: Arc::default(),
             page_cache_kib: DEFAULT_PAGE_CACHE_KIB,
         })
@@ -108,7 +108,12 @@ impl Connections {
 
     /// The same, for a pool whose connections write.
     pub(crate) fn for_writing(&self) -> Self {
-        Self { purpose: Access::Write, ..self.clone() }
+        Self { node: Node::Writable, ..self.clone() }
+    }
+
+    /// The same, for a pool whose connections read from a standby.
+    pub(crate) fn for_standby(&self) -> Self {
+        Self { node: Node::Any, ..self.clone() }
     }
 
     /// Lets pools use no connection again that was made before now: one of them was found to be lost, and the others may
@@ -180,7 +185,8 @@ impl Connections {
             idle_in_transaction_timeout: Some(PROBE_TIMEOUT),
             connect_timeout: Some(PROBE_TIMEOUT),
         };
-        let mut connection = establish_postgres(address, session, Node::PreferWritable)?;
+        let node = if self.node == Node::Any { Node::Any } else { Node::PreferWritable };
+        let mut connection = establish_postgres(address, session, node)?;
         connection.set_deadline(Some(Instant::now() + PROBE_TIMEOUT));
         Ok(connection)
     }
@@ -200,7 +206,7 @@ impl Connections {
                     idle_in_transaction_timeout: Some(JOB_STATEMENT_TIMEOUT),
                     connect_timeout: None,
                 };
-                establish_postgres(address, session, node_for(self.purpose))
+                establish_postgres(address, session, self.node)
             }
             Address::Sqlite(_) => {
                 let mut connection = self.establish()?;
@@ -208,14 +214,6 @@ impl Connections {
                 Ok(connection)
             }
         }
-    }
-}
-
-/// The server that will do for a purpose.
-fn node_for(purpose: Access) -> Node {
-    match purpose {
-        Access::LookUp | Access::Read => Node::PreferWritable,
-        Access::Write => Node::Writable,
     }
 }
 
@@ -257,7 +255,8 @@ impl r2d2::ManageConnection for Connections {
     /// Asks nothing: a connection that fails at its first statement is replaced, and the job run again.
     fn is_valid(&self, pooled: &mut PooledConnection) -> Result<(), PoolError> {
         let is_old = pooled.generation != self.generation.load(Ordering::Relaxed);
-        let is_old_and_read_only = pooled.connection.is_read_only() && pooled.made.elapsed() > READ_ONLY_LIFETIME;
+        let is_old_and_read_only =
+            self.node != Node::Any && pooled.connection.is_read_only() && pooled.made.elapsed() > READ_ONLY_LIFETIME;
         if is_old || is_old_and_read_only { Err(PoolError::Outdated) } else { Ok(()) }
     }
 

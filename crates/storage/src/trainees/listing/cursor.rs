@@ -121,9 +121,10 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn continue_list(&mut self, listing: &Listing, cursor: ListCursor) -> Result<Option<CursorPage>, StorageError> {
+        let primary = self.primary.as_ref();
         let (of, most) = ((self.provider().id, self.today()), listing.per_page);
         let next = |connection: &mut DatabaseConnection| cursor.passage.next(connection, of, listing, most);
-        let (present, listed) = self.connection.load_in_pipeline(standing, next)?;
+        let (present, listed) = self.connection.load_in_pipeline(|connection| standing(connection, primary), next)?;
         let position = cursor.next_position() - 1;
         if cursor.generation.continuity(self.connection, &present.generation, position)? == Continuity::Lost {
             return Ok(None);

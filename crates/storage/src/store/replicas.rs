@@ -1,0 +1,303 @@
+//! Standbys of PostgreSQL where requests read what the primary has committed before they came.
+//!
+//! A provider reads what it has written, through whichever server it wrote it. So a request that reads asks the primary first
+//! whether its token is valid, and up to where the primary has written its log. Then it reads from a standby that has replayed
+//! the log up to there, if one comes to that place in time; otherwise from the primary.
+//!
+//! A thread for each standby looks at how far it is: often while requests wait for it, otherwise a few times a second.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use diesel::prelude::*;
+use diesel::sql_types::{Bool, Text};
+use metrics::{counter, gauge};
+use tokio::sync::watch;
+
+use crate::change_position::log_position;
+use crate::connection::{Connections, DatabaseConnection, PROBE_TIMEOUT};
+use crate::error::StorageError;
+use crate::metrics::{REPLICA_LAG, REPLICA_READS};
+use crate::session::PrimaryPosition;
+use crate::store::pool::JobPool;
+
+/// How often a standby is looked at while requests wait for it.
+const PAUSE_WHILE_WANTED: Duration = Duration::from_millis(2);
+/// How often otherwise.
+const PAUSE: Duration = Duration::from_millis(250);
+/// How often it is asked which timelines it has followed.
+const PAUSE_OF_TIMELINES: Duration = Duration::from_secs(1);
+
+/// The standbys of a store.
+#[derive(Debug, Default)]
+pub(super) struct Replicas {
+    all: Vec<Replica>,
+    /// The one that is asked next.
+    turn: AtomicUsize,
+}
+
+/// A standby.
+#[derive(Debug)]
+pub(super) struct Replica {
+    pub(super) pool: Arc<JobPool>,
+    follower: Arc<Follower>,
+}
+
+/// Where a request was answered, as the metric says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ReadFrom {
+    /// A standby.
+    Replica,
+    /// The primary, since no standby was there in time.
+    PrimaryReplicaBehind,
+    /// The primary, since the standby failed.
+    PrimaryReplicaFailed,
+}
+
+impl ReadFrom {
+    const ALL: [Self; 3] = [Self::Replica, Self::PrimaryReplicaBehind, Self::PrimaryReplicaFailed];
+
+    /// Counts a request.
+    pub(super) fn count(self) {
+        self.count_by(1);
+    }
+
+    fn count_by(self, requests: u64) {
+        let outcome = match self {
+            Self::Replica => "replica",
+            Self::PrimaryReplicaBehind => "behind",
+            Self::PrimaryReplicaFailed => "failed",
+        };
+        counter!(REPLICA_READS, "outcome" => outcome).increment(requests);
+    }
+}
+
+impl Replicas {
+    /// Those of these pools. `max_lag` is how long a request waits for one, and how far one may be behind.
+    pub(super) fn follow(pools: Vec<(Connections, Arc<JobPool>)>, max_lag: Duration) -> Result<Self, StorageError> {
+        let follow = |(number, (connections, pool)): (usize, (Connections, Arc<JobPool>))| {
+            Ok(Replica { pool, follower: Follower::start(number + 1, connections, max_lag)? })
+        };
+        let all: Vec<Replica> = pools.into_iter().enumerate().map(follow).collect::<Result<_, StorageError>>()?;
+        if !all.is_empty() {
+            ReadFrom::ALL.into_iter().for_each(|outcome| outcome.count_by(0));
+        }
+        Ok(Self { all, turn: AtomicUsize::new(0) })
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// A standby that has replayed what the primary had written, in turn; `None` when none is there in time.
+    pub(super) async fn at(&self, primary: &PrimaryPosition) -> Option<&Replica> {
+        let first = self.turn.fetch_add(1, Ordering::Relaxed);
+        let (before, behind) = self.all.split_at(first.checked_rem(self.all.len())?);
+        for replica in behind.iter().chain(before) {
+            if replica.follower.reaches(primary).await {
+                return Some(replica);
+            }
+        }
+        None
+    }
+
+    /// Waits until the jobs that were given to the standbys have ended.
+    pub(super) async fn drain(&self) {
+        for replica in &self.all {
+            replica.pool.drain().await;
+        }
+    }
+}
+
+/// How far a standby is.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    /// Up to where it has replayed the log; `None` while it is away, or is no standby.
+    replayed: Option<u64>,
+    /// The timelines of the servers that it has followed.
+    timelines: BTreeSet<String>,
+}
+
+/// Knows how far a standby is.
+#[derive(Debug)]
+struct Follower {
+    seen: watch::Sender<Seen>,
+    wanted: Mutex<Wanted>,
+    wakes: Condvar,
+    max_lag: Duration,
+}
+
+/// What requests want of a standby.
+#[derive(Debug, Default)]
+struct Wanted {
+    /// The requests that wait.
+    waiting: usize,
+    /// The first position that it has not come to, and since when it is wanted.
+    behind: Option<(u64, Instant)>,
+}
+
+impl Follower {
+    fn start(number: usize, connections: Connections, max_lag: Duration) -> Result<Arc<Self>, StorageError> {
+        let follower = Arc::new(Self {
+            seen: watch::Sender::new(Seen::default()),
+            wanted: Mutex::default(),
+            wakes: Condvar::new(),
+            max_lag,
+        });
+        let followed = Arc::downgrade(&follower);
+        let thread = thread::Builder::new().name(format!("replica {number}"));
+        thread.spawn(move || look_after(number, &connections, &followed)).map_err(StorageError::Thread)?;
+        Ok(follower)
+    }
+
+    /// Whether the standby has replayed what the primary had written, now or within the time that a request waits for it.
+    async fn reaches(&self, primary: &PrimaryPosition) -> bool {
+        let has = |seen: &Seen| {
+            seen.replayed.is_some_and(|replayed| replayed >= primary.written)
+                && seen.timelines.contains(&primary.timeline)
+        };
+        {
+            let seen = self.seen.borrow();
+            if has(&seen) {
+                return true;
+            }
+            if seen.replayed.is_none() || !seen.timelines.contains(&primary.timeline) {
+                return false;
+            }
+        }
+        let Some(patience) = self.begin_to_wait(primary.written) else { return false };
+        let _waiting = Waiting(self);
+        let mut seen = self.seen.subscribe();
+        tokio::time::timeout(patience, seen.wait_for(has)).await.is_ok_and(|seen| seen.is_ok())
+    }
+
+    /// How long a request may wait for a position; `None` while the standby is too far behind.
+    fn begin_to_wait(&self, position: u64) -> Option<Duration> {
+        let mut wanted = self.wanted();
+        let (_, since) = *wanted.behind.get_or_insert_with(|| (position, Instant::now()));
+        let patience = self.max_lag.checked_sub(since.elapsed())?;
+        wanted.waiting += 1;
+        self.wakes.notify_all();
+        Some(patience)
+    }
+
+    /// Publishes how far the standby is.
+    fn publish(&self, number: usize, seen: Seen) {
+        let mut wanted = self.wanted();
+        wanted.behind = wanted.behind.filter(|(position, _)| seen.replayed.is_none_or(|replayed| replayed < *position));
+        let lag = wanted.behind.map_or(Duration::ZERO, |(_, since)| since.elapsed());
+        drop(wanted);
+        gauge!(REPLICA_LAG, "replica" => number.to_string()).set(lag.as_secs_f64());
+        self.seen.send_replace(seen);
+    }
+
+    /// Waits until it is time to look again.
+    fn pause(&self) {
+        let wanted = self.wanted();
+        if wanted.waiting > 0 {
+            drop(wanted);
+            thread::sleep(PAUSE_WHILE_WANTED);
+            return;
+        }
+        let woken = self.wakes.wait_timeout_while(wanted, PAUSE, |wanted| wanted.waiting == 0);
+        drop(woken.unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn wanted(&self) -> MutexGuard<'_, Wanted> {
+        // No code that holds it can panic half-way.
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request that waits for a standby, until this is dropped.
+struct Waiting<'a>(&'a Follower);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.wanted().waiting -= 1;
+    }
+}
+
+/// Looks at a standby as long as anybody reads from it.
+fn look_after(number: usize, connections: &Connections, follower: &Weak<Follower>) {
+    let mut connection: Option<DatabaseConnection> = None;
+    let mut timelines = (BTreeSet::new(), None::<Instant>);
+    let mut was_away = false;
+    while let Some(follower) = follower.upgrade() {
+        let seen = look(connections, &mut connection, &mut timelines);
+        let seen = seen.unwrap_or_else(|error| {
+            if !was_away {
+                log::warn!("replica {number} is away, and the primary is read: {error}");
+            }
+            connection = None;
+            timelines.1 = None;
+            Seen::default()
+        });
+        let is_away = seen.replayed.is_none();
+        if was_away && !is_away {
+            log::info!("replica {number} is read");
+        }
+        was_away = is_away;
+        follower.publish(number, seen);
+        if is_away {
+            drop(follower);
+            thread::sleep(PAUSE);
+        } else {
+            follower.pause();
+        }
+    }
+}
+
+#[derive(QueryableByName)]
+struct Replayed {
+    #[diesel(sql_type = Bool)]
+    is_standby: bool,
+    #[diesel(sql_type = Text)]
+    replayed: String,
+}
+
+#[derive(QueryableByName)]
+struct Timeline {
+    #[diesel(sql_type = Text)]
+    timeline: String,
+}
+
+fn look(
+    connections: &Connections,
+    connection: &mut Option<DatabaseConnection>,
+    (timelines, asked): &mut (BTreeSet<String>, Option<Instant>),
+) -> Result<Seen, StorageError> {
+    let connection = match connection {
+        Some(connection) => connection,
+        None => connection.insert(connections.establish_for_probe()?),
+    };
+    connection.set_deadline(Some(Instant::now() + PROBE_TIMEOUT));
+    let query = "SELECT pg_is_in_recovery() AS is_standby, coalesce(pg_last_wal_replay_lsn()::text, '') AS replayed";
+    let Replayed { is_standby, replayed } = diesel::sql_query(query).get_result(connection)?;
+    if asked.is_none_or(|asked| asked.elapsed() >= PAUSE_OF_TIMELINES) {
+        // A server that writes records that it does, and so tells its standbys from those of the server before it.
+        let query =
+            "SELECT split_part(name, ' ', 2) AS timeline FROM register_settings WHERE name LIKE 'change_position %'";
+        let found: Vec<Timeline> = diesel::sql_query(query).load(connection)?;
+        *timelines = found.into_iter().map(|found| found.timeline).collect();
+        *asked = Some(Instant::now());
+    }
+    let replayed = if is_standby { log_position(&replayed) } else { None };
+    Ok(Seen { replayed, timelines: timelines.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_in_the_log_is_read_as_postgresql_writes_it() {
+        assert_eq!(log_position("16/B374D848"), Some(0x16_B374_D848));
+        assert!(log_position("0/3000000") < log_position("1/0"));
+        assert_eq!(log_position(""), None);
+    }
+}
