@@ -33,13 +33,14 @@ use crate::error::{JobError, StorageError};
 use crate::job::job;
 use crate::metrics::StoreMetrics;
 use crate::probe::Probe;
-use crate::session::{OpenedOnPrimary, Session};
+use crate::session::Session;
 use crate::store::look_ups::LookUps;
 use crate::store::migrations::Migrator;
 pub use crate::store::migrations::{Conversion, Goal, Pending, Progress, SchemaChange, SetUp};
 use crate::store::pool::JobPool;
-use crate::store::replicas::{ReadFrom, Replicas};
-use crate::tokens::{Environment, TokenDigest};
+pub use crate::store::replicas::Reading;
+use crate::store::replicas::Replicas;
+use crate::tokens::Environment;
 pub use crate::writer::WriterStats;
 use crate::writer::{WriteCounters, Writer};
 
@@ -129,15 +130,6 @@ pub struct Store {
     replicas: Arc<Replicas>,
     counters: Arc<WriteCounters>,
     clock: Clock,
-}
-
-/// How a job reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reading {
-    /// A few rows by their keys: [`Store::look_up`].
-    LookUp,
-    /// One snapshot: [`Store::read`].
-    Snapshot,
 }
 
 /// Where jobs write.
@@ -338,68 +330,6 @@ impl Store {
             Some(answer) => answer,
             None => Arc::clone(&self.pool).run(Access::LookUp, job).await,
         }
-    }
-
-    /// Runs a job that reads for the holder of a token, and authenticates the token. It sees everything that was committed before
-    /// this was called. Where there are standbys, and one has replayed that, it runs there; the token is authenticated on the
-    /// primary all the same. The job may be run a second time.
-    ///
-    /// # Errors
-    ///
-    /// As [`Store::read`].
-    pub async fn read_for<T, E>(
-        &self,
-        token: &TokenDigest,
-        reading: Reading,
-        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Clone + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: JobError,
-    {
-        if !self.replicas.is_empty() {
-            let digest = token.clone();
-            let opened = Arc::clone(&self.pool)
-                .run(Access::LookUp, move |session| session.open_on_primary(&digest).map_err(E::from));
-            if let Some(opened) = opened.await? {
-                let access = match reading {
-                    Reading::LookUp => Access::LookUp,
-                    Reading::Snapshot => Access::Read,
-                };
-                if let Some(answer) = self.read_from_standby(access, opened, job.clone()).await {
-                    return answer;
-                }
-            }
-        }
-        match reading {
-            Reading::LookUp => self.look_up(job).await,
-            Reading::Snapshot => self.read(job).await,
-        }
-    }
-
-    /// The answer of a job on a standby; `None` when none of them has come far enough in time, or it has failed.
-    async fn read_from_standby<T, E>(
-        &self,
-        access: Access,
-        opened: OpenedOnPrimary,
-        mut job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Option<Result<T, E>>
-    where
-        T: Send + 'static,
-        E: JobError,
-    {
-        let Some(replica) = self.replicas.at(&opened.primary).await else {
-            ReadFrom::PrimaryReplicaBehind.count();
-            return None;
-        };
-        let reading = Arc::clone(&replica.pool).run(access, move |session| {
-            session.rely_on_primary(opened.clone());
-            job(session)
-        });
-        let answer = reading.await;
-        let has_failed = answer.as_ref().is_err_and(|error| error.of_the_store().is_some());
-        if has_failed { ReadFrom::PrimaryReplicaFailed } else { ReadFrom::Replica }.count();
-        (!has_failed).then_some(answer)
     }
 
     /// Runs a job that may write. It is kept when it returns `Ok`, and then before this returns.
