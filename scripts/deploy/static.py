@@ -141,6 +141,12 @@ def check_manifests():
 def check_compose(path, tags):
     with open(path) as file:
         compose = yaml.safe_load(file)
+    # A balancer with another address could reach the servers by it, and they would not trust it.
+    balancer = compose["services"]["balancer"]["networks"]
+    for server in ("server-1", "server-2"):
+        trusted = compose["services"][server]["environment"]["REGISTER_TRUSTED_PROXIES"]
+        addresses = [(network or {}).get("ipv4_address") for network in balancer.values()]
+        require(addresses == [trusted], f"compose.yaml: {server} trusts {trusted}, and the balancer has {addresses}")
     for name, service in compose["services"].items():
         image, _, tag = service["image"].rpartition(":")
         if image != "trainee-register":

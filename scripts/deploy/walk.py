@@ -36,14 +36,14 @@ HOSTS = {
     "server-2": "10.84.0.12",
     "postgres-0": "10.84.0.20",
     "postgres-1": "10.84.0.21",
-    "balancer": "172.30.84.2",
-    "register.example": "172.30.84.2",
+    "balancer": "172.30.84.10",
+    "register.example": "172.30.84.10",
     "prometheus": "10.84.0.31",
 }
 # What the names of the cluster's services are.
 SERVICES = {
     "server.trainee-register.svc.cluster.local": ["10.84.0.11", "10.84.0.12"],
-    "balancer-metrics.trainee-register.svc.cluster.local": ["172.30.84.2"],
+    "balancer-metrics.trainee-register.svc.cluster.local": ["172.30.84.10"],
 }
 POSTGRES, HAPROXY, REGISTER, NOBODY = 999, 99, 65532, 65534
 POSTGRES_PROGRAMS = sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4]))[-1]
@@ -251,10 +251,11 @@ def main():
 
     register("migrate", "migrate")
     assert register("migrate", "migrate", "--check") == "up to date"
+    servers = []
     for name in ("server-1", "server-2"):
         address = HOSTS[name]
         own = {"REGISTER_LISTEN": f"{address}:8080", "REGISTER_OPERATOR_LISTEN": f"{address}:9464"}
-        start(name, REGISTER, [PROGRAM, "serve"], {**environment_of(name), **own})
+        servers.append(start(name, REGISTER, [PROGRAM, "serve"], {**environment_of(name), **own}))
     for name in ("server-1", "server-2"):
         wait(f"{name} is ready", lambda name=name: fetch(f"http://{name}:9464/health/ready")[0] == 200)
     say("the schema is up to date, and two servers are ready")
@@ -304,6 +305,11 @@ def main():
         missing = {name for name in needed - {"ALERTS"} if not evaluate(f"count({name})")}
         if missing:
             sys.exit(f"deploy: nobody exports {sorted(missing)}")
+        # A label that nobody has would be an alert that never is. A status that no request had yet, is no such label.
+        selectors = {one for _, expression in expressions() for one in re.findall(r"[a-z_]+\{[^}]*\}", expression)}
+        silent = {one for one in selectors if "status=~" not in one and "ALERTS" not in one and not evaluate(one)}
+        if silent:
+            sys.exit(f"deploy: no series has these labels: {sorted(silent)}")
         broken = [one for one in json.loads(fetch("http://prometheus:9090/api/v1/rules")[1])["data"]["groups"] for one in one["rules"] if one["health"] == "err"]
         if broken:
             sys.exit(f"deploy: Prometheus cannot evaluate {broken}")
@@ -328,6 +334,15 @@ def main():
     nodes["postgres-0"] = start_node("postgres-0", "postgres-1")
     wait("the former primary follows", lambda: query("postgres-1", "SELECT state FROM pg_stat_replication") == "streaming")
     say("the former primary is refused with its data, and follows as a standby without")
+
+    # Without a server the balancer answers by itself, which availability must count.
+    for server in servers:
+        server.kill()
+    wait("HAProxy sees no server", lambda: active_servers() == 0)
+    assert fetch(f"{base}/versions")[0] == 503
+    failed = re.search(r'^haproxy_frontend_http_responses_total\{proxy="clients",code="5xx"\} (\d+)', fetch("http://balancer:8405/metrics")[1], re.M)
+    assert failed and int(failed.group(1)) >= 1
+    say("without a server HAProxy answers 503 by itself, and counts it")
 
 
 main()
