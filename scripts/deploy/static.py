@@ -40,7 +40,7 @@ def metrics(expression):
 
 
 def expressions():
-    """Every expression of the rules and of the dashboard, with where it stands."""
+    """Every expression of the rules and of the dashboard, with its place."""
     for group in load("monitoring/rules.yml")[0]["groups"]:
         for rule in group["rules"]:
             yield rule.get("alert") or rule["record"], rule["expr"]

@@ -2,7 +2,7 @@
 
 Two nodes of PostgreSQL, a migration, two servers, HAProxy and Prometheus run with the files and the environment of the kit,
 up to a first request; then every expression of the rules and the dashboard is evaluated, and the primary is lost. Runs as root
-in namespaces of its own (scripts/check-deploy), where the processes of the kit have the names, ports and paths that they have
+in separate namespaces (scripts/check-deploy), where the processes of the kit have the names, ports and paths that they have
 in containers.
 
 Usage: walk.py PROGRAM FOLDER COMPOSE: the program, a folder with a prepared copy of docs/deploy, the resolved compose file.
