@@ -18,14 +18,20 @@ test: format-check structure ## Check formatting and structure, and run the test
 	scripts/test
 
 .PHONY: test-long
-test-long: lint ## Check lints, and run all other tests: exhaustive ones, limits of time, load and crashes, adding a version, clients
+test-long: lint ## Check lints, and run all other tests: exhaustive ones, limits of time, load and crashes, adding a version, clients, the kit
 	scripts/test long
 	scripts/check-new-version
 	scripts/test-clients
+	scripts/check-deploy
 
 .PHONY: test-clients
 test-clients: ## Generate clients in three languages from the OpenAPI documents, and let each keep a trainee's record (clients/README.md)
 	scripts/test-clients
+
+# Packages of Debian: prometheus docker-compose haproxy postgresql iproute2. Walking through it needs root.
+.PHONY: check-deploy
+check-deploy: ## Check the deployment kit, raise each alert, and walk through the kit with real processes (docs/deploy/README.md)
+	scripts/check-deploy
 
 .PHONY: test-postgres
 test-postgres: ## Run the part of `make test` that uses PostgreSQL

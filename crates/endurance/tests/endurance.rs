@@ -15,6 +15,7 @@ mod endurance {
     mod following;
     mod history;
     mod http;
+    mod kit_balancer;
     mod linearizability;
     mod memory_by_fields;
     mod model;

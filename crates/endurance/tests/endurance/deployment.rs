@@ -99,6 +99,13 @@ impl Site {
         Server::start(self.command(&[], &SERVE))
     }
 
+    /// As [`Site::serve`], on the addresses of a host, as behind the balancer of the deployment kit.
+    pub(crate) fn serve_at(&self, host: &str, stop_delay: &str) -> Server {
+        let (clients, operators) = (format!("{host}:8080"), format!("{host}:9464"));
+        let arguments = ["serve", "--listen", &clients, "--operator-listen", &operators, "--stop-delay", stop_delay];
+        Server::start(self.command(&[], &arguments))
+    }
+
     /// Starts a server and kills it after so many microseconds, wherever it is by then.
     pub(crate) fn serve_and_kill(&self, micros: u64) {
         let mut process = Process::start(self.command(&[], &SERVE).stderr(Stdio::null()));

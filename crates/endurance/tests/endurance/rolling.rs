@@ -6,13 +6,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fixtures::random::Random;
-use test_support::Kind;
+use test_support::{Kind, say_untested};
 
 use super::balancer::Balancer;
 use super::client::{Client, Tally};
 use super::crash::{check, report, require_count};
 use super::deployment::{Server, Site};
 use super::http::Caller;
+use super::kit_balancer::KitBalancer;
 use super::size::{seed, size};
 use super::version_requests::Manner;
 
@@ -20,6 +21,8 @@ use super::version_requests::Manner;
 const CLIENTS: usize = 8;
 /// The most writes that are acknowledged between two restarts.
 const MOST_WRITES: usize = 200;
+/// Seconds: longer than HAProxy takes to see that a server is not ready, and shorter than the kit's own.
+const KIT_STOP_DELAY: &str = "4";
 
 #[test]
 fn servers_that_are_restarted_in_turn_lose_no_request() {
@@ -63,6 +66,44 @@ fn servers_that_are_restarted_in_turn_lose_no_request() {
     servers.iter_mut().for_each(Server::stop);
     check(&site);
     report(&format!("{restarts} restarts of a server, and one more by a kill"), &clients, begun);
+}
+
+#[test]
+fn restarts_behind_the_balancer_of_the_kit_fail_no_request() {
+    if Kind::of_this_run() != Kind::Postgres {
+        return;
+    }
+    let Some(program) = KitBalancer::program() else {
+        say_untested("There is no HAProxy (Debian's package haproxy), so the kit's configuration is not tried");
+        return;
+    };
+    let (restarts, seed, begun) = (size("RESTARTS", 2), seed(), Instant::now());
+    let random = Random::new(seed);
+    let site = Site::new();
+    let mut servers: Vec<Server> = (0..2).map(|at| site.serve_at(&KitBalancer::host(at), KIT_STOP_DELAY)).collect();
+    let balancer = KitBalancer::start(program);
+    balancer.wait_for_servers(2);
+    let address = balancer.address.as_str();
+    let (manners, learned) = Manner::learn_all(&Caller::new(&site.token), address);
+    let mut clients = Client::several(CLIENTS, &site.token, &manners, seed);
+
+    under_load(&mut clients, address, |wait_for_writes| {
+        for restart in 0..restarts {
+            wait_for_writes(random.below(MOST_WRITES));
+            let at = restart % servers.len();
+            servers[at].stop();
+            servers[at] = site.serve_at(&KitBalancer::host(at), KIT_STOP_DELAY);
+            balancer.wait_for_servers(2);
+        }
+        wait_for_writes(MOST_WRITES);
+    });
+    let tally = Tally::of(&clients);
+    assert_eq!((tally.found_whole, tally.found_absent), (0, 0), "requests failed");
+    clients.iter_mut().for_each(|client| client.compare(address, true));
+    require_count(&site, address, learned, &clients);
+    servers.iter_mut().for_each(Server::stop);
+    check(&site);
+    report(&format!("{restarts} restarts of a server behind HAProxy"), &clients, begun);
 }
 
 /// Lets the clients write as long as `act` runs. It is given a function that waits for so many acknowledged writes.

@@ -1,0 +1,84 @@
+//! HAProxy with the configuration of the deployment kit (`docs/deploy`), in front of two servers on addresses of loopback.
+//!
+//! Only what a machine without containers cannot have is replaced: names by addresses, and the TLS listener by a plain one.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Command, Stdio, id};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use test_support::Process;
+
+const CONFIGURATION: &str = include_str!("../../../../docs/deploy/balancer/haproxy.cfg");
+const SERVERS: &str = include_str!("../../../../docs/deploy/compose/servers.cfg");
+
+/// How long HAProxy may take to see that a server is ready.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// HAProxy, until it is dropped.
+pub(crate) struct KitBalancer {
+    pub(crate) address: String,
+    metrics: String,
+    _haproxy: Process,
+    _folder: TempDir,
+}
+
+impl KitBalancer {
+    /// Where HAProxy is installed, if it is.
+    pub(crate) fn program() -> Option<PathBuf> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
+        folders.map(|folder| folder.join("haproxy")).find(|program| program.is_file())
+    }
+
+    /// The host of a server, for clients at port 8080 and for operators at port 9464, as the configuration has them. No
+    /// other process has it: it is made from the number of this one.
+    pub(crate) fn host(server: usize) -> String {
+        let [_, _, high, low] = id().to_be_bytes();
+        format!("127.{}.{low}.{}", 64 + high % 128, 11 + server)
+    }
+
+    pub(crate) fn start(program: PathBuf) -> Self {
+        let [address, metrics] = [(); 2].map(|()| {
+            let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+            listener.local_addr().unwrap().to_string()
+        });
+        let bind = CONFIGURATION.lines().map(str::trim).find(|line| line.starts_with("bind :8443 ssl ")).unwrap();
+        let configuration =
+            CONFIGURATION.replace(bind, &format!("bind {address}")).replace("bind :8405", &format!("bind {metrics}"));
+        let servers = (1..=2).fold(SERVERS.to_owned(), |text, number| {
+            let name = format!("server-{number}:8080");
+            assert!(text.contains(&name), "{text}");
+            text.replace(&name, &format!("{}:8080", Self::host(number - 1)))
+        });
+        let folder = TempDir::new().unwrap();
+        let files = [("haproxy.cfg", configuration), ("servers.cfg", servers)].map(|(name, text)| {
+            let file = folder.path().join(name);
+            fs::write(&file, text).unwrap();
+            file
+        });
+        let mut command = Command::new(program);
+        command.arg("-db").arg("-f").arg(&files[0]).arg("-f").arg(&files[1]).stdout(Stdio::null());
+        let haproxy = Process::start(&mut command);
+        Self { address, metrics, _haproxy: haproxy, _folder: folder }
+    }
+
+    /// Waits until HAProxy sends requests to so many servers, as an operator does before the next one is restarted.
+    pub(crate) fn wait_for_servers(&self, count: usize) {
+        let deadline = Instant::now() + PATIENCE;
+        let line = format!("haproxy_backend_active_servers{{proxy=\"register\"}} {count}");
+        while !self.metrics().lines().any(|one| one == line) {
+            assert!(Instant::now() < deadline, "HAProxy does not see {count} servers in {PATIENCE:?}");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// What Prometheus would read; nothing as long as HAProxy does not listen.
+    fn metrics(&self) -> String {
+        let reply = ureq::get(format!("http://{}/metrics", self.metrics)).call();
+        reply.ok().and_then(|mut reply| reply.body_mut().read_to_string().ok()).unwrap_or_default()
+    }
+}
