@@ -56,8 +56,10 @@ impl Deployment {
     /// How many requests of both servers ended so, by the metric.
     fn reads(&self, outcome: &str) -> u64 {
         let line = format!("register_replica_reads_total{{outcome=\"{outcome}\"}} ");
+        let lag = "register_replica_lag_seconds{replica=\"1\"} ";
         let of_server = |server: &Server| {
             let metrics = self.operator.ask(server.operator.as_ref().unwrap(), &Request::get("/metrics")).body;
+            assert!(metrics.contains(lag), "no {lag}");
             let found = metrics.lines().find_map(|metric| metric.strip_prefix(&line)?.parse::<u64>().ok());
             found.unwrap_or_else(|| panic!("no {line}"))
         };
