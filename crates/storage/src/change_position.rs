@@ -166,8 +166,10 @@ impl QueryFragment<Pg> for WrittenText {
 /// Where a primary stands; `None` on a standby, and on SQLite.
 pub(crate) fn primary(connection: &mut DatabaseConnection) -> Result<Option<PrimaryPosition>, StorageError> {
     let DatabaseConnection::Postgres(inner) = connection else { return Ok(None) };
-    let (written, timeline) = diesel::select((WrittenText, Timeline)).get_result::<(String, String)>(inner)?;
-    Ok(log_position(&written).map(|written| PrimaryPosition { written, timeline }))
+    let query = diesel::select((WrittenText, GenerationText, Timeline));
+    let (written, register, timeline) = query.get_result::<(String, String, String)>(inner)?;
+    let generation = Generation { register, timeline };
+    Ok(log_position(&written).map(|written| PrimaryPosition { written, generation }))
 }
 
 /// A position in the log, as a number: PostgreSQL writes it as `X/Y` in hexadecimal digits.
@@ -196,7 +198,7 @@ pub(crate) fn standing(
         // A standby does not say which transactions are open.
         snapshot.next = snapshot.oldest_open;
         if let Some(primary) = primary {
-            generation.timeline.clone_from(&primary.timeline);
+            generation.timeline.clone_from(&primary.generation.timeline);
         }
     }
     Ok(Standing { snapshot: snapshot.shortened(), next, generation })

@@ -6,6 +6,7 @@
 use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
 
+use crate::change_generation::Generation;
 use crate::change_position;
 use crate::clock::JobTime;
 use crate::connection::{Access, DatabaseConnection, execute_deferred, with_inner};
@@ -44,8 +45,8 @@ pub struct ProviderSession<'a> {
 pub(crate) struct PrimaryPosition {
     /// Up to where it had written its log: everything that was committed is before this.
     pub(crate) written: u64,
-    /// Its timeline.
-    pub(crate) timeline: String,
+    /// Which register it has, as the generation of its changes tells it, and on which timeline.
+    pub(crate) generation: Generation,
 }
 
 /// Whom a token belongs to, as the primary says, and where the primary stood then.

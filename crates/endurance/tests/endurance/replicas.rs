@@ -21,6 +21,8 @@ use super::version_requests::{Manner, Person, id};
 const CLIENTS: usize = 4;
 /// How far the second standby is behind.
 const DELAY: Duration = Duration::from_secs(2);
+/// How long a server needs until it would read from a standby.
+const TIME_TO_BE_TRIED: Duration = Duration::from_secs(3);
 /// How long a standby may take to come to where the primary is, with the delay.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -240,6 +242,22 @@ fn a_provider_reads_what_it_wrote_through_any_server_while_a_standby_is_behind()
         deployment.send(&random, &Request::get(format!("{base}/account")));
         deployment.reads("replica") > before
     });
+    deployment.servers.iter_mut().for_each(Server::stop);
+
+    // The standby of another register, whose log is longer, is never read.
+    let mut other = Site::on_own_cluster();
+    let foreign = other.cluster().standby(Duration::ZERO);
+    let caller = Caller::new(&other.token);
+    let mut server = other.serve();
+    (0..5).for_each(|number| {
+        let created = caller.ask(&server.address, &manner.create_many(&format!("other{number}"), 200));
+        assert_eq!(created.status, 200, "{created:?}");
+    });
+    server.stop();
+    let mut deployment = Deployment::over(&site, &[&foreign]);
+    thread::sleep(TIME_TO_BE_TRIED);
+    let account = deployment.send(&random, &Request::get(format!("{base}/account")));
+    assert_eq!((account.status, deployment.reads("replica")), (200, 0), "{account:?}");
     deployment.servers.iter_mut().for_each(Server::stop);
     check(&site);
 }

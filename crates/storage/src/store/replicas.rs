@@ -17,6 +17,7 @@ use diesel::sql_types::{Bool, Text};
 use metrics::{counter, gauge};
 use tokio::sync::watch;
 
+use crate::change_generation::Generation;
 use crate::change_position::log_position;
 use crate::connection::{Access, Connections, DatabaseConnection, PROBE_TIMEOUT};
 use crate::error::{JobError, StorageError};
@@ -30,8 +31,8 @@ use crate::tokens::TokenDigest;
 const PAUSE_WHILE_WANTED: Duration = Duration::from_millis(2);
 /// How often otherwise.
 const PAUSE: Duration = Duration::from_millis(250);
-/// How often it is asked which timelines it has followed.
-const PAUSE_OF_TIMELINES: Duration = Duration::from_secs(1);
+/// How often it is asked whom it has followed.
+const PAUSE_OF_FOLLOWED: Duration = Duration::from_secs(1);
 
 /// How a job reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -193,8 +194,24 @@ impl Replicas {
 struct Seen {
     /// Up to where it has replayed the log; `None` while it is away, or is no standby.
     replayed: Option<u64>,
-    /// The timelines of the servers that it has followed.
+    /// Of which servers it is a standby, or was.
+    followed: Followed,
+}
+
+/// Whom a standby has followed.
+#[derive(Debug, Clone, Default)]
+struct Followed {
+    /// The generation of the register: that of another register is another one.
+    register: String,
+    /// The timelines of the primaries.
     timelines: BTreeSet<String>,
+}
+
+impl Followed {
+    fn has(&self, primary: &PrimaryPosition) -> bool {
+        let Generation { register, timeline } = &primary.generation;
+        !register.is_empty() && self.register == *register && self.timelines.contains(timeline)
+    }
 }
 
 /// Knows how far a standby is.
@@ -232,15 +249,14 @@ impl Follower {
     /// Whether the standby has replayed what the primary had written, now or within the time that a request waits for it.
     async fn reaches(&self, primary: &PrimaryPosition) -> bool {
         let has = |seen: &Seen| {
-            seen.replayed.is_some_and(|replayed| replayed >= primary.written)
-                && seen.timelines.contains(&primary.timeline)
+            seen.replayed.is_some_and(|replayed| replayed >= primary.written) && seen.followed.has(primary)
         };
         {
             let seen = self.seen.borrow();
             if has(&seen) {
                 return true;
             }
-            if seen.replayed.is_none() || !seen.timelines.contains(&primary.timeline) {
+            if seen.replayed.is_none() || !seen.followed.has(primary) {
                 return false;
             }
         }
@@ -300,19 +316,22 @@ impl Drop for Waiting<'_> {
 /// Looks at a standby as long as anybody reads from it.
 fn look_after(number: usize, connections: &Connections, follower: &Weak<Follower>) {
     let mut connection: Option<DatabaseConnection> = None;
-    let mut timelines = (BTreeSet::new(), None::<Instant>);
+    let mut followed = (Followed::default(), None::<Instant>);
     let mut was_away = false;
     while let Some(follower) = follower.upgrade() {
-        let seen = look(connections, &mut connection, &mut timelines);
+        let seen = look(connections, &mut connection, &mut followed);
         let seen = seen.unwrap_or_else(|error| {
             if !was_away {
                 log::warn!("replica {number} is away, and the primary is read: {error}");
             }
             connection = None;
-            timelines.1 = None;
+            followed.1 = None;
             Seen::default()
         });
         let is_away = seen.replayed.is_none();
+        if is_away && !was_away && connection.is_some() {
+            log::warn!("replica {number} is no standby, and the primary is read");
+        }
         if was_away && !is_away {
             log::info!("replica {number} is read");
         }
@@ -341,10 +360,16 @@ struct Timeline {
     timeline: String,
 }
 
+#[derive(QueryableByName)]
+struct Setting {
+    #[diesel(sql_type = Text)]
+    value: String,
+}
+
 fn look(
     connections: &Connections,
     connection: &mut Option<DatabaseConnection>,
-    (timelines, asked): &mut (BTreeSet<String>, Option<Instant>),
+    (followed, asked): &mut (Followed, Option<Instant>),
 ) -> Result<Seen, StorageError> {
     let connection = match connection {
         Some(connection) => connection,
@@ -353,16 +378,19 @@ fn look(
     connection.set_deadline(Some(Instant::now() + PROBE_TIMEOUT));
     let query = "SELECT pg_is_in_recovery() AS is_standby, coalesce(pg_last_wal_replay_lsn()::text, '') AS replayed";
     let Replayed { is_standby, replayed } = diesel::sql_query(query).get_result(connection)?;
-    if asked.is_none_or(|asked| asked.elapsed() >= PAUSE_OF_TIMELINES) {
+    if asked.is_none_or(|asked| asked.elapsed() >= PAUSE_OF_FOLLOWED) {
         // A server that writes records that it does, and so tells its standbys from those of the server before it.
         let query =
             "SELECT split_part(name, ' ', 2) AS timeline FROM register_settings WHERE name LIKE 'change_position %'";
         let found: Vec<Timeline> = diesel::sql_query(query).load(connection)?;
-        *timelines = found.into_iter().map(|found| found.timeline).collect();
+        let timelines = found.into_iter().map(|found| found.timeline).collect();
+        let query = "SELECT coalesce(max(value), '') AS value FROM register_settings WHERE name = 'change_generation'";
+        let Setting { value: register } = diesel::sql_query(query).get_result(connection)?;
+        *followed = Followed { register, timelines };
         *asked = Some(Instant::now());
     }
     let replayed = if is_standby { log_position(&replayed) } else { None };
-    Ok(Seen { replayed, timelines: timelines.clone() })
+    Ok(Seen { replayed, followed: followed.clone() })
 }
 
 #[cfg(test)]
