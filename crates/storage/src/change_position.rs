@@ -163,13 +163,49 @@ impl QueryFragment<Pg> for WrittenText {
     }
 }
 
+/// Up to where a standby has replayed the log; empty on a server that is none.
+#[derive(Debug, Clone, Copy, QueryId)]
+struct ReplayedText;
+
+impl Expression for ReplayedText {
+    type SqlType = Text;
+}
+
+impl<Source> AppearsOnTable<Source> for ReplayedText {}
+
+impl<Source> SelectableExpression<Source> for ReplayedText {}
+
+impl ValidGrouping<()> for ReplayedText {
+    type IsAggregate = is_aggregate::Never;
+}
+
+impl QueryFragment<Pg> for ReplayedText {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
+        out.push_sql("CASE WHEN pg_is_in_recovery() THEN coalesce(pg_last_wal_replay_lsn()::text, '') ELSE '' END");
+        Ok(())
+    }
+}
+
+/// Fails unless the server is a standby of the primary's register and has replayed what the primary had written. Must run before
+/// the transaction that is to see it: the snapshot of one that has begun may be older than the answer.
+pub(crate) fn require_replayed(
+    connection: &mut DatabaseConnection,
+    primary: &PrimaryPosition,
+) -> Result<(), StorageError> {
+    let DatabaseConnection::Postgres(inner) = connection else { return Err(StorageError::ReplicaBehind) };
+    let (replayed, register) = diesel::select((ReplayedText, GenerationText)).get_result::<(String, String)>(inner)?;
+    let has_come = log_position(&replayed).is_some_and(|replayed| replayed >= primary.written);
+    if has_come && register == primary.generation.register { Ok(()) } else { Err(StorageError::ReplicaBehind) }
+}
+
 /// Where a primary stands; `None` on a standby, and on SQLite.
 pub(crate) fn primary(connection: &mut DatabaseConnection) -> Result<Option<PrimaryPosition>, StorageError> {
     let DatabaseConnection::Postgres(inner) = connection else { return Ok(None) };
-    let query = diesel::select((WrittenText, GenerationText, Timeline));
-    let (written, register, timeline) = query.get_result::<(String, String, String)>(inner)?;
+    let query = diesel::select((WrittenText, GenerationText, Timeline, SnapshotText));
+    let (written, register, timeline, snapshot) = query.get_result::<(String, String, String, String)>(inner)?;
     let generation = Generation { register, timeline };
-    Ok(log_position(&written).map(|written| PrimaryPosition { written, generation }))
+    let position = log_position(&written).zip(Snapshot::parse(&snapshot));
+    Ok(position.map(|(written, snapshot)| PrimaryPosition { written, generation, snapshot }))
 }
 
 /// A position in the log, as a number: PostgreSQL writes it as `X/Y` in hexadecimal digits.
@@ -192,14 +228,16 @@ pub(crate) fn standing(
         rows.into_iter().next().unwrap_or_else(|| ("0:0:".to_owned(), String::new(), String::new()));
     let no_snapshot = || DieselError::DeserializationError("no snapshot".into());
     let mut snapshot = Snapshot::parse(&text).ok_or_else(no_snapshot)?;
-    let mut generation = Generation { register, timeline };
+    let generation = Generation { register, timeline };
+    if let Some(primary) = primary.filter(|_| generation.is_of_standby()) {
+        // What the primary showed is replayed here. What is here besides is shown by no other server yet.
+        let (snapshot, next) = (primary.snapshot.clone().shortened(), primary.snapshot.next);
+        return Ok(Standing { snapshot, next, generation: primary.generation.clone() });
+    }
     let next = snapshot.next;
     if generation.is_of_standby() {
         // A standby does not say which transactions are open.
         snapshot.next = snapshot.oldest_open;
-        if let Some(primary) = primary {
-            generation.timeline.clone_from(&primary.generation.timeline);
-        }
     }
     Ok(Standing { snapshot: snapshot.shortened(), next, generation })
 }
@@ -208,8 +246,8 @@ pub(crate) fn standing(
 /// on SQLite is. On PostgreSQL changes before `settled` are, whatever is open.
 pub(crate) struct IsFinal {
     pub(crate) settled: i64,
-    /// Whether the server has come to where the primary stood when the request came.
-    pub(crate) is_caught_up: bool,
+    /// On a standby that has come to where the primary stood: what the primary showed then.
+    pub(crate) primary: Option<Snapshot>,
 }
 
 impl Expression for IsFinal {
@@ -229,14 +267,21 @@ impl QueryId for IsFinal {
 
 impl QueryFragment<Backend> for IsFinal {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
+        if let Some(primary) = &self.primary {
+            let settled = if self.settled <= primary.next { self.settled } else { 0 };
+            out.push_sql("trainees.changed_in < greatest(");
+            out.push_bind_param::<BigInt, i64>(&primary.oldest_open)?;
+            out.push_sql("::bigint, ");
+            out.push_sql(&settled.to_string());
+            out.push_sql(")");
+            return Ok(());
+        }
         // What was settled on a primary may not be replayed on its standby, and a server with smaller numbers is another one.
-        let is_known_here = if self.is_caught_up { "" } else { "NOT pg_is_in_recovery() AND " };
         out.push_sql("trainees.changed_in < greatest((SELECT settled FROM (SELECT ");
         out.push_bind_param::<BigInt, i64>(&self.settled)?;
-        out.push_sql("::bigint AS settled) AS known WHERE ");
-        out.push_sql(is_known_here);
         out.push_sql(
-            "settled <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint), \
+            "::bigint AS settled) AS known WHERE NOT pg_is_in_recovery() \
+             AND settled <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint), \
              pg_snapshot_xmin(pg_current_snapshot())::text::bigint)",
         );
         Ok(())

@@ -19,6 +19,9 @@ pub enum StorageError {
     /// The database address is of no form that is understood. The address itself is not shown: it may hold a password.
     #[error("database address must be sqlite://PATH, postgres://USER@HOST/NAME or postgresql://USER@HOST/NAME")]
     UnknownAddress,
+    /// A standby has not replayed what a job must see. It was not begun.
+    #[error("standby is behind")]
+    ReplicaBehind,
     /// Standbys are named of a database that has none, or one that is none.
     #[error("standbys to read from (--read-database-url) must be servers of PostgreSQL, and so must the database")]
     NoReplicas,
@@ -300,6 +303,7 @@ impl StorageError {
             | Self::GroupLost(_)
             | Self::NoSpace(_)
             | Self::TransactionEnded { .. }
+            | Self::ReplicaBehind
             | Self::Closed => true,
             Self::UnknownAddress
             | Self::NoReplicas

@@ -8,6 +8,7 @@ use diesel::prelude::*;
 
 use crate::change_generation::Generation;
 use crate::change_position;
+use crate::change_position::Snapshot;
 use crate::clock::JobTime;
 use crate::connection::{Access, DatabaseConnection, execute_deferred, with_inner};
 use crate::error::StorageError;
@@ -47,6 +48,8 @@ pub(crate) struct PrimaryPosition {
     pub(crate) written: u64,
     /// Which register it has, as the generation of its changes tells it, and on which timeline.
     pub(crate) generation: Generation,
+    /// The changes that it showed.
+    pub(crate) snapshot: Snapshot,
 }
 
 /// Whom a token belongs to, as the primary says, and where the primary stood then.

@@ -168,14 +168,17 @@ impl Store {
         if !options.replicas.is_empty() && connections.allow_one_writer() {
             return Err(StorageError::NoReplicas);
         }
+        // A standby that does not answer in time has the primary answer.
+        let of_standby = StoreOptions { place_wait: options.replica_max_lag, ..options.clone() };
         let standby = |url: &String| {
             let connections = Connections::to(url)?;
             if connections.allow_one_writer() {
                 return Err(StorageError::NoReplicas);
             }
             let connections = connections.for_standby();
-            let readers = pool(&connections, options.readers);
-            Ok((connections, readers))
+            let (clock, counters) = (Arc::clone(&clock), Arc::clone(&counters));
+            let readers = JobPool::open(&connections, options.readers, &of_standby, clock, counters, metrics.clone());
+            Ok((connections, Arc::new(readers)))
         };
         let standbys = options.replicas.iter().map(standby).collect::<Result<_, StorageError>>()?;
         let replicas = Arc::new(Replicas::follow(standbys, options.replica_max_lag)?);

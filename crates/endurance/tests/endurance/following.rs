@@ -3,7 +3,7 @@
 mod changes;
 mod lists;
 mod mirror;
-mod open_transaction;
+pub(super) mod open_transaction;
 mod request_counts;
 mod stopping;
 mod writers;

@@ -13,6 +13,7 @@ use test_support::{Cluster, Kind};
 
 use super::crash::check;
 use super::deployment::{SERVE, Server, Site};
+use super::following::open_transaction::OpenTransaction;
 use super::http::{Caller, Reply, Request};
 use super::size::{seed, size};
 use super::version_requests::{Manner, Person, id};
@@ -21,6 +22,10 @@ use super::version_requests::{Manner, Person, id};
 const CLIENTS: usize = 4;
 /// How far the second standby is behind.
 const DELAY: Duration = Duration::from_secs(2);
+/// Trainees on a page of a list that is gone through.
+const PER_PAGE: usize = 20;
+/// The most pages of a list while others write.
+const MOST_PAGES: usize = 200;
 /// How long a server needs until it would read from a standby.
 const TIME_TO_BE_TRIED: Duration = Duration::from_secs(3);
 /// How long a standby may take to come to where the primary is, with the delay.
@@ -81,12 +86,28 @@ struct Writer<'a> {
     after: Option<String>,
 }
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
+    fn new(deployment: &'a Deployment, manner: &'a Manner, base: &'a str, seed: u64, who: &str) -> Self {
+        let random = Random::new(seed);
+        Self { deployment, manner, base, random, who: who.to_owned(), trainees: Vec::new(), after: None }
+    }
+
     fn send(&self, request: &Request) -> Reply {
         self.deployment.send(&self.random, request)
     }
 
+    /// Writes a trainee, and looks for it wherever it must be shown.
     fn write_and_read(&mut self, round: usize) {
+        let (trainee, email) = self.write_and_read_record(round);
+        match self.random.below(3) {
+            0 => self.find_in_list(&trainee, &email),
+            1 => self.find_in_changes(&trainee, &email),
+            _ => self.go_through_list(),
+        }
+    }
+
+    /// Registers or updates a trainee, and reads it; tells which, and what was written.
+    fn write_and_read_record(&mut self, round: usize) -> (String, Value) {
         let write = self.random.below(3);
         let (trainee, email) = if write == 0 || self.trainees.is_empty() {
             let created = self.send(&self.manner.create(&Person::new(&self.who, round)));
@@ -107,11 +128,7 @@ impl Writer<'_> {
         };
         let shown = self.show(&trainee);
         assert_eq!((shown.status, &shown.json()["data"]["email"]), (200, &email), "{trainee} was written as {email}");
-        match self.random.below(3) {
-            0 => self.find_in_list(&trainee, &email),
-            1 => self.find_in_changes(&trainee, &email),
-            _ => self.go_through_list(),
-        }
+        (trainee, email)
     }
 
     fn show(&self, trainee: &str) -> Reply {
@@ -145,9 +162,12 @@ impl Writer<'_> {
 
     /// From server to server, from standby to primary and back.
     fn go_through_list(&self) {
-        let mut next = Some(format!("{}/trainees?academic_cycle={}&per_page=20", self.base, cycle()));
+        let mut next = Some(format!("{}/trainees?academic_cycle={}&per_page={PER_PAGE}", self.base, cycle()));
         let mut listed = BTreeSet::new();
+        let mut pages = 0;
         while let Some(path) = next {
+            pages += 1;
+            assert!(pages <= MOST_PAGES, "the list does not end");
             let page = self.send(&Request::get(path));
             assert_eq!(page.status, 200, "{page:?}");
             listed.extend(page.json()["data"].as_array().unwrap().iter().map(|one| id(one).to_owned()));
@@ -183,15 +203,8 @@ fn a_provider_reads_what_it_wrote_through_any_server_while_a_standby_is_behind()
             let (deployment, base) = (&deployment, base.as_str());
             let manner = manners.last().unwrap();
             scope.spawn(move || {
-                let mut writer = Writer {
-                    deployment,
-                    manner,
-                    base,
-                    random: Random::new(seed + client as u64),
-                    who: format!("reader{client}"),
-                    trainees: Vec::new(),
-                    after: None,
-                };
+                let who = format!("reader{client}");
+                let mut writer = Writer::new(deployment, manner, base, seed + client as u64, &who);
                 (0..rounds).for_each(|round| writer.write_and_read(round));
             });
         }
@@ -202,6 +215,15 @@ fn a_provider_reads_what_it_wrote_through_any_server_while_a_standby_is_behind()
         reads[0], reads[1], reads[2]
     );
     assert!(reads[0] > 0 && reads[2] == 0, "{reads:?}");
+
+    // A transaction stays open, and more has changed since than fits on a page.
+    let open = OpenTransaction::begin(&site);
+    let mut writer = Writer::new(&deployment, manners.last().unwrap(), &base, seed, "open");
+    for round in 0..3 * PER_PAGE {
+        writer.write_and_read_record(round);
+    }
+    writer.go_through_list();
+    open.commit();
     deployment.servers.iter_mut().for_each(Server::stop);
 
     // The delayed one alone: everything is read from the primary, until it has come as far.
@@ -213,15 +235,7 @@ fn a_provider_reads_what_it_wrote_through_any_server_while_a_standby_is_behind()
         deployment.reads("replica") > 0
     });
     let manner = manners.last().unwrap();
-    let mut writer = Writer {
-        deployment: &deployment,
-        manner,
-        base: &base,
-        random: Random::new(seed),
-        who: "delayed".to_owned(),
-        trainees: Vec::new(),
-        after: None,
-    };
+    let mut writer = Writer::new(&deployment, manner, &base, seed, "delayed");
     let before = deployment.reads("behind");
     (0..10).for_each(|round| writer.write_and_read(round));
     assert!(deployment.reads("behind") > before, "nothing was read while the standby was behind");
@@ -237,6 +251,12 @@ fn a_provider_reads_what_it_wrote_through_any_server_while_a_standby_is_behind()
     let account = deployment.send(&random, &Request::get(format!("{base}/account")));
     assert_eq!(account.status, 200, "{account:?}");
     delayed.start_again();
+    // It is behind where it was when it went.
+    for round in 10..15 {
+        delayed.stop_immediately();
+        delayed.start_again();
+        writer.write_and_read(round);
+    }
     let before = deployment.reads("replica");
     wait_until(|| {
         deployment.send(&random, &Request::get(format!("{base}/account")));

@@ -27,6 +27,10 @@ struct Meta {
     has_more: bool,
 }
 
+/// What is wrong with a cursor that does not open.
+const NO_CURSOR: &str = "is not a cursor of these changes: it is damaged, or of another version or provider; begin again \
+                         without it";
+
 /// `GET /changes`
 pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
     let query = query::changes(request.query(), request.refused_parameters()).map_err(ApiError::Filters)?;
@@ -38,12 +42,11 @@ pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'
             request
                 .cursors
                 .open::<ChangePlace>(scope, cursor)
-                .ok_or_else(|| ApiError::Filters(FilterErrors::one("after", "is not a cursor of these changes: it is damaged, or of another version or provider; begin again without it")))?,
+                .ok_or_else(|| ApiError::Filters(FilterErrors::one("after", NO_CURSOR)))?,
         ),
         None => None,
     };
-    let settled = request.settled_changes.position();
-    let found = session.changes(ChangeQuery { after: after.as_ref(), limit: query.limit, settled })?;
+    let found = session.changes(ChangeQuery { after: after.as_ref(), limit: query.limit, settled: request.settled })?;
     let page = found.ok_or(ApiError::CursorOutdated)?;
     let mut cursor = String::new();
     let write = |change: &Change, out: &mut Vec<u8>| write(request, change, out);

@@ -164,13 +164,15 @@ pub(super) async fn run_in_transaction(
     let is_checked = writes && register.shadow.samples(api_request.served);
     let reads_query = [Endpoint::ListTrainees, Endpoint::ListChanges].contains(&endpoint);
     let response_sender = register.response_sender.clone();
+    // Before the primary is asked where it stands: what is final by then is replayed where the job runs.
+    let settled = register.settled_changes.position();
     let job = move |session: &mut Session<'_>| {
         let opened = session.authenticate(&api_request.token, api_request.cause())?;
         let Some(mut session) = opened else {
             let refusal = session.refusal_of(&api_request.token)?;
             return Err(ApiError::Unauthorized(AuthenticationError::Refused(refusal)).into());
         };
-        let context = HandlerContext::new(&api_request, Observer::new(session.token(), is_checked));
+        let context = HandlerContext::new(&api_request, Observer::new(session.token(), is_checked), settled);
         let mut run = || {
             // It names all that is wrong at once.
             if !reads_query {

@@ -30,7 +30,6 @@ use crate::http::query::UnknownParameter;
 use crate::http::response::ApiResponse;
 use crate::http::{etag, long_poll, paths, query};
 use crate::operations::metrics;
-use crate::operations::settled_changes::SettledChanges;
 use crate::usage::observation::Observer;
 
 /// The preference of a client that only wants to know what would be answered (RFC 7240).
@@ -67,8 +66,6 @@ pub struct ApiRequest {
     pub rendered_lists: RenderedLists,
     /// Seals and opens cursors.
     pub cursors: CursorKey,
-    /// Up to where changes are final.
-    pub settled_changes: SettledChanges,
     /// How long the client prefers to wait for news.
     pub wait: Option<Duration>,
     /// Who asks.
@@ -126,7 +123,6 @@ impl ApiRequest {
             lists,
             rendered_lists: register.rendered_lists.clone(),
             cursors: register.cursors.clone(),
-            settled_changes: register.settled_changes.clone(),
             wait: long_poll::preferred(request.headers()),
             token,
             handler: endpoint.to_string(),
@@ -167,7 +163,6 @@ impl ApiRequest {
             environment: self.environment,
             versions: self.versions,
             cursors: self.cursors.clone(),
-            settled_changes: self.settled_changes.clone(),
             wait: None,
             token: self.token.clone(),
             handler: self.handler.clone(),
@@ -334,6 +329,8 @@ pub struct HandlerContext<'a> {
     request: &'a ApiRequest,
     /// What is observed of the request.
     pub observer: Observer,
+    /// The position before which changes were final when the run was begun.
+    pub settled: i64,
 }
 
 impl Deref for HandlerContext<'_> {
@@ -347,8 +344,8 @@ impl Deref for HandlerContext<'_> {
 impl<'a> HandlerContext<'a> {
     /// For a run of the handler of the request.
     #[must_use]
-    pub fn new(request: &'a ApiRequest, observer: Observer) -> Self {
-        Self { request, observer }
+    pub fn new(request: &'a ApiRequest, observer: Observer, settled: i64) -> Self {
+        Self { request, observer, settled }
     }
 
     /// Reads the body of a request that makes or moves a record, nested lists included.

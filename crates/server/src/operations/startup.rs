@@ -105,9 +105,11 @@ fn remedy(error: &StorageError) -> &'static str {
         }
         StorageError::ReadOnly(_) => "; name a database server that can be written to in --database-url",
         StorageError::DateNotDue { .. } => "; set the clock of this machine (timedatectl)",
-        StorageError::Busy | StorageError::Collided | StorageError::QueueFull | StorageError::GroupLost(_) => {
-            "; another program holds the database: start again when it has ended"
-        }
+        StorageError::Busy
+        | StorageError::Collided
+        | StorageError::QueueFull
+        | StorageError::ReplicaBehind
+        | StorageError::GroupLost(_) => "; another program holds the database: start again when it has ended",
         StorageError::NoSpace(_) | StorageError::TransactionEnded { .. } => {
             "; make room on the disk of the database, and start again"
         }

@@ -122,6 +122,20 @@ impl JobPool {
     pub(super) async fn run<T, E>(
         self: Arc<Self>,
         access: Access,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        self.run_when(|_| Ok(()), access, job).await
+    }
+
+    /// As [`JobPool::run`], on a connection for which `ready` holds, each time that the job is run.
+    pub(super) async fn run_when<T, E>(
+        self: Arc<Self>,
+        mut ready: impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError> + Send + 'static,
+        access: Access,
         mut job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
@@ -137,12 +151,12 @@ impl JobPool {
             let running = spawn_blocking(move || {
                 // The place goes into the thread, which runs on when its caller stops waiting.
                 let _place = place;
-                let answer = pool.run_until_it_ends(access, deadline, &mut job);
-                (job, answer)
+                let answer = pool.run_until_it_ends(access, deadline, &mut ready, &mut job);
+                (ready, job, answer)
             });
-            let Ok((again, answer)) = running.await else { return Err(StorageError::Closed.into()) };
+            let Ok((same, again, answer)) = running.await else { return Err(StorageError::Closed.into()) };
             let Some(wait) = wait_for_date(&answer, begun) else { return answer };
-            job = again;
+            (ready, job) = (same, again);
             sleep(wait).await;
         }
     }
@@ -174,7 +188,7 @@ impl JobPool {
         let begun = Instant::now();
         loop {
             // No client waits for it, and it may be long.
-            let answer = self.run_until_it_ends(access, None, &mut job);
+            let answer = self.run_until_it_ends(access, None, &mut |_| Ok(()), &mut job);
             let Some(wait) = wait_for_date(&answer, begun) else { return answer };
             thread::sleep(wait);
         }
@@ -186,6 +200,7 @@ impl JobPool {
         &self,
         access: Access,
         deadline: Option<Instant>,
+        ready: &mut impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError>,
         job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
     ) -> Result<T, E>
     where
@@ -204,7 +219,10 @@ impl JobPool {
                 Access::LookUp | Access::Read => deadline.min(begun + READ_TIME),
                 Access::Write => deadline,
             }));
-            let answer = catch_unwind(AssertUnwindSafe(|| self.run_job(connection, access, job)));
+            let answer = catch_unwind(AssertUnwindSafe(|| match ready(connection) {
+                Ok(()) => self.run_job(connection, access, job),
+                Err(error) => Err(error.into()),
+            }));
             self.metrics.job_ended(access, begun);
             let answer = answer.unwrap_or_else(|_| {
                 // The pool also drops one that comes back with an open transaction.

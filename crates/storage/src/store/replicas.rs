@@ -18,7 +18,7 @@ use metrics::{counter, gauge};
 use tokio::sync::watch;
 
 use crate::change_generation::Generation;
-use crate::change_position::log_position;
+use crate::change_position::{log_position, require_replayed};
 use crate::connection::{Access, Connections, DatabaseConnection, PROBE_TIMEOUT};
 use crate::error::{JobError, StorageError};
 use crate::metrics::{REPLICA_LAG, REPLICA_READS};
@@ -62,7 +62,7 @@ impl Store {
         E: JobError,
     {
         if !self.replicas.is_empty() {
-            let digest = token.clone();
+            let (digest, seen) = (token.clone(), self.replicas.replayed());
             let opened = Arc::clone(&self.pool)
                 .run(Access::LookUp, move |session| session.open_on_primary(&digest).map_err(E::from));
             if let Some(opened) = opened.await? {
@@ -70,7 +70,7 @@ impl Store {
                     Reading::LookUp => Access::LookUp,
                     Reading::Snapshot => Access::Read,
                 };
-                if let Some(answer) = self.read_from_standby(access, opened, job.clone()).await {
+                if let Some(answer) = self.read_from_standby(access, opened, &seen, job.clone()).await {
                     return answer;
                 }
             }
@@ -86,24 +86,36 @@ impl Store {
         &self,
         access: Access,
         opened: OpenedOnPrimary,
+        seen: &[Option<u64>],
         mut job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
     ) -> Option<Result<T, E>>
     where
         T: Send + 'static,
         E: JobError,
     {
-        let Some(replica) = self.replicas.at(&opened.primary).await else {
+        let Some(replica) = self.replicas.at(&opened.primary, seen).await else {
             ReadFrom::PrimaryReplicaBehind.count();
             return None;
         };
-        let reading = Arc::clone(&replica.pool).run(access, move |session| {
+        // The connection may be to a server that was started again meanwhile, and is not yet where it was.
+        let primary = opened.primary.clone();
+        let ready = move |connection: &mut DatabaseConnection| require_replayed(connection, &primary);
+        let reading = Arc::clone(&replica.pool).run_when(ready, access, move |session| {
             session.rely_on_primary(opened.clone());
             job(session)
         });
         let answer = reading.await;
-        let has_failed = answer.as_ref().is_err_and(|error| error.of_the_store().is_some());
-        if has_failed { ReadFrom::PrimaryReplicaFailed } else { ReadFrom::Replica }.count();
-        (!has_failed).then_some(answer)
+        let outcome = match answer.as_ref().err().and_then(JobError::of_the_store) {
+            None => ReadFrom::Replica,
+            Some(StorageError::ReplicaBehind) => ReadFrom::PrimaryReplicaBehind,
+            Some(_) => ReadFrom::PrimaryReplicaFailed,
+        };
+        outcome.count();
+        if outcome == ReadFrom::Replica {
+            return Some(answer);
+        }
+        replica.follower.leave_out();
+        None
     }
 }
 
@@ -169,16 +181,26 @@ impl Replicas {
         self.all.is_empty()
     }
 
-    /// A standby that has replayed what the primary had written, in turn; `None` when none is there in time.
-    pub(super) async fn at(&self, primary: &PrimaryPosition) -> Option<&Replica> {
+    /// Up to where each standby had replayed the log when it was last looked at.
+    pub(super) fn replayed(&self) -> Vec<Option<u64>> {
+        self.all.iter().map(|replica| replica.follower.seen.borrow().replayed).collect()
+    }
+
+    /// A standby that has replayed what the primary had written, in turn; `None` when none is there in time. `seen` is where they
+    /// were before the primary was asked: one that was further than the primary is a standby of something else.
+    pub(super) async fn at(&self, primary: &PrimaryPosition, seen: &[Option<u64>]) -> Option<&Replica> {
         let first = self.turn.fetch_add(1, Ordering::Relaxed);
         let (before, behind) = self.all.split_at(first.checked_rem(self.all.len())?);
-        for replica in behind.iter().chain(before) {
-            if replica.follower.reaches(primary).await {
-                return Some(replica);
-            }
+        let is_ahead = |replica: &&Replica| {
+            let seen = self.all.iter().zip(seen).find(|(other, _)| std::ptr::eq(*other, *replica));
+            seen.is_some_and(|(_, replayed)| replayed.is_some_and(|replayed| replayed > primary.written))
+        };
+        let usable = || behind.iter().chain(before).filter(|replica| !is_ahead(replica));
+        if let Some(replica) = usable().find(|replica| replica.follower.is_there(primary)) {
+            return Some(replica);
         }
-        None
+        let replica = usable().find(|replica| replica.follower.is_on_the_way(primary))?;
+        replica.follower.comes(primary).await.then_some(replica)
     }
 
     /// Waits until the jobs that were given to the standbys have ended.
@@ -199,7 +221,7 @@ struct Seen {
 }
 
 /// Whom a standby has followed.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Followed {
     /// The generation of the register: that of another register is another one.
     register: String,
@@ -210,7 +232,15 @@ struct Followed {
 impl Followed {
     fn has(&self, primary: &PrimaryPosition) -> bool {
         let Generation { register, timeline } = &primary.generation;
-        !register.is_empty() && self.register == *register && self.timelines.contains(timeline)
+        // A timeline that it has left is one of a server before.
+        !register.is_empty() && self.register == *register && self.timelines.last() == Some(timeline)
+    }
+}
+
+impl Seen {
+    /// Whether it has all that the primary had written.
+    fn has(&self, primary: &PrimaryPosition) -> bool {
+        self.replayed.is_some_and(|replayed| replayed >= primary.written) && self.followed.has(primary)
     }
 }
 
@@ -246,24 +276,28 @@ impl Follower {
         Ok(follower)
     }
 
-    /// Whether the standby has replayed what the primary had written, now or within the time that a request waits for it.
-    async fn reaches(&self, primary: &PrimaryPosition) -> bool {
-        let has = |seen: &Seen| {
-            seen.replayed.is_some_and(|replayed| replayed >= primary.written) && seen.followed.has(primary)
-        };
-        {
-            let seen = self.seen.borrow();
-            if has(&seen) {
-                return true;
-            }
-            if seen.replayed.is_none() || !seen.followed.has(primary) {
-                return false;
-            }
-        }
+    /// Whether the standby has replayed what the primary had written.
+    fn is_there(&self, primary: &PrimaryPosition) -> bool {
+        self.seen.borrow().has(primary)
+    }
+
+    /// Whether it may come there.
+    fn is_on_the_way(&self, primary: &PrimaryPosition) -> bool {
+        let seen = self.seen.borrow();
+        seen.replayed.is_some() && seen.followed.has(primary)
+    }
+
+    /// Whether it comes there within the time that a request waits for it.
+    async fn comes(&self, primary: &PrimaryPosition) -> bool {
         let Some(patience) = self.begin_to_wait(primary.written) else { return false };
         let _waiting = Waiting(self);
         let mut seen = self.seen.subscribe();
-        tokio::time::timeout(patience, seen.wait_for(has)).await.is_ok_and(|seen| seen.is_ok())
+        tokio::time::timeout(patience, seen.wait_for(|seen| seen.has(primary))).await.is_ok_and(|seen| seen.is_ok())
+    }
+
+    /// Leaves the standby out until it was looked at again.
+    fn leave_out(&self) {
+        self.seen.send_replace(Seen::default());
     }
 
     /// How long a request may wait for a position; `None` while the standby is too far behind.
@@ -279,6 +313,10 @@ impl Follower {
     /// Publishes how far the standby is.
     fn publish(&self, number: usize, seen: Seen) {
         let mut wanted = self.wanted();
+        if self.seen.borrow().followed != seen.followed {
+            // The log of another primary may be shorter.
+            wanted.behind = None;
+        }
         wanted.behind = wanted.behind.filter(|(position, _)| seen.replayed.is_none_or(|replayed| replayed < *position));
         let lag = wanted.behind.map_or(Duration::ZERO, |(_, since)| since.elapsed());
         drop(wanted);

@@ -89,7 +89,7 @@ impl ProviderSession<'_> {
     /// When the database does not answer.
     pub fn changes(&mut self, query: ChangeQuery<'_>) -> Result<Option<ChangePage>, StorageError> {
         let provider = self.provider().id;
-        let is_caught_up = self.primary.is_some();
+        let shown = self.primary.as_ref().map(|primary| primary.snapshot.clone());
         let (position, key) = query.after.map_or((0, i64::MIN), |place| (place.position, place.key));
         let discarded_from = query.after.map_or(i64::MAX, |place| place.began.oldest_open);
         let load = |connection: &mut DatabaseConnection| {
@@ -106,7 +106,7 @@ impl ProviderSession<'_> {
                 .limit(query.limit + 1);
             let columns = (trainees::changed_in, trainees::id, trainees::trainee_id, trainees::discarded_at);
             if connection.is_remote() {
-                found = found.filter(IsFinal { settled: query.settled, is_caught_up });
+                found = found.filter(IsFinal { settled: query.settled, primary: shown.clone() });
                 let found: Vec<(Row, String)> = found.select((columns, RecordText)).load(connection)?;
                 return Ok(found.into_iter().map(|(row, record)| (row, JsonText(record))).collect::<Vec<_>>());
             }

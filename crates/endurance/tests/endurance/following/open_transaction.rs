@@ -30,17 +30,17 @@ fn connect(site: &Site) -> PostgresConnection {
 }
 
 /// A transaction that changes nothing of the register and stays open.
-pub(super) struct OpenTransaction(PostgresConnection);
+pub(in super::super) struct OpenTransaction(PostgresConnection);
 
 impl OpenTransaction {
-    pub(super) fn begin(site: &Site) -> Self {
+    pub(in super::super) fn begin(site: &Site) -> Self {
         let mut connection = connect(site);
         connection.batch_execute("CREATE TABLE elsewhere (word TEXT)").unwrap();
         connection.batch_execute("BEGIN; INSERT INTO elsewhere VALUES ('kept')").unwrap();
         Self(connection)
     }
 
-    pub(super) fn commit(mut self) {
+    pub(in super::super) fn commit(mut self) {
         self.0.batch_execute("COMMIT").unwrap();
     }
 }
