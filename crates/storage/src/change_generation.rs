@@ -8,16 +8,12 @@
 //! all changes before that position.
 
 use data_encoding::HEXLOWER;
-use diesel::backend::Backend;
 use diesel::connection::SimpleConnection as _;
-use diesel::expression::{ValidGrouping, is_aggregate};
-use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Text};
-use diesel::sqlite::Sqlite;
 use serde::{Deserialize, Serialize};
 
+use crate::connection::fixed_expression::fixed_expressions;
 use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::StorageError;
 use crate::schema::register_settings;
@@ -260,57 +256,13 @@ fn server(connection: &mut DatabaseConnection) -> Result<String, StorageError> {
 /// What the timeline of a standby is called: it may be another one when the standby is promoted.
 const STANDBY: &str = "standby";
 
-/// What is recorded of the generation; empty where nothing is.
-#[derive(Debug, Clone, Copy, QueryId)]
-pub(crate) struct GenerationText;
-
-impl Expression for GenerationText {
-    type SqlType = Text;
+fixed_expressions! {
+    /// What is recorded of the generation; empty where nothing is.
+    pub(crate) GenerationText: Text = GENERATION_SQL, sqlite: GENERATION_SQL;
+    /// The timeline of a PostgreSQL server, which changes when a standby is promoted; empty on SQLite.
+    pub(crate) Timeline: Text =
+        "CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END",
+        sqlite: "''";
 }
 
-impl<Source> AppearsOnTable<Source> for GenerationText {}
-
-impl<Source> SelectableExpression<Source> for GenerationText {}
-
-impl ValidGrouping<()> for GenerationText {
-    type IsAggregate = is_aggregate::Never;
-}
-
-impl<DB: Backend> QueryFragment<DB> for GenerationText {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
-        out.push_sql("coalesce((SELECT value FROM register_settings WHERE name = 'change_generation'), '')");
-        Ok(())
-    }
-}
-
-/// The timeline of a PostgreSQL server, which changes when a standby is promoted; empty on SQLite.
-#[derive(Debug, Clone, Copy, QueryId)]
-pub(crate) struct Timeline;
-
-impl Expression for Timeline {
-    type SqlType = Text;
-}
-
-impl<Source> AppearsOnTable<Source> for Timeline {}
-
-impl<Source> SelectableExpression<Source> for Timeline {}
-
-impl ValidGrouping<()> for Timeline {
-    type IsAggregate = is_aggregate::Never;
-}
-
-impl QueryFragment<Pg> for Timeline {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql(
-            "CASE WHEN pg_is_in_recovery() THEN 'standby' ELSE left(pg_walfile_name(pg_current_wal_lsn()), 8) END",
-        );
-        Ok(())
-    }
-}
-
-impl QueryFragment<Sqlite> for Timeline {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        out.push_sql("''");
-        Ok(())
-    }
-}
+const GENERATION_SQL: &str = "coalesce((SELECT value FROM register_settings WHERE name = 'change_generation'), '')";

@@ -6,51 +6,38 @@
 //! transaction that is still open.
 
 use diesel::expression::{ValidGrouping, is_aggregate};
-use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::result::Error as DieselError;
 use diesel::sql_types::{BigInt, Bool, Nullable, Text};
-use diesel::sqlite::Sqlite;
 use serde::{Deserialize, Serialize};
 
 use crate::change_generation::{Generation, GenerationText, Timeline};
+use crate::connection::fixed_expression::fixed_expressions;
 use crate::connection::{Backend, DatabaseConnection, with_inner};
 use crate::error::StorageError;
 use crate::schema::trainees;
 use crate::session::{PrimaryPosition, Session};
 
-/// The position of what this transaction changes.
-#[derive(Debug, Clone, Copy, QueryId)]
-pub(crate) struct CurrentPosition;
-
-impl Expression for CurrentPosition {
-    type SqlType = BigInt;
+/// The key of the next entry in the history. It does not fall when entries are removed.
+macro_rules! next_entry {
+    () => {
+        "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0) + 1"
+    };
 }
 
-impl<Source> AppearsOnTable<Source> for CurrentPosition {}
-
-impl ValidGrouping<()> for CurrentPosition {
-    type IsAggregate = is_aggregate::No;
+fixed_expressions! {
+    /// The position of what this transaction changes. On SQLite the entry in the history, which follows, gets it as its key.
+    pub(crate) CurrentPosition: BigInt = "pg_current_xact_id()::text::bigint", sqlite: next_entry!();
+    /// The snapshot of the present transaction, as text. PostgreSQL's, or the same for SQLite.
+    SnapshotText: Text = "pg_current_snapshot()::text",
+        sqlite: concat!("(", next_entry!(), ") || ':' || (", next_entry!(), ") || ':' || ''");
+    /// Up to where a PostgreSQL server has written its log: all that is committed is before this. Empty on a standby.
+    WrittenText: Text = "CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_current_wal_flush_lsn()::text END";
+    /// Up to where a standby has replayed the log; empty on a server that is none.
+    ReplayedText: Text =
+        "CASE WHEN pg_is_in_recovery() THEN coalesce(pg_last_wal_replay_lsn()::text, '') ELSE '' END";
 }
-
-impl QueryFragment<Pg> for CurrentPosition {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql("pg_current_xact_id()::text::bigint");
-        Ok(())
-    }
-}
-
-impl QueryFragment<Sqlite> for CurrentPosition {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        // The entry in the history, which follows, gets this key.
-        out.push_sql(NEXT_ENTRY_SQL);
-        Ok(())
-    }
-}
-
-/// The key of the next entry. It does not fall when entries are removed.
-const NEXT_ENTRY_SQL: &str = "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0) + 1";
 
 /// The most open transactions that a snapshot tells apart, so that a cursor that holds two of them stays short.
 const MAX_OPEN: usize = 100;
@@ -94,41 +81,6 @@ impl Snapshot {
     }
 }
 
-/// The snapshot of the present transaction, as text. PostgreSQL's, or the same for SQLite.
-#[derive(Debug, Clone, Copy, QueryId)]
-struct SnapshotText;
-
-impl Expression for SnapshotText {
-    type SqlType = Text;
-}
-
-impl<Source> AppearsOnTable<Source> for SnapshotText {}
-
-impl<Source> SelectableExpression<Source> for SnapshotText {}
-
-impl ValidGrouping<()> for SnapshotText {
-    type IsAggregate = is_aggregate::Never;
-}
-
-impl QueryFragment<Pg> for SnapshotText {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql("pg_current_snapshot()::text");
-        Ok(())
-    }
-}
-
-impl QueryFragment<Sqlite> for SnapshotText {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
-        for _ in 0..2 {
-            out.push_sql("(");
-            out.push_sql(NEXT_ENTRY_SQL);
-            out.push_sql(") || ':' || ");
-        }
-        out.push_sql("''");
-        Ok(())
-    }
-}
-
 /// Where a transaction stands: what it sees of the changes, and what their positions mean.
 #[derive(Debug, Clone)]
 pub(crate) struct Standing {
@@ -138,52 +90,6 @@ pub(crate) struct Standing {
     pub(crate) next: i64,
     /// In which positions mean what they do.
     pub(crate) generation: Generation,
-}
-
-/// Up to where a PostgreSQL server has written its log: all that is committed is before this. Empty on a standby.
-#[derive(Debug, Clone, Copy, QueryId)]
-struct WrittenText;
-
-impl Expression for WrittenText {
-    type SqlType = Text;
-}
-
-impl<Source> AppearsOnTable<Source> for WrittenText {}
-
-impl<Source> SelectableExpression<Source> for WrittenText {}
-
-impl ValidGrouping<()> for WrittenText {
-    type IsAggregate = is_aggregate::Never;
-}
-
-impl QueryFragment<Pg> for WrittenText {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql("CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_current_wal_flush_lsn()::text END");
-        Ok(())
-    }
-}
-
-/// Up to where a standby has replayed the log; empty on a server that is none.
-#[derive(Debug, Clone, Copy, QueryId)]
-struct ReplayedText;
-
-impl Expression for ReplayedText {
-    type SqlType = Text;
-}
-
-impl<Source> AppearsOnTable<Source> for ReplayedText {}
-
-impl<Source> SelectableExpression<Source> for ReplayedText {}
-
-impl ValidGrouping<()> for ReplayedText {
-    type IsAggregate = is_aggregate::Never;
-}
-
-impl QueryFragment<Pg> for ReplayedText {
-    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        out.push_sql("CASE WHEN pg_is_in_recovery() THEN coalesce(pg_last_wal_replay_lsn()::text, '') ELSE '' END");
-        Ok(())
-    }
 }
 
 /// Fails unless the server is a standby of the primary's register and has replayed what the primary had written. Must run before

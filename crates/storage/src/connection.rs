@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of jobs or groups: only how transactions begin and end on either database.
 
+pub(crate) mod fixed_expression;
 pub(crate) mod inserted;
 mod locks;
 mod manager;

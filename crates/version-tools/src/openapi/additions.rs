@@ -7,11 +7,11 @@ use adapter_kit::version::ApiVersion;
 use serde_json::{Value, json};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
-    AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, OneOfBuilder, Ref, Schema, SchemaFormat, SchemaType, Type,
+    AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, OneOfBuilder, Ref, Schema, SchemaFormat, Type,
 };
 
 use super::Profile;
-use super::properties::{TRAINEE, count, named, text};
+use super::properties::{TRAINEE, boolean, count, named, or_null, text};
 
 /// The name of a schema.
 pub(super) const ACCOUNT: &str = "Account";
@@ -57,14 +57,6 @@ fn date(description: &str) -> RefOr<Schema> {
 
 fn timestamp(description: &str) -> RefOr<Schema> {
     formatted(description, "date-time").into()
-}
-
-fn or_null(object: ObjectBuilder, one: Type) -> RefOr<Schema> {
-    object.schema_type(SchemaType::Array(vec![one, Type::Null])).into()
-}
-
-fn boolean(description: &str) -> RefOr<Schema> {
-    ObjectBuilder::new().schema_type(Type::Boolean).description(Some(description)).into()
 }
 
 fn number(name: &'static str, description: &str) -> Property {

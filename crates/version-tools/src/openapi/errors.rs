@@ -6,7 +6,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Schema, Type};
 
 use super::Profile;
-use super::properties::{DEGREE, TRAINEE, list_of, named, text};
+use super::properties::{DEGREE, TRAINEE, list_of, named, text, texts};
 
 /// The name of a schema.
 pub(super) const ERROR: &str = "Error";
@@ -73,10 +73,6 @@ fn errors() -> ObjectBuilder {
 /// Errors with the records that are there already.
 fn duplicate(record: &str) -> RefOr<Schema> {
     errors().property("data", list_of(record).description(Some("The existing records."))).into()
-}
-
-fn texts() -> ArrayBuilder {
-    ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::String))
 }
 
 fn texts_by_name(description: &str) -> ObjectBuilder {

@@ -1,6 +1,7 @@
 //! Properties that are no fields of the dictionary, and references to schemas.
 
-use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Ref, Type};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Ref, Schema, SchemaType, Type};
 
 /// The name of the schema of a trainee.
 pub(super) const TRAINEE: &str = "Trainee";
@@ -26,4 +27,19 @@ pub(super) fn text(description: &str) -> ObjectBuilder {
 /// A number of things.
 pub(super) fn count(description: &str) -> ObjectBuilder {
     ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).description(Some(description))
+}
+
+/// The same, which may be null.
+pub(super) fn or_null(object: ObjectBuilder, one: Type) -> RefOr<Schema> {
+    object.schema_type(SchemaType::Array(vec![one, Type::Null])).into()
+}
+
+/// True or false, and never null.
+pub(super) fn boolean(description: &str) -> RefOr<Schema> {
+    ObjectBuilder::new().schema_type(Type::Boolean).description(Some(description)).into()
+}
+
+/// Several texts, none of which is null.
+pub(super) fn texts() -> ArrayBuilder {
+    ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::String))
 }

@@ -18,7 +18,7 @@ use utoipa::openapi::schema::{
 use super::additions::{self, ACCOUNT, READINESS, RESET, USAGE};
 use super::fields::{Presence, sent, shown};
 pub(super) use super::properties::{DEGREE, TRAINEE, list_of, named};
-use super::properties::{count, text};
+use super::properties::{boolean, count, or_null, text, texts};
 use super::{Context, Profile, enumerations, errors};
 
 /// The name of a schema.
@@ -258,16 +258,9 @@ fn code_list() -> RefOr<Schema> {
         .fold(ObjectBuilder::new().schema_type(Type::Object), |object, name| {
             object.property(name, ObjectBuilder::new().schema_type(Type::String))
         });
-    let year = |description: &str| {
-        let types = SchemaType::Array(vec![Type::Integer, Type::Null]);
-        ObjectBuilder::new().schema_type(types).description(Some(description))
-    };
-    let text_or_null =
-        |description: &str| text(description).schema_type(SchemaType::Array(vec![Type::String, Type::Null]));
-    let texts = |description: &str| {
-        ArrayBuilder::new().description(Some(description)).items(ObjectBuilder::new().schema_type(Type::String))
-    };
-    let flag = |description: &str| ObjectBuilder::new().schema_type(Type::Boolean).description(Some(description));
+    let year = |description: &str| or_null(ObjectBuilder::new().description(Some(description)), Type::Integer);
+    let text_or_null = |description: &str| or_null(text(description), Type::String);
+    let texts = |description: &str| texts().description(Some(description));
     let entry = ObjectBuilder::new()
         .schema_type(Type::Object)
         .property("code", text("The code."))
@@ -280,8 +273,8 @@ fn code_list() -> RefOr<Schema> {
         .property("training_route", text("Of a funding rule: the code of the route."))
         .property("funding_subject", text("Of a funding rule: one of the `funding_subjects` of the course subject."))
         .property("trigger", text("Of a reason of a withdrawal: whose decision it was."))
-        .property("requires_another_reason", flag("Whether the reason must be given in words."))
-        .property("requires_safeguarding_concern_reasons", flag("Whether the concerns must be given in words."))
+        .property("requires_another_reason", boolean("Whether the reason must be given in words."))
+        .property("requires_safeguarding_concern_reasons", boolean("Whether the concerns must be given in words."))
         .required("code")
         .required("display_name");
     ObjectBuilder::new()
@@ -312,14 +305,12 @@ fn batch_result(profile: Profile) -> RefOr<Schema> {
     let key = ObjectBuilder::new()
         .schema_type(SchemaType::Array(vec![Type::String, Type::Null]))
         .description(Some("The key of the item; null where what was sent cannot be one."));
-    let texts = ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::String));
-    let replayed = ObjectBuilder::new().schema_type(Type::Boolean);
     let item = ObjectBuilder::new()
         .schema_type(Type::Object)
         .property("idempotency_key", key)
         .property("status", count("The status that a request of its own would have got."))
-        .property("warnings", texts.description(Some("What its `Warning` headers would have said.")))
-        .property("replayed", replayed.description(Some("Whether it is the reply to an earlier request with the key.")))
+        .property("warnings", texts().description(Some("What its `Warning` headers would have said.")))
+        .property("replayed", boolean("Whether it is the reply to an earlier request with the key."))
         .required("idempotency_key")
         .required("status");
     match profile {
