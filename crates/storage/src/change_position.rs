@@ -29,9 +29,9 @@ macro_rules! next_entry {
 fixed_expressions! {
     /// The position of what this transaction changes. On SQLite the entry in the history, which follows, gets it as its key.
     pub(crate) CurrentPosition: BigInt = "pg_current_xact_id()::text::bigint", sqlite: next_entry!();
-    /// The snapshot of the present transaction, as text. PostgreSQL's, or the same for SQLite.
-    SnapshotText: Text = "pg_current_snapshot()::text",
-        sqlite: concat!("(", next_entry!(), ") || ':' || (", next_entry!(), ") || ':' || ''");
+    /// The snapshot of the present transaction, as text. PostgreSQL's; on SQLite, where no other transaction is open, the
+    /// number of the next change.
+    SnapshotText: Text = "pg_current_snapshot()::text", sqlite: concat!("CAST(", next_entry!(), " AS TEXT)");
     /// Up to where a PostgreSQL server has written its log: all that is committed is before this. Empty on a standby.
     WrittenText: Text = "CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_current_wal_flush_lsn()::text END";
     /// Up to where a standby has replayed the log; empty on a server that is none.
@@ -59,8 +59,11 @@ impl Snapshot {
         position < self.oldest_open || (position < self.next && !self.open.contains(&position))
     }
 
-    /// Reads PostgreSQL's text: `oldest:next:open,open,...`.
+    /// Reads PostgreSQL's text, `oldest:next:open,open,...`, or the number of the next change alone.
     fn parse(text: &str) -> Option<Self> {
+        if let Ok(next) = text.parse() {
+            return Some(Self { oldest_open: next, next, open: Vec::new() });
+        }
         let mut parts = text.split(':');
         let mut number = || parts.next()?.parse().ok();
         let (oldest_open, next) = (number()?, number()?);

@@ -89,15 +89,15 @@ pub(super) fn of_query(connection: &mut DatabaseConnection, query: Trainees) -> 
 /// The trainees with these keys, in this order. On SQLite only the last one has the date of its last change.
 pub(super) fn of_keys(connection: &mut DatabaseConnection, keys: &[i64]) -> Result<Vec<Listed>, StorageError> {
     let rows = documents::of_keys(connection, keys)?;
-    let mut rows: HashMap<i64, Listed> = rows
-        .into_iter()
-        .map(|(key, updated_at, changed_in, record)| {
-            (key, Listed { updated_at, changed_in, document: TraineeDocument { key, record } })
-        })
-        .collect();
-    let mut listed: Vec<Listed> = keys.iter().filter_map(|key| rows.remove(key)).collect();
-    if let (DatabaseConnection::Sqlite(inner), Some(last)) = (connection, listed.last_mut()) {
-        last.updated_at = trainees::table.find(last.document.key).select(trainees::updated_at).first(inner)?;
+    let listed = |(key, updated_at, changed_in, record)| Listed {
+        updated_at,
+        changed_in,
+        document: TraineeDocument { key, record },
+    };
+    let mut listed: Vec<Listed> = rows.into_iter().map(listed).collect();
+    if !listed.iter().map(|one| &one.document.key).eq(keys) {
+        let places: HashMap<i64, usize> = keys.iter().enumerate().map(|(place, key)| (*key, place)).collect();
+        listed.sort_unstable_by_key(|one| places.get(&one.document.key).copied());
     }
     Ok(listed)
 }
