@@ -206,6 +206,8 @@ pub struct OpenTransactions {
     pub next: i64,
     /// The key of the last entry in the history.
     pub last_change: Option<i64>,
+    /// The timeline of the server; `None` on a standby.
+    pub timeline: Option<i64>,
     /// Whether the server is a standby, which says nothing of the open transactions of its primary.
     pub in_recovery: bool,
     /// The oldest one that may yet be committed, however old it is: it waits for a standby, or is prepared, or nobody here
@@ -221,6 +223,8 @@ struct OpenTransactionsRow {
     next: i64,
     #[diesel(sql_type = Nullable<BigInt>)]
     last_change: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    timeline: Option<i64>,
     #[diesel(sql_type = Bool)]
     in_recovery: bool,
     /// Without the upper half of its bits.
@@ -231,6 +235,8 @@ struct OpenTransactionsRow {
 /// A backend that waits inside an active statement may be waiting in its COMMIT.
 const OPEN_TRANSACTIONS_SQL: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest, \
      pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next, (SELECT max(id) FROM changes) AS last_change, \
+     CASE WHEN NOT pg_is_in_recovery() THEN \
+         ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END AS timeline, \
      pg_is_in_recovery() AS in_recovery, \
      (SELECT xid::text::bigint FROM \
          (SELECT backend_xid AS xid FROM pg_stat_activity JOIN pg_database ON pg_database.oid = datid \
@@ -250,8 +256,9 @@ impl Session<'_> {
         let row = diesel::sql_query(OPEN_TRANSACTIONS_SQL).get_result::<OpenTransactionsRow>(inner)?;
         // The number is one of the last 2^31.
         let whole = |lower: i64| row.next - ((row.next - lower) & 0xffff_ffff);
-        let OpenTransactionsRow { oldest, next, last_change, in_recovery, kept } = row;
-        Ok(Some(OpenTransactions { oldest, next, last_change, in_recovery, oldest_to_be_kept: kept.map(whole) }))
+        let oldest_to_be_kept = row.kept.map(whole);
+        let OpenTransactionsRow { oldest, next, last_change, timeline, in_recovery, .. } = row;
+        Ok(Some(OpenTransactions { oldest, next, last_change, timeline, in_recovery, oldest_to_be_kept }))
     }
 }
 
@@ -265,6 +272,7 @@ mod tests {
         let seen: Vec<i64> = (8..23).filter(|position| snapshot.sees(*position)).collect();
         assert_eq!(seen, [8, 9, 10, 11, 13, 14, 16, 17, 18, 19]);
         assert_eq!(Snapshot::parse("10:10:").unwrap().open, [0; 0]);
+        assert_eq!(Snapshot::parse("10"), Snapshot::parse("10:10:"));
         assert_eq!(Snapshot::parse("10:"), None);
     }
 
