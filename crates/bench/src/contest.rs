@@ -28,6 +28,8 @@ pub(crate) enum Who {
     Before,
     /// The program, over so many trainees.
     Register(usize),
+    /// The program over the first register, with reads from a standby.
+    Replica,
 }
 
 impl fmt::Display for Who {
@@ -37,6 +39,7 @@ impl fmt::Display for Who {
             Self::LimitAlone => write!(formatter, "limit with a commit for each"),
             Self::Before => write!(formatter, "before"),
             Self::Register(trainees) => write!(formatter, "now, {trainees} trainees"),
+            Self::Replica => write!(formatter, "now, with reads from a standby"),
         }
     }
 }
@@ -82,6 +85,12 @@ impl Contest {
         if let Some(before) = before {
             registers.push((Who::Before, Register::new(before, &databases, first, "before", folder)?));
         }
+        if options.replica && kind == "postgres" {
+            // It has all databases of the server, also those that are made later.
+            let standby = databases.standby()?;
+            let register = Register::new(program, &databases, first, "replica", folder)?;
+            registers.push((Who::Replica, register.reading_from(standby)));
+        }
         databases.pin()?;
         pin(std::process::id(), LOAD)?;
         let mut contest =
@@ -125,7 +134,7 @@ impl Contest {
         Ok(())
     }
 
-    /// StoreMetrics everything that is asked for.
+    /// Measures everything that is asked for.
     pub(crate) fn run(mut self, options: &Options) -> Outcome<Results> {
         let mut results = Results { sizes: self.sizes.clone(), ..Results::default() };
         for round in 1..=options.rounds {

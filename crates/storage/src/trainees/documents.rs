@@ -17,14 +17,19 @@ use crate::schema::trainees;
 /// What is read of a trainee: key, the date of its last change, its position, and the document.
 type Row = (i64, Option<NaiveDateTime>, i64, JsonText);
 
-/// The trainees with these keys, in any order. On SQLite only the one with the last key has a date: dates are text there and
+/// The provider's trainees with these keys, in any order. On SQLite only the one with the last key has a date: dates are text there and
 /// take long to parse.
-pub(super) fn of_keys(connection: &mut DatabaseConnection, keys: &[i64]) -> Result<Vec<Row>, StorageError> {
-    // By key alone: the keys are the provider's, and next to another condition SQLite might rather go through all that the
-    // provider has.
+pub(super) fn of_keys(
+    connection: &mut DatabaseConnection,
+    provider: i64,
+    keys: &[i64],
+) -> Result<Vec<Row>, StorageError> {
+    // On SQLite by key alone: the keys are the provider's, and next to another condition it might rather go through all that
+    // the provider has.
     Ok(match connection {
         DatabaseConnection::Postgres(inner) => trainees::table
             .filter(trainees::id.eq_any(keys))
+            .filter(trainees::provider_id.eq(provider))
             .select((trainees::id, trainees::updated_at, trainees::changed_in, trainees::record))
             .load(inner)?,
         DatabaseConnection::Sqlite(inner) => DocumentsByKey::of(keys).load(inner)?,

@@ -24,6 +24,7 @@ use crate::trainees::documents::{self, RecordText};
 /// of those that it passes by; otherwise the walk stays inside its index, and the records are read by the keys that it finds.
 pub(super) fn of_walk(
     connection: &mut DatabaseConnection,
+    provider: i64,
     walk: Trainees,
     order: Order,
     directly: bool,
@@ -32,7 +33,9 @@ pub(super) fn of_walk(
     let mut found: Vec<Row> = if directly {
         walk.select(columns).load(connection)?
     } else {
-        trainees::table.filter(KeyIn { keys: walk.select(trainees::id) }).select(columns).load(connection)?
+        let found = KeyIn { keys: walk.select(trainees::id) };
+        let trainees = trainees::table.filter(found).filter(trainees::provider_id.eq(provider));
+        trainees.select(columns).load(connection)?
     };
     sort(&mut found, order, |(changed, key, ..)| (*changed, *key));
     Ok(found.into_iter().map(listed).collect())
@@ -76,19 +79,27 @@ impl QueryFragment<Backend> for KeyIn {
 }
 
 /// The trainees that a query finds, in its order, each read along the way.
-pub(super) fn of_query(connection: &mut DatabaseConnection, query: Trainees) -> Result<Vec<Listed>, StorageError> {
+pub(super) fn of_query(
+    connection: &mut DatabaseConnection,
+    provider: i64,
+    query: Trainees,
+) -> Result<Vec<Listed>, StorageError> {
     if !connection.is_remote() {
         let keys: Vec<i64> = query.select(trainees::id).load(connection)?;
-        return of_keys(connection, &keys);
+        return of_keys(connection, provider, &keys);
     }
     let columns = (trainees::updated_at, trainees::id, trainees::changed_in, RecordText);
     let found: Vec<Row> = query.select(columns).load(connection)?;
     Ok(found.into_iter().map(listed).collect())
 }
 
-/// The trainees with these keys, in this order. On SQLite only the last one has the date of its last change.
-pub(super) fn of_keys(connection: &mut DatabaseConnection, keys: &[i64]) -> Result<Vec<Listed>, StorageError> {
-    let rows = documents::of_keys(connection, keys)?;
+/// The provider's trainees with these keys, in this order. On SQLite only the last one has the date of its last change.
+pub(super) fn of_keys(
+    connection: &mut DatabaseConnection,
+    provider: i64,
+    keys: &[i64],
+) -> Result<Vec<Listed>, StorageError> {
+    let rows = documents::of_keys(connection, provider, keys)?;
     let listed = |(key, updated_at, changed_in, record)| Listed {
         updated_at,
         changed_in,
