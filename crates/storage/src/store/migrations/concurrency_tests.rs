@@ -83,7 +83,8 @@ fn what_is_pending_is_named_and_left_pending() {
         bring_to(&mut connection, Goal::Migration("2026-11-22-000007")).unwrap();
         let before = catalog::tables(&mut connection).unwrap();
         let expected = "2026-11-22-000008_changes_by, 2026-11-23-000009_records, 2026-11-23-000010_lock_rows, \
-                        2026-11-24-000011_change_positions, 2026-11-24-000012_trainees_by_position";
+                        2026-11-24-000011_change_positions, 2026-11-24-000012_trainees_by_position, \
+                        2026-11-25-000014_erasures";
         assert_eq!(names(database.url()), expected);
         assert_eq!(catalog::tables(&mut connection).unwrap(), before);
         let refused = Store::pending(database.url(), Some(Environment::Sandbox), Unrecorded::Keep).unwrap_err();
