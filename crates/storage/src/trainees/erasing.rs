@@ -149,3 +149,6 @@ impl Session<'_> {
         Ok(related)
     }
 }
+
+#[cfg(test)]
+mod tests;
