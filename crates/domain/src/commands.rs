@@ -4,6 +4,7 @@
 
 mod decision;
 mod edit;
+pub mod erasure;
 pub mod registry;
 mod transition;
 

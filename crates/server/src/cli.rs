@@ -15,6 +15,7 @@ use storage::error::StorageError;
 
 use self::database::{Database, Expected};
 use self::reference_data::CodeLists;
+use crate::erasure::ErasureError;
 use crate::import::ImportError;
 use crate::import::reference_data::ReferenceDataError;
 use crate::operations::error_chain::Causes;
@@ -39,6 +40,7 @@ mod registry;
 mod sandbox;
 mod serve;
 mod tokens;
+mod trainees;
 mod usage;
 mod version;
 
@@ -102,6 +104,9 @@ enum Command {
     /// Keep the register of training partners up to date
     #[command(subcommand)]
     Partner(organisations::PartnerCommand),
+    /// Erase trainees for good, and list those that were erased
+    #[command(subcommand)]
+    Trainee(trainees::TraineeCommand),
     /// Do what the registry does to trainees, and undo what providers cannot
     #[command(subcommand)]
     Registry(registry::RegistryCommand),
@@ -192,6 +197,20 @@ pub enum CommandError {
         /// Why.
         error: RegistryActionError,
     },
+    /// A trainee was not erased.
+    #[error("trainee {trainee_id}: {}", Causes(.error))]
+    Erasure {
+        /// Identifier of the trainee.
+        trainee_id: String,
+        /// Why.
+        error: ErasureError,
+    },
+    /// An erasure was not confirmed.
+    #[error("nothing was erased: it was not confirmed")]
+    NotConfirmed,
+    /// Trainees were erased, and the database keeps traces of rows that are gone.
+    #[error("erased, but the files of the database may hold traces of it: give the same command again: {}", Causes(.0))]
+    TracesLeft(#[source] StorageError),
     /// Rows of a file were refused; the others were processed.
     #[error("rows refused: {0}; all others were done")]
     DeedsRefused(usize),
@@ -274,11 +293,12 @@ impl CommandError {
 }
 
 /// Commands that change nothing and show no records: the log does not say who ran them.
-const UNRECORDED: [&str; 12] = [
+const UNRECORDED: [&str; 13] = [
     "serve",
     "check",
     "provider list",
     "token list",
+    "trainee erasures",
     "reference-data export",
     "usage",
     "version check",
@@ -346,13 +366,14 @@ impl Command {
             Self::Serve(serve) => serve.run(),
             Self::Migrate(migrate) => migrate.run(),
             Self::Backup(backup) => backup.run(),
-            Self::Restore(restore) => restore.run(),
+            Self::Restore(restore) => restore.run(by),
             Self::Check(check) => check.run(),
             Self::Copy(copy) => copy.run(),
             Self::Provider(command) => command.run(),
             Self::Token(command) => command.run(by),
             Self::School(command) => command.run(by),
             Self::Partner(command) => command.run(by),
+            Self::Trainee(command) => command.run(by),
             Self::Registry(command) => command.run(by),
             Self::ReferenceData(command) => command.run(),
             Self::Usage(usage) => usage.run(),

@@ -84,6 +84,9 @@ pub enum RowProblem {
     /// A date has another form, or is none.
     #[error("{0} must be a date of the form YYYY-MM-DD")]
     BadDate(&'static str),
+    /// A timestamp has another form, or is none.
+    #[error("{0} must be a timestamp of the form YYYY-MM-DDThh:mm:ss.sssZ")]
+    BadTimestamp(&'static str),
     /// A column that must say something is blank.
     #[error("{0} is blank")]
     Blank(&'static str),

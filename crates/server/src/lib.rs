@@ -11,6 +11,7 @@
 
 pub mod cli;
 pub mod endpoints;
+pub mod erasure;
 pub mod http;
 pub mod import;
 pub mod operations;

@@ -61,6 +61,9 @@ pub enum RegistryActionError {
     /// A number was to be drawn where only the registry issues them.
     #[error("in production a TRN comes from the registry, and none is drawn: give the number")]
     NumberRequired,
+    /// Nothing is left of the trainee.
+    #[error("the trainee was erased")]
+    Erased,
     /// It cannot be done to this trainee.
     #[error(transparent)]
     Refused(#[from] registry::RegistryError),
@@ -178,7 +181,11 @@ fn open<'a>(
 }
 
 fn find(provider: &mut ProviderSession<'_>, trainee_id: &str) -> Result<StoredTrainee, RegistryActionError> {
-    provider.find_hidden_trainee(trainee_id)?.ok_or(RegistryActionError::UnknownTrainee)
+    let trainee = provider.find_hidden_trainee(trainee_id)?.ok_or(RegistryActionError::UnknownTrainee)?;
+    if trainee.record.discarded_at.is_some() && provider.erasure_of(trainee_id)?.is_some() {
+        return Err(RegistryActionError::Erased);
+    }
+    Ok(trainee)
 }
 
 /// Saves what is decided of a trainee, when it is a change. Only when the trainee was found is it known when the change is
@@ -211,24 +218,39 @@ pub fn perform_blocking(
     cause: Cause<'_>,
 ) -> Result<Outcome, RegistryActionError> {
     let Cause { operation, by, .. } = cause;
-    let job = Arc::new((trainee_id.to_owned(), action.clone(), operation.to_owned(), by.map(str::to_owned)));
+    let (trainee_id, action) = (trainee_id.to_owned(), action.clone());
+    let (operation, by) = (operation.to_owned(), by.map(str::to_owned));
+    write_with_retries(store, move |session| {
+        perform(session, &trainee_id, &action, Cause { by: by.as_deref(), ..Cause::of(&operation) })
+    })
+}
+
+/// Runs a job of a command, and runs it again a few times while another process keeps the database busy, and when the date of
+/// the change is due. Blocks.
+///
+/// # Errors
+///
+/// Those of the job; nothing has changed then.
+pub(crate) fn write_with_retries<T, E>(
+    store: &Store,
+    job: impl Fn(&mut Session<'_>) -> Result<T, E> + Send + Sync + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: JobError,
+{
+    let job = Arc::new(job);
     let (mut attempt, begun) = (1, Instant::now());
     loop {
         let job = Arc::clone(&job);
-        let outcome = store.write_blocking(move |session| {
-            let (trainee_id, action, operation, by) = &*job;
-            perform(session, trainee_id, action, Cause { by: by.as_deref(), ..Cause::of(operation) })
-        });
-        match outcome {
-            Err(RegistryActionError::Storage(StorageError::Busy | StorageError::Collided)) if attempt < ATTEMPTS => {
-                attempt += 1
-            }
-            Err(RegistryActionError::Storage(StorageError::DateNotDue { wait }))
-                if begun.elapsed() + wait <= MAX_DATE_WAIT =>
-            {
-                thread::sleep(wait);
-            }
-            other => return other,
+        let error = match store.write_blocking(move |session| job(session)) {
+            Ok(outcome) => return Ok(outcome),
+            Err(error) => error,
+        };
+        match error.of_the_store() {
+            Some(StorageError::Busy | StorageError::Collided) if attempt < ATTEMPTS => attempt += 1,
+            Some(StorageError::DateNotDue { wait }) if begun.elapsed() + *wait <= MAX_DATE_WAIT => thread::sleep(*wait),
+            Some(_) | None => return Err(error),
         }
     }
 }

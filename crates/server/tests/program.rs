@@ -8,6 +8,7 @@ mod program {
     mod copying;
     mod differences;
     mod environment;
+    mod erasing;
     mod generations;
     mod guide;
     mod importing;

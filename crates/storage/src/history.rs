@@ -25,8 +25,8 @@ const PLACEMENTS: &str = "placements";
 /// By what the degrees of a trainee stand in an entry.
 const DEGREES: &str = "degrees";
 
-/// What the entry of a creation holds. Older ones hold every field that was set.
-const CREATION: &str = "{}";
+/// What the entry of a creation holds, and that of an erasure. Older ones of creations hold every field that was set.
+pub(crate) const NO_FIELDS: &str = "{}";
 
 /// Through what a job came about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl ProviderSession<'_> {
 
     /// Writes down that the trainee with that key was created.
     pub(crate) fn remember_creation(&mut self, trainee_key: TraineeKey) -> Result<(), StorageError> {
-        self.add_entry(trainee_key, CREATION.to_owned())
+        self.add_entry(trainee_key, NO_FIELDS.to_owned())
     }
 
     fn add_entry(&mut self, trainee_key: TraineeKey, fields: String) -> Result<(), StorageError> {

@@ -3,7 +3,10 @@
 //! A reply is stored in the transaction of the change that it reports: it is there exactly when the change is. Keys
 //! belong to a provider. A reply is found for a day; later the key is as good as new.
 //!
-//! Knows nothing of what requests and replies say.
+//! Knows nothing of what requests and replies say. Where a trainee is erased, the replies about the trainee are blanked: their
+//! keys stay used, so that a request that is sent again is not carried out again.
+
+use std::collections::BTreeSet;
 
 use chrono::{NaiveDateTime, TimeDelta};
 use diesel::prelude::*;
@@ -15,6 +18,20 @@ use crate::session::{ProviderSession, Session};
 
 /// How long a reply is found.
 const RETENTION: TimeDelta = TimeDelta::hours(24);
+
+/// The status of a reply that was blanked, for servers of the release before, which send it as it is.
+const BLANK_STATUS: i32 = 404;
+/// Replies that are looked at together when a trainee is erased.
+const BATCH: i64 = 500;
+
+/// By what kept replies are found to be about an erased person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ErasedPerson {
+    /// Identifiers of the trainee, and of its placements and degrees: a reply about the trainee has one of them.
+    pub(crate) ids: BTreeSet<String>,
+    /// Values that identify the person, in lower case, which a client may have made a key from.
+    pub(crate) values: Vec<String>,
+}
 
 /// A reply as it was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +55,8 @@ pub enum Earlier {
     AnotherRequest,
     /// A request with the key is being handled now.
     InFlight,
+    /// A request was answered, about a trainee who was erased since.
+    Erased,
 }
 
 impl ProviderSession<'_> {
@@ -76,6 +95,9 @@ impl ProviderSession<'_> {
             .select((replies::request_digest, replies::status, replies::headers, replies::body));
         let found = with_inner!(self.connection, |inner| reply.get_result::<(String, i32, String, String)>(inner));
         let Some((digest, status, headers, body)) = found.optional()? else { return Ok(Earlier::Nothing) };
+        if digest.is_empty() {
+            return Ok(Earlier::Erased);
+        }
         if digest != request_digest {
             return Ok(Earlier::AnotherRequest);
         }
@@ -112,6 +134,51 @@ impl ProviderSession<'_> {
         // faster: then the job is run again, and finds its reply.
         execute_deferred!(self.connection, |inner| kept.execute(inner))?;
         Ok(())
+    }
+}
+
+impl ProviderSession<'_> {
+    /// Takes what is kept of the person out of the replies: each that is about the trainee is left with its key alone, and
+    /// removed where the key has a value of the person.
+    ///
+    /// The trainee must be locked: then all replies about it are committed.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub(crate) fn blank_replies(&mut self, person: &ErasedPerson) -> Result<(), StorageError> {
+        let provider = self.provider().id;
+        let mut last = String::new();
+        loop {
+            let page = replies::table
+                .filter(replies::provider_id.eq(provider))
+                .filter(replies::idempotency_key.gt(&last))
+                .order(replies::idempotency_key)
+                .limit(BATCH)
+                .select((replies::idempotency_key, replies::headers, replies::body))
+                .load::<(String, String, String)>(self.connection)?;
+            let Some((end, ..)) = page.last() else { return Ok(()) };
+            last.clone_from(end);
+            let about = |(_, headers, body): &(String, String, String)| {
+                person.ids.iter().any(|id| headers.contains(id) || body.contains(id))
+            };
+            for (key, ..) in page.into_iter().filter(about) {
+                let of_key = replies::table.find((provider, key.as_str()));
+                let key = key.to_lowercase();
+                if person.values.iter().any(|value| key.contains(value)) {
+                    diesel::delete(of_key).execute(self.connection)?;
+                } else {
+                    diesel::update(of_key)
+                        .set((
+                            replies::request_digest.eq(""),
+                            replies::status.eq(BLANK_STATUS),
+                            replies::headers.eq("[]"),
+                            replies::body.eq(""),
+                        ))
+                        .execute(self.connection)?;
+                }
+            }
+        }
     }
 }
 

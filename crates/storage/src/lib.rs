@@ -16,6 +16,7 @@ mod connection;
 pub mod copy;
 mod document;
 pub mod environment;
+pub mod erasure;
 pub mod error;
 pub mod history;
 pub mod idempotency;

@@ -192,6 +192,18 @@ table_with_row! {
 }
 
 table_with_row! {
+    erasures (id) as ErasureRow {
+        id -> BigInt,
+        provider_id -> BigInt,
+        trainee_id -> Text,
+        erased_at -> Timestamp,
+        erased_by -> Text,
+        ground -> Text,
+        entries -> BigInt,
+    }
+}
+
+table_with_row! {
     usage_by_day (id) as UsageRow {
         id -> BigInt,
         day -> Date,
@@ -254,10 +266,12 @@ table_with_row! {
 }
 
 diesel::joinable!(changes -> tokens (token_id));
+diesel::joinable!(erasures -> providers (provider_id));
 diesel::joinable!(placement_schools -> trainees (trainee_key));
 diesel::joinable!(tokens -> providers (provider_id));
 diesel::joinable!(trainees -> providers (provider_id));
 diesel::allow_tables_to_appear_in_same_query!(changes, tokens);
+diesel::allow_tables_to_appear_in_same_query!(erasures, providers);
 diesel::allow_tables_to_appear_in_same_query!(placement_schools, trainees);
 diesel::allow_tables_to_appear_in_same_query!(providers, tokens);
 diesel::allow_tables_to_appear_in_same_query!(providers, trainees);

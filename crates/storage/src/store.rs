@@ -15,6 +15,7 @@ mod pool;
 mod replicas;
 #[cfg(test)]
 mod round_trips;
+mod traces;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -40,6 +41,7 @@ pub use crate::store::migrations::{Conversion, Goal, Pending, Progress, SchemaCh
 use crate::store::pool::JobPool;
 pub use crate::store::replicas::Reading;
 use crate::store::replicas::Replicas;
+pub use crate::store::traces::TraceRemoval;
 use crate::tokens::Environment;
 pub use crate::writer::WriterStats;
 use crate::writer::{WriteCounters, Writer};

@@ -3,10 +3,12 @@
 use std::fmt;
 
 use clap::Args;
+use storage::erasure::Erasure;
 use storage::history::{Entry, TraineeHistory};
 
 use super::{CommandError, Database};
 use crate::cli::output;
+use crate::usage::report::timestamp;
 
 #[derive(Debug, Args)]
 pub(super) struct Audit {
@@ -33,6 +35,10 @@ impl fmt::Display for Printed<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(history) = self;
         writeln!(formatter, "trainee {} of provider {}", history.trainee_id, history.ukprn)?;
+        if let Some(Erasure { erased_at, by, ground, entries, .. }) = &history.erasure {
+            let at = timestamp(*erased_at);
+            writeln!(formatter, "erased {at} by {by}: {ground}; entries of the history removed: {entries}")?;
+        }
         for entry in &history.entries {
             writeln!(formatter, "\n{}", heading(entry))?;
             let width = entry.fields.iter().map(|field| field.path.chars().count()).max().unwrap_or_default();
@@ -46,7 +52,7 @@ impl fmt::Display for Printed<'_> {
 
 /// When, what, through which version, by whom, in which request.
 fn heading(entry: &Entry) -> String {
-    let mut text = format!("{}  {}", entry.changed_at.format("%Y-%m-%dT%H:%M:%S%.3fZ"), entry.operation);
+    let mut text = format!("{}  {}", timestamp(entry.changed_at), entry.operation);
     if let Some(version) = &entry.version {
         text.push_str(&format!("  {version}"));
     }

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use storage::backup;
 use storage::error::StorageError;
+use storage::{backup, erasure};
 
-use super::{CommandError, Database};
+use super::{CommandError, Database, trainees};
+use crate::erasure::rows::ErasureRow;
 
 #[derive(Debug, Args)]
 pub(super) struct Backup {
@@ -40,13 +41,29 @@ impl Backup {
 }
 
 impl Restore {
-    pub(super) fn run(self) -> Result<(), CommandError> {
+    /// Restores the backup, and erases again whom the database that is replaced had erased.
+    pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
         let Database { database_url, expected } = &self.database;
+        let erasures = erasure::recorded_at(database_url);
         let restored = backup::restore(database_url, &self.file, self.force, expected.environment)?;
         eprintln!("restored {}; migrations applied: {}", self.file.display(), restored.schema.applied.len());
         if restored.environment.is_none() {
             eprintln!("{}", StorageError::EnvironmentNotRecorded);
         }
-        Ok(())
+        let rows: Vec<ErasureRow> = match erasures {
+            Ok(erasures) => erasures.into_iter().map(ErasureRow::from).collect(),
+            Err(StorageError::Absent(_)) => Vec::new(),
+            Err(_) => {
+                eprintln!(
+                    "the erasures of the replaced database cannot be read: use your list of them with `trainee-register \
+                     trainee erase --again`"
+                );
+                Vec::new()
+            }
+        };
+        if rows.is_empty() {
+            return Ok(());
+        }
+        trainees::erase_again(&self.database.open_unrecorded()?, rows, by)
     }
 }

@@ -156,6 +156,7 @@ fn for_file<R: Order>(
             Err(
                 error @ (RegistryActionError::UnknownTrainee
                 | RegistryActionError::NumberRequired
+                | RegistryActionError::Erased
                 | RegistryActionError::Refused(_)),
             ) => {
                 refused.push(format!("line {line}: trainee {trainee_id}: {error}"));

@@ -65,7 +65,10 @@ pub(super) fn advance_trainee(
         Ok(decision) => decision.ok_or_else(|| no_next_step(&stored.record))?,
         Err(RegistryActionError::Storage(error)) => return Err(error.into()),
         Err(
-            RegistryActionError::Refused(_) | RegistryActionError::UnknownTrainee | RegistryActionError::NumberRequired,
+            RegistryActionError::Refused(_)
+            | RegistryActionError::UnknownTrainee
+            | RegistryActionError::NumberRequired
+            | RegistryActionError::Erased,
         ) => {
             return Err(no_next_step(&stored.record));
         }

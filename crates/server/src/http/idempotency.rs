@@ -12,7 +12,7 @@ use storage::idempotency::{Earlier, StoredReply};
 use storage::session::ProviderSession;
 
 use crate::endpoints::Handler;
-use crate::http::error::ApiError;
+use crate::http::error::{ApiError, Missing};
 use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
 
@@ -80,6 +80,8 @@ pub fn once(
         }
         Earlier::Reply(earlier) => Ok(replayed(earlier)),
         Earlier::AnotherRequest => Err(ApiError::KeyReused),
+        // As for any other request about the trainee.
+        Earlier::Erased => Err(ApiError::NotFound(Missing::Trainee)),
         Earlier::InFlight => Err(ApiError::KeyInUse),
     }
 }

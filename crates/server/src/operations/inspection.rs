@@ -1,8 +1,8 @@
 //! Looks through a whole register for what is wrong with it.
 //!
 //! It asks what is true of every register at any time: the database is sound, every record can be read, holds what its
-//! fields can hold, is found by what it says, is what its history leads to, and can be shown in every version. It is one pass over one snapshot, a batch
-//! at a time, and changes nothing.
+//! fields can hold, is found by what it says, is what its history leads to, and can be shown in every version; and nothing is
+//! left of a trainee who was erased. It is one pass over one snapshot, a batch at a time, and changes nothing.
 //!
 //! A report names trainees by their identifiers and fields by their names, and never a value.
 
@@ -90,6 +90,13 @@ impl Inspector<'_> {
         let mut problems: Vec<_> = invariants::violations(record, self.lists).iter().map(ToString::to_string).collect();
         problems.extend((!trainee.is_findable).then(|| "is not found by what it says".to_owned()));
         problems.extend((!trainee.follows_from_history).then(|| "is not what its history leads to".to_owned()));
+        problems.extend(
+            (trainee.is_erased && !trainee.is_blank)
+                .then(|| "was erased, and holds more than its identifier".to_owned()),
+        );
+        problems.extend(
+            (trainee.is_blank && !trainee.is_erased).then(|| "is blank, and no erasure is recorded".to_owned()),
+        );
         problems.extend(self.unviewable(record));
         problems
     }

@@ -103,6 +103,7 @@ async fn do_all(store: &Store, delay: TimeDelta, find: Find, change: Change) -> 
                 | Err(
                     RegistryActionError::UnknownTrainee
                     | RegistryActionError::NumberRequired
+                    | RegistryActionError::Erased
                     | RegistryActionError::Refused(_),
                 ) => {}
                 Err(RegistryActionError::Storage(error)) if error.is_temporary() => return Err(error),

@@ -14,9 +14,9 @@ use version_tools::openapi::examples;
 use crate::program::support::{Server, Workplace, agent, execute, texts};
 
 /// Stands in every text that is planted.
-const CANARY: &str = "Zqxcanary";
+pub(super) const CANARY: &str = "Zqxcanary";
 /// A day on which nobody else was born.
-const BORN_ON: &str = "1987-06-05";
+pub(super) const BORN_ON: &str = "1987-06-05";
 /// A code of the post that there is not.
 const POSTCODE: &str = "ZQ9 8XY";
 
@@ -38,19 +38,36 @@ fn canaries(number: usize) -> Vec<Value> {
 }
 
 /// A client of one provider that counts what was accepted.
-struct Planter<'a> {
+pub(super) struct Planter<'a> {
     server: &'a Server,
     agent: &'a Agent,
     version: &'static ApiVersion,
     trainee: Value,
     accepted: usize,
     refused: usize,
+    /// How many idempotency keys were used; `None` where none are sent.
+    keys: Option<usize>,
 }
 
 impl<'a> Planter<'a> {
     /// Registers a trainee to plant in.
-    fn new(server: &'a Server, agent: &'a Agent, version: &'static ApiVersion, name: &str) -> Self {
-        let mut planter = Self { server, agent, version, trainee: Value::Null, accepted: 0, refused: 0 };
+    pub(super) fn new(server: &'a Server, agent: &'a Agent, version: &'static ApiVersion, name: &str) -> Self {
+        Self::registering(server, agent, version, name, None)
+    }
+
+    /// The same, with an idempotency key at each request that can have one. Some name the person.
+    pub(super) fn with_keys(server: &'a Server, agent: &'a Agent, version: &'static ApiVersion, name: &str) -> Self {
+        Self::registering(server, agent, version, name, Some(0))
+    }
+
+    fn registering(
+        server: &'a Server,
+        agent: &'a Agent,
+        version: &'static ApiVersion,
+        name: &str,
+        keys: Option<usize>,
+    ) -> Self {
+        let mut planter = Self { server, agent, version, trainee: Value::Null, accepted: 0, refused: 0, keys };
         let body = planter.new_person(name);
         let (status, reply) = planter.send("POST", "/trainees", Some(&body));
         assert_eq!(status, 201, "{reply:#}");
@@ -59,7 +76,7 @@ impl<'a> Planter<'a> {
     }
 
     /// The example, with another name, so that it is nobody's duplicate.
-    fn new_person(&self, name: &str) -> Value {
+    pub(super) fn new_person(&self, name: &str) -> Value {
         let mut body = self.example(Endpoint::CreateTrainee).unwrap();
         let inputs = Trainee::inputs(self.version);
         let name_of = |field| inputs.entries.iter().find(|input| input.field == field).unwrap().name;
@@ -84,8 +101,22 @@ impl<'a> Planter<'a> {
     }
 
     fn send(&mut self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
-        let path = format!("/api/{}{path}", self.version.label);
-        let (status, reply) = self.server.send(self.agent, method, &path, body);
+        let full_path = format!("/api/{}{path}", self.version.label);
+        let (status, reply) = match self.keys.as_mut().filter(|_| method == "POST" && !path.ends_with("/batch")) {
+            None => self.server.send(self.agent, method, &full_path, body),
+            Some(used) => {
+                *used += 1;
+                // Other trainees may have other names than the planted one.
+                let is_of_person = *used == 1 || (*used % 3 == 0 && path != "/trainees");
+                let name = if is_of_person { CANARY } else { "request" };
+                let key = format!("{}-{name}-{used}", self.version.label);
+                let token = format!("Bearer {}", self.server.token());
+                let json = ("Content-Type", "application/json");
+                let headers = [("Authorization", token.as_str()), json, ("Idempotency-Key", key.as_str())];
+                let body = body.map(Value::to_string);
+                self.server.send_with(self.agent, method, &full_path, &headers, body.as_deref())
+            }
+        };
         if status < 300 {
             self.accepted += 1
         } else {
@@ -123,7 +154,7 @@ impl<'a> Planter<'a> {
     }
 
     /// Plants in every endpoint that reads a body; what ends the training comes last.
-    fn plant_everywhere(&mut self) {
+    pub(super) fn plant_everywhere(&mut self) {
         self.plant::<Trainee>(Endpoint::CreateTrainee, "POST");
         self.plant::<Trainee>(Endpoint::CreateTrainees, "POST");
         self.plant::<Trainee>(Endpoint::UpdateTrainee, "PATCH");
@@ -213,7 +244,7 @@ fn replies_to_another_provider(planter: &Planter<'_>, token: &str) -> String {
 }
 
 #[track_caller]
-fn assert_nothing_of_a_person(place: &str, text: &str) {
+pub(super) fn assert_nothing_of_a_person(place: &str, text: &str) {
     let lower = text.to_lowercase();
     for canary in [CANARY, BORN_ON, POSTCODE] {
         if let Some(at) = lower.find(&canary.to_lowercase()) {
@@ -226,14 +257,19 @@ fn assert_nothing_of_a_person(place: &str, text: &str) {
 
 /// What stands in every table that holds no records, a line for each row.
 fn other_tables(url: &str) -> Vec<(String, String)> {
+    tables(url).into_iter().filter(|(table, _)| !RECORDS.contains(&table.as_str())).collect()
+}
+
+/// What stands in every table, a line for each row.
+pub(super) fn tables(url: &str) -> Vec<(String, String)> {
     let is_sqlite = url.starts_with("sqlite:");
     let names = if is_sqlite {
         "SELECT name AS text FROM sqlite_master WHERE type = 'table'"
     } else {
         "SELECT tablename AS text FROM pg_tables WHERE schemaname = current_schema()"
     };
-    let tables = texts(url, names).into_iter().filter(|table| !RECORDS.contains(&table.as_str()));
-    tables
+    texts(url, names)
+        .into_iter()
         .map(|table| {
             let row = if is_sqlite {
                 let columns = texts(url, &format!("SELECT name AS text FROM pragma_table_info('{table}')"));

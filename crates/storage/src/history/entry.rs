@@ -8,6 +8,8 @@ use super::rebuild::complete_creation;
 use super::{DEGREES, PLACEMENTS};
 use crate::connection::{DatabaseConnection, with_inner};
 use crate::document::{JsonText, Parsed};
+use crate::erasure;
+use crate::erasure::Erasure;
 use crate::error::StorageError;
 use crate::schema::{changes, providers, tokens, trainees};
 use crate::session::{ProviderSession, Session};
@@ -19,8 +21,11 @@ pub struct TraineeHistory {
     pub trainee_id: String,
     /// The UKPRN of the provider.
     pub ukprn: String,
-    /// One entry for each request that changed something.
+    /// One entry for each request that changed something. Of an erased trainee there is the one of the erasure, without
+    /// fields.
     pub entries: Vec<Entry>,
+    /// The erasure of the trainee, if there was one.
+    pub erasure: Option<Erasure>,
 }
 
 /// What one request changed.
@@ -102,7 +107,17 @@ fn history_of(connection: &mut DatabaseConnection, trainee_id: &str) -> Result<O
         trainees::record,
     ));
     let found = with_inner!(connection, |inner| found.get_result::<(i64, String, JsonText)>(inner)).optional()?;
-    let Some((key, ukprn, record)) = found else { return Ok(None) };
+    let erasure = erasure::of(connection, trainee_id)?;
+    let Some((key, ukprn, record)) = found else {
+        // A restored backup may be older than a trainee who was erased.
+        let of_erased = |erasure: Erasure| TraineeHistory {
+            trainee_id: trainee_id.to_owned(),
+            ukprn: erasure.ukprn.clone(),
+            entries: Vec::new(),
+            erasure: Some(erasure),
+        };
+        return Ok(erasure.map(of_erased));
+    };
     let rows = changes::table
         .left_join(tokens::table)
         .filter(changes::trainee_key.eq(key))
@@ -123,6 +138,7 @@ fn history_of(connection: &mut DatabaseConnection, trainee_id: &str) -> Result<O
     let mut entries: Vec<Entry> = rows.into_iter().map(entry).collect::<Result<_, _>>()?;
     if let Some((first, later)) = entries.split_first_mut()
         && first.fields.is_empty()
+        && erasure.is_none()
     {
         let Parsed { trainee, .. } = record.parsed().ok_or(StorageError::CorruptRow { table: "trainees", id: key })?;
         let later: Vec<_> = later.iter().map(|entry| entry.fields.clone()).collect();
@@ -133,7 +149,7 @@ fn history_of(connection: &mut DatabaseConnection, trainee_id: &str) -> Result<O
         // The order of nested records is no field.
         entry.fields.retain(|field| field.path != PLACEMENTS && field.path != DEGREES);
     }
-    Ok(Some(TraineeHistory { trainee_id: trainee_id.to_owned(), ukprn, entries }))
+    Ok(Some(TraineeHistory { trainee_id: trainee_id.to_owned(), ukprn, entries, erasure }))
 }
 
 fn entry((id, changed_at, token, by, request_id, version, operation, fields): Row) -> Result<Entry, StorageError> {

@@ -59,6 +59,9 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
             (1, 'B', 'x', 201, '[]', '{}', '2026-03-02 12:00:00'),
             (2, 'é', 'x', 201, '[]', '{}', '2026-03-02 12:00:00'),
             (2, 'f', 'x', 201, '[]', '{}', '2026-03-02 12:00:00');
+         INSERT INTO erasures (provider_id, trainee_id, erased_at, erased_by, ground, entries) VALUES
+            (1, 'e1', '2026-03-02 12:00:00.25', 'A. Operator', 'request of 1 March', 2),
+            (2, 'e2', '2026-03-02 12:00:00', 'Zoë', 'court order', 0);
          INSERT INTO usage_by_day (day, token_id, version, endpoint, name, requests, first_at, first_request_id, last_at,
             last_request_id) VALUES
             ('2026-03-02', 1, 'v1', 'GET /info', '', 2, '2026-03-02 12:00:00', 'a', '2026-03-02 12:00:00.5', 'b');

@@ -7,15 +7,18 @@ use std::collections::HashMap;
 use diesel::prelude::*;
 use diesel::result::Error as DieselError;
 use domain::Trainee;
+use domain::commands::erasure::is_tombstone;
 
 use super::columns::{Derived, derived};
 use super::corrupt;
 use super::schools::{linked_schools, schools_of};
 use crate::connection::with_inner;
-use crate::document::JsonText;
+use crate::document::{Extra, JsonText};
+use crate::erasure;
 use crate::error::StorageError;
 use crate::history;
-use crate::schema::{providers, trainees};
+use crate::history::NO_FIELDS;
+use crate::schema::{changes, providers, trainees};
 use crate::session::Session;
 
 /// A trainee that was come across.
@@ -32,6 +35,10 @@ pub struct BatchEntry {
     pub is_findable: bool,
     /// Whether the record is what its history leads to; also where it has none that begins with its creation.
     pub follows_from_history: bool,
+    /// Whether an erasure of the trainee is recorded.
+    pub is_erased: bool,
+    /// Whether nothing is left but a tombstone, in the document and in the history.
+    pub is_blank: bool,
 }
 
 /// What is read of a row: key, identifier, provider, document and the columns that follow from it.
@@ -62,7 +69,26 @@ impl Session<'_> {
             }
             one.follows_from_history = agreements.get(&one.key).is_none_or(|agrees| *agrees);
         }
+        self.compare_with_erasures(&mut entries)?;
         Ok(entries)
+    }
+
+    /// Finds out which of the trainees were erased, and whether their histories hold values.
+    fn compare_with_erasures(&mut self, entries: &mut [BatchEntry]) -> Result<(), StorageError> {
+        let ids: Vec<&str> = entries.iter().map(|one| one.trainee_id.as_str()).collect();
+        let erased = erasure::among(self.connection, &ids)?;
+        entries.iter_mut().for_each(|one| one.is_erased = erased.contains(&one.trainee_id));
+        let keys: Vec<i64> = entries.iter().filter(|one| one.is_erased).map(|one| one.key).collect();
+        if keys.is_empty() {
+            return Ok(());
+        }
+        let with_values = changes::table
+            .filter(changes::trainee_key.eq_any(keys))
+            .filter(changes::fields.ne(NO_FIELDS))
+            .select(changes::trainee_key)
+            .load::<i64>(self.connection)?;
+        entries.iter_mut().for_each(|one| one.is_blank &= !with_values.contains(&one.key));
+        Ok(())
     }
 
     fn rows_behind(&mut self, after: i64, limit: i64) -> Result<Vec<Row>, StorageError> {
@@ -99,6 +125,8 @@ impl Session<'_> {
                     record: Err(error),
                     is_findable: true,
                     follows_from_history: true,
+                    is_erased: false,
+                    is_blank: false,
                 }),
                 Err(error) => return Err(error),
             }
@@ -115,7 +143,10 @@ impl Session<'_> {
                 && record.ukprn.as_ref() == ukprns.get(&provider)
         });
         let is_findable = is_findable || record.is_err();
-        BatchEntry { key, trainee_id, record, is_findable, follows_from_history: true }
+        let is_blank = record.as_ref().is_ok_and(|record| {
+            is_tombstone(record) && JsonText::of(record, &Extra::default()).is_ok_and(|blank| blank == document)
+        });
+        BatchEntry { key, trainee_id, record, is_findable, follows_from_history: true, is_erased: false, is_blank }
     }
 }
 

@@ -83,7 +83,8 @@ fn what_is_pending_is_named_and_left_pending() {
         bring_to(&mut connection, Goal::Migration("2026-11-22-000007")).unwrap();
         let before = catalog::tables(&mut connection).unwrap();
         let expected = "2026-11-22-000008_changes_by, 2026-11-23-000009_records, 2026-11-23-000010_lock_rows, \
-                        2026-11-24-000011_change_positions, 2026-11-24-000012_trainees_by_position";
+                        2026-11-24-000011_change_positions, 2026-11-24-000012_trainees_by_position, \
+                        2026-11-25-000014_erasures";
         assert_eq!(names(database.url()), expected);
         assert_eq!(catalog::tables(&mut connection).unwrap(), before);
         let refused = Store::pending(database.url(), Some(Environment::Sandbox), Unrecorded::Keep).unwrap_err();
@@ -155,7 +156,7 @@ fn change_of_the_schema_waits_for_another_one_and_for_a_transaction_that_holds_w
         });
         let applied = change.unwrap().applied;
         assert_eq!(applied[..2], ["2026-11-23-000009_records", "2026-11-23-000010_lock_rows"], "{hold}");
-        assert_eq!(applied.len(), 4, "{hold}");
+        assert_eq!(applied.len(), 5, "{hold}");
     }
 }
 
@@ -175,7 +176,7 @@ fn change_of_the_schema_waits_for_a_writer_of_sqlite() {
         other.batch_execute("COMMIT").unwrap();
         waiting.join().unwrap()
     });
-    assert_eq!(change.unwrap().applied.len(), 4);
+    assert_eq!(change.unwrap().applied.len(), 5);
 }
 
 /// A folder with migrations behind those of the program; what has a name with `_by_` runs outside a transaction.
