@@ -24,9 +24,9 @@ use std::{fmt, thread};
 use chrono::{DateTime, TimeDelta, Utc};
 
 pub use self::books::ArchivedMonth;
+pub(crate) use self::books::removed_history;
 pub use self::month::{Month, NoMonth};
 pub use self::reading::ArchivedEntries;
-pub(crate) use self::books::removed_history;
 pub(crate) use self::reading::read_entries;
 use crate::connection::{Access, DatabaseConnection};
 use crate::error::StorageError;

@@ -3,8 +3,10 @@
 use std::fmt;
 
 use clap::Args;
+use storage::archive::ArchivedMonth;
 use storage::history::{Entry, TraineeHistory};
 
+use super::archive::OptionalFolder;
 use super::{CommandError, Database};
 use crate::cli::output;
 
@@ -12,16 +14,22 @@ use crate::cli::output;
 pub(super) struct Audit {
     #[command(flatten)]
     database: Database,
+    #[command(flatten)]
+    folder: OptionalFolder,
     /// Identifier of the trainee
     trainee_id: String,
 }
 
 impl Audit {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let Self { database, trainee_id } = self;
+        let Self { database, folder, trainee_id } = self;
         let id = trainee_id.clone();
         let history = database.open_unrecorded()?.read_blocking(move |session| session.history_of(&id))?;
         let history = history.ok_or(CommandError::UnknownTrainee(trainee_id))?;
+        let history = match folder.path {
+            Some(folder) => history.with_archive(&folder)?,
+            None => history,
+        };
         output::text(Printed(&history))
     }
 }
@@ -33,6 +41,10 @@ impl fmt::Display for Printed<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(history) = self;
         writeln!(formatter, "trainee {} of provider {}", history.trainee_id, history.ukprn)?;
+        if !history.removed.is_empty() {
+            let files: Vec<_> = history.removed.iter().map(ArchivedMonth::file_name).collect();
+            writeln!(formatter, "\nentries of these months are archived, see --archive: {}", files.join(", "))?;
+        }
         for entry in &history.entries {
             writeln!(formatter, "\n{}", heading(entry))?;
             let width = entry.fields.iter().map(|field| field.path.chars().count()).max().unwrap_or_default();

@@ -117,9 +117,7 @@ fn remedy(error: &StorageError) -> &'static str {
         StorageError::Closed
         | StorageError::Thread(_)
         | StorageError::NoRandomness(_)
-        | StorageError::ArchiveFile(_) => {
-            "; check what the operating system allows the program"
-        }
+        | StorageError::ArchiveFile(_) => "; check what the operating system allows the program",
         // These say themselves what to do.
         StorageError::SchemaNewer { .. }
         | StorageError::SchemaOlder { .. }

@@ -109,8 +109,12 @@ pub(super) fn write(
     count: Count,
     draft: &mut Draft,
 ) -> Result<(), ArchiveError> {
-    let names: HashMap<i64, String> =
-        tokens::table.select((tokens::id, tokens::name)).load(connection).map_err(StorageError::from)?.into_iter().collect();
+    let names: HashMap<i64, String> = tokens::table
+        .select((tokens::id, tokens::name))
+        .load(connection)
+        .map_err(StorageError::from)?
+        .into_iter()
+        .collect();
     let mut first = count.first;
     while first <= count.last {
         let rows = changes::table
@@ -164,7 +168,8 @@ impl Archive<'_> {
         let (first, last) = (month.first_entry, month.last_entry);
         let (from, to) = (month.month.begin(), month.month.next().begin());
         self.remove_in_batches(|connection, done| {
-            let Some(first) = first_behind(connection, done.unwrap_or(first - 1))?.filter(|first| *first <= last) else {
+            let Some(first) = first_behind(connection, done.unwrap_or(first - 1))?.filter(|first| *first <= last)
+            else {
                 return Ok(None);
             };
             let end = last.min(first + REMOVED - 1);

@@ -78,7 +78,7 @@ pub(crate) fn partitions(connection: &mut DatabaseConnection) -> Result<Vec<Part
 }
 
 /// The months from the present one on for which a partition is to be made.
-fn missing(connection: &mut DatabaseConnection, present: Month) -> Result<Vec<Month>, StorageError> {
+pub(crate) fn missing(connection: &mut DatabaseConnection, present: Month) -> Result<Vec<Month>, StorageError> {
     let partitions = partitions(connection)?;
     if partitions.is_empty() {
         return Ok(Vec::new());
@@ -169,7 +169,57 @@ impl Session<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
+    use test_support::Kind;
+
     use super::*;
+    use crate::testing::Register;
+
+    /// How many entries each partition has that has any.
+    fn entries(register: &Register) -> Vec<(String, i64)> {
+        #[derive(QueryableByName)]
+        struct Found {
+            #[diesel(sql_type = Text)]
+            name: String,
+            #[diesel(sql_type = BigInt)]
+            rows: i64,
+        }
+        let query = "SELECT tableoid::regclass::text AS name, count(*) AS rows FROM changes GROUP BY 1 ORDER BY 1";
+        let found = diesel::sql_query(query).load::<Found>(&mut register.second_connection()).unwrap();
+        found.into_iter().map(|found| (found.name, found.rows)).collect()
+    }
+
+    #[test]
+    fn entries_at_the_turn_of_a_month_and_far_in_the_future_have_a_place() {
+        if Kind::of_this_run() == Kind::Sqlite {
+            let missing = Register::new().read(|session| session.missing_partitions()).unwrap();
+            assert_eq!(missing, [], "SQLite has no partitions");
+            return;
+        }
+        let register = Register::with_provider();
+        register.clock.set("2124-11-30");
+        let made = thread::scope(|scope| {
+            let make = || register.write(|session| session.make_partitions()).unwrap().len();
+            let servers = [scope.spawn(make), scope.spawn(make)];
+            servers.map(|server| server.join().unwrap()).into_iter().sum::<usize>()
+        });
+        assert_eq!(made, 4, "each partition is made once");
+        let insert = "INSERT INTO trainees (provider_id, trainee_id, revision, academic_cycle, last_name_folded, \
+             first_names_folded, email_folded, state, created_at, updated_at, record) \
+             VALUES (1, 't', 1, 2026, '', '', '', 'draft', '2026-03-02', '2026-03-02', '{}'); \
+             INSERT INTO changes (trainee_key, changed_at, operation, fields) SELECT id, date::timestamp, 'update', '{}' \
+             FROM trainees, unnest(ARRAY['1999-01-01', '2124-11-30 23:59:59.999', '2124-12-01', '2125-03-01', '2999-01-01']) \
+             AS date";
+        register.second_connection().batch_execute(insert).unwrap();
+        let expected = [("changes_2124_11", 1), ("changes_2124_12", 1), ("changes_earlier", 1), ("changes_other", 2)];
+        assert_eq!(entries(&register), expected.map(|(name, rows)| (name.to_owned(), rows)));
+        // A month of which the default partition has entries stays there.
+        register.clock.set("2125-01-01");
+        let made = register.write(|session| session.make_partitions()).unwrap();
+        assert_eq!(made, ["2125-04".parse().unwrap()]);
+        assert_eq!(entries(&register).len(), 4);
+    }
 
     fn partition(bound: &str) -> Partition {
         Partition::of(PartitionRow { name: "changes_x".to_owned(), bound: bound.to_owned() })

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use diesel::dsl::{count_star, max};
 use diesel::prelude::*;
 use diesel::result::Error as DieselError;
 use domain::Trainee;
@@ -39,6 +40,25 @@ pub struct BatchEntry {
 type Row = (i64, String, i64, JsonText, Derived);
 
 impl Session<'_> {
+    /// The greatest key of a trainee.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn last_trainee_key(&mut self) -> Result<Option<i64>, StorageError> {
+        Ok(trainees::table.select(max(trainees::id)).first(self.connection)?)
+    }
+
+    /// How many trainees there are from one key to another.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn count_trainees(&mut self, first: i64, last: i64) -> Result<i64, StorageError> {
+        let of_range = trainees::table.filter(trainees::id.between(first, last));
+        Ok(of_range.select(count_star()).first(self.connection)?)
+    }
+
     /// The trainees behind a key, in the order of their keys; not more than `limit`. Their histories are compared with the
     /// entries of removed months too, where an archive is given.
     ///
