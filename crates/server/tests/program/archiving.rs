@@ -49,7 +49,7 @@ fn place_with_history(kind: test_support::Kind) -> (Workplace, String) {
             "jsonb_set(record::jsonb, '{created_at}', '\"2024-01-31T12:00:00.000Z\"'::jsonb)::json"
         }
     };
-    execute(&url, &format!("UPDATE trainees SET record = {created} WHERE trainee_id = '{id}'"));
+    execute(&url, &format!("UPDATE trainees SET record = {created}, created_at = '2024-01-31 12:00:00' WHERE trainee_id = '{id}'"));
     (place, id)
 }
 

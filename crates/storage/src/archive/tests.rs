@@ -15,7 +15,7 @@ use crate::trainees::BatchEntry;
 use crate::usage::{CheckCount, UsageBatch};
 
 /// Years whose months are in the first partition on PostgreSQL, and have a partition each.
-const YEARS: [&str; 2] = ["2024", "2124"];
+const YEARS: [&str; 2] = ["2026", "2124"];
 
 fn month(year: &str, month: u32) -> Month {
     format!("{year}-{month:02}").parse().unwrap()
@@ -197,15 +197,15 @@ fn a_month_with_entries_that_are_not_in_its_file_is_archived_again_before_it_is_
 
 #[test]
 fn what_was_interrupted_is_done_by_the_same_call() {
-    let (register, folder) = (register("2024"), tempfile::tempdir().unwrap());
-    let (before, end) = (history(&register, "one"), month("2024", 8));
+    let (register, folder) = (register("2026"), tempfile::tempdir().unwrap());
+    let (before, end) = (history(&register, "one"), month("2026", 8));
     archive(&register, end, &folder).unwrap();
     // The files have their names, and nothing is recorded.
     register.second_connection().batch_execute("DELETE FROM archived_months").unwrap();
     assert_eq!(archive(&register, end, &folder).unwrap().len(), 2);
     // Another register has archived into the folder.
     register.second_connection().batch_execute("DELETE FROM archived_months").unwrap();
-    let file = folder.path().join(Kind::History.file_name(month("2024", 6)));
+    let file = folder.path().join(Kind::History.file_name(month("2026", 6)));
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, "{}\n").unwrap();
     let refused = archive(&register, end, &folder).unwrap_err();
@@ -215,9 +215,9 @@ fn what_was_interrupted_is_done_by_the_same_call() {
     archive(&register, end, &folder).unwrap();
 
     // A removal has begun, and a part of the entries is gone.
-    let removal = "UPDATE archived_months SET removal_begun_at = archived_at WHERE month = '2024-06-01'";
+    let removal = "UPDATE archived_months SET removal_begun_at = archived_at WHERE month = '2026-06-01'";
     register.second_connection().batch_execute(removal).unwrap();
-    for gone in ["", "DELETE FROM changes WHERE changed_at < '2024-07-01'"] {
+    for gone in ["", "DELETE FROM changes WHERE changed_at < '2026-07-01'"] {
         register.second_connection().batch_execute(gone).unwrap();
         assert_eq!(history(&register, "one").with_archive(folder.path()).unwrap().entries, before.entries);
         assert!(agrees(&register, None) && agrees(&register, Some(&folder)));
@@ -229,17 +229,17 @@ fn what_was_interrupted_is_done_by_the_same_call() {
 
 #[test]
 fn a_month_that_is_not_over_is_refused() {
-    let (register, folder) = (register("2024"), tempfile::tempdir().unwrap());
-    for end in [month("2024", 10), month("2025", 1)] {
+    let (register, folder) = (register("2026"), tempfile::tempdir().unwrap());
+    for end in [month("2026", 10), month("2027", 1)] {
         let refused = [archive(&register, end, &folder), remove(&register, end, &folder)];
         assert!(refused.iter().all(|one| matches!(one, Err(ArchiveError::NotOver(_)))), "{refused:?}");
     }
-    assert_eq!(archive(&register, month("2024", 9), &folder).unwrap().len(), 3);
+    assert_eq!(archive(&register, month("2026", 9), &folder).unwrap().len(), 3);
 }
 
 #[test]
 fn months_of_usage_are_archived_and_removed() {
-    let (register, folder) = (register("2024"), tempfile::tempdir().unwrap());
+    let (register, folder) = (register("2026"), tempfile::tempdir().unwrap());
     let (token, _) = register.issue_token(crate::testing::NEW_TOKEN).unwrap();
     assert!(register.accepts(&token));
     let add = |date: &str| {
@@ -248,16 +248,16 @@ fn months_of_usage_are_archived_and_removed() {
         let batch = UsageBatch { checks: vec![check], ..UsageBatch::default() };
         register.write(move |session| session.add_usage(&batch)).unwrap();
     };
-    ["2024-07-30", "2024-07-31", "2024-08-01"].into_iter().for_each(add);
+    ["2026-07-30", "2026-07-31", "2026-08-01"].into_iter().for_each(add);
     let mut archive = Archive::of(&register.store).unwrap();
-    let end = month("2024", 8);
+    let end = month("2026", 8);
     archive.archive(Kind::Usage, end, folder.path(), |month| assert_eq!(month.entries, 2)).unwrap();
-    let text = fs::read_to_string(folder.path().join("usage-2024-07.jsonl")).unwrap();
-    let expected = "{\"table\":\"shadow_checks\",\"day\":\"2024-07-30\",\"id\":1,\"token_id\":1,\"version\":\"v1\",\
+    let text = fs::read_to_string(folder.path().join("usage-2026-07.jsonl")).unwrap();
+    let expected = "{\"table\":\"shadow_checks\",\"day\":\"2026-07-30\",\"id\":1,\"token_id\":1,\"version\":\"v1\",\
                     \"against\":\"v2\",\"checked\":2,\"valid\":1}\n";
     assert!(text.starts_with(expected), "{text}");
     // The number of rows stays the same.
-    add("2024-07-31");
+    add("2026-07-31");
     let refused = archive.remove(Kind::Usage, end, folder.path(), |_| {}).unwrap_err();
     assert!(matches!(refused, ArchiveError::Changed { kind: Kind::Usage, .. }), "{refused:?}");
     let undo = "UPDATE shadow_checks SET checked = 2, valid = 1";
@@ -268,9 +268,9 @@ fn months_of_usage_are_archived_and_removed() {
 
 #[test]
 fn the_lines_of_a_trainee_begin_with_its_identifier() {
-    let (register, folder) = (register("2024"), tempfile::tempdir().unwrap());
-    archive(&register, month("2024", 9), &folder).unwrap();
-    let text = fs::read_to_string(folder.path().join("history-2024-08.jsonl")).unwrap();
+    let (register, folder) = (register("2026"), tempfile::tempdir().unwrap());
+    archive(&register, month("2026", 9), &folder).unwrap();
+    let text = fs::read_to_string(folder.path().join("history-2026-08.jsonl")).unwrap();
     let of =
         |id: &str| text.lines().filter(|line| line.starts_with(&line::HistoryLine::beginning(id).unwrap())).count();
     assert_eq!((of("one"), of("two"), of("tw"), text.lines().count()), (1, 1, 0, 2));
