@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, thread};
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 
 pub use self::books::ArchivedMonth;
 pub(crate) use self::books::removed_history;
@@ -160,7 +160,8 @@ impl<'a> Archive<'a> {
         let mut months = Vec::new();
         for kind in Kind::ALL {
             let mut archived = books::of_kind(&mut self.connection, kind)?;
-            let end = self.now().naive_utc() + TimeDelta::days(3_660_000);
+            // As far as dates are compared as texts.
+            let end = NaiveDate::from_ymd_opt(9999, 12, 31).unwrap_or(NaiveDate::MAX).into();
             let found = match kind {
                 Kind::History => history::counts(&mut self.connection, end)?,
                 Kind::Usage => usage::counts(&mut self.connection, end)?,

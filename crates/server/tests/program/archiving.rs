@@ -49,7 +49,12 @@ fn place_with_history(kind: test_support::Kind) -> (Workplace, String) {
             "jsonb_set(record::jsonb, '{created_at}', '\"2024-01-31T12:00:00.000Z\"'::jsonb)::json"
         }
     };
-    execute(&url, &format!("UPDATE trainees SET record = {created}, created_at = '2024-01-31 12:00:00' WHERE trainee_id = '{id}'"));
+    execute(
+        &url,
+        &format!(
+            "UPDATE trainees SET record = {created}, created_at = '2024-01-31 12:00:00' WHERE trainee_id = '{id}'"
+        ),
+    );
     (place, id)
 }
 
@@ -113,7 +118,7 @@ fn what_is_left_of_a_history_is_held_against_the_record() {
         let before = ["--older-than", "1", "--kind", "history", "--archive", folder.to_str().unwrap()];
         done(&place, &[&["archive", "write"], &before[..]].concat());
         done(&place, &[&["archive", "remove"], &before[..]].concat());
-            let damage = "UPDATE changes SET fields = '{\"last_name\":[\"Example\",\"Secret\"]}'";
+        let damage = "UPDATE changes SET fields = '{\"last_name\":[\"Example\",\"Secret\"]}'";
         execute(&place.url(), &format!("{damage} WHERE {}", of(&id)));
         let checked = place.run(&["check"], None);
         assert_eq!(checked.status(), 1, "{kind:?}");
