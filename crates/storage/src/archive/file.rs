@@ -23,7 +23,7 @@ pub(super) struct Draft {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Done {
     pub(super) entries: i64,
-    /// The least and the greatest key of an entry; 0 where none was told.
+    /// The least and the greatest key of an entry; 0 where none was noted.
     pub(super) first_entry: i64,
     pub(super) last_entry: i64,
     pub(super) bytes: i64,
@@ -56,8 +56,8 @@ impl Draft {
         outcome.map_err(|error| self.failed(error))
     }
 
-    /// Tells the key of an entry that was added; they come in their order.
-    pub(super) fn tell_key(&mut self, key: i64) {
+    /// Notes the key of an entry that was added; keys come in their order.
+    pub(super) fn set_key(&mut self, key: i64) {
         if self.done.first_entry == 0 {
             self.done.first_entry = key;
         }
@@ -83,7 +83,7 @@ impl Draft {
             }
             draft.persist(path).map_err(|error| failed(error.error))?;
         } else {
-            // Nobody else's file is replaced, also when it came a moment ago.
+            // Nobody else's file is replaced, also when it has just come.
             draft.persist_noclobber(path).map_err(|error| failed(error.error))?;
         }
         let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));

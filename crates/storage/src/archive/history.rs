@@ -139,7 +139,7 @@ pub(super) fn write(
             let name = row.token_id.and_then(|token| names.get(&token)).map(String::as_str);
             let line = HistoryLine::of(row, trainee_id, ukprn, name);
             draft.add(&line.ok_or(StorageError::CorruptRow { table: "changes", id })?)?;
-            draft.tell_key(id);
+            draft.set_key(id);
         }
         first += READ;
         if first <= count.last {
@@ -187,7 +187,7 @@ impl Archive<'_> {
     }
 
     /// Removes the partition of a month, and records it, in one transaction. Nobody can add to the month while its entries are
-    /// counted; the moment in which the partition goes, others have to wait for, is short.
+    /// counted; others wait for the short time in which the partition goes.
     fn drop_partition(&mut self, name: &str, month: &mut ArchivedMonth) -> Result<(), ArchiveError> {
         let begun = Instant::now();
         loop {
