@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use adapter_kit::UnknownVersion;
 use chrono::NaiveDate;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use storage::archive::ArchiveError;
 use storage::backup::BackupError;
 use storage::copy::CopyError;
 use storage::error::StorageError;
@@ -25,6 +26,7 @@ use crate::operations::tls::TlsError;
 use crate::registry::RegistryActionError;
 
 mod actor;
+mod archive;
 mod audit;
 mod backups;
 mod check;
@@ -80,7 +82,8 @@ enum Command {
     ///
     /// The database is sound, nothing refers to what is not there, every record can be read and shown in every version,
     /// its values fit their fields, and its state goes with its dates. Each problem is one line, with the identifier of
-    /// the trainee and nothing else of a person. The exit status is 1 when there is any.
+    /// the trainee and nothing else of a person. The exit status is 1 when there is any. Trainees are read some hundred at a
+    /// time, each time as they are then, so no transaction is open for long; --part and --pause spread the work.
     Check(check::Check),
     /// Copy a register into another database, of the same kind or the other
     ///
@@ -116,7 +119,12 @@ enum Command {
     /// Tell which versions, endpoints and names providers use, and since when
     Usage(usage::Usage),
     /// Print everything that happened to a trainee, with the old and the new values
+    ///
+    /// Of removed months the history has the entries only where their files are given (--archive).
     Audit(audit::Audit),
+    /// Keep the history and the usage of past months in files, and remove them from the database
+    #[command(subcommand)]
+    Archive(archive::ArchiveCommand),
     /// Fill a register in which things are tried out
     #[command(subcommand)]
     Sandbox(sandbox::SandboxCommand),
@@ -140,6 +148,9 @@ pub enum CommandError {
     /// A register was not copied.
     #[error("{}", Causes(.0))]
     Copy(#[from] CopyError),
+    /// Months were not archived, not removed, or not read.
+    #[error("{}", Causes(.0))]
+    Archive(#[from] ArchiveError),
     /// A register was copied, and is not the same.
     #[error("rows that are not the same: {0}; do not use the copy")]
     NotTheSame(usize),
@@ -293,8 +304,9 @@ impl CommandError {
 }
 
 /// Commands that change nothing and show no records: the log does not say who ran them.
-const UNRECORDED: [&str; 13] = [
+const UNRECORDED: [&str; 14] = [
     "serve",
+    "archive list",
     "check",
     "provider list",
     "token list",
@@ -378,6 +390,7 @@ impl Command {
             Self::ReferenceData(command) => command.run(),
             Self::Usage(usage) => usage.run(),
             Self::Audit(audit) => audit.run(),
+            Self::Archive(command) => command.run(),
             Self::Sandbox(command) => command.run(by),
             Self::Version(command) => command.run(),
             Self::Docs(docs) => docs.run(),

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod program {
+    mod archiving;
     mod audit;
     mod backups;
     mod checking;

@@ -71,8 +71,9 @@ struct Missing {
 
 const SQLITE_TABLES: &str =
     "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name";
-const POSTGRES_TABLES: &str =
-    "SELECT tablename::text AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename";
+/// Partitions are parts of their tables.
+const POSTGRES_TABLES: &str = "SELECT relname::text AS name FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
+     WHERE n.nspname = current_schema() AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname";
 
 const SQLITE_REFERENCES: &str = "SELECT m.name AS \"table\", f.\"from\" AS \"column\", f.\"table\" AS owner, f.\"to\" AS key \
      FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table'";
@@ -81,7 +82,7 @@ const POSTGRES_REFERENCES: &str = "SELECT child.relname::text AS \"table\", a.at
      JOIN pg_class child ON child.oid = c.conrelid JOIN pg_class parent ON parent.oid = c.confrelid \
      JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1] \
      JOIN pg_attribute b ON b.attrelid = c.confrelid AND b.attnum = c.confkey[1] \
-     JOIN pg_namespace n ON n.oid = c.connamespace WHERE c.contype = 'f' AND n.nspname = current_schema()";
+     JOIN pg_namespace n ON n.oid = c.connamespace WHERE c.contype = 'f' AND c.conparentid = 0 AND n.nspname = current_schema()";
 
 /// The names of all tables, also of those in which diesel keeps its books.
 pub(crate) fn tables(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {

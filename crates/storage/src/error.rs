@@ -221,6 +221,9 @@ pub enum StorageError {
     /// The database refused a query.
     #[error("query failed")]
     Query(#[source] DieselError),
+    /// A file with a month of the history cannot be read any more.
+    #[error("file of an archived month cannot be read")]
+    ArchiveFile(#[source] std::io::Error),
     /// The invented organisations that ship with the crate cannot be read.
     #[error("invented organisations are unreadable")]
     SandboxOrganisations(#[source] csv::Error),
@@ -322,6 +325,7 @@ impl StorageError {
             | Self::UnfinishedCopy
             | Self::Thread(_)
             | Self::NoRandomness(_)
+            | Self::ArchiveFile(_)
             | Self::Refused(_)
             | Self::Stale
             | Self::CorruptRow { .. }

@@ -3,14 +3,17 @@
 //! An entry is written in the transaction of its change, so there is none without the other. It holds every field that
 //! changed, with the old and the new value, in canonical names; fields that are computed are left out. The entry of the
 //! creation holds none: what was created follows from the record and the later entries, backwards. So the record and its
-//! entries are enough to go back to each of its states ([`TraineeHistory::states`]).
+//! entries are enough to go back to each of its states ([`TraineeHistory::states`]). Where the first months of the history are
+//! removed ([`crate::archive`]), they are enough to go back to the first entry that is left.
 
 mod entry;
+pub(crate) mod partitions;
 mod rebuild;
 mod written;
 
 use chrono::{DateTime, Utc};
 
+pub(crate) use self::entry::fields_of;
 pub use self::entry::{Entry, FieldEntry, TraineeHistory};
 pub(crate) use self::rebuild::agreements;
 pub(crate) use self::written::Changed;

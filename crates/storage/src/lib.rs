@@ -7,6 +7,7 @@
 //!
 //! This crate knows neither HTTP nor any version of the API.
 
+pub mod archive;
 pub mod backup;
 pub mod catalog;
 mod change_generation;

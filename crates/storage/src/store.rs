@@ -287,6 +287,11 @@ impl Store {
         Migrator::with_connections(&mut connection, &self.connections).finish()
     }
 
+    /// A connection apart from those of jobs, for what takes long.
+    pub(crate) fn own_connection(&self) -> Result<DatabaseConnection, StorageError> {
+        self.connections.establish()
+    }
+
     fn connection_to_set_up(&self) -> Result<DatabaseConnection, StorageError> {
         let mut connection = self.connections.establish()?;
         if copy::is_unfinished(&mut connection)? {

@@ -3,9 +3,11 @@
 use std::fmt;
 
 use clap::Args;
+use storage::archive::ArchivedMonth;
 use storage::erasure::Erasure;
 use storage::history::{Entry, TraineeHistory};
 
+use super::archive::OptionalFolder;
 use super::{CommandError, Database};
 use crate::cli::output;
 use crate::usage::report::timestamp;
@@ -14,16 +16,22 @@ use crate::usage::report::timestamp;
 pub(super) struct Audit {
     #[command(flatten)]
     database: Database,
+    #[command(flatten)]
+    folder: OptionalFolder,
     /// Identifier of the trainee
     trainee_id: String,
 }
 
 impl Audit {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let Self { database, trainee_id } = self;
+        let Self { database, folder, trainee_id } = self;
         let id = trainee_id.clone();
         let history = database.open_unrecorded()?.read_blocking(move |session| session.history_of(&id))?;
         let history = history.ok_or(CommandError::UnknownTrainee(trainee_id))?;
+        let history = match folder.path {
+            Some(folder) => history.with_archive(&folder)?,
+            None => history,
+        };
         output::text(Printed(&history))
     }
 }
@@ -38,6 +46,10 @@ impl fmt::Display for Printed<'_> {
         if let Some(Erasure { erased_at, by, ground, entries, .. }) = &history.erasure {
             let at = timestamp(*erased_at);
             writeln!(formatter, "erased {at} by {by}: {ground}; entries of the history removed: {entries}")?;
+        }
+        if !history.removed.is_empty() {
+            let files: Vec<_> = history.removed.iter().map(ArchivedMonth::file_name).collect();
+            writeln!(formatter, "\nentries of these months are archived, see --archive: {}", files.join(", "))?;
         }
         for entry in &history.entries {
             writeln!(formatter, "\n{}", heading(entry))?;

@@ -1,12 +1,16 @@
 //! The command that looks for what is wrong with the data.
 
+use std::time::Duration;
+
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
+use storage::archive::ArchivedEntries;
 use storage::error::StorageError;
 
+use super::archive::OptionalFolder;
 use super::{CodeLists, CommandError, Database};
 use crate::cli::output;
-use crate::operations::inspection::{Inspector, Progress};
+use crate::operations::inspection::{Inspector, Part, Progress};
 use crate::versions;
 
 #[derive(Debug, Args)]
@@ -15,6 +19,14 @@ pub(super) struct Check {
     database: Database,
     #[command(flatten)]
     code_lists: CodeLists,
+    #[command(flatten)]
+    folder: OptionalFolder,
+    /// Look at one part of the trainees only, the first of four as 1/4; the database as a whole is looked at in the first
+    #[arg(long, value_name = "PART/OF", env = "REGISTER_CHECK_PART", default_value = "1/1")]
+    part: Part,
+    /// Milliseconds to wait after each 500 trainees, so that others come first
+    #[arg(long, value_name = "MS", env = "REGISTER_CHECK_PAUSE", default_value = "0")]
+    pause: u32,
 }
 
 impl Check {
@@ -25,16 +37,23 @@ impl Check {
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left") {
             bar.set_style(style);
         }
-        let inspector = Inspector { versions: versions::all(), lists };
+        let removed = store.read_blocking::<_, StorageError>(|session| session.removed_history())?;
+        let mut archive = match &self.folder.path {
+            Some(folder) => Some(ArchivedEntries::open(folder, &removed)?),
+            None => None,
+        };
+        if archive.is_none() && !removed.is_empty() {
+            eprintln!("months of the history are archived: without --archive the entries that are left are compared");
+        }
+        let pause = Duration::from_millis(self.pause.into());
+        let inspector = Inspector { versions: versions::all(), lists, part: self.part, pause };
         // The register is looked through to its end, also when nobody reads any more.
         let mut printed = Ok(());
-        let found = store.read_blocking::<_, StorageError>(|session| {
-            inspector.inspect(session, &mut |report| match report {
-                Progress::Problem(problem) if printed.is_ok() => printed = bar.suspend(|| output::line(problem)),
-                Progress::Problem(_) => {}
-                Progress::Trainees(all) => bar.set_length(all),
-                Progress::Seen(trainees) => bar.inc(trainees),
-            })
+        let found = inspector.inspect(&store, archive.as_mut(), &mut |report| match report {
+            Progress::Problem(problem) if printed.is_ok() => printed = bar.suspend(|| output::line(problem)),
+            Progress::Problem(_) => {}
+            Progress::Trainees(all) => bar.set_length(all),
+            Progress::Seen(trainees) => bar.inc(trainees),
         });
         bar.finish_and_clear();
         let found = found?;

@@ -2,19 +2,58 @@
 //!
 //! It asks what is true of every register at any time: the database is sound, every record can be read, holds what its
 //! fields can hold, is found by what it says, is what its history leads to, and can be shown in every version; and nothing is
-//! left of a trainee who was erased. It is one pass over one snapshot, a batch at a time, and changes nothing.
+//! left of a trainee who was erased. It is one pass, and changes nothing. Each batch of trainees is a transaction of its own,
+//! with their histories, so none is open for long and writers are not held back; the pass can be divided into parts.
 //!
 //! A report names trainees by their identifiers and fields by their names, and never a value.
+
+use std::str::FromStr;
+use std::thread;
+use std::time::Duration;
 
 use adapter_kit::Versions;
 use adapter_kit::view::View;
 use domain::{Lists, Trainee, invariants};
+use storage::archive::ArchivedEntries;
 use storage::error::StorageError;
-use storage::session::Session;
+use storage::store::Store;
 use storage::trainees::BatchEntry;
 
 /// Trainees that are read at once.
 const BATCH: i64 = 500;
+
+/// One of so many parts of the trainees, of about the same size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Which one; the first is 1.
+    number: u32,
+    /// Of how many.
+    of: u32,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let part = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match part {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
+            Some(_) | None => Err("a part has the form 1/4: the first of four".to_owned()),
+        }
+    }
+}
+
+impl Part {
+    /// The first and the last key of the part, of keys up to the last one.
+    fn keys(self, last: i64) -> (i64, i64) {
+        let bound = |number: u32| i128::from(last) * i128::from(number) / i128::from(self.of);
+        let key = |bound: i128| i64::try_from(bound).unwrap_or(i64::MAX);
+        let first = if self.number == 1 { i64::MIN } else { key(bound(self.number - 1)) + 1 };
+        // A trainee that is registered meanwhile belongs to the last part.
+        let end = if self.number == self.of { i64::MAX } else { key(bound(self.number)) };
+        (first, end)
+    }
+}
 
 /// What a register is looked at with.
 #[derive(Debug, Clone, Copy)]
@@ -23,6 +62,10 @@ pub struct Inspector<'a> {
     pub versions: &'a Versions,
     /// The code lists.
     pub lists: &'a Lists,
+    /// The trainees to look at. What is not about a trainee is looked at in the first part.
+    pub part: Part,
+    /// How long to wait after each batch.
+    pub pause: Duration,
 }
 
 /// What is reported on the way.
@@ -51,34 +94,51 @@ impl Inspector<'_> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn inspect(&self, session: &mut Session<'_>, report: &mut dyn FnMut(Progress)) -> Result<Found, StorageError> {
-        let whole = session.inspect()?;
-        let mut problems = whole.damage;
-        problems.extend(whole.orphans.iter().map(ToString::to_string));
-        problems.extend(
-            (whole.miscounted > 0)
-                .then(|| format!("tables of counts: {} counts are not what there is", whole.miscounted)),
-        );
-        let mut count = problems.len();
-        problems.drain(..).for_each(|problem| report(Progress::Problem(problem)));
-        let trainees = whole.counts.iter().find(|(table, _)| *table == "trainees").map_or(0, |(_, rows)| *rows);
+    pub fn inspect(
+        &self,
+        store: &Store,
+        mut archive: Option<&mut ArchivedEntries>,
+        report: &mut dyn FnMut(Progress),
+    ) -> Result<Found, StorageError> {
+        let mut found = Found::default();
+        if self.part.number == 1 {
+            let whole = store.read_blocking::<_, StorageError>(|session| session.inspect())?;
+            let mut problems = whole.damage;
+            problems.extend(whole.orphans.iter().map(ToString::to_string));
+            problems.extend(
+                (whole.miscounted > 0)
+                    .then(|| format!("tables of counts: {} counts are not what there is", whole.miscounted)),
+            );
+            found = Found { counts: whole.counts, problems: problems.len() };
+            problems.drain(..).for_each(|problem| report(Progress::Problem(problem)));
+        }
+        let last = store.read_blocking::<_, StorageError>(|session| session.last_trainee_key())?;
+        let (first, end) = self.part.keys(last.unwrap_or_default());
+        let trainees = store.read_blocking::<_, StorageError>(|session| session.count_trainees(first, end))?;
         report(Progress::Trainees(u64::try_from(trainees).unwrap_or_default()));
 
-        let mut last = None;
+        let mut last = first.checked_sub(1);
         loop {
-            let batch = session.trainees_after(last, BATCH)?;
-            let Some(end) = batch.last() else { break };
-            last = Some(end.key);
-            for trainee in &batch {
-                let found = self.problems_of(trainee);
-                count += found.len();
-                found.into_iter().for_each(|problem| {
+            let batch = store.read_blocking::<_, StorageError>(|session| {
+                session.trainees_after(last, BATCH, archive.as_deref_mut())
+            })?;
+            let Some(batch_end) = batch.last() else { break };
+            last = Some(batch_end.key);
+            let of_part = || batch.iter().filter(|trainee| trainee.key <= end);
+            for trainee in of_part() {
+                let problems = self.problems_of(trainee);
+                found.problems += problems.len();
+                problems.into_iter().for_each(|problem| {
                     report(Progress::Problem(format!("trainee {}: {problem}", trainee.trainee_id)))
                 });
             }
-            report(Progress::Seen(batch.len() as u64));
+            report(Progress::Seen(of_part().count() as u64));
+            if last.is_some_and(|last| last >= end) {
+                break;
+            }
+            thread::sleep(self.pause);
         }
-        Ok(Found { counts: whole.counts, problems: count })
+        Ok(found)
     }
 
     /// What is wrong with one trainee.
@@ -109,5 +169,22 @@ impl Inspector<'_> {
             .filter(|version| shown(version).is_err())
             .map(|version| format!("cannot be shown in {}", version.label))
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_share_all_keys_without_overlap() {
+        for of in 1..=7_u32 {
+            let parts: Vec<_> = (1..=of).map(|number| Part { number, of }.keys(100)).collect();
+            assert_eq!((parts[0].0, parts[parts.len() - 1].1), (i64::MIN, i64::MAX));
+            assert!(parts.windows(2).all(|pair| pair[0].1 + 1 == pair[1].0), "{parts:?}");
+        }
+        for text in ["0/1", "2/1", "1", "1/0", "a/b", ""] {
+            assert!(text.parse::<Part>().is_err(), "{text}");
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! What a server does besides answering: it removes what is no longer needed, a little at a time, and counts the tokens that
-//! expire soon.
+//! What a server does besides answering: it removes what is no longer needed, a little at a time, makes the partitions of coming
+//! months, and counts the tokens that expire soon.
 
 use std::time::Duration;
 
@@ -28,12 +28,26 @@ pub fn start(store: Store) {
                     log::warn!("old {what} were not removed: {}", Causes(&error));
                 }
             }
+            if let Err(error) = make_partitions(&store).await {
+                log::warn!("partitions of coming months were not made: {}", Causes(&error));
+            }
             match store.read(count_expiring_tokens).await {
                 Ok(tokens) => metrics::tokens_expiring(tokens),
                 Err(error) => log::warn!("tokens that expire soon were not counted: {}", Causes(&error)),
             }
         }
     });
+}
+
+/// Makes the partitions of the history that are missing, on PostgreSQL; nothing where there are all.
+async fn make_partitions(store: &Store) -> Result<(), StorageError> {
+    if store.read(|session| session.missing_partitions()).await?.is_empty() {
+        return Ok(());
+    }
+    for month in store.write(|session| session.make_partitions()).await? {
+        log::info!("the history has a partition for {month}");
+    }
+    Ok(())
 }
 
 /// How many tokens expire soon.

@@ -114,9 +114,10 @@ fn remedy(error: &StorageError) -> &'static str {
             "; make room on the disk of the database, and start again"
         }
         StorageError::Migration(_) => "; nothing was changed: see docs/changing-the-schema.md",
-        StorageError::Closed | StorageError::Thread(_) | StorageError::NoRandomness(_) => {
-            "; check what the operating system allows the program"
-        }
+        StorageError::Closed
+        | StorageError::Thread(_)
+        | StorageError::NoRandomness(_)
+        | StorageError::ArchiveFile(_) => "; check what the operating system allows the program",
         // These say themselves what to do.
         StorageError::SchemaNewer { .. }
         | StorageError::SchemaOlder { .. }

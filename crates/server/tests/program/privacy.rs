@@ -266,7 +266,9 @@ pub(super) fn tables(url: &str) -> Vec<(String, String)> {
     let names = if is_sqlite {
         "SELECT name AS text FROM sqlite_master WHERE type = 'table'"
     } else {
-        "SELECT tablename AS text FROM pg_tables WHERE schemaname = current_schema()"
+        // The partitions of a table are a part of it.
+        "SELECT relname::text AS text FROM pg_class \
+         WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition"
     };
     texts(url, names)
         .into_iter()

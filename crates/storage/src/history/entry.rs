@@ -1,11 +1,15 @@
-//! Reads the entries of a trainee.
+//! Reads the entries of a trainee, from the database and from archive files.
+
+use std::path::Path;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
+use domain::Trainee;
 use serde_json::{Map, Value as Json};
 
-use super::rebuild::complete_creation;
+use super::rebuild::{complete_creation, state_before};
 use super::{DEGREES, PLACEMENTS};
+use crate::archive::{ArchiveError, ArchivedMonth, read_entries, removed_history};
 use crate::connection::{DatabaseConnection, with_inner};
 use crate::document::{JsonText, Parsed};
 use crate::erasure;
@@ -26,6 +30,15 @@ pub struct TraineeHistory {
     pub entries: Vec<Entry>,
     /// The erasure of the trainee, if there was one.
     pub erasure: Option<Erasure>,
+    /// The archived months, oldest first, whose entries may be in their files alone and are not among [`Self::entries`]; none
+    /// from before the trainee was there.
+    pub removed: Vec<ArchivedMonth>,
+    /// What the trainee was before the first of the entries.
+    pub(super) base: Trainee,
+    /// What the trainee is.
+    record: Trainee,
+    /// The entries as they are stored.
+    stored: Vec<Entry>,
 }
 
 /// What one request changed.
@@ -110,13 +123,7 @@ fn history_of(connection: &mut DatabaseConnection, trainee_id: &str) -> Result<O
     let erasure = erasure::of(connection, trainee_id)?;
     let Some((key, ukprn, record)) = found else {
         // A restored backup may be older than a trainee who was erased.
-        let of_erased = |erasure: Erasure| TraineeHistory {
-            trainee_id: trainee_id.to_owned(),
-            ukprn: erasure.ukprn.clone(),
-            entries: Vec::new(),
-            erasure: Some(erasure),
-        };
-        return Ok(erasure.map(of_erased));
+        return Ok(erasure.map(|erasure| TraineeHistory::of_erased(erasure, Vec::new())));
     };
     let rows = changes::table
         .left_join(tokens::table)
@@ -135,21 +142,84 @@ fn history_of(connection: &mut DatabaseConnection, trainee_id: &str) -> Result<O
             changes::fields,
         ))
         .load::<Row>(connection)?;
-    let mut entries: Vec<Entry> = rows.into_iter().map(entry).collect::<Result<_, _>>()?;
-    if let Some((first, later)) = entries.split_first_mut()
-        && first.fields.is_empty()
-        && erasure.is_none()
-    {
-        let Parsed { trainee, .. } = record.parsed().ok_or(StorageError::CorruptRow { table: "trainees", id: key })?;
-        let later: Vec<_> = later.iter().map(|entry| entry.fields.clone()).collect();
-        complete_creation(&mut first.fields, &later, &trainee)
-            .ok_or(StorageError::CorruptRow { table: "changes", id: first.id })?;
+    let Parsed { trainee, .. } = record.parsed().ok_or(StorageError::CorruptRow { table: "trainees", id: key })?;
+    let stored = rows.into_iter().map(entry).collect::<Result<Vec<_>, _>>()?;
+    if let Some(erasure) = erasure {
+        return Ok(Some(TraineeHistory::of_erased(erasure, stored)));
     }
-    for entry in &mut entries {
-        // The order of nested records is no field.
-        entry.fields.retain(|field| field.path != PLACEMENTS && field.path != DEGREES);
+    let mut removed = removed_history(connection)?;
+    if let Some(created_at) = trainee.created_at {
+        removed.retain(|month| month.month.next().first_day() > created_at.date_naive());
     }
-    Ok(Some(TraineeHistory { trainee_id: trainee_id.to_owned(), ukprn, entries, erasure }))
+    TraineeHistory::of(trainee_id.to_owned(), ukprn, trainee, stored, removed).map(Some)
+}
+
+impl TraineeHistory {
+    /// What is left of the history of an erased trainee. Nothing of the trainee is read from files.
+    fn of_erased(erasure: Erasure, entries: Vec<Entry>) -> Self {
+        Self {
+            trainee_id: erasure.trainee_id.clone(),
+            ukprn: erasure.ukprn.clone(),
+            entries,
+            erasure: Some(erasure),
+            removed: Vec::new(),
+            base: Trainee::default(),
+            record: Trainee::default(),
+            stored: Vec::new(),
+        }
+    }
+
+    /// The history of a record by its entries, oldest first.
+    fn of(
+        trainee_id: String,
+        ukprn: String,
+        record: Trainee,
+        stored: Vec<Entry>,
+        removed: Vec<ArchivedMonth>,
+    ) -> Result<Self, StorageError> {
+        let mut entries = stored.clone();
+        let fields: Vec<_> = stored.iter().map(|entry| entry.fields.clone()).collect();
+        let mut base = record.clone();
+        if let Some((first, later)) = entries.split_first_mut() {
+            let corrupt = StorageError::CorruptRow { table: "changes", id: first.id };
+            if first.fields.is_empty() {
+                let later: Vec<_> = later.iter().map(|entry| entry.fields.clone()).collect();
+                complete_creation(&mut first.fields, &later, &record).ok_or(corrupt)?;
+                base = Trainee::default();
+            } else {
+                base = state_before(&fields, &record).ok_or(corrupt)?;
+            }
+        }
+        for entry in &mut entries {
+            // The order of nested records is no field.
+            entry.fields.retain(|field| field.path != PLACEMENTS && field.path != DEGREES);
+        }
+        Ok(Self { trainee_id, ukprn, entries, erasure: None, removed, base, record, stored })
+    }
+
+    /// The whole history, with the entries in the files of the removed months.
+    ///
+    /// # Errors
+    ///
+    /// When a file is missing, or is not what was archived; [`StorageError::CorruptRow`] when an entry holds what no field can
+    /// hold.
+    pub fn with_archive(self, folder: &Path) -> Result<Self, ArchiveError> {
+        if self.erasure.is_some() {
+            return Ok(self);
+        }
+        let Self { trainee_id, ukprn, removed, record, stored, .. } = self;
+        let archived = read_entries(folder, &removed, &trainee_id)?;
+        Ok(Self::of(trainee_id, ukprn, record, merged(archived, stored), Vec::new())?)
+    }
+}
+
+/// The entries of a trainee in files and in the database, oldest first. While a month is being removed, an entry may be in both.
+pub(super) fn merged(archived: Vec<Entry>, stored: Vec<Entry>) -> Vec<Entry> {
+    let mut entries = archived;
+    entries.extend(stored);
+    entries.sort_by_key(|entry| (entry.changed_at, entry.id));
+    entries.dedup_by_key(|entry| entry.id);
+    entries
 }
 
 fn entry((id, changed_at, token, by, request_id, version, operation, fields): Row) -> Result<Entry, StorageError> {
@@ -159,7 +229,11 @@ fn entry((id, changed_at, token, by, request_id, version, operation, fields): Ro
 
 /// The fields of an entry; nothing when it is not of the form in which entries are written.
 pub(super) fn read_fields(text: &str) -> Option<Vec<FieldEntry>> {
-    let fields: Map<String, Json> = serde_json::from_str(text).ok()?;
+    fields_of(serde_json::from_str(text).ok()?)
+}
+
+/// The same, of JSON that was read.
+pub(crate) fn fields_of(fields: Map<String, Json>) -> Option<Vec<FieldEntry>> {
     fields
         .into_iter()
         .map(|(path, values)| {

@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 
+use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use domain::{Degree, Placement, PlacementField, Record, RecordField as _, Trainee, TraineeField, history};
 use serde_json::Value as Json;
 
 use super::entry::{FieldEntry, TraineeHistory, read_fields};
 use super::{Changed, DEGREES, PLACEMENTS};
+use crate::archive::ArchivedEntries;
 use crate::connection::DatabaseConnection;
 use crate::document::values;
 use crate::error::StorageError;
@@ -21,7 +23,7 @@ impl TraineeHistory {
     ///
     /// [`StorageError::CorruptRow`] when an entry holds what no field can hold.
     pub fn states(&self) -> Result<Vec<Trainee>, StorageError> {
-        let mut state = Rebuilt::default();
+        let mut state = Rebuilt::of(&self.base);
         let states = self.entries.iter().map(|entry| {
             state.apply(&entry.fields).ok_or(StorageError::CorruptRow { table: "changes", id: entry.id })?;
             Ok(state.trainee())
@@ -30,39 +32,66 @@ impl TraineeHistory {
     }
 }
 
-/// Whether each of these trainees is what its history leads to; those whose history does not begin with their creation
-/// are left out, since they are older than it.
+/// Whether each of these trainees is what its history leads to; those without entries are left out.
+///
+/// A history that does not begin with the creation is older than the first entry: its first months are removed, or the trainee
+/// is older than the history. It is compared from its first entry on; with the entries of the archive, from there on.
 pub(crate) fn agreements(
     connection: &mut DatabaseConnection,
     records: &HashMap<i64, &Trainee>,
+    mut archive: Option<&mut ArchivedEntries>,
 ) -> Result<HashMap<i64, bool>, StorageError> {
     let keys: Vec<i64> = records.keys().copied().collect();
-    let entries = changes::table
+    let rows = changes::table
         .filter(changes::trainee_key.eq_any(keys))
         .order((changes::trainee_key, changes::changed_at, changes::id))
-        .select((changes::trainee_key, changes::fields))
-        .load::<(i64, String)>(connection)?;
+        .select((changes::trainee_key, changes::id, changes::changed_at, changes::fields))
+        .load::<(i64, i64, NaiveDateTime, String)>(connection)?;
+    let mut stored = HashMap::<i64, Vec<_>>::new();
+    for (key, id, changed_at, text) in rows {
+        stored.entry(key).or_default().push((changed_at.and_utc(), id, read_fields(&text)));
+    }
     let mut agreements = HashMap::new();
-    for of_one in entries.chunk_by(|(one, _), (next, _)| one == next) {
-        let Some((key, _)) = of_one.first() else { continue };
-        let Some(record) = records.get(key) else { continue };
-        let fields = of_one.iter().map(|(_, text)| read_fields(text)).collect::<Option<Vec<_>>>();
-        let fields = fields.and_then(|mut fields| {
-            let (first, later) = fields.split_first_mut()?;
-            complete_creation(first, later, record)?;
-            Some(fields)
-        });
-        let Some(fields) = fields else {
-            agreements.insert(*key, false);
-            continue;
-        };
-        let mut state = Rebuilt::default();
-        let is_whole = fields.iter().try_for_each(|fields| state.apply(fields)).is_some();
-        if !is_whole || fields.first().is_some_and(|first| is_creation(first)) {
-            agreements.insert(*key, is_whole && state.leads_to(record));
+    for (key, record) in records {
+        let mut entries = stored.remove(key).unwrap_or_default();
+        if let Some(archive) = archive.as_deref_mut() {
+            let archived = archive.of(record.trainee_id.as_deref().unwrap_or_default())?;
+            entries.extend(archived.into_iter().map(|entry| (entry.changed_at, entry.id, Some(entry.fields))));
+            entries.sort_by_key(|(changed_at, id, _)| (*changed_at, *id));
+            // While a month is being removed, an entry may be in both.
+            entries.dedup_by_key(|(_, id, _)| *id);
         }
+        if entries.is_empty() {
+            continue;
+        }
+        let fields = entries.into_iter().map(|(_, _, fields)| fields).collect::<Option<Vec<_>>>();
+        agreements.insert(*key, fields.and_then(|fields| agrees(fields, record)).unwrap_or(false));
     }
     Ok(agreements)
+}
+
+/// Whether the entries lead to the record; nothing when one holds what no field can hold.
+fn agrees(mut fields: Vec<Vec<FieldEntry>>, record: &Trainee) -> Option<bool> {
+    let (first, later) = fields.split_first_mut()?;
+    let base = if first.is_empty() {
+        complete_creation(first, later, record)?;
+        Trainee::default()
+    } else {
+        state_before(&fields, record)?
+    };
+    let mut state = Rebuilt::of(&base);
+    fields.iter().try_for_each(|fields| state.apply(fields))?;
+    Some(state.leads_to(record))
+}
+
+/// What the record was before the first of the entries, whose fields are given; nothing when one holds what no field can hold.
+pub(super) fn state_before(fields: &[Vec<FieldEntry>], record: &Trainee) -> Option<Trainee> {
+    if fields.first().is_some_and(|first| is_creation(first)) {
+        return Some(Trainee::default());
+    }
+    let mut state = Rebuilt::of(record);
+    fields.iter().rev().try_for_each(|fields| state.undo(fields))?;
+    Some(state.trainee())
 }
 
 fn is_creation(fields: &[FieldEntry]) -> bool {

@@ -6,6 +6,7 @@
 //!
 //! Knows nothing of what the migrations do.
 
+use chrono::Utc;
 use diesel::migration::{self, Migration, MigrationSource};
 use diesel::pg::Pg;
 use diesel::sqlite::Sqlite;
@@ -13,9 +14,11 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 use self::locking::RetryPolicy;
 pub use self::pending::Pending;
-use crate::connection::{Connections, DatabaseConnection};
+use crate::archive::Month;
+use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::environment::Unrecorded;
 use crate::error::StorageError;
+use crate::history::partitions;
 use crate::store::migrations::apply::walk_migrations;
 pub(crate) use crate::store::migrations::document_conversion::convert;
 pub use crate::store::migrations::document_conversion::{Conversion, Progress};
@@ -113,6 +116,12 @@ impl<'a> Migrator<'a> {
 
     /// Brings the schema to the goal.
     pub(crate) fn bring_to(&mut self, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
+        let change = self.bring_schema_to(goal)?;
+        self.make_partitions()?;
+        Ok(change)
+    }
+
+    fn bring_schema_to(&mut self, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
         let is_done = self.retry_read(|connection, migrations| {
             Ok(pending::migrations(connection, migrations, goal)?.is_empty()
                 && !document_conversion::is_due(document_conversion::state(connection)?, connection, goal)?)
@@ -126,6 +135,17 @@ impl<'a> Migrator<'a> {
 
     /// Brings the schema to the goal and the register to its environment, both or neither.
     pub(crate) fn set_up(
+        &mut self,
+        goal: Goal<'_>,
+        requested: Option<Environment>,
+        unrecorded: Unrecorded,
+    ) -> Result<SetUp, StorageError> {
+        let set_up = self.set_up_schema(goal, requested, unrecorded)?;
+        self.make_partitions()?;
+        Ok(set_up)
+    }
+
+    fn set_up_schema(
         &mut self,
         goal: Goal<'_>,
         requested: Option<Environment>,
@@ -162,6 +182,28 @@ impl<'a> Migrator<'a> {
             },
         )?;
         Ok(SetUp { schema, environment, conversion })
+    }
+
+    /// Makes the partitions of the history for the present month and for those to come. Where somebody is in the way, a server does
+    /// so later, and what is written meanwhile has its place in the default partition.
+    fn make_partitions(&mut self) -> Result<(), StorageError> {
+        let present = Month::of(Utc::now().date_naive());
+        if partitions::missing(self.connection, present)?.is_empty() {
+            return Ok(());
+        }
+        self.connection.begin(Access::Write)?;
+        let outcome = partitions::make_ahead(self.connection, present);
+        match outcome {
+            Ok(_) => Ok(self.connection.commit()?),
+            Err(error) => {
+                self.connection.roll_back()?;
+                if !error.is_temporary() {
+                    return Err(error);
+                }
+                log::info!("partitions of coming months are not made yet: {error}");
+                Ok(())
+            }
+        }
     }
 
     /// What [`Migrator::set_up`] to the newest migration, and the conversion and the views that may follow it, would do.

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use diesel::dsl::{count_star, max};
 use diesel::prelude::*;
 use diesel::result::Error as DieselError;
 use domain::Trainee;
@@ -12,6 +13,7 @@ use domain::commands::erasure::is_tombstone;
 use super::columns::{Derived, derived};
 use super::corrupt;
 use super::schools::{linked_schools, schools_of};
+use crate::archive::ArchivedEntries;
 use crate::connection::with_inner;
 use crate::document::{Extra, JsonText};
 use crate::erasure;
@@ -33,7 +35,7 @@ pub struct BatchEntry {
     /// Whether the columns and the schools of placements are those that follow from the record, so that lists, the duplicate
     /// rule and an import of schools find it.
     pub is_findable: bool,
-    /// Whether the record is what its history leads to; also where it has none that begins with its creation.
+    /// Whether the record is what its history leads to; also where it has none.
     pub follows_from_history: bool,
     /// Whether an erasure of the trainee is recorded.
     pub is_erased: bool,
@@ -45,12 +47,37 @@ pub struct BatchEntry {
 type Row = (i64, String, i64, JsonText, Derived);
 
 impl Session<'_> {
-    /// The trainees behind a key, in the order of their keys; not more than `limit`.
+    /// The greatest key of a trainee.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn trainees_after(&mut self, after: Option<i64>, limit: i64) -> Result<Vec<BatchEntry>, StorageError> {
+    pub fn last_trainee_key(&mut self) -> Result<Option<i64>, StorageError> {
+        Ok(trainees::table.select(max(trainees::id)).first(self.connection)?)
+    }
+
+    /// How many trainees there are from one key to another.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn count_trainees(&mut self, first: i64, last: i64) -> Result<i64, StorageError> {
+        let of_range = trainees::table.filter(trainees::id.between(first, last));
+        Ok(of_range.select(count_star()).first(self.connection)?)
+    }
+
+    /// The trainees behind a key, in the order of their keys; not more than `limit`. Their histories are compared with the
+    /// entries of removed months too, where an archive is given.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or a file of the archive cannot be read.
+    pub fn trainees_after(
+        &mut self,
+        after: Option<i64>,
+        limit: i64,
+        archive: Option<&mut ArchivedEntries>,
+    ) -> Result<Vec<BatchEntry>, StorageError> {
         let ukprns: HashMap<i64, String> =
             providers::table.select((providers::id, providers::ukprn)).load(self.connection)?.into_iter().collect();
         let after = after.unwrap_or(i64::MIN);
@@ -60,7 +87,7 @@ impl Session<'_> {
             Err(error) => return Err(error),
         };
         let read = entries.iter().filter_map(|one: &BatchEntry| Some((one.key, one.record.as_ref().ok()?))).collect();
-        let agreements = history::agreements(self.connection, &read)?;
+        let agreements = history::agreements(self.connection, &read, archive)?;
         let keys: Vec<i64> = entries.iter().map(|one| one.key).collect();
         let linked = linked_schools(self.connection, &keys)?;
         for one in &mut entries {

@@ -1,5 +1,5 @@
 //! Migrations that run outside a transaction (`run_in_transaction = false` in their `metadata.toml`), on PostgreSQL: an index
-//! of a large table is built while others write to it.
+//! of a large table is built, or a constraint validated, while others write to it.
 //!
 //! Such a migration is one statement, which can be run again after it was interrupted. An interrupted `CREATE INDEX
 //! CONCURRENTLY` leaves an index behind that is invalid and nevertheless there, so the migration has the name of its index, and

@@ -2,12 +2,14 @@
 
 use diesel::backend::Backend;
 use diesel::connection::SimpleConnection as _;
+use diesel::prelude::*;
 use diesel_migrations::MigrationHarness as _;
 use domain::{State, Trainee};
 use test_support::kinds;
 
 use super::*;
 use crate::history::Cause;
+use crate::schema::changes;
 use crate::session::Session;
 use crate::store::{Store, StoreOptions};
 use crate::testing::filled::{connect, counts, empty, filled};
@@ -76,6 +78,37 @@ fn rows_that_survive_the_way_back_survive_the_way_forth() {
         assert_eq!(to_newest(&mut connection).applied, names[2..]);
         let after = counts(&mut connection);
         assert!(held.iter().all(|table| after.contains(table)), "{kind:?}: {held:?} {after:?}");
+    }
+}
+
+/// How an older program adds to the history.
+const OLD_INSERT: &str = "INSERT INTO changes (changed_at, token_id, request_id, version, operation, fields, changed_by, \
+     trainee_key) VALUES";
+
+#[test]
+fn the_history_keeps_its_entries_and_goes_on_with_its_keys_when_it_is_partitioned_and_back() {
+    for kind in kinds() {
+        let database = filled(kind, 3);
+        let mut connection = connect(database.url());
+        let keys = |connection: &mut DatabaseConnection| {
+            changes::table.select(changes::id).order(changes::id).load::<i64>(connection).unwrap()
+        };
+        for goal in [Goal::Migration("2026-11-24-000012_trainees_by_position"), Goal::Newest, Goal::Newest] {
+            bring_to(&mut connection, goal).unwrap();
+            let before = keys(&mut connection);
+            let values = "NULL, NULL, NULL, 'update', '{}', NULL, 2";
+            for date in ["1999-12-31 23:59:59.999", "2024-02-01 00:00:00", "2999-01-01 00:00:00"] {
+                connection.batch_execute(&format!("{OLD_INSERT} ('{date}', {values})")).unwrap();
+            }
+            let next = before.last().unwrap() + 1;
+            assert_eq!(keys(&mut connection), [before, vec![next, next + 1, next + 2]].concat(), "{kind:?} {goal:?}");
+        }
+        let held = keys(&mut connection);
+        bring_to(&mut connection, Goal::Migration("2026-11-24-000012_trainees_by_position")).unwrap();
+        assert_eq!(keys(&mut connection), held, "{kind:?}");
+        connection.batch_execute("DELETE FROM trainees WHERE id = 2").unwrap();
+        bring_to(&mut connection, Goal::Newest).unwrap();
+        assert_eq!(keys(&mut connection), [0; 0], "{kind:?}");
     }
 }
 

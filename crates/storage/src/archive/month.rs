@@ -1,0 +1,93 @@
+//! A month of the calendar, in UTC.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::{Datelike as _, Months, NaiveDate, NaiveDateTime};
+
+/// A month. Later months are greater.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Month {
+    first_day: NaiveDate,
+}
+
+/// A text is no month.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a month has the form YYYY-MM")]
+pub struct NoMonth;
+
+impl Month {
+    /// The month of a day.
+    #[must_use]
+    pub fn of(day: NaiveDate) -> Self {
+        Self { first_day: day.with_day(1).unwrap_or(day) }
+    }
+
+    /// Its first day.
+    #[must_use]
+    pub fn first_day(self) -> NaiveDate {
+        self.first_day
+    }
+
+    /// When it begins.
+    pub(crate) fn begin(self) -> NaiveDateTime {
+        self.first_day.into()
+    }
+
+    /// The month behind it.
+    #[must_use]
+    pub fn next(self) -> Self {
+        self.later(1)
+    }
+
+    /// The month so many months behind it; the last one of the calendar where there is none.
+    #[must_use]
+    pub fn later(self, months: u32) -> Self {
+        Self { first_day: self.first_day.checked_add_months(Months::new(months)).unwrap_or(NaiveDate::MAX) }
+    }
+
+    /// The month so many months before it; the first one of the calendar where there is none.
+    #[must_use]
+    pub fn earlier(self, months: u32) -> Self {
+        Self { first_day: self.first_day.checked_sub_months(Months::new(months)).unwrap_or(NaiveDate::MIN) }
+    }
+}
+
+impl fmt::Display for Month {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.first_day.format("%Y-%m").fmt(formatter)
+    }
+}
+
+impl FromStr for Month {
+    type Err = NoMonth;
+
+    fn from_str(text: &str) -> Result<Self, NoMonth> {
+        let day = format!("{text}-01").parse::<NaiveDate>().map_err(|_| NoMonth)?;
+        let month = Self::of(day);
+        if month.to_string() == text { Ok(month) } else { Err(NoMonth) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_month_is_read_as_it_is_written() {
+        for text in ["2026-01", "1999-12"] {
+            assert_eq!(text.parse::<Month>().unwrap().to_string(), text);
+        }
+        for text in ["2026", "2026-1", "2026-13", "2026-01-01", " 2026-01", ""] {
+            assert_eq!(text.parse::<Month>(), Err(NoMonth), "{text}");
+        }
+    }
+
+    #[test]
+    fn months_go_on_over_the_end_of_the_year() {
+        let december: Month = "2026-12".parse().unwrap();
+        assert_eq!(december.next().to_string(), "2027-01");
+        assert_eq!(december.earlier(12).to_string(), "2025-12");
+        assert!(december < december.next());
+    }
+}

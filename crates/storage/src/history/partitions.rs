@@ -1,0 +1,239 @@
+//! The partitions of the history on PostgreSQL: one for each month, made ahead of time.
+//!
+//! What was written before there were partitions is in the first one, and what belongs to no other in the default one: no write
+//! fails because a partition is missing. SQLite has no partitions.
+
+use chrono::{NaiveDate, NaiveDateTime};
+use diesel::connection::SimpleConnection as _;
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text};
+use postgres_client::PostgresConnection;
+
+use crate::archive::Month;
+use crate::connection::DatabaseConnection;
+use crate::error::StorageError;
+use crate::session::Session;
+
+/// For so many months behind the present one there are partitions.
+const MONTHS_AHEAD: u32 = 3;
+
+/// For so long a partition is waited for that is made or removed: those who write wait behind it.
+const LOCK_TIMEOUT_MS: u32 = 300;
+/// For so long others may have to wait while the default partition is searched for rows of the new one.
+const STATEMENT_TIMEOUT_MS: u32 = 2_000;
+
+const PARTITIONS_SQL: &str = "SELECT c.relname::text AS name, pg_get_expr(c.relpartbound, c.oid) AS bound \
+     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
+     WHERE i.inhparent = to_regclass('changes') AND c.relispartition";
+
+#[derive(QueryableByName)]
+struct PartitionRow {
+    #[diesel(sql_type = Text)]
+    name: String,
+    #[diesel(sql_type = Text)]
+    bound: String,
+}
+
+#[derive(QueryableByName)]
+struct Rows {
+    #[diesel(sql_type = BigInt)]
+    rows: i64,
+}
+
+/// A partition with its bounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Partition {
+    pub(crate) name: String,
+    /// From when on, where there is a bound, and before when; nothing for the default partition.
+    range: Option<(Option<NaiveDateTime>, NaiveDateTime)>,
+}
+
+impl Partition {
+    /// Reads a bound as PostgreSQL prints it.
+    fn of(PartitionRow { name, bound }: PartitionRow) -> Self {
+        let range = bound.strip_prefix("FOR VALUES FROM (").and_then(|range| {
+            let (from, to) = range.strip_suffix(')')?.split_once(") TO (")?;
+            let date = |text: &str| text.trim_matches('\'').get(..10)?.parse::<NaiveDate>().ok().map(Into::into);
+            Some((date(from), date(to)?))
+        });
+        Self { name, range }
+    }
+
+    /// Whether it is made for that month alone.
+    pub(crate) fn is_of(&self, month: Month) -> bool {
+        self.range == Some((Some(month.begin()), month.next().begin()))
+    }
+
+    /// Whether entries of that month, or a part of them, belong into it.
+    fn overlaps(&self, month: Month) -> bool {
+        self.range.is_some_and(|(from, to)| from.is_none_or(|from| from < month.next().begin()) && to > month.begin())
+    }
+}
+
+/// The partitions of the history; none on SQLite, and where the schema is that of an older program.
+pub(crate) fn partitions(connection: &mut DatabaseConnection) -> Result<Vec<Partition>, StorageError> {
+    let DatabaseConnection::Postgres(inner) = connection else { return Ok(Vec::new()) };
+    let rows = diesel::sql_query(PARTITIONS_SQL).load::<PartitionRow>(inner)?;
+    Ok(rows.into_iter().map(Partition::of).collect())
+}
+
+/// The months from the present one on for which a partition is to be made.
+pub(crate) fn missing(connection: &mut DatabaseConnection, present: Month) -> Result<Vec<Month>, StorageError> {
+    let partitions = partitions(connection)?;
+    if partitions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let months = (0..=MONTHS_AHEAD).map(|ahead| present.later(ahead));
+    Ok(months.filter(|month| !partitions.iter().any(|partition| partition.overlaps(*month))).collect())
+}
+
+/// Makes the partitions that are missing, in the transaction that is open. A month of which the default partition has entries
+/// already stays there.
+pub(crate) fn make_ahead(connection: &mut DatabaseConnection, present: Month) -> Result<Vec<Month>, StorageError> {
+    if missing(connection, present)?.is_empty() {
+        return Ok(Vec::new());
+    }
+    lock(connection)?;
+    let mut made = Vec::new();
+    // Another server may have made them meanwhile.
+    for month in missing(connection, present)? {
+        let DatabaseConnection::Postgres(inner) = &mut *connection else { continue };
+        if make(inner, month)? {
+            made.push(month);
+        }
+    }
+    Ok(made)
+}
+
+/// Keeps others from making or removing partitions until the transaction ends. A new partition refers to trainees and tokens,
+/// which nobody changes meanwhile; they are locked first, as by those who write.
+pub(crate) fn lock(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    Ok(connection.batch_execute(&format!(
+        "SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}; SET LOCAL statement_timeout = {STATEMENT_TIMEOUT_MS}; \
+         LOCK TABLE tokens, trainees IN SHARE ROW EXCLUSIVE MODE; \
+         LOCK TABLE changes IN SHARE UPDATE EXCLUSIVE MODE"
+    ))?)
+}
+
+/// Lets nobody add to a partition, in the transaction that is open; others read it. The transaction may take long.
+pub(crate) fn lock_partition(connection: &mut DatabaseConnection, name: &str) -> Result<(), StorageError> {
+    Ok(connection.batch_execute(&format!(
+        "SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}; SET LOCAL statement_timeout = 0; LOCK TABLE {name} IN SHARE MODE"
+    ))?)
+}
+
+/// Removes a partition with all its entries. Until the transaction ends, nobody else reads or writes the history.
+pub(crate) fn drop_partition(connection: &mut DatabaseConnection, name: &str) -> Result<(), StorageError> {
+    Ok(connection.batch_execute(&format!("DROP TABLE {name}"))?)
+}
+
+fn make(connection: &mut PostgresConnection, month: Month) -> Result<bool, StorageError> {
+    let (from, to) = (month.first_day(), month.next().first_day());
+    let found = diesel::sql_query(format!(
+        "SELECT count(*) AS rows FROM (SELECT FROM changes WHERE changed_at >= '{from}' AND changed_at < '{to}' LIMIT 1) \
+         AS of_month"
+    ));
+    if found.get_result::<Rows>(connection)?.rows > 0 {
+        return Ok(false);
+    }
+    let name = from.format("changes_%Y_%m");
+    connection.batch_execute(&format!(
+        "CREATE TABLE {name} (LIKE changes); \
+         ALTER TABLE changes ATTACH PARTITION {name} FOR VALUES FROM ('{from}') TO ('{to}')"
+    ))?;
+    Ok(true)
+}
+
+impl Session<'_> {
+    /// The months for which the history has no partition yet, from the present one on; none on SQLite.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn missing_partitions(&mut self) -> Result<Vec<Month>, StorageError> {
+        let present = Month::of(self.today());
+        missing(self.connection, present)
+    }
+
+    /// Makes the partitions of the present month and of those to come, and returns the months that have got one. Those who
+    /// write may wait for it, a fraction of a second.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Busy`] when somebody holds the history for long; otherwise when the database does not answer.
+    pub fn make_partitions(&mut self) -> Result<Vec<Month>, StorageError> {
+        let present = Month::of(self.today());
+        make_ahead(self.connection, present)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use test_support::Kind;
+
+    use super::*;
+    use crate::testing::Register;
+
+    /// How many entries each partition has that has any.
+    fn entries(register: &Register) -> Vec<(String, i64)> {
+        #[derive(QueryableByName)]
+        struct Found {
+            #[diesel(sql_type = Text)]
+            name: String,
+            #[diesel(sql_type = BigInt)]
+            rows: i64,
+        }
+        let query = "SELECT tableoid::regclass::text AS name, count(*) AS rows FROM changes GROUP BY 1 ORDER BY 1";
+        let found = diesel::sql_query(query).load::<Found>(&mut register.second_connection()).unwrap();
+        found.into_iter().map(|found| (found.name, found.rows)).collect()
+    }
+
+    #[test]
+    fn entries_at_the_turn_of_a_month_and_far_in_the_future_have_a_place() {
+        if Kind::of_this_run() == Kind::Sqlite {
+            let missing = Register::new().read(|session| session.missing_partitions()).unwrap();
+            assert_eq!(missing, [], "SQLite has no partitions");
+            return;
+        }
+        let register = Register::with_provider();
+        register.clock.set("2124-11-30");
+        let made = thread::scope(|scope| {
+            let make = || register.write(|session| session.make_partitions()).unwrap().len();
+            let servers = [scope.spawn(make), scope.spawn(make)];
+            servers.map(|server| server.join().unwrap()).into_iter().sum::<usize>()
+        });
+        assert_eq!(made, 4, "each partition is made once");
+        let insert = "INSERT INTO trainees (provider_id, trainee_id, revision, academic_cycle, last_name_folded, \
+             first_names_folded, email_folded, state, created_at, updated_at, record) \
+             VALUES (1, 't', 1, 2026, '', '', '', 'draft', '2026-03-02', '2026-03-02', '{}'); \
+             INSERT INTO changes (trainee_key, changed_at, operation, fields) SELECT id, date::timestamp, 'update', '{}' \
+             FROM trainees, unnest(ARRAY['1999-01-01', '2124-11-30 23:59:59.999', '2124-12-01', '2125-03-01', '2999-01-01']) \
+             AS date";
+        register.second_connection().batch_execute(insert).unwrap();
+        let expected = [("changes_2124_11", 1), ("changes_2124_12", 1), ("changes_earlier", 1), ("changes_other", 2)];
+        assert_eq!(entries(&register), expected.map(|(name, rows)| (name.to_owned(), rows)));
+        // A month of which the default partition has entries stays there.
+        register.clock.set("2125-01-01");
+        let made = register.write(|session| session.make_partitions()).unwrap();
+        assert_eq!(made, ["2125-04".parse().unwrap()]);
+        assert_eq!(entries(&register).len(), 4);
+    }
+
+    fn partition(bound: &str) -> Partition {
+        Partition::of(PartitionRow { name: "changes_x".to_owned(), bound: bound.to_owned() })
+    }
+
+    #[test]
+    fn bounds_are_read_as_postgresql_prints_them() {
+        let (december, january): (Month, Month) = ("2026-12".parse().unwrap(), "2027-01".parse().unwrap());
+        let of_month = partition("FOR VALUES FROM ('2026-12-01 00:00:00') TO ('2027-01-01 00:00:00')");
+        assert!(of_month.is_of(december) && of_month.overlaps(december));
+        assert!(!of_month.is_of(january) && !of_month.overlaps(january));
+        let first = partition("FOR VALUES FROM (MINVALUE) TO ('2027-01-01 00:00:00')");
+        assert!(!first.is_of(december) && first.overlaps(december) && !first.overlaps(january));
+        let default = partition("DEFAULT");
+        assert!(!default.is_of(december) && !default.overlaps(december));
+    }
+}

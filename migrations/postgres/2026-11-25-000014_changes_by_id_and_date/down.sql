@@ -1,0 +1,1 @@
+DROP INDEX changes_by_id_and_date;

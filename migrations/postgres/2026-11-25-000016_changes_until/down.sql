@@ -1,0 +1,1 @@
+-- A constraint that is validated stays so.

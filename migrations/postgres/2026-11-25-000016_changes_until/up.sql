@@ -1,0 +1,1 @@
+ALTER TABLE changes VALIDATE CONSTRAINT changes_until;
