@@ -26,7 +26,7 @@ impl Databases {
         fs::create_dir_all(&folder)?;
         match kind {
             "sqlite" => Ok(Self::Sqlite(folder)),
-            "postgres" => Ok(Self::Postgres(Cluster::start_in(&folder, Settings::Durable))),
+            "postgres" => Ok(Self::Postgres(Cluster::start_in(&folder, Settings::Large))),
             _ => Err(format!("there is no database of the kind {kind}").into()),
         }
     }

@@ -4,12 +4,13 @@
 //! records its digest ([`ArchivedMonth`]). A month is removed only when its file still has that digest and the database has no
 //! other entries of it, so whatever is interrupted can be done again: nothing is lost, and nothing is there twice.
 //!
-//! Each line of the history begins with the identifier of its trainee, and lines do not depend on each other: a file can be
-//! written again without the lines of one trainee ([`file::lines`] reads it, [`file::Draft`] writes it).
+//! Each line of the history begins with the identifier of its trainee, and lines do not depend on each other: when a trainee is
+//! erased, the files are written again without those lines (`erasing.rs`).
 //!
 //! This module works on a connection of its own, since it may take long; no transaction of it does.
 
 mod books;
+mod erasing;
 mod file;
 mod history;
 mod line;
@@ -149,6 +150,15 @@ impl<'a> Archive<'a> {
     /// When the database cannot be reached.
     pub fn of(store: &'a Store) -> Result<Self, StorageError> {
         Ok(Self { store, connection: store.own_connection()? })
+    }
+
+    /// Whether any month of the history is in a file.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn has_history(&mut self) -> Result<bool, StorageError> {
+        Ok(!books::of_kind(&mut self.connection, Kind::History)?.is_empty())
     }
 
     /// The months that the database has, or had, oldest first.

@@ -42,6 +42,8 @@ pub enum Settings {
     Fast,
     /// As PostgreSQL comes: what it acknowledged is on the disk.
     Durable,
+    /// The same with memory for a large database, as an operator gives it.
+    Large,
 }
 
 impl Settings {
@@ -53,6 +55,7 @@ impl Settings {
                  -c wal_level=minimal -c max_wal_senders=0 -c shared_buffers=32MB -c max_connections=500"
             }
             Self::Durable => "-c max_connections=500",
+            Self::Large => "-c max_connections=500 -c shared_buffers=2GB -c max_wal_size=8GB",
         }
     }
 }
@@ -242,7 +245,7 @@ fn new_folder(settings: Settings) -> Result<PathBuf, String> {
     let folder = match settings {
         // A thousand databases are a thousand times three hundred files.
         Settings::Fast if has_room(MEMORY) => builder.tempdir_in(MEMORY),
-        Settings::Fast | Settings::Durable => builder.tempdir(),
+        Settings::Fast | Settings::Durable | Settings::Large => builder.tempdir(),
     };
     Ok(folder.map_err(|error| format!("no temporary folder can be made: {error}"))?.path().to_owned())
 }

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use domain::commands::erasure::{InvalidGround, ground};
+use storage::archive::Archive;
 use storage::erasure::ErasureOrder;
 use storage::error::StorageError;
 use storage::store::{Store, TraceRemoval};
 
+use super::archive::OptionalFolder;
 use super::{CommandError, Database, organisations};
 use crate::cli::output;
 use crate::erasure::rows::{ErasureRow, HEADINGS, cells};
@@ -78,6 +80,8 @@ pub(super) struct Erase {
     /// this option removes them later
     #[arg(long, env = "REGISTER_KEEP_FREE_SPACE")]
     keep_free_space: bool,
+    #[command(flatten)]
+    archive: OptionalFolder,
 }
 
 /// Reads a ground.
@@ -114,7 +118,7 @@ impl Erase {
         let store = self.database.open()?;
         if let Some(path) = &self.again {
             let (rows, refused) = read(path)?;
-            return again(&store, rows, refused, removal, by, || self.confirm());
+            return again(&store, rows, refused, removal, (by, &self.archive), || self.confirm());
         }
         let (ukprn, ground) = (self.provider.clone().unwrap_or_default(), self.ground.clone().unwrap_or_default());
         let failed = |trainee_id: &str| {
@@ -133,6 +137,7 @@ impl Erase {
             let outcome = erase_blocking(&store, &ukprn, trainee_id, &order, by).map_err(failed(trainee_id))?;
             output::line(describe_outcome(trainee_id, &outcome))?;
         }
+        erase_from_archive(&store, &self.trainee_ids, &self.archive)?;
         remove_traces(&store, removal)
     }
 
@@ -196,12 +201,13 @@ fn again(
     rows: Vec<ErasureRow>,
     mut refused: Vec<String>,
     removal: TraceRemoval,
-    by: &str,
+    (by, archive): (&str, &OptionalFolder),
     confirm: impl FnOnce() -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
     eprintln!("erasures in the file: {}", rows.len());
     confirm()?;
     let (mut erased, mut unchanged) = (0_usize, 0_usize);
+    let trainee_ids: Vec<_> = rows.iter().map(|row| row.trainee_id.clone()).collect();
     for ErasureRow { ukprn, trainee_id, order } in rows {
         match erase_blocking(store, &ukprn, &trainee_id, &order, by) {
             Ok(Outcome::Erased(_)) => erased += 1,
@@ -214,13 +220,30 @@ fn again(
     }
     output::line(format_args!("erased     {erased}\nunchanged  {unchanged}\nrefused    {}", refused.len()))?;
     refused.iter().try_for_each(output::line)?;
+    erase_from_archive(store, &trainee_ids, archive)?;
     remove_traces(store, removal)?;
     if refused.is_empty() { Ok(()) } else { Err(CommandError::DeedsRefused(refused.len())) }
 }
 
 /// Makes the erasures again that a database had which was replaced by a backup.
 pub(super) fn erase_again(store: &Store, rows: Vec<ErasureRow>, by: &str) -> Result<(), CommandError> {
-    again(store, rows, Vec::new(), TraceRemoval::Everything, by, || Ok(()))
+    again(store, rows, Vec::new(), TraceRemoval::Everything, (by, &OptionalFolder::default()), || Ok(()))
+}
+
+/// Removes the entries of trainees from the files of archived months, where their folder is given.
+fn erase_from_archive(store: &Store, trainee_ids: &[String], folder: &OptionalFolder) -> Result<(), CommandError> {
+    let mut archive = Archive::of(store)?;
+    match &folder.path {
+        Some(folder) => {
+            let entries = archive.erase(trainee_ids, folder)?;
+            output::line(format_args!("entries removed from the files of archived months: {entries}"))
+        }
+        None if archive.has_history()? => {
+            eprintln!("the files of archived months were not looked at: give the command again with --archive DIR");
+            Ok(())
+        }
+        None => Ok(()),
+    }
 }
 
 /// Removes what the database keeps of rows that are gone.

@@ -116,6 +116,24 @@ pub(super) fn record(
     ArchivedMonth::of(archived_months::table.filter(of_month).first(connection)?)
 }
 
+/// Records that the file of a month is to be another one, with fewer entries.
+pub(super) fn replace(
+    connection: &mut DatabaseConnection,
+    month: &ArchivedMonth,
+    done: &Done,
+) -> Result<(), StorageError> {
+    diesel::update(archived_months::table.find(month.id))
+        .set((
+            archived_months::entries.eq(done.entries),
+            archived_months::first_entry.eq(done.first_entry),
+            archived_months::last_entry.eq(done.last_entry),
+            archived_months::bytes.eq(done.bytes),
+            archived_months::digest.eq(&done.digest),
+        ))
+        .execute(connection)?;
+    Ok(())
+}
+
 /// Records that the removal of a month has begun.
 pub(super) fn begin_removal(
     connection: &mut DatabaseConnection,

@@ -48,11 +48,16 @@ impl Draft {
     pub(super) fn add(&mut self, line: &impl Serialize) -> Result<(), ArchiveError> {
         let mut text = serde_json::to_vec(line).map_err(|error| self.failed(error.into()))?;
         text.push(b'\n');
-        self.digest.update(&text);
+        self.add_line(&text)
+    }
+
+    /// Adds a line as it stands in another file, with its end.
+    pub(super) fn add_line(&mut self, text: &[u8]) -> Result<(), ArchiveError> {
+        self.digest.update(text);
         self.done.entries += 1;
         self.done.bytes += i64::try_from(text.len()).unwrap_or_default();
         let Some(file) = &mut self.file else { return Ok(()) };
-        let outcome = file.write_all(&text);
+        let outcome = file.write_all(text);
         outcome.map_err(|error| self.failed(error))
     }
 
@@ -134,26 +139,36 @@ pub(super) fn lines(
     month: &ArchivedMonth,
     mut see: impl FnMut(u64, u64, &[u8]) -> Result<(), ArchiveError>,
 ) -> Result<(), ArchiveError> {
+    let mut outcome = Ok(());
+    let digest = each_line(path, |number, at, line| {
+        // That the file is another one says more than what is wrong with its lines.
+        if outcome.is_ok() {
+            outcome = see(number, at, line);
+        }
+        Ok(())
+    })?;
+    if digest == month.digest { outcome } else { Err(ArchiveError::Differs(path.to_owned())) }
+}
+
+/// Shows each line of a file, with its number and where it begins, and returns the digest of the file.
+pub(super) fn each_line(
+    path: &Path,
+    mut see: impl FnMut(u64, u64, &[u8]) -> Result<(), ArchiveError>,
+) -> Result<String, ArchiveError> {
     let mut file = BufReader::new(open(path)?);
     let (mut digest, mut line) = (Sha256::new(), Vec::new());
     let (mut number, mut at) = (0, 0);
-    let mut outcome = Ok(());
     loop {
         line.clear();
         let read = file.read_until(b'\n', &mut line).map_err(failed_at(path))?;
         if read == 0 {
-            break;
+            return Ok(HEXLOWER.encode(&digest.finalize()));
         }
         digest.update(&line);
         number += 1;
-        // That the file is another one says more than what is wrong with its lines.
-        if outcome.is_ok() {
-            outcome = see(number, at, &line);
-        }
+        see(number, at, &line)?;
         at += read as u64;
     }
-    let is_same = HEXLOWER.encode(&digest.finalize()) == month.digest;
-    if is_same { outcome } else { Err(ArchiveError::Differs(path.to_owned())) }
 }
 
 /// Where the file of a month is.

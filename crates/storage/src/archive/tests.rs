@@ -275,3 +275,35 @@ fn the_lines_of_a_trainee_begin_with_its_identifier() {
         |id: &str| text.lines().filter(|line| line.starts_with(&line::HistoryLine::beginning(id).unwrap())).count();
     assert_eq!((of("one"), of("two"), of("tw"), text.lines().count()), (1, 1, 0, 2));
 }
+
+#[test]
+fn the_lines_of_an_erased_trainee_are_removed_from_all_files_also_when_it_was_interrupted() {
+    for year in YEARS {
+        let (register, folder) = (register(year), TempDir::new().unwrap());
+        archive(&register, month(year, 9), &folder).unwrap();
+        remove(&register, month(year, 8), &folder).unwrap();
+        let path = |number| folder.path().join(Kind::History.file_name(month(year, number)));
+        let files = || [6, 7, 8].map(|number| fs::read_to_string(path(number)).unwrap());
+        let lines_of = |id: &str| files().map(|text| text.matches(&format!("{{\"trainee_id\":\"{id}\",")).count());
+        let erase = || Archive::of(&register.store).unwrap().erase(&["one".to_owned()], folder.path());
+        let before = files();
+        assert_eq!((lines_of("one"), lines_of("two")), ([1, 1, 1], [0, 0, 1]));
+        assert_eq!(erase().unwrap(), 3);
+        assert_eq!((lines_of("one"), lines_of("two")), ([0, 0, 0], [0, 0, 1]));
+        assert_eq!(erase().unwrap(), 0, "there is nothing left to erase");
+        // The files are what is recorded of them.
+        assert_eq!(history(&register, "two").with_archive(folder.path()).unwrap().entries.len(), 1);
+
+        // As when it was interrupted before the new file got its name.
+        let after = files();
+        fs::write(path(8), &before[2]).unwrap();
+        assert_eq!(erase().unwrap(), 1);
+        assert_eq!(files(), after);
+        fs::write(path(8), before[2].replace("august", "never")).unwrap();
+        assert_eq!(erase().unwrap(), 1, "only lines of the erased trainee differ");
+        fs::write(path(8), after[2].replace("two", "six")).unwrap();
+        assert!(matches!(erase(), Err(ArchiveError::Differs(_))));
+        fs::remove_file(path(8)).unwrap();
+        assert!(matches!(erase(), Err(ArchiveError::Missing(_))));
+    }
+}
