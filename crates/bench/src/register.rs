@@ -167,6 +167,8 @@ pub(crate) struct Register {
     log: PathBuf,
     pub(crate) trainees: usize,
     pub(crate) tokens: Vec<String>,
+    /// What it is served with beside the usual.
+    options: Vec<String>,
     server: Option<Server>,
 }
 
@@ -183,7 +185,13 @@ impl Register {
         let tokens = program.tokens(&databases.url(&filled))?;
         let (program, databases) = (Rc::clone(program), Rc::clone(databases));
         let (copy, log) = (format!("copy_{name}"), folder.join(format!("{name}.log")));
-        Ok(Self { program, databases, filled, copy, log, trainees, tokens, server: None })
+        Ok(Self { program, databases, filled, copy, log, trainees, tokens, options: Vec::new(), server: None })
+    }
+
+    /// The same, served with more options.
+    pub(crate) fn with_options(mut self, options: Vec<String>) -> Self {
+        self.options = options;
+        self
     }
 
     /// The register as it was filled.
@@ -202,7 +210,8 @@ impl Register {
                 let serve = ["serve", "--environment", "sandbox", "--registry", "off", "--rate-limit", "0"];
                 let (listen, operators) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{operators}"));
                 let places = ["--database-url", &url, "--listen", &listen, "--operator-listen", &operators];
-                serve.iter().chain(&places).map(|argument| (*argument).to_owned()).collect()
+                let usual = serve.iter().chain(&places).map(|argument| (*argument).to_owned());
+                usual.chain(self.options.iter().cloned()).collect()
             })?;
         self.server = Some(server);
         Ok(())

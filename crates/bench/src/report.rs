@@ -79,6 +79,7 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
     for size in results.sizes.iter().skip(1) {
         sizes(&mut out, results, first, Who::Register(*size));
     }
+    traces(&mut out, results, first);
     versions(&mut out, results, first);
     resources(&mut out, results);
     out
@@ -97,6 +98,23 @@ fn sizes(out: &mut String, results: &Results, first: Who, larger: Who) {
         Some(vec![scenario.title().to_owned(), rate(small), rate(large), ratio, format!("{processor} µs")])
     });
     table(out, &headings, rows);
+}
+
+/// What it costs to trace requests.
+fn traces(out: &mut String, results: &Results, first: Who) {
+    let traced = results.turns.iter().filter_map(|((scenario, who), turns)| match who {
+        Who::Traced(percent) => Some((*scenario, *percent, turns)),
+        Who::Limit | Who::LimitAlone | Who::Before | Who::Register(_) => None,
+    });
+    let rows = traced.filter_map(|(scenario, percent, turns)| {
+        let untraced = results.turns.get(&(scenario, first))?;
+        let rate = |turns| format!("{}/s", shown(median(turns, |turn| turn.rate), 0));
+        let processor = [untraced, turns].map(|turns| shown(median(turns, |turn| turn.processor), 1)).join(", ");
+        let ratio = ratio(turns, untraced, |turn| turn.rate);
+        let title = scenario.title().to_owned();
+        Some(vec![title, format!("{percent} %"), rate(untraced), rate(turns), ratio, format!("{processor} µs")])
+    });
+    table(out, &["Request", "Traced", "Not traced", "Rate", "Ratio", "Processor of both"], rows);
 }
 
 /// The oldest version against the newest, for each byte of a reply.

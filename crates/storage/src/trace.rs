@@ -178,21 +178,20 @@ impl Drop for JobTrace {
 /// Why a job failed, in a word; nothing when it was done, or has refused what it was to do.
 pub(crate) fn failure_of<T, E: JobError>(answer: &Result<T, E>) -> Option<&'static str> {
     let error = answer.as_ref().err().and_then(JobError::of_the_store)?;
-    let word = match error {
-        StorageError::Collided => "collided",
-        StorageError::Busy => "busy",
-        StorageError::DateNotDue { .. } => DATE_NOT_DUE,
-        StorageError::ConnectionLost(_) => "connection_lost",
-        StorageError::ReadOnly(_) => "read_only",
-        StorageError::ReplicaBehind => "replica_behind",
-        StorageError::OutcomeUnknown(_) => "outcome_unknown",
-        StorageError::PoolTimeout(_) => "pool_timeout",
-        error if error.is_repetition() => "repetition",
-        error if error.is_temporary() => "unavailable",
-        StorageError::Stale | StorageError::Refused(_) => return None,
-        _error => "failed",
-    };
-    Some(word)
+    let is_refusal = matches!(error, StorageError::Stale | StorageError::Refused(_));
+    let words = [
+        (matches!(error, StorageError::Collided), "collided"),
+        (matches!(error, StorageError::Busy), "busy"),
+        (matches!(error, StorageError::DateNotDue { .. }), DATE_NOT_DUE),
+        (matches!(error, StorageError::ConnectionLost(_)), "connection_lost"),
+        (matches!(error, StorageError::ReadOnly(_)), "read_only"),
+        (matches!(error, StorageError::ReplicaBehind), "replica_behind"),
+        (matches!(error, StorageError::OutcomeUnknown(_)), "outcome_unknown"),
+        (error.is_repetition(), "repetition"),
+        (error.is_temporary(), "unavailable"),
+        (!is_refusal, "failed"),
+    ];
+    words.into_iter().find(|(is_it, _)| *is_it).map(|(_, word)| word)
 }
 
 /// The change of a job cannot have a date yet.

@@ -166,9 +166,12 @@ pub enum SpanLoss {
 }
 
 impl SpanLoss {
-    const ALL: [Self; 3] = [Self::QueueFull, Self::ExportFailed, Self::Rejected];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::QueueFull, Self::ExportFailed, Self::Rejected];
 
-    fn name(self) -> &'static str {
+    /// Its name in the metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             Self::QueueFull => "queue_full",
             Self::ExportFailed => "export_failed",

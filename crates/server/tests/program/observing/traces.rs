@@ -1,9 +1,15 @@
 //! Traces of the program: off unless they are asked for, and without any effect on requests when the collector is away.
 
+use std::cell::Cell;
+use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustls::crypto::ring;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use test_support::Collector;
 
 use super::server::Watched;
@@ -67,12 +73,12 @@ fn an_outage_of_the_collector_is_logged_once_each_way_and_delays_nobody() {
     wait_until("it is tried again", || collector.connections() > tried);
     // What was not taken is exported later, and the outage is not reported again.
     collector.answer_with(200);
-    let mut failures = 0;
+    let failures = Cell::new(0);
     server.line(|line| {
-        failures += usize::from(message("spans cannot be exported")(line));
+        failures.set(failures.get() + usize::from(message("spans cannot be exported")(line)));
         message("are exported to")(line) && message("again")(line)
     });
-    assert_eq!(failures, 0);
+    assert_eq!(failures.get(), 0);
     wait_until("the span is counted", || server.scrape().value(EXPORTED, &[]).is_some_and(|spans| spans > 0.0));
     assert_eq!(server.scrape().value(DROPPED, &[("reason", "export_failed")]), Some(0.0));
     assert!(!collector.received().is_empty());
@@ -108,4 +114,51 @@ fn a_collector_that_does_not_answer_fills_a_bounded_queue() {
     // Those who asked were answered all the same, and the next ones are.
     assert_eq!(requests(&server, 100), 100);
     assert_eq!(server.scrape().value(EXPORTED, &[]), Some(0.0));
+}
+
+#[test]
+fn a_collector_with_a_certificate_that_the_system_trusts_is_reached_by_https() {
+    let place = Workplace::on_sqlite();
+    let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let trusted = place.write("trusted.pem", certified.cert.pem());
+    let key = PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certified.cert.der().clone()], key);
+    let config = Arc::new(config.unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (told, heads) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut stream = StreamOwned::new(ServerConnection::new(Arc::clone(&config)).unwrap(), stream);
+            let mut received = vec![0; 16_384];
+            // One who does not trust the certificate sends nothing.
+            let Ok(length) = stream.read(&mut received) else { continue };
+            let head = String::from_utf8_lossy(&received[..length]).into_owned();
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+            if told.send(head).is_err() {
+                return;
+            }
+        }
+    });
+    let start = |host: &str| {
+        let url = format!("https://{host}:{port}");
+        let mut command = place.command(&["serve", "--otlp-endpoint", &url, "--trace-sample-ratio", "1"], None);
+        command.env("SSL_CERT_FILE", &trusted).env_remove("SSL_CERT_DIR");
+        let server = Watched::start(command);
+        assert_eq!(server.send("GET", "/api/versions", &[]).status, 200);
+        server
+    };
+    let server = start("localhost");
+    let head = heads.recv_timeout(Duration::from_secs(60)).unwrap();
+    assert!(head.starts_with("POST /v1/traces HTTP/1.1\r\n") && head.contains("application/json"), "{head}");
+    wait_until("the span is counted", || server.scrape().value(EXPORTED, &[]) == Some(1.0));
+    drop(server);
+    // The certificate is that of another name.
+    let server = start("127.0.0.1");
+    let failed = server.line(|line| line["message"].as_str().is_some_and(|text| text.contains("cannot be exported")));
+    assert!(failed["message"].as_str().unwrap().contains("certificate"), "{failed}");
 }
