@@ -11,6 +11,8 @@ use crate::connection::{Access, DatabaseConnection};
 
 /// The most statements that are recorded of one run of a job.
 const MAX_STATEMENTS: usize = 128;
+/// As much of a statement as is kept, in bytes: a list of values has a placeholder for each.
+const MAX_SQL_BYTES: usize = 2_048;
 /// What stands between the text of a statement and its values where diesel shows both.
 const BINDS: &str = " -- binds: ";
 
@@ -73,7 +75,10 @@ fn text(query: &dyn DebugQuery) -> String {
     let mut text = UntilBinds(String::new());
     // It ends with an error where there are values.
     let _ = write!(text, "{query}");
-    text.0
+    let UntilBinds(mut text) = text;
+    text.truncate(text.floor_char_boundary(MAX_SQL_BYTES));
+    text.shrink_to_fit();
+    text
 }
 
 /// Takes what is written up to the values of a statement.
