@@ -109,7 +109,13 @@ impl<R: Record> View<'_, R> {
                     out.extend_from_slice(json.as_bytes());
                     continue;
                 }
-                (StoredJson::Null, _) => Value::Null,
+                (StoredJson::Null, _) => {
+                    if !entry.when_set {
+                        key(out);
+                        out.extend_from_slice(b"null");
+                    }
+                    continue;
+                }
                 (StoredJson::Unavailable, Source::Field(field)) => R::shown(self.record, *field, self.lists),
                 (StoredJson::Unavailable, Source::Own(own)) => (own.value)(self.record, self.lists),
             };

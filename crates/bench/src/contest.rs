@@ -32,6 +32,8 @@ pub(crate) enum Who {
     Register(usize),
     /// The program over the first register, with so many percent of the requests traced.
     Traced(u8),
+    /// The program over the first register, with reads from a standby.
+    Replica,
 }
 
 impl fmt::Display for Who {
@@ -42,6 +44,7 @@ impl fmt::Display for Who {
             Self::Before => write!(formatter, "before"),
             Self::Register(trainees) => write!(formatter, "now, {trainees} trainees"),
             Self::Traced(percent) => write!(formatter, "now, {percent} % traced"),
+            Self::Replica => write!(formatter, "now, with reads from a standby"),
         }
     }
 }
@@ -97,6 +100,12 @@ impl Contest {
             let register = Register::new(program, &databases, first, &format!("traced_{percent}"), folder)?;
             registers.push((Who::Traced(*percent), register.with_options(traced.to_vec())));
         }
+        if options.replica && kind == "postgres" {
+            // It has all databases of the server, also those that are made later.
+            let standby = databases.standby()?;
+            let register = Register::new(program, &databases, first, "replica", folder)?;
+            registers.push((Who::Replica, register.reading_from(standby)));
+        }
         databases.pin()?;
         pin(std::process::id(), LOAD)?;
         let mut contest = Self {
@@ -145,7 +154,7 @@ impl Contest {
         Ok(())
     }
 
-    /// StoreMetrics everything that is asked for.
+    /// Measures everything that is asked for.
     pub(crate) fn run(mut self, options: &Options) -> Outcome<Results> {
         let mut results = Results { sizes: self.sizes.clone(), ..Results::default() };
         for round in 1..=options.rounds {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, SqliteConnection};
@@ -9,14 +10,14 @@ use postgres_client::PostgresConnection;
 use test_support::{Cluster, Settings};
 
 use crate::Outcome;
-use crate::process::{SERVER, family, pin};
+use crate::process::{LOAD, SERVER, family, pin};
 
 /// All databases of one kind.
 pub(crate) enum Databases {
     /// Files in a folder.
     Sqlite(PathBuf),
-    /// A PostgreSQL server in a folder.
-    Postgres(PathBuf, Cluster),
+    /// A PostgreSQL server.
+    Postgres(Cluster),
 }
 
 impl Databases {
@@ -25,38 +26,45 @@ impl Databases {
         fs::create_dir_all(&folder)?;
         match kind {
             "sqlite" => Ok(Self::Sqlite(folder)),
-            "postgres" => {
-                let cluster = Cluster::start_in(&folder, Settings::Durable);
-                Ok(Self::Postgres(folder, cluster))
-            }
+            "postgres" => Ok(Self::Postgres(Cluster::start_in(&folder, Settings::Durable))),
             _ => Err(format!("there is no database of the kind {kind}").into()),
         }
     }
 
+    /// A standby of the PostgreSQL server, on the processor of the load: it stands for another machine.
+    pub(crate) fn standby(&self) -> Outcome<Self> {
+        let Self::Postgres(cluster) = self else { return Err("only PostgreSQL has standbys".into()) };
+        let standby = cluster.standby(Duration::ZERO);
+        let processes = standby.process().map(family).unwrap_or_default();
+        processes.into_iter().try_for_each(|process| pin(process, LOAD))?;
+        Ok(Self::Postgres(standby))
+    }
+
     /// Moves the database server, if there is one, to the processor of what is measured.
     pub(crate) fn pin(&self) -> Outcome<()> {
-        let processes = self.server()?.map(family).unwrap_or_default();
+        let processes = self.server().map(family).unwrap_or_default();
         processes.into_iter().try_for_each(|process| pin(process, SERVER))
     }
 
     /// The process of the database server, if there is one.
-    pub(crate) fn server(&self) -> Outcome<Option<u32>> {
-        let Self::Postgres(folder, _) = self else { return Ok(None) };
-        let text = fs::read_to_string(folder.join("server/data/postmaster.pid"))?;
-        Ok(text.lines().next().map(str::parse).transpose()?)
+    pub(crate) fn server(&self) -> Option<u32> {
+        match self {
+            Self::Sqlite(_) => None,
+            Self::Postgres(cluster) => cluster.process(),
+        }
     }
 
     pub(crate) fn url(&self, name: &str) -> String {
         match self {
             Self::Sqlite(folder) => format!("sqlite://{}", file(folder, name).display()),
-            Self::Postgres(_, cluster) => cluster.url(name),
+            Self::Postgres(cluster) => cluster.url(name),
         }
     }
 
     pub(crate) fn exists(&self, name: &str) -> bool {
         match self {
             Self::Sqlite(folder) => file(folder, name).exists(),
-            Self::Postgres(_, cluster) => PostgresConnection::establish(&cluster.url(name)).is_ok(),
+            Self::Postgres(cluster) => PostgresConnection::establish(&cluster.url(name)).is_ok(),
         }
     }
 
@@ -65,7 +73,7 @@ impl Databases {
         self.remove(name)?;
         match self {
             Self::Sqlite(_) => Ok(()),
-            Self::Postgres(_, cluster) => run(cluster, "postgres", &format!("CREATE DATABASE {name}")),
+            Self::Postgres(cluster) => run(cluster, "postgres", &format!("CREATE DATABASE {name}")),
         }
     }
 
@@ -80,7 +88,7 @@ impl Databases {
                 }
                 Ok(())
             }
-            Self::Postgres(_, cluster) => {
+            Self::Postgres(cluster) => {
                 run(cluster, "postgres", &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
             }
         }
@@ -93,7 +101,7 @@ impl Databases {
                 self.copy(filled, name)?;
                 self.remove(filled)
             }
-            Self::Postgres(_, cluster) => {
+            Self::Postgres(cluster) => {
                 // What autovacuum does within minutes.
                 run(cluster, filled, "VACUUM (ANALYZE)")?;
                 run(cluster, "postgres", &format!("ALTER DATABASE {filled} RENAME TO {name}"))
@@ -112,7 +120,7 @@ impl Databases {
                 fs::copy(file(folder, name), file(folder, copy))?;
                 Ok(fs::File::open(file(folder, copy))?.sync_all()?)
             }
-            Self::Postgres(_, cluster) => {
+            Self::Postgres(cluster) => {
                 run(cluster, "postgres", &format!("CREATE DATABASE {copy} TEMPLATE {name} STRATEGY file_copy"))?;
                 run(cluster, "postgres", "CHECKPOINT")
             }

@@ -77,25 +77,30 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
         );
     }
     for size in results.sizes.iter().skip(1) {
-        sizes(&mut out, results, first, Who::Register(*size));
+        compare(&mut out, results, first, Who::Register(*size));
     }
     traces(&mut out, results, first);
+    compare(&mut out, results, first, Who::Replica);
     versions(&mut out, results, first);
     resources(&mut out, results);
     out
 }
 
-/// The larger register against the first.
-fn sizes(out: &mut String, results: &Results, first: Who, larger: Who) {
-    let heading = |who| if let Who::Register(size) = who { format!("{size} trainees") } else { String::new() };
-    let headings = ["Request", &heading(first), &heading(larger), "Ratio", "Processor"];
+/// Another register of the program against the first.
+fn compare(out: &mut String, results: &Results, first: Who, other: Who) {
+    let heading = |who| match who {
+        Who::Register(size) => format!("{size} trainees"),
+        Who::Replica => "Reads from a standby".to_owned(),
+        Who::Limit | Who::LimitAlone | Who::Before | Who::Traced(_) => String::new(),
+    };
+    let headings = ["Request", &heading(first), &heading(other), "Ratio", "Processor"];
     let rows = Scenario::ALL.into_iter().filter_map(|scenario| {
         let turns = |who| results.turns.get(&(scenario, who)).filter(|turns| !turns.is_empty());
-        let (small, large) = (turns(first)?, turns(larger)?);
+        let (turns, others) = (turns(first)?, turns(other)?);
         let rate = |turns| format!("{}/s", shown(median(turns, |turn| turn.rate), 0));
-        let processor = [small, large].map(|turns| shown(median(turns, |turn| turn.processor), 1)).join(", ");
-        let ratio = ratio(large, small, |turn| turn.rate);
-        Some(vec![scenario.title().to_owned(), rate(small), rate(large), ratio, format!("{processor} µs")])
+        let processor = [turns, others].map(|turns| shown(median(turns, |turn| turn.processor), 1)).join(", ");
+        let ratio = ratio(others, turns, |turn| turn.rate);
+        Some(vec![scenario.title().to_owned(), rate(turns), rate(others), ratio, format!("{processor} µs")])
     });
     table(out, &headings, rows);
 }
@@ -104,7 +109,7 @@ fn sizes(out: &mut String, results: &Results, first: Who, larger: Who) {
 fn traces(out: &mut String, results: &Results, first: Who) {
     let traced = results.turns.iter().filter_map(|((scenario, who), turns)| match who {
         Who::Traced(percent) => Some((*scenario, *percent, turns)),
-        Who::Limit | Who::LimitAlone | Who::Before | Who::Register(_) => None,
+        Who::Limit | Who::LimitAlone | Who::Before | Who::Register(_) | Who::Replica => None,
     });
     let rows = traced.filter_map(|(scenario, percent, turns)| {
         let untraced = results.turns.get(&(scenario, first))?;

@@ -66,6 +66,7 @@ macro_rules! record {
                 }
             }
 
+            #[inline]
             const fn info(self) -> &'static $crate::field::FieldInfo {
                 match self {
                     $( Self::$i => const { &$fields::$i.definition() }, )*
@@ -86,14 +87,17 @@ macro_rules! record {
             const ALL: &'static [Self] = &[$( Self::$i, )* $( Self::$s, )* $( Self::$d, )* $($( Self::$n, )+)?];
             const RECORD: &'static str = $title;
 
+            #[inline]
             fn info(self) -> &'static $crate::field::FieldInfo {
                 self.info()
             }
 
+            #[inline]
             fn index(self) -> usize {
                 self as usize
             }
 
+            #[inline]
             fn is_stored(self) -> bool {
                 match self {
                     $( Self::$i => true, )*
@@ -103,6 +107,7 @@ macro_rules! record {
                 }
             }
 
+            #[inline]
             fn is_shown_as_stored(self) -> bool {
                 match self {
                     $( Self::$i => record!(@is_plain $($i_show)?), )*

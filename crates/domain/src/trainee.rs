@@ -10,7 +10,7 @@ use crate::lifecycle::{Action, State, TransitionError, next_state};
 use crate::lists::{AgeRange, FundingMethod, List, Lists, Route};
 use crate::parsed::ParsedRecord;
 use crate::placement::Placement;
-use crate::record::{Change, NestedLists, Record as _, Stored};
+use crate::record::{Change, NestedLists, Record as _, Stored, StoredJson};
 use crate::value::{Boolean, Date, Document, Integer, Text, TextList, Timestamp, Value};
 use crate::vocabulary;
 
@@ -398,8 +398,14 @@ fn employing_school_not_applicable<'a>(trainee: &'a dyn Stored<Trainee>, _: &'a 
 
 /// Every record that the API accepts is ready; an imported one is when it lacks no value that all versions require.
 fn submission_ready<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Value<'a> {
+    let is_shown = |field: TraineeField| match trainee.json(field) {
+        StoredJson::Text(_) if field.is_shown_as_stored() => true,
+        StoredJson::Text(_) | StoredJson::Null | StoredJson::Unavailable => {
+            Trainee::shown(trainee, field, lists) != Value::Null
+        }
+    };
     let mut required = TraineeField::ALL.iter().filter(|field| field.info().required);
-    Value::Boolean(required.all(|field| Trainee::shown(trainee, *field, lists) != Value::Null))
+    Value::Boolean(required.all(|field| is_shown(*field)))
 }
 
 /// Whether the trainee trains for the early years, by the route.

@@ -17,7 +17,7 @@ const PROTOCOL_VIOLATION: &str = "08P01";
 /// Asks whether the server is read-only, whether the session is that of this connection, whether the server acknowledges
 /// commits that are not on the disk, and which limits it sets by itself, in milliseconds.
 const CHECK_SQL: &str = "SELECT current_setting('transaction_read_only'), current_setting('register.session', true), \
-     current_setting('synchronous_commit'), \
+     current_setting('synchronous_commit', true), \
      (SELECT setting FROM pg_settings WHERE name = 'lock_timeout'), \
      (SELECT setting FROM pg_settings WHERE name = 'statement_timeout'), \
      (SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout')";
@@ -28,7 +28,7 @@ const OPTIONS: &str = "-c register.session=1 -c TimeZone=UTC";
 
 /// Lets the commit of a transaction wait for the disk.
 const DURABLE_SQL: &str = "SELECT set_config('synchronous_commit', 'on', true) \
-                           WHERE current_setting('synchronous_commit') = 'off'";
+                           WHERE current_setting('synchronous_commit', true) = 'off'";
 
 /// What a connection is to do on the server.
 #[derive(Debug, Clone, Copy, Default)]

@@ -29,9 +29,9 @@ macro_rules! next_entry {
 fixed_expressions! {
     /// The position of what this transaction changes. On SQLite the entry in the history, which follows, gets it as its key.
     pub(crate) CurrentPosition: BigInt = "pg_current_xact_id()::text::bigint", sqlite: next_entry!();
-    /// The snapshot of the present transaction, as text. PostgreSQL's, or the same for SQLite.
-    SnapshotText: Text = "pg_current_snapshot()::text",
-        sqlite: concat!("(", next_entry!(), ") || ':' || (", next_entry!(), ") || ':' || ''");
+    /// The snapshot of the present transaction, as text. PostgreSQL's; on SQLite, where no other transaction is open, the
+    /// number of the next change.
+    SnapshotText: Text = "pg_current_snapshot()::text", sqlite: concat!("CAST(", next_entry!(), " AS TEXT)");
     /// Up to where a PostgreSQL server has written its log: all that is committed is before this. Empty on a standby.
     WrittenText: Text = "CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_current_wal_flush_lsn()::text END";
     /// Up to where a standby has replayed the log; empty on a server that is none.
@@ -59,8 +59,11 @@ impl Snapshot {
         position < self.oldest_open || (position < self.next && !self.open.contains(&position))
     }
 
-    /// Reads PostgreSQL's text: `oldest:next:open,open,...`.
+    /// Reads PostgreSQL's text, `oldest:next:open,open,...`, or the number of the next change alone.
     fn parse(text: &str) -> Option<Self> {
+        if let Ok(next) = text.parse() {
+            return Some(Self { oldest_open: next, next, open: Vec::new() });
+        }
         let mut parts = text.split(':');
         let mut number = || parts.next()?.parse().ok();
         let (oldest_open, next) = (number()?, number()?);
@@ -203,6 +206,8 @@ pub struct OpenTransactions {
     pub next: i64,
     /// The key of the last entry in the history.
     pub last_change: Option<i64>,
+    /// The timeline of the server; `None` on a standby.
+    pub timeline: Option<i64>,
     /// Whether the server is a standby, which says nothing of the open transactions of its primary.
     pub in_recovery: bool,
     /// The oldest one that may yet be committed, however old it is: it waits for a standby, or is prepared, or nobody here
@@ -218,6 +223,8 @@ struct OpenTransactionsRow {
     next: i64,
     #[diesel(sql_type = Nullable<BigInt>)]
     last_change: Option<i64>,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    timeline: Option<i64>,
     #[diesel(sql_type = Bool)]
     in_recovery: bool,
     /// Without the upper half of its bits.
@@ -228,6 +235,8 @@ struct OpenTransactionsRow {
 /// A backend that waits inside an active statement may be waiting in its COMMIT.
 const OPEN_TRANSACTIONS_SQL: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest, \
      pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next, (SELECT max(id) FROM changes) AS last_change, \
+     CASE WHEN NOT pg_is_in_recovery() THEN \
+         ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END AS timeline, \
      pg_is_in_recovery() AS in_recovery, \
      (SELECT xid::text::bigint FROM \
          (SELECT backend_xid AS xid FROM pg_stat_activity JOIN pg_database ON pg_database.oid = datid \
@@ -247,8 +256,9 @@ impl Session<'_> {
         let row = diesel::sql_query(OPEN_TRANSACTIONS_SQL).get_result::<OpenTransactionsRow>(inner)?;
         // The number is one of the last 2^31.
         let whole = |lower: i64| row.next - ((row.next - lower) & 0xffff_ffff);
-        let OpenTransactionsRow { oldest, next, last_change, in_recovery, kept } = row;
-        Ok(Some(OpenTransactions { oldest, next, last_change, in_recovery, oldest_to_be_kept: kept.map(whole) }))
+        let oldest_to_be_kept = row.kept.map(whole);
+        let OpenTransactionsRow { oldest, next, last_change, timeline, in_recovery, .. } = row;
+        Ok(Some(OpenTransactions { oldest, next, last_change, timeline, in_recovery, oldest_to_be_kept }))
     }
 }
 
@@ -262,6 +272,7 @@ mod tests {
         let seen: Vec<i64> = (8..23).filter(|position| snapshot.sees(*position)).collect();
         assert_eq!(seen, [8, 9, 10, 11, 13, 14, 16, 17, 18, 19]);
         assert_eq!(Snapshot::parse("10:10:").unwrap().open, [0; 0]);
+        assert_eq!(Snapshot::parse("10"), Snapshot::parse("10:10:"));
         assert_eq!(Snapshot::parse("10:"), None);
     }
 

@@ -355,7 +355,8 @@ impl StorageError {
     /// Sorts what PostgreSQL, or the connection to it, refused, by the SQLSTATE (PostgreSQL's manual, appendix A).
     fn of_sqlstate(state: &str, error: DieselError) -> Self {
         match (state.get(..2).unwrap_or_default(), state) {
-            (_, postgres_client::OUTCOME_UNKNOWN) => Self::OutcomeUnknown(error),
+            // statement_completion_unknown
+            (_, postgres_client::OUTCOME_UNKNOWN | "40003") => Self::OutcomeUnknown(error),
             (_, state) if COLLISIONS.contains(&state) => Self::Collided,
             (_, LOCK_NOT_AVAILABLE) => Self::Busy,
             // read_only_sql_transaction

@@ -24,7 +24,7 @@ const GROUPS_LOST: &str = "register_store_groups_lost_total";
 const COLLISIONS: &str = "register_store_collisions_total";
 /// Requests that could read from a standby, by where they did.
 pub(crate) const REPLICA_READS: &str = "register_replica_reads_total";
-/// For how long a standby has been behind what requests wanted of it.
+/// For how long a standby has been away, or behind what requests wanted of it.
 pub(crate) const REPLICA_LAG: &str = "register_replica_lag_seconds";
 
 /// Bounds of durations, in seconds.
@@ -52,7 +52,11 @@ pub fn describe() {
     describe_counter!(COMMITTED_JOBS, Unit::Count, "Jobs that those commits served.");
     describe_counter!(GROUPS_LOST, Unit::Count, "Groups of writes that were lost with all that they did.");
     describe_counter!(REPLICA_READS, Unit::Count, "Requests that could read from a standby, by where they did.");
-    describe_gauge!(REPLICA_LAG, Unit::Seconds, "For how long a standby has been behind what requests wanted of it.");
+    describe_gauge!(
+        REPLICA_LAG,
+        Unit::Seconds,
+        "For how long a standby has been away, or behind what requests wanted of it."
+    );
     describe_counter!(COLLISIONS, Unit::Count, "Jobs that collided with others on PostgreSQL and were run again.");
 }
 

@@ -186,6 +186,12 @@ impl Cluster {
         self.reached.url(&self.folder, database)
     }
 
+    /// The server's first process, which starts all others; `None` while it is stopped.
+    pub fn process(&self) -> Option<u32> {
+        let file = std::fs::read_to_string(self.folder.join("data/postmaster.pid")).ok()?;
+        file.lines().next()?.trim().parse().ok()
+    }
+
     /// The URL of a database of this server itself, where something stands before it.
     pub(crate) fn direct_url(&self, database: &str) -> String {
         self.reached.direct().url(&self.folder, database)

@@ -133,7 +133,8 @@ impl Links {
     fn of(session: &ProviderSession<'_>, request: &HandlerContext<'_>, query: &ListQuery) -> Self {
         let ListQuery { listing, included, .. } = query;
         let label = request.version().label;
-        let mut parameters = form_urlencoded::Serializer::new(filters(listing));
+        let filters = filters(listing);
+        let mut parameters = form_urlencoded::Serializer::new(filters.clone());
         parameters.append_pair("per_page", &listing.per_page.to_string());
         let lists = request.version().shapes.trainee.nested_lists();
         let names: Vec<_> = lists.filter(|(_, list)| included.contains(*list)).map(|(name, _)| name).collect();
@@ -144,7 +145,7 @@ impl Links {
             ukprn: session.provider().ukprn.clone(),
             version: label.to_string(),
             path: format!("{}{}", paths::base(label), adapter_kit::Endpoint::ListTrainees.path()),
-            filters: filters(listing),
+            filters,
             query: parameters.finish(),
         }
     }

@@ -85,7 +85,7 @@ pub fn start(store: Store, settled_changes: SettledChanges) {
                         settled_changes.0.store(settled, Ordering::Relaxed);
                     }
                     metrics::changes_delay(delay);
-                    record.keep(&store, seen.last_change);
+                    record.keep(&store, seen).await;
                 }
                 Ok(None) => return,
                 Err(error) => log::warn!("open transactions were not looked at: {}", Causes(&error)),
@@ -97,37 +97,59 @@ pub fn start(store: Store, settled_changes: SettledChanges) {
 /// What is recorded for a server that may be promoted: up to where changes are final.
 #[derive(Default)]
 struct Record {
-    /// The last change at that time.
-    of: Option<i64>,
-    writing: Option<JoinHandle<()>>,
+    /// For what it was recorded last.
+    of: Option<Recorded>,
+    writing: Option<JoinHandle<Option<Recorded>>>,
 }
 
+/// The last change, and the timeline of the server. After a failover it is recorded anew, although nothing has changed: by this
+/// the standbys of the new primary are known.
+type Recorded = (Option<i64>, Option<i64>);
+
 impl Record {
-    /// Records it if there has been a change. Nobody waits for it: a standby may be away.
-    fn keep(&mut self, store: &Store, last_change: Option<i64>) {
-        if self.of == last_change || self.writing.as_ref().is_some_and(|writing| !writing.is_finished()) {
+    /// Records it if there has been a change since, or the server is another one. Nobody waits for it: a standby may be away.
+    async fn keep(&mut self, store: &Store, seen: OpenTransactions) {
+        if let Some(written) = self.writing.take_if(|writing| writing.is_finished()) {
+            self.of = written.await.ok().flatten().or(self.of);
+        }
+        let present = (seen.last_change, seen.timeline);
+        if self.of == Some(present) || self.writing.is_some() {
             return;
         }
-        self.of = last_change;
         let store = store.clone();
         self.writing = Some(rt::spawn(async move {
-            if let Err(error) = store.write::<_, StorageError>(|session| session.record_final_position()).await {
-                log::info!("the position of changes was not recorded: {}", Causes(&error));
+            let recorded = store.write::<_, StorageError>(|session| session.record_final_position()).await;
+            if let Err(error) = &recorded {
+                log::info!("the position of changes was not recorded: {}", Causes(error));
             }
+            recorded.ok().map(|()| present)
         }));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use storage::store::StoreOptions;
+    use test_support::Database;
+
     use super::*;
+
+    fn open(next: i64) -> OpenTransactions {
+        OpenTransactions {
+            oldest: 10,
+            next,
+            last_change: None,
+            timeline: Some(1),
+            in_recovery: false,
+            oldest_to_be_kept: None,
+        }
+    }
 
     #[test]
     fn an_open_transaction_is_waited_for_until_it_can_no_longer_be_committed() {
         let (begin, mut observations) = (Instant::now(), Observations::default());
         let mut at = |seconds: u64, next, kept| {
-            let seen =
-                OpenTransactions { oldest: 10, next, last_change: None, in_recovery: false, oldest_to_be_kept: kept };
+            let seen = OpenTransactions { oldest_to_be_kept: kept, ..open(next) };
             observations.add(begin + Duration::from_secs(seconds), seen)
         };
         assert_eq!(at(0, 11, None), (None, Duration::ZERO));
@@ -145,10 +167,49 @@ mod tests {
         let (change, interval) = (20, INTERVAL - Duration::from_millis(1));
         let shown = (0..).map(|tick| interval * tick).find(|at| {
             let next = if at.is_zero() { change } else { change + 1 };
-            let seen =
-                OpenTransactions { oldest: 10, next, last_change: None, in_recovery: false, oldest_to_be_kept: None };
-            observations.add(begin + *at, seen).0.is_some_and(|settled| settled > change)
+            observations.add(begin + *at, open(next)).0.is_some_and(|settled| settled > change)
         });
         assert!(shown.unwrap() < Duration::from_secs(29), "{shown:?}");
+    }
+
+    fn migrated() -> (Database, Store) {
+        let database = Database::fresh();
+        let store = Store::open(database.url(), StoreOptions::default()).unwrap();
+        store.migrate().unwrap();
+        (database, store)
+    }
+
+    #[test]
+    fn after_a_failover_it_is_recorded_anew_although_nothing_has_changed() {
+        let (_database, store) = migrated();
+        rt::System::new().block_on(async {
+            let mut record = Record::default();
+            let mut is_written = async |seen| {
+                record.keep(&store, seen).await;
+                let Some(writing) = record.writing.as_mut() else { return false };
+                record.of = writing.await.unwrap();
+                record.writing = None;
+                true
+            };
+            assert!(is_written(open(11)).await);
+            assert!(!is_written(open(12)).await, "nothing has changed");
+            assert!(is_written(OpenTransactions { last_change: Some(1), ..open(13) }).await);
+            let promoted = OpenTransactions { last_change: Some(1), timeline: Some(2), ..open(14) };
+            assert!(is_written(promoted).await);
+            assert!(!is_written(promoted).await);
+        });
+    }
+
+    #[test]
+    fn it_is_recorded_again_when_it_could_not_be() {
+        let (_database, store) = migrated();
+        rt::System::new().block_on(async {
+            let mut record = Record { of: None, writing: Some(rt::spawn(async { None })) };
+            while !record.writing.as_ref().unwrap().is_finished() {
+                rt::time::sleep(Duration::from_millis(1)).await;
+            }
+            record.keep(&store, open(11)).await;
+            assert_eq!(record.writing.unwrap().await.unwrap(), Some((None, Some(1))));
+        });
     }
 }

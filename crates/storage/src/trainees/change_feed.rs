@@ -112,7 +112,8 @@ impl ProviderSession<'_> {
             }
             let rows: Vec<Row> = found.select(columns).load(connection)?;
             let keys: Vec<i64> = rows.iter().map(|(_, key, ..)| *key).collect();
-            let read = documents::of_keys(connection, &keys)?.into_iter().map(|(key, .., record)| (key, record));
+            let read =
+                documents::of_keys(connection, provider, &keys)?.into_iter().map(|(key, .., record)| (key, record));
             let mut records: HashMap<i64, JsonText> = read.collect();
             Ok(rows.into_iter().filter_map(|row| records.remove(&row.1).map(|record| (row, record))).collect())
         };

@@ -128,15 +128,16 @@ impl Follower {
         Some(patience)
     }
 
-    /// Publishes how far the standby is.
-    fn publish(&self, number: usize, seen: Seen) {
+    /// Publishes how far the standby is, or since when it is away.
+    fn publish(&self, number: usize, seen: Seen, away_since: Option<Instant>) {
         let mut wanted = self.wanted();
         if self.seen.borrow().followed != seen.followed {
             // The log of another primary may be shorter.
             wanted.behind = None;
         }
         wanted.behind = wanted.behind.filter(|(position, _)| seen.replayed.is_none_or(|replayed| replayed < *position));
-        let lag = wanted.behind.map_or(Duration::ZERO, |(_, since)| since.elapsed());
+        let behind_since = wanted.behind.map(|(_, since)| since);
+        let lag = away_since.or(behind_since).map_or(Duration::ZERO, |since| since.elapsed());
         drop(wanted);
         gauge!(REPLICA_LAG, "replica" => number.to_string()).set(lag.as_secs_f64());
         self.seen.send_replace(seen);
@@ -173,11 +174,11 @@ impl Drop for Waiting<'_> {
 fn look_after(number: usize, connections: &Connections, follower: &Weak<Follower>) {
     let mut connection: Option<DatabaseConnection> = None;
     let mut followed = (Followed::default(), None::<Instant>);
-    let mut was_away = false;
+    let mut away_since: Option<Instant> = None;
     while let Some(follower) = follower.upgrade() {
         let seen = look(connections, &mut connection, &mut followed);
         let seen = seen.unwrap_or_else(|error| {
-            if !was_away {
+            if away_since.is_none() {
                 log::warn!("replica {number} is away, and the primary is read: {error}");
             }
             connection = None;
@@ -185,14 +186,14 @@ fn look_after(number: usize, connections: &Connections, follower: &Weak<Follower
             Seen::default()
         });
         let is_away = seen.replayed.is_none();
-        if is_away && !was_away && connection.is_some() {
+        if is_away && away_since.is_none() && connection.is_some() {
             log::warn!("replica {number} is no standby, and the primary is read");
         }
-        if was_away && !is_away {
+        if away_since.is_some() && !is_away {
             log::info!("replica {number} is read");
         }
-        was_away = is_away;
-        follower.publish(number, seen);
+        away_since = is_away.then(|| away_since.unwrap_or_else(Instant::now));
+        follower.publish(number, seen, away_since);
         if is_away {
             drop(follower);
             thread::sleep(PAUSE);

@@ -59,7 +59,7 @@ pub(super) fn first(
 ) -> Result<Vec<Listed>, StorageError> {
     let (skipped, shown) = (listing.offset(), listing.per_page);
     let walk = in_order(walked(provider, listing, today), listing.order, true).limit(shown).offset(skipped);
-    records::of_walk(connection, walk, listing.order, skipped <= FEW)
+    records::of_walk(connection, provider, walk, listing.order, skipped <= FEW)
 }
 
 /// The trainees on a page that is not past the end. The counts by day are loaded where they are needed and not given.
@@ -77,7 +77,7 @@ pub(super) fn page(
     match &count.states {
         Some(states) if narrows && count.total <= MAX_PER_PAGE => {
             let keys = few(connection, provider, listing, today, states)?;
-            records::of_keys(connection, &keys)
+            records::of_keys(connection, provider, &keys)
         }
         Some(_) | None => walk(connection, provider, listing, today, (count.total, days)),
     }
@@ -113,13 +113,13 @@ fn walk(
     }
     let walk = in_order(walked, listing.order, forwards).limit(shown).offset(to_skip);
     if connection.is_remote() {
-        return records::of_walk(connection, walk, listing.order, to_skip <= FEW && !passes_by(listing));
+        return records::of_walk(connection, provider, walk, listing.order, to_skip <= FEW && !passes_by(listing));
     }
     let mut keys: Vec<i64> = walk.select(trainees::id).load(connection)?;
     if !forwards {
         keys.reverse();
     }
-    records::of_keys(connection, &keys)
+    records::of_keys(connection, provider, &keys)
 }
 
 /// The trainees in the order of a list, or backwards.
@@ -187,9 +187,9 @@ pub(super) fn behind(
     };
     let page = in_order(rest, listing.order, true).limit(most);
     if connection.is_remote() {
-        records::of_walk(connection, page, listing.order, !passes_by(listing))
+        records::of_walk(connection, provider, page, listing.order, !passes_by(listing))
     } else {
-        records::of_query(connection, page)
+        records::of_query(connection, provider, page)
     }
 }
 
@@ -216,7 +216,7 @@ pub(super) fn changed(
         .filter(trainees::changed_in.gt(position).or(trainees::id.gt(key)))
         .order((trainees::changed_in, trainees::id))
         .limit(most);
-    records::of_query(connection, page)
+    records::of_query(connection, provider, page)
 }
 
 /// Puts what was found in the order of a list.

@@ -24,6 +24,7 @@ use crate::trainees::documents::{self, RecordText};
 /// of those that it passes by; otherwise the walk stays inside its index, and the records are read by the keys that it finds.
 pub(super) fn of_walk(
     connection: &mut DatabaseConnection,
+    provider: i64,
     walk: Trainees,
     order: Order,
     directly: bool,
@@ -32,7 +33,9 @@ pub(super) fn of_walk(
     let mut found: Vec<Row> = if directly {
         walk.select(columns).load(connection)?
     } else {
-        trainees::table.filter(KeyIn { keys: walk.select(trainees::id) }).select(columns).load(connection)?
+        let found = KeyIn { keys: walk.select(trainees::id) };
+        let trainees = trainees::table.filter(found).filter(trainees::provider_id.eq(provider));
+        trainees.select(columns).load(connection)?
     };
     sort(&mut found, order, |(changed, key, ..)| (*changed, *key));
     Ok(found.into_iter().map(listed).collect())
@@ -76,28 +79,36 @@ impl QueryFragment<Backend> for KeyIn {
 }
 
 /// The trainees that a query finds, in its order, each read along the way.
-pub(super) fn of_query(connection: &mut DatabaseConnection, query: Trainees) -> Result<Vec<Listed>, StorageError> {
+pub(super) fn of_query(
+    connection: &mut DatabaseConnection,
+    provider: i64,
+    query: Trainees,
+) -> Result<Vec<Listed>, StorageError> {
     if !connection.is_remote() {
         let keys: Vec<i64> = query.select(trainees::id).load(connection)?;
-        return of_keys(connection, &keys);
+        return of_keys(connection, provider, &keys);
     }
     let columns = (trainees::updated_at, trainees::id, trainees::changed_in, RecordText);
     let found: Vec<Row> = query.select(columns).load(connection)?;
     Ok(found.into_iter().map(listed).collect())
 }
 
-/// The trainees with these keys, in this order. On SQLite only the last one has the date of its last change.
-pub(super) fn of_keys(connection: &mut DatabaseConnection, keys: &[i64]) -> Result<Vec<Listed>, StorageError> {
-    let rows = documents::of_keys(connection, keys)?;
-    let mut rows: HashMap<i64, Listed> = rows
-        .into_iter()
-        .map(|(key, updated_at, changed_in, record)| {
-            (key, Listed { updated_at, changed_in, document: TraineeDocument { key, record } })
-        })
-        .collect();
-    let mut listed: Vec<Listed> = keys.iter().filter_map(|key| rows.remove(key)).collect();
-    if let (DatabaseConnection::Sqlite(inner), Some(last)) = (connection, listed.last_mut()) {
-        last.updated_at = trainees::table.find(last.document.key).select(trainees::updated_at).first(inner)?;
+/// The provider's trainees with these keys, in this order. On SQLite only the last one has the date of its last change.
+pub(super) fn of_keys(
+    connection: &mut DatabaseConnection,
+    provider: i64,
+    keys: &[i64],
+) -> Result<Vec<Listed>, StorageError> {
+    let rows = documents::of_keys(connection, provider, keys)?;
+    let listed = |(key, updated_at, changed_in, record)| Listed {
+        updated_at,
+        changed_in,
+        document: TraineeDocument { key, record },
+    };
+    let mut listed: Vec<Listed> = rows.into_iter().map(listed).collect();
+    if !listed.iter().map(|one| &one.document.key).eq(keys) {
+        let places: HashMap<i64, usize> = keys.iter().enumerate().map(|(place, key)| (*key, place)).collect();
+        listed.sort_unstable_by_key(|one| places.get(&one.document.key).copied());
     }
     Ok(listed)
 }
