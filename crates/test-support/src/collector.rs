@@ -111,8 +111,10 @@ impl Shared {
         if status == 200 && !self.keeps_nothing {
             self.received.lock().unwrap_or_else(PoisonError::into_inner).push(body.to_vec());
         }
-        let reply =
-            format!("HTTP/1.1 {status} Answer\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}");
+        let reply = format!(
+            "HTTP/1.1 {status} Answer\r\nConnection: close\r\nContent-Type: application/json\r\n\
+             Content-Length: 2\r\n\r\n{{}}"
+        );
         stream.write_all(reply.as_bytes())
     }
 }

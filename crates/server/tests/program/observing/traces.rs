@@ -138,7 +138,7 @@ fn a_collector_with_a_certificate_that_the_system_trusts_is_reached_by_https() {
             // One who does not trust the certificate sends nothing.
             let Ok(length) = stream.read(&mut received) else { continue };
             let head = String::from_utf8_lossy(&received[..length]).into_owned();
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}");
             if told.send(head).is_err() {
                 return;
             }
