@@ -49,6 +49,12 @@ fn is_sqlite() -> bool {
     Kind::of_this_run() == Kind::Sqlite
 }
 
+/// Runs a traced job, and waits until it has been reported: the writer of SQLite reports it behind its answer.
+fn run<T>(register: &Register, sink: &Arc<Collected>, job: impl Future<Output = Result<T, StorageError>>) {
+    block_on(traced(sink.clone(), job)).map(drop).unwrap();
+    block_on(register.store.drain()).unwrap();
+}
+
 #[test]
 fn a_job_that_is_run_again_has_a_wait_and_a_run_for_each_attempt() {
     let register = Register::new();
@@ -61,7 +67,7 @@ fn a_job_that_is_run_again_has_a_wait_and_a_run_for_each_attempt() {
         }
         session.add_provider(UKPRN, "A provider")
     });
-    block_on(traced(collected.clone(), job)).unwrap();
+    run(&register, &collected, job);
     let mut expected = vec!["Writer", "write 1 date_not_due", "Writer", "write 2"];
     expected.extend(is_sqlite().then_some("commit of 1"));
     assert_eq!(collected.words(), expected);
@@ -72,7 +78,7 @@ fn a_job_that_is_run_again_has_a_wait_and_a_run_for_each_attempt() {
             runs += 1;
             if runs == 1 { Err(StorageError::Collided) } else { Ok(()) }
         });
-        block_on(traced(collected.clone(), job)).unwrap();
+        run(&register, &collected, job);
         assert_eq!(collected.words(), ["Writer", "write 1 collided", "Writer", "write 2"]);
     }
 }
@@ -87,7 +93,7 @@ fn statements_are_recorded_without_a_value_and_only_of_traced_jobs() {
             session.list_providers().map(drop)
         })
     };
-    block_on(traced(collected.clone(), add(UKPRN))).unwrap();
+    run(&register, &collected, add(UKPRN));
     let steps = collected.take();
     let sent = statements(&steps);
     assert!(sent.iter().any(|sql| summary(sql) == "INSERT providers"), "{sent:#?}");
@@ -101,8 +107,9 @@ fn statements_are_recorded_without_a_value_and_only_of_traced_jobs() {
 
     // The same connection, without a trace and then with one again.
     block_on(add("10000002")).unwrap();
+    block_on(register.store.drain()).unwrap();
     assert!(collected.take().is_empty());
-    block_on(traced(collected.clone(), add("10000003"))).unwrap();
+    run(&register, &collected, add("10000003"));
     assert_eq!(statements(&collected.take()), sent);
 }
 
@@ -111,13 +118,13 @@ fn what_reads_is_recorded_where_it_is_run() {
     let register = Register::with_provider();
     let collected = Arc::new(Collected::default());
     let read = register.store.read(|session| session.list_providers());
-    block_on(traced(collected.clone(), read)).unwrap();
+    run(&register, &collected, read);
     let steps = collected.take();
     assert_eq!(steps.iter().map(words).collect::<Vec<_>>(), ["Pool", "read 1"]);
     assert_eq!(statements(&steps).iter().map(|sql| summary(sql)).collect::<Vec<_>>(), ["SELECT providers"]);
     // On SQLite it waits for nobody.
     let look_up = register.store.look_up(|session| session.list_providers());
-    block_on(traced(collected.clone(), look_up)).unwrap();
+    run(&register, &collected, look_up);
     let expected: &[&str] = if is_sqlite() { &["look_up 1"] } else { &["Pool", "look_up 1"] };
     assert_eq!(collected.words(), expected);
 }

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_success_is_told_apart_by_whether_it_may_pass() {
+    fn a_failed_export_is_repeated_only_where_that_may_help() {
         let error = |reply: String| posted(&[reply]).remove(0).unwrap_err();
         let elsewhere = "Location: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n";
         for (status, is_temporary) in [(302, false), (307, false), (400, false), (429, true), (500, false), (503, true)]
