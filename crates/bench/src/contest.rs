@@ -6,6 +6,8 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
+use test_support::Collector;
+
 use crate::database::Databases;
 use crate::http::Client;
 use crate::load::{Load, Turn};
@@ -28,6 +30,8 @@ pub(crate) enum Who {
     Before,
     /// The program, over so many trainees.
     Register(usize),
+    /// The program over the first register, with so many percent of the requests traced.
+    Traced(u8),
     /// The program over the first register, with reads from a standby.
     Replica,
 }
@@ -39,6 +43,7 @@ impl fmt::Display for Who {
             Self::LimitAlone => write!(formatter, "limit with a commit for each"),
             Self::Before => write!(formatter, "before"),
             Self::Register(trainees) => write!(formatter, "now, {trainees} trainees"),
+            Self::Traced(percent) => write!(formatter, "now, {percent} % traced"),
             Self::Replica => write!(formatter, "now, with reads from a standby"),
         }
     }
@@ -63,6 +68,8 @@ pub(crate) struct Contest {
     registers: Vec<(Who, Register, Facts)>,
     loads: BTreeMap<(Scenario, Who), Load>,
     sizes: Vec<usize>,
+    /// Takes the traces, and keeps nothing.
+    _collector: Option<Collector>,
 }
 
 impl Contest {
@@ -85,6 +92,14 @@ impl Contest {
         if let Some(before) = before {
             registers.push((Who::Before, Register::new(before, &databases, first, "before", folder)?));
         }
+        let collector = (!options.traces.is_empty()).then(Collector::discarding);
+        for percent in &options.traces {
+            let url = collector.as_ref().map(Collector::url).unwrap_or_default();
+            let ratio = format!("{}", f64::from(*percent) / 100.0);
+            let traced = ["--otlp-endpoint", &url, "--trace-sample-ratio", &ratio].map(str::to_owned);
+            let register = Register::new(program, &databases, first, &format!("traced_{percent}"), folder)?;
+            registers.push((Who::Traced(*percent), register.with_options(traced.to_vec())));
+        }
         if options.replica && kind == "postgres" {
             // It has all databases of the server, also those that are made later.
             let standby = databases.standby()?;
@@ -93,8 +108,13 @@ impl Contest {
         }
         databases.pin()?;
         pin(std::process::id(), LOAD)?;
-        let mut contest =
-            Self { limit: None, registers: Vec::new(), loads: BTreeMap::new(), sizes: options.trainees.clone() };
+        let mut contest = Self {
+            limit: None,
+            registers: Vec::new(),
+            loads: BTreeMap::new(),
+            sizes: options.trainees.clone(),
+            _collector: collector,
+        };
         let scenarios: Vec<_> =
             Scenario::ALL.into_iter().filter(|scenario| options.is_requested(scenario.name())).collect();
         for (who, mut register) in registers {

@@ -48,6 +48,9 @@ struct Options {
     /// What is measured: get, list, since, post, start, memory; "list" stands for all whose names begin so [default: all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     only: Vec<String>,
+    /// Also serve the first register with this share of the requests traced, in percent, to a collector next to the load
+    #[arg(long, value_name = "PERCENT,...", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(..=100))]
+    traces: Vec<u8>,
     /// Seconds of a turn, the first quarter of which is not counted
     #[arg(long, default_value = "4")]
     seconds: u64,

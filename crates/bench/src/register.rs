@@ -171,6 +171,8 @@ pub(crate) struct Register {
     log: PathBuf,
     pub(crate) trainees: usize,
     pub(crate) tokens: Vec<String>,
+    /// What it is served with beside the usual.
+    options: Vec<String>,
     /// Where it reads, unless from its database.
     standby: Option<Databases>,
     server: Option<Server>,
@@ -189,7 +191,14 @@ impl Register {
         let tokens = program.tokens(&databases.url(&filled))?;
         let (program, databases) = (Rc::clone(program), Rc::clone(databases));
         let (copy, log) = (format!("copy_{name}"), folder.join(format!("{name}.log")));
-        Ok(Self { program, databases, filled, copy, log, trainees, tokens, standby: None, server: None })
+        let (standby, options) = (None, Vec::new());
+        Ok(Self { program, databases, filled, copy, log, trainees, tokens, standby, options, server: None })
+    }
+
+    /// The same, served with more options.
+    pub(crate) fn with_options(mut self, options: Vec<String>) -> Self {
+        self.options = options;
+        self
     }
 
     /// The same, with reads from a standby of its database server.
@@ -216,7 +225,8 @@ impl Register {
                 let (listen, operators) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{operators}"));
                 let places = ["--database-url", &url, "--listen", &listen, "--operator-listen", &operators];
                 let reads = standby.iter().flat_map(|url| ["--read-database-url", url]);
-                serve.into_iter().chain(places).chain(reads).map(str::to_owned).collect()
+                let usual = serve.into_iter().chain(places).chain(reads).map(str::to_owned);
+                usual.chain(self.options.iter().cloned()).collect()
             })?;
         self.server = Some(server);
         Ok(())

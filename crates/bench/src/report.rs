@@ -79,6 +79,7 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
     for size in results.sizes.iter().skip(1) {
         compare(&mut out, results, first, Who::Register(*size));
     }
+    traces(&mut out, results, first);
     compare(&mut out, results, first, Who::Replica);
     versions(&mut out, results, first);
     resources(&mut out, results);
@@ -90,7 +91,7 @@ fn compare(out: &mut String, results: &Results, first: Who, other: Who) {
     let heading = |who| match who {
         Who::Register(size) => format!("{size} trainees"),
         Who::Replica => "Reads from a standby".to_owned(),
-        Who::Limit | Who::LimitAlone | Who::Before => String::new(),
+        Who::Limit | Who::LimitAlone | Who::Before | Who::Traced(_) => String::new(),
     };
     let headings = ["Request", &heading(first), &heading(other), "Ratio", "Processor"];
     let rows = Scenario::ALL.into_iter().filter_map(|scenario| {
@@ -102,6 +103,23 @@ fn compare(out: &mut String, results: &Results, first: Who, other: Who) {
         Some(vec![scenario.title().to_owned(), rate(turns), rate(others), ratio, format!("{processor} µs")])
     });
     table(out, &headings, rows);
+}
+
+/// What it costs to trace requests.
+fn traces(out: &mut String, results: &Results, first: Who) {
+    let traced = results.turns.iter().filter_map(|((scenario, who), turns)| match who {
+        Who::Traced(percent) => Some((*scenario, *percent, turns)),
+        Who::Limit | Who::LimitAlone | Who::Before | Who::Register(_) | Who::Replica => None,
+    });
+    let rows = traced.filter_map(|(scenario, percent, turns)| {
+        let untraced = results.turns.get(&(scenario, first))?;
+        let rate = |turns| format!("{}/s", shown(median(turns, |turn| turn.rate), 0));
+        let processor = [untraced, turns].map(|turns| shown(median(turns, |turn| turn.processor), 1)).join(", ");
+        let ratio = ratio(turns, untraced, |turn| turn.rate);
+        let title = scenario.title().to_owned();
+        Some(vec![title, format!("{percent} %"), rate(untraced), rate(turns), ratio, format!("{processor} µs")])
+    });
+    table(out, &["Request", "Traced", "Not traced", "Rate", "Ratio", "Processor of both"], rows);
 }
 
 /// The oldest version against the newest, for each byte of a reply.

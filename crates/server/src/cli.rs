@@ -65,7 +65,7 @@ pub struct CommandLine {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve the API, in every version side by side
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
     /// Bring the database schema up to date, or back, and do nothing else
     Migrate(migrate::Migrate),
     /// Write a backup of a SQLite database to a file; a running server goes on meanwhile

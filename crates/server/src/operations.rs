@@ -13,3 +13,4 @@ pub mod settled_changes;
 pub mod shutdown;
 pub mod startup;
 pub mod tls;
+pub mod traces;

@@ -14,6 +14,7 @@ mod api {
     mod placements_and_degrees;
     mod sandbox;
     mod support;
+    mod traces;
     mod trainees;
     mod transitions;
     mod usage;

@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::error::{JobError, StorageError};
 use crate::session::Session;
+use crate::trace::JobTrace;
 
 /// Whether what a job did is to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +25,9 @@ pub(crate) trait Job: Send {
     /// Runs the job and holds its answer back. It is run once, unless it must wait.
     fn run(&mut self, session: &mut Session<'_>) -> Verdict;
 
+    /// What is recorded of the job, if the request is traced that it is for.
+    fn trace(&mut self) -> Option<&mut JobTrace>;
+
     /// Gives the caller the job's answer when `fate` is good, otherwise the error.
     fn answer(self: Box<Self>, fate: Result<(), StorageError>);
 }
@@ -36,12 +40,13 @@ where
     F: FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
 {
     let (caller, receiver) = oneshot::channel();
-    (Box::new(Pending { progress: Progress::Waiting(function), caller }), receiver)
+    (Box::new(Pending { progress: Progress::Waiting(function), caller, trace: JobTrace::current() }), receiver)
 }
 
 struct Pending<T, E, F> {
     progress: Progress<T, E, F>,
     caller: oneshot::Sender<Result<T, E>>,
+    trace: Option<JobTrace>,
 }
 
 enum Progress<T, E, F> {
@@ -72,6 +77,10 @@ where
             Progress::Answered(Ok(_)) => Verdict::Keep,
             Progress::Waiting(_) | Progress::Answered(Err(_)) | Progress::Running => Verdict::Undo,
         }
+    }
+
+    fn trace(&mut self) -> Option<&mut JobTrace> {
+        self.trace.as_mut()
     }
 
     fn answer(self: Box<Self>, fate: Result<(), StorageError>) {

@@ -35,6 +35,7 @@ pub mod store;
 mod testing;
 mod timestamps;
 pub mod tokens;
+pub mod trace;
 pub mod trainees;
 pub mod usage;
 mod writer;

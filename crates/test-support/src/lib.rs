@@ -6,6 +6,7 @@
 //! test, so everything here panics with a line that says what to do.
 
 mod cluster;
+mod collector;
 mod database;
 mod kind;
 mod postgres;
@@ -15,6 +16,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 pub use cluster::{Cluster, Settings, VARIANT_VARIABLE, Variant};
+pub use collector::Collector;
 pub use database::Database;
 pub use kind::{KIND_VARIABLE, Kind};
 pub use postgres::{SERVER_VARIABLE, is_postgres_there};

@@ -1,6 +1,7 @@
 //! The command that serves the API.
 
 mod limits;
+mod traces;
 
 use std::net::TcpListener;
 use std::num::NonZeroU32;
@@ -15,6 +16,7 @@ use storage::tokens::Environment;
 use super::{CodeLists, CommandError, Database};
 use crate::cli::output;
 use crate::cli::serve::limits::Bounds;
+use crate::cli::serve::traces::TraceOptions;
 use crate::http::admission::Admission;
 use crate::http::app_state::AppState;
 use crate::http::cursor::CursorKey;
@@ -68,6 +70,8 @@ pub(super) struct Serve {
     #[arg(long, value_name = "PERCENT", env = "REGISTER_SHADOW_SHARE", default_value = "10",
         value_parser = clap::value_parser!(u8).range(..=100))]
     shadow_share: u8,
+    #[command(flatten)]
+    traces: TraceOptions,
     /// Make a demo provider and a fresh token for it, and print a first request (sandbox only)
     #[arg(long, env = "REGISTER_DEMO")]
     demo: bool,
@@ -165,6 +169,7 @@ impl Serve {
             page_rate_limit,
             cursors,
             long_polls: LongPolls::of(service.limits.max_connections.get()),
+            tracer: self.traces.tracer(environment.to_string())?,
             ..AppState::of(store, environment).with_lists(lists)
         };
         let register = register.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());

@@ -18,6 +18,7 @@ use crate::http::rate_limit::by_address::AddressRateLimit;
 use crate::http::shared_content::SharedContentCache;
 use crate::operations::connections::Limits;
 use crate::operations::settled_changes::SettledChanges;
+use crate::operations::traces::Tracer;
 use crate::usage::Usage;
 use crate::usage::shadow_checks::ShadowChecks;
 use crate::versions;
@@ -59,6 +60,8 @@ pub struct AppState {
     pub usage: Usage,
     /// Whether accepted writes are tried in the newest version.
     pub shadow: ShadowChecks,
+    /// What traces requests, where they are traced.
+    pub tracer: Option<Tracer>,
 }
 
 impl AppState {
@@ -83,6 +86,7 @@ impl AppState {
             bodies: BodyReader::within(Limits::default().body_timeout),
             usage: Usage::default(),
             shadow: ShadowChecks::default(),
+            tracer: None,
         }
     }
 

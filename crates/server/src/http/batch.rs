@@ -6,13 +6,15 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
+use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
-use actix_web::http::header::{HeaderMap, WARNING};
+use actix_web::http::header::WARNING;
 use adapter_kit::Endpoint;
 use adapter_kit::read::BatchItem;
 use futures_util::stream::{self, StreamExt as _};
 use storage::history::Cause;
 use storage::session::{Session, ValidToken};
+use storage::trace::traced;
 
 use crate::endpoints;
 use crate::http::app_state::AppState;
@@ -21,13 +23,14 @@ use crate::http::body::{Body, batch_form};
 use crate::http::dispatch::{record_token_use, run_in_transaction};
 use crate::http::error::{ApiError, ErrorForm};
 use crate::http::idempotency::{IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED};
-use crate::http::middleware::request_id;
 use crate::http::middleware::response_stream::{Reservation, ResponseSender, Source};
+use crate::http::middleware::{access_log, request_id};
 use crate::http::query;
 use crate::http::rate_limit::RemainingQuota;
 use crate::http::request::ApiRequest;
 use crate::http::response::ApiResponse;
 use crate::operations::metrics;
+use crate::operations::traces::{ItemTrace, RequestTrace};
 use crate::usage::observation::RequestObservation;
 use crate::usage::recorder::UsageRecorder;
 
@@ -47,11 +50,12 @@ const KEY_IGNORED: &str = "Idempotency-Key is ignored: each item of a batch has 
 pub(super) async fn handle(
     endpoint: Endpoint,
     register: &AppState,
-    headers: &HeaderMap,
+    received: &HttpRequest,
     request: &ApiRequest,
     remaining: &mut Option<RemainingQuota>,
 ) -> (Result<ApiResponse, ApiError>, RequestObservation) {
     let mut observation = RequestObservation::default();
+    let headers = received.headers();
     let reply = async {
         observation.token = authenticate(register, request).await?;
         query::require_known(request.refused_parameters()).map_err(ApiError::Filters)?;
@@ -59,7 +63,8 @@ pub(super) async fn handle(
         let requests = u32::try_from(items.len().div_ceil(ITEMS_PER_REQUEST)).unwrap_or(u32::MAX);
         // A reply that refuses the batch says itself what is left.
         *remaining = register.admission.count_batch(&request.token, remaining.take(), requests)?;
-        let batch = Batch { register, request, endpoint, body, form: ErrorForm::requested(headers, endpoint) };
+        let (form, trace) = (ErrorForm::requested(headers, endpoint), access_log::trace(received));
+        let batch = Batch { register, request, endpoint, body, form, trace };
         let reply = batch.handle_items(items, &mut observation.names).await?;
         let ignored = headers.contains_key(IDEMPOTENCY_KEY).then(|| KEY_IGNORED.to_owned());
         Ok(reply.with_warnings(ignored))
@@ -93,6 +98,8 @@ struct Batch<'a> {
     endpoint: Endpoint,
     body: &'a Body,
     form: ErrorForm,
+    /// The trace of the batch, where it is traced.
+    trace: Option<Arc<RequestTrace>>,
 }
 
 /// The reply to an item.
@@ -136,8 +143,9 @@ impl Batch<'_> {
 
     async fn handle_item(&self, item: BatchItem<'_>) -> ItemReply {
         let BatchItem { key, data, problems, notices } = item;
+        let trace = self.trace.as_ref().and_then(|trace| trace.item());
         let (result, names) = match key.clone().filter(|_| problems.is_empty()) {
-            Some(key) => self.run(key, data).await,
+            Some(key) => self.run(key, data, trace.clone()).await,
             None => (Err(ApiError::Invalid(problems)), Vec::new()),
         };
         let Self { register, request, form, .. } = *self;
@@ -150,17 +158,28 @@ impl Batch<'_> {
         metrics::batch_item(reply.status).increment(1);
         // Nothing was done for a reply that is not counted yet.
         let reply = register.response_sender.count_part(reply).unwrap_or_else(refuse);
+        if let Some(trace) = trace {
+            trace.end(reply.status);
+        }
         ItemReply { key, reply, names }
     }
 
     /// Carries an item out as a request of its own.
-    async fn run(&self, key: String, data: &str) -> (Result<ApiResponse, ApiError>, Vec<&'static str>) {
+    async fn run(
+        &self,
+        key: String,
+        data: &str,
+        trace: Option<Arc<ItemTrace>>,
+    ) -> (Result<ApiResponse, ApiError>, Vec<&'static str>) {
         let Self { register, request, endpoint, body, .. } = *self;
         let item = request.of_item(endpoint, key, data, body);
         let recorder = UsageRecorder::of(endpoint, &item);
         let handler = endpoints::of(endpoint);
-        let (reply, mut observation) =
-            run_in_transaction(register, endpoint, handler, Arc::new(item), ResponseSender::count_part).await;
+        let running = run_in_transaction(register, endpoint, handler, Arc::new(item), ResponseSender::count_part);
+        let (reply, mut observation) = match trace {
+            Some(trace) => traced(trace, running).await,
+            None => running.await,
+        };
         let names = std::mem::take(&mut observation.names);
         recorder.check(register, observation, reply.is_ok());
         (reply, names)

@@ -68,9 +68,8 @@ impl Route {
                         let api_request = Arc::new(api_request);
                         let (reply, mut observation) = match endpoint.row().batch_of() {
                             Some(item) => {
-                                let headers = request.headers();
                                 // On the heap, so that no other request is larger for it.
-                                Box::pin(batch::handle(item, &register, headers, &api_request, &mut remaining)).await
+                                Box::pin(batch::handle(item, &register, &request, &api_request, &mut remaining)).await
                             }
                             None => {
                                 let (reply, observation, has_waited) =

@@ -38,9 +38,10 @@ const OWN_KEYS: [&str; 4] = ["timestamp", "level", "target", "message"];
 /// Stands before the name of a key-value that would take the place of one of the keys of every line.
 const RENAMED: &str = "kv_";
 
-/// Where the HTTP library calls it an error of the server's when a client sends what is no HTTP, or goes away. Whoever can
-/// reach the port could fill the log with it; it is shown where `RUST_LOG` names these.
-const ABOUT_CLIENTS: [&str; 2] = ["actix_http::h1::decoder", "actix_http::h1::dispatcher"];
+/// Where the HTTP library calls it an error of the server's when a client sends what is no HTTP, or goes away, and the TLS
+/// library warns of a handshake with what the client sent in it. Whoever can reach the port could fill the log with it; it is
+/// shown where `RUST_LOG` names these.
+const ABOUT_CLIENTS: [&str; 3] = ["actix_http::h1::decoder", "actix_http::h1::dispatcher", "rustls"];
 
 /// The form of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]

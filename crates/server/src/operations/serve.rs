@@ -58,10 +58,10 @@ impl Service {
         let is_secure = self.certificate.is_some();
         let app = move || {
             let secure = DefaultHeaders::new().add((STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT));
-            let response_sender = register.response_sender.clone();
+            let (response_sender, tracer) = (register.response_sender.clone(), register.tracer.clone());
             App::new()
                 .wrap(from_fn(move |request, next| response_sender.clone().send(request, next)))
-                .wrap(from_fn(access_log::log))
+                .wrap(from_fn(move |request, next| access_log::log(tracer.clone(), request, next)))
                 .wrap(Condition::new(is_secure, secure))
                 .wrap(from_fn(move |request, next| connections::track_activity(limits, request, next)))
                 .configure(|config| configure(config, &register))

@@ -4,7 +4,7 @@
 //! A second signal ends the program at once. What was acknowledged is on the disk at any time, so nothing is lost by it but
 //! replies.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{io, process};
 
 use actix_web::dev::{Server, ServerHandle};
@@ -17,6 +17,9 @@ use crate::http::long_poll::LongPolls;
 use crate::operations::logging;
 use crate::operations::readiness::Readiness;
 use crate::usage;
+
+/// How long the last traces may take to be exported, within the time that is left.
+const MAX_EXPORT_TIME: Duration = Duration::from_secs(5);
 
 /// How long each step of the way may take.
 #[derive(Debug, Clone, Copy)]
@@ -132,8 +135,9 @@ async fn stop(
 }
 
 /// What is left to be done when the last request was answered, or given up. Whatever must be finished before the program
-/// ends stands here, the store last, since the rest may write to it.
+/// ends stands here, the store behind what may write to it, and the traces of all that last.
 async fn finish(register: &AppState, most: Duration) {
+    let begun = Instant::now();
     let all = async {
         usage::write(register).await;
         register.store.drain().await
@@ -142,5 +146,8 @@ async fn finish(register: &AppState, most: Duration) {
         Ok(Ok(())) => {}
         Ok(Err(error)) => log::warn!("the last writes were not kept: {error}"),
         Err(_) => log::warn!("writes that nobody waits for were given up after {} s", most.as_secs()),
+    }
+    if let Some(tracer) = &register.tracer {
+        tracer.stop(most.saturating_sub(begun.elapsed()).min(MAX_EXPORT_TIME)).await;
     }
 }

@@ -7,3 +7,4 @@ mod metrics;
 mod series;
 pub(crate) mod server;
 mod stalled_log;
+mod traces;

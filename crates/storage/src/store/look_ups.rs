@@ -16,6 +16,7 @@ use crate::connection::{Access, Connections, DatabaseConnection, prepared};
 use crate::error::{JobError, StorageError};
 use crate::metrics::StoreMetrics;
 use crate::session::Session;
+use crate::trace::{JobTrace, failure_of};
 
 /// The next thread that looks something up has this number.
 static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
@@ -62,10 +63,17 @@ impl LookUps {
             Some(connection) => connection,
             None => self.connect().ok()?,
         };
+        let mut trace = JobTrace::current();
+        if trace.is_some() {
+            connection.record_statements(Access::LookUp);
+        }
         let begun = Instant::now();
         let answer = catch_unwind(AssertUnwindSafe(|| self.run_in_transaction(&mut connection, job)));
         self.metrics.job_ended(Access::LookUp, begun);
         let (answer, is_usable) = answer.unwrap_or_else(|_| (Err(StorageError::JobPanicked.into()), false));
+        if let Some(trace) = &mut trace {
+            trace.run_ended(&mut connection, Access::LookUp, begun, failure_of(&answer));
+        }
         if is_usable {
             *place = Some(connection);
         }

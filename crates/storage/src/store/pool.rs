@@ -19,6 +19,7 @@ use crate::metrics::StoreMetrics;
 use crate::session::Session;
 use crate::store::{Queue, StoreOptions};
 use crate::tokens::recent::RecentTokens;
+use crate::trace::{JobTrace, failure_of};
 use crate::writer::WriteCounters;
 
 /// How long a job may take on PostgreSQL, with all that it waits for and each time that it is run again.
@@ -144,19 +145,22 @@ impl JobPool {
     {
         let _admitted = self.admitted.try_acquire().map_err(|_| StorageError::QueueFull)?;
         let begun = Instant::now();
+        let mut trace = JobTrace::current();
         let deadline = self.limits.map(|limits| begun + limits.job);
         loop {
-            let place = self.place().await?;
+            let place = self.place().await.inspect_err(|_| wait_failed(&mut trace, access))?;
             let pool = Arc::clone(&self);
             let running = spawn_blocking(move || {
                 // The place goes into the thread, which runs on when its caller stops waiting.
                 let _place = place;
-                let answer = pool.run_until_it_ends(access, deadline, &mut ready, &mut job);
-                (ready, job, answer)
+                let answer = pool.run_until_it_ends(access, deadline, &mut ready, &mut job, &mut trace);
+                (ready, job, trace, answer)
             });
-            let Ok((same, again, answer)) = running.await else { return Err(StorageError::Closed.into()) };
+            let Ok((same, again, of_all_runs, answer)) = running.await else {
+                return Err(StorageError::Closed.into());
+            };
             let Some(wait) = wait_for_date(&answer, begun) else { return answer };
-            (ready, job) = (same, again);
+            (ready, job, trace) = (same, again, of_all_runs);
             sleep(wait).await;
         }
     }
@@ -188,7 +192,7 @@ impl JobPool {
         let begun = Instant::now();
         loop {
             // No client waits for it, and it may be long.
-            let answer = self.run_until_it_ends(access, None, &mut |_| Ok(()), &mut job);
+            let answer = self.run_until_it_ends(access, None, &mut |_| Ok(()), &mut job, &mut None);
             let Some(wait) = wait_for_date(&answer, begun) else { return answer };
             thread::sleep(wait);
         }
@@ -202,6 +206,7 @@ impl JobPool {
         deadline: Option<Instant>,
         ready: &mut impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError>,
         job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
+        trace: &mut Option<JobTrace>,
     ) -> Result<T, E>
     where
         E: JobError,
@@ -212,9 +217,14 @@ impl JobPool {
         loop {
             let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
             let patience = left.min(self.connections.connection_timeout());
-            let mut pooled = self.connections.get_timeout(patience).map_err(StorageError::Unavailable)?;
+            let pooled = self.connections.get_timeout(patience).map_err(StorageError::Unavailable);
+            let mut pooled = pooled.inspect_err(|_| wait_failed(trace, access))?;
             let connection = &mut pooled.connection;
             let begun = Instant::now();
+            if let Some(trace) = trace {
+                trace.waited(access, begun, None);
+                connection.record_statements(access);
+            }
             connection.set_deadline(deadline.map(|deadline| match access {
                 Access::LookUp | Access::Read => deadline.min(begun + READ_TIME),
                 Access::Write => deadline,
@@ -229,6 +239,9 @@ impl JobPool {
                 connection.close();
                 Err(StorageError::JobPanicked.into())
             });
+            if let Some(trace) = trace {
+                trace.run_ended(connection, access, begun, failure_of(&answer));
+            }
             let Some(retry) = self.retry(access, &answer, collisions) else { return answer };
             if let Retry::OnAnotherConnection(_) = retry {
                 connection.close();
@@ -356,6 +369,13 @@ enum Retry {
     AfterContention(Duration),
     /// After so long, on another connection.
     OnAnotherConnection(Duration),
+}
+
+/// Records that a job waited for a place or a connection which it did not get.
+fn wait_failed(trace: &mut Option<JobTrace>, access: Access) {
+    if let Some(trace) = trace {
+        trace.waited(access, Instant::now(), Some("unavailable"));
+    }
 }
 
 /// How long a job waits before it is run again, when the date of its change is not due and it has not waited too long.

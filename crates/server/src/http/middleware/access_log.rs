@@ -1,4 +1,4 @@
-//! One line in the log, and one count, for each request: what was requested, by the pattern of its path, with which token,
+//! One line in the log, one count and, where requests are traced, one span for each request: what was requested, by the pattern of its path, with which token,
 //! by its number, and how it went. Never a name, an address or the text of a token.
 //!
 //! Stands around everything that is answered. Knows how a request is recorded, and nothing of what the metrics are called.
@@ -6,6 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use actix_web::body::MessageBody;
@@ -15,23 +16,31 @@ use actix_web::http::header::HeaderValue;
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage as _, HttpRequest};
 use storage::session::ValidToken;
+use storage::trace::traced;
 
 use crate::http::middleware::request_id;
 use crate::operations::metrics::requests::{Passing, RequestMetrics, method_name};
+use crate::operations::traces::{RequestFacts, RequestTrace, Tracer};
 
-/// Answers the request and records it.
+/// Answers the request and records it; `tracer` decides whether it is traced.
 ///
 /// # Errors
 ///
 /// Those of the service behind.
 pub async fn log(
+    tracer: Option<Tracer>,
     request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let id = request_id::chosen(request.headers());
     let header = HeaderValue::from_str(&id);
-    let mut answering = Answering::begin(&request, id.clone());
-    let answer = request_id::under(id, next.call(request)).await;
+    let trace = tracer.and_then(|tracer| tracer.begin(request.headers()));
+    let mut answering = Answering::begin(&request, id.clone(), trace.clone());
+    let answer = request_id::under(id, next.call(request));
+    let answer = match trace {
+        Some(trace) => traced(trace, answer).await,
+        None => answer.await,
+    };
     let status = match &answer {
         Ok(response) => response.status(),
         Err(error) => error.as_response_error().status_code(),
@@ -59,12 +68,21 @@ pub fn set_waited(request: &HttpRequest) {
     }
 }
 
+/// The trace of the request, where it is traced.
+#[must_use]
+pub fn trace(request: &HttpRequest) -> Option<Arc<RequestTrace>> {
+    request.extensions().get::<Rc<Observed>>().and_then(|observed| observed.trace.clone())
+}
+
 /// Says for which path of a version a request is, by its pattern. Any other path is known by what it matches.
 pub fn set_pattern(request: &HttpRequest, pattern: Rc<str>) {
     if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
         observed.pattern.replace(Some(pattern));
     }
 }
+
+/// What stands for the version of a path that is none of a version's.
+const NO_VERSION: &str = "-";
 
 /// What is found out of a request on its way.
 #[derive(Default)]
@@ -74,6 +92,8 @@ struct Observed {
     /// Such as `/api/<version>/trainees/{trainee_id}`; nothing for a path that there is not.
     pattern: RefCell<Option<Rc<str>>>,
     waited: Cell<bool>,
+    trace: Option<Arc<RequestTrace>>,
+    is_secure: bool,
 }
 
 /// How a request ended.
@@ -108,9 +128,10 @@ struct Answering {
 }
 
 impl Answering {
-    fn begin(request: &ServiceRequest, id: String) -> Self {
+    fn begin(request: &ServiceRequest, id: String, trace: Option<Arc<RequestTrace>>) -> Self {
         let metrics = request.app_data::<Rc<RequestMetrics>>().cloned();
-        let observed = Rc::new(Observed::default());
+        let is_secure = trace.is_some() && request.app_config().secure();
+        let observed = Rc::new(Observed { trace, is_secure, ..Observed::default() });
         if !is_of_a_version(request.path()) {
             observed.pattern.replace(request.match_pattern().map(Rc::from));
         }
@@ -149,6 +170,16 @@ impl Answering {
             let duration = Some(duration).filter(|_| !self.observed.waited.get());
             metrics.end(pattern.as_deref(), self.method, self.end, duration);
         }
+        if let Some(trace) = &self.observed.trace {
+            trace.end(RequestFacts {
+                method: self.method,
+                route: pattern.as_deref().map(str::to_owned),
+                version: Some(version).filter(|version| *version != NO_VERSION).map(str::to_owned),
+                request_id: self.id.clone(),
+                is_secure: self.observed.is_secure,
+                end: self.end,
+            });
+        }
     }
 }
 
@@ -166,10 +197,10 @@ fn is_of_a_version(path: &str) -> bool {
 
 /// The version and the rest of a pattern such as `/api/<version>/trainees/{trainee_id}`.
 fn split(pattern: Option<&str>) -> (&str, &str) {
-    let Some(pattern) = pattern else { return ("-", "-") };
+    let Some(pattern) = pattern else { return (NO_VERSION, NO_VERSION) };
     match pattern.strip_prefix("/api/").and_then(|rest| rest.split_at_checked(rest.find('/')?)) {
         Some(parts) => parts,
-        None => ("-", pattern),
+        None => (NO_VERSION, pattern),
     }
 }
 
@@ -193,7 +224,9 @@ mod tests {
         let recorder = PrometheusBuilder::new().build_recorder();
         let metrics = recorder.handle();
         let abandon = async {
-            let app = App::new().app_data(Rc::new(RequestMetrics::of(versions::all()))).wrap(from_fn(log));
+            let app = App::new()
+                .app_data(Rc::new(RequestMetrics::of(versions::all())))
+                .wrap(from_fn(|request, next| log(None, request, next)));
             let app = app.route(paths::VERSIONS, web::get().to(pending::<HttpResponse>));
             let app = init_service(app).await;
             let mut answer = Box::pin(app.call(TestRequest::get().uri(paths::VERSIONS).to_request()));

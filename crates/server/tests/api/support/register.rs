@@ -12,6 +12,7 @@ use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use server::http::admission::Admission;
 use server::http::client_address::TrustedProxies;
 use server::http::middleware::response_stream::ResponseSender;
+use server::operations::traces::Tracer;
 use server::usage::shadow_checks::ShadowChecks;
 use server::versions::SERVED;
 use server::{usage, versions};
@@ -71,6 +72,8 @@ pub(crate) struct Setup {
     pub(crate) queue: usize,
     /// Share of the accepted writes that are tried in the newest version, in percent.
     pub(crate) shadow_share: u8,
+    /// What traces requests.
+    pub(crate) tracer: Option<Tracer>,
 }
 
 impl Default for Setup {
@@ -82,6 +85,7 @@ impl Default for Setup {
             proxies: TrustedProxies::default(),
             queue: StoreOptions::default().queue,
             shadow_share: 0,
+            tracer: None,
         }
     }
 }
@@ -113,13 +117,14 @@ impl Register {
 
     /// Starts a sandbox as [`Register::start`] does, set up in another way.
     pub(crate) fn with(setup: Setup) -> Self {
-        let Setup { versions, environment, admission, proxies, queue, shadow_share } = setup;
+        let Setup { versions, environment, admission, proxies, queue, shadow_share, tracer } = setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
         let store = open(database.url(), clock.clock(), queue);
         let register = server::http::app_state::AppState {
             versions,
             admission,
+            tracer,
             ..server::http::app_state::AppState::of(store.clone(), environment)
         };
         let register = register.behind(proxies);

@@ -89,11 +89,15 @@ fn sources(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_dependencies_have_no_http_client() {
+fn only_the_collector_of_traces_is_called_over_http() {
     let manifest = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap();
     let (_, dependencies) = manifest.split_once("[dependencies]").unwrap();
     let (dependencies, _) = dependencies.split_once("[dev-dependencies]").unwrap();
-    for client in ["awc", "hyper", "reqwest", "ureq", "isahc", "surf"] {
+    for client in ["awc", "hyper", "reqwest", "isahc", "surf"] {
         assert!(!dependencies.lines().any(|line| line.starts_with(client)), "{client}");
     }
+    // The one client that there is calls an address of the operator's, not of a request.
+    let of_server = sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
+    let callers: Vec<_> = of_server.iter().filter(|source| source.contains("ureq")).collect();
+    assert!(matches!(callers[..], [source] if source.starts_with("//! The collector:")), "{} files", callers.len());
 }

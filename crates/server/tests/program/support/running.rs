@@ -51,12 +51,19 @@ impl Running {
 
     /// Waits for a line of the log with this text.
     pub(crate) fn wait_for(&mut self, text: &str) -> String {
+        let mut said = self.log_until(text);
+        let begin = said.trim_end().rfind('\n').map_or(0, |end| end + 1);
+        said.split_off(begin)
+    }
+
+    /// Waits for a line of the log with this text, and gives it with the lines before it that nobody has waited for.
+    pub(crate) fn log_until(&mut self, text: &str) -> String {
         let mut said = String::new();
         loop {
             let begin = said.len();
             assert_ne!(self.log.read_line(&mut said).unwrap(), 0, "the server has ended without {text:?}: {said}");
             if said[begin..].contains(text) {
-                return said.split_off(begin);
+                return said;
             }
         }
     }
