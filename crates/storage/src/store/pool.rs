@@ -129,13 +129,21 @@ impl JobPool {
         T: Send + 'static,
         E: JobError,
     {
-        self.run_when(|_| Ok(()), access, job).await
+        let deadline = self.deadline();
+        self.run_when(|_| Ok(()), deadline, access, job).await
     }
 
-    /// As [`JobPool::run`], on a connection for which `ready` holds, each time that the job is run.
+    /// When a job that begins now must have ended.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.limits.map(|limits| Instant::now() + limits.job)
+    }
+
+    /// As [`JobPool::run`], on a connection for which `ready` holds, each time that the job is run, and with a deadline that it may
+    /// share with others.
     pub(super) async fn run_when<T, E>(
         self: Arc<Self>,
         mut ready: impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError> + Send + 'static,
+        deadline: Option<Instant>,
         access: Access,
         mut job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
@@ -146,7 +154,6 @@ impl JobPool {
         let _admitted = self.admitted.try_acquire().map_err(|_| StorageError::QueueFull)?;
         let begun = Instant::now();
         let mut trace = JobTrace::current();
-        let deadline = self.limits.map(|limits| begun + limits.job);
         loop {
             let place = self.place().await.inspect_err(|_| wait_failed(&mut trace, access))?;
             let pool = Arc::clone(&self);

@@ -8,7 +8,7 @@ mod follower;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use metrics::counter;
 
@@ -21,6 +21,9 @@ use crate::store::Store;
 use crate::store::pool::JobPool;
 use crate::store::replicas::follower::Follower;
 use crate::tokens::TokenDigest;
+
+/// How long a job may take on a standby. The primary has the rest of the time of a job.
+const STANDBY_TIME: Duration = Duration::from_secs(3);
 
 /// How a job reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,24 +52,27 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        if !self.replicas.is_empty() {
-            let (digest, seen) = (token.clone(), self.replicas.replayed());
-            let opened = Arc::clone(&self.pool)
-                .run(Access::LookUp, move |session| session.open_on_primary(&digest).map_err(E::from));
-            if let Some(opened) = opened.await? {
-                let access = match reading {
-                    Reading::LookUp => Access::LookUp,
-                    Reading::Snapshot => Access::Read,
-                };
-                if let Some(answer) = self.read_from_standby(access, opened, &seen, job.clone()).await {
-                    return answer;
-                }
-            }
+        if self.replicas.is_empty() {
+            return match reading {
+                Reading::LookUp => self.look_up(job).await,
+                Reading::Snapshot => self.read(job).await,
+            };
         }
-        match reading {
-            Reading::LookUp => self.look_up(job).await,
-            Reading::Snapshot => self.read(job).await,
+        let access = match reading {
+            Reading::LookUp => Access::LookUp,
+            Reading::Snapshot => Access::Read,
+        };
+        // One for all that follows: the client waits no longer because there are two servers.
+        let deadline = self.pool.deadline();
+        let (digest, seen) = (token.clone(), self.replicas.replayed());
+        let open = move |session: &mut Session<'_>| session.open_on_primary(&digest).map_err(E::from);
+        let opened = Arc::clone(&self.pool).run_when(|_| Ok(()), deadline, Access::LookUp, open);
+        if let Some(opened) = opened.await?
+            && let Some(answer) = self.read_from_standby(access, opened, &seen, job.clone()).await
+        {
+            return answer;
         }
+        Arc::clone(&self.pool).run_when(|_| Ok(()), deadline, access, job).await
     }
 
     /// The answer of a job on a standby; `None` when none of them has come far enough in time, or it has failed.
@@ -88,7 +94,8 @@ impl Store {
         // The connection may be to a server that was started again meanwhile, and is not yet where it was.
         let primary = opened.primary.clone();
         let ready = move |connection: &mut DatabaseConnection| require_replayed(connection, &primary);
-        let reading = Arc::clone(&replica.pool).run_when(ready, access, move |session| {
+        let deadline = Some(Instant::now() + STANDBY_TIME);
+        let reading = Arc::clone(&replica.pool).run_when(ready, deadline, access, move |session| {
             session.rely_on_primary(opened.clone());
             job(session)
         });
