@@ -14,7 +14,7 @@ use std::time::Instant;
 use tokio::task::futures::TaskLocalFuture;
 
 pub use self::sql::{shape, summary};
-pub(crate) use self::statements::Recorded;
+pub(crate) use self::statements::{Recorded, listen};
 use crate::connection::{Access, DatabaseConnection};
 use crate::error::{JobError, StorageError};
 

@@ -30,7 +30,7 @@ pub(super) enum SandboxCommand {
         #[arg(long, value_name = "S", env = "REGISTER_SEED", default_value_t = 1)]
         seed: u64,
         /// Date their registrations evenly over so many days up to now, as in a register that has grown
-        #[arg(long, value_name = "N", env = "REGISTER_DAYS", default_value_t = 0)]
+        #[arg(long, value_name = "N", env = "REGISTER_SANDBOX_SEED_DAYS", default_value_t = 0)]
         days: u16,
         #[command(flatten)]
         code_lists: CodeLists,

@@ -4,7 +4,9 @@
 use std::fmt::{self, Write as _};
 use std::time::Instant;
 
-use diesel::connection::{Connection as _, DebugQuery, Instrumentation, InstrumentationEvent};
+use diesel::connection::{
+    Connection as _, DebugQuery, Instrumentation, InstrumentationEvent, get_default_instrumentation,
+};
 
 use super::Statement;
 use crate::connection::{Access, DatabaseConnection};
@@ -26,6 +28,8 @@ pub(crate) struct Recorded {
 
 /// Hears of the statements of a connection. It stays there, and records nothing between traced jobs.
 struct StatementRecorder {
+    /// Who else listens to the connection: it has room for one listener alone.
+    listener: Option<Box<dyn Instrumentation>>,
     /// What the job is allowed that is run now; nothing when none is traced.
     access: Option<Access>,
     /// When the statement was begun that is being executed.
@@ -34,8 +38,8 @@ struct StatementRecorder {
 }
 
 impl StatementRecorder {
-    fn of(access: Access) -> Self {
-        Self { access: Some(access), begun: None, recorded: Recorded::default() }
+    fn beside(listener: Option<Box<dyn Instrumentation>>) -> Self {
+        Self { listener, access: None, begun: None, recorded: Recorded::default() }
     }
 
     fn finish(&mut self, access: Access, query: &dyn DebugQuery, has_failed: bool) {
@@ -54,13 +58,28 @@ impl StatementRecorder {
 
 impl Instrumentation for StatementRecorder {
     fn on_connection_event(&mut self, event: InstrumentationEvent<'_>) {
-        let Some(access) = self.access else { return };
+        if let Some(access) = self.access {
+            self.record(access, &event);
+        }
+        if let Some(listener) = &mut self.listener {
+            listener.on_connection_event(event);
+        }
+    }
+}
+
+impl StatementRecorder {
+    fn record(&mut self, access: Access, event: &InstrumentationEvent<'_>) {
         if let InstrumentationEvent::StartQuery { .. } = event {
             self.begun = Some(Instant::now());
         } else if let InstrumentationEvent::FinishQuery { query, error, .. } = event {
-            self.finish(access, query, error.is_some());
+            self.finish(access, *query, error.is_some());
         }
     }
+}
+
+/// Lets somebody listen to a connection, also while statements are recorded.
+pub(crate) fn listen(connection: &mut DatabaseConnection, listener: impl Instrumentation) {
+    connection.set_instrumentation(StatementRecorder::beside(Some(Box::new(listener))));
 }
 
 /// Whether a statement only begins or ends what every job has: a transaction, or a savepoint. The commit of a job that
@@ -96,11 +115,14 @@ impl fmt::Write for UntilBinds {
 impl DatabaseConnection {
     /// Records the statements from now on, for [`DatabaseConnection::recorded_statements`].
     pub(crate) fn record_statements(&mut self, access: Access) {
-        let recorder = StatementRecorder::of(access);
-        if let Some(known) = self.instrumentation().downcast_mut::<StatementRecorder>() {
-            *known = recorder;
-        } else {
-            self.set_instrumentation(recorder);
+        if !self.instrumentation().is::<StatementRecorder>() {
+            // Whoever listens to all connections hears this one too.
+            self.set_instrumentation(StatementRecorder::beside(get_default_instrumentation()));
+        }
+        if let Some(recorder) = self.instrumentation().downcast_mut::<StatementRecorder>() {
+            recorder.access = Some(access);
+            recorder.begun = None;
+            recorder.recorded = Recorded::default();
         }
     }
 
