@@ -23,6 +23,7 @@ use crate::operations::error_chain::Causes;
 use crate::operations::logging::{LogFormat, Writing};
 use crate::operations::startup::StartError;
 use crate::operations::tls::TlsError;
+use crate::operations::traces::collector::AddressError;
 use crate::registry::RegistryActionError;
 
 mod actor;
@@ -151,6 +152,9 @@ pub enum CommandError {
     /// Months were not archived, not removed, or not read.
     #[error("{}", Causes(.0))]
     Archive(#[from] ArchiveError),
+    /// The address of a collector of traces is none.
+    #[error("--otlp-endpoint {0}")]
+    Collector(AddressError),
     /// A register was copied, and is not the same.
     #[error("rows that are not the same: {0}; do not use the copy")]
     NotTheSame(usize),

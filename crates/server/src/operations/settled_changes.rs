@@ -119,10 +119,14 @@ impl Record {
         let store = store.clone();
         self.writing = Some(rt::spawn(async move {
             let recorded = store.write::<_, StorageError>(|session| session.record_final_position()).await;
-            if let Err(error) = &recorded {
-                log::info!("the position of changes was not recorded: {}", Causes(error));
+            match recorded {
+                // While a standby is away it is on this server, and is written anew after the next change.
+                Ok(()) | Err(StorageError::OutcomeUnknown(_)) => Some(present),
+                Err(error) => {
+                    log::info!("the position of changes was not recorded: {}", Causes(&error));
+                    None
+                }
             }
-            recorded.ok().map(|()| present)
         }));
     }
 }

@@ -100,17 +100,15 @@ impl Tracer {
     pub fn begin(&self, headers: &HeaderMap) -> Option<Arc<RequestTrace>> {
         let Inner { ratio, sampled_by_caller, ids, .. } = &*self.0;
         let parent = Parent::of(headers);
-        let is_sampled = match &parent {
-            None => ratio.samples(),
-            Some(Parent { is_sampled: false, .. }) => false,
-            Some(_) => ratio.samples() || sampled_by_caller.check().is_ok(),
-        };
-        if !is_sampled {
+        let is_left_out = parent.as_ref().is_some_and(|parent| !parent.is_sampled);
+        let by_ratio = !is_left_out && ratio.samples();
+        let by_caller = !is_left_out && parent.is_some() && (by_ratio || sampled_by_caller.check().is_ok());
+        if !by_ratio && !by_caller {
             return None;
         }
         let context = SpanContext::begin(ids, parent.as_ref().map(|parent| parent.trace_id))?;
         let parent = parent.map(|parent| parent.span_id);
-        Some(Arc::new(RequestTrace { context, parent, tracer: self.clone() }))
+        Some(Arc::new(RequestTrace { context, parent, has_items: by_ratio, tracer: self.clone() }))
     }
 
     /// Exports what is left, for so long at most. What is not exported by then is counted as dropped.
@@ -166,6 +164,8 @@ pub struct RequestTrace {
     context: SpanContext,
     /// The span of the caller.
     parent: Option<[u8; 8]>,
+    /// Whether the items of a batch are traced, which are many: not where only the caller wants the trace.
+    has_items: bool,
     tracer: Tracer,
 }
 
@@ -193,11 +193,17 @@ impl RequestTrace {
         self.tracer.0.exporter.send(Recorded::Request(Box::new(span)));
     }
 
-    /// Begins the span of an item of a batch.
+    /// Begins the span of an item of a batch, if items are traced. Its times go by the clock of the request.
     #[must_use]
     pub fn item(&self) -> Option<Arc<ItemTrace>> {
+        if !self.has_items {
+            return None;
+        }
         let tracer = self.tracer.clone();
-        let context = SpanContext::begin(&tracer.0.ids, Some(self.context.trace_id))?;
+        let mut span_id = [0; 8];
+        tracer.0.ids.fill(&mut span_id).ok()?;
+        let begun = Instant::now();
+        let context = SpanContext { span_id, begun, begun_unix: self.context.unix(begun), ..self.context };
         Some(Arc::new(ItemTrace { context, batch: self.context.span_id, tracer }))
     }
 }

@@ -155,7 +155,7 @@ impl JobPool {
         let begun = Instant::now();
         let mut trace = JobTrace::current();
         loop {
-            let place = self.place().await.inspect_err(|_| wait_failed(&mut trace, access))?;
+            let place = self.place(deadline).await.inspect_err(|_| wait_failed(&mut trace, access))?;
             let pool = Arc::clone(&self);
             let running = spawn_blocking(move || {
                 // The place goes into the thread, which runs on when its caller stops waiting.
@@ -172,11 +172,16 @@ impl JobPool {
         }
     }
 
-    async fn place(&self) -> Result<OwnedSemaphorePermit, StorageError> {
+    async fn place(&self, deadline: Option<Instant>) -> Result<OwnedSemaphorePermit, StorageError> {
         let place = Arc::clone(&self.places).acquire_owned();
         let place = match self.limits {
             None => place.await,
-            Some(limits) => timeout(limits.place, place).await.map_err(|_| StorageError::PoolTimeout(limits.place))?,
+            Some(limits) => {
+                let left =
+                    deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+                let patience = limits.place.min(left);
+                timeout(patience, place).await.map_err(|_| StorageError::PoolTimeout(patience))?
+            }
         };
         place.map_err(|_| StorageError::Closed)
     }

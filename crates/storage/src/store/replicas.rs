@@ -68,7 +68,7 @@ impl Store {
         let open = move |session: &mut Session<'_>| session.open_on_primary(&digest).map_err(E::from);
         let opened = Arc::clone(&self.pool).run_when(|_| Ok(()), deadline, Access::LookUp, open);
         if let Some(opened) = opened.await?
-            && let Some(answer) = self.read_from_standby(access, opened, &seen, job.clone()).await
+            && let Some(answer) = self.read_from_standby(access, deadline, opened, &seen, job.clone()).await
         {
             return answer;
         }
@@ -79,6 +79,7 @@ impl Store {
     async fn read_from_standby<T, E>(
         &self,
         access: Access,
+        deadline: Option<Instant>,
         opened: OpenedOnPrimary,
         seen: &[Option<u64>],
         mut job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
@@ -94,7 +95,8 @@ impl Store {
         // The connection may be to a server that was started again meanwhile, and is not yet where it was.
         let primary = opened.primary.clone();
         let ready = move |connection: &mut DatabaseConnection| require_replayed(connection, &primary);
-        let deadline = Some(Instant::now() + STANDBY_TIME);
+        let of_standby = Instant::now() + STANDBY_TIME;
+        let deadline = Some(deadline.map_or(of_standby, |of_job| of_job.min(of_standby)));
         let reading = Arc::clone(&replica.pool).run_when(ready, deadline, access, move |session| {
             session.rely_on_primary(opened.clone());
             job(session)

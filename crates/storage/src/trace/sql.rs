@@ -7,8 +7,10 @@ const MAX_SHAPE_BYTES: usize = 2_000;
 /// Text whose literals cannot be told apart for certain is not shown at all.
 #[must_use]
 pub fn shape(sql: &str) -> String {
-    // Escapes within literals, and literals of PostgreSQL between dollars.
-    if sql.contains('\\') || sql.contains("$$") {
+    // Escapes within literals, literals of PostgreSQL between dollars, and comments, in which quotes mean nothing.
+    let opens_dollars = |(dollar, next): (u8, u8)| dollar == b'$' && !next.is_ascii_digit();
+    let mut pairs = sql.bytes().zip(sql.bytes().skip(1).chain([b'0']));
+    if ["\\", "--", "/*"].iter().any(|part| sql.contains(part)) || pairs.any(opens_dollars) {
         return String::new();
     }
     let mut shape = String::with_capacity(sql.len().min(MAX_SHAPE_BYTES));
@@ -77,6 +79,9 @@ mod tests {
             ("SELECT x'00ff', 'never closed", "SELECT x?, ?"),
             (r#"SELECT 'a\'b'"#, ""),
             ("SELECT $$secret$$", ""),
+            ("SELECT $tag$secret$tag$", ""),
+            ("SELECT 1 -- don't show 'secret'", ""),
+            ("SELECT /* don't */ 'secret'", ""),
         ];
         for (sql, expected) in cases {
             assert_eq!(shape(sql), expected);

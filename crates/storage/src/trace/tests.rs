@@ -1,6 +1,7 @@
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
+use diesel::connection::SimpleConnection as _;
 use test_support::Kind;
 
 use super::*;
@@ -188,4 +189,20 @@ fn a_job_that_gets_no_place_has_a_wait_that_failed() {
     assert_eq!(collected.words(), ["Writer unavailable"]);
     release.send(()).unwrap();
     holding.join().unwrap().unwrap();
+}
+
+#[test]
+fn whoever_listens_to_a_connection_hears_it_also_after_a_traced_job() {
+    if !is_sqlite() {
+        return;
+    }
+    let (register, sink) = (Register::new(), Arc::new(Collected::default()));
+    run(&register, &sink, register.store.write(|session| session.add_provider(UKPRN, "An Example").map(drop)));
+    // The writer listens for what ends a transaction of SQLite.
+    let ended = block_on(register.store.write::<(), StorageError>(|session| {
+        session.connection.batch_execute("PRAGMA max_page_count = 1")?;
+        let _ = session.add_provider("19999999", &"x".repeat(1_000_000));
+        Ok(())
+    }));
+    assert!(matches!(ended, Err(StorageError::GroupLost(_))), "{ended:?}");
 }

@@ -27,6 +27,8 @@ const BATCH: usize = 512;
 const INTERVAL: Duration = Duration::from_secs(1);
 /// The longest pause after a failure.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How often a batch may fail before it is given up: some minutes.
+const MAX_FAILURES: u32 = 10;
 
 /// The way to the thread.
 pub(super) struct Exporter {
@@ -103,6 +105,8 @@ struct Worker {
 struct Batch {
     body: Vec<u8>,
     spans: u64,
+    /// How often it was not taken.
+    failures: u32,
 }
 
 /// A time in which the collector takes nothing.
@@ -172,24 +176,27 @@ impl Worker {
                 }
                 true
             }
-            Err(error) => {
-                self.fail(batch, &error);
-                false
-            }
+            Err(error) => self.fail(batch, &error),
         }
     }
 
-    fn fail(&mut self, batch: Batch, error: &ExportError) {
+    /// Keeps a batch that may be taken later, for some time. Returns whether another one may be exported now: one that is refused
+    /// for good says nothing of those behind it.
+    fn fail(&mut self, mut batch: Batch, error: &ExportError) -> bool {
         if self.outage.is_none() {
             log::warn!("traces: spans cannot be exported to {}: {error}; requests go on without", self.collector);
         }
-        let pause = self.outage.as_ref().map_or(INTERVAL, |outage| (outage.pause * 2).min(LONGEST_PAUSE));
+        let is_temporary = error.is_temporary();
+        let doubled = self.outage.as_ref().map_or(INTERVAL, |outage| outage.pause * 2);
+        let pause = if is_temporary { doubled.clamp(INTERVAL, LONGEST_PAUSE) } else { Duration::ZERO };
         self.outage = Some(Outage { next: Instant::now() + pause, pause });
-        if error.is_temporary() {
+        if is_temporary && batch.failures < MAX_FAILURES {
+            batch.failures += 1;
             self.unsent = Some(batch);
         } else {
             spans_dropped(SpanLoss::ExportFailed).increment(batch.spans);
         }
+        !is_temporary
     }
 
     /// The next spans of the queue, as an export.
@@ -210,7 +217,7 @@ impl Worker {
         let count = u64::try_from(spans.len()).unwrap_or(u64::MAX);
         // Text and numbers can always be written.
         let body = serde_json::to_vec(&Export::of(&self.resource, spans)).ok()?;
-        Some(Batch { body, spans: count })
+        Some(Batch { body, spans: count, failures: 0 })
     }
 
     /// Counts what is left as dropped.
