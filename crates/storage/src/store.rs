@@ -39,7 +39,6 @@ use crate::store::look_ups::LookUps;
 use crate::store::migrations::Migrator;
 pub use crate::store::migrations::{Conversion, Goal, Pending, Progress, SchemaChange, SetUp};
 use crate::store::pool::JobPool;
-pub use crate::store::replicas::Reading;
 use crate::store::replicas::Replicas;
 pub use crate::store::traces::TraceRemoval;
 use crate::tokens::Environment;

@@ -10,7 +10,7 @@ use adapter_kit::{Endpoint, Served};
 use storage::error::{JobError, StorageError};
 use storage::history::Cause;
 use storage::session::{Session, ValidToken};
-use storage::store::{Reading, Store};
+use storage::store::Store;
 use storage::tokens::TokenDigest;
 
 use crate::endpoints::{Access, Handler};
@@ -197,10 +197,11 @@ pub(super) async fn run_in_transaction(
         }
     };
     let done = match access {
-        Access::LookUp => register.store.read_for(&token, Reading::LookUp, job).await,
+        // On the primary: to ask it for its position costs as much as the record itself.
+        Access::LookUp => register.store.look_up(job).await,
         // It takes locks where it can, as if it wrote.
         Access::Read if is_tried_out => register.store.read(job).await,
-        Access::Read => register.store.read_for(&token, Reading::Snapshot, job).await,
+        Access::Read => register.store.read_for(&token, job).await,
         Access::Write => register.store.write(job).await,
     };
     match done {

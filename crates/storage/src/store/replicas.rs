@@ -25,18 +25,9 @@ use crate::tokens::TokenDigest;
 /// How long a job may take on a standby. The primary has the rest of the time of a job.
 const STANDBY_TIME: Duration = Duration::from_secs(3);
 
-/// How a job reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reading {
-    /// A few rows by their keys: [`Store::look_up`].
-    LookUp,
-    /// One snapshot: [`Store::read`].
-    Snapshot,
-}
-
 impl Store {
-    /// Runs a job that reads for the holder of a token, and authenticates the token. It sees everything that was committed before
-    /// this was called. Where there are standbys, and one has replayed that, it runs there; the token is authenticated on the
+    /// Runs a job that reads one snapshot for the holder of a token, and authenticates the token. It sees everything that was
+    /// committed before this was called. Where there are standbys, and one has replayed that, it runs there; the token is authenticated on the
     /// primary all the same. The job may be run a second time.
     ///
     /// # Errors
@@ -45,7 +36,6 @@ impl Store {
     pub async fn read_for<T, E>(
         &self,
         token: &TokenDigest,
-        reading: Reading,
         job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Clone + Send + 'static,
     ) -> Result<T, E>
     where
@@ -53,32 +43,24 @@ impl Store {
         E: JobError,
     {
         if self.replicas.is_empty() {
-            return match reading {
-                Reading::LookUp => self.look_up(job).await,
-                Reading::Snapshot => self.read(job).await,
-            };
+            return self.read(job).await;
         }
-        let access = match reading {
-            Reading::LookUp => Access::LookUp,
-            Reading::Snapshot => Access::Read,
-        };
         // One for all that follows: the client waits no longer because there are two servers.
         let deadline = self.pool.deadline();
         let (digest, seen) = (token.clone(), self.replicas.replayed());
         let open = move |session: &mut Session<'_>| session.open_on_primary(&digest).map_err(E::from);
         let opened = Arc::clone(&self.pool).run_when(|_| Ok(()), deadline, Access::LookUp, open);
         if let Some(opened) = opened.await?
-            && let Some(answer) = self.read_from_standby(access, deadline, opened, &seen, job.clone()).await
+            && let Some(answer) = self.read_from_standby(deadline, opened, &seen, job.clone()).await
         {
             return answer;
         }
-        Arc::clone(&self.pool).run_when(|_| Ok(()), deadline, access, job).await
+        Arc::clone(&self.pool).run_when(|_| Ok(()), deadline, Access::Read, job).await
     }
 
     /// The answer of a job on a standby; `None` when none of them has come far enough in time, or it has failed.
     async fn read_from_standby<T, E>(
         &self,
-        access: Access,
         deadline: Option<Instant>,
         opened: OpenedOnPrimary,
         seen: &[Option<u64>],
@@ -97,7 +79,7 @@ impl Store {
         let ready = move |connection: &mut DatabaseConnection| require_replayed(connection, &primary);
         let of_standby = Instant::now() + STANDBY_TIME;
         let deadline = Some(deadline.map_or(of_standby, |of_job| of_job.min(of_standby)));
-        let reading = Arc::clone(&replica.pool).run_when(ready, deadline, access, move |session| {
+        let reading = Arc::clone(&replica.pool).run_when(ready, deadline, Access::Read, move |session| {
             session.rely_on_primary(opened.clone());
             job(session)
         });
