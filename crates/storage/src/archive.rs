@@ -1,7 +1,7 @@
 //! Months of the history, and of the counts of usage, that are written to files and then removed from the database.
 //!
-//! A month is one file of JSON Lines, an entry a line. It gets its name when it is whole and on the disk; afterwards the database
-//! records its digest ([`ArchivedMonth`]). A month is removed only when its file still has that digest and the database has no
+//! A month is one file of JSON Lines, an entry a line. It gets its name when it is whole and on the disk; the database
+//! records its digest ([`ArchivedMonth`]) in the transaction in which it gets the name. A month is removed only when its file still has that digest and the database has no
 //! other entries of it, so whatever is interrupted can be done again: nothing is lost, and nothing is there twice.
 //!
 //! Each line of the history begins with the identifier of its trainee, and lines do not depend on each other: when a trainee is
@@ -233,10 +233,14 @@ impl<'a> Archive<'a> {
                 Kind::History => history::write(&mut self.connection, month, count, &mut draft)?,
                 Kind::Usage => usage::write(&mut self.connection, month, &mut draft)?,
             }
-            let known = known.map(|known| known.digest.as_str());
-            let done = draft.finish(&folder.join(kind.file_name(month)), known)?;
+            draft.sync()?;
             let now = self.now();
-            let month = self.write_transaction(|connection| books::record(connection, kind, month, &done, now))?;
+            // The file gets its name once nobody else can begin the removal of the month, which may need the file before.
+            let month = self.write_transaction(|connection| {
+                let recorded = books::record(connection, (kind, month), known, &draft.done(), now)?;
+                draft.finish(&folder.join(kind.file_name(month)), known.map(|known| known.digest.as_str()))?;
+                Ok::<_, ArchiveError>(recorded)
+            })?;
             report(&month);
         }
         Ok(())

@@ -74,6 +74,13 @@ impl Draft {
         Done { digest: HEXLOWER.encode(&self.digest.clone().finalize()), ..self.done.clone() }
     }
 
+    /// Brings the file to the disk, so that little is left to do for [`Self::finish`].
+    pub(super) fn sync(&mut self) -> Result<(), ArchiveError> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let outcome = file.flush().and_then(|()| file.get_ref().as_file().sync_all());
+        outcome.map_err(|error| self.failed(error))
+    }
+
     /// Brings the file to the disk, then its name. A file of the name is replaced when it is the same, or has that digest.
     pub(super) fn finish(self, path: &Path, replaced: Option<&str>) -> Result<Done, ArchiveError> {
         let done = self.done();

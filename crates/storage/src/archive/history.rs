@@ -183,7 +183,7 @@ impl Archive<'_> {
             Ok(Some(end))
         })?;
         let now = self.now();
-        Ok(self.write_transaction(|connection| books::end_removal(connection, month, now))?)
+        self.write_transaction(|connection| books::end_removal(connection, month, now))
     }
 
     /// Removes the partition of a month, and records it, in one transaction. Nobody can add to the month while its entries are

@@ -228,6 +228,25 @@ fn what_was_interrupted_is_done_by_the_same_call() {
 }
 
 #[test]
+fn a_month_at_which_another_command_is_at_work_stays_as_that_one_records_it() {
+    let (register, folder) = (register("2026"), tempfile::tempdir().unwrap());
+    archive(&register, month("2026", 8), &folder).unwrap();
+    let mut connection = register.second_connection();
+    let known = books::of_kind(&mut connection, Kind::History).unwrap().remove(0);
+    let (named, now, done) = ((known.kind, known.month), known.archived_at, file::Draft::of_digest().done());
+    let is_refused = |outcome| matches!(outcome, Err(ArchiveError::Changed { kind: Kind::History, .. }));
+    assert!(is_refused(books::record(&mut connection, named, None, &done, now).map(|_| ())), "archived meanwhile");
+    let mut removed = known.clone();
+    books::begin_removal(&mut connection, &mut removed, now).unwrap();
+    assert!(is_refused(books::record(&mut connection, named, Some(&known), &done, now).map(|_| ())), "is removed");
+    let mut other = ArchivedMonth { digest: done.digest.clone(), ..known.clone() };
+    assert!(is_refused(books::replace(&mut connection, &other, &done)));
+    assert!(is_refused(books::begin_removal(&mut connection, &mut other, now)));
+    assert!(is_refused(books::end_removal(&mut connection, &mut other, now)));
+    assert_eq!(books::of_kind(&mut connection, Kind::History).unwrap().remove(0), removed);
+}
+
+#[test]
 fn a_month_that_is_not_over_is_refused() {
     let (register, folder) = (register("2026"), tempfile::tempdir().unwrap());
     for end in [month("2026", 10), month("2027", 1)] {

@@ -113,6 +113,6 @@ impl Archive<'_> {
             Ok((removed > 0).then_some(0))
         })?;
         let now = self.now();
-        Ok(self.write_transaction(|connection| books::end_removal(connection, month, now))?)
+        self.write_transaction(|connection| books::end_removal(connection, month, now))
     }
 }
