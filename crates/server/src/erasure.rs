@@ -5,7 +5,7 @@
 pub mod rows;
 
 use domain::commands::erasure::{InvalidGround, is_tombstone, require_impersonal};
-use storage::erasure::{Erasure, ErasureOrder};
+use storage::erasure::{Erasure, ErasureOrder, OPERATION};
 use storage::error::{JobError, StorageError};
 use storage::history::Cause;
 use storage::session::Session;
@@ -13,9 +13,6 @@ use storage::store::Store;
 use storage::trainees::RelatedRecord;
 
 use crate::registry::write_with_retries;
-
-/// What the history says of an erasure.
-const OPERATION: &str = "trainee erase";
 
 /// A trainee that is to be erased.
 #[derive(Debug)]

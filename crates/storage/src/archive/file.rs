@@ -114,7 +114,7 @@ fn failed_at(path: &Path) -> impl Fn(io::Error) -> ArchiveError {
     move |source| ArchiveError::File { path: path.clone(), source }
 }
 
-fn open(path: &Path) -> Result<File, ArchiveError> {
+pub(super) fn open(path: &Path) -> Result<File, ArchiveError> {
     File::open(path).map_err(|error| {
         let is_missing = error.kind() == io::ErrorKind::NotFound;
         if is_missing { ArchiveError::Missing(path.to_owned()) } else { failed_at(path)(error) }
