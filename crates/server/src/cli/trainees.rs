@@ -127,8 +127,9 @@ impl Erase {
         };
         // All are looked at before any is erased.
         for trainee_id in &self.trainee_ids {
-            let planned =
-                store.read_blocking(|session| plan(session, &ukprn, trainee_id)).map_err(failed(trainee_id))?;
+            let planned = store
+                .read_blocking(|session| plan(session, &ukprn, trainee_id, &ground))
+                .map_err(failed(trainee_id))?;
             self.describe(&planned, &ukprn);
         }
         self.confirm()?;

@@ -98,10 +98,8 @@ impl Archive<'_> {
         let oldest = self.now().date_naive() - chrono::TimeDelta::days(crate::usage::KEPT_DAYS);
         if month.removal_begun_at.is_none() {
             // Of a month that is so old the servers may have removed a part already.
-            if from >= oldest {
-                if !is_as_archived(&mut self.connection, month)? {
-                    return Err(ArchiveError::Changed { kind: Kind::Usage, month: month.month });
-                }
+            if from >= oldest && !is_as_archived(&mut self.connection, month)? {
+                return Err(ArchiveError::Changed { kind: Kind::Usage, month: month.month });
             }
             let now = self.now();
             self.write_transaction(|connection| books::begin_removal(connection, month, now))?;
