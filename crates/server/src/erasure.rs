@@ -5,7 +5,7 @@
 pub mod rows;
 
 use domain::commands::erasure::{InvalidGround, is_tombstone, require_impersonal};
-use storage::erasure::{Erasure, ErasureOrder};
+use storage::erasure::{Erasure, ErasureOrder, OPERATION};
 use storage::error::{JobError, StorageError};
 use storage::history::Cause;
 use storage::session::Session;
@@ -13,9 +13,6 @@ use storage::store::Store;
 use storage::trainees::RelatedRecord;
 
 use crate::registry::write_with_retries;
-
-/// What the history says of an erasure.
-const OPERATION: &str = "trainee erase";
 
 /// A trainee that is to be erased.
 #[derive(Debug)]
@@ -67,17 +64,21 @@ impl JobError for ErasureError {
     }
 }
 
-/// What an erasure of a trainee of that provider would remove, and what else there may be of the person.
+/// What an erasure of a trainee of that provider would remove, and what else there may be of the person. Fails when the ground
+/// names the person, by a present or a former value.
 ///
 /// # Errors
 ///
 /// [`ErasureError`].
-pub fn plan(session: &mut Session<'_>, ukprn: &str, trainee_id: &str) -> Result<Planned, ErasureError> {
+pub fn plan(session: &mut Session<'_>, ukprn: &str, trainee_id: &str, ground: &str) -> Result<Planned, ErasureError> {
     if session.keeps_former_tables()? {
         return Err(ErasureError::FormerTables);
     }
     let history = session.history_of(trainee_id)?.filter(|history| history.ukprn == ukprn);
     let history = history.ok_or(ErasureError::UnknownTrainee)?;
+    if history.erasure.is_none() {
+        require_impersonal(ground, &history.identifying_values())?;
+    }
     let related = if history.erasure.is_none() { session.records_of_person(trainee_id)? } else { Vec::new() };
     Ok(Planned { trainee_id: trainee_id.to_owned(), erasure: history.erasure, entries: history.entries.len(), related })
 }
@@ -129,6 +130,10 @@ fn erase(
         }
         return Ok(Outcome::Recorded(provider.record_erasure(trainee_id, order, 0)?));
     };
-    require_impersonal(&order.ground, &trainee.record)?;
+    // The ground of an erasure that is made again is kept already; to refuse it would leave the person in the register.
+    if order.erased_at.is_none() {
+        let history = provider.history_of(trainee_id)?.ok_or(ErasureError::UnknownTrainee)?;
+        require_impersonal(&order.ground, &history.identifying_values())?;
+    }
     Ok(Outcome::Erased(provider.erase_trainee(trainee_id, &trainee, order)?))
 }

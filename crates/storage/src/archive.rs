@@ -1,7 +1,7 @@
 //! Months of the history, and of the counts of usage, that are written to files and then removed from the database.
 //!
-//! A month is one file of JSON Lines, an entry a line. It gets its name when it is whole and on the disk; afterwards the database
-//! records its digest ([`ArchivedMonth`]). A month is removed only when its file still has that digest and the database has no
+//! A month is one file of JSON Lines, an entry a line. It gets its name when it is whole and on the disk; the database
+//! records its digest ([`ArchivedMonth`]) in the transaction in which it gets the name. A month is removed only when its file still has that digest and the database has no
 //! other entries of it, so whatever is interrupted can be done again: nothing is lost, and nothing is there twice.
 //!
 //! Each line of the history begins with the identifier of its trainee, and lines do not depend on each other: when a trainee is
@@ -112,7 +112,9 @@ pub enum ArchiveError {
         line: u64,
     },
     /// The database has other entries of a month than its file.
-    #[error("{kind} of {month} is not as it was archived: archive it again, then remove it")]
+    #[error(
+        "{kind} of {month} is not as it was archived, or another command works on it: archive it again, then remove it"
+    )]
     Changed {
         /// Of what.
         kind: Kind,
@@ -198,7 +200,7 @@ impl<'a> Archive<'a> {
     }
 
     /// Writes the months before another one to files of a folder, those that are not there yet, and returns them. A month that
-    /// has got other entries since it was archived, and is not removed, is archived again.
+    /// has other entries than were archived, or none any more, and is not removed, is archived again.
     ///
     /// # Errors
     ///
@@ -212,20 +214,24 @@ impl<'a> Archive<'a> {
     ) -> Result<(), ArchiveError> {
         self.require_over(before)?;
         let archived = books::of_kind(&mut self.connection, kind)?;
-        let counts = match kind {
+        let mut counts = match kind {
             Kind::History => history::counts(&mut self.connection, before.begin())?,
-            Kind::Usage => {
-                let first = Month::of(self.now().date_naive() - TimeDelta::days(crate::usage::KEPT_DAYS)).next();
-                let counts = usage::counts(&mut self.connection, before.begin())?;
-                // Of older ones the servers may have removed a part already.
-                counts.into_iter().filter(|(month, _)| *month >= first).collect()
-            }
+            Kind::Usage => usage::counts(&mut self.connection, before.begin())?,
         };
+        for known in archived.iter().filter(|one| one.month < before) {
+            // All of its entries may have been of trainees who are erased.
+            counts.entry(known.month).or_insert(history::Count::NONE);
+        }
+        if kind == Kind::Usage {
+            // Of older ones the servers may have removed a part already.
+            let first = Month::of(self.now().date_naive() - TimeDelta::days(crate::usage::KEPT_DAYS)).next();
+            counts.retain(|month, _| *month >= first);
+        }
         for (month, count) in counts {
             let known = archived.iter().find(|one| one.month == month);
-            if known.is_some_and(|known| {
-                known.removal_begun_at.is_some() || known.has_count(count) && folder.join(known.file_name()).is_file()
-            }) {
+            if let Some(known) = known
+                && (known.removal_begun_at.is_some() || self.is_archived(known, count, folder)?)
+            {
                 continue;
             }
             let mut draft = file::Draft::begin(folder)?;
@@ -233,13 +239,33 @@ impl<'a> Archive<'a> {
                 Kind::History => history::write(&mut self.connection, month, count, &mut draft)?,
                 Kind::Usage => usage::write(&mut self.connection, month, &mut draft)?,
             }
-            let known = known.map(|known| known.digest.as_str());
-            let done = draft.finish(&folder.join(kind.file_name(month)), known)?;
+            draft.sync()?;
             let now = self.now();
-            let month = self.write_transaction(|connection| books::record(connection, kind, month, &done, now))?;
+            // The file gets its name once nobody else can begin the removal of the month, which may need the file before.
+            let month = self.write_transaction(|connection| {
+                let recorded = books::record(connection, (kind, month), known, &draft.done(), now)?;
+                draft.finish(&folder.join(kind.file_name(month)), known.map(|known| known.digest.as_str()))?;
+                Ok::<_, ArchiveError>(recorded)
+            })?;
             report(&month);
         }
         Ok(())
+    }
+
+    /// Whether the folder has the file of a month, and the database what was archived.
+    fn is_archived(
+        &mut self,
+        month: &ArchivedMonth,
+        count: history::Count,
+        folder: &Path,
+    ) -> Result<bool, ArchiveError> {
+        if !folder.join(month.file_name()).is_file() {
+            return Ok(false);
+        }
+        match month.kind {
+            Kind::History => Ok(month.has_count(count)),
+            Kind::Usage => usage::is_as_archived(&mut self.connection, month),
+        }
     }
 
     /// Removes the months before another one from the database, of those that are archived, and returns them. Each file must

@@ -13,6 +13,9 @@ use crate::error::StorageError;
 use crate::schema::{erasures, providers};
 use crate::session::{ProviderSession, Session};
 
+/// What the history says of an erasure.
+pub const OPERATION: &str = "trainee erase";
+
 /// The table, to look for it in a register of an older program.
 const TABLE: &str = "erasures";
 

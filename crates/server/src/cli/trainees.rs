@@ -127,8 +127,9 @@ impl Erase {
         };
         // All are looked at before any is erased.
         for trainee_id in &self.trainee_ids {
-            let planned =
-                store.read_blocking(|session| plan(session, &ukprn, trainee_id)).map_err(failed(trainee_id))?;
+            let planned = store
+                .read_blocking(|session| plan(session, &ukprn, trainee_id, &ground))
+                .map_err(failed(trainee_id))?;
             self.describe(&planned, &ukprn);
         }
         self.confirm()?;
@@ -137,8 +138,7 @@ impl Erase {
             let outcome = erase_blocking(&store, &ukprn, trainee_id, &order, by).map_err(failed(trainee_id))?;
             output::line(describe_outcome(trainee_id, &outcome))?;
         }
-        erase_from_archive(&store, &self.trainee_ids, &self.archive)?;
-        remove_traces(&store, removal)
+        clean(&store, &self.trainee_ids, &self.archive, removal)
     }
 
     /// Says what is to be erased, and what stays, by identifiers alone.
@@ -220,14 +220,26 @@ fn again(
     }
     output::line(format_args!("erased     {erased}\nunchanged  {unchanged}\nrefused    {}", refused.len()))?;
     refused.iter().try_for_each(output::line)?;
-    erase_from_archive(store, &trainee_ids, archive)?;
-    remove_traces(store, removal)?;
+    clean(store, &trainee_ids, archive, removal)?;
     if refused.is_empty() { Ok(()) } else { Err(CommandError::DeedsRefused(refused.len())) }
 }
 
 /// Makes the erasures again that a database had which was replaced by a backup.
 pub(super) fn erase_again(store: &Store, rows: Vec<ErasureRow>, by: &str) -> Result<(), CommandError> {
     again(store, rows, Vec::new(), TraceRemoval::Everything, (by, &OptionalFolder::default()), || Ok(()))
+}
+
+/// Removes what is left of erased trainees outside of the tables. What fails in the files of archived months does not keep the
+/// traces in the database.
+fn clean(
+    store: &Store,
+    trainee_ids: &[String],
+    folder: &OptionalFolder,
+    removal: TraceRemoval,
+) -> Result<(), CommandError> {
+    let archive = erase_from_archive(store, trainee_ids, folder);
+    let traces = remove_traces(store, removal);
+    archive.and(traces)
 }
 
 /// Removes the entries of trainees from the files of archived months, where their folder is given.

@@ -111,6 +111,24 @@ fn archived_and_removed_months_leave_a_sound_register_and_a_whole_history() {
 }
 
 #[test]
+fn an_erasure_cleans_the_database_also_when_the_folder_of_the_archive_is_another_one() {
+    let (place, id) = place_with_history(test_support::Kind::Sqlite);
+    let (folder, mistyped) = (place.path("archive"), place.path("mistyped"));
+    done(&place, &["archive", "write", "--before", "2024-02", "--archive", folder.to_str().unwrap()]);
+    let provider =
+        texts(&place.url(), "SELECT ukprn AS text FROM providers JOIN trainees ON provider_id = providers.id");
+    let erase = ["trainee", "erase", &id, "--provider", &provider[0], "--ground", "case 17", "--yes"];
+    let refused = place.run(&[&erase[..], &["--archive", mistyped.to_str().unwrap()]].concat(), None);
+    assert_eq!(refused.status(), 1);
+    assert!(refused.stderr().contains("is missing") && !mistyped.exists(), "{}", refused.stderr());
+    let bytes = std::fs::read(place.url().strip_prefix("sqlite://").unwrap()).unwrap();
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(text.contains("CREATE TABLE") && !text.contains("Newname"), "traces are left");
+    let again = done(&place, &[&erase[..], &["--archive", folder.to_str().unwrap()]].concat());
+    assert!(again.stdout().contains("archived months: 1\n"), "{}", again.stdout());
+}
+
+#[test]
 fn what_is_left_of_a_history_is_held_against_the_record() {
     for kind in kinds() {
         let (place, id) = place_with_history(kind);

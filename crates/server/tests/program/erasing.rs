@@ -262,6 +262,15 @@ fn what_is_not_the_providers_or_would_name_the_person_is_refused_before_anything
             assert_ne!(refused.status(), 0, "{kind:?}");
             assert!(refused.stderr().contains(refusal), "{}", refused.stderr());
         }
+        // All are looked at before the first is erased, also by what they were called before.
+        let other = register(&server, "Formerly");
+        let renamed = json!({ "data": { "last_name": "Newname" } });
+        assert_eq!(server.send(&agent(), "PATCH", &path(&format!("/trainees/{other}")), Some(&renamed)).0, 200);
+        for ground in ["asked by formerly", "asked by newname"] {
+            let asked = ["trainee", "erase", &id, &other, "--provider", &provider, "--yes", "--ground", ground];
+            let refused = place.run(&[&asked[..], &on].concat(), None);
+            assert!(refused.stderr().contains("names the person"), "{kind:?}: {}", refused.stderr());
+        }
         let unfinished = "CREATE TABLE former_placements (id INTEGER)";
         execute(database.url(), unfinished);
         let refused = place.run(&erase(&on, &provider, &[&id]), None);

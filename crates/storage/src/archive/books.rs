@@ -5,7 +5,7 @@ use diesel::prelude::*;
 
 use super::file::Done;
 use super::history::Count;
-use super::{Kind, Month};
+use super::{ArchiveError, Kind, Month};
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::schema::{ArchivedMonthRow, archived_months};
@@ -91,16 +91,27 @@ pub(super) fn of_kind(connection: &mut DatabaseConnection, kind: Kind) -> Result
     rows.into_iter().map(ArchivedMonth::of).collect()
 }
 
-/// Records that a month was archived, in the place of what was recorded of it before.
+/// Records that a month was archived, in the place of what was known of it.
+///
+/// Fails when something else is recorded of the month by now, or when its removal has begun: another command is at work.
 pub(super) fn record(
     connection: &mut DatabaseConnection,
-    kind: Kind,
-    month: Month,
+    (kind, month): (Kind, Month),
+    known: Option<&ArchivedMonth>,
     done: &Done,
     now: DateTime<Utc>,
-) -> Result<ArchivedMonth, StorageError> {
+) -> Result<ArchivedMonth, ArchiveError> {
+    if let Some(known) = known {
+        let as_known = archived_months::table.find(known.id).filter(archived_months::digest.eq(&known.digest));
+        diesel::delete(as_known.filter(archived_months::removal_begun_at.is_null()))
+            .execute(connection)
+            .map_err(StorageError::from)?;
+    }
     let of_month = archived_months::kind.eq(kind.name()).and(archived_months::month.eq(month.first_day()));
-    diesel::delete(archived_months::table.filter(of_month)).execute(connection)?;
+    let others = archived_months::table.filter(of_month).count().get_result::<i64>(connection);
+    if others.map_err(StorageError::from)? > 0 {
+        return Err(ArchiveError::Changed { kind, month });
+    }
     diesel::insert_into(archived_months::table)
         .values((
             archived_months::kind.eq(kind.name()),
@@ -112,8 +123,21 @@ pub(super) fn record(
             archived_months::digest.eq(&done.digest),
             archived_months::archived_at.eq(now.naive_utc()),
         ))
-        .execute(connection)?;
-    ArchivedMonth::of(archived_months::table.filter(of_month).first(connection)?)
+        .execute(connection)
+        .map_err(StorageError::from)?;
+    let row = archived_months::table.filter(of_month).first(connection).map_err(StorageError::from)?;
+    Ok(ArchivedMonth::of(row)?)
+}
+
+/// Changes what is recorded of a month; fails when that is not what was read.
+macro_rules! update {
+    ($connection:ident, $month:ident, $changes:expr) => {{
+        let as_read = archived_months::table.find($month.id).filter(archived_months::digest.eq(&$month.digest));
+        let updated = diesel::update(as_read).set($changes).execute($connection).map_err(StorageError::from)?;
+        if updated != 1 {
+            return Err(ArchiveError::Changed { kind: $month.kind, month: $month.month });
+        }
+    }};
 }
 
 /// Records that the file of a month is to be another one, with fewer entries.
@@ -121,16 +145,15 @@ pub(super) fn replace(
     connection: &mut DatabaseConnection,
     month: &ArchivedMonth,
     done: &Done,
-) -> Result<(), StorageError> {
-    diesel::update(archived_months::table.find(month.id))
-        .set((
-            archived_months::entries.eq(done.entries),
-            archived_months::first_entry.eq(done.first_entry),
-            archived_months::last_entry.eq(done.last_entry),
-            archived_months::bytes.eq(done.bytes),
-            archived_months::digest.eq(&done.digest),
-        ))
-        .execute(connection)?;
+) -> Result<(), ArchiveError> {
+    let replaced = (
+        archived_months::entries.eq(done.entries),
+        archived_months::first_entry.eq(done.first_entry),
+        archived_months::last_entry.eq(done.last_entry),
+        archived_months::bytes.eq(done.bytes),
+        archived_months::digest.eq(&done.digest),
+    );
+    update!(connection, month, replaced);
     Ok(())
 }
 
@@ -139,10 +162,8 @@ pub(super) fn begin_removal(
     connection: &mut DatabaseConnection,
     month: &mut ArchivedMonth,
     now: DateTime<Utc>,
-) -> Result<(), StorageError> {
-    diesel::update(archived_months::table.find(month.id))
-        .set(archived_months::removal_begun_at.eq(now.naive_utc()))
-        .execute(connection)?;
+) -> Result<(), ArchiveError> {
+    update!(connection, month, archived_months::removal_begun_at.eq(now.naive_utc()));
     month.removal_begun_at = Some(now);
     Ok(())
 }
@@ -152,10 +173,8 @@ pub(super) fn end_removal(
     connection: &mut DatabaseConnection,
     month: &mut ArchivedMonth,
     now: DateTime<Utc>,
-) -> Result<(), StorageError> {
-    diesel::update(archived_months::table.find(month.id))
-        .set(archived_months::removed_at.eq(now.naive_utc()))
-        .execute(connection)?;
+) -> Result<(), ArchiveError> {
+    update!(connection, month, archived_months::removed_at.eq(now.naive_utc()));
     month.removed_at = Some(now);
     Ok(())
 }

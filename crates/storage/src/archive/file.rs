@@ -74,6 +74,13 @@ impl Draft {
         Done { digest: HEXLOWER.encode(&self.digest.clone().finalize()), ..self.done.clone() }
     }
 
+    /// Brings the file to the disk, so that little is left to do for [`Self::finish`].
+    pub(super) fn sync(&mut self) -> Result<(), ArchiveError> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let outcome = file.flush().and_then(|()| file.get_ref().as_file().sync_all());
+        outcome.map_err(|error| self.failed(error))
+    }
+
     /// Brings the file to the disk, then its name. A file of the name is replaced when it is the same, or has that digest.
     pub(super) fn finish(self, path: &Path, replaced: Option<&str>) -> Result<Done, ArchiveError> {
         let done = self.done();
@@ -107,7 +114,7 @@ fn failed_at(path: &Path) -> impl Fn(io::Error) -> ArchiveError {
     move |source| ArchiveError::File { path: path.clone(), source }
 }
 
-fn open(path: &Path) -> Result<File, ArchiveError> {
+pub(super) fn open(path: &Path) -> Result<File, ArchiveError> {
     File::open(path).map_err(|error| {
         let is_missing = error.kind() == io::ErrorKind::NotFound;
         if is_missing { ArchiveError::Missing(path.to_owned()) } else { failed_at(path)(error) }

@@ -41,6 +41,11 @@ pub(super) struct Count {
     pub(super) characters: i64,
 }
 
+impl Count {
+    /// That of a month without entries.
+    pub(super) const NONE: Self = Self { entries: 0, first: 0, last: 0, characters: 0 };
+}
+
 #[derive(QueryableByName)]
 struct CountRow {
     #[diesel(sql_type = Text)]
@@ -159,7 +164,7 @@ impl Archive<'_> {
                 return self.drop_partition(&name, month);
             }
             let counts = counts(&mut self.connection, month.month.next().begin())?;
-            if !counts.get(&month.month).is_some_and(|count| month.has_count(*count)) {
+            if !month.has_count(counts.get(&month.month).copied().unwrap_or(Count::NONE)) {
                 return Err(ArchiveError::Changed { kind: Kind::History, month: month.month });
             }
             let now = self.now();
@@ -183,7 +188,7 @@ impl Archive<'_> {
             Ok(Some(end))
         })?;
         let now = self.now();
-        Ok(self.write_transaction(|connection| books::end_removal(connection, month, now))?)
+        self.write_transaction(|connection| books::end_removal(connection, month, now))
     }
 
     /// Removes the partition of a month, and records it, in one transaction. Nobody can add to the month while its entries are

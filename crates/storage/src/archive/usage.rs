@@ -34,7 +34,7 @@ pub(super) fn counts(
                 let month = Month::of(day);
                 let next = month.next().first_day();
                 let rows = $table::table.filter($table::day.ge(month.first_day()).and($table::day.lt(next)));
-                let count = counts.entry(month).or_insert(Count { entries: 0, first: 0, last: 0, characters: 0 });
+                let count = counts.entry(month).or_insert(Count::NONE);
                 count.entries += rows.select(count_star()).first::<i64>(connection)?;
                 from = next;
             }
@@ -84,6 +84,13 @@ pub(super) fn write(connection: &mut DatabaseConnection, month: Month, draft: &m
     Ok(())
 }
 
+/// Whether what would be archived of a month now is what was archived.
+pub(super) fn is_as_archived(connection: &mut DatabaseConnection, month: &ArchivedMonth) -> Result<bool, ArchiveError> {
+    let mut present = Draft::of_digest();
+    write(connection, month.month, &mut present)?;
+    Ok(present.done().digest == month.digest)
+}
+
 impl Archive<'_> {
     /// Removes a month of usage whose file is verified. What would be archived of it now must be what was archived.
     pub(super) fn remove_usage(&mut self, month: &mut ArchivedMonth) -> Result<(), ArchiveError> {
@@ -91,12 +98,8 @@ impl Archive<'_> {
         let oldest = self.now().date_naive() - chrono::TimeDelta::days(crate::usage::KEPT_DAYS);
         if month.removal_begun_at.is_none() {
             // Of a month that is so old the servers may have removed a part already.
-            if from >= oldest {
-                let mut present = Draft::of_digest();
-                write(&mut self.connection, month.month, &mut present)?;
-                if present.done().digest != month.digest {
-                    return Err(ArchiveError::Changed { kind: Kind::Usage, month: month.month });
-                }
+            if from >= oldest && !is_as_archived(&mut self.connection, month)? {
+                return Err(ArchiveError::Changed { kind: Kind::Usage, month: month.month });
             }
             let now = self.now();
             self.write_transaction(|connection| books::begin_removal(connection, month, now))?;
@@ -113,6 +116,6 @@ impl Archive<'_> {
             Ok((removed > 0).then_some(0))
         })?;
         let now = self.now();
-        Ok(self.write_transaction(|connection| books::end_removal(connection, month, now))?)
+        self.write_transaction(|connection| books::end_removal(connection, month, now))
     }
 }

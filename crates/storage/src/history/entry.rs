@@ -4,7 +4,8 @@ use std::path::Path;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
-use domain::Trainee;
+use domain::commands::erasure::{IDENTIFYING_FIELDS, identifying_parts, identifying_values};
+use domain::{RecordField as _, Trainee};
 use serde_json::{Map, Value as Json};
 
 use super::rebuild::{complete_creation, state_before};
@@ -83,6 +84,18 @@ impl FieldEntry {
     #[must_use]
     pub fn after(&self) -> String {
         self.after.to_string()
+    }
+}
+
+impl TraineeHistory {
+    /// The values that may identify the person: those of the record, and former ones of the entries that the database has. In
+    /// lower case; of names, each part.
+    #[must_use]
+    pub fn identifying_values(&self) -> Vec<String> {
+        let fields = self.stored.iter().flat_map(|entry| &entry.fields);
+        let former = fields.filter(|field| IDENTIFYING_FIELDS.iter().any(|one| one.info().name == field.path));
+        let texts = former.flat_map(|field| [&field.before, &field.after]).filter_map(Json::as_str);
+        identifying_values(&self.record).into_iter().chain(texts.flat_map(identifying_parts)).collect()
     }
 }
 
