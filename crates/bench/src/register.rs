@@ -20,8 +20,6 @@ use crate::process::{Meter, on_server_processor, wait_for};
 
 /// Providers of a register, each with as many trainees.
 const PROVIDERS: usize = 5;
-/// Over how many days up to now they were registered, where a program can date them so.
-const DAYS: &str = "365";
 
 /// The program of a commit.
 #[derive(Debug)]
@@ -76,14 +74,12 @@ impl Program {
         let url = databases.url("filling");
         self.run(&["migrate", "--environment", "sandbox", "--database-url", &url])?;
         let count = (trainees / PROVIDERS).to_string();
-        let dates =
-            if self.run(&["sandbox", "seed", "--help"])?.contains("--days ") { &["--days", DAYS][..] } else { &[] };
         for number in 0..PROVIDERS {
             let ukprn = ukprn(number);
             self.run(&["provider", "add", "--database-url", &url, "--ukprn", &ukprn, "--name", &ukprn])?;
             let seed = (number + 1).to_string();
             let who = ["--database-url", &url, "--provider", &ukprn];
-            self.run(&[&["sandbox", "seed", "--trainees", &count, "--seed", &seed], &who[..], dates].concat())?;
+            self.run(&[&["sandbox", "seed", "--trainees", &count, "--seed", &seed], &who[..]].concat())?;
         }
         databases.finish("filling", &name)?;
         eprintln!("bench: filled in {:.0} s", begun.elapsed().as_secs_f64());

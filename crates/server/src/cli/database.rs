@@ -42,22 +42,17 @@ impl Database {
 
     /// As [`Database::open`], with the environment.
     pub(super) fn open_with_environment(&self) -> Result<(Store, Environment), CommandError> {
-        self.open_with_options(StoreOptions::default())
-    }
-
-    /// The same, with options.
-    pub(super) fn open_with_options(&self, options: StoreOptions) -> Result<(Store, Environment), CommandError> {
-        let (store, recorded) = self.open_with_any_record(options)?;
+        let (store, recorded) = self.open_with_any_record()?;
         Ok((store, recorded.ok_or(StorageError::EnvironmentNotRecorded)?))
     }
 
     /// As [`Database::open`], for what can be done while the register does not record its environment.
     pub(super) fn open_unrecorded(&self) -> Result<Store, CommandError> {
-        Ok(self.open_with_any_record(StoreOptions::default())?.0)
+        Ok(self.open_with_any_record()?.0)
     }
 
-    fn open_with_any_record(&self, options: StoreOptions) -> Result<(Store, Option<Environment>), StorageError> {
-        let store = Store::open_existing(&self.database_url, options)?;
+    fn open_with_any_record(&self) -> Result<(Store, Option<Environment>), StorageError> {
+        let store = Store::open_existing(&self.database_url, StoreOptions::default())?;
         let recorded = store.read_blocking(|session| session.environment())?;
         require_same(recorded, self.expected.environment)?;
         Ok((store, recorded))

@@ -1,14 +1,8 @@
 //! Commands for a register in which things are tried out.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-
-use chrono::{TimeDelta, Utc};
 use clap::Subcommand;
 use indicatif::{ProgressBar, ProgressStyle};
-use storage::clock::Clock;
 use storage::error::StorageError;
-use storage::store::StoreOptions;
 use storage::tokens::Environment;
 
 use super::{CodeLists, CommandError, Database};
@@ -29,9 +23,6 @@ pub(super) enum SandboxCommand {
         /// The same seed gives the same trainees on the same day; one that was used here before is refused
         #[arg(long, value_name = "S", env = "REGISTER_SEED", default_value_t = 1)]
         seed: u64,
-        /// Date their registrations evenly over so many days up to now, as in a register that has grown
-        #[arg(long, value_name = "N", env = "REGISTER_SANDBOX_SEED_DAYS", default_value_t = 0)]
-        days: u16,
         #[command(flatten)]
         code_lists: CodeLists,
     },
@@ -39,11 +30,9 @@ pub(super) enum SandboxCommand {
 
 impl SandboxCommand {
     pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
-        let Self::Seed { database, provider, trainees, seed, days, code_lists } = self;
+        let Self::Seed { database, provider, trainees, seed, code_lists } = self;
         let lists = code_lists.read()?;
-        let past = Past::of_days(days);
-        let options = StoreOptions { clock: past.clock(), ..StoreOptions::default() };
-        let (store, environment) = database.open_with_options(options)?;
+        let (store, environment) = database.open_with_environment()?;
         if environment != Environment::Sandbox {
             return Err(CommandError::SeedOutsideSandbox);
         }
@@ -52,38 +41,9 @@ impl SandboxCommand {
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left") {
             bar.set_style(style);
         }
-        fill(&store, lists, &provider, trainees, seed, Some(by), |written| {
-            bar.set_position(written as u64);
-            past.advance(written, trainees);
-        })?;
+        fill(&store, lists, &provider, trainees, seed, Some(by), |written| bar.set_position(written as u64))?;
         bar.finish_and_clear();
         eprintln!("added {trainees} invented trainees to provider {provider}");
         Ok(())
-    }
-}
-
-/// A time that begins in the past and comes to the present while trainees are written.
-struct Past {
-    days: u16,
-    /// How far it is behind, in milliseconds.
-    behind: Arc<AtomicI64>,
-}
-
-impl Past {
-    fn of_days(days: u16) -> Self {
-        let behind = TimeDelta::days(days.into()).num_milliseconds();
-        Self { days, behind: Arc::new(AtomicI64::new(behind)) }
-    }
-
-    fn clock(&self) -> Clock {
-        let behind = Arc::clone(&self.behind);
-        Clock::from_fn(move || Utc::now() - TimeDelta::milliseconds(behind.load(Ordering::Relaxed)))
-    }
-
-    /// So many of all are written.
-    fn advance(&self, written: usize, all: usize) {
-        let left = all.saturating_sub(written) as f64 / all.max(1) as f64;
-        let whole = TimeDelta::days(self.days.into()).num_milliseconds() as f64;
-        self.behind.store((whole * left) as i64, Ordering::Relaxed);
     }
 }

@@ -180,23 +180,6 @@ fn a_register_with_trainees_and_without_a_record_needs_its_environment_once() {
 }
 
 #[test]
-fn invented_trainees_are_dated_over_the_days_up_to_now() {
-    let place = Workplace::new();
-    succeeds(place.run(&PROVIDER, None));
-    let seed = ["sandbox", "seed", "--provider", "10000001", "--trainees", "1500", "--days", "30"];
-    succeeds(place.run(&seed, None));
-    let date = |days: i64| (chrono::Utc::now() - chrono::TimeDelta::days(days)).format("%Y-%m-%d").to_string();
-    let count = |condition: String| {
-        texts(&place.url(), &format!("SELECT CAST(count(*) AS TEXT) AS text FROM trainees WHERE {condition}"))
-    };
-    // They are written 500 at a time.
-    assert_eq!(count(format!("updated_at < '{}'", date(29))), ["500"]);
-    assert_eq!(count(format!("updated_at >= '{}' AND updated_at < '{}'", date(29), date(19))), ["500"]);
-    assert_eq!(count(format!("updated_at >= '{}' AND updated_at < '{}'", date(19), date(9))), ["500"]);
-    succeeds(place.run(&["check"], None));
-}
-
-#[test]
 fn nothing_is_invented_in_production() {
     let place = Workplace::new();
     succeeds(place.run(&PROVIDER, None));
