@@ -61,15 +61,16 @@ fn migrating_again_changes_nothing() {
 
 #[test]
 fn servers_that_start_together_migrate_once() {
+    let migrate = |url: &str| Store::open(url, StoreOptions::default()).and_then(|store| store.migrate());
+    let all = migrate(Database::fresh().url()).unwrap();
     let database = Database::fresh();
     let servers: Vec<_> = (0..4)
         .map(|_| {
             let url = database.url().to_owned();
-            std::thread::spawn(move || Store::open(&url, StoreOptions::default()).and_then(|store| store.migrate()))
+            std::thread::spawn(move || migrate(&url))
         })
         .collect();
-    let mut applied: Vec<_> = servers.into_iter().map(|server| server.join().unwrap().unwrap()).collect();
-    applied.sort_unstable();
-    assert_eq!(applied.split_last().unwrap().1, [0, 0, 0]);
-    assert!(applied.last().is_some_and(|all| *all > 0));
+    let applied: Vec<_> = servers.into_iter().map(|server| server.join().unwrap().unwrap()).collect();
+    // Those that run outside a transaction divide the others, and another server may go on there.
+    assert_eq!(applied.iter().sum::<usize>(), all, "{applied:?}");
 }
