@@ -195,7 +195,7 @@ fn a_provider_reads_what_it_wrote_through_any_server_while_a_standby_is_behind()
     let (manners, _) = Manner::learn_all(&deployment.callers[0], &deployment.servers[0].address);
     let base = versions::all().newest().unwrap().version.label.base_path();
     wait_until(|| {
-        deployment.send(&Random::new(seed), &Request::get(format!("{base}/account")));
+        deployment.send(&Random::new(seed), &Request::get(format!("{base}/changes")));
         deployment.reads("replica") > 0
     });
     thread::scope(|scope| {
@@ -231,7 +231,7 @@ fn a_provider_reads_what_it_wrote_through_any_server_while_a_standby_is_behind()
     let mut deployment = Deployment::over(&site, &[&delayed]);
     let random = Random::new(seed);
     wait_until(|| {
-        deployment.send(&random, &Request::get(format!("{base}/account")));
+        deployment.send(&random, &Request::get(format!("{base}/changes")));
         deployment.reads("replica") > 0
     });
     let manner = manners.last().unwrap();
@@ -241,14 +241,14 @@ fn a_provider_reads_what_it_wrote_through_any_server_while_a_standby_is_behind()
     assert!(deployment.reads("behind") > before, "nothing was read while the standby was behind");
     let before = deployment.reads("replica");
     wait_until(|| {
-        deployment.send(&random, &Request::get(format!("{base}/account")));
+        deployment.send(&random, &Request::get(format!("{base}/changes")));
         deployment.reads("replica") > before
     });
 
     // It goes away, and comes back.
     let mut delayed = delayed;
     delayed.stop_immediately();
-    let account = deployment.send(&random, &Request::get(format!("{base}/account")));
+    let account = deployment.send(&random, &Request::get(format!("{base}/changes")));
     assert_eq!(account.status, 200, "{account:?}");
     delayed.start_again();
     // It is behind where it was when it went.
@@ -259,7 +259,7 @@ fn a_provider_reads_what_it_wrote_through_any_server_while_a_standby_is_behind()
     }
     let before = deployment.reads("replica");
     wait_until(|| {
-        deployment.send(&random, &Request::get(format!("{base}/account")));
+        deployment.send(&random, &Request::get(format!("{base}/changes")));
         deployment.reads("replica") > before
     });
     deployment.servers.iter_mut().for_each(Server::stop);
@@ -276,7 +276,7 @@ fn a_provider_reads_what_it_wrote_through_any_server_while_a_standby_is_behind()
     server.stop();
     let mut deployment = Deployment::over(&site, &[&foreign]);
     thread::sleep(TIME_TO_BE_TRIED);
-    let account = deployment.send(&random, &Request::get(format!("{base}/account")));
+    let account = deployment.send(&random, &Request::get(format!("{base}/changes")));
     assert_eq!((account.status, deployment.reads("replica")), (200, 0), "{account:?}");
     deployment.servers.iter_mut().for_each(Server::stop);
     check(&site);
