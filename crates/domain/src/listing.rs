@@ -44,7 +44,7 @@ impl Listing {
 }
 
 /// The order of a list. Among records that changed at the same time the newest record comes first, either way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
     /// The last change first.
     NewestFirst,

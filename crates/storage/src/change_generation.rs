@@ -60,7 +60,7 @@ const RECORD_FINAL_POSITION_SQL: &str = "INSERT INTO register_settings (name, va
      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
 
 /// What positions of changes mean something in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Generation {
     /// What is recorded in the register.
     pub(crate) register: String,

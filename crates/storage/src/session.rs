@@ -16,6 +16,7 @@ use crate::history::Cause;
 use crate::schema::{providers, tokens, trainees};
 use crate::tokens::TokenDigest;
 use crate::tokens::recent::{RecentToken, RecentTokens};
+use crate::trainees::SparseIndexes;
 
 /// A job's access to the register, before it is known for whom.
 pub struct Session<'a> {
@@ -26,6 +27,8 @@ pub struct Session<'a> {
     opened: Option<OpenedOnPrimary>,
     /// The tokens that need not be waited for, where there are any.
     recent_tokens: Option<&'a RecentTokens>,
+    /// What is remembered of the lists of the database, where anything is.
+    sparse_indexes: Option<&'a SparseIndexes>,
 }
 
 /// A job's access to the records of one provider.
@@ -39,6 +42,8 @@ pub struct ProviderSession<'a> {
     token: Option<UsedToken>,
     /// Where the primary stood when the request came, if the connection is to a standby that has come there.
     pub(crate) primary: Option<PrimaryPosition>,
+    /// What is remembered of the lists of the database, where anything is.
+    pub(crate) sparse_indexes: Option<&'a SparseIndexes>,
 }
 
 /// Where the primary stood when a request came.
@@ -90,7 +95,7 @@ pub struct Provider {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(connection: &'a mut DatabaseConnection, access: Access, time: JobTime) -> Self {
-        Self { connection, access, time, opened: None, recent_tokens: None }
+        Self { connection, access, time, opened: None, recent_tokens: None, sparse_indexes: None }
     }
 
     /// Whom a token belongs to, for a job on a standby; `None` when the token is not valid, or the server is no primary.
@@ -110,6 +115,11 @@ impl<'a> Session<'a> {
     /// still valid must be asked before the answer of the job leaves the store: [`DatabaseConnection::assumptions_hold`].
     pub(crate) fn with_recent_tokens(self, recent_tokens: Option<&'a RecentTokens>) -> Self {
         Self { recent_tokens, ..self }
+    }
+
+    /// The same, with what is remembered of the lists of the database.
+    pub(crate) fn with_sparse_indexes(self, sparse_indexes: &'a SparseIndexes) -> Self {
+        Self { sparse_indexes: Some(sparse_indexes), ..self }
     }
 
     /// The time of the job, cut to the millisecond; see [`ProviderSession::now`].
@@ -188,6 +198,7 @@ impl<'a> Session<'a> {
             cause,
             token,
             primary: None,
+            sparse_indexes: self.sparse_indexes,
         }
     }
 }

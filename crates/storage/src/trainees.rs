@@ -31,8 +31,8 @@ pub use batches::BatchEntry;
 pub use change_feed::{Change, ChangePage, ChangePlace, ChangeQuery};
 use columns::Columns;
 pub use erasing::RelatedRecord;
-pub(crate) use listing::miscounted;
 pub use listing::{CursorPage, ListCursor, Page};
+pub(crate) use listing::{SparseIndexes, miscounted};
 pub use registry::Waiting;
 pub use visible::VisibleTrainees;
 

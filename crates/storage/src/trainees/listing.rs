@@ -12,6 +12,7 @@ use domain::listing::Listing;
 pub(crate) use self::counting::miscounted;
 pub use self::cursor::{CursorPage, ListCursor};
 use self::finding::Listed;
+pub(crate) use self::sparse_index::SparseIndexes;
 use super::TraineeDocument;
 use crate::change_position::{Standing, standing};
 use crate::connection::DatabaseConnection;
@@ -21,6 +22,7 @@ use crate::session::ProviderSession;
 mod counting;
 mod cursor;
 mod finding;
+mod sparse_index;
 #[cfg(test)]
 mod tests;
 
@@ -71,7 +73,8 @@ impl ProviderSession<'_> {
         if listing.offset() >= total {
             return Ok(Page { trainees: Vec::new(), total, next: None });
         }
-        let listed = finding::page(self.connection, provider, listing, today, (&count, days))?;
+        let indexes = self.sparse_indexes.map(|indexes| (indexes, &standing.generation));
+        let listed = finding::page(self.connection, provider, listing, today, (&count, days, indexes))?;
         Ok(Page::of(listed, total, listing, standing))
     }
 }

@@ -171,6 +171,8 @@ pub(super) struct Start {
     pub(super) day: NaiveDate,
     /// Those of the list that changed on the days before, as the walk goes.
     pub(super) passed: i64,
+    /// Those of the list that changed on that day.
+    pub(super) trainees: i64,
 }
 
 /// Whether a walk that skips so many trainees may begin on a day that the counts by day name.
@@ -193,7 +195,7 @@ pub(super) fn start_of_walk(mut days: Days, listing: &Listing, newest_first: boo
     let mut passed = 0;
     for (day, trainees) in days {
         if passed + trainees > skipped {
-            return Some(Start { day, passed });
+            return Some(Start { day, passed, trainees });
         }
         passed += trainees;
     }

@@ -15,16 +15,22 @@ use std::slice;
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use diesel::prelude::*;
+use diesel::sql_types::Bool;
 use domain::State;
 use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 
 use super::counting::{self, Count, Days, may_begin_on_a_day, start_of_walk};
+use super::sparse_index::{Day, Place, SparseIndexes};
+use crate::change_generation::Generation;
 use crate::connection::{Backend, DatabaseConnection};
 use crate::error::StorageError;
 use crate::schema::trainees;
 use crate::trainees::{TraineeDocument, visible};
 
-type Trainees = trainees::BoxedQuery<'static, Backend>;
+pub(super) type Trainees = trainees::BoxedQuery<'static, Backend>;
+
+/// What is remembered of the days of lists, and in which generation of the register.
+type Indexes<'a> = Option<(&'a SparseIndexes, &'a Generation)>;
 
 /// Up to so many trainees are passed by at the beginning of a list, although its end may be nearer.
 const NEAR: i64 = 500;
@@ -68,7 +74,7 @@ pub(super) fn page(
     provider: i64,
     listing: &Listing,
     today: NaiveDate,
-    (count, days): (&Count, Option<Days>),
+    (count, days, indexes): (&Count, Option<Days>, Indexes<'_>),
 ) -> Result<Vec<Listed>, StorageError> {
     let narrows = match listing.status {
         Some(status) => status.states().len() > 1,
@@ -79,7 +85,7 @@ pub(super) fn page(
             let keys = few(connection, provider, listing, today, states)?;
             records::of_keys(connection, provider, &keys)
         }
-        Some(_) | None => walk(connection, provider, listing, today, (count.total, days)),
+        Some(_) | None => walk(connection, provider, listing, today, (count.total, days, indexes)),
     }
 }
 
@@ -89,7 +95,7 @@ fn walk(
     provider: i64,
     listing: &Listing,
     today: NaiveDate,
-    (total, days): (i64, Option<Days>),
+    (total, days, indexes): (i64, Option<Days>, Indexes<'_>),
 ) -> Result<Vec<Listed>, StorageError> {
     let before = listing.offset();
     let shown = listing.per_page.min(total - before);
@@ -105,11 +111,24 @@ fn walk(
     if let Some(start) = start_of_walk(days, listing, newest_first, skipped) {
         to_skip -= start.passed;
         let next_day = start.day.succ_opt().unwrap_or(NaiveDate::MAX);
+        let (begins, ends) = (start.day.and_time(NaiveTime::MIN), next_day.and_time(NaiveTime::MIN));
         walked = if newest_first {
-            walked.filter(trainees::updated_at.lt(next_day.and_time(NaiveTime::MIN)))
+            walked.filter(trainees::updated_at.lt(ends))
         } else {
-            walked.filter(trainees::updated_at.ge(start.day.and_time(NaiveTime::MIN)))
+            walked.filter(trainees::updated_at.ge(begins))
         };
+        if let Some((indexes, generation)) = indexes.filter(|_| connection.is_remote())
+            && let Some(day) = Day::of(listing, provider, forwards, start.day, (generation, today))
+        {
+            let of_day = || {
+                let all = self::walked(provider, listing, today);
+                all.filter(trainees::updated_at.ge(begins)).filter(trainees::updated_at.lt(ends))
+            };
+            if let Some((passed, place)) = indexes.nearest(connection, day, of_day, (start.trainees, to_skip))? {
+                to_skip -= passed;
+                walked = behind_place(self::walked(provider, listing, today), listing.order, forwards, place);
+            }
+        }
     }
     let walk = in_order(walked, listing.order, forwards).limit(shown).offset(to_skip);
     if connection.is_remote() {
@@ -123,12 +142,29 @@ fn walk(
 }
 
 /// The trainees in the order of a list, or backwards.
-fn in_order(walked: Trainees, order: Order, forwards: bool) -> Trainees {
+pub(super) fn in_order(walked: Trainees, order: Order, forwards: bool) -> Trainees {
     match (order, forwards) {
         (Order::NewestFirst, true) => walked.order((trainees::updated_at.desc(), trainees::id.desc())),
         (Order::NewestFirst, false) => walked.order((trainees::updated_at.asc(), trainees::id.asc())),
         (Order::OldestFirst, true) => walked.order((trainees::updated_at.asc(), trainees::id.desc())),
         (Order::OldestFirst, false) => walked.order((trainees::updated_at.desc(), trainees::id.asc())),
+    }
+}
+
+/// Those of the trainees that are behind a place, in the order of a list or backwards.
+fn behind_place(walked: Trainees, order: Order, forwards: bool, (updated_at, key): Place) -> Trainees {
+    let is_newest_first = (order == Order::NewestFirst) == forwards;
+    let beyond: Box<dyn BoxableExpression<trainees::table, Backend, SqlType = Bool>> = match (is_newest_first, forwards)
+    {
+        (true, true) => Box::new(trainees::updated_at.lt(updated_at).assume_not_null().or(trainees::id.lt(key))),
+        (true, false) => Box::new(trainees::updated_at.lt(updated_at).assume_not_null().or(trainees::id.gt(key))),
+        (false, true) => Box::new(trainees::updated_at.gt(updated_at).assume_not_null().or(trainees::id.lt(key))),
+        (false, false) => Box::new(trainees::updated_at.gt(updated_at).assume_not_null().or(trainees::id.gt(key))),
+    };
+    if is_newest_first {
+        walked.filter(trainees::updated_at.le(updated_at)).filter(beyond)
+    } else {
+        walked.filter(trainees::updated_at.ge(updated_at)).filter(beyond)
     }
 }
 
@@ -173,18 +209,10 @@ pub(super) fn behind(
     provider: i64,
     listing: &Listing,
     today: NaiveDate,
-    (updated_at, key): (NaiveDateTime, i64),
+    place: Place,
     most: i64,
 ) -> Result<Vec<Listed>, StorageError> {
-    let walked = walked(provider, listing, today);
-    let rest = match listing.order {
-        Order::NewestFirst => walked
-            .filter(trainees::updated_at.le(updated_at))
-            .filter(trainees::updated_at.lt(updated_at).assume_not_null().or(trainees::id.lt(key))),
-        Order::OldestFirst => walked
-            .filter(trainees::updated_at.ge(updated_at))
-            .filter(trainees::updated_at.gt(updated_at).assume_not_null().or(trainees::id.lt(key))),
-    };
+    let rest = behind_place(walked(provider, listing, today), listing.order, true, place);
     let page = in_order(rest, listing.order, true).limit(most);
     if connection.is_remote() {
         records::of_walk(connection, provider, page, listing.order, !passes_by(listing))

@@ -11,7 +11,7 @@ use domain::State;
 use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 use test_support::Database;
 
-use super::Page;
+use super::{Page, SparseIndexes};
 use crate::clock::JobTime;
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::history::Cause;
@@ -64,7 +64,17 @@ fn crowded() -> (Database, DatabaseConnection) {
 
 /// The page of a list.
 fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
-    let mut session = Session::new(connection, Access::Read, JobTime::of_reading(NOW.parse().unwrap()));
+    let session = Session::new(connection, Access::Read, JobTime::of_reading(NOW.parse().unwrap()));
+    page_of(session, listing)
+}
+
+/// The page of a list, with what is remembered of lists.
+fn page_with(connection: &mut DatabaseConnection, indexes: &SparseIndexes, listing: &Listing) -> Page {
+    let session = Session::new(connection, Access::Read, JobTime::of_reading(NOW.parse().unwrap()));
+    page_of(session.with_sparse_indexes(indexes), listing)
+}
+
+fn page_of(mut session: Session<'_>, listing: &Listing) -> Page {
     session.open_provider(UKPRN, Cause::of("test")).unwrap().unwrap().list_trainees(listing).unwrap()
 }
 
@@ -168,4 +178,41 @@ fn a_page_takes_the_same_number_of_queries_however_many_trainees_are_on_it() {
         // The provider, the snapshot and the count; the keys and the documents, which are one query on PostgreSQL.
         assert_eq!(taken, [connection.either(4, 5); 3], "{status:?}");
     }
+}
+
+#[test]
+fn pages_within_a_long_day_are_right_with_what_is_remembered_of_it_and_after_it_changes() {
+    let (_database, mut connection) = crowded();
+    // All within two days that are over, many at the same time, and one that is not over.
+    let moment = match connection {
+        DatabaseConnection::Postgres(_) => "TIMESTAMP '2026-10-28' + (id / 3) % 120 * interval '29 minutes'",
+        DatabaseConnection::Sqlite(_) => "datetime('2026-10-28', ((id / 3) % 120 * 29) || ' minutes')",
+    };
+    connection.batch_execute(&format!("UPDATE trainees SET updated_at = {moment}")).unwrap();
+    connection.batch_execute("UPDATE trainees SET updated_at = '2026-11-02 09:00:00' WHERE id % 6 = 0").unwrap();
+    let indexes = SparseIndexes::default();
+    let mut used = 0;
+    // Each time trainees of the long days move to the present one.
+    for change in ["UPDATE trainees SET updated_at = '2026-11-02 10:00:00' WHERE id % 50 = 1", "SELECT 1"] {
+        for _visit in 0..3 {
+            let all = all(&mut connection);
+            for (status, has_trn) in [(None, None), (Some(Status::Withdrawn), None), (None, Some(true))] {
+                for order in [Order::NewestFirst, Order::OldestFirst] {
+                    let mut listing =
+                        Listing { cycle: 2026, status, since: None, has_trn, order, page: 1, per_page: 10 };
+                    let expected = expected(&all, &listing);
+                    for page in (1..=expected.len() as i64 / 10 + 1).step_by(7) {
+                        listing.page = page;
+                        let found = page_with(&mut connection, &indexes, &listing);
+                        let keys: Vec<i64> = found.trainees.iter().map(|trainee| trainee.key).collect();
+                        let shown = expected.iter().skip(((page - 1) * 10) as usize).take(10);
+                        assert_eq!(keys, shown.copied().collect::<Vec<_>>(), "{listing:?}");
+                    }
+                }
+            }
+            used = indexes.used();
+        }
+        connection.batch_execute(change).unwrap();
+    }
+    assert_eq!(used > 0, connection.is_remote(), "{used}");
 }
