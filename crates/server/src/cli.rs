@@ -223,12 +223,12 @@ pub enum CommandError {
     /// An erasure was not confirmed.
     #[error("nothing was erased: it was not confirmed")]
     NotConfirmed,
-    /// Trainees were erased, and the database keeps traces of rows that are gone.
+    /// Trainees were erased, and the space of rows that are gone was not reclaimed.
     #[error("erased, but the files of the database may hold traces of it: give the same command again: {}", Causes(.0))]
-    TracesLeft(#[source] StorageError),
+    SpaceNotReclaimed(#[source] StorageError),
     /// Rows of a file were refused; the others were processed.
     #[error("rows refused: {0}; all others were done")]
-    DeedsRefused(usize),
+    ActionsRefused(usize),
     /// The registry is played in the sandbox.
     #[error(
         "--registry and --registry-delay belong to the sandbox environment: in production nobody plays the registry"

@@ -9,11 +9,11 @@
 //!
 //! This module works on a connection of its own, since it may take long; no transaction of it does.
 
-mod books;
 mod erasing;
 mod file;
 mod history;
 mod line;
+mod manifest;
 mod month;
 mod reading;
 mod usage;
@@ -24,8 +24,9 @@ use std::{fmt, thread};
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 
-pub use self::books::ArchivedMonth;
-pub(crate) use self::books::removed_history;
+pub use self::erasing::ArchiveFiles;
+pub use self::manifest::ArchivedMonth;
+pub(crate) use self::manifest::removed_history;
 pub use self::month::{Month, NoMonth};
 pub use self::reading::ArchivedEntries;
 pub(crate) use self::reading::read_entries;
@@ -160,7 +161,7 @@ impl<'a> Archive<'a> {
     ///
     /// When the database does not answer.
     pub fn has_history(&mut self) -> Result<bool, StorageError> {
-        Ok(!books::of_kind(&mut self.connection, Kind::History)?.is_empty())
+        Ok(!manifest::of_kind(&mut self.connection, Kind::History)?.is_empty())
     }
 
     /// The months that the database has, or had, oldest first.
@@ -171,7 +172,7 @@ impl<'a> Archive<'a> {
     pub fn months(&mut self) -> Result<Vec<MonthReport>, StorageError> {
         let mut months = Vec::new();
         for kind in Kind::ALL {
-            let mut archived = books::of_kind(&mut self.connection, kind)?;
+            let mut archived = manifest::of_kind(&mut self.connection, kind)?;
             // As far as dates are compared as texts.
             let end = NaiveDate::from_ymd_opt(9999, 12, 31).unwrap_or(NaiveDate::MAX).into();
             let found = match kind {
@@ -213,7 +214,7 @@ impl<'a> Archive<'a> {
         mut report: impl FnMut(&ArchivedMonth),
     ) -> Result<(), ArchiveError> {
         self.require_over(before)?;
-        let archived = books::of_kind(&mut self.connection, kind)?;
+        let archived = manifest::of_kind(&mut self.connection, kind)?;
         let mut counts = match kind {
             Kind::History => history::counts(&mut self.connection, before.begin())?,
             Kind::Usage => usage::counts(&mut self.connection, before.begin())?,
@@ -243,7 +244,7 @@ impl<'a> Archive<'a> {
             let now = self.now();
             // The file gets its name once nobody else can begin the removal of the month, which may need the file before.
             let month = self.write_transaction(|connection| {
-                let recorded = books::record(connection, (kind, month), known, &draft.done(), now)?;
+                let recorded = manifest::record(connection, (kind, month), known, &draft.done(), now)?;
                 draft.finish(&folder.join(kind.file_name(month)), known.map(|known| known.digest.as_str()))?;
                 Ok::<_, ArchiveError>(recorded)
             })?;
@@ -282,7 +283,7 @@ impl<'a> Archive<'a> {
         mut report: impl FnMut(&ArchivedMonth),
     ) -> Result<(), ArchiveError> {
         self.require_over(before)?;
-        let archived = books::of_kind(&mut self.connection, kind)?;
+        let archived = manifest::of_kind(&mut self.connection, kind)?;
         for mut month in archived.into_iter().filter(|one| one.month < before && one.removed_at.is_none()) {
             file::verify(&folder.join(month.file_name()), &month)?;
             match kind {

@@ -84,7 +84,7 @@ const POSTGRES_REFERENCES: &str = "SELECT child.relname::text AS \"table\", a.at
      JOIN pg_attribute b ON b.attrelid = c.confrelid AND b.attnum = c.confkey[1] \
      JOIN pg_namespace n ON n.oid = c.connamespace WHERE c.contype = 'f' AND c.conparentid = 0 AND n.nspname = current_schema()";
 
-/// The names of all tables, also of those in which diesel keeps its books.
+/// The names of all tables, also of those in which diesel keeps its own records.
 pub(crate) fn tables(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
     let query = diesel::sql_query(connection.either(POSTGRES_TABLES, SQLITE_TABLES));
     Ok(query.load::<Name>(connection)?.into_iter().map(|found| found.name).collect())

@@ -67,8 +67,8 @@ impl ProviderSession<'_> {
         }
     }
 
-    /// Writes down that the trainee with that key was created.
-    pub(crate) fn remember_creation(&mut self, trainee_key: TraineeKey) -> Result<(), StorageError> {
+    /// Writes down that the trainee with that key was created, or erased: an entry that names no field.
+    pub(crate) fn add_entry_without_fields(&mut self, trainee_key: TraineeKey) -> Result<(), StorageError> {
         self.add_entry(trainee_key, NO_FIELDS.to_owned())
     }
 

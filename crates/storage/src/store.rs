@@ -12,10 +12,10 @@ pub(crate) mod migrations;
 #[cfg(test)]
 mod opening;
 mod pool;
+mod reclaim;
 mod replicas;
 #[cfg(test)]
 mod round_trips;
-mod traces;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -39,8 +39,8 @@ use crate::store::look_ups::LookUps;
 use crate::store::migrations::Migrator;
 pub use crate::store::migrations::{Conversion, Goal, Pending, Progress, SchemaChange, SetUp};
 use crate::store::pool::JobPool;
+pub use crate::store::reclaim::Reclaim;
 use crate::store::replicas::Replicas;
-pub use crate::store::traces::TraceRemoval;
 use crate::tokens::Environment;
 pub use crate::writer::WriterStats;
 use crate::writer::{WriteCounters, Writer};

@@ -223,7 +223,7 @@ impl ProviderSession<'_> {
             DatabaseConnection::Sqlite(inner) => TraineeKey::Known(query.returning(trainees::id).get_result(inner)?),
         };
         self.link_schools(key, &Trainee::default(), trainee)?;
-        self.remember_creation(key)
+        self.add_entry_without_fields(key)
     }
 
     /// Changes a trainee to what it is to be, placements and degrees included.
@@ -235,6 +235,13 @@ impl ProviderSession<'_> {
     pub fn update_trainee(&mut self, stored: &StoredTrainee, changed: &Trainee) -> Result<(), StorageError> {
         self.take_date(changed.updated_at)?;
         let extra = stored.extra.after(&stored.record, changed, self.now());
+        self.replace_record(stored, changed, &extra)?;
+        self.link_schools(TraineeKey::Known(stored.key), &stored.record, changed)?;
+        self.remember(stored.key, &Changed::between(&stored.record, changed))
+    }
+
+    /// Writes a record in the place of the one that was found, with its next revision.
+    fn replace_record(&mut self, stored: &StoredTrainee, record: &Trainee, extra: &Extra) -> Result<(), StorageError> {
         let query = diesel::update(trainees::table)
             .filter(trainees::id.eq(stored.key))
             .filter(trainees::provider_id.eq(self.provider().id))
@@ -242,13 +249,10 @@ impl ProviderSession<'_> {
             .set((
                 trainees::revision.eq(stored.revision + 1),
                 trainees::changed_in.eq(CurrentPosition),
-                Columns::of(changed, &extra, self.today())?,
+                Columns::of(record, extra, self.today())?,
             ));
-        if with_inner!(self.connection, |inner| query.execute(inner))? != 1 {
-            return Err(StorageError::Stale);
-        }
-        self.link_schools(TraineeKey::Known(stored.key), &stored.record, changed)?;
-        self.remember(stored.key, &Changed::between(&stored.record, changed))
+        let replaced = with_inner!(self.connection, |inner| query.execute(inner))?;
+        if replaced == 1 { Ok(()) } else { Err(StorageError::Stale) }
     }
 }
 

@@ -170,5 +170,5 @@ fn for_file<R: Order>(
     // What went wrong is more than that nobody reads of it.
     read.map_err(failed)?;
     printed?;
-    if refused.is_empty() { Ok(()) } else { Err(CommandError::DeedsRefused(refused.len())) }
+    if refused.is_empty() { Ok(()) } else { Err(CommandError::ActionsRefused(refused.len())) }
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use domain::commands::erasure::{InvalidGround, ground};
-use storage::archive::Archive;
+use storage::archive::{Archive, ArchiveFiles};
 use storage::erasure::ErasureOrder;
 use storage::error::StorageError;
-use storage::store::{Store, TraceRemoval};
+use storage::store::{Reclaim, Store};
 
 use super::archive::OptionalFolder;
 use super::{CommandError, Database, organisations};
@@ -22,7 +22,7 @@ use crate::usage::report::timestamp;
 
 /// What has to be typed to go on.
 const CONFIRMATION: &str = "erase";
-/// How often it is tried to remove traces while others use the database, and the pause between.
+/// How often it is tried to reclaim space while others use the database, and the pause between.
 const ATTEMPTS: usize = 5;
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -114,11 +114,11 @@ fn csv(rows: &[[String; 6]]) -> io::Result<String> {
 
 impl Erase {
     fn run(self, by: &str) -> Result<(), CommandError> {
-        let removal = if self.keep_free_space { TraceRemoval::LogOnly } else { TraceRemoval::Everything };
+        let reclaim = if self.keep_free_space { Reclaim::LogOnly } else { Reclaim::Everything };
         let store = self.database.open()?;
         if let Some(path) = &self.again {
             let (rows, refused) = read(path)?;
-            return again(&store, rows, refused, removal, (by, &self.archive), || self.confirm());
+            return again(&store, rows, refused, reclaim, (by, &self.archive), || self.confirm());
         }
         let (ukprn, ground) = (self.provider.clone().unwrap_or_default(), self.ground.clone().unwrap_or_default());
         let failed = |trainee_id: &str| {
@@ -138,7 +138,7 @@ impl Erase {
             let outcome = erase_blocking(&store, &ukprn, trainee_id, &order, by).map_err(failed(trainee_id))?;
             output::line(describe_outcome(trainee_id, &outcome))?;
         }
-        clean(&store, &self.trainee_ids, &self.archive, removal)
+        clean(&store, &self.trainee_ids, (&self.archive, ArchiveFiles::AsRecorded), reclaim)
     }
 
     /// Says what is to be erased, and what stays, by identifiers alone.
@@ -200,7 +200,7 @@ fn again(
     store: &Store,
     rows: Vec<ErasureRow>,
     mut refused: Vec<String>,
-    removal: TraceRemoval,
+    reclaim: Reclaim,
     (by, archive): (&str, &OptionalFolder),
     confirm: impl FnOnce() -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
@@ -220,13 +220,13 @@ fn again(
     }
     output::line(format_args!("erased     {erased}\nunchanged  {unchanged}\nrefused    {}", refused.len()))?;
     refused.iter().try_for_each(output::line)?;
-    clean(store, &trainee_ids, archive, removal)?;
-    if refused.is_empty() { Ok(()) } else { Err(CommandError::DeedsRefused(refused.len())) }
+    clean(store, &trainee_ids, (archive, ArchiveFiles::AsRecordedOrShorter), reclaim)?;
+    if refused.is_empty() { Ok(()) } else { Err(CommandError::ActionsRefused(refused.len())) }
 }
 
 /// Makes the erasures again that a database had which was replaced by a backup.
 pub(super) fn erase_again(store: &Store, rows: Vec<ErasureRow>, by: &str) -> Result<(), CommandError> {
-    again(store, rows, Vec::new(), TraceRemoval::Everything, (by, &OptionalFolder::default()), || Ok(()))
+    again(store, rows, Vec::new(), Reclaim::Everything, (by, &OptionalFolder::default()), || Ok(()))
 }
 
 /// Removes what is left of erased trainees outside of the tables. What fails in the files of archived months does not keep the
@@ -234,20 +234,24 @@ pub(super) fn erase_again(store: &Store, rows: Vec<ErasureRow>, by: &str) -> Res
 fn clean(
     store: &Store,
     trainee_ids: &[String],
-    folder: &OptionalFolder,
-    removal: TraceRemoval,
+    archive: (&OptionalFolder, ArchiveFiles),
+    reclaim: Reclaim,
 ) -> Result<(), CommandError> {
-    let archive = erase_from_archive(store, trainee_ids, folder);
-    let traces = remove_traces(store, removal);
-    archive.and(traces)
+    let archive = erase_from_archive(store, trainee_ids, archive);
+    let space = reclaim_space(store, reclaim);
+    archive.and(space)
 }
 
 /// Removes the entries of trainees from the files of archived months, where their folder is given.
-fn erase_from_archive(store: &Store, trainee_ids: &[String], folder: &OptionalFolder) -> Result<(), CommandError> {
+fn erase_from_archive(
+    store: &Store,
+    trainee_ids: &[String],
+    (folder, accepted): (&OptionalFolder, ArchiveFiles),
+) -> Result<(), CommandError> {
     let mut archive = Archive::of(store)?;
     match &folder.path {
         Some(folder) => {
-            let entries = archive.erase(trainee_ids, folder)?;
+            let entries = archive.erase(trainee_ids, folder, accepted)?;
             output::line(format_args!("entries removed from the files of archived months: {entries}"))
         }
         None if archive.has_history()? => {
@@ -259,11 +263,11 @@ fn erase_from_archive(store: &Store, trainee_ids: &[String], folder: &OptionalFo
 }
 
 /// Removes what the database keeps of rows that are gone.
-fn remove_traces(store: &Store, removal: TraceRemoval) -> Result<(), CommandError> {
+fn reclaim_space(store: &Store, reclaim: Reclaim) -> Result<(), CommandError> {
     for attempt in 1..=ATTEMPTS {
-        match store.remove_traces(removal) {
+        match store.reclaim_space(reclaim) {
             Err(StorageError::Busy) if attempt < ATTEMPTS => thread::sleep(PAUSE),
-            Err(error) => return Err(CommandError::TracesLeft(error)),
+            Err(error) => return Err(CommandError::SpaceNotReclaimed(error)),
             Ok(()) => break,
         }
     }

@@ -7,8 +7,17 @@ use std::path::Path;
 
 use super::file::{Draft, each_line, open, path_of};
 use super::line::HistoryLine;
-use super::{Archive, ArchiveError, ArchivedMonth, Kind, books};
+use super::{Archive, ArchiveError, ArchivedMonth, Kind, manifest};
 use crate::erasure::OPERATION;
+
+/// Which files an erasure takes for those of archived months.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArchiveFiles {
+    /// Those whose digests the database has.
+    AsRecorded,
+    /// Also those with fewer entries: the database was restored from a backup that is older than an erasure from them.
+    AsRecordedOrShorter,
+}
 
 /// Whether a line is the entry of an erasure itself, which holds no values.
 fn is_of_erasure(line: &[u8]) -> bool {
@@ -23,13 +32,18 @@ impl Archive<'_> {
     /// # Errors
     ///
     /// [`ArchiveError`]. Files that were written before stay so, and the same call goes on there.
-    pub fn erase(&mut self, trainee_ids: &[String], folder: &Path) -> Result<u64, ArchiveError> {
+    pub fn erase(
+        &mut self,
+        trainee_ids: &[String],
+        folder: &Path,
+        accepted: ArchiveFiles,
+    ) -> Result<u64, ArchiveError> {
         let beginnings: Vec<String> = trainee_ids.iter().filter_map(|id| HistoryLine::beginning(id)).collect();
         let is_of_them = |line: &[u8]| beginnings.iter().any(|beginning| line.starts_with(beginning.as_bytes()));
         let is_erased = |line: &[u8]| is_of_them(line) && !is_of_erasure(line);
         let mut erased = 0;
-        for month in books::of_kind(&mut self.connection, Kind::History)? {
-            erased += self.erase_from(&month, folder, is_erased)?;
+        for month in manifest::of_kind(&mut self.connection, Kind::History)? {
+            erased += self.erase_from(&month, folder, accepted, is_erased)?;
         }
         Ok(erased)
     }
@@ -38,26 +52,35 @@ impl Archive<'_> {
         &mut self,
         month: &ArchivedMonth,
         folder: &Path,
+        accepted: ArchiveFiles,
         is_erased: impl Fn(&[u8]) -> bool,
     ) -> Result<u64, ArchiveError> {
         let path = path_of(folder, month);
         // Before the draft makes the folder, which may not be the one that is meant.
         drop(open(&path)?);
         let (mut draft, mut erased) = (Draft::begin(folder)?, 0);
+        let (mut entries, mut last, mut is_within) = (0, 0, true);
         let digest = each_line(&path, |number, _, line| {
+            let malformed = || ArchiveError::Malformed { path: path.clone(), line: number };
+            let entry: HistoryLine = serde_json::from_slice(line).map_err(|_| malformed())?;
+            is_within &= entry.id > last && (month.first_entry..=month.last_entry).contains(&entry.id);
+            (entries, last) = (entries + 1, entry.id);
             if is_erased(line) {
                 erased += 1;
                 return Ok(());
             }
-            let malformed = || ArchiveError::Malformed { path: path.clone(), line: number };
-            let entry: HistoryLine = serde_json::from_slice(line).map_err(|_| malformed())?;
             draft.set_key(entry.id);
             draft.add_line(line)
         })?;
         let done = draft.done();
-        if digest == month.digest && erased > 0 {
-            self.write_transaction(|connection| books::replace(connection, month, &done))?;
-        } else if digest != month.digest && done.digest != month.digest {
+        let is_shorter = is_within && entries < month.entries;
+        let is_known = match accepted {
+            ArchiveFiles::AsRecorded => digest == month.digest,
+            ArchiveFiles::AsRecordedOrShorter => digest == month.digest || is_shorter,
+        };
+        if is_known && done.digest != month.digest {
+            self.write_transaction(|connection| manifest::replace(connection, month, &done))?;
+        } else if done.digest != month.digest {
             return Err(ArchiveError::Differs(path));
         }
         if erased > 0 {

@@ -14,7 +14,7 @@ use diesel::sql_types::{BigInt, Nullable, Text, Timestamp};
 
 use super::file::Draft;
 use super::line::HistoryLine;
-use super::{Archive, ArchiveError, ArchivedMonth, Kind, Month, books};
+use super::{Archive, ArchiveError, ArchivedMonth, Kind, Month, manifest};
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::history::partitions::{self, partitions};
@@ -168,7 +168,7 @@ impl Archive<'_> {
                 return Err(ArchiveError::Changed { kind: Kind::History, month: month.month });
             }
             let now = self.now();
-            self.write_transaction(|connection| books::begin_removal(connection, month, now))?;
+            self.write_transaction(|connection| manifest::begin_removal(connection, month, now))?;
         }
         let (first, last) = (month.first_entry, month.last_entry);
         let (from, to) = (month.month.begin(), month.month.next().begin());
@@ -188,7 +188,7 @@ impl Archive<'_> {
             Ok(Some(end))
         })?;
         let now = self.now();
-        self.write_transaction(|connection| books::end_removal(connection, month, now))
+        self.write_transaction(|connection| manifest::end_removal(connection, month, now))
     }
 
     /// Removes the partition of a month, and records it, in one transaction. Nobody can add to the month while its entries are
@@ -209,8 +209,8 @@ impl Archive<'_> {
                 if !month.has_count(Count { entries, first, last, characters: 0 }) {
                     return Err(ArchiveError::Changed { kind: Kind::History, month: month.month });
                 }
-                books::begin_removal(connection, &mut removed, now)?;
-                books::end_removal(connection, &mut removed, now)?;
+                manifest::begin_removal(connection, &mut removed, now)?;
+                manifest::end_removal(connection, &mut removed, now)?;
                 partitions::drop_partition(connection, name)?;
                 Ok(removed)
             });

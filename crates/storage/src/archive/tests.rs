@@ -232,18 +232,18 @@ fn a_month_at_which_another_command_is_at_work_stays_as_that_one_records_it() {
     let (register, folder) = (register("2026"), tempfile::tempdir().unwrap());
     archive(&register, month("2026", 8), &folder).unwrap();
     let mut connection = register.second_connection();
-    let known = books::of_kind(&mut connection, Kind::History).unwrap().remove(0);
+    let known = manifest::of_kind(&mut connection, Kind::History).unwrap().remove(0);
     let (named, now, done) = ((known.kind, known.month), known.archived_at, file::Draft::of_digest().done());
     let is_refused = |outcome| matches!(outcome, Err(ArchiveError::Changed { kind: Kind::History, .. }));
-    assert!(is_refused(books::record(&mut connection, named, None, &done, now).map(|_| ())), "archived meanwhile");
+    assert!(is_refused(manifest::record(&mut connection, named, None, &done, now).map(|_| ())), "archived meanwhile");
     let mut removed = known.clone();
-    books::begin_removal(&mut connection, &mut removed, now).unwrap();
-    assert!(is_refused(books::record(&mut connection, named, Some(&known), &done, now).map(|_| ())), "is removed");
+    manifest::begin_removal(&mut connection, &mut removed, now).unwrap();
+    assert!(is_refused(manifest::record(&mut connection, named, Some(&known), &done, now).map(|_| ())), "is removed");
     let mut other = ArchivedMonth { digest: done.digest.clone(), ..known.clone() };
-    assert!(is_refused(books::replace(&mut connection, &other, &done)));
-    assert!(is_refused(books::begin_removal(&mut connection, &mut other, now)));
-    assert!(is_refused(books::end_removal(&mut connection, &mut other, now)));
-    assert_eq!(books::of_kind(&mut connection, Kind::History).unwrap().remove(0), removed);
+    assert!(is_refused(manifest::replace(&mut connection, &other, &done)));
+    assert!(is_refused(manifest::begin_removal(&mut connection, &mut other, now)));
+    assert!(is_refused(manifest::end_removal(&mut connection, &mut other, now)));
+    assert_eq!(manifest::of_kind(&mut connection, Kind::History).unwrap().remove(0), removed);
 }
 
 #[test]
@@ -255,7 +255,10 @@ fn a_month_of_which_all_entries_were_erased_is_removed() {
         let erase = "DELETE FROM changes WHERE trainee_key = (SELECT id FROM trainees WHERE trainee_id = 'one')";
         register.second_connection().batch_execute(erase).unwrap();
         if is_erased_from_files {
-            Archive::of(&register.store).unwrap().erase(&["one".to_owned()], folder.path()).unwrap();
+            Archive::of(&register.store)
+                .unwrap()
+                .erase(&["one".to_owned()], folder.path(), ArchiveFiles::AsRecorded)
+                .unwrap();
         } else {
             let refused = remove(&register, end, &folder).unwrap_err();
             assert!(matches!(refused, ArchiveError::Changed { kind: Kind::History, .. }), "{refused:?}");
@@ -276,9 +279,9 @@ fn the_entry_of_an_erasure_stays_in_the_files_and_no_folder_is_made() {
     archive(&register, month("2026", 8), &folder).unwrap();
     let mut archive = Archive::of(&register.store).unwrap();
     let mistyped = folder.path().join("mistyped");
-    let refused = archive.erase(&["one".to_owned()], &mistyped).unwrap_err();
+    let refused = archive.erase(&["one".to_owned()], &mistyped, ArchiveFiles::AsRecorded).unwrap_err();
     assert!(matches!(refused, ArchiveError::Missing(_)) && !mistyped.exists(), "{refused:?}");
-    assert_eq!(archive.erase(&["one".to_owned()], folder.path()).unwrap(), 1, "that of July");
+    assert_eq!(archive.erase(&["one".to_owned()], folder.path(), ArchiveFiles::AsRecorded).unwrap(), 1, "that of July");
     let text = fs::read_to_string(folder.path().join("history-2026-06.jsonl")).unwrap();
     assert!(text.contains("\"operation\":\"trainee erase\""), "{text}");
 }
@@ -344,7 +347,9 @@ fn the_lines_of_an_erased_trainee_are_removed_from_all_files_also_when_it_was_in
         let path = |number| folder.path().join(Kind::History.file_name(month(year, number)));
         let files = || [6, 7, 8].map(|number| fs::read_to_string(path(number)).unwrap());
         let lines_of = |id: &str| files().map(|text| text.matches(&format!("{{\"trainee_id\":\"{id}\",")).count());
-        let erase = || Archive::of(&register.store).unwrap().erase(&["one".to_owned()], folder.path());
+        let erase = || {
+            Archive::of(&register.store).unwrap().erase(&["one".to_owned()], folder.path(), ArchiveFiles::AsRecorded)
+        };
         let before = files();
         assert_eq!((lines_of("one"), lines_of("two")), ([1, 1, 1], [0, 0, 1]));
         assert_eq!(erase().unwrap(), 3);
@@ -365,4 +370,33 @@ fn the_lines_of_an_erased_trainee_are_removed_from_all_files_also_when_it_was_in
         fs::remove_file(path(8)).unwrap();
         assert!(matches!(erase(), Err(ArchiveError::Missing(_))));
     }
+}
+
+#[test]
+fn files_without_erased_lines_are_accepted_after_the_restore_of_an_older_backup() {
+    let (register, folder) = (register("2026"), TempDir::new().unwrap());
+    archive(&register, month("2026", 9), &folder).unwrap();
+    let recorded = || manifest::of_kind(&mut register.second_connection(), Kind::History).unwrap();
+    let erase = |accepted| Archive::of(&register.store).unwrap().erase(&["one".to_owned()], folder.path(), accepted);
+    let before = recorded();
+    assert_eq!(erase(ArchiveFiles::AsRecorded).unwrap(), 3);
+    let after = recorded();
+    let restore = || {
+        for (now, older) in recorded().iter().zip(&before) {
+            let ArchivedMonth { entries, first_entry, last_entry, bytes, digest, .. } = older.clone();
+            let done = file::Done { entries, first_entry, last_entry, bytes, digest };
+            manifest::replace(&mut register.second_connection(), now, &done).unwrap();
+        }
+    };
+    restore();
+    assert!(matches!(erase(ArchiveFiles::AsRecorded), Err(ArchiveError::Differs(_))));
+    assert_eq!(erase(ArchiveFiles::AsRecordedOrShorter).unwrap(), 0);
+    assert_eq!(recorded(), after);
+    assert_eq!(erase(ArchiveFiles::AsRecorded).unwrap(), 0, "from now on they are what is recorded");
+    // A file with other entries is still not what was archived.
+    restore();
+    let path = folder.path().join(Kind::History.file_name(month("2026", 8)));
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.repeat(2)).unwrap();
+    assert!(matches!(erase(ArchiveFiles::AsRecordedOrShorter), Err(ArchiveError::Differs(_))));
 }

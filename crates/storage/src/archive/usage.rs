@@ -10,7 +10,7 @@ use serde_json::json;
 use super::file::Draft;
 use super::history::Count;
 use super::line::date;
-use super::{Archive, ArchiveError, ArchivedMonth, Kind, Month, books};
+use super::{Archive, ArchiveError, ArchivedMonth, Kind, Month, manifest};
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::schema::{ShadowCheckRow, ShadowProblemRow, UsageRow, shadow_checks, shadow_problems, usage_by_day};
@@ -102,7 +102,7 @@ impl Archive<'_> {
                 return Err(ArchiveError::Changed { kind: Kind::Usage, month: month.month });
             }
             let now = self.now();
-            self.write_transaction(|connection| books::begin_removal(connection, month, now))?;
+            self.write_transaction(|connection| manifest::begin_removal(connection, month, now))?;
         }
         self.remove_in_batches(|connection, _| {
             macro_rules! remove {
@@ -116,6 +116,6 @@ impl Archive<'_> {
             Ok((removed > 0).then_some(0))
         })?;
         let now = self.now();
-        self.write_transaction(|connection| books::end_removal(connection, month, now))
+        self.write_transaction(|connection| manifest::end_removal(connection, month, now))
     }
 }

@@ -6,12 +6,12 @@
 use chrono::{NaiveDate, NaiveDateTime};
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Text};
-use postgres_client::PostgresConnection;
+use diesel::sql_types::Text;
 
 use crate::archive::Month;
-use crate::connection::DatabaseConnection;
+use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::StorageError;
+use crate::schema::changes;
 use crate::session::Session;
 
 /// For so many months behind the present one there are partitions.
@@ -32,12 +32,6 @@ struct PartitionRow {
     name: String,
     #[diesel(sql_type = Text)]
     bound: String,
-}
-
-#[derive(QueryableByName)]
-struct Rows {
-    #[diesel(sql_type = BigInt)]
-    rows: i64,
 }
 
 /// A partition with its bounds.
@@ -77,32 +71,39 @@ pub(crate) fn partitions(connection: &mut DatabaseConnection) -> Result<Vec<Part
     Ok(rows.into_iter().map(Partition::of).collect())
 }
 
-/// The months from the present one on for which a partition is to be made.
+/// The months from the present one on for which a partition is to be made. A month of which the default partition has entries
+/// already stays there: they were written with a clock that is ahead.
 pub(crate) fn missing(connection: &mut DatabaseConnection, present: Month) -> Result<Vec<Month>, StorageError> {
     let partitions = partitions(connection)?;
     if partitions.is_empty() {
         return Ok(Vec::new());
     }
     let months = (0..=MONTHS_AHEAD).map(|ahead| present.later(ahead));
-    Ok(months.filter(|month| !partitions.iter().any(|partition| partition.overlaps(*month))).collect())
+    let mut missing = Vec::new();
+    for month in months.filter(|month| !partitions.iter().any(|partition| partition.overlaps(*month))) {
+        if !has_entries(connection, month)? {
+            missing.push(month);
+        }
+    }
+    Ok(missing)
 }
 
-/// Makes the partitions that are missing, in the transaction that is open. A month of which the default partition has entries
-/// already stays there.
+fn has_entries(connection: &mut DatabaseConnection, month: Month) -> Result<bool, StorageError> {
+    let of_month = changes::changed_at.ge(month.begin()).and(changes::changed_at.lt(month.next().begin()));
+    let found = diesel::select(diesel::dsl::exists(changes::table.filter(of_month)));
+    Ok(with_inner!(connection, |inner| found.get_result(inner))?)
+}
+
+/// Makes the partitions that are missing, in the transaction that is open.
 pub(crate) fn make_ahead(connection: &mut DatabaseConnection, present: Month) -> Result<Vec<Month>, StorageError> {
     if missing(connection, present)?.is_empty() {
         return Ok(Vec::new());
     }
     lock(connection)?;
-    let mut made = Vec::new();
     // Another server may have made them meanwhile.
-    for month in missing(connection, present)? {
-        let DatabaseConnection::Postgres(inner) = &mut *connection else { continue };
-        if make(inner, month)? {
-            made.push(month);
-        }
-    }
-    Ok(made)
+    let months = missing(connection, present)?;
+    months.iter().try_for_each(|month| make(connection, *month))?;
+    Ok(months)
 }
 
 /// Keeps others from making or removing partitions until the transaction ends. A new partition refers to trainees and tokens,
@@ -127,21 +128,14 @@ pub(crate) fn drop_partition(connection: &mut DatabaseConnection, name: &str) ->
     Ok(connection.batch_execute(&format!("DROP TABLE {name}"))?)
 }
 
-fn make(connection: &mut PostgresConnection, month: Month) -> Result<bool, StorageError> {
+fn make(connection: &mut DatabaseConnection, month: Month) -> Result<(), StorageError> {
     let (from, to) = (month.first_day(), month.next().first_day());
-    let found = diesel::sql_query(format!(
-        "SELECT count(*) AS rows FROM (SELECT FROM changes WHERE changed_at >= '{from}' AND changed_at < '{to}' LIMIT 1) \
-         AS of_month"
-    ));
-    if found.get_result::<Rows>(connection)?.rows > 0 {
-        return Ok(false);
-    }
     let name = from.format("changes_%Y_%m");
     connection.batch_execute(&format!(
         "CREATE TABLE {name} (LIKE changes); \
          ALTER TABLE changes ATTACH PARTITION {name} FOR VALUES FROM ('{from}') TO ('{to}')"
     ))?;
-    Ok(true)
+    Ok(())
 }
 
 impl Session<'_> {
@@ -171,6 +165,7 @@ impl Session<'_> {
 mod tests {
     use std::thread;
 
+    use diesel::sql_types::BigInt;
     use test_support::Kind;
 
     use super::*;
@@ -218,6 +213,11 @@ mod tests {
         register.clock.set("2125-01-01");
         let made = register.write(|session| session.make_partitions()).unwrap();
         assert_eq!(made, ["2125-04".parse().unwrap()]);
+        assert_eq!(
+            register.read(|session| session.missing_partitions()).unwrap(),
+            [],
+            "nobody is locked out for it again"
+        );
         assert_eq!(entries(&register).len(), 4);
     }
 

@@ -2,7 +2,7 @@
 //! of the erasure.
 //!
 //! Whether a trainee is to be erased is not asked here. What a database file still holds of rows that are gone is for
-//! [`crate::store::Store::remove_traces`].
+//! [`crate::store::Store::reclaim_space`].
 
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
@@ -11,10 +11,8 @@ use domain::commands::erasure::{IDENTIFYING_FIELDS, identifying_parts, identifyi
 use serde_json::{Map, Value as Json};
 
 use super::StoredTrainee;
-use super::columns::Columns;
-use crate::change_position::CurrentPosition;
+use crate::connection::DatabaseConnection;
 use crate::connection::inserted::TraineeKey;
-use crate::connection::{DatabaseConnection, with_inner};
 use crate::document::Extra;
 use crate::erasure::{Erasure, ErasureOrder};
 use crate::error::StorageError;
@@ -51,24 +49,13 @@ impl ProviderSession<'_> {
             inner.batch_execute("PRAGMA secure_delete = ON")?;
         }
         let person = self.erased_person(trainee_id, stored)?;
-        let query = diesel::update(trainees::table)
-            .filter(trainees::id.eq(stored.key))
-            .filter(trainees::provider_id.eq(self.provider().id))
-            .filter(trainees::revision.eq(stored.revision))
-            .set((
-                trainees::revision.eq(stored.revision + 1),
-                trainees::changed_in.eq(CurrentPosition),
-                Columns::of(&erased, &Extra::default(), self.today())?,
-            ));
-        if with_inner!(self.connection, |inner| query.execute(inner))? != 1 {
-            return Err(StorageError::Stale);
-        }
+        self.replace_record(stored, &erased, &Extra::default())?;
         let links = placement_schools::table.filter(placement_schools::trainee_key.eq(stored.key));
         diesel::delete(links).execute(self.connection)?;
         let entries =
             diesel::delete(changes::table.filter(changes::trainee_key.eq(stored.key))).execute(self.connection)?;
         // On SQLite the key of this entry is the position of the change.
-        self.remember_creation(TraineeKey::Known(stored.key))?;
+        self.add_entry_without_fields(TraineeKey::Known(stored.key))?;
         self.blank_replies(&person)?;
         self.record_erasure(trainee_id, order, i64::try_from(entries).unwrap_or(i64::MAX))
     }

@@ -1,4 +1,4 @@
-//! Removes what a database keeps of rows that are gone: old versions of rows on PostgreSQL; on SQLite the free space of its
+//! Reclaims the space in which a database keeps what was in rows that are gone: old versions of rows on PostgreSQL; on SQLite the free space of its
 //! file, and its log.
 
 use diesel::connection::SimpleConnection as _;
@@ -19,9 +19,9 @@ const POSTGRES: [&str; 4] = [
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) placement_schools",
 ];
 
-/// How thoroughly traces are removed.
+/// How much of it is reclaimed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TraceRemoval {
+pub enum Reclaim {
     /// On SQLite the file is built anew, during which nobody else writes.
     Everything,
     /// On SQLite the free space of the file stays: it may hold earlier versions of rows.
@@ -36,19 +36,19 @@ struct Checkpoint {
 }
 
 impl Store {
-    /// Removes what the database keeps of rows that are gone. Blocks; servers go on meanwhile.
+    /// Reclaims the space of rows that are gone, so that nothing of them is left. Blocks; servers go on meanwhile.
     ///
     /// # Errors
     ///
     /// [`StorageError::Busy`] when others were in the way for too long, and it can be tried again; otherwise when the
     /// database does not answer.
-    pub fn remove_traces(&self, removal: TraceRemoval) -> Result<(), StorageError> {
+    pub fn reclaim_space(&self, reclaim: Reclaim) -> Result<(), StorageError> {
         match &mut self.connections.establish()? {
             DatabaseConnection::Postgres(inner) => {
                 POSTGRES.iter().try_for_each(|statement| Ok(inner.batch_execute(statement)?))
             }
             DatabaseConnection::Sqlite(inner) => {
-                if removal == TraceRemoval::Everything {
+                if reclaim == Reclaim::Everything {
                     inner.batch_execute("VACUUM")?;
                 }
                 let checkpoint =
