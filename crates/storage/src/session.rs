@@ -16,7 +16,7 @@ use crate::history::Cause;
 use crate::schema::{providers, tokens, trainees};
 use crate::tokens::TokenDigest;
 use crate::tokens::recent::{RecentToken, RecentTokens};
-use crate::trainees::SparseIndexes;
+use crate::trainees::ListCache;
 
 /// A job's access to the register, before it is known for whom.
 pub struct Session<'a> {
@@ -27,8 +27,8 @@ pub struct Session<'a> {
     opened: Option<OpenedOnPrimary>,
     /// The tokens that need not be waited for, where there are any.
     recent_tokens: Option<&'a RecentTokens>,
-    /// What is remembered of the lists of the database, where anything is.
-    sparse_indexes: Option<&'a SparseIndexes>,
+    /// What is kept in memory of the lists of the database, where anything is.
+    list_cache: Option<&'a ListCache>,
 }
 
 /// A job's access to the records of one provider.
@@ -42,8 +42,8 @@ pub struct ProviderSession<'a> {
     token: Option<UsedToken>,
     /// Where the primary stood when the request came, if the connection is to a standby that has come there.
     pub(crate) primary: Option<PrimaryPosition>,
-    /// What is remembered of the lists of the database, where anything is.
-    pub(crate) sparse_indexes: Option<&'a SparseIndexes>,
+    /// What is kept in memory of the lists of the database, where anything is.
+    pub(crate) list_cache: Option<&'a ListCache>,
 }
 
 /// Where the primary stood when a request came.
@@ -95,7 +95,7 @@ pub struct Provider {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(connection: &'a mut DatabaseConnection, access: Access, time: JobTime) -> Self {
-        Self { connection, access, time, opened: None, recent_tokens: None, sparse_indexes: None }
+        Self { connection, access, time, opened: None, recent_tokens: None, list_cache: None }
     }
 
     /// Whom a token belongs to, for a job on a standby; `None` when the token is not valid, or the server is no primary.
@@ -117,9 +117,9 @@ impl<'a> Session<'a> {
         Self { recent_tokens, ..self }
     }
 
-    /// The same, with what is remembered of the lists of the database.
-    pub(crate) fn with_sparse_indexes(self, sparse_indexes: &'a SparseIndexes) -> Self {
-        Self { sparse_indexes: Some(sparse_indexes), ..self }
+    /// The same, with what is kept in memory of the lists of the database.
+    pub(crate) fn with_list_cache(self, list_cache: &'a ListCache) -> Self {
+        Self { list_cache: Some(list_cache), ..self }
     }
 
     /// The time of the job, cut to the millisecond; see [`ProviderSession::now`].
@@ -198,7 +198,7 @@ impl<'a> Session<'a> {
             cause,
             token,
             primary: None,
-            sparse_indexes: self.sparse_indexes,
+            list_cache: self.list_cache,
         }
     }
 }

@@ -32,7 +32,7 @@ pub use change_feed::{Change, ChangePage, ChangePlace, ChangeQuery};
 use columns::Columns;
 pub use erasing::RelatedRecord;
 pub use listing::{CursorPage, ListCursor, Page};
-pub(crate) use listing::{SparseIndexes, miscounted};
+pub(crate) use listing::{ListCache, miscounted};
 pub use registry::Waiting;
 pub use visible::VisibleTrainees;
 

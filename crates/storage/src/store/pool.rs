@@ -20,7 +20,7 @@ use crate::session::Session;
 use crate::store::{Queue, StoreOptions};
 use crate::tokens::recent::RecentTokens;
 use crate::trace::{JobTrace, failure_of};
-use crate::trainees::SparseIndexes;
+use crate::trainees::ListCache;
 use crate::writer::WriteCounters;
 
 /// How long a job may take on PostgreSQL, with all that it waits for and each time that it is run again.
@@ -44,7 +44,7 @@ pub(super) struct JobPool {
     /// How the connections are made.
     manager: Connections,
     recent_tokens: RecentTokens,
-    sparse_indexes: SparseIndexes,
+    list_cache: ListCache,
     /// How long a job may wait for a place, and take in all. On SQLite it waits for its turn, and the database for nobody.
     limits: Option<Limits>,
     read_clock: Clock,
@@ -90,7 +90,7 @@ impl JobPool {
             connections: pool,
             manager: connections.clone(),
             recent_tokens: RecentTokens::default(),
-            sparse_indexes: SparseIndexes::default(),
+            list_cache: ListCache::default(),
             limits,
             read_clock: options.clock.clone(),
             write_clock,
@@ -341,7 +341,7 @@ impl JobPool {
         };
         let depth = connection.depth_of(access);
         let session = Session::new(connection, access, time).with_recent_tokens(recent_tokens);
-        let answer = job(&mut session.with_sparse_indexes(&self.sparse_indexes));
+        let answer = job(&mut session.with_list_cache(&self.list_cache));
         // Before anything is committed, and before any answer leaves, a refusal too.
         let assumptions_hold = connection.assumptions_hold();
         if let (Ok(_), Ok(true)) = (&answer, &assumptions_hold) {

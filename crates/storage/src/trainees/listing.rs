@@ -9,20 +9,20 @@
 
 use domain::listing::Listing;
 
+pub(crate) use self::cache::ListCache;
 pub(crate) use self::counting::miscounted;
 pub use self::cursor::{CursorPage, ListCursor};
 use self::finding::Listed;
-pub(crate) use self::sparse_index::SparseIndexes;
 use super::TraineeDocument;
 use crate::change_position::{Standing, standing};
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::session::ProviderSession;
 
+mod cache;
 mod counting;
 mod cursor;
 mod finding;
-mod sparse_index;
 #[cfg(test)]
 mod tests;
 
@@ -63,9 +63,18 @@ impl ProviderSession<'_> {
             return Ok(Page::of(listed, count.total, listing, standing));
         }
         let ((standing, count), days) = if self.connection.is_remote() && listing.offset() >= counting::FAR {
-            let days = |connection: &mut DatabaseConnection| counting::days(connection, provider, listing);
-            let (count, days) = self.connection.load_in_pipeline(standing_and_count, days)?;
-            (count, Some(days))
+            let cache = self.list_cache.filter(|_| listing.since.is_none());
+            let from = cache.map(|_| cache::first_open_day(today));
+            let days = |connection: &mut DatabaseConnection| counting::days(connection, provider, listing, from);
+            let ((standing, count), days) = self.connection.load_in_pipeline(standing_and_count, days)?;
+            let days = match cache {
+                Some(cache) => {
+                    let known = (count.total, days, today);
+                    cache.days(self.connection, listing, provider, &standing.generation, known)?
+                }
+                None => days,
+            };
+            ((standing, count), Some(days))
         } else {
             (self.connection.load_in_pipeline(standing, count)?, None)
         };
@@ -73,8 +82,8 @@ impl ProviderSession<'_> {
         if listing.offset() >= total {
             return Ok(Page { trainees: Vec::new(), total, next: None });
         }
-        let indexes = self.sparse_indexes.map(|indexes| (indexes, &standing.generation));
-        let listed = finding::page(self.connection, provider, listing, today, (&count, days, indexes))?;
+        let cache = self.list_cache.map(|cache| (cache, &standing.generation));
+        let listed = finding::page(self.connection, provider, listing, today, (&count, days, cache))?;
         Ok(Page::of(listed, total, listing, standing))
     }
 }

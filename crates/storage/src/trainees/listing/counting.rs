@@ -149,11 +149,12 @@ fn is_counted_by_day(
 /// The trainees of a list by the day of their last change.
 pub(super) type Days = Vec<(NaiveDate, i64)>;
 
-/// Counts the trainees of a list by the day of their last change, where they are counted by day.
+/// Counts the trainees of a list by the day of their last change, where they are counted by day: of all days, or from one on.
 pub(super) fn days(
     connection: &mut DatabaseConnection,
     provider: i64,
     listing: &Listing,
+    from: Option<NaiveDate>,
 ) -> Result<Days, StorageError> {
     if listing.status.and_then(Status::started).is_some() {
         return Ok(Vec::new());
@@ -162,7 +163,10 @@ pub(super) fn days(
         .group_by(trainee_change_counts::changed_on)
         .select((trainee_change_counts::changed_on, SumOfTrainees))
         .filter(is_counted_by_day(provider, listing));
-    Ok(days.load(connection)?)
+    Ok(match from {
+        Some(from) => days.filter(trainee_change_counts::changed_on.ge(from)).load(connection)?,
+        None => days.load(connection)?,
+    })
 }
 
 /// Where a walk along a list begins that passes many trainees by.

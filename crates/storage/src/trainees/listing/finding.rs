@@ -19,8 +19,8 @@ use diesel::sql_types::Bool;
 use domain::State;
 use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 
+use super::cache::{Day, ListCache, Place};
 use super::counting::{self, Count, Days, may_begin_on_a_day, start_of_walk};
-use super::sparse_index::{Day, Place, SparseIndexes};
 use crate::change_generation::Generation;
 use crate::connection::{Backend, DatabaseConnection};
 use crate::error::StorageError;
@@ -29,8 +29,8 @@ use crate::trainees::{TraineeDocument, visible};
 
 pub(super) type Trainees = trainees::BoxedQuery<'static, Backend>;
 
-/// What is remembered of the days of lists, and in which generation of the register.
-type Indexes<'a> = Option<(&'a SparseIndexes, &'a Generation)>;
+/// What is kept in memory of lists, and the generation of the register.
+type Cache<'a> = Option<(&'a ListCache, &'a Generation)>;
 
 /// Up to so many trainees are passed by at the beginning of a list, although its end may be nearer.
 const NEAR: i64 = 500;
@@ -74,7 +74,7 @@ pub(super) fn page(
     provider: i64,
     listing: &Listing,
     today: NaiveDate,
-    (count, days, indexes): (&Count, Option<Days>, Indexes<'_>),
+    (count, days, cache): (&Count, Option<Days>, Cache<'_>),
 ) -> Result<Vec<Listed>, StorageError> {
     let narrows = match listing.status {
         Some(status) => status.states().len() > 1,
@@ -85,7 +85,7 @@ pub(super) fn page(
             let keys = few(connection, provider, listing, today, states)?;
             records::of_keys(connection, provider, &keys)
         }
-        Some(_) | None => walk(connection, provider, listing, today, (count.total, days, indexes)),
+        Some(_) | None => walk(connection, provider, listing, today, (count.total, days, cache)),
     }
 }
 
@@ -95,7 +95,7 @@ fn walk(
     provider: i64,
     listing: &Listing,
     today: NaiveDate,
-    (total, days, indexes): (i64, Option<Days>, Indexes<'_>),
+    (total, days, cache): (i64, Option<Days>, Cache<'_>),
 ) -> Result<Vec<Listed>, StorageError> {
     let before = listing.offset();
     let shown = listing.per_page.min(total - before);
@@ -103,7 +103,9 @@ fn walk(
     let (forwards, skipped) = (before <= after, before.min(after));
     let newest_first = (listing.order == Order::NewestFirst) == forwards;
     let days = match days {
-        None if may_begin_on_a_day(listing, newest_first, skipped) => counting::days(connection, provider, listing)?,
+        None if may_begin_on_a_day(listing, newest_first, skipped) => {
+            counting::days(connection, provider, listing, None)?
+        }
         days => days.unwrap_or_default(),
     };
     let mut walked = walked(provider, listing, today);
@@ -117,14 +119,14 @@ fn walk(
         } else {
             walked.filter(trainees::updated_at.ge(begins))
         };
-        if let Some((indexes, generation)) = indexes.filter(|_| connection.is_remote())
+        if let Some((cache, generation)) = cache.filter(|_| connection.is_remote())
             && let Some(day) = Day::of(listing, provider, forwards, start.day, (generation, today))
         {
             let of_day = || {
                 let all = self::walked(provider, listing, today);
                 all.filter(trainees::updated_at.ge(begins)).filter(trainees::updated_at.lt(ends))
             };
-            if let Some((passed, place)) = indexes.nearest(connection, day, of_day, (start.trainees, to_skip))? {
+            if let Some((passed, place)) = cache.nearest(connection, day, of_day, (start.trainees, to_skip))? {
                 to_skip -= passed;
                 walked = behind_place(self::walked(provider, listing, today), listing.order, forwards, place);
             }

@@ -1,0 +1,223 @@
+//! What is kept in memory of the days that are over, on which trainees of long lists last changed: how many there are on each, and
+//! a sparse index of those days that have very many.
+//!
+//! A page in the middle of a long list begins on the day that the counts by day name, and a walk passes the trainees of that day by
+//! until it comes to the page. From one in [`INTERVAL`] of them, which the sparse index names, it is not far.
+//!
+//! All of it is used as long as it is right, which counts tell: a change is dated when it is made, so no trainee is added to a day
+//! that is over. Such a day loses trainees, when they change again. While it has as many as before it has the same ones, in
+//! the same order; and while all of them together have as many as before, each of them has.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use chrono::{NaiveDate, NaiveDateTime};
+use diesel::prelude::*;
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::sql_types::{BigInt, Timestamp};
+use domain::listing::{Listing, Order, Status};
+
+use super::counting::{self, Days};
+use super::finding::{Trainees, in_order};
+use crate::change_generation::Generation;
+use crate::connection::{Backend, DatabaseConnection};
+use crate::error::StorageError;
+use crate::schema::trainees;
+
+/// One trainee in so many is named.
+const INTERVAL: u16 = 128;
+/// A day with fewer trainees is walked along without an index.
+const MANY: i64 = 4 * INTERVAL as i64;
+/// The most lists, and the most days, that are kept. When there are more, all are forgotten.
+const MAX_KEPT: usize = 4_096;
+
+/// A trainee by its place in a list.
+pub(super) type Place = (NaiveDateTime, i64);
+
+/// A list, whatever its order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct List {
+    /// Another register may have other trainees on the same days.
+    generation: Generation,
+    provider: i64,
+    cycle: i32,
+    status: Option<Status>,
+    has_trn: Option<bool>,
+}
+
+impl List {
+    /// The list; `None` where it begins at a timestamp: the counts of that day include trainees who changed before.
+    fn of(listing: &Listing, provider: i64, generation: &Generation) -> Option<Self> {
+        let Listing { cycle, status, since, has_trn, .. } = *listing;
+        since.is_none().then(|| Self { generation: generation.clone(), provider, cycle, status, has_trn })
+    }
+}
+
+/// The first day that is not over yet. It is the one before the present one: a transaction may still be open that began on it.
+pub(super) fn first_open_day(today: NaiveDate) -> NaiveDate {
+    today.pred_opt().unwrap_or(today)
+}
+
+/// A day of a list that is over, in one of the directions in which the list is walked along.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Day {
+    list: List,
+    order: Order,
+    forwards: bool,
+    changed_on: NaiveDate,
+}
+
+impl Day {
+    /// The day; `None` where it is not over, or the list begins within it.
+    pub(super) fn of(
+        listing: &Listing,
+        provider: i64,
+        forwards: bool,
+        changed_on: NaiveDate,
+        (generation, today): (&Generation, NaiveDate),
+    ) -> Option<Self> {
+        let list = List::of(listing, provider, generation).filter(|_| changed_on < first_open_day(today))?;
+        Some(Self { list, order: listing.order, forwards, changed_on })
+    }
+}
+
+/// What a process keeps of lists.
+#[derive(Default)]
+pub(crate) struct ListCache {
+    counts: Mutex<HashMap<List, Arc<CountsByDay>>>,
+    indexes: Mutex<HashMap<Day, SparseIndex>>,
+}
+
+/// The trainees of a list by the day of their last change, on all days before one.
+struct CountsByDay {
+    before: NaiveDate,
+    trainees: i64,
+    days: Days,
+}
+
+/// What is kept of a day.
+struct SparseIndex {
+    /// The trainees of the day when it was made.
+    trainees: i64,
+    /// Each [`INTERVAL`]th trainee, in order; nothing as long as the day was walked along only once with so many trainees.
+    places: Option<Arc<[Place]>>,
+}
+
+impl ListCache {
+    /// The trainees of a list by the day of their last change. How many the list has in all is given, and those of the days that
+    /// are not over.
+    pub(super) fn days(
+        &self,
+        connection: &mut DatabaseConnection,
+        listing: &Listing,
+        provider: i64,
+        generation: &Generation,
+        (total, open, today): (i64, Days, NaiveDate),
+    ) -> Result<Days, StorageError> {
+        let before = first_open_day(today);
+        let trainees = total - open.iter().map(|(_, trainees)| trainees).sum::<i64>();
+        let list = List::of(listing, provider, generation);
+        let kept = list.as_ref().and_then(|list| lock(&self.counts).get(list).cloned());
+        if let Some(kept) = kept.filter(|kept| kept.before == before && kept.trainees == trainees) {
+            return Ok([&kept.days[..], &open[..]].concat());
+        }
+        let all = counting::days(connection, provider, listing, None)?;
+        if let Some(list) = list {
+            let days: Days = all.iter().copied().filter(|(day, _)| *day < before).collect();
+            let trainees = days.iter().map(|(_, trainees)| trainees).sum();
+            insert(&self.counts, list, Arc::new(CountsByDay { before, trainees, days }));
+        }
+        Ok(all)
+    }
+
+    /// The last trainee before one that is behind so many others of a day, with the number of those that end with it; nothing
+    /// where no index is worth its price yet, or none of them is before it.
+    pub(super) fn nearest(
+        &self,
+        connection: &mut DatabaseConnection,
+        day: Day,
+        trainees_of_day: impl FnOnce() -> Trainees,
+        (trainees, skipped): (i64, i64),
+    ) -> Result<Option<(i64, Place)>, StorageError> {
+        if trainees < MANY {
+            return Ok(None);
+        }
+        let places = match self.find(&day, trainees) {
+            Some(Some(places)) => places,
+            Some(None) => {
+                let walk = in_order(trainees_of_day(), day.order, day.forwards)
+                    .select((trainees::updated_at.assume_not_null(), trainees::id));
+                let places: Arc<[Place]> = OneIn { interval: INTERVAL.into(), walk }.load(connection)?.into();
+                insert(&self.indexes, day, SparseIndex { trainees, places: Some(Arc::clone(&places)) });
+                places
+            }
+            None => {
+                insert(&self.indexes, day, SparseIndex { trainees, places: None });
+                return Ok(None);
+            }
+        };
+        let before = skipped / i64::from(INTERVAL);
+        let last = usize::try_from(before).ok().and_then(|before| before.checked_sub(1));
+        Ok(last.and_then(|last| places.get(last)).map(|place| (before * i64::from(INTERVAL), *place)))
+    }
+
+    /// What is kept of a day that has so many trainees.
+    fn find(&self, day: &Day, trainees: i64) -> Option<Option<Arc<[Place]>>> {
+        lock(&self.indexes).get(day).filter(|index| index.trainees == trainees).map(|index| index.places.clone())
+    }
+
+    /// How many lists and days are kept that can be used.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> (usize, usize) {
+        (lock(&self.counts).len(), lock(&self.indexes).values().filter(|index| index.places.is_some()).count())
+    }
+}
+
+fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A poisoned lock is no harm: no code that holds it can panic half-way.
+    kept.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn insert<K: Hash + Eq, V>(kept: &Mutex<HashMap<K, V>>, key: K, value: V) {
+    let mut kept = lock(kept);
+    if kept.len() >= MAX_KEPT && !kept.contains_key(&key) {
+        kept.clear();
+    }
+    kept.insert(key, value);
+}
+
+impl fmt::Debug for ListCache {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ListCache")
+    }
+}
+
+/// One in so many of the rows of a walk, in its order.
+struct OneIn {
+    interval: i64,
+    walk: trainees::BoxedQuery<'static, Backend, (Timestamp, BigInt)>,
+}
+
+impl Query for OneIn {
+    type SqlType = (Timestamp, BigInt);
+}
+
+impl RunQueryDsl<DatabaseConnection> for OneIn {}
+
+impl QueryId for OneIn {
+    type QueryId = ();
+    const HAS_STATIC_QUERY_ID: bool = false;
+}
+
+impl QueryFragment<Backend> for OneIn {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
+        out.push_sql("SELECT updated_at, id FROM (SELECT *, row_number() OVER () AS place FROM (");
+        QueryFragment::<Backend>::walk_ast(&self.walk, out.reborrow())?;
+        out.push_sql(") AS walk) AS numbered WHERE place % ");
+        out.push_bind_param::<BigInt, _>(&self.interval)?;
+        out.push_sql(" = 0 ORDER BY place");
+        Ok(())
+    }
+}
