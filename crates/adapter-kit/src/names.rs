@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use domain::{Field, Path, RecordField as _, TraineeField};
+use domain::{Field, Path, Problem, ProblemKind, RecordField as _, TraineeField};
 
 use crate::client_text::truncated;
 use crate::version::ApiVersion;
@@ -69,6 +69,30 @@ pub fn path(version: &ApiVersion, path: &Path) -> String {
         Path::Position { list: at, position } => format!("{}[{position}]", list(version, *at)),
         Path::NestedKey { list: at, position, key } => {
             format!("{}[{position}].{}", list(version, *at), truncated(key))
+        }
+    }
+}
+
+/// The place of a problem as [`path`] has it, without any key that only the client knows: then it is the place of the record
+/// that has the key, such as `data` or `placements_attributes[1]`.
+#[must_use]
+pub fn path_without_unknown_keys(version: &ApiVersion, problem: &Problem) -> String {
+    let (Path::Key(key) | Path::NestedKey { key, .. }) = &problem.at else { return path(version, &problem.at) };
+    // Kinds with which only names of the program have the path of a key: of other versions, nested lists, idempotency keys.
+    let is_of_known_names = matches!(
+        problem.kind,
+        ProblemKind::OtherVersionsName { .. }
+            | ProblemKind::UseEndpoint
+            | ProblemKind::Blank
+            | ProblemKind::MalformedKey
+            | ProblemKind::RepeatsPosition { .. }
+    );
+    let is_known = is_of_known_names || all(version).contains(key.as_str());
+    match &problem.at {
+        at if is_known => path(version, at),
+        Path::NestedKey { list: at, position, .. } => path(version, &Path::Position { list: *at, position: *position }),
+        Path::Data | Path::Field(_) | Path::List(_) | Path::Nested { .. } | Path::Position { .. } | Path::Key(_) => {
+            path(version, &Path::Data)
         }
     }
 }

@@ -17,6 +17,7 @@ pub mod import;
 pub mod operations;
 pub mod pages;
 pub mod registry;
+pub mod request_log;
 pub mod sandbox;
 pub mod usage;
 pub mod versions;

@@ -26,6 +26,8 @@ use version_tools::shadow::Finding;
 
 use crate::http::app_state::AppState;
 
+pub mod chart;
+pub mod months;
 pub mod observation;
 pub mod readiness;
 pub mod recorder;

@@ -12,6 +12,7 @@ mod api {
     mod lists;
     mod pages;
     mod placements_and_degrees;
+    mod request_log;
     mod sandbox;
     mod support;
     mod traces;

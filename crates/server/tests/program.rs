@@ -21,6 +21,7 @@ mod program {
     mod privacy;
     mod reference_data;
     mod registry;
+    mod requests;
     mod slow;
     mod starting;
     mod stopping;

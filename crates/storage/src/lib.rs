@@ -28,6 +28,7 @@ pub mod metrics;
 pub mod organisations;
 pub mod probe;
 pub mod providers;
+pub mod request_log;
 mod schema;
 pub mod session;
 pub mod store;

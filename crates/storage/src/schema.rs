@@ -260,6 +260,24 @@ table_with_row! {
     }
 }
 
+table_with_row! {
+    request_log (provider_id, accepted, answered_at, id) as RequestLogRow {
+        id -> BigInt,
+        provider_id -> BigInt,
+        accepted -> Bool,
+        answered_at -> Timestamp,
+        token_id -> BigInt,
+        version -> Text,
+        endpoint -> Text,
+        method -> Text,
+        status -> Integer,
+        item -> Nullable<Integer>,
+        request_id -> Text,
+        problems -> Text,
+        problems_left_out -> Integer,
+    }
+}
+
 // The rows of both are only locked, on PostgreSQL.
 diesel::table! {
     lock_stripes (stripe) {

@@ -79,6 +79,8 @@ pub(crate) struct UsedToken {
 pub struct ValidToken {
     /// Its number, as `token list` shows it.
     pub id: i64,
+    /// The number of its provider.
+    pub provider_id: i64,
     /// The first day on which it is refused.
     pub expires_on: NaiveDate,
 }
@@ -293,7 +295,12 @@ impl ProviderSession<'_> {
 
     /// The same, with its end.
     pub fn token(&self) -> Option<ValidToken> {
-        self.token.as_ref().map(|token| ValidToken { id: token.id, expires_on: token.expires_on })
+        let valid = |token: &UsedToken| ValidToken {
+            id: token.id,
+            provider_id: self.provider.id,
+            expires_on: token.expires_on,
+        };
+        self.token.as_ref().map(valid)
     }
 
     /// Whether the job may write, and must keep others from what it is about to change.

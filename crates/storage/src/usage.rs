@@ -20,7 +20,7 @@ use crate::session::Session;
 
 mod totals;
 
-pub use totals::{CheckTotal, ProblemTotal, UsageTotal};
+pub use totals::{CheckTotal, MonthTotal, ProblemTotal, UsageTotal};
 
 /// For how many days counts are kept: a year, and a month to look back on it.
 pub const KEPT_DAYS: i64 = 400;

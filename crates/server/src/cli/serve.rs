@@ -28,9 +28,10 @@ use crate::operations::readiness::Readiness;
 use crate::operations::shutdown::{self, StopSignals};
 use crate::operations::startup::{self, StartError, clock};
 use crate::operations::{maintenance, metrics, serve, settled_changes};
+use crate::request_log::RequestLog;
 use crate::sandbox::{demo, registry};
 use crate::usage::shadow_checks::ShadowChecks;
-use crate::{usage, versions};
+use crate::{request_log, usage, versions};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
@@ -70,6 +71,10 @@ pub(super) struct Serve {
     #[arg(long, value_name = "PERCENT", env = "REGISTER_SHADOW_SHARE", default_value = "10",
         value_parser = clap::value_parser!(u8).range(..=100))]
     shadow_share: u8,
+    /// Whether the server logs the requests of each provider, for `request list`: refused ones for 30 days, and the last
+    /// accepted ones
+    #[arg(long, value_name = "on|off", env = "REGISTER_REQUEST_LOG", default_value = "on")]
+    request_log: Switch,
     #[command(flatten)]
     traces: TraceOptions,
     /// Make a demo provider and a fresh token for it, and print a first request (sandbox only)
@@ -169,6 +174,10 @@ impl Serve {
             page_rate_limit,
             cursors,
             long_polls: LongPolls::of(service.limits.max_connections.get()),
+            request_log: match self.request_log {
+                Switch::On => RequestLog::within(request_log::Bounds::default()),
+                Switch::Off => RequestLog::off(),
+            },
             tracer: self.traces.tracer(environment.to_string())?,
             ..AppState::of(store, environment).with_lists(lists)
         };
@@ -196,6 +205,7 @@ impl Serve {
                 registry::start(register.store.clone(), TimeDelta::seconds(seconds.into()));
             }
             usage::start(register.clone());
+            request_log::start(register.request_log.clone(), register.store.clone());
             let operator = match operator {
                 Some((listener, operator)) => Some(operator.start(listener).map_err(CommandError::Server)?),
                 None => None,

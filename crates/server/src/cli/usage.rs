@@ -1,19 +1,25 @@
-//! The command that reports what providers use.
+//! The commands that report what providers use.
 
 use std::io;
 
 use chrono::{NaiveDate, TimeDelta};
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use storage::error::StorageError;
 use storage::usage::KEPT_DAYS;
 
+use super::requests::of_provider;
 use super::{CommandError, Database, date};
 use crate::cli::output;
+use crate::usage::chart;
+use crate::usage::months::{MAX_MONTHS, UsageByMonth};
 use crate::usage::report::{Line, Report, timestamp};
 use crate::versions;
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Usage {
+    #[command(subcommand)]
+    command: Option<UsageCommand>,
     #[command(flatten)]
     database: Database,
     /// UKPRN of the one provider to look at [default: all]
@@ -25,6 +31,46 @@ pub(super) struct Usage {
     /// Form of the answer: table to read, csv for spreadsheets, json for programs
     #[arg(long, env = "REGISTER_USAGE_FORMAT", value_enum, default_value_t = Format::Table)]
     format: Format,
+}
+
+#[derive(Debug, Subcommand)]
+enum UsageCommand {
+    /// Write the requests of a provider by month, version and endpoint: for spreadsheets, or as a picture
+    Export(Export),
+}
+
+#[derive(Debug, Args)]
+struct Export {
+    #[command(flatten)]
+    database: Database,
+    /// UKPRN of the provider
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_USAGE_EXPORT_PROVIDER")]
+    provider: String,
+    /// Months to look at, of which the present one is the last
+    #[arg(long, value_name = "MONTHS", env = "REGISTER_MONTHS", default_value = "12",
+        value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_MONTHS)))]
+    months: u8,
+    /// Form of the file: csv for spreadsheets, svg for a chart of the versions
+    #[arg(long, env = "REGISTER_USAGE_EXPORT_FORMAT", value_enum, default_value_t = ExportFormat::Csv)]
+    format: ExportFormat,
+}
+
+/// The form in which months are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ExportFormat {
+    Csv,
+    Svg,
+}
+
+impl Export {
+    fn run(self) -> Result<(), CommandError> {
+        let Self { database, provider, months, format } = self;
+        let usage = of_provider(&database.open()?, &provider, |session| UsageByMonth::own(session, months))?;
+        match format {
+            ExportFormat::Csv => output::text(usage.csv().map_err(CommandError::Print)?),
+            ExportFormat::Svg => output::line(chart::svg(&usage).map_err(CommandError::Chart)?),
+        }
+    }
 }
 
 /// The form in which usage is written.
@@ -52,7 +98,10 @@ const HEADINGS: [&str; 12] = [
 
 impl Usage {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let Self { database, provider, since, format } = self;
+        let Self { command, database, provider, since, format } = self;
+        if let Some(UsageCommand::Export(export)) = command {
+            return export.run();
+        }
         let report = database.open()?.read_blocking::<_, StorageError>(|session| {
             let since = since.unwrap_or_else(|| session.today() - TimeDelta::days(KEPT_DAYS));
             Report::since(session, since, provider.as_deref(), versions::all())

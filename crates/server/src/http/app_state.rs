@@ -19,6 +19,7 @@ use crate::http::shared_content::SharedContentCache;
 use crate::operations::connections::Limits;
 use crate::operations::settled_changes::SettledChanges;
 use crate::operations::traces::Tracer;
+use crate::request_log::RequestLog;
 use crate::usage::Usage;
 use crate::usage::shadow_checks::ShadowChecks;
 use crate::versions;
@@ -58,6 +59,8 @@ pub struct AppState {
     pub bodies: BodyReader,
     /// What tokens ask for.
     pub usage: Usage,
+    /// The requests that are to be logged.
+    pub request_log: RequestLog,
     /// Whether accepted writes are tried in the newest version.
     pub shadow: ShadowChecks,
     /// What traces requests, where they are traced.
@@ -85,6 +88,7 @@ impl AppState {
             response_sender: ResponseSender::default(),
             bodies: BodyReader::within(Limits::default().body_timeout),
             usage: Usage::default(),
+            request_log: RequestLog::default(),
             shadow: ShadowChecks::default(),
             tracer: None,
         }

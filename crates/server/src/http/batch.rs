@@ -31,6 +31,8 @@ use crate::http::request::ApiRequest;
 use crate::http::response::ApiResponse;
 use crate::operations::metrics;
 use crate::operations::traces::{ItemTrace, RequestTrace};
+use crate::request_log::ObservedRequest;
+use crate::request_log::problems::RequestProblems;
 use crate::usage::observation::RequestObservation;
 use crate::usage::recorder::UsageRecorder;
 
@@ -64,7 +66,8 @@ pub(super) async fn handle(
         // A reply that refuses the batch says itself what is left.
         *remaining = register.admission.count_batch(&request.token, remaining.take(), requests)?;
         let (form, trace) = (ErrorForm::requested(headers, endpoint), access_log::trace(received));
-        let batch = Batch { register, request, endpoint, body, form, trace };
+        let token = observation.token;
+        let batch = Batch { register, received, request, endpoint, token, body, form, trace };
         let reply = batch.handle_items(items, &mut observation.names).await?;
         let ignored = headers.contains_key(IDEMPOTENCY_KEY).then(|| KEY_IGNORED.to_owned());
         Ok(reply.with_warnings(ignored))
@@ -93,9 +96,12 @@ async fn authenticate(register: &AppState, request: &ApiRequest) -> Result<Optio
 /// What the items of a batch have in common.
 struct Batch<'a> {
     register: &'a AppState,
+    /// The request for the batch, as it was received.
+    received: &'a HttpRequest,
     request: &'a ApiRequest,
     /// The endpoint that each item is a request for.
     endpoint: Endpoint,
+    token: Option<ValidToken>,
     body: &'a Body,
     form: ErrorForm,
     /// The trace of the batch, where it is traced.
@@ -116,7 +122,9 @@ impl Batch<'_> {
         items: Vec<BatchItem<'_>>,
         names: &mut Vec<&'static str>,
     ) -> Result<ApiResponse, ApiError> {
-        let mut replies = stream::iter(items).map(|item| self.handle_item(item)).buffered(ITEMS_AT_ONCE);
+        let mut replies = stream::iter((0..).zip(items))
+            .map(|(position, item)| self.handle_item(position, item))
+            .buffered(ITEMS_AT_ONCE);
         let mut body = b"{\"data\":[".to_vec();
         let mut reservation = Reservation::default();
         let mut is_first = true;
@@ -141,7 +149,7 @@ impl Batch<'_> {
         Ok(ApiResponse { source: Source::Counted(reservation), ..ApiResponse::of(StatusCode::OK, body) })
     }
 
-    async fn handle_item(&self, item: BatchItem<'_>) -> ItemReply {
+    async fn handle_item(&self, position: u32, item: BatchItem<'_>) -> ItemReply {
         let BatchItem { key, data, problems, notices } = item;
         let trace = self.trace.as_ref().and_then(|trace| trace.item());
         let (result, names) = match key.clone().filter(|_| problems.is_empty()) {
@@ -149,19 +157,31 @@ impl Batch<'_> {
             None => (Err(ApiError::Invalid(problems)), Vec::new()),
         };
         let Self { register, request, form, .. } = *self;
-        let refuse = |mut failure: ApiError| {
+        let mut logged = RequestProblems::default();
+        let mut refuse = |mut failure: ApiError| {
+            logged = RequestProblems::of(&failure, request.served);
             let left_out = shorten(&mut failure);
             let left_out = (left_out > 0).then(|| format!("{left_out} more problems are not shown"));
             failure.reply(request.served, request.lists, form).with_warnings(left_out)
         };
-        let reply = result.map_or_else(refuse, |reply| reply.with_notices(request.version(), &notices));
+        let reply = result.map_or_else(&mut refuse, |reply| reply.with_notices(request.version(), &notices));
         metrics::batch_item(reply.status).increment(1);
         // Nothing was done for a reply that is not counted yet.
         let reply = register.response_sender.count_part(reply).unwrap_or_else(refuse);
         if let Some(trace) = trace {
             trace.end(reply.status);
         }
+        self.log_refused(position, reply.status, logged);
         ItemReply { key, reply, names }
+    }
+
+    /// Logs an item that was refused, with its position in the batch.
+    fn log_refused(&self, position: u32, status: StatusCode, problems: RequestProblems) {
+        let Self { register, received, request, endpoint, .. } = *self;
+        let Some(token) = self.token.filter(|_| status.is_client_error() || status.is_server_error()) else { return };
+        let served = request.served;
+        let observed = ObservedRequest { served, endpoint, status, item: Some(position) };
+        register.request_log.record(&register.store, received, token, observed, problems);
     }
 
     /// Carries an item out as a request of its own.

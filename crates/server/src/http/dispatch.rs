@@ -22,6 +22,8 @@ use crate::http::middleware::{access_log, request_id};
 use crate::http::request::{ApiRequest, HandlerContext, PathIds, VALIDATE_ONLY};
 use crate::http::response::ApiResponse;
 use crate::http::{batch, idempotency, query};
+use crate::request_log::ObservedRequest;
+use crate::request_log::problems::RequestProblems;
 use crate::usage::observation::{Observer, RequestObservation};
 use crate::usage::recorder::UsageRecorder;
 
@@ -104,7 +106,12 @@ impl Route {
             Err(ApiError::Unauthorized(failure)) => Err(register.admission.reject(&request, None, failure)),
             Err(failure) => Err(failure),
         };
+        let problems = reply.as_ref().err().map(|failure| RequestProblems::of(failure, served)).unwrap_or_default();
         let reply = reply.unwrap_or_else(|failure| failure.reply(served, lists, form)).with_warnings(warnings);
+        if let Some(token) = valid {
+            let observed = ObservedRequest { served, endpoint, status: reply.status, item: None };
+            register.request_log.record(&register.store, &request, token, observed, problems);
+        }
         let reply = remaining
             .into_iter()
             .fold(reply, |reply, remaining| reply.with_rate_limit(RateLimitScope::Token, remaining));

@@ -29,6 +29,11 @@ impl FilterErrors {
         let errors = BTreeMap::from([(name.into(), vec![format!("{name} {why}")])]);
         Self { message: message(1, "parameter"), errors }
     }
+
+    /// The names of the program among the parameters that are wrong; not those that the client made up.
+    pub fn known_parameters(&self) -> impl Iterator<Item = &'static str> {
+        self.errors.keys().filter_map(|name| if let Cow::Borrowed(name) = name { Some(*name) } else { None })
+    }
 }
 
 fn message(count: usize, what: &str) -> String {
@@ -263,7 +268,8 @@ impl Reading {
 }
 
 /// An ISO 8601 date, which means its beginning, or date-time, which without an offset is one in UTC.
-fn timestamp(text: &str) -> Option<DateTime<Utc>> {
+#[must_use]
+pub fn timestamp(text: &str) -> Option<DateTime<Utc>> {
     // A plus sign that was not percent-encoded arrives as a space.
     let text = text.trim().replace(' ', "+");
     let moment = DateTime::parse_from_rfc3339(&text)

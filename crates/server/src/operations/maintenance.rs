@@ -62,12 +62,13 @@ pub fn count_expiring_tokens(session: &mut Session<'_>) -> Result<usize, Storage
 /// Removes in one job so many at most, and says how many there were.
 type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 
-/// What is removed: replies that are no longer found by their keys, the locks of those keys, and counts of days that are no
-/// longer kept.
-const REMOVALS: [(&str, Remove); 3] = [
+/// What is removed: replies that are no longer found by their keys, the locks of those keys, and counts and logged requests of
+/// days that are no longer kept.
+const REMOVALS: [(&str, Remove); 4] = [
     ("replies", |session, most| session.remove_old_replies(most)),
     ("idempotency locks", |session, most| session.remove_old_idempotency_locks(most)),
     ("counts of usage", |session, most| session.remove_old_usage(most)),
+    ("requests in the log", |session, most| session.remove_old_requests(most)),
 ];
 
 /// Removes all that is old, in as many jobs as it takes.

@@ -34,6 +34,7 @@ const BATCH_ITEMS: &str = "register_batch_items_total";
 const CHANGES_DELAY: &str = "register_changes_delay_seconds";
 const TRACE_SPANS_EXPORTED: &str = "register_trace_spans_exported_total";
 const TRACE_SPANS_DROPPED: &str = "register_trace_spans_dropped_total";
+const REQUEST_LOG_DROPPED: &str = "register_request_log_dropped_total";
 const BUILD_INFO: &str = "register_build_info";
 const START_TIME: &str = "process_start_time_seconds";
 
@@ -76,6 +77,7 @@ fn describe() {
     describe_gauge!(CHANGES_DELAY, Unit::Seconds, "For how long the oldest open transaction has held up changes.");
     describe_counter!(TRACE_SPANS_EXPORTED, Unit::Count, "Spans that the collector of traces has taken.");
     describe_counter!(TRACE_SPANS_DROPPED, Unit::Count, "Spans that were not exported, by reason.");
+    describe_counter!(REQUEST_LOG_DROPPED, Unit::Count, "Refused requests that are missing from the log of requests.");
     describe_gauge!(BUILD_INFO, Unit::Count, "1, with the version of the program.");
     describe_gauge!(START_TIME, Unit::Seconds, "When the process started, in seconds since 1970.");
 }
@@ -105,6 +107,7 @@ pub fn start(versions: &Versions) {
     for whose in [RateLimitScope::Address, RateLimitScope::Token] {
         rate_limited(whose).increment(0);
     }
+    request_log_dropped().increment(0);
     spans_exported().increment(0);
     for loss in SpanLoss::ALL {
         spans_dropped(loss).increment(0);
@@ -188,6 +191,11 @@ pub fn spans_exported() -> Counter {
 /// Spans that were not exported.
 pub fn spans_dropped(loss: SpanLoss) -> Counter {
     counter!(TRACE_SPANS_DROPPED, "reason" => loss.name())
+}
+
+/// Refused requests that the log of requests has no room for, or that could not be written.
+pub fn request_log_dropped() -> Counter {
+    counter!(REQUEST_LOG_DROPPED)
 }
 
 /// Publishes how many lines of the log were lost since the start.

@@ -16,7 +16,7 @@ use crate::http::app_state::AppState;
 use crate::http::long_poll::LongPolls;
 use crate::operations::logging;
 use crate::operations::readiness::Readiness;
-use crate::usage;
+use crate::{request_log, usage};
 
 /// How long the last traces may take to be exported, within the time that is left.
 const MAX_EXPORT_TIME: Duration = Duration::from_secs(5);
@@ -140,6 +140,7 @@ async fn finish(register: &AppState, most: Duration) {
     let begun = Instant::now();
     let all = async {
         usage::write(register).await;
+        request_log::write(&register.request_log, &register.store).await;
         register.store.drain().await
     };
     match rt::time::timeout(most, all).await {

@@ -8,7 +8,7 @@ use postgres_client::PostgresConnection;
 use test_support::{Database, Kind};
 
 /// Tables that grow with the trainees, or with the days.
-pub(super) const GROWING: [&str; 9] = [
+pub(super) const GROWING: [&str; 10] = [
     "trainees",
     "trainee_change_counts",
     "trainee_counts",
@@ -18,6 +18,7 @@ pub(super) const GROWING: [&str; 9] = [
     "usage_by_day",
     "shadow_checks",
     "shadow_problems",
+    "request_log",
 ];
 
 #[derive(QueryableByName)]

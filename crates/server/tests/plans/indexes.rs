@@ -1,6 +1,9 @@
 //! No request goes through a table that grows.
 
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate};
+use storage::history::Cause;
+use storage::request_log::{Outcome, PAGE, RequestFilter};
+use storage::session::Session;
 use storage::tokens::Environment;
 use storage::usage::{CheckCount, ProblemCount, UsageBatch};
 use test_support::Database;
@@ -9,7 +12,7 @@ use super::asking::ask_everything;
 use super::explaining::{Explainer, GROWING};
 use super::hearing::Hearing;
 use crate::api::support::Register;
-use crate::api::support::register::OTHER_UKPRN;
+use crate::api::support::register::{OTHER_UKPRN, UKPRN};
 
 /// What is written behind requests: counts of all kinds, and what of them is no longer kept.
 fn count_usage(register: &Register) {
@@ -24,6 +27,24 @@ fn count_usage(register: &Register) {
     assert_eq!(register.operate(|session| session.remove_old_usage(10)), 1);
 }
 
+/// What is written to the log of requests behind them, read from it, and removed again.
+fn log_requests(register: &Register) {
+    register.write_request_log();
+    let own = |session: &mut Session<'_>| {
+        let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+        let newest = session.requests(&RequestFilter::default(), None)?;
+        let older = session.requests(&RequestFilter::default(), newest.next)?;
+        let refused = session.refused_most(DateTime::UNIX_EPOCH)?;
+        session.own_usage_by_month(NaiveDate::default())?;
+        Ok((newest.requests.len() + older.requests.len(), refused.counted))
+    };
+    let (listed, refused) = register.operate(own);
+    assert!(listed > PAGE && refused > 0, "{listed} {refused}");
+    assert_eq!(register.operate(|session| session.remove_surplus_requests(1, Outcome::Accepted, 1, 10)), 10);
+    register.clock.set("2027-01-01T00:00:00Z");
+    assert_eq!(register.operate(|session| session.remove_old_requests(10)), 10);
+}
+
 #[test]
 fn every_query_of_every_endpoint_is_served_by_an_index() {
     let hearing = Hearing::begin();
@@ -33,6 +54,7 @@ fn every_query_of_every_endpoint_is_served_by_an_index() {
     hearing.forget();
     ask_everything(&register, &other);
     count_usage(&register);
+    log_requests(&register);
     let heard = hearing.heard();
     let queries: Vec<&String> = heard
         .iter()

@@ -21,6 +21,8 @@ pub(super) const BORN_ON: &str = "1987-06-05";
 /// A code of the post that there is not.
 const POSTCODE: &str = "ZQ9 8XY";
 
+/// The provider of the demo.
+const DEMO_UKPRN: &str = "10099999";
 /// Tables that hold the records, their history and the replies to repeated requests.
 const RECORDS: [&str; 3] = ["changes", "replies", "trainees"];
 
@@ -364,14 +366,21 @@ fn nothing_of_a_person_leaves_the_records() {
     assert_nothing_of_a_person("the traces", &traces);
     execute(&place.url(), "ALTER TABLE changes RENAME COLUMN fields_away TO fields");
     for (table, rows) in other_tables(&place.url()) {
-        let counts = ["usage_by_day", "shadow_checks"];
+        let counts = ["usage_by_day", "shadow_checks", "request_log"];
         assert!(!counts.contains(&table.as_str()) || !rows.is_empty(), "nothing is in {table}");
         assert_nothing_of_a_person(&format!("the table {table}"), &rows);
     }
     let checked = place.run(&["check"], None);
     assert_nothing_of_a_person("what `check` prints", &format!("{}{}", checked.stdout(), checked.stderr()));
     let oldest = SERVED.first().unwrap().label.to_string();
-    for command in [vec!["usage"], vec!["version", "readiness", &oldest]] {
+    let ukprn = DEMO_UKPRN;
+    let of_provider = [
+        vec!["usage", "export", "--provider", ukprn],
+        vec!["usage", "export", "--provider", ukprn, "--format", "svg"],
+        vec!["request", "list", "--provider", ukprn],
+        vec!["request", "refused", "--provider", ukprn],
+    ];
+    for command in [vec!["usage"], vec!["version", "readiness", &oldest]].into_iter().chain(of_provider) {
         assert_nothing_of_a_person(&format!("what {command:?} prints"), &operate(&command));
     }
 }

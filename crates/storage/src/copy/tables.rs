@@ -2,6 +2,7 @@
 //!
 //! A table of the schema is copied, derived, or holds locks: a test compares the lists with the database's own.
 
+use chrono::NaiveDateTime;
 use diesel::dsl::sql;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
@@ -90,6 +91,7 @@ copied! {
     UsageRow,
     ShadowCheckRow,
     ShadowProblemRow,
+    RequestLogRow,
     RegisterSettingRow,
 }
 
@@ -247,6 +249,44 @@ impl Copied for ReplyRow {
 
     fn find(connection: &mut DatabaseConnection, key: &Self::Key) -> QueryResult<Option<Self>> {
         replies::table.find((key.0, key.1.as_str())).first(connection).optional()
+    }
+}
+
+impl Copied for RequestLogRow {
+    /// The provider, whether the request was accepted, when it was answered, and the number.
+    type Key = (i64, bool, NaiveDateTime, i64);
+
+    common!(request_log, RequestLogRow);
+
+    fn key(&self) -> Self::Key {
+        (self.provider_id, self.accepted, self.answered_at, self.id)
+    }
+
+    fn shown(key: &Self::Key) -> String {
+        format!("{}/{}", key.0, key.3)
+    }
+
+    fn page(connection: &mut DatabaseConnection, after: Option<&Self::Key>, limit: i64) -> QueryResult<Vec<Self>> {
+        use request_log::{accepted, answered_at, id, provider_id, table};
+        let (provider, was_accepted, at, number) =
+            after.copied().unwrap_or((i64::MIN, false, NaiveDateTime::default(), i64::MIN));
+        let later = answered_at.gt(at).or(answered_at.eq(at).and(id.gt(number)));
+        let behind = accepted.gt(was_accepted).or(accepted.eq(was_accepted).and(later));
+        table
+            .filter(provider_id.ge(provider))
+            .filter(provider_id.gt(provider).or(behind))
+            .order((provider_id, accepted, answered_at, id))
+            .limit(limit)
+            .load(connection)
+    }
+
+    fn last(connection: &mut DatabaseConnection) -> QueryResult<Option<Self>> {
+        use request_log::{accepted, answered_at, id, provider_id, table};
+        table.order((provider_id.desc(), accepted.desc(), answered_at.desc(), id.desc())).first(connection).optional()
+    }
+
+    fn find(connection: &mut DatabaseConnection, key: &Self::Key) -> QueryResult<Option<Self>> {
+        request_log::table.find(*key).first(connection).optional()
     }
 }
 

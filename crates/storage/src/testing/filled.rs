@@ -72,6 +72,11 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
          DELETE FROM shadow_checks WHERE day = '2026-03-03';
          INSERT INTO shadow_problems (day, token_id, version, against, field, code, writes) VALUES
             ('2026-03-02', 1, 'v1', 'v2', 'email', 'blank', 1);
+         INSERT INTO request_log (provider_id, accepted, answered_at, token_id, version, endpoint, method, status, item,
+            request_id, problems, problems_left_out) VALUES
+            (1, FALSE, '2026-03-02 12:00:00.250', 1, 'v1', 'POST /trainees', 'POST', 422, NULL, 'a', '[[\"blank\",\"email\"]]', 0),
+            (1, FALSE, '2026-03-02 12:00:00', 1, 'v1', 'POST /trainees/batch', 'POST', 422, 3, 'b', '[]', 7),
+            (1, TRUE, '2026-03-02 12:00:00', 1, 'v1', 'GET /info', 'GET', 200, NULL, 'c', '[]', 0);
          INSERT INTO register_settings (name, value) VALUES ('environment', 'production');",
     );
     connection.batch_execute("BEGIN").unwrap();

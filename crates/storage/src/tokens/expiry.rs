@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn a_token_expires_soon_when_less_than_thirty_days_are_left() {
-        let token = ValidToken { id: 1, expires_on: "2026-03-31".parse().unwrap() };
+        let token = ValidToken { id: 1, provider_id: 1, expires_on: "2026-03-31".parse().unwrap() };
         for (now, expires_soon) in [
             ("2026-02-28T12:00:00Z", false),
             ("2026-03-01T00:00:00Z", false),

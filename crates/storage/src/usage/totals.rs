@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{NaiveDate, NaiveDateTime};
+use chrono::{Datelike as _, NaiveDate, NaiveDateTime};
 use diesel::prelude::*;
 
 use super::Seen;
@@ -53,8 +53,23 @@ pub struct ProblemTotal {
     pub writes: i64,
 }
 
+/// Requests of one month.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MonthTotal {
+    /// The first day of the month.
+    pub month: NaiveDate,
+    /// The label of the version.
+    pub version: String,
+    /// The endpoint.
+    pub endpoint: String,
+    /// How many there were.
+    pub requests: i64,
+}
+
 type UsageRow = (i64, String, String, String, i64, NaiveDateTime, String, NaiveDateTime, String);
 
+/// The name of the rows in which all requests are counted.
+const ALL_REQUESTS: &str = "";
 /// The days that are read at a time of one provider.
 const DAYS: usize = 50;
 
@@ -208,6 +223,26 @@ impl ProviderSession<'_> {
             sums.add(rows.load::<UsageRow>(self.connection)?);
         }
         Ok(sums.totals())
+    }
+
+    /// What the provider's tokens requested since a day, in the order of the months, the versions and the endpoints.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn own_usage_by_month(&mut self, day: NaiveDate) -> Result<Vec<MonthTotal>, StorageError> {
+        let rows = usage_by_day::table
+            .filter(usage_by_day::day.eq_any(days(day, self.today())))
+            .filter(usage_by_day::token_id.eq_any(self.own_token_ids()?))
+            .filter(usage_by_day::name.eq(ALL_REQUESTS))
+            .select((usage_by_day::day, usage_by_day::version, usage_by_day::endpoint, usage_by_day::requests))
+            .load::<(NaiveDate, String, String, i64)>(self.connection)?;
+        let mut totals: BTreeMap<_, i64> = BTreeMap::new();
+        for (day, version, endpoint, requests) in rows {
+            *totals.entry((day.with_day(1).unwrap_or(day), version, endpoint)).or_default() += requests;
+        }
+        let total = |((month, version, endpoint), requests)| MonthTotal { month, version, endpoint, requests };
+        Ok(totals.into_iter().map(total).collect())
     }
 
     /// As [`Session::checks_since`], of the provider's tokens alone.

@@ -13,9 +13,10 @@ use server::http::admission::Admission;
 use server::http::client_address::TrustedProxies;
 use server::http::middleware::response_stream::ResponseSender;
 use server::operations::traces::Tracer;
+use server::request_log::RequestLog;
 use server::usage::shadow_checks::ShadowChecks;
 use server::versions::SERVED;
-use server::{usage, versions};
+use server::{request_log, usage, versions};
 use storage::clock::Clock;
 use storage::error::StorageError;
 use storage::session::Session;
@@ -74,6 +75,8 @@ pub(crate) struct Setup {
     pub(crate) shadow_share: u8,
     /// What traces requests.
     pub(crate) tracer: Option<Tracer>,
+    /// What logs requests.
+    pub(crate) request_log: RequestLog,
 }
 
 impl Default for Setup {
@@ -86,6 +89,7 @@ impl Default for Setup {
             queue: StoreOptions::default().queue,
             shadow_share: 0,
             tracer: None,
+            request_log: RequestLog::default(),
         }
     }
 }
@@ -117,7 +121,7 @@ impl Register {
 
     /// Starts a sandbox as [`Register::start`] does, set up in another way.
     pub(crate) fn with(setup: Setup) -> Self {
-        let Setup { versions, environment, admission, proxies, queue, shadow_share, tracer } = setup;
+        let Setup { versions, environment, admission, proxies, queue, shadow_share, tracer, request_log } = setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
         let store = open(database.url(), clock.clock(), queue);
@@ -125,6 +129,7 @@ impl Register {
             versions,
             admission,
             tracer,
+            request_log,
             ..server::http::app_state::AppState::of(store.clone(), environment)
         };
         let register = register.behind(proxies);
@@ -203,6 +208,11 @@ impl Register {
     /// Writes what was counted of the requests so far, as the server does every few seconds.
     pub(crate) fn write_usage(&self) {
         actix_web::rt::System::new().block_on(usage::write(&self.served));
+    }
+
+    /// Writes what was logged of the requests so far, as the server does every few seconds.
+    pub(crate) fn write_request_log(&self) {
+        actix_web::rt::System::new().block_on(request_log::write(&self.served.request_log, &self.store));
     }
 
     /// Where replies are sent.

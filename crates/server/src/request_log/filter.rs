@@ -1,0 +1,79 @@
+//! Reads what somebody looks for in the log of requests.
+
+use std::ops::RangeInclusive;
+
+use adapter_kit::Endpoint;
+use chrono::{DateTime, Utc};
+
+use crate::http::query;
+
+/// Why something cannot be looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidFilter {
+    /// It is no status of a reply.
+    #[error("a status is a number from 100 to 599, such as 422, or a class such as 4xx")]
+    Statuses,
+    /// It is no time.
+    #[error("a time is an ISO 8601 date, or a date and time such as 2026-10-05T09:00:00Z")]
+    Time,
+    /// The API has no such endpoint.
+    #[error("an endpoint is a method and a path, such as POST /trainees")]
+    Endpoint,
+}
+
+/// The statuses from a number or a class.
+///
+/// # Errors
+///
+/// [`InvalidFilter::Statuses`]
+pub fn statuses(text: &str) -> Result<RangeInclusive<u16>, InvalidFilter> {
+    if let Some(class) = text.strip_suffix("xx") {
+        let class = class.parse::<u16>().ok().filter(|class| (1..=5).contains(class));
+        let first = class.ok_or(InvalidFilter::Statuses)? * 100;
+        return Ok(first..=first + 99);
+    }
+    let status = text.parse().ok().filter(|status| (100..=599).contains(status));
+    status.map(|status| status..=status).ok_or(InvalidFilter::Statuses)
+}
+
+/// A time.
+///
+/// # Errors
+///
+/// [`InvalidFilter::Time`]
+pub fn time(text: &str) -> Result<DateTime<Utc>, InvalidFilter> {
+    query::timestamp(text).ok_or(InvalidFilter::Time)
+}
+
+/// An endpoint of the API, as it is logged.
+///
+/// # Errors
+///
+/// [`InvalidFilter::Endpoint`]
+pub fn endpoint(text: &str) -> Result<String, InvalidFilter> {
+    let known = Endpoint::ALL.iter().map(ToString::to_string).find(|known| known == text);
+    known.ok_or(InvalidFilter::Endpoint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_or_a_class_of_them_is_read() {
+        assert_eq!((statuses("422"), statuses("4xx")), (Ok(422..=422), Ok(400..=499)));
+        for text in ["", "xx", "0xx", "6xx", "4x", "99", "600", "-1", "four"] {
+            assert_eq!(statuses(text), Err(InvalidFilter::Statuses), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_and_an_endpoint_are_read() {
+        assert_eq!(time("2026-10-05").map(|at| at.to_rfc3339()).as_deref(), Ok("2026-10-05T00:00:00+00:00"));
+        assert_eq!(time("yesterday"), Err(InvalidFilter::Time));
+        for known in Endpoint::ALL {
+            assert_eq!(endpoint(&known.to_string()).as_deref(), Ok(known.to_string().as_str()));
+        }
+        assert_eq!(endpoint("POST /nothing"), Err(InvalidFilter::Endpoint));
+    }
+}

@@ -1,0 +1,162 @@
+//! Requests in memory, and their way to a store.
+
+use std::sync::mpsc;
+use std::thread;
+
+use chrono::TimeDelta;
+use futures_util::FutureExt as _;
+use storage::history::Cause;
+use storage::request_log::{RequestFilter, RequestPage};
+use storage::session::Session;
+use storage::store::StoreOptions;
+use storage::tokens::{Environment, NewToken};
+use test_support::{Database, Kind};
+
+use super::*;
+use crate::versions;
+
+const UKPRN: &str = "10000001";
+
+const BOUNDS: Bounds =
+    Bounds { waiting: 5, waiting_of_provider: 3, accepted_of_provider: 2, kept: LogLimits { refused: 4, accepted: 3 } };
+
+/// A store with one provider and one token, whose numbers are 1.
+fn store(database: &Database) -> Store {
+    let store = Store::open(database.url(), StoreOptions::default()).unwrap();
+    store.migrate().unwrap();
+    store
+        .write_blocking::<_, StorageError>(|session| {
+            session.add_provider(UKPRN, "Ashdown University")?;
+            let request = NewToken {
+                provider_ukprn: UKPRN,
+                environment: Environment::Sandbox,
+                name: "Records",
+                created_by: "operator",
+                expires_on: None,
+            };
+            session.issue_token(&request).map(drop)
+        })
+        .unwrap();
+    store
+}
+
+fn observed(number: i64, status: u16) -> Observed {
+    let noon: DateTime<Utc> = "2026-03-02T12:00:00Z".parse().unwrap();
+    Observed {
+        at: noon + TimeDelta::milliseconds(number),
+        token: 1,
+        version: versions::all().newest().unwrap().version.label,
+        endpoint: Endpoint::Info,
+        method: Method::GET,
+        status: StatusCode::from_u16(status).unwrap(),
+        item: None,
+        request_id: format!("r{number}"),
+        problems: RequestProblems::default(),
+    }
+}
+
+fn waiting(log: &RequestLog) -> &Waiting {
+    log.0.as_ref().unwrap()
+}
+
+fn flush(log: &RequestLog, store: &Store) -> Result<(), StorageError> {
+    rt::System::new().block_on(log.flush(store))
+}
+
+fn logged(store: &Store) -> Vec<String> {
+    let page: RequestPage = store
+        .read_blocking::<_, StorageError>(|session| {
+            session.open_provider(UKPRN, Cause::of("test"))?.unwrap().requests(&RequestFilter::default(), None)
+        })
+        .unwrap();
+    page.requests.into_iter().map(|request| request.request_id).collect()
+}
+
+#[test]
+fn refused_requests_beyond_the_room_are_dropped_and_one_provider_leaves_room_for_others() {
+    let log = RequestLog::within(BOUNDS);
+    let add = |provider, number| waiting(&log).add(provider, observed(number, 422));
+    assert_eq!([1, 2, 3, 4].map(|number| add(1, number)), [true, true, true, false]);
+    assert_eq!([1, 2, 3].map(|number| add(17, number)), [true, true, false]);
+    assert!(waiting(&log).add(17, observed(9, 200)), "accepted requests have room of their own");
+    assert_eq!(waiting(&log).take().len(), 6);
+    assert!(add(1, 5), "what was taken leaves room");
+}
+
+#[test]
+fn of_accepted_requests_the_newest_wait() {
+    let log = RequestLog::within(BOUNDS);
+    for number in 0..10 {
+        assert!(waiting(&log).add(1, observed(number, 200)));
+    }
+    let ids: Vec<_> = waiting(&log).take().into_iter().map(|(_, observed)| observed.request_id).collect();
+    assert_eq!(ids, ["r8", "r9"]);
+}
+
+#[test]
+fn the_log_of_a_provider_stays_within_its_limits() {
+    let database = Database::fresh();
+    let store = store(&database);
+    let log = RequestLog::within(BOUNDS);
+    for round in 0..4 {
+        for number in 0..3 {
+            waiting(&log).add(1, observed(round * 100 + number, 422));
+            waiting(&log).add(1, observed(round * 100 + 50 + number, 200));
+        }
+        flush(&log, &store).unwrap();
+    }
+    assert_eq!(logged(&store), ["r352", "r351", "r302", "r301", "r300", "r252", "r202"]);
+}
+
+#[test]
+fn refused_requests_are_kept_while_the_store_does_not_answer() {
+    // The one writer of SQLite can be kept busy.
+    let database = Database::fresh_on(Kind::Sqlite);
+    let (log, store) = (RequestLog::within(BOUNDS), store(&database));
+    waiting(&log).add(1, observed(1, 422));
+    waiting(&log).add(1, observed(2, 200));
+    let small = Store::open(database.url(), StoreOptions { queue: 1, ..StoreOptions::default() }).unwrap();
+    let (begun, has_begun) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        let busy = small.clone();
+        scope.spawn(move || {
+            let job = move |_: &mut Session<'_>| {
+                begun.send(()).unwrap();
+                may_go_on.recv().unwrap();
+                Ok(())
+            };
+            busy.write_blocking::<_, StorageError>(job).unwrap();
+        });
+        has_begun.recv().unwrap();
+        let waits = rt::System::new().block_on(async { small.write::<_, StorageError>(|_| Ok(())).now_or_never() });
+        assert!(waits.is_none(), "there was nothing to wait for");
+        let refused = flush(&log, &small).unwrap_err();
+        // Meanwhile nobody waits for the log.
+        waiting(&log).add(1, observed(3, 422));
+        go_on.send(()).unwrap();
+        assert!(refused.is_temporary(), "{refused:?}");
+    });
+    flush(&log, &store).unwrap();
+    assert_eq!(logged(&store), ["r3", "r1"]);
+}
+
+#[test]
+fn what_the_store_will_never_take_does_not_stand_in_the_way() {
+    let database = Database::fresh();
+    let store = store(&database);
+    let log = RequestLog::within(BOUNDS);
+    waiting(&log).add(99, observed(1, 422));
+    flush(&log, &store).unwrap_err();
+    waiting(&log).add(1, observed(2, 422));
+    flush(&log, &store).unwrap();
+    assert_eq!(logged(&store), ["r2"]);
+}
+
+#[test]
+fn a_log_that_is_off_logs_nothing() {
+    let database = Database::fresh();
+    let store = store(&database);
+    flush(&RequestLog::off(), &store).unwrap();
+    assert_eq!(logged(&store), Vec::<String>::new());
+}

@@ -1,0 +1,193 @@
+//! The requests of a provider, as an operator looks at them.
+
+use adapter_kit::ApiVersion;
+use serde_json::{Value, json};
+use server::versions::SERVED;
+
+use super::support::{Workplace, agent, execute};
+
+/// The provider of the demo.
+const DEMO_UKPRN: &str = "10099999";
+
+fn oldest() -> &'static ApiVersion {
+    SERVED[0]
+}
+
+/// The cells of a table, without its headings and without what follows it.
+fn rows(table: &str) -> Vec<Vec<String>> {
+    let lines = table.lines().skip(1).take_while(|line| !line.is_empty());
+    let cells = |line: &str| {
+        let cells = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty());
+        cells.map(str::to_owned).collect::<Vec<_>>()
+    };
+    lines.map(cells).collect()
+}
+
+/// Two providers with a token each, and so many refused requests of the first.
+fn logged(count: usize) -> Workplace {
+    let place = Workplace::new();
+    for (ukprn, name) in [("10000001", "Ashdown"), ("10000002", "Beech")] {
+        assert_eq!(place.run(&["provider", "add", "--ukprn", ukprn, "--name", name], None).status(), 0);
+        assert_eq!(place.run(&["token", "issue", "--provider", ukprn, "--name", "Records"], None).status(), 0);
+    }
+    let version = oldest().label;
+    let rows = (0..count).map(|number| {
+        format!(
+            "(1, FALSE, '2026-10-05 09:{:02}:{:02}', 1, '{version}', 'POST /trainees', 'POST', 422, NULL, 'r{number}', \
+             '[[\"blank\",\"email\"],[\"\",\"status\"]]', 2)",
+            number / 60,
+            number % 60
+        )
+    });
+    let rows: Vec<String> = rows.collect();
+    execute(
+        &place.url(),
+        &format!(
+            "INSERT INTO request_log (provider_id, accepted, answered_at, token_id, version, endpoint, method, status, item,
+                request_id, problems, problems_left_out) VALUES
+                (2, TRUE, '2026-10-05 09:00:00', 2, '{version}', 'GET /info', 'GET', 200, NULL, 'other', '[]', 0),
+                {}",
+            rows.join(", ")
+        ),
+    );
+    place
+}
+
+#[test]
+fn what_a_server_logged_is_there_when_it_has_stopped() {
+    let place = Workplace::new();
+    let server = place.serve(&[], None);
+    let agent = agent();
+    for version in SERVED {
+        let base = format!("/api/{}/trainees", version.label);
+        assert_eq!(server.send(&agent, "GET", &format!("{base}/nobody"), None).0, 404);
+        let mut body: Value = serde_json::from_str(&server::sandbox::demo::example(version)).unwrap();
+        body["data"]["last_name"] = Value::Null;
+        assert_eq!(server.send(&agent, "POST", &base, Some(&body)).0, 422);
+        assert_eq!(server.send(&agent, "GET", &base, None).0, 200);
+    }
+    drop(agent);
+    server.stop();
+    let list = |more: &[&str]| {
+        let ended = place.run(&[&["request", "list", "--provider", DEMO_UKPRN], more].concat(), None);
+        assert_eq!((ended.status(), ended.stderr()), (0, ""));
+        rows(ended.stdout())
+    };
+    assert_eq!(list(&[]).len(), 3 * SERVED.len());
+    for version in SERVED {
+        let label = version.label.to_string();
+        let refused = list(&["--version", &label, "--outcome", "refused", "--code", "blank"]);
+        let [row] = &refused[..] else { panic!("{refused:?}") };
+        assert_eq!(row[1..5], ["422", "POST", "POST /trainees", &label]);
+        assert_eq!(row.last().unwrap(), "blank last_name");
+        assert_eq!(list(&["--version", &label, "--outcome", "accepted"])[0][1..4], ["200", "GET", "GET /trainees"]);
+        assert_eq!(list(&["--version", &label, "--status", "4xx"]).len(), 2);
+    }
+    let ended = place.run(&["request", "refused", "--provider", DEMO_UKPRN], None);
+    let most = rows(ended.stdout());
+    assert_eq!((ended.status(), most.len()), (0, 2 * SERVED.len()));
+    for version in SERVED {
+        let help = format!("/docs/{}/problems#blank", version.label);
+        assert!(most.iter().any(|row| row[0] == "1" && row.last() == Some(&help)), "{most:?}");
+    }
+}
+
+#[test]
+fn a_server_whose_log_of_requests_is_off_logs_nothing() {
+    let place = Workplace::new();
+    let server = place.serve(&["--request-log", "off"], None);
+    let agent = agent();
+    let path = format!("/api/{}/trainees/nobody", oldest().label);
+    assert_eq!(server.send(&agent, "GET", &path, None).0, 404);
+    drop(agent);
+    server.stop();
+    let ended = place.run(&["request", "list", "--provider", DEMO_UKPRN], None);
+    assert_eq!(rows(ended.stdout()), Vec::<Vec<String>>::new());
+}
+
+#[test]
+fn requests_are_listed_page_by_page_and_those_of_one_provider_alone() {
+    let place = logged(60);
+    let first = place.run(&["request", "list", "--provider", "10000001"], None);
+    let listed = rows(first.stdout());
+    let version = oldest().label.to_string();
+    assert_eq!(
+        listed[0],
+        [
+            "2026-10-05T09:00:59.000Z",
+            "422",
+            "POST",
+            "POST /trainees",
+            &version,
+            "1",
+            "r59",
+            "blank email; status; and 2 more"
+        ]
+    );
+    let after = first.stdout().trim_end().rsplit(' ').next().unwrap();
+    let second = place.run(&["request", "list", "--provider", "10000001", "--after", after], None);
+    let ids: Vec<String> = listed.into_iter().chain(rows(second.stdout())).map(|row| row[6].clone()).collect();
+    assert_eq!(ids, (0..60).rev().map(|number| format!("r{number}")).collect::<Vec<_>>());
+    assert!(!second.stdout().contains("--after"), "{}", second.stdout());
+    let other = place.run(&["request", "list", "--provider", "10000002"], None);
+    assert_eq!(rows(other.stdout()).iter().map(|row| row[6].as_str()).collect::<Vec<_>>(), ["other"]);
+}
+
+#[test]
+fn what_cannot_be_looked_for_is_refused() {
+    let place = Workplace::migrated();
+    for command in [vec!["request", "list"], vec!["request", "refused"], vec!["usage", "export"]] {
+        let ended = place.run(&[&command[..], &["--provider", "10000009"]].concat(), None);
+        assert_eq!((ended.status(), ended.stdout()), (1, ""), "{command:?}");
+        assert!(ended.stderr().contains("no provider has this ukprn"), "{}", ended.stderr());
+        assert_eq!(place.run(&command, None).status(), 2, "{command:?}");
+    }
+    for (option, value) in [
+        ("--status", "6xx"),
+        ("--from", "yesterday"),
+        ("--endpoint", "GET /nothing"),
+        ("--token", "x"),
+        ("--after", "x"),
+        ("--outcome", "lost"),
+    ] {
+        let ended = place.run(&["request", "list", "--provider", "10000001", option, value], None);
+        assert_eq!(ended.status(), 2, "{option}");
+    }
+}
+
+#[test]
+fn usage_is_exported_by_month_for_one_provider() {
+    let place = logged(1);
+    let (older, newest) = (oldest().label, SERVED[SERVED.len() - 1].label);
+    let today = chrono::Utc::now().date_naive();
+    let this = today.format("%Y-%m").to_string();
+    let long_ago = today - chrono::Months::new(14);
+    execute(
+        &place.url(),
+        &format!(
+            "INSERT INTO usage_by_day (day, token_id, version, endpoint, name, requests, first_at, first_request_id,
+                                       last_at, last_request_id) VALUES
+                ('{this}-01', 1, '{newest}', 'GET /info', '', 7, '{today} 10:00:00', 'a', '{today} 11:00:00', 'b'),
+                ('{today}', 1, '{older}', 'POST /trainees', '', 40, '{today} 10:00:00', 'a', '{today} 11:00:00', 'b'),
+                ('{today}', 1, '{older}', 'POST /trainees', 'a_name', 3, '{today} 10:00:00', 'a', '{today} 11:00:00', 'b'),
+                ('{today}', 2, '{older}', 'POST /trainees', '', 5, '{today} 10:00:00', 'a', '{today} 11:00:00', 'b'),
+                ('{long_ago}', 1, '{older}', 'GET /info', '', 9, '{today} 10:00:00', 'a', '{today} 11:00:00', 'b');"
+        ),
+    );
+    let export = |more: &[&str]| {
+        let ended = place.run(&[&["usage", "export", "--provider", "10000001"], more].concat(), None);
+        assert_eq!((ended.status(), ended.stderr()), (0, ""));
+        ended.stdout().to_owned()
+    };
+    let expected =
+        format!("month,version,endpoint,requests\n{this},{older},POST /trainees,40\n{this},{newest},GET /info,7\n");
+    assert_eq!(export(&[]), expected);
+    assert_eq!(export(&["--months", "1"]), expected);
+    let picture = export(&["--format", "svg"]);
+    assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"), "{picture}");
+    assert!(picture.contains(&format!("{this}: {older} 40, {newest} 7.")), "{picture}");
+    // The report of all is as before.
+    let report = place.run(&["usage", "--provider", "10000002", "--format", "json"], None);
+    let report: Value = serde_json::from_str(report.stdout()).unwrap();
+    assert_eq!(report["total"]["requests"], json!(5));
+}

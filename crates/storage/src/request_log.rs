@@ -1,0 +1,264 @@
+//! The log of requests: of each provider the refused requests of the last [`KEPT_DAYS`] days and the last accepted ones, with
+//! what was asked and answered, and the codes and fields of problems.
+//!
+//! It is bounded: what is over [`LogLimits`] is removed by whoever adds, and what is old by the maintenance of the servers. Every
+//! row is found by its provider and its time, and no statement goes through the table.
+//!
+//! This module knows nothing of what versions, endpoints and fields are; whoever adds must take them from a bounded set, and
+//! nothing of a body and no value may be among them.
+
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+use diesel::prelude::*;
+
+use crate::connection::DatabaseConnection;
+use crate::error::StorageError;
+use crate::schema::{providers, request_log};
+use crate::session::Session;
+
+mod listing;
+mod refusals;
+
+pub use listing::{LogPosition, PAGE, RequestFilter, RequestPage, UnreadablePosition};
+pub use refusals::{MAX_COUNTED, MAX_REFUSALS, Refusal, Refusals};
+
+/// For how many days requests are kept.
+pub const KEPT_DAYS: i64 = 30;
+
+/// What became of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// It was answered with an error.
+    Refused,
+    /// It was answered as it was asked.
+    Accepted,
+}
+
+impl Outcome {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Refused, Self::Accepted];
+
+    /// What a status says.
+    #[must_use]
+    pub const fn of_status(status: u16) -> Self {
+        if status < 400 { Self::Accepted } else { Self::Refused }
+    }
+
+    fn is_accepted(self) -> bool {
+        self == Self::Accepted
+    }
+}
+
+/// How many requests are kept of each provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogLimits {
+    /// Of the refused ones.
+    pub refused: u32,
+    /// Of the accepted ones.
+    pub accepted: u32,
+}
+
+impl LogLimits {
+    /// Of the requests with the outcome.
+    #[must_use]
+    pub const fn of(self, outcome: Outcome) -> u32 {
+        match outcome {
+            Outcome::Refused => self.refused,
+            Outcome::Accepted => self.accepted,
+        }
+    }
+}
+
+impl Default for LogLimits {
+    fn default() -> Self {
+        Self { refused: 100_000, accepted: 1_000 }
+    }
+}
+
+/// A problem of a request.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LoggedProblem {
+    /// The code; empty where there is none, as for a parameter of a query.
+    pub code: String,
+    /// The field, as the version of the request spells it.
+    pub field: String,
+}
+
+/// A request, or an item of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggedRequest {
+    /// When it was answered.
+    pub answered_at: DateTime<Utc>,
+    /// The number of the token.
+    pub token_id: i64,
+    /// The label of the version.
+    pub version: String,
+    /// The endpoint.
+    pub endpoint: String,
+    /// The method with which it was asked.
+    pub method: String,
+    /// The status of the reply.
+    pub status: u16,
+    /// The position in its batch, from 0; nothing for a request as a whole.
+    pub item: Option<u32>,
+    /// The identifier of the request.
+    pub request_id: String,
+    /// The first problems.
+    pub problems: Vec<LoggedProblem>,
+    /// How many more problems there were.
+    pub problems_left_out: u32,
+}
+
+impl LoggedRequest {
+    /// What became of it.
+    #[must_use]
+    pub const fn outcome(&self) -> Outcome {
+        Outcome::of_status(self.status)
+    }
+}
+
+/// A request with the number of its provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewLoggedRequest {
+    /// The number of the provider.
+    pub provider_id: i64,
+    /// The request.
+    pub request: LoggedRequest,
+}
+
+#[derive(Insertable)]
+#[diesel(table_name = request_log, treat_none_as_default_value = false)]
+struct NewRow {
+    provider_id: i64,
+    accepted: bool,
+    answered_at: NaiveDateTime,
+    token_id: i64,
+    version: String,
+    endpoint: String,
+    method: String,
+    status: i32,
+    item: Option<i32>,
+    request_id: String,
+    problems: String,
+    problems_left_out: i32,
+}
+
+impl From<&NewLoggedRequest> for NewRow {
+    fn from(NewLoggedRequest { provider_id, request }: &NewLoggedRequest) -> Self {
+        let count = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
+        Self {
+            provider_id: *provider_id,
+            accepted: request.outcome().is_accepted(),
+            answered_at: request.answered_at.naive_utc(),
+            token_id: request.token_id,
+            version: request.version.clone(),
+            endpoint: request.endpoint.clone(),
+            method: request.method.clone(),
+            status: i32::from(request.status),
+            item: request.item.map(count),
+            request_id: request.request_id.clone(),
+            problems: written(&request.problems),
+            problems_left_out: count(request.problems_left_out),
+        }
+    }
+}
+
+/// Problems as they are stored: an array of `[code, field]`.
+fn written(problems: &[LoggedProblem]) -> String {
+    let pairs: Vec<_> = problems.iter().map(|problem| [&problem.code, &problem.field]).collect();
+    serde_json::json!(pairs).to_string()
+}
+
+fn read_problems(stored: &str) -> Vec<LoggedProblem> {
+    let pairs: Vec<(String, String)> = serde_json::from_str(stored).unwrap_or_default();
+    pairs.into_iter().map(|(code, field)| LoggedProblem { code, field }).collect()
+}
+
+impl Session<'_> {
+    /// Adds requests, on PostgreSQL in one statement.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or there is no such provider or token.
+    pub fn add_requests(&mut self, requests: &[NewLoggedRequest]) -> Result<(), StorageError> {
+        let rows: Vec<_> = requests.iter().map(NewRow::from).collect();
+        match self.connection {
+            DatabaseConnection::Postgres(inner) => {
+                diesel::insert_into(request_log::table).values(&rows).execute(inner)?;
+            }
+            DatabaseConnection::Sqlite(inner) => {
+                for row in &rows {
+                    diesel::insert_into(request_log::table).values(row).execute(inner)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the oldest requests of a provider with that outcome beyond a limit, so many at most, and returns how many there
+    /// were.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn remove_surplus_requests(
+        &mut self,
+        provider_id: i64,
+        outcome: Outcome,
+        limit: u32,
+        most: i64,
+    ) -> Result<usize, StorageError> {
+        let accepted = outcome.is_accepted();
+        let own = request_log::table
+            .filter(request_log::provider_id.eq(provider_id))
+            .filter(request_log::accepted.eq(accepted));
+        let surplus = own
+            .order((request_log::answered_at.desc(), request_log::id.desc()))
+            .offset(i64::from(limit))
+            .select((request_log::answered_at, request_log::id));
+        let first = surplus.first::<(NaiveDateTime, i64)>(self.connection).optional()?;
+        let Some((at, id)) = first else { return Ok(0) };
+        let oldest = own
+            .filter(request_log::answered_at.le(at))
+            .filter(request_log::answered_at.lt(at).or(request_log::id.le(id)))
+            .order((request_log::answered_at, request_log::id))
+            .select((request_log::answered_at, request_log::id))
+            .limit(most);
+        let oldest = oldest.load::<(NaiveDateTime, i64)>(self.connection)?;
+        let Some((last, _)) = oldest.last() else { return Ok(0) };
+        let ids: Vec<i64> = oldest.iter().map(|(_, id)| *id).collect();
+        let surplus = request_log::table
+            .filter(request_log::provider_id.eq(provider_id))
+            .filter(request_log::accepted.eq(accepted))
+            .filter(request_log::answered_at.le(last))
+            .filter(request_log::id.eq_any(ids));
+        Ok(diesel::delete(surplus).execute(self.connection)?)
+    }
+
+    /// Removes requests that are no longer kept, so many at most, and returns how many there were.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn remove_old_requests(&mut self, most: i64) -> Result<usize, StorageError> {
+        let oldest = (self.now() - TimeDelta::days(KEPT_DAYS)).naive_utc();
+        // The index begins with the provider.
+        let providers = providers::table.select(providers::id).load::<i64>(self.connection)?;
+        let old = request_log::table
+            .filter(request_log::provider_id.eq_any(&providers))
+            .filter(request_log::accepted.eq_any([false, true]))
+            .filter(request_log::answered_at.lt(oldest));
+        let ids = old.select(request_log::id).limit(most).load::<i64>(self.connection)?;
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let old = request_log::table
+            .filter(request_log::provider_id.eq_any(&providers))
+            .filter(request_log::accepted.eq_any([false, true]))
+            .filter(request_log::answered_at.lt(oldest))
+            .filter(request_log::id.eq_any(ids));
+        Ok(diesel::delete(old).execute(self.connection)?)
+    }
+}
+
+#[cfg(test)]
+mod tests;

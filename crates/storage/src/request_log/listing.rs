@@ -1,0 +1,211 @@
+//! Pages of a provider's requests, newest first.
+//!
+//! A page begins behind the position of the last request of the page before, so it costs the same wherever it is. A filter is
+//! evaluated along the index of the provider, which is as long as the log at most.
+
+use std::cmp::Reverse;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use chrono::{DateTime, NaiveDateTime, Utc};
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+
+use super::{LoggedRequest, Outcome, read_problems};
+use crate::error::StorageError;
+use crate::schema::request_log;
+use crate::session::ProviderSession;
+
+/// The most requests on a page.
+pub const PAGE: usize = 50;
+/// Stands before a character that is no wildcard.
+const ESCAPE: char = '\\';
+
+/// Which requests are wanted; without anything all.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequestFilter {
+    /// Answered at this time or later.
+    pub from: Option<DateTime<Utc>>,
+    /// Answered before this time.
+    pub until: Option<DateTime<Utc>>,
+    /// With this outcome.
+    pub outcome: Option<Outcome>,
+    /// With one of these statuses.
+    pub statuses: Option<RangeInclusive<u16>>,
+    /// For this endpoint.
+    pub endpoint: Option<String>,
+    /// Of the version with this label.
+    pub version: Option<String>,
+    /// With the token of this number.
+    pub token_id: Option<i64>,
+    /// With a problem of this code.
+    pub code: Option<String>,
+    /// With this identifier.
+    pub request_id: Option<String>,
+}
+
+/// The place of a request in the log of its provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LogPosition {
+    answered_at: DateTime<Utc>,
+    id: i64,
+}
+
+/// A text is no position in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a position in the log of requests")]
+pub struct UnreadablePosition;
+
+impl fmt::Display for LogPosition {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.answered_at.timestamp_millis(), self.id)
+    }
+}
+
+impl FromStr for LogPosition {
+    type Err = UnreadablePosition;
+
+    fn from_str(text: &str) -> Result<Self, UnreadablePosition> {
+        let (millis, id) = text.split_once('-').ok_or(UnreadablePosition)?;
+        let millis = millis.parse().map_err(|_| UnreadablePosition)?;
+        let answered_at = DateTime::from_timestamp_millis(millis).ok_or(UnreadablePosition)?;
+        Ok(Self { answered_at, id: id.parse().map_err(|_| UnreadablePosition)? })
+    }
+}
+
+/// A page of requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestPage {
+    /// The requests, newest first.
+    pub requests: Vec<LoggedRequest>,
+    /// Behind which the next page begins, if there is one.
+    pub next: Option<LogPosition>,
+}
+
+#[derive(Queryable)]
+struct Row {
+    id: i64,
+    answered_at: NaiveDateTime,
+    token_id: i64,
+    version: String,
+    endpoint: String,
+    method: String,
+    status: i32,
+    item: Option<i32>,
+    request_id: String,
+    problems: String,
+    problems_left_out: i32,
+}
+
+impl Row {
+    fn position(&self) -> LogPosition {
+        LogPosition { answered_at: self.answered_at.and_utc(), id: self.id }
+    }
+}
+
+impl From<Row> for LoggedRequest {
+    fn from(row: Row) -> Self {
+        Self {
+            answered_at: row.answered_at.and_utc(),
+            token_id: row.token_id,
+            version: row.version,
+            endpoint: row.endpoint,
+            method: row.method,
+            status: u16::try_from(row.status).unwrap_or_default(),
+            item: row.item.and_then(|item| u32::try_from(item).ok()),
+            request_id: row.request_id,
+            problems: read_problems(&row.problems),
+            problems_left_out: u32::try_from(row.problems_left_out).unwrap_or_default(),
+        }
+    }
+}
+
+impl ProviderSession<'_> {
+    /// A page of the provider's requests, newest first, behind a position.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn requests(
+        &mut self,
+        filter: &RequestFilter,
+        after: Option<LogPosition>,
+    ) -> Result<RequestPage, StorageError> {
+        let mut rows = Vec::new();
+        for outcome in Outcome::ALL {
+            if filter.outcome.is_none_or(|wanted| wanted == outcome) {
+                rows.extend(self.page(filter, outcome, after)?);
+            }
+        }
+        rows.sort_unstable_by_key(|row| Reverse(row.position()));
+        let is_last = rows.len() <= PAGE;
+        rows.truncate(PAGE);
+        let next = rows.last().filter(|_| !is_last).map(Row::position);
+        Ok(RequestPage { requests: rows.into_iter().map(LoggedRequest::from).collect(), next })
+    }
+
+    /// One request more than a page has. Whatever the filter, it is the same statement, so that a connection keeps one.
+    fn page(
+        &mut self,
+        filter: &RequestFilter,
+        outcome: Outcome,
+        after: Option<LogPosition>,
+    ) -> Result<Vec<Row>, StorageError> {
+        macro_rules! is_wanted {
+            ($column:ident, $wanted:expr) => {{
+                let wanted = $wanted;
+                let is_any = wanted.is_none().into_sql::<Bool>();
+                request_log::$column.eq(wanted.unwrap_or_default()).or(is_any)
+            }};
+        }
+        let from = filter.from.unwrap_or(DateTime::UNIX_EPOCH).naive_utc();
+        let until = filter.until.unwrap_or_else(|| self.now() + chrono::TimeDelta::days(1)).naive_utc();
+        // Without a page before, everything is behind: no number is greater than the greatest.
+        let behind = after.map_or(until, |position| position.answered_at.naive_utc());
+        let number = after.map_or(i64::MAX, |position| position.id);
+        let (lowest, highest) = filter.statuses.clone().unwrap_or(0..=999).into_inner();
+        let rows = request_log::table
+            .filter(request_log::provider_id.eq(self.provider().id))
+            .filter(request_log::accepted.eq(outcome.is_accepted()))
+            .filter(request_log::answered_at.ge(from))
+            .filter(request_log::answered_at.lt(until))
+            .filter(request_log::answered_at.le(behind))
+            .filter(request_log::answered_at.lt(behind).or(request_log::id.lt(number)))
+            .filter(request_log::status.between(i32::from(lowest), i32::from(highest)))
+            .filter(is_wanted!(endpoint, filter.endpoint.as_deref()))
+            .filter(is_wanted!(version, filter.version.as_deref()))
+            .filter(is_wanted!(token_id, filter.token_id))
+            .filter(is_wanted!(request_id, filter.request_id.as_deref()))
+            .filter(request_log::problems.like(pattern(filter.code.as_deref())).escape(ESCAPE))
+            .order((request_log::answered_at.desc(), request_log::id.desc()))
+            .limit(i64::try_from(PAGE + 1).unwrap_or(i64::MAX))
+            .select((
+                request_log::id,
+                request_log::answered_at,
+                request_log::token_id,
+                request_log::version,
+                request_log::endpoint,
+                request_log::method,
+                request_log::status,
+                request_log::item,
+                request_log::request_id,
+                request_log::problems,
+                request_log::problems_left_out,
+            ));
+        Ok(rows.load::<Row>(self.connection)?)
+    }
+}
+
+/// What stored problems look like, among which is one with the code.
+fn pattern(code: Option<&str>) -> String {
+    let Some(code) = code else { return "%".to_owned() };
+    let mut pattern = "%[\"".to_owned();
+    for character in code.chars() {
+        if ['%', '_', ESCAPE].contains(&character) {
+            pattern.push(ESCAPE);
+        }
+        pattern.push(character);
+    }
+    pattern + "\",%"
+}
