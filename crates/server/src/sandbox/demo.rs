@@ -4,6 +4,7 @@ use adapter_kit::{ApiVersion, Endpoint, Versions};
 use storage::error::StorageError;
 use storage::history::Cause;
 use storage::tokens::{Environment, NewToken};
+use storage::users::Actor;
 use version_tools::openapi::examples;
 
 use crate::cli::CommandError;
@@ -36,7 +37,7 @@ pub fn prepare(register: &AppState, base: &str, registry_delay: Option<u32>) -> 
             provider_ukprn: DEMO_UKPRN,
             environment: Environment::Sandbox,
             name: &name,
-            created_by: "demo",
+            created_by: Actor::operator("demo"),
             expires_on: None,
         })?;
         Ok((token, is_new))
