@@ -18,5 +18,6 @@ pub mod operations;
 pub mod pages;
 pub mod registry;
 pub mod sandbox;
+pub mod settings;
 pub mod usage;
 pub mod versions;

@@ -258,6 +258,11 @@ fn erase_from_archive(store: &Store, trainee_ids: &[String], folder: &OptionalFo
     }
 }
 
+/// Removes everything that the database keeps of rows that are gone.
+pub(super) fn remove_all_traces(store: &Store) -> Result<(), CommandError> {
+    remove_traces(store, TraceRemoval::Everything)
+}
+
 /// Removes what the database keeps of rows that are gone.
 fn remove_traces(store: &Store, removal: TraceRemoval) -> Result<(), CommandError> {
     for attempt in 1..=ATTEMPTS {
