@@ -13,6 +13,7 @@ mod api {
     mod pages;
     mod placements_and_degrees;
     mod sandbox;
+    mod settings;
     mod support;
     mod traces;
     mod trainees;
