@@ -29,4 +29,5 @@ mod program {
     mod tokens;
     mod translating;
     mod usage;
+    mod users;
 }

@@ -13,7 +13,7 @@ use storage::users::{Origin, SecretDigest, SignedIn};
 
 use super::form::{self, Form};
 use super::page::{PageError, Reply};
-use super::routes::{AdminContext, Handler, Route};
+use super::routes::{Access, AdminContext, Handler, Route};
 use super::session_cookie::SessionCookie;
 use super::{SettingsPages, has_form};
 use crate::http::app_state::AppState;
@@ -112,12 +112,11 @@ async fn receive(
     if !session.as_ref().is_some_and(|session| settings.is_known(session)) {
         settings.strangers.count(request)?;
     }
-    if let (true, Some(cookie), Handler::SignedIn(_) | Handler::Organisation(_) | Handler::Admin(_)) =
-        (has_form(route), &cookie, route.handler)
-    {
-        if !cookie.has_made(form.value(form::TOKEN)) {
-            return Err(PageError::OtherSession);
-        }
+    // Without a cookie nobody is signed in, and the handler does not run.
+    let needs_token = has_form(route) && route.access() != Access::Public;
+    let is_made_here = |cookie: &SessionCookie| cookie.has_made(form.value(form::TOKEN));
+    if needs_token && !cookie.as_ref().is_none_or(is_made_here) {
+        return Err(PageError::OtherSession);
     }
     Ok(PageRequest {
         environment: register.environment,

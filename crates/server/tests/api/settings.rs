@@ -5,4 +5,4 @@ mod browser;
 mod matrix;
 mod pages;
 mod signing_in;
-mod token_life;
+mod token_lifecycle;
