@@ -108,8 +108,9 @@ async fn receive(
     }
     let (form, cookie) = (Form::read(&form), SessionCookie::of(request));
     let session = cookie.as_ref().map(SessionCookie::digest);
-    // Whoever has a session is not counted; who has none could be trying secrets.
-    if !session.as_ref().is_some_and(|session| settings.is_known(session)) {
+    // Whoever has a session is not counted, except where a link is tried.
+    let is_known = session.as_ref().is_some_and(|session| settings.is_known(session));
+    if !is_known || route.access() == Access::Public {
         settings.strangers.count(request)?;
     }
     // Without a cookie nobody is signed in, and the handler does not run.

@@ -1,5 +1,11 @@
 //! Attacks on whoever is signed in, and on the pages themselves.
 
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use server::versions::SERVED;
+use storage::error::StorageError;
 use storage::users::{Actor, UserRole};
 
 use super::browser::{Browser, FORM, encode, link};
@@ -125,4 +131,47 @@ fn a_form_that_is_too_large_or_none_is_refused() {
     for method in ["PUT", "DELETE", "PATCH"] {
         assert_eq!(admin.request(method, "/settings/tokens").raw().status, 405);
     }
+}
+
+#[test]
+fn pages_beyond_their_limit_are_refused_and_the_api_goes_on() {
+    let register = Register::start();
+    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let (cookie, form_token) = (admin.cookie().unwrap(), admin.form_token());
+    let api = register.api(SERVED[0]);
+    api.get("/info").is(200);
+    // Forms wait for whoever holds the row of the organisation, or on SQLite the one connection that writes.
+    let (store, (hold, held), (release, released)) = (register.store(), mpsc::channel(), mpsc::channel::<()>());
+    let holder = thread::spawn(move || {
+        store.write_blocking::<_, StorageError>(move |session| {
+            session.rename_provider(UKPRN, "Another name")?;
+            hold.send(()).unwrap();
+            released.recv().unwrap();
+            Ok(())
+        })
+    });
+    held.recv().unwrap();
+    let form = encode(&[("form_token", &form_token), ("role", "admin")]);
+    let replies: Vec<_> = thread::scope(|scope| {
+        let send = || {
+            let request = register.request("POST", "/settings/people/1/role").bytes(form.clone());
+            request.header("Content-Type", FORM).header("Cookie", &cookie).page()
+        };
+        let sending: Vec<_> = (0..30).map(|_| scope.spawn(send)).collect();
+        // Four are begun, sixteen wait, and the others are refused at once.
+        while sending.iter().filter(|one| one.is_finished()).count() < 10 {
+            thread::sleep(Duration::from_millis(10));
+        }
+        api.get("/info").is(200);
+        release.send(()).unwrap();
+        sending.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    holder.join().unwrap().unwrap();
+    let refused: Vec<_> = replies.iter().filter(|page| page.status == 503).collect();
+    assert!((10..=26).contains(&refused.len()), "{}", refused.len());
+    for page in refused {
+        assert_eq!(page.header("retry-after"), Some("1"));
+        assert!(page.text.contains("Too many pages"), "{}", page.text);
+    }
+    assert!(replies.iter().all(|page| [303, 503].contains(&page.status)));
 }
