@@ -46,6 +46,7 @@ mod serve;
 mod tokens;
 mod trainees;
 mod usage;
+pub(crate) mod users;
 mod version;
 
 /// A register of trainee teachers, which their providers keep up to date through a versioned JSON API.
@@ -103,6 +104,9 @@ enum Command {
     /// Issue, list and revoke the tokens with which providers use the API
     #[command(subcommand)]
     Token(tokens::TokenCommand),
+    /// Say who may sign in to the settings, and see what was done there
+    #[command(subcommand)]
+    User(users::UserCommand),
     /// Keep the register of schools up to date
     #[command(subcommand)]
     School(organisations::SchoolCommand),
@@ -315,7 +319,7 @@ impl CommandError {
 }
 
 /// Commands that change nothing and show no records: the log does not say who ran them.
-const UNRECORDED: [&str; 17] = [
+const UNRECORDED: [&str; 19] = [
     "serve",
     "archive list",
     "check",
@@ -327,6 +331,8 @@ const UNRECORDED: [&str; 17] = [
     "usage export",
     "request list",
     "request refused",
+    "user activity",
+    "user list",
     "version check",
     "version difference",
     "version openapi",
@@ -397,6 +403,7 @@ impl Command {
             Self::Copy(copy) => copy.run(),
             Self::Provider(command) => command.run(),
             Self::Token(command) => command.run(by),
+            Self::User(command) => command.run(by),
             Self::School(command) => command.run(by),
             Self::Partner(command) => command.run(by),
             Self::Trainee(command) => command.run(by),

@@ -19,5 +19,6 @@ pub mod pages;
 pub mod registry;
 pub mod request_log;
 pub mod sandbox;
+pub mod settings;
 pub mod usage;
 pub mod versions;

@@ -12,13 +12,13 @@ use crate::http::paths;
 use crate::http::rate_limit::by_address::limit_pages;
 use crate::http::routes::read_only;
 
-mod assets;
+pub(crate) mod assets;
 mod compare;
 mod differences;
 pub(crate) mod documents;
 mod explorer;
 mod index;
-mod layout;
+pub(crate) mod layout;
 mod markdown;
 mod migrate;
 mod search;

@@ -14,6 +14,7 @@ mod api {
     mod placements_and_degrees;
     mod request_log;
     mod sandbox;
+    mod settings;
     mod support;
     mod traces;
     mod trainees;

@@ -11,4 +11,5 @@ mod browser {
     mod look;
     mod migrate;
     mod served;
+    mod settings;
 }

@@ -30,4 +30,5 @@ mod program {
     mod tokens;
     mod translating;
     mod usage;
+    mod users;
 }

@@ -277,6 +277,30 @@ pub enum Refusal {
     /// So many numbers are taken that none was found that is free.
     #[error("no free trn was found")]
     NoFreeTrn,
+    /// The person is to be invited by an e-mail address.
+    #[error("that is not an e-mail address")]
+    InvalidEmail,
+    /// A user of an organisation is an admin or a viewer.
+    #[error("role must be admin or viewer")]
+    UnknownRole,
+    /// Operators belong to no organisation, and nobody else is one.
+    #[error("operators belong to no organisation, and users of an organisation are admins or viewers")]
+    RoleOfOtherKind,
+    /// A user does not invite somebody who has access already.
+    #[error("person has access already")]
+    HasAccess,
+    /// A link was used, replaced or withdrawn, has expired, or never was.
+    #[error("link cannot be used")]
+    LinkNotUsable,
+    /// No user who has access has this number.
+    #[error("no user has this number")]
+    UnknownUser,
+    /// An organisation keeps an admin.
+    #[error("user is the last admin")]
+    LastAdmin,
+    /// The user may not do that.
+    #[error("user may not do that")]
+    NotPermitted,
     /// The name of an environment is `sandbox` or `production`.
     #[error("environment must be sandbox or production")]
     UnknownEnvironment,

@@ -39,4 +39,5 @@ pub mod tokens;
 pub mod trace;
 pub mod trainees;
 pub mod usage;
+pub mod users;
 mod writer;

@@ -167,6 +167,7 @@ mod tests {
     use super::*;
     use crate::testing::{NEW_TOKEN, Register, UKPRN};
     use crate::tokens::NewToken;
+    use crate::users::Actor;
 
     #[test]
     fn a_provider_is_added_once() {
@@ -222,7 +223,7 @@ mod tests {
         let expires_on = "2026-03-03".parse().ok();
         let (expired, _) = register.issue_token(NewToken { expires_on, ..NEW_TOKEN }).unwrap();
         register.write(|session| session.close_provider(UKPRN)).unwrap();
-        register.write(move |session| session.revoke_token(record.id, "operator")).unwrap();
+        register.write(move |session| session.revoke_token(record.id, Actor::operator("operator"))).unwrap();
         register.clock.set("2026-03-03");
         assert!(![&kept, &revoked, &expired].into_iter().any(|token| register.accepts(token)));
         register.write(|session| session.reopen_provider(UKPRN)).unwrap();

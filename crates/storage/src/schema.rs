@@ -293,6 +293,62 @@ diesel::table! {
 }
 
 table_with_row! {
+    users (id) as UserRow {
+        id -> BigInt,
+        provider_id -> Nullable<BigInt>,
+        role -> Text,
+        email -> Text,
+        issuer -> Nullable<Text>,
+        subject -> Nullable<Text>,
+        created_at -> Timestamp,
+        created_by -> Text,
+        last_signed_in_at -> Nullable<Timestamp>,
+        removed_at -> Nullable<Timestamp>,
+        removed_by -> Nullable<Text>,
+    }
+}
+
+table_with_row! {
+    invitations (id) as InvitationRow {
+        id -> BigInt,
+        digest -> Text,
+        provider_id -> Nullable<BigInt>,
+        role -> Text,
+        email -> Text,
+        created_at -> Timestamp,
+        created_by -> Text,
+        expires_at -> Timestamp,
+        used_at -> Nullable<Timestamp>,
+    }
+}
+
+table_with_row! {
+    sign_in_sessions (id) as SignInSessionRow {
+        id -> BigInt,
+        digest -> Text,
+        user_id -> BigInt,
+        created_at -> Timestamp,
+        last_seen_at -> Timestamp,
+        ended_at -> Nullable<Timestamp>,
+    }
+}
+
+table_with_row! {
+    activity_log (id) as ActivityRow {
+        id -> BigInt,
+        acted_at -> Timestamp,
+        user_id -> Nullable<BigInt>,
+        acted_by -> Nullable<Text>,
+        provider_id -> Nullable<BigInt>,
+        action -> Text,
+        subject -> Text,
+        detail -> Text,
+        request_id -> Nullable<Text>,
+        address -> Nullable<Text>,
+    }
+}
+
+table_with_row! {
     register_settings (name) as RegisterSettingRow {
         name -> Text,
         value -> Text,
@@ -302,10 +358,19 @@ table_with_row! {
 diesel::joinable!(changes -> tokens (token_id));
 diesel::joinable!(erasures -> providers (provider_id));
 diesel::joinable!(placement_schools -> trainees (trainee_key));
+diesel::joinable!(activity_log -> providers (provider_id));
+diesel::joinable!(activity_log -> users (user_id));
+diesel::joinable!(invitations -> providers (provider_id));
+diesel::joinable!(sign_in_sessions -> users (user_id));
 diesel::joinable!(tokens -> providers (provider_id));
 diesel::joinable!(trainees -> providers (provider_id));
+diesel::joinable!(users -> providers (provider_id));
 diesel::allow_tables_to_appear_in_same_query!(changes, tokens);
 diesel::allow_tables_to_appear_in_same_query!(erasures, providers);
 diesel::allow_tables_to_appear_in_same_query!(placement_schools, trainees);
 diesel::allow_tables_to_appear_in_same_query!(providers, tokens);
 diesel::allow_tables_to_appear_in_same_query!(providers, trainees);
+diesel::allow_tables_to_appear_in_same_query!(activity_log, providers, users);
+diesel::allow_tables_to_appear_in_same_query!(invitations, providers);
+diesel::allow_tables_to_appear_in_same_query!(providers, sign_in_sessions);
+diesel::allow_tables_to_appear_in_same_query!(sign_in_sessions, users);

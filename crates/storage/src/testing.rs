@@ -18,6 +18,7 @@ use crate::history::Cause;
 use crate::session::Session;
 use crate::store::{Store, StoreOptions};
 use crate::tokens::{Environment, NewToken, Token, TokenDigest, TokenRecord};
+use crate::users::Actor;
 
 pub(crate) const UKPRN: &str = "10000001";
 
@@ -26,7 +27,7 @@ pub(crate) const NEW_TOKEN: NewToken<'static> = NewToken {
     provider_ukprn: UKPRN,
     environment: Environment::Sandbox,
     name: "Student records system",
-    created_by: "operator",
+    created_by: Actor::operator("operator"),
     expires_on: None,
 };
 

@@ -15,7 +15,9 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq as _;
 
 pub use self::expiry::EXPIRES_SOON_DAYS;
-pub use self::management::{NewToken, Revocation, Rotated, Rotation, TokenRecord, TokenStatus};
+pub use self::management::{
+    MAX_NAME_CHARS, NewToken, Revocation, Rotated, Rotation, TokenRecord, TokenStatus, expiry_dates,
+};
 pub use self::refusal::TokenRefusal;
 use crate::error::{Refusal, StorageError};
 

@@ -18,6 +18,7 @@ use crate::error::StorageError;
 use crate::schema::{shadow_checks, shadow_problems, usage_by_day};
 use crate::session::Session;
 
+mod last_versions;
 mod totals;
 
 pub use totals::{CheckTotal, MonthTotal, ProblemTotal, UsageTotal};

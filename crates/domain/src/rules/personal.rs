@@ -68,7 +68,7 @@ fn application_id(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
 
 /// Whether the text has the form of an e-mail address: one at sign, a local part of the usual
 /// characters, a host of at least two parts that ends in letters, and no two dots in a row.
-fn is_email(text: &str) -> bool {
+pub fn is_email(text: &str) -> bool {
     let Some((local, host)) = text.split_once('@') else { return false };
     let local_character = |c: char| c.is_ascii_alphanumeric() || ".!#$%&'*+/=?^_{}~-|`".contains(c);
     let parts: Vec<&str> = host.split('.').collect();

@@ -1,12 +1,14 @@
 //! The command that serves the API.
 
 mod limits;
+mod settings;
 mod traces;
 
 use std::net::TcpListener;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use actix_web::rt;
 use chrono::TimeDelta;
 use clap::{Args, ValueEnum};
 use storage::environment::Unrecorded;
@@ -16,6 +18,7 @@ use storage::tokens::Environment;
 use super::{CodeLists, CommandError, Database};
 use crate::cli::output;
 use crate::cli::serve::limits::Bounds;
+use crate::cli::serve::settings::SettingsOptions;
 use crate::cli::serve::traces::TraceOptions;
 use crate::http::admission::Admission;
 use crate::http::app_state::AppState;
@@ -30,6 +33,7 @@ use crate::operations::startup::{self, StartError, clock};
 use crate::operations::{maintenance, metrics, serve, settled_changes};
 use crate::request_log::RequestLog;
 use crate::sandbox::{demo, registry};
+use crate::settings::SettingsPages;
 use crate::usage::shadow_checks::ShadowChecks;
 use crate::{request_log, usage, versions};
 
@@ -75,6 +79,8 @@ pub(super) struct Serve {
     /// accepted ones
     #[arg(long, value_name = "on|off", env = "REGISTER_REQUEST_LOG", default_value = "on")]
     request_log: Switch,
+    #[command(flatten)]
+    settings: SettingsOptions,
     #[command(flatten)]
     traces: TraceOptions,
     /// Make a demo provider and a fresh token for it, and print a first request (sandbox only)
@@ -162,6 +168,8 @@ impl Serve {
             }
         }
         let listener = startup::listen(&self.listen, "--listen")?;
+        let settings = self.settings.placement(environment);
+        let settings_listener = settings.listen()?;
         let address = listener.local_addr().map_err(CommandError::Server)?;
         let scheme = if service.certificate.is_some() { "https" } else { "http" };
         let base = format!("{scheme}://{address}");
@@ -179,6 +187,7 @@ impl Serve {
                 Switch::Off => RequestLog::off(),
             },
             tracer: self.traces.tracer(environment.to_string())?,
+            settings: settings.is_with_api().then(SettingsPages::default),
             ..AppState::of(store, environment).with_lists(lists)
         };
         let register = register.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
@@ -210,8 +219,17 @@ impl Serve {
                 Some((listener, operator)) => Some(operator.start(listener).map_err(CommandError::Server)?),
                 None => None,
             };
+            let settings = match settings_listener {
+                Some(listener) => {
+                    let server = service.settings_server(register.clone(), listener).map_err(CommandError::Server)?;
+                    let handle = server.handle();
+                    rt::spawn(server);
+                    Some(handle)
+                }
+                None => None,
+            };
             let server = service.server(register.clone(), listener).map_err(CommandError::Server)?;
-            let served = shutdown::run(server, signals, readiness, shutdown_timeouts, &register).await;
+            let served = shutdown::run(server, settings, signals, readiness, shutdown_timeouts, &register).await;
             // Last of all: while the others are still answered, somebody may ask how it goes.
             if let Some(operator) = operator {
                 operator.stop(true).await;

@@ -3,6 +3,7 @@
 use chrono::{Days, NaiveDate};
 use clap::{Args, Subcommand};
 use storage::tokens::{NewToken, Rotated, Rotation, Token, TokenRecord};
+use storage::users::Actor;
 
 use super::{CommandError, Database, date};
 use crate::cli::output;
@@ -76,7 +77,7 @@ impl TokenCommand {
                         provider_ukprn: &provider,
                         environment,
                         name: &name,
-                        created_by: &by,
+                        created_by: Actor::operator(&by),
                         expires_on: made.expires,
                     })
                 })?;
@@ -88,7 +89,7 @@ impl TokenCommand {
                 let Rotated { token, new, old } = store.write_blocking(move |session| {
                     let rotation = Rotation {
                         environment,
-                        created_by: &by,
+                        created_by: Actor::operator(&by),
                         expires_on: made.expires,
                         overlap: Days::new(overlap),
                     };
@@ -108,7 +109,8 @@ impl TokenCommand {
             }
             Self::Revoke { database, id } => {
                 let by = by.to_owned();
-                let token = database.open()?.write_blocking(move |session| session.revoke_token(id, &by))?;
+                let token =
+                    database.open()?.write_blocking(move |session| session.revoke_token(id, Actor::operator(&by)))?;
                 eprintln!("token {} of {} is {}", token.id, token.provider_name, token.status);
             }
         }

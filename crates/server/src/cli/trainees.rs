@@ -262,7 +262,12 @@ fn erase_from_archive(
     }
 }
 
-/// Removes what the database keeps of rows that are gone.
+/// Reclaims all space of rows that are gone.
+pub(super) fn reclaim_all_space(store: &Store) -> Result<(), CommandError> {
+    reclaim_space(store, Reclaim::Everything)
+}
+
+/// Reclaims the space of rows that are gone.
 fn reclaim_space(store: &Store, reclaim: Reclaim) -> Result<(), CommandError> {
     for attempt in 1..=ATTEMPTS {
         match store.reclaim_space(reclaim) {

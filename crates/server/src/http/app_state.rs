@@ -20,6 +20,7 @@ use crate::operations::connections::Limits;
 use crate::operations::settled_changes::SettledChanges;
 use crate::operations::traces::Tracer;
 use crate::request_log::RequestLog;
+use crate::settings::SettingsPages;
 use crate::usage::Usage;
 use crate::usage::shadow_checks::ShadowChecks;
 use crate::versions;
@@ -65,10 +66,13 @@ pub struct AppState {
     pub shadow: ShadowChecks,
     /// What traces requests, where they are traced.
     pub tracer: Option<Tracer>,
+    /// What the pages of the settings share, where they are served.
+    pub settings: Option<SettingsPages>,
 }
 
 impl AppState {
-    /// A register of all versions with the code lists of the program, whose tokens may ask as often as they like.
+    /// A register of all versions with the code lists of the program, whose tokens may ask as often as they like. It has
+    /// pages for settings in the sandbox.
     #[must_use]
     pub fn of(store: Store, environment: Environment) -> Self {
         Self {
@@ -91,6 +95,7 @@ impl AppState {
             request_log: RequestLog::default(),
             shadow: ShadowChecks::default(),
             tracer: None,
+            settings: (environment == Environment::Sandbox).then(SettingsPages::default),
         }
     }
 
@@ -101,6 +106,7 @@ impl AppState {
             admission: self.admission.behind(proxies.clone()),
             address_rate_limit: AddressRateLimit::behind(proxies.clone()),
             page_rate_limit: self.page_rate_limit.with_proxies(proxies.clone()),
+            settings: self.settings.map(|settings| settings.behind(proxies.clone())),
             proxies,
             ..self
         }

@@ -11,6 +11,7 @@ use actix_web::HttpRequest;
 use actix_web::http::header::{
     AsHeaderName, FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue, X_FORWARDED_FOR, X_FORWARDED_PROTO,
 };
+use actix_web::http::uri::Authority;
 use ipnet::IpNet;
 
 mod forwarded;
@@ -56,10 +57,15 @@ impl TrustedProxies {
     /// that of the connection, or the one that a trusted proxy says; the host is that of the request itself.
     #[must_use]
     pub fn origin(&self, request: &HttpRequest) -> String {
-        let is_secure = request.app_config().secure()
-            || (self.contains(peer_address(request)) && is_secure_at_proxy(request.headers()));
+        let is_secure = self.is_secure(request);
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
         format!("{}://{}", if is_secure { "https" } else { "http" }, host.unwrap_or(request.app_config().host()))
+    }
+
+    /// Whether the request came over TLS: to the server itself, or to a trusted proxy that says so.
+    #[must_use]
+    pub fn is_secure(&self, request: &HttpRequest) -> bool {
+        request.app_config().secure() || (self.contains(peer_address(request)) && is_secure_at_proxy(request.headers()))
     }
 
     fn contains(&self, address: IpAddr) -> bool {
@@ -92,6 +98,20 @@ impl TrustedProxies {
         }
         client
     }
+}
+
+/// Whether the request was made on this machine, by a browser that was given an address of this machine: it has passed no
+/// network. A request that a proxy has passed on is none, trusted or not.
+#[must_use]
+pub fn is_local(request: &HttpRequest) -> bool {
+    let headers = request.headers();
+    let is_forwarded = [FORWARDED, X_FORWARDED_FOR, X_FORWARDED_PROTO].iter().any(|name| headers.contains_key(name));
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).and_then(|host| host.parse::<Authority>().ok());
+    let is_host_local = host.is_some_and(|host| {
+        let host = host.host().trim_start_matches('[').trim_end_matches(']');
+        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    });
+    peer_address(request).is_loopback() && is_host_local && !is_forwarded
 }
 
 /// The address that the connection comes from.

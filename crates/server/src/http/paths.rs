@@ -13,6 +13,9 @@ pub const DOCS: &str = "/docs";
 /// The page that rewrites a body for another version.
 pub const MIGRATE: &str = "/docs/migrate";
 
+/// The pages of an organisation's settings.
+pub const SETTINGS: &str = "/settings";
+
 /// The API of a version.
 #[must_use]
 pub fn base(label: Label) -> String {

@@ -17,7 +17,7 @@ use crate::http::paths;
 use crate::http::rate_limit::by_address::limit_pages;
 use crate::http::routes::router::{Router, not_found};
 use crate::operations::metrics::requests::RequestMetrics;
-use crate::pages;
+use crate::{pages, settings};
 
 mod nearest_path;
 mod router;
@@ -34,6 +34,20 @@ pub fn configure(config: &mut ServiceConfig, register: &AppState) {
     let answer = move |request: HttpRequest, payload: Payload| Rc::clone(&routes).dispatch(request, payload);
     config.service(web::scope(paths::API).default_service(web::to(answer)));
     pages::configure(config, &register);
+    if let Some(settings) = &register.settings {
+        settings::configure(config, &register, settings);
+    }
+    config.default_service(web::to(move |request: HttpRequest| std::future::ready(not_found(&register, &request))));
+}
+
+/// Configures a listener of the pages for people alone: the settings, and the documents that they lead to.
+pub fn configure_settings(config: &mut ServiceConfig, register: &AppState) {
+    let register = Rc::new(register.clone());
+    config.app_data(Rc::new(RequestMetrics::of(register.versions)));
+    pages::configure(config, &register);
+    if let Some(settings) = &register.settings {
+        settings::configure(config, &register, settings);
+    }
     config.default_service(web::to(move |request: HttpRequest| std::future::ready(not_found(&register, &request))));
 }
 

@@ -10,19 +10,23 @@ use actix_web::dev::Server;
 use actix_web::http::header::STRICT_TRANSPORT_SECURITY;
 use actix_web::middleware::{Condition, DefaultHeaders, from_fn};
 use actix_web::rt::signal::unix::{SignalKind, signal};
+use actix_web::web::ServiceConfig;
 use actix_web::{App, HttpServer, rt};
 
 use crate::http::app_state::AppState;
 use crate::http::body::BodyReader;
 use crate::http::middleware::{access_log, response_stream};
-use crate::http::routes::configure;
+use crate::http::routes::{configure, configure_settings};
 use crate::operations::connections;
 use crate::operations::connections::Limits;
 use crate::operations::metrics::requests::connected;
 use crate::operations::tls::{self, Certificate};
+use crate::settings::SettingsPages;
 
 /// How long a connection that is to be closed may take over it.
 const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Connections to the pages of the settings that can be open at once, where they have a listener of their own.
+const MAX_SETTINGS_CONNECTIONS: NonZeroUsize = NonZeroUsize::new(100).unwrap();
 /// For how long a browser asks for nothing but HTTPS: a year (RFC 6797).
 const STRICT_TRANSPORT: &str = "max-age=31536000";
 
@@ -53,6 +57,29 @@ impl Service {
     ///
     /// When the listener or the certificate cannot be used.
     pub fn server(&self, register: AppState, listener: TcpListener) -> io::Result<Server> {
+        self.serving(configure, register, listener)
+    }
+
+    /// The server of the pages of the settings over a listener of their own; it runs when it is awaited. Signals are for
+    /// whoever awaits it.
+    ///
+    /// # Errors
+    ///
+    /// When the listener or the certificate cannot be used.
+    pub fn settings_server(&self, register: AppState, listener: TcpListener) -> io::Result<Server> {
+        let limits =
+            Limits { max_connections: self.limits.max_connections.min(MAX_SETTINGS_CONNECTIONS), ..self.limits };
+        let settings = SettingsPages::default().behind(register.proxies.clone());
+        let register = AppState { settings: Some(settings), ..register };
+        Self { limits, ..self.clone() }.serving(configure_settings, register, listener)
+    }
+
+    fn serving(
+        &self,
+        routes: fn(&mut ServiceConfig, &AppState),
+        register: AppState,
+        listener: TcpListener,
+    ) -> io::Result<Server> {
         let limits = self.limits;
         let register = AppState { bodies: BodyReader::within(limits.body_timeout), ..register };
         let is_secure = self.certificate.is_some();
@@ -64,7 +91,7 @@ impl Service {
                 .wrap(from_fn(move |request, next| access_log::log(tracer.clone(), request, next)))
                 .wrap(Condition::new(is_secure, secure))
                 .wrap(from_fn(move |request, next| connections::track_activity(limits, request, next)))
-                .configure(|config| configure(config, &register))
+                .configure(|config| routes(config, &register))
         };
         let most = limits.max_connections.get();
         let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(most);

@@ -10,7 +10,7 @@ use std::{io, process};
 use actix_web::dev::{Server, ServerHandle};
 use actix_web::rt;
 use actix_web::rt::signal::unix::{Signal, SignalKind, signal};
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, join, select};
 
 use crate::http::app_state::AppState;
 use crate::http::long_poll::LongPolls;
@@ -84,13 +84,15 @@ impl StopSignals {
     }
 }
 
-/// Runs the server until a signal stops it and it has shut down.
+/// Runs the server until a signal stops it and it has shut down, and with it the one of the settings, where they have a
+/// listener of their own.
 ///
 /// # Errors
 ///
 /// When the server cannot be run.
 pub async fn run(
     server: Server,
+    settings: Option<ServerHandle>,
     mut signals: StopSignals,
     readiness: Readiness,
     shutdown_timeouts: ShutdownTimeouts,
@@ -106,7 +108,7 @@ pub async fn run(
             logging::flush();
             process::exit(again.exit_status());
         });
-        stop(signal, &handle, &readiness, &long_polls, shutdown_timeouts).await;
+        stop(signal, (&handle, settings.as_ref()), &readiness, &long_polls, shutdown_timeouts).await;
     });
     server.await?;
     finish(register, shutdown_timeouts.drain_time).await;
@@ -116,7 +118,7 @@ pub async fn run(
 
 async fn stop(
     signal: StopSignal,
-    handle: &ServerHandle,
+    (handle, settings): (&ServerHandle, Option<&ServerHandle>),
     readiness: &Readiness,
     long_polls: &LongPolls,
     shutdown_timeouts: ShutdownTimeouts,
@@ -131,7 +133,13 @@ async fn stop(
         drain_time.as_secs()
     );
     rt::time::sleep(stop_delay).await;
-    handle.stop(true).await;
+    // What is finished behind the last request waits for both.
+    let settings = async {
+        if let Some(settings) = settings {
+            settings.stop(true).await;
+        }
+    };
+    join(settings, handle.stop(true)).await;
 }
 
 /// What is left to be done when the last request was answered, or given up. Whatever must be finished before the program

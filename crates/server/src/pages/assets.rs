@@ -96,7 +96,7 @@ pub(super) fn addresses() -> impl Iterator<Item = (&'static str, String)> {
 }
 
 /// The address of the style, for pages.
-pub(super) fn style() -> String {
+pub(crate) fn style() -> String {
     let (style, _) = STYLE;
     addresses().find(|(name, _)| *name == style).map(|(_, address)| address).unwrap_or_default()
 }

@@ -52,7 +52,7 @@ impl Place {
 
 /// A page that may be kept for a while, or must not be kept at all because it shows what somebody sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(crate) enum Keep {
     /// To be requested again each time.
     Fresh,
     /// Not to be stored anywhere.
@@ -93,7 +93,7 @@ pub(super) fn html(template: &impl Template) -> Result<String, askama::Error> {
 }
 
 /// The page as a reply. One that could not be written is reported like any internal error.
-pub(super) fn page(status: StatusCode, keep: Keep, html: Result<String, askama::Error>) -> HttpResponse {
+pub(crate) fn page(status: StatusCode, keep: Keep, html: Result<String, askama::Error>) -> HttpResponse {
     let html = match html {
         Ok(html) => html,
         Err(error) => return ApiError::UnwritablePage(error).response_without_version().into(),
@@ -110,6 +110,6 @@ pub(super) fn page(status: StatusCode, keep: Keep, html: Result<String, askama::
 }
 
 /// A day as people write it.
-pub(super) fn day(day: NaiveDate) -> String {
+pub(crate) fn day(day: NaiveDate) -> String {
     day.format("%-d %B %Y").to_string()
 }

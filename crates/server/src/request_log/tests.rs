@@ -10,6 +10,7 @@ use storage::request_log::{RequestFilter, RequestPage};
 use storage::session::Session;
 use storage::store::StoreOptions;
 use storage::tokens::{Environment, NewToken};
+use storage::users::Actor;
 use test_support::{Database, Kind};
 
 use super::*;
@@ -31,7 +32,7 @@ fn store(database: &Database) -> Store {
                 provider_ukprn: UKPRN,
                 environment: Environment::Sandbox,
                 name: "Records",
-                created_by: "operator",
+                created_by: Actor::operator("operator"),
                 expires_on: None,
             };
             session.issue_token(&request).map(drop)

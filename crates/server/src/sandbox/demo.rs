@@ -4,15 +4,18 @@ use adapter_kit::{ApiVersion, Endpoint, Versions};
 use storage::error::StorageError;
 use storage::history::Cause;
 use storage::tokens::{Environment, NewToken};
+use storage::users::{Actor, NewInvitation, UserRole};
 use version_tools::openapi::examples;
 
-use crate::cli::CommandError;
+use crate::cli::{CommandError, users};
 use crate::http::app_state::AppState;
 use crate::sandbox::seed::fill;
 
 /// The provider of the demo; the number is in no register of providers.
 const DEMO_UKPRN: &str = "10099999";
 const DEMO_NAME: &str = "Demo Provider";
+/// Who signs in to the settings of the demo provider.
+const DEMO_EMAIL: &str = "demo@example.com";
 /// Invented trainees that a new demo provider gets.
 const DEMO_TRAINEES: usize = 50;
 const DEMO_SEED: u64 = 2026;
@@ -25,7 +28,7 @@ const DEMO_SEED: u64 = 2026;
 ///
 /// When the store fails.
 pub fn prepare(register: &AppState, base: &str, registry_delay: Option<u32>) -> Result<String, CommandError> {
-    let (token, is_new) = register.store.write_blocking::<_, StorageError>(|session| {
+    let (token, link, is_new) = register.store.write_blocking::<_, StorageError>(|session| {
         session.ensure_provider(DEMO_UKPRN, DEMO_NAME)?;
         let is_new = match session.open_provider(DEMO_UKPRN, Cause::of("demo"))? {
             Some(mut provider) => !provider.has_trainees()?,
@@ -36,29 +39,43 @@ pub fn prepare(register: &AppState, base: &str, registry_delay: Option<u32>) -> 
             provider_ukprn: DEMO_UKPRN,
             environment: Environment::Sandbox,
             name: &name,
-            created_by: "demo",
+            created_by: Actor::operator("demo"),
             expires_on: None,
         })?;
-        Ok((token, is_new))
+        let link = session.invite_user(
+            Actor::operator("demo"),
+            NewInvitation { provider_ukprn: Some(DEMO_UKPRN), email: DEMO_EMAIL, role: UserRole::Admin },
+        )?;
+        Ok((token, link.secret, is_new))
     })?;
     if is_new {
         fill(&register.store, register.lists, DEMO_UKPRN, DEMO_TRAINEES, DEMO_SEED, None, |_| {})?;
     }
-    Ok(introduction(register.versions, base, token.reveal(), registry_delay))
+    let link = register.settings.as_ref().map(|_| users::link(base, link.reveal()));
+    Ok(introduction(register.versions, base, token.reveal(), link.as_deref(), registry_delay))
 }
 
-fn introduction(versions: &Versions, base: &str, token: &str, registry_delay: Option<u32>) -> String {
+fn introduction(
+    versions: &Versions,
+    base: &str,
+    token: &str,
+    link: Option<&str>,
+    registry_delay: Option<u32>,
+) -> String {
     let (Some(oldest), Some(newest)) = (versions.iter().next(), versions.newest()) else { return String::new() };
     let (old, new) = (oldest.version.label, newest.version.label);
     let body = example(oldest.version);
     let registry = registry_delay.map_or_else(String::new, |seconds| {
         format!("\n#    {seconds} seconds after the registration the registry, which is played here, has issued a TRN.")
     });
+    let sign_in = link.map_or_else(String::new, |link| {
+        format!("\nLook after its tokens in a browser; the link signs you in once, within 15 minutes:\n{link}\n")
+    });
     format!(
         r#"
 The Trainee Register is at {base}, with an API for each of: {labels}.
 It is a sandbox with invented schools, and a provider called {DEMO_NAME} with invented trainees. Stop it with Ctrl-C.
-
+{sign_in}
 Paste these lines into another terminal.
 
 TOKEN={token}

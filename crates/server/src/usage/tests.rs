@@ -11,6 +11,7 @@ use storage::session::Session;
 use storage::store::StoreOptions;
 use storage::tokens::{Environment, NewToken};
 use storage::usage::UsageTotal;
+use storage::users::Actor;
 use test_support::{Database, Kind};
 use version_tools::shadow::NOT_SET;
 
@@ -33,7 +34,7 @@ fn store(database: &Database) -> Store {
             provider_ukprn: UKPRN,
             environment: Environment::Sandbox,
             name: "Records",
-            created_by: "operator",
+            created_by: Actor::operator("operator"),
             expires_on: None,
         };
         session.issue_token(&request).map(drop)

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use domain::TraineeField as F;
 use serde_json::{Value, json};
 use storage::history::Cause;
+use storage::users::Actor;
 
 use crate::api::support::client::Response;
 use crate::api::support::register::UKPRN;
@@ -315,7 +316,7 @@ fn a_token_that_is_revoked_ends_the_wait() {
         thread::sleep(Duration::from_millis(300));
         register.operate(|session| {
             for token in session.list_tokens(Some(UKPRN))? {
-                session.revoke_token(token.id, "operator")?;
+                session.revoke_token(token.id, Actor::operator("operator"))?;
             }
             Ok(())
         });

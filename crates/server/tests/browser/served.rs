@@ -13,6 +13,8 @@ pub(crate) struct Server {
     _stdout: BufReader<ChildStdout>,
     /// Where it is, such as `http://127.0.0.1:1234`.
     pub(crate) origin: String,
+    /// The link of the demo, which signs in once.
+    pub(crate) link: String,
     _folder: TempDir,
 }
 
@@ -28,13 +30,23 @@ impl Server {
             .stdout(Stdio::piped());
         let mut process = Process::start(&mut command);
         let mut stdout = BufReader::new(process.stdout());
-        let origin = loop {
+        let mut line_with = |words: &str| loop {
             let mut line = String::new();
             assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "the server has ended");
-            if let Some((_, rest)) = line.split_once("http://") {
-                break format!("http://{}", rest.split(['/', ',']).next().unwrap());
+            if line.contains(words) {
+                break line.trim().to_owned();
             }
         };
-        Self { _process: process, _stdout: stdout, origin, _folder: folder }
+        let (first, link) = (line_with("http://"), line_with("/settings/sign-in/"));
+        let (_, rest) = first.split_once("http://").unwrap();
+        let origin = format!("http://{}", rest.split(['/', ',']).next().unwrap());
+        Self { _process: process, _stdout: stdout, origin, link, _folder: folder }
+    }
+
+    /// The status of the reply to a request with a token.
+    pub(crate) fn info(&self, token: &str) -> u16 {
+        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let url = format!("{}/api/{}/info", self.origin, server::versions::SERVED[0].label);
+        agent.get(url).header("Authorization", format!("Bearer {token}")).call().unwrap().status().as_u16()
     }
 }

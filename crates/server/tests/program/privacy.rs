@@ -13,6 +13,7 @@ use ureq::Agent;
 use version_tools::openapi::examples;
 
 use crate::program::support::{Server, Workplace, agent, execute, texts};
+use crate::program::users;
 
 /// Stands in every text that is planted.
 pub(super) const CANARY: &str = "Zqxcanary";
@@ -23,6 +24,9 @@ const POSTCODE: &str = "ZQ9 8XY";
 
 /// The provider of the demo.
 const DEMO_UKPRN: &str = "10099999";
+/// Tables that hold the e-mail addresses of those who sign in, on purpose.
+const USERS: [&str; 2] = ["invitations", "users"];
+
 /// Tables that hold the records, their history and the replies to repeated requests.
 const RECORDS: [&str; 3] = ["changes", "replies", "trainees"];
 
@@ -264,9 +268,38 @@ pub(super) fn assert_nothing_of_a_person(place: &str, text: &str) {
     }
 }
 
+/// Signs in to the settings as somebody whose address is a canary, and plants in every form.
+fn plant_in_settings(server: &Server, link: &str, email: &str) {
+    let browser = users::browser();
+    let cookie = users::sign_in(&browser, link);
+    let page = |path: &str, form: Option<&str>| {
+        users::ask(&browser, &format!("http://{}/settings{path}", server.address()), &cookie, form)
+    };
+    let home = page("", None);
+    assert!(home.status == 200 && home.text.to_lowercase().contains(email), "{}", home.text);
+    let form_token = users::form_token(&home.text).to_owned();
+    let invited = format!("form_token={form_token}&role=viewer&email=other-{email}");
+    assert_eq!(page("/people", Some(&invited)).status, 200);
+    let planted =
+        format!("form_token={form_token}&name=&expires={CANARY}&email={CANARY}&role={CANARY}&overlap={CANARY}");
+    for path in ["/tokens", "/people", "/tokens/1/rotate", "/people/1/role"] {
+        assert_eq!(page(path, Some(&planted)).status, 422, "{path}");
+    }
+    for (path, form) in [
+        (format!("/sign-in/{CANARY}"), None),
+        (format!("/{CANARY}"), None),
+        (format!("/activity?before={CANARY}"), None),
+        ("/sign-in".to_owned(), Some(format!("secret={CANARY}"))),
+        ("/sign-out-everywhere".to_owned(), Some(format!("form_token={form_token}&{CANARY}={CANARY}"))),
+    ] {
+        page(&path, form.as_deref());
+    }
+}
+
 /// What stands in every table that holds no records, a line for each row.
 fn other_tables(url: &str) -> Vec<(String, String)> {
-    tables(url).into_iter().filter(|(table, _)| !RECORDS.contains(&table.as_str())).collect()
+    let is_other = |table: &str| !RECORDS.contains(&table) && !USERS.contains(&table);
+    tables(url).into_iter().filter(|(table, _)| is_other(table)).collect()
 }
 
 /// What stands in every table, a line for each row.
@@ -320,6 +353,12 @@ fn nothing_of_a_person_leaves_the_records() {
     operate(&["provider", "add", "--ukprn", "10067890", "--name", "Another"]);
     let other = operate(&["token", "issue", "--provider", "10067890", "--name", "Records"]);
 
+    let email = format!("{CANARY}@example.com").to_lowercase();
+    let provider = texts(&place.url(), "SELECT ukprn AS text FROM providers WHERE ukprn <> '10067890'").remove(0);
+    let url = format!("http://{}", server.address());
+    let link = operate(&["user", "invite", "--provider", &provider, "--email", &email, "--settings-url", &url]);
+    plant_in_settings(&server, &link, &email);
+
     let mut last = None;
     for (number, version) in SERVED.iter().copied().enumerate() {
         let mut planter = Planter::new(&server, &agent, version, &format!("V{number}"));
@@ -366,7 +405,7 @@ fn nothing_of_a_person_leaves_the_records() {
     assert_nothing_of_a_person("the traces", &traces);
     execute(&place.url(), "ALTER TABLE changes RENAME COLUMN fields_away TO fields");
     for (table, rows) in other_tables(&place.url()) {
-        let counts = ["usage_by_day", "shadow_checks", "request_log"];
+        let counts = ["usage_by_day", "shadow_checks", "request_log", "sign_in_sessions", "activity_log"];
         assert!(!counts.contains(&table.as_str()) || !rows.is_empty(), "nothing is in {table}");
         assert_nothing_of_a_person(&format!("the table {table}"), &rows);
     }

@@ -1,5 +1,5 @@
-//! Reclaims the space in which a database keeps what was in rows that are gone: old versions of rows on PostgreSQL; on SQLite the free space of its
-//! file, and its log.
+//! Reclaims the space of rows that are gone: that of old versions of rows on PostgreSQL; on SQLite the free space of the
+//! file, and the log.
 
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
@@ -12,11 +12,13 @@ use crate::error::StorageError;
 /// The tables that an erasure changes. A statement for each, since none of them may be in a transaction. Indexes are cleaned
 /// also when few rows are gone, statistics with values of rows are made anew, and nobody waits for the end of a table to be cut
 /// off.
-const POSTGRES: [&str; 4] = [
+const POSTGRES: [&str; 6] = [
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) trainees",
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) changes",
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) replies",
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) placement_schools",
+    "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) users",
+    "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) invitations",
 ];
 
 /// How much of it is reclaimed.

@@ -12,6 +12,7 @@ use crate::schema::trainees;
 use crate::testing::{NEW_TOKEN, Register, UKPRN};
 use crate::tokens::TokenDigest;
 use crate::trainees::ChangeQuery;
+use crate::users::Actor;
 
 type Answer = Result<(), StorageError>;
 
@@ -239,7 +240,7 @@ fn token_that_was_revoked_meanwhile_is_refused_and_what_it_did_is_undone() {
     assert!(see(store).unwrap());
     let (known, school) = (digest.clone(), urn.clone());
     store.write_blocking(move |session| register_at(session, &known, 0, None, &school)).unwrap();
-    store.write_blocking(|session| session.revoke_token(1, "operator").map(drop)).unwrap();
+    store.write_blocking(|session| session.revoke_token(1, Actor::operator("operator")).map(drop)).unwrap();
     assert!(!see(store).unwrap());
     let refused = store.write_blocking(move |session| match session.authenticate(&digest, Cause::of("test"))? {
         Some(mut provider) => {

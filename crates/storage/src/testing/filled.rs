@@ -64,6 +64,16 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
          INSERT INTO erasures (provider_id, trainee_id, erased_at, erased_by, ground, entries) VALUES
             (1, 'e1', '2026-03-02 12:00:00.25', 'A. Operator', 'request of 1 March', 2),
             (2, 'e2', '2026-03-02 12:00:00', 'Zoë', 'court order', 0);
+         INSERT INTO users (provider_id, role, email, created_at, created_by, removed_at, removed_by) VALUES
+            (1, 'admin', 'a@example.com', '2026-03-02 12:00:00', 'operator', NULL, NULL),
+            (NULL, 'operator', 'zoe@example.com', '2026-03-02 12:00:00', 'Zoë', '2026-03-03 12:00:00', 'user 1');
+         INSERT INTO invitations (digest, provider_id, role, email, created_at, created_by, expires_at) VALUES
+            ('d1', 2, 'viewer', 'b@example.com', '2026-03-02 12:00:00', 'user 1', '2026-03-02 12:15:00');
+         INSERT INTO sign_in_sessions (digest, user_id, created_at, last_seen_at) VALUES
+            ('d1', 1, '2026-03-02 12:00:00', '2026-03-02 12:00:00.5');
+         INSERT INTO activity_log (acted_at, user_id, acted_by, provider_id, action, subject, detail, address) VALUES
+            ('2026-03-02 12:00:00', 1, NULL, 1, 'token_revoked', 'token 1', '', '192.0.2.1'),
+            ('2026-03-02 12:00:00', NULL, 'operator', NULL, 'user_invited', 'invitation 1', 'operator', NULL);
          INSERT INTO usage_by_day (day, token_id, version, endpoint, name, requests, first_at, first_request_id, last_at,
             last_request_id) VALUES
             ('2026-03-02', 1, 'v1', 'GET /info', '', 2, '2026-03-02 12:00:00', 'a', '2026-03-02 12:00:00.5', 'b');

@@ -57,6 +57,7 @@ mod tests {
     use super::*;
     use crate::testing::{NEW_TOKEN, Register};
     use crate::tokens::NewToken;
+    use crate::users::Actor;
 
     #[test]
     fn a_token_expires_soon_when_less_than_thirty_days_are_left() {
@@ -90,7 +91,7 @@ mod tests {
         let revoked = issue(NEW_TOKEN.provider_ukprn, "2026-03-09");
         let expired = issue(NEW_TOKEN.provider_ukprn, "2026-03-03");
         let other = issue("10000002", "2026-03-20");
-        register.write(move |session| session.revoke_token(revoked, "operator")).unwrap();
+        register.write(move |session| session.revoke_token(revoked, Actor::operator("operator"))).unwrap();
         let expiring = |provider: Option<&'static str>, days| {
             let listed = register.read(|session| session.list_expiring_tokens(provider, days)).unwrap();
             listed.into_iter().map(|token| token.id).collect::<Vec<_>>()

@@ -1,8 +1,9 @@
-//! Tokens as an operator manages them: issue, list, replace, revoke.
+//! Tokens as operators and providers manage them: issue, list, replace, revoke.
 //!
 //! Nothing here gives a digest or, except when it is issued, a token's text.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use chrono::{DateTime, Days, Months, NaiveDate, NaiveDateTime, Utc};
 use diesel::prelude::*;
@@ -11,11 +12,19 @@ use super::{Environment, Token, TokenDigest};
 use crate::error::{Refusal, StorageError};
 use crate::schema::{providers, tokens};
 use crate::session::{ProviderSession, Session};
+use crate::users::{ActivityKind, Actor, Subject};
 
-const MAX_NAME_CHARS: usize = 200;
+/// The longest name of a token, in characters.
+pub const MAX_NAME_CHARS: usize = 200;
 const MAX_LIFETIME: Months = Months::new(6);
 
-/// What an operator asks for.
+/// The days on which a token can expire that is issued today. None at the end of the calendar.
+#[must_use]
+pub fn expiry_dates(today: NaiveDate) -> Option<RangeInclusive<NaiveDate>> {
+    Some(today.succ_opt()?..=today.checked_add_months(MAX_LIFETIME)?)
+}
+
+/// A request for a token.
 #[derive(Debug, Clone, Copy)]
 pub struct NewToken<'a> {
     /// The provider to which it will belong.
@@ -25,7 +34,7 @@ pub struct NewToken<'a> {
     /// What it is for, in the operator's words; 1 to 200 characters.
     pub name: &'a str,
     /// Who requested it.
-    pub created_by: &'a str,
+    pub created_by: Actor<'a>,
     /// The first day on which it is refused; six months from today when absent.
     pub expires_on: Option<NaiveDate>,
 }
@@ -36,7 +45,7 @@ pub struct Rotation<'a> {
     /// Where the new one will be used.
     pub environment: Environment,
     /// Who requested it.
-    pub created_by: &'a str,
+    pub created_by: Actor<'a>,
     /// The first day on which the new one is refused; six months from today when absent.
     pub expires_on: Option<NaiveDate>,
     /// For how many days, beginning with today, both are accepted; at least one.
@@ -77,6 +86,7 @@ pub struct TokenRecord {
     pub revocation: Option<Revocation>,
     /// What became of it by the day of the listing.
     pub status: TokenStatus,
+    pub(crate) provider_id: i64,
 }
 
 /// The end of a token before its time.
@@ -113,6 +123,7 @@ impl fmt::Display for TokenStatus {
 #[diesel(table_name = tokens)]
 struct TokenRow {
     id: i64,
+    provider_id: i64,
     name: String,
     created_by: String,
     created_at: NaiveDateTime,
@@ -130,17 +141,26 @@ impl Session<'_> {
     /// [`Refusal::InvalidTokenName`], [`Refusal::ExpiryOutOfRange`], [`Refusal::UnknownProvider`] or
     /// [`Refusal::ProviderClosed`].
     pub fn issue_token(&mut self, request: &NewToken<'_>) -> Result<(Token, TokenRecord), StorageError> {
+        let (token, record) = self.add_token(request)?;
+        self.record_token(request.created_by, &record, ActivityKind::TokenIssued, "")?;
+        Ok((token, record))
+    }
+
+    /// Adds a token, and leaves what is logged to the caller.
+    fn add_token(&mut self, request: &NewToken<'_>) -> Result<(Token, TokenRecord), StorageError> {
         let name = request.name.trim();
         if name.is_empty() || name.chars().count() > MAX_NAME_CHARS {
             return Err(Refusal::InvalidTokenName.into());
         }
-        let today = self.today();
-        let latest = today.checked_add_months(MAX_LIFETIME).ok_or(Refusal::ExpiryOutOfRange)?;
-        let expires_on = request.expires_on.unwrap_or(latest);
-        if expires_on <= today || expires_on > latest {
+        let expiry_dates = expiry_dates(self.today()).ok_or(Refusal::ExpiryOutOfRange)?;
+        let expires_on = request.expires_on.unwrap_or(*expiry_dates.end());
+        if !expiry_dates.contains(&expires_on) {
             return Err(Refusal::ExpiryOutOfRange.into());
         }
         let provider = self.provider(request.provider_ukprn)?;
+        if !request.created_by.reaches(Some(provider.id)) {
+            return Err(Refusal::UnknownProvider.into());
+        }
         if provider.closed_at.is_some() {
             return Err(Refusal::ProviderClosed.into());
         }
@@ -150,13 +170,13 @@ impl Session<'_> {
                 tokens::provider_id.eq(provider.id),
                 tokens::name.eq(name),
                 tokens::digest.eq(TokenDigest::of(token.reveal()).as_hex()),
-                tokens::created_by.eq(request.created_by),
+                tokens::created_by.eq(request.created_by.to_string()),
                 tokens::created_at.eq(self.now().naive_utc()),
                 tokens::expires_on.eq(expires_on),
             ))
             .returning(tokens::id)
             .get_result(self.connection)?;
-        Ok((token, self.token(id)?))
+        Ok((token, self.token(request.created_by, id)?))
     }
 
     /// All tokens of a provider, or of all providers, oldest first.
@@ -186,7 +206,8 @@ impl Session<'_> {
     /// [`Refusal::UnknownToken`], [`Refusal::TokenEnded`], [`Refusal::OverlapOutOfRange`], or those of
     /// [`Session::issue_token`].
     pub fn rotate_token(&mut self, id: i64, rotation: &Rotation<'_>) -> Result<Rotated, StorageError> {
-        let old = self.token(id)?;
+        let by = rotation.created_by;
+        let old = self.token(by, id)?;
         match old.status {
             TokenStatus::Active => {}
             TokenStatus::Expired | TokenStatus::Revoked => return Err(Refusal::TokenEnded(old.status).into()),
@@ -194,17 +215,20 @@ impl Session<'_> {
         let today = self.today();
         let until = today.checked_add_days(rotation.overlap).filter(|until| *until > today);
         let until = until.ok_or(Refusal::OverlapOutOfRange)?;
-        let (token, new) = self.issue_token(&NewToken {
+        let (token, new) = self.add_token(&NewToken {
             provider_ukprn: &old.provider_ukprn,
             environment: rotation.environment,
             name: &old.name,
-            created_by: rotation.created_by,
+            created_by: by,
             expires_on: rotation.expires_on,
         })?;
         diesel::update(tokens::table.find(id).filter(tokens::expires_on.gt(until)))
             .set(tokens::expires_on.eq(until))
             .execute(self.connection)?;
-        Ok(Rotated { token, new, old: self.token(id)? })
+        let old = self.token(by, id)?;
+        let detail = format!("replaced by token {}, accepted until {}", new.id, old.expires_on);
+        self.record_token(by, &old, ActivityKind::TokenRotated, &detail)?;
+        Ok(Rotated { token, new, old })
     }
 
     /// Revokes a token, from the next request on. One that is revoked or expired stays as it is.
@@ -212,24 +236,45 @@ impl Session<'_> {
     /// # Errors
     ///
     /// [`Refusal::UnknownToken`].
-    pub fn revoke_token(&mut self, id: i64, revoked_by: &str) -> Result<TokenRecord, StorageError> {
+    pub fn revoke_token(&mut self, id: i64, by: Actor<'_>) -> Result<TokenRecord, StorageError> {
+        self.token(by, id)?;
         let active =
             tokens::table.find(id).filter(tokens::revoked_at.is_null()).filter(tokens::expires_on.gt(self.today()));
-        diesel::update(active)
-            .set((tokens::revoked_at.eq(self.now().naive_utc()), tokens::revoked_by.eq(revoked_by)))
+        let revoked = diesel::update(active)
+            .set((tokens::revoked_at.eq(self.now().naive_utc()), tokens::revoked_by.eq(by.to_string())))
             .execute(self.connection)?;
-        self.token(id)
+        let token = self.token(by, id)?;
+        if revoked > 0 {
+            self.record_token(by, &token, ActivityKind::TokenRevoked, "")?;
+        }
+        Ok(token)
     }
 
-    fn token(&mut self, id: i64) -> Result<TokenRecord, StorageError> {
+    /// A token that the actor reaches.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownToken`].
+    pub fn token(&mut self, by: Actor<'_>, id: i64) -> Result<TokenRecord, StorageError> {
         let row = tokens::table
             .inner_join(providers::table)
             .filter(tokens::id.eq(id))
             .select((TokenRow::as_select(), providers::ukprn, providers::name))
             .first::<(TokenRow, String, String)>(self.connection)
             .optional()?
+            .filter(|(token, ..)| by.reaches(Some(token.provider_id)))
             .ok_or(Refusal::UnknownToken)?;
         record(row, self.today())
+    }
+
+    fn record_token(
+        &mut self,
+        by: Actor<'_>,
+        token: &TokenRecord,
+        kind: ActivityKind,
+        detail: &str,
+    ) -> Result<(), StorageError> {
+        self.record_activity(by, Some(token.provider_id), kind, Subject::Token(token.id), detail)
     }
 }
 
@@ -279,6 +324,7 @@ fn record(
         last_used_on: row.last_used_on,
         revocation,
         status,
+        provider_id: row.provider_id,
     })
 }
 
@@ -291,12 +337,14 @@ mod tests {
     fn a_revoked_token_is_refused_and_stays_revoked() {
         let register = Register::with_provider();
         let (token, record) = register.issue_token(NEW_TOKEN).unwrap();
-        let revoked = register.write(move |session| session.revoke_token(record.id, "operator")).unwrap();
+        let revoked =
+            register.write(move |session| session.revoke_token(record.id, Actor::operator("operator"))).unwrap();
         assert_eq!(revoked.status, TokenStatus::Revoked);
         assert!(!register.accepts(&token));
-        let again = register.write(move |session| session.revoke_token(record.id, "somebody else")).unwrap();
+        let again =
+            register.write(move |session| session.revoke_token(record.id, Actor::operator("somebody else"))).unwrap();
         assert_eq!(again, revoked);
-        let unknown = register.write(|session| session.revoke_token(99, "operator")).unwrap_err();
+        let unknown = register.write(|session| session.revoke_token(99, Actor::operator("operator"))).unwrap_err();
         assert!(matches!(unknown, StorageError::Refused(Refusal::UnknownToken)));
     }
 
@@ -306,7 +354,7 @@ mod tests {
         let (first, record) = register.issue_token(NEW_TOKEN).unwrap();
         let rotation = |days| Rotation {
             environment: Environment::Sandbox,
-            created_by: "somebody",
+            created_by: Actor::operator("somebody"),
             expires_on: None,
             overlap: Days::new(days),
         };
@@ -323,7 +371,7 @@ mod tests {
         let Rotated { old, .. } = rotate(record.id, 30).unwrap();
         assert_eq!(old.expires_on, "2026-03-09".parse().unwrap());
 
-        register.write(move |session| session.revoke_token(record.id, "operator")).unwrap();
+        register.write(move |session| session.revoke_token(record.id, Actor::operator("operator"))).unwrap();
         assert!(!register.accepts(&first) && register.accepts(&second));
         let refused = rotate(record.id, 7).unwrap_err();
         assert!(matches!(refused, StorageError::Refused(Refusal::TokenEnded(TokenStatus::Revoked))), "{refused:?}");

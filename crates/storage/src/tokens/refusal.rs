@@ -48,6 +48,7 @@ mod tests {
     use super::*;
     use crate::testing::{NEW_TOKEN, Register, UKPRN};
     use crate::tokens::{Environment, Token};
+    use crate::users::Actor;
 
     fn refusal(register: &Register, token: &Token) -> TokenRefusal {
         assert!(!register.accepts(token));
@@ -62,7 +63,7 @@ mod tests {
         let (other, record) = register.issue_token(NEW_TOKEN).unwrap();
         let unknown = Token::generate(Environment::Sandbox).unwrap();
         assert_eq!(refusal(&register, &unknown), TokenRefusal::Unknown);
-        register.write(move |session| session.revoke_token(record.id, "operator")).unwrap();
+        register.write(move |session| session.revoke_token(record.id, Actor::operator("operator"))).unwrap();
         assert_eq!(refusal(&register, &other), TokenRefusal::Revoked);
         register.write(|session| session.close_provider(UKPRN)).unwrap();
         assert_eq!(refusal(&register, &token), TokenRefusal::ProviderClosed);

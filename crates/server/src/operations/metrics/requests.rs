@@ -37,6 +37,8 @@ pub struct RequestMetrics {
     places: HashMap<String, Place>,
     /// The pages and questions about the API itself.
     docs: Place,
+    /// The pages of an organisation's settings.
+    settings: Place,
     /// What there is not.
     nowhere: Place,
     in_flight: Gauge,
@@ -73,6 +75,7 @@ impl RequestMetrics {
         Self {
             places,
             docs: Place::outside(paths::DOCS),
+            settings: Place::outside(paths::SETTINGS),
             nowhere: Place::outside(NONE),
             in_flight: gauge!(REQUESTS_IN_FLIGHT),
         }
@@ -91,6 +94,7 @@ impl RequestMetrics {
             Some(pattern) => match self.places.get(pattern) {
                 Some(place) => place,
                 None if pattern.starts_with(paths::DOCS) => &self.docs,
+                None if pattern.starts_with(paths::SETTINGS) => &self.settings,
                 None => &self.nowhere,
             },
             None => &self.nowhere,

@@ -3,6 +3,7 @@
 use serde_json::json;
 use server::versions::SERVED;
 use storage::tokens::{Environment, NewToken};
+use storage::users::Actor;
 
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
 use crate::api::support::{Register, Setup, every_version};
@@ -16,7 +17,7 @@ fn account_shows_the_provider_and_the_token_that_was_sent() {
                 provider_ukprn: UKPRN,
                 environment: Environment::Sandbox,
                 name: "Test runs",
-                created_by: "operator",
+                created_by: Actor::operator("operator"),
                 expires_on: "2026-12-01".parse().ok(),
             };
             Ok(session.issue_token(&request)?.0.reveal().to_owned())
@@ -57,7 +58,7 @@ fn account_names_its_environment() {
 fn account_of_a_revoked_token_is_refused() {
     every_version(|api| {
         api.get("/account").is(200);
-        api.register.operate(|session| session.revoke_token(1, "operator"));
+        api.register.operate(|session| session.revoke_token(1, Actor::operator("operator")));
         for path in ["/account", "/account/usage", "/account/readiness"] {
             api.get(path).is(401);
         }

@@ -11,6 +11,7 @@ use server::http::admission::Admission;
 use server::http::rate_limit::RateLimit;
 use server::versions::SERVED;
 use storage::tokens::Environment;
+use storage::users::Actor;
 use version_tools::openapi::examples;
 
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
@@ -131,7 +132,7 @@ const STRANGERS: [(&str, Class, Stranger); 13] = [
         api.register.api_with_token(api.version, token.clone()).get("/info").is(200);
         api.register.operate(|session| {
             let newest = session.list_tokens(Some(UKPRN))?.pop().unwrap();
-            session.revoke_token(newest.id, "operator")
+            session.revoke_token(newest.id, Actor::operator("operator"))
         });
         Some(format!("Bearer {token}"))
     }),

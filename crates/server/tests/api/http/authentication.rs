@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use storage::tokens::Environment;
+use storage::users::Actor;
 
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
 use crate::api::support::{Api, Request, Response, every_version};
@@ -97,7 +98,7 @@ fn a_revoked_token_is_refused_from_the_next_request_on() {
         info_with(api, &format!("Bearer {}", api.token)).send().is(200);
         api.register.operate(|session| {
             let token = session.list_tokens(Some(UKPRN))?.pop().unwrap();
-            session.revoke_token(token.id, "operator")
+            session.revoke_token(token.id, Actor::operator("operator"))
         });
         is_unauthorized(&info_with(api, &format!("Bearer {}", api.token)).send());
         let another = api.register.issue_token(UKPRN, Environment::Sandbox, None);

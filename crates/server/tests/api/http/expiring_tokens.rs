@@ -11,6 +11,7 @@ use server::http::rate_limit::RateLimit;
 use server::versions::SERVED;
 use storage::session::Session;
 use storage::tokens::{Environment, Rotation};
+use storage::users::Actor;
 
 use crate::api::support::contract::Contract;
 use crate::api::support::register::UKPRN;
@@ -137,7 +138,7 @@ fn a_token_that_was_replaced_says_from_the_next_reply_on_when_it_expires() {
         let id = session.list_tokens(Some(UKPRN))?.pop().unwrap().id;
         let rotation = Rotation {
             environment: Environment::Sandbox,
-            created_by: "operator",
+            created_by: Actor::operator("operator"),
             expires_on: None,
             overlap: chrono::Days::new(30),
         };

@@ -22,6 +22,7 @@ use storage::error::StorageError;
 use storage::session::Session;
 use storage::store::{Store, StoreOptions};
 use storage::tokens::{Environment, NewToken};
+use storage::users::Actor;
 use test_support::Database;
 
 use super::client::{Client, Request, Response};
@@ -279,8 +280,13 @@ fn issue(
     environment: Environment,
     expires_on: Option<NaiveDate>,
 ) -> Result<String, StorageError> {
-    let request =
-        NewToken { provider_ukprn, environment, name: "Student records system", created_by: "operator", expires_on };
+    let request = NewToken {
+        provider_ukprn,
+        environment,
+        name: "Student records system",
+        created_by: Actor::operator("operator"),
+        expires_on,
+    };
     Ok(session.issue_token(&request)?.0.reveal().to_owned())
 }
 

@@ -1,0 +1,201 @@
+//! Commands about the people who sign in to the settings, and about what they did there.
+
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use clap::{Args, Subcommand};
+use storage::error::StorageError;
+use storage::users::{Activity, ActivityFilter, Actor, Invited, NewInvitation, UserRecord, UserRole};
+
+use super::{CommandError, Database, date};
+use crate::cli::{output, trainees};
+use crate::http::paths;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum UserCommand {
+    /// Print a link by which a person signs in to the settings, once and within 15 minutes
+    ///
+    /// Whoever has access already gets another link, and keeps the role. The link takes the place of those for the same person
+    /// that were not used.
+    Invite {
+        #[command(flatten)]
+        database: Database,
+        #[command(flatten)]
+        invited: InvitedPerson,
+        /// Address of the settings as their users see it, such as https://register.example
+        #[arg(long, value_name = "URL", env = "REGISTER_SETTINGS_URL", default_value = "http://127.0.0.1:8080")]
+        settings_url: String,
+    },
+    /// List all users, those whose access was removed too
+    List {
+        #[command(flatten)]
+        database: Database,
+        /// UKPRN of the provider whose users are listed [default: all users]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_LIST_PROVIDER")]
+        provider: Option<String>,
+    },
+    /// Give a user of a provider another role, from the next request on
+    Role {
+        #[command(flatten)]
+        database: Database,
+        /// Number of the user, as `user list` shows it
+        id: i64,
+        /// admin or viewer
+        #[arg(value_parser = role)]
+        role: UserRole,
+    },
+    /// Remove the access of a user, from the next request on
+    Remove {
+        #[command(flatten)]
+        database: Database,
+        /// Number of the user, as `user list` shows it
+        id: i64,
+    },
+    /// Remove the access of a user, and the e-mail address for good; the number stays in the activity log
+    Erase {
+        #[command(flatten)]
+        database: Database,
+        /// Number of the user, as `user list` shows it
+        id: i64,
+        /// Why, without names; it stands in the activity log
+        #[arg(long, value_name = "TEXT", env = "REGISTER_REASON")]
+        reason: String,
+    },
+    /// Print the activity log, newest first: who did what in the settings, and by commands for users and tokens
+    Activity {
+        #[command(flatten)]
+        database: Database,
+        /// UKPRN of the provider that the entries concern [default: all entries]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_ACTIVITY_PROVIDER")]
+        provider: Option<String>,
+        /// First day of the entries [default: as long as they are kept, 400 days]
+        #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_USER_ACTIVITY_SINCE", value_parser = date)]
+        since: Option<NaiveDate>,
+    },
+}
+
+/// Who is invited, and to what.
+#[derive(Debug, Args)]
+pub(super) struct InvitedPerson {
+    /// UKPRN of the provider whose settings the person is to see
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_INVITE_PROVIDER", required_unless_present = "operator")]
+    provider: Option<String>,
+    /// Invite an operator of the service, who sees all providers
+    #[arg(long, env = "REGISTER_OPERATOR", conflicts_with_all = ["provider", "role"])]
+    operator: bool,
+    /// E-mail address by which the person is known; no mail is sent
+    #[arg(long, env = "REGISTER_EMAIL")]
+    email: String,
+    /// What a user of a provider may do: admin or viewer [default: admin]
+    #[arg(long, env = "REGISTER_ROLE", value_parser = role)]
+    role: Option<UserRole>,
+}
+
+/// Entries that are read at a time.
+const PAGE: i64 = 500;
+
+impl UserCommand {
+    pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
+        let operator = by.to_owned();
+        match self {
+            Self::Invite { database, invited, settings_url } => {
+                let InvitedPerson { provider, operator: is_operator, email, role } = invited;
+                let role = if is_operator { UserRole::Operator } else { role.unwrap_or(UserRole::Admin) };
+                let invited = database.open()?.write_blocking(move |session| {
+                    let request = NewInvitation { provider_ukprn: provider.as_deref(), email: &email, role };
+                    session.invite_user(Actor::operator(&operator), request)
+                })?;
+                show(&invited, &settings_url)?;
+            }
+            Self::List { database, provider } => {
+                let users = database.open()?.read_blocking(|session| session.list_users(provider.as_deref()))?;
+                let headings = ["id", "provider", "role", "email", "since", "invited by", "last signed in", "removed"];
+                output::table(headings, &users.into_iter().map(row).collect::<Vec<_>>())?;
+            }
+            Self::Role { database, id, role } => {
+                let user = database
+                    .open()?
+                    .write_blocking(move |session| session.change_role(Actor::operator(&operator), id, role))?;
+                eprintln!("user {id} has the role {}", user.role);
+            }
+            Self::Remove { database, id } => {
+                database.open()?.write_blocking(move |session| session.remove_user(Actor::operator(&operator), id))?;
+                eprintln!("the access of user {id} is removed");
+            }
+            Self::Erase { database, id, reason } => {
+                let store = database.open()?;
+                store.write_blocking(move |session| session.erase_user(Actor::operator(&operator), id, &reason))?;
+                trainees::reclaim_all_space(&store)?;
+                eprintln!("user {id} is erased");
+            }
+            Self::Activity { database, provider, since } => {
+                let store = database.open()?;
+                let since = since.map(|day| day.and_time(NaiveTime::MIN).and_utc());
+                let mut before = None;
+                let mut rows = Vec::new();
+                loop {
+                    let filter = ActivityFilter { provider_ukprn: provider.as_deref(), before, since, limit: PAGE };
+                    let entries = store.read_blocking::<_, StorageError>(|session| session.list_activity(filter))?;
+                    before = entries.last().map(|entry| entry.id);
+                    rows.extend(entries.into_iter().map(entry));
+                    if before.is_none() {
+                        break;
+                    }
+                }
+                let headings = ["when", "provider", "by", "what", "to what", "detail", "request", "from"];
+                output::table(headings, &rows)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Prints a link, this once.
+fn show(invited: &Invited, settings_url: &str) -> Result<(), CommandError> {
+    let Invited { secret, email, role, expires_at, has_access } = invited;
+    let what = if *has_access { "another link for" } else { "link for" };
+    eprintln!("{what} {email} ({role}); it works once, until {}", timestamp(*expires_at));
+    output::line(link(settings_url, secret.reveal()))
+}
+
+/// The address at which a link is opened.
+pub(crate) fn link(settings_url: &str, secret: &str) -> String {
+    format!("{}{}/sign-in/{secret}", settings_url.trim_end_matches('/'), paths::SETTINGS)
+}
+
+fn timestamp(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn row(user: UserRecord) -> [String; 8] {
+    let day = |at: Option<DateTime<Utc>>| at.map(|at| at.date_naive().to_string()).unwrap_or_default();
+    [
+        user.id.to_string(),
+        user.provider_ukprn.unwrap_or_default(),
+        user.role.to_string(),
+        user.email,
+        day(Some(user.created_at)),
+        user.created_by,
+        day(user.last_signed_in_at),
+        day(user.removed_at),
+    ]
+}
+
+fn entry(entry: Activity) -> [String; 8] {
+    let by = match entry.user_id {
+        Some(id) if entry.by.is_empty() => format!("user {id}"),
+        Some(_) | None => entry.by,
+    };
+    [
+        timestamp(entry.at),
+        entry.provider_ukprn.unwrap_or_default(),
+        by,
+        entry.kind.name().to_owned(),
+        entry.subject,
+        entry.detail,
+        entry.request_id.unwrap_or_default(),
+        entry.address.unwrap_or_default(),
+    ]
+}
+
+fn role(text: &str) -> Result<UserRole, String> {
+    text.parse().map_err(|_| "a role is admin or viewer".to_owned())
+}

@@ -1,0 +1,129 @@
+//! The pages below `/settings`, where the people of an organisation sign in and look after its tokens, and after each other.
+//!
+//! A request takes one path ([`receive`]): the connection must be one on which a cookie is safe, the form must come from one
+//! of these pages, the session is found and the handler runs in one job of the store. The table of routes
+//! ([`ROUTES`]) says who may use which; what changes anything takes an [`Actor`](storage::users::Actor), which reaches
+//! the things of its own organisation alone.
+//!
+//! Nothing here is part of the API, and no handler knows a version or a record.
+
+mod activity;
+mod form;
+mod overview;
+mod page;
+mod people;
+mod receive;
+mod routes;
+mod session_cookie;
+mod sign_in;
+mod tokens;
+
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use actix_web::http::Method as HttpMethod;
+use actix_web::web::{Payload, ServiceConfig};
+use actix_web::{HttpRequest, web};
+use adapter_kit::Method;
+use storage::users::SecretDigest;
+
+pub use self::routes::{Access, ROUTES, Route};
+use crate::http::app_state::AppState;
+use crate::http::client_address::TrustedProxies;
+use crate::http::concurrency_limit::ConcurrencyLimit;
+use crate::http::middleware::deprecation::methods;
+use crate::http::paths;
+use crate::http::rate_limit::by_address::AddressRateLimit;
+use crate::http::routes::closed;
+
+/// Pages that are made at once, and how many more wait: the API keeps the store for itself.
+const PAGES: (usize, usize) = (4, 16);
+/// How long a page waits for its turn.
+const MAX_WAIT: Duration = Duration::from_secs(2);
+/// The most sessions that are remembered.
+const MAX_SESSIONS: usize = 10_000;
+
+/// What all requests for pages of the settings share. Cheap to clone; all clones count together.
+#[derive(Debug, Clone)]
+pub struct SettingsPages {
+    /// Requests without a session that is known here, by address.
+    strangers: AddressRateLimit,
+    concurrency_limit: ConcurrencyLimit,
+    /// Sessions that were valid when they were last used.
+    known: Arc<Mutex<HashSet<SecretDigest>>>,
+}
+
+impl Default for SettingsPages {
+    fn default() -> Self {
+        let (running, waiting) = PAGES;
+        Self {
+            strangers: AddressRateLimit::default(),
+            concurrency_limit: ConcurrencyLimit::new(running, waiting, MAX_WAIT),
+            known: Arc::default(),
+        }
+    }
+}
+
+impl SettingsPages {
+    /// The same for clients that may come through these proxies.
+    #[must_use]
+    pub fn behind(self, proxies: TrustedProxies) -> Self {
+        Self { strangers: self.strangers.with_proxies(proxies), ..self }
+    }
+
+    /// Whether a session was valid when it was last used. Whether it still is, is asked again in any case.
+    fn is_known(&self, session: &SecretDigest) -> bool {
+        self.sessions(|known| known.contains(session))
+    }
+
+    fn remember(&self, session: SecretDigest) {
+        self.sessions(|known| {
+            if known.len() >= MAX_SESSIONS {
+                known.clear();
+            }
+            known.insert(session);
+        });
+    }
+
+    fn forget(&self, session: &SecretDigest) {
+        self.sessions(|known| known.remove(session));
+    }
+
+    fn sessions<T>(&self, look: impl FnOnce(&mut HashSet<SecretDigest>) -> T) -> T {
+        // A poisoned lock is no harm: a set that lacks a session counts one request more.
+        look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Configures the scope `/settings`.
+pub fn configure(config: &mut ServiceConfig, register: &AppState, settings: &SettingsPages) {
+    let shared = Rc::new((register.clone(), settings.clone()));
+    let mut scope = web::scope(paths::SETTINGS);
+    let mut paths: Vec<&'static str> = ROUTES.iter().map(|route| route.path).collect();
+    paths.dedup();
+    for path in paths {
+        let mut resource = web::resource(path);
+        let mut allowed: Vec<HttpMethod> = Vec::new();
+        for route in ROUTES.iter().filter(|route| route.path == path) {
+            for method in methods(route.method) {
+                let shared = Rc::clone(&shared);
+                let answer = move |request: HttpRequest, payload: Payload| {
+                    let shared = Rc::clone(&shared);
+                    async move { receive::answer(&shared.0, &shared.1, route, request, payload).await }
+                };
+                resource = resource.route(web::method(method.clone()).to(answer));
+                allowed.push(method.clone());
+            }
+        }
+        scope = scope.service(closed(resource, &allowed));
+    }
+    let environment = register.environment;
+    config.service(scope.default_service(web::to(move || std::future::ready(receive::not_found(environment)))));
+}
+
+/// Whether a route reads a form.
+fn has_form(route: &Route) -> bool {
+    route.method == Method::Post
+}

@@ -1,0 +1,52 @@
+//! The activity log: of the organisation of whoever asks; for an operator of the service, of all.
+
+use askama::Template;
+use storage::session::Session;
+use storage::users::{Activity, ActivityFilter, ActivityKind, SignedIn};
+
+use super::page::{Frame, PageError, Place, Reply};
+use super::receive::PageRequest;
+
+/// Entries on a page.
+const PAGE: usize = 50;
+
+#[derive(Template)]
+#[template(path = "settings/activity.html")]
+struct ActivityPage {
+    frame: Frame,
+    entries: Vec<Activity>,
+    /// The number of the last entry, where there are others before it.
+    before: Option<i64>,
+}
+
+/// A page of the log, newest first.
+pub(super) fn list(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
+    // One more than is shown says whether there are others.
+    let limit = i64::try_from(PAGE + 1).unwrap_or(i64::MAX);
+    let filter = ActivityFilter {
+        provider_ukprn: signed_in.organisation.as_ref().map(|organisation| organisation.ukprn.as_str()),
+        before: request.query.value("before").parse().ok(),
+        since: None,
+        limit,
+    };
+    let mut entries = session.list_activity(filter)?;
+    let has_more = entries.len() > PAGE;
+    entries.truncate(PAGE);
+    let before = entries.last().filter(|_| has_more).map(|entry| entry.id);
+    Reply::page(&ActivityPage { frame: Frame::of(request, signed_in, Place::Activity), entries, before })
+}
+
+/// What was done, in words.
+pub(super) fn words(kind: ActivityKind) -> &'static str {
+    match kind {
+        ActivityKind::TokenIssued => "made a token",
+        ActivityKind::TokenRotated => "replaced a token",
+        ActivityKind::TokenRevoked => "revoked a token",
+        ActivityKind::UserInvited => "made a link to sign in",
+        ActivityKind::UserSignedIn => "signed in",
+        ActivityKind::UserSignedOutEverywhere => "signed out everywhere",
+        ActivityKind::RoleChanged => "changed a role",
+        ActivityKind::UserRemoved => "removed access",
+        ActivityKind::UserErased => "erased a user",
+    }
+}

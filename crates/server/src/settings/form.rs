@@ -1,0 +1,54 @@
+//! What was filled in, and what is wrong with it, in words for the page. Knows no particular form.
+
+use std::collections::BTreeMap;
+
+/// The name of the field with the token of the session.
+pub(super) const TOKEN: &str = "form_token";
+
+/// A form as somebody filled it in.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Form {
+    fields: BTreeMap<String, String>,
+}
+
+/// What is wrong with a form: each fault with the name of its field, in the order of the form.
+#[derive(Debug, Default)]
+pub(super) struct Faults(Vec<(&'static str, String)>);
+
+impl Form {
+    /// Reads a form as browsers encode it.
+    pub(super) fn read(encoded: &[u8]) -> Self {
+        Self { fields: form_urlencoded::parse(encoded).into_owned().collect() }
+    }
+
+    /// What stands in a field, without blanks around it.
+    pub(super) fn value(&self, name: &str) -> &str {
+        self.fields.get(name).map_or("", |value| value.trim())
+    }
+}
+
+impl Faults {
+    /// Adds a fault.
+    pub(super) fn add(&mut self, field: &'static str, words: impl Into<String>) {
+        self.0.push((field, words.into()));
+    }
+
+    /// Keeps a value, or the fault in its place.
+    pub(super) fn keep<T>(&mut self, field: &'static str, value: Result<T, String>) -> Option<T> {
+        value.map_err(|words| self.add(field, words)).ok()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(&'static str, String)> {
+        self.0.iter()
+    }
+
+    /// That of a field.
+    pub(super) fn of(&self, field: &str) -> Option<&str> {
+        self.iter().find(|(name, _)| *name == field).map(|(_, words)| words.as_str())
+    }
+}

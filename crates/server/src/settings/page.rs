@@ -1,0 +1,282 @@
+//! What a request for a page is answered with: a page, a redirection to one of ours, or a page that says why not.
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{
+    CACHE_CONTROL, HeaderName, HeaderValue, InvalidHeaderValue, LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE,
+};
+use askama::Template;
+use storage::error::{JobError, Refusal, StorageError};
+use storage::tokens::Environment;
+use storage::users::{Secret, SignedIn};
+
+use super::receive::PageRequest;
+use super::session_cookie;
+use crate::http::error::ApiError;
+use crate::http::paths;
+use crate::pages::layout::{Keep, page};
+
+/// Where a reader is, for the navigation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Overview,
+    Tokens,
+    People,
+    Activity,
+    /// None of them.
+    Elsewhere,
+}
+
+/// What stands around every page.
+pub(super) struct Frame {
+    pub(super) place: Place,
+    pub(super) environment: Environment,
+    /// Nobody where nobody is signed in.
+    pub(super) user: Option<FrameUser>,
+    /// What each form holds.
+    pub(super) form_token: String,
+}
+
+/// Who is signed in.
+pub(super) struct FrameUser {
+    pub(super) email: String,
+    pub(super) role: &'static str,
+    /// The name of the organisation; none for an operator of the service.
+    pub(super) organisation: Option<String>,
+    /// Whether forms are shown that change anything.
+    pub(super) is_admin: bool,
+}
+
+impl Frame {
+    /// Around a page for somebody who is signed in.
+    pub(super) fn of(request: &PageRequest, signed_in: &SignedIn, place: Place) -> Self {
+        let user = FrameUser {
+            email: signed_in.email.clone(),
+            role: signed_in.role.name(),
+            organisation: signed_in.organisation.as_ref().map(|organisation| organisation.name.clone()),
+            is_admin: signed_in.actor(request.origin()).is_ok(),
+        };
+        Self { place, environment: request.environment, user: Some(user), form_token: request.form_token.clone() }
+    }
+
+    /// Around a page for anybody.
+    pub(super) fn public(environment: Environment) -> Self {
+        Self { place: Place::Elsewhere, environment, user: None, form_token: String::new() }
+    }
+
+    pub(super) fn is_admin(&self) -> bool {
+        self.user.as_ref().is_some_and(|user| user.is_admin)
+    }
+
+    pub(super) fn is_operator(&self) -> bool {
+        self.user.as_ref().is_some_and(|user| user.organisation.is_none())
+    }
+}
+
+/// A page of ours to which a request is redirected. None is taken from a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    Overview,
+    Tokens,
+    People,
+    SignIn,
+}
+
+impl Target {
+    fn address(self) -> String {
+        let below = match self {
+            Self::Overview => "",
+            Self::Tokens => "/tokens",
+            Self::People => "/people",
+            Self::SignIn => "/sign-in",
+        };
+        format!("{}{below}", paths::SETTINGS)
+    }
+}
+
+/// What a handler answers.
+pub(super) enum Reply {
+    /// A page.
+    Page(StatusCode, String),
+    /// The browser is to request another page.
+    Redirect(Target),
+    /// A session has begun.
+    SignedIn(Secret),
+    /// The session has ended.
+    SignedOut,
+}
+
+impl Reply {
+    /// A page that was requested.
+    pub(super) fn page(template: &impl Template) -> Result<Self, PageError> {
+        Ok(Self::Page(StatusCode::OK, template.render().map_err(PageError::Template)?))
+    }
+
+    /// A form with faults.
+    pub(super) fn faults(template: &impl Template) -> Result<Self, PageError> {
+        Ok(Self::Page(StatusCode::UNPROCESSABLE_ENTITY, template.render().map_err(PageError::Template)?))
+    }
+
+    pub(super) fn response(self) -> Result<HttpResponse, PageError> {
+        match self {
+            Self::Page(status, html) => Ok(page(status, Keep::Never, Ok(html))),
+            Self::Redirect(target) => Ok(redirect(target, None)),
+            Self::SignedIn(secret) => Ok(redirect(Target::Overview, Some(session_cookie::set(&secret)?))),
+            Self::SignedOut => Ok(redirect(Target::SignIn, Some(session_cookie::remove()?))),
+        }
+    }
+}
+
+fn redirect(target: Target, cookie: Option<HeaderValue>) -> HttpResponse {
+    let mut response = HttpResponse::SeeOther();
+    response.insert_header((LOCATION, target.address()));
+    response.insert_header((CACHE_CONTROL, "no-store"));
+    response.insert_header((REFERRER_POLICY, "no-referrer"));
+    if let Some(cookie) = cookie {
+        response.insert_header((SET_COOKIE, cookie));
+    }
+    response.finish()
+}
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PageError {
+    /// The connection is not one on which a cookie is safe.
+    #[error("connection is not secure")]
+    Insecure,
+    /// Nobody is signed in, or no longer.
+    #[error("nobody is signed in")]
+    NotSignedIn,
+    /// There is no such page for whoever asks.
+    #[error("no such page")]
+    NotFound,
+    /// The form was sent from a page of another site.
+    #[error("form comes from another site")]
+    OtherSite,
+    /// The form was made for another session.
+    #[error("form is of another session")]
+    OtherSession,
+    /// What was sent is no form.
+    #[error("body is no form")]
+    NoForm,
+    /// Too many others are being answered.
+    #[error("too many pages are requested")]
+    Busy,
+    /// The page could not be written.
+    #[error("page cannot be written")]
+    Template(#[source] askama::Error),
+    /// The cookie could not be written.
+    #[error("cookie cannot be written")]
+    Cookie(#[from] InvalidHeaderValue),
+    /// What the API has words for.
+    #[error(transparent)]
+    Request(#[from] ApiError),
+    /// The store failed, or refused.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl From<Refusal> for PageError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Storage(refusal.into())
+    }
+}
+
+impl JobError for PageError {
+    fn of_the_store(&self) -> Option<&StorageError> {
+        if let Self::Storage(error) = self { Some(error) } else { None }
+    }
+}
+
+/// A page with a message alone.
+#[derive(Template)]
+#[template(path = "settings/message.html")]
+struct Message {
+    frame: Frame,
+    title: &'static str,
+    text: &'static str,
+}
+
+impl PageError {
+    /// The page that says so. What is ours or the operator's is logged here, once.
+    pub(super) fn response(self, environment: Environment) -> HttpResponse {
+        let (status, title, text) = match self {
+            Self::NotSignedIn => return redirect(Target::SignIn, None),
+            Self::Insecure => (
+                StatusCode::FORBIDDEN,
+                "This page needs HTTPS",
+                "Whoever is signed in could be impersonated on a connection without encryption. Use an address that begins \
+                 with https:, or ask whoever operates the register for it.",
+            ),
+            Self::NotFound | Self::Storage(StorageError::Refused(Refusal::UnknownToken | Refusal::UnknownUser)) => {
+                (StatusCode::NOT_FOUND, "There is no such page", "Check the address, or begin at the overview.")
+            }
+            Self::Storage(StorageError::Refused(Refusal::NotPermitted)) => {
+                (StatusCode::FORBIDDEN, "Your role does not allow that", "Ask an admin of your organisation.")
+            }
+            Self::Storage(StorageError::Refused(Refusal::LinkNotUsable)) => (
+                StatusCode::GONE,
+                "This link cannot be used",
+                "A link works once, for 15 minutes, and until another one is made for the same person. Ask whoever sent it for \
+                 another one.",
+            ),
+            Self::OtherSite => (
+                StatusCode::FORBIDDEN,
+                "The form was sent from another site",
+                "Nothing was done. Open the page here, and send its form again.",
+            ),
+            Self::OtherSession => (
+                StatusCode::FORBIDDEN,
+                "The form is out of date",
+                "It was made before you signed in last. Nothing was done. Open the page again, and send its form.",
+            ),
+            Self::NoForm => (
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "That is no form",
+                "Send application/x-www-form-urlencoded, as the forms of these pages do.",
+            ),
+            Self::Busy => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Too many pages are requested",
+                "Nothing was done. Try again in a moment.",
+            ),
+            Self::Template(error) => return of_api(ApiError::UnwritablePage(error), environment),
+            Self::Cookie(_) => return of_api(ApiError::Interrupted, environment),
+            Self::Request(error) => return of_api(error, environment),
+            Self::Storage(error) => return of_api(ApiError::Storage(error), environment),
+        };
+        let mut response = message(environment, status, title, text);
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+fn message(environment: Environment, status: StatusCode, title: &'static str, text: &'static str) -> HttpResponse {
+    let message = Message { frame: Frame::public(environment), title, text };
+    page(status, Keep::Never, message.render())
+}
+
+/// An error with the status, and the other headers, that the API answers it with. It is logged as those are.
+fn of_api(error: ApiError, environment: Environment) -> HttpResponse {
+    let reply = error.response_without_version();
+    let (title, text) = match reply.status {
+        StatusCode::TOO_MANY_REQUESTS => {
+            ("Too many requests", "Too many requests came from your address. Try again in a minute.")
+        }
+        StatusCode::PAYLOAD_TOO_LARGE => ("The form is too large", "Nothing was done. A form can have 16 KiB."),
+        StatusCode::SERVICE_UNAVAILABLE => {
+            ("The register is busy", "It is not certain that anything was done. Look, then try again in a moment.")
+        }
+        status if status.is_client_error() => ("The form could not be received", "Nothing was done. Send it again."),
+        _ => ("Something went wrong", "It is our mistake, and was reported."),
+    };
+    let mut response = message(environment, reply.status, title, text);
+    for (name, value) in &reply.headers {
+        if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
+            response.headers_mut().append(name, value);
+        }
+    }
+    response
+}

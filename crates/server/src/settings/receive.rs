@@ -1,0 +1,222 @@
+//! The path of every request: what must hold before a handler runs, in its order, and the job in which it runs.
+
+use std::sync::Arc;
+
+use actix_web::http::header::{CONTENT_TYPE, ORIGIN};
+use actix_web::web::Payload;
+use actix_web::{HttpRequest, HttpResponse};
+use adapter_kit::Versions;
+use storage::error::Refusal;
+use storage::session::Session;
+use storage::tokens::Environment;
+use storage::users::{Origin, SecretDigest, SignedIn};
+
+use super::form::{self, Form};
+use super::page::{PageError, Reply};
+use super::routes::{Access, AdminContext, Handler, Route};
+use super::session_cookie::SessionCookie;
+use super::{SettingsPages, has_form};
+use crate::http::app_state::AppState;
+use crate::http::client_address;
+use crate::http::error::ApiError;
+use crate::http::middleware::request_id;
+
+/// The largest form, in bytes.
+const MAX_FORM_BYTES: usize = 16_384;
+/// The media type of forms.
+const FORM: &str = "application/x-www-form-urlencoded";
+/// What a browser says of where a request was made (Fetch Metadata, section 2.3).
+const FETCH_SITE: &str = "sec-fetch-site";
+
+/// A request for a page, with what a handler needs of it.
+pub(super) struct PageRequest {
+    pub(super) environment: Environment,
+    pub(super) versions: &'static Versions,
+    /// The number in the path.
+    id: Option<i64>,
+    /// The secret in the path.
+    secret: Option<String>,
+    pub(super) query: Form,
+    pub(super) form: Form,
+    /// The session of the cookie, valid or not.
+    pub(super) session: Option<SecretDigest>,
+    /// What each form of the session holds.
+    pub(super) form_token: String,
+    /// Scheme and host by which the browser came here.
+    pub(super) site: String,
+    request_id: Option<String>,
+    address: String,
+}
+
+impl PageRequest {
+    /// Where the request came from, for the activity log.
+    pub(super) fn origin(&self) -> Origin<'_> {
+        Origin { request_id: self.request_id.as_deref(), address: Some(&self.address) }
+    }
+
+    /// The number in the path.
+    pub(super) fn id(&self) -> Result<i64, PageError> {
+        self.id.ok_or(PageError::NotFound)
+    }
+
+    /// The secret in the path.
+    pub(super) fn secret(&self) -> &str {
+        self.secret.as_deref().unwrap_or_default()
+    }
+}
+
+/// The page that there is not.
+pub(super) fn not_found(environment: Environment) -> HttpResponse {
+    PageError::NotFound.response(environment)
+}
+
+/// Answers a request.
+pub(super) async fn answer(
+    register: &AppState,
+    settings: &SettingsPages,
+    route: &'static Route,
+    request: HttpRequest,
+    payload: Payload,
+) -> HttpResponse {
+    let answered = match receive(register, settings, route, &request, payload).await {
+        Ok(received) => run(register, settings, route, received).await,
+        Err(refused) => Err(refused),
+    };
+    answered.and_then(Reply::response).unwrap_or_else(|error| error.response(register.environment))
+}
+
+/// Receives a request as far as nothing of the store is needed.
+async fn receive(
+    register: &AppState,
+    settings: &SettingsPages,
+    route: &Route,
+    request: &HttpRequest,
+    payload: Payload,
+) -> Result<PageRequest, PageError> {
+    // Of a request that is refused, the form is received too, so that its sender gets to see the reply.
+    let form = match has_form(route) {
+        true => register.bodies.receive(request.headers(), payload, MAX_FORM_BYTES).await.map_err(ApiError::from),
+        false => Ok(Default::default()),
+    };
+    if !register.proxies.is_secure(request) && !client_address::is_local(request) {
+        return Err(PageError::Insecure);
+    }
+    let form = form?;
+    if has_form(route) {
+        require_form(request)?;
+        require_own_site(register, request)?;
+    }
+    let (form, cookie) = (Form::read(&form), SessionCookie::of(request));
+    let session = cookie.as_ref().map(SessionCookie::digest);
+    // Whoever has a session is not counted, except where a link is tried.
+    let is_known = session.as_ref().is_some_and(|session| settings.is_known(session));
+    if !is_known || route.access() == Access::Public {
+        settings.strangers.count(request)?;
+    }
+    // Without a cookie nobody is signed in, and the handler does not run.
+    let needs_token = has_form(route) && route.access() != Access::Public;
+    let is_made_here = |cookie: &SessionCookie| cookie.has_made(form.value(form::TOKEN));
+    if needs_token && !cookie.as_ref().is_none_or(is_made_here) {
+        return Err(PageError::OtherSession);
+    }
+    Ok(PageRequest {
+        environment: register.environment,
+        versions: register.versions,
+        id: request.match_info().get("id").and_then(|id| id.parse().ok()),
+        secret: request.match_info().get("secret").map(str::to_owned),
+        query: Form::read(request.query_string().as_bytes()),
+        form,
+        session,
+        form_token: cookie.as_ref().map(SessionCookie::form_token).unwrap_or_default(),
+        site: register.proxies.origin(request),
+        request_id: request_id::current(),
+        address: register.proxies.client_address(request).to_string(),
+    })
+}
+
+/// Refuses a body that is not said to be a form: other sites can send some others without a browser asking.
+fn require_form(request: &HttpRequest) -> Result<(), PageError> {
+    let media_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case(FORM) { Ok(()) } else { Err(PageError::NoForm) }
+}
+
+/// Refuses a form that a browser says was sent by another site. The pages have no referrer, so some browsers name `null` as
+/// the origin of their forms; then it is the token in the form that counts.
+fn require_own_site(register: &AppState, request: &HttpRequest) -> Result<(), PageError> {
+    let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap_or_default());
+    let is_own = match (header(FETCH_SITE), header(ORIGIN.as_str())) {
+        (Some(site), _) => ["same-origin", "none"].contains(&site),
+        (None, Some(origin)) => origin == "null" || origin == register.proxies.origin(request),
+        (None, None) => true,
+    };
+    if is_own { Ok(()) } else { Err(PageError::OtherSite) }
+}
+
+/// Runs the handler in one job, beside few others.
+async fn run(
+    register: &AppState,
+    settings: &SettingsPages,
+    route: &'static Route,
+    received: PageRequest,
+) -> Result<Reply, PageError> {
+    let Some(permit) = settings.concurrency_limit.acquire().await else { return Err(PageError::Busy) };
+    let received = Arc::new(received);
+    let request = Arc::clone(&received);
+    let permit = Arc::new(permit);
+    let job = move |session: &mut Session<'_>| {
+        // The permit goes with the job, which runs on when nobody waits for it any more.
+        let _held = &permit;
+        handle(session, route, &request)
+    };
+    let outcome = match has_form(route) {
+        true => register.store.write(job).await,
+        false => register.store.read(job).await,
+    };
+    match outcome {
+        Ok((reply, signed_in)) => {
+            if let Some((session, signed_in)) = received.session.clone().zip(signed_in) {
+                settings.remember(session);
+                // A form has recorded it already.
+                if !has_form(route) && signed_in.is_use_due(register.store.now()) {
+                    register.store.write(move |session| session.record_session_use(&signed_in)).await?;
+                }
+            }
+            Ok(reply)
+        }
+        Err(error) => {
+            if let (PageError::NotSignedIn, Some(session)) = (&error, &received.session) {
+                settings.forget(session);
+            }
+            Err(error)
+        }
+    }
+}
+
+/// Finds out who asks, and runs the handler if they may.
+fn handle(
+    session: &mut Session<'_>,
+    route: &Route,
+    request: &PageRequest,
+) -> Result<(Reply, Option<SignedIn>), PageError> {
+    if let Handler::Public(handler) = route.handler {
+        return Ok((handler(session, request)?, None));
+    }
+    let digest = request.session.as_ref().ok_or(PageError::NotSignedIn)?;
+    let signed_in = session.signed_in(digest)?.ok_or(PageError::NotSignedIn)?;
+    if has_form(route) {
+        session.record_session_use(&signed_in)?;
+    }
+    let organisation = || signed_in.organisation.as_ref().ok_or(PageError::from(Refusal::NotPermitted));
+    let reply = match route.handler {
+        Handler::Public(handler) => handler(session, request)?,
+        Handler::SignedIn(handler) => handler(session, request, &signed_in)?,
+        Handler::Organisation(handler) => handler(session, request, &signed_in, organisation()?)?,
+        Handler::Admin(handler) => {
+            let actor = signed_in.actor(request.origin())?;
+            let context = AdminContext { signed_in: &signed_in, organisation: organisation()?, actor };
+            handler(session, request, &context)?
+        }
+    };
+    Ok((reply, Some(signed_in)))
+}

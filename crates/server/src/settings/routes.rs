@@ -1,0 +1,92 @@
+//! The table of routes: what there is below `/settings`, and who may use it.
+
+use adapter_kit::Method;
+use storage::session::{Provider, Session};
+use storage::users::{Actor, SignedIn};
+
+use super::page::{PageError, Reply};
+use super::receive::PageRequest;
+use super::{activity, overview, people, sign_in, tokens};
+
+/// A path with a method.
+#[derive(Debug)]
+pub struct Route {
+    /// `GET` or `POST`; what is `GET` changes nothing.
+    pub method: Method,
+    /// The pattern of the path, below `/settings`.
+    pub path: &'static str,
+    pub(super) handler: Handler,
+}
+
+/// Who may use a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Everybody.
+    Public,
+    /// Whoever is signed in.
+    SignedIn,
+    /// The users of an organisation.
+    Organisation,
+    /// The admins of an organisation.
+    Admin,
+}
+
+/// What answers a route, with what it needs to know of who asks. It runs in a job of the store, which writes where the method
+/// is `POST`.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Handler {
+    Public(fn(&mut Session<'_>, &PageRequest) -> Result<Reply, PageError>),
+    SignedIn(fn(&mut Session<'_>, &PageRequest, &SignedIn) -> Result<Reply, PageError>),
+    Organisation(fn(&mut Session<'_>, &PageRequest, &SignedIn, &Provider) -> Result<Reply, PageError>),
+    Admin(fn(&mut Session<'_>, &PageRequest, &AdminContext<'_>) -> Result<Reply, PageError>),
+}
+
+/// An admin of an organisation.
+pub(super) struct AdminContext<'a> {
+    pub(super) signed_in: &'a SignedIn,
+    pub(super) organisation: &'a Provider,
+    pub(super) actor: Actor<'a>,
+}
+
+impl Route {
+    /// Who may use it.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        match self.handler {
+            Handler::Public(_) => Access::Public,
+            Handler::SignedIn(_) => Access::SignedIn,
+            Handler::Organisation(_) => Access::Organisation,
+            Handler::Admin(_) => Access::Admin,
+        }
+    }
+}
+
+const fn get(path: &'static str, handler: Handler) -> Route {
+    Route { method: Method::Get, path, handler }
+}
+
+const fn post(path: &'static str, handler: Handler) -> Route {
+    Route { method: Method::Post, path, handler }
+}
+
+/// All routes. Those of one path stand together.
+pub static ROUTES: &[Route] = &[
+    get("", Handler::SignedIn(overview::show)),
+    get("/sign-in", Handler::Public(sign_in::explain)),
+    post("/sign-in", Handler::Public(sign_in::accept)),
+    get("/sign-in/{secret}", Handler::Public(sign_in::show_link)),
+    post("/sign-out", Handler::SignedIn(sign_in::sign_out)),
+    post("/sign-out-everywhere", Handler::SignedIn(sign_in::sign_out_everywhere)),
+    get("/tokens", Handler::Organisation(tokens::list)),
+    post("/tokens", Handler::Admin(tokens::issue)),
+    get("/tokens/{id}/rotate", Handler::Admin(tokens::ask_to_rotate)),
+    post("/tokens/{id}/rotate", Handler::Admin(tokens::rotate)),
+    get("/tokens/{id}/revoke", Handler::Admin(tokens::ask_to_revoke)),
+    post("/tokens/{id}/revoke", Handler::Admin(tokens::revoke)),
+    get("/people", Handler::Organisation(people::list)),
+    post("/people", Handler::Admin(people::invite)),
+    get("/people/{id}", Handler::Admin(people::show)),
+    post("/people/{id}/role", Handler::Admin(people::change_role)),
+    post("/people/{id}/remove", Handler::Admin(people::remove)),
+    get("/activity", Handler::SignedIn(activity::list)),
+];

@@ -1,0 +1,237 @@
+//! The tokens of an organisation: listed, made, replaced and revoked.
+//!
+//! The text of a token is on the reply to the form that made it, and nowhere else.
+
+use askama::Template;
+use chrono::{Days, NaiveDate};
+use storage::error::{Refusal, StorageError};
+use storage::session::{Provider, Session};
+use storage::tokens::{MAX_NAME_CHARS, NewToken, Rotation, Token, TokenRecord, TokenStatus, expiry_dates};
+use storage::users::SignedIn;
+
+use super::form::{Faults, Form};
+use super::overview::Names;
+use super::page::{Frame, PageError, Place, Reply, Target};
+use super::receive::PageRequest;
+use super::routes::AdminContext;
+use crate::pages::layout::day;
+
+/// Days on which both are accepted, unless said otherwise.
+const OVERLAP_DAYS: u64 = 7;
+/// The most such days; no token lasts longer.
+const MAX_OVERLAP_DAYS: u64 = 180;
+
+#[derive(Template)]
+#[template(path = "settings/tokens.html")]
+struct Tokens<'a> {
+    frame: Frame,
+    tokens: Vec<Listed>,
+    form: &'a Form,
+    faults: Faults,
+    /// The last day on which a token can expire.
+    latest: Option<NaiveDate>,
+}
+
+/// A token in the list.
+struct Listed {
+    token: TokenRecord,
+    made_by: String,
+    last_version: Option<String>,
+    tag: &'static str,
+}
+
+impl Listed {
+    fn is_active(&self) -> bool {
+        self.token.status == TokenStatus::Active
+    }
+}
+
+#[derive(Template)]
+#[template(path = "settings/token_shown.html")]
+struct Shown<'a> {
+    frame: Frame,
+    token: &'a str,
+    record: TokenRecord,
+    /// The one that it replaces.
+    old: Option<TokenRecord>,
+}
+
+#[derive(Template)]
+#[template(path = "settings/rotate.html")]
+struct Rotate {
+    frame: Frame,
+    token: TokenRecord,
+    overlap: String,
+    faults: Faults,
+}
+
+#[derive(Template)]
+#[template(path = "settings/revoke.html")]
+struct Revoke {
+    frame: Frame,
+    token: TokenRecord,
+}
+
+/// The list, and for admins the form for another one.
+pub(super) fn list(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    signed_in: &SignedIn,
+    organisation: &Provider,
+) -> Result<Reply, PageError> {
+    Reply::page(&tokens(session, request, signed_in, organisation, Faults::default())?)
+}
+
+fn tokens<'a>(
+    session: &mut Session<'_>,
+    request: &'a PageRequest,
+    signed_in: &SignedIn,
+    organisation: &Provider,
+    faults: Faults,
+) -> Result<Tokens<'a>, StorageError> {
+    let records = session.list_tokens(Some(&organisation.ukprn))?;
+    let names = Names::of(session, &organisation.ukprn)?;
+    let mut versions = session.last_versions(&records)?;
+    let listed = |token: TokenRecord| Listed {
+        made_by: names.shown(&token.created_by),
+        last_version: versions.remove(&token.id),
+        tag: match token.status {
+            TokenStatus::Active => "tag-good",
+            TokenStatus::Expired | TokenStatus::Revoked => "tag-plain",
+        },
+        token,
+    };
+    Ok(Tokens {
+        frame: Frame::of(request, signed_in, Place::Tokens),
+        // Newest first.
+        tokens: records.into_iter().rev().map(listed).collect(),
+        form: &request.form,
+        faults,
+        latest: expiry_dates(session.today()).map(|dates| *dates.end()),
+    })
+}
+
+/// Makes a token, and shows it this once.
+pub(super) fn issue(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    let mut faults = Faults::default();
+    let name = faults.keep("name", token_name(request.form.value("name")));
+    let expires_on = faults.keep("expires", expiry(request.form.value("expires"), session.today()));
+    let (Some(name), Some(expires_on)) = (name, expires_on) else {
+        return Reply::faults(&tokens(session, request, admin.signed_in, admin.organisation, faults)?);
+    };
+    let (token, record) = session.issue_token(&NewToken {
+        provider_ukprn: &admin.organisation.ukprn,
+        environment: request.environment,
+        name,
+        created_by: admin.actor,
+        expires_on,
+    })?;
+    shown(request, admin, &token, record, None)
+}
+
+fn shown(
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+    token: &Token,
+    record: TokenRecord,
+    old: Option<TokenRecord>,
+) -> Result<Reply, PageError> {
+    let frame = Frame::of(request, admin.signed_in, Place::Tokens);
+    Reply::page(&Shown { frame, token: token.reveal(), record, old })
+}
+
+/// The form to replace a token.
+pub(super) fn ask_to_rotate(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    let token = active_token(session, request, admin)?;
+    let frame = Frame::of(request, admin.signed_in, Place::Tokens);
+    Reply::page(&Rotate { frame, token, overlap: OVERLAP_DAYS.to_string(), faults: Faults::default() })
+}
+
+/// Replaces a token, and shows the new one this once.
+pub(super) fn rotate(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    let token = active_token(session, request, admin)?;
+    let mut faults = Faults::default();
+    let overlap = request.form.value("overlap");
+    let Some(days) = faults.keep("overlap", overlap_days(overlap)) else {
+        let frame = Frame::of(request, admin.signed_in, Place::Tokens);
+        return Reply::faults(&Rotate { frame, token, overlap: overlap.to_owned(), faults });
+    };
+    let rotation = Rotation {
+        environment: request.environment,
+        created_by: admin.actor,
+        expires_on: None,
+        overlap: Days::new(days),
+    };
+    let rotated = session.rotate_token(token.id, &rotation)?;
+    shown(request, admin, &rotated.token, rotated.new, Some(rotated.old))
+}
+
+/// The page that asks whether a token is to be revoked.
+pub(super) fn ask_to_revoke(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    let token = active_token(session, request, admin)?;
+    Reply::page(&Revoke { frame: Frame::of(request, admin.signed_in, Place::Tokens), token })
+}
+
+/// Revokes a token.
+pub(super) fn revoke(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    session.revoke_token(request.id()?, admin.actor)?;
+    Ok(Reply::Redirect(Target::Tokens))
+}
+
+/// The token of the path, which must still be accepted.
+fn active_token(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<TokenRecord, PageError> {
+    let token = session.token(admin.actor, request.id()?)?;
+    match token.status {
+        TokenStatus::Active => Ok(token),
+        TokenStatus::Expired | TokenStatus::Revoked => Err(Refusal::UnknownToken.into()),
+    }
+}
+
+fn token_name(name: &str) -> Result<&str, String> {
+    if name.is_empty() {
+        return Err("Enter what the token is for, such as the name of a student record system".to_owned());
+    }
+    let is_short = name.chars().count() <= MAX_NAME_CHARS;
+    if is_short { Ok(name) } else { Err(format!("The name can have {MAX_NAME_CHARS} characters at most")) }
+}
+
+/// The day on which a token is to expire; none where the field is empty.
+fn expiry(text: &str, today: NaiveDate) -> Result<Option<NaiveDate>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let expires_on = text.parse().map_err(|_| "Enter a date of the form YYYY-MM-DD, or none".to_owned())?;
+    match expiry_dates(today).filter(|dates| !dates.contains(&expires_on)) {
+        Some(dates) => Err(format!("Enter a date from {} to {}", day(*dates.start()), day(*dates.end()))),
+        None => Ok(Some(expires_on)),
+    }
+}
+
+fn overlap_days(text: &str) -> Result<u64, String> {
+    let days = text.parse().ok().filter(|days| (1..=MAX_OVERLAP_DAYS).contains(days));
+    days.ok_or_else(|| format!("Enter a number of days from 1 to {MAX_OVERLAP_DAYS}"))
+}

@@ -1,0 +1,8 @@
+//! The pages below `/settings`, as browsers get them: who gets in, what they can do there, and what attackers cannot.
+
+mod attacks;
+mod browser;
+mod matrix;
+mod pages;
+mod signing_in;
+mod token_lifecycle;

@@ -1,0 +1,158 @@
+//! Every route that the table of routes has, against everybody who must not get through.
+
+use adapter_kit::Method;
+use server::settings::{Access, ROUTES, Route};
+use storage::users::{ActivityFilter, UserRole};
+
+use super::browser::{Browser, FORM, encode};
+use crate::api::support::Register;
+use crate::api::support::register::{OTHER_UKPRN, UKPRN};
+
+/// The path of a route, with a number where it has one.
+fn path(route: &Route, id: i64) -> String {
+    let path = route.path.replace("{id}", &id.to_string()).replace("{secret}", "nothing");
+    assert!(!path.contains('{'), "{path} has a part that is unknown here");
+    format!("/settings{path}")
+}
+
+/// Fields that every form accepts which has them.
+const FIELDS: [(&str, &str); 5] =
+    [("name", "Planted"), ("overlap", "7"), ("email", "planted@example.com"), ("role", "admin"), ("secret", "nothing")];
+
+/// What an organisation has, and who did what, as text: equal as long as nothing changes.
+fn state(register: &Register) -> String {
+    register.operate(|session| {
+        let tokens = session.list_tokens(None)?;
+        let users = session.list_users(None)?;
+        let invitations = session.pending_invitations(UKPRN)?;
+        let log = session.list_activity(ActivityFilter { limit: 1_000, ..ActivityFilter::default() })?;
+        Ok(format!("{tokens:#?}{users:#?}{invitations:#?}{log:#?}"))
+    })
+}
+
+#[test]
+fn a_session_of_another_organisation_reaches_nothing_on_any_page_or_form() {
+    let register = Register::start();
+    let admin = Browser::signed_in(&register, Some(UKPRN), "victim@example.com", UserRole::Admin);
+    admin.send("/settings/tokens", &[("name", "Victim records")]).is(200);
+    admin.send("/settings/people", &[("email", "invited-victim@example.com"), ("role", "viewer")]).is(200);
+    let tokens = register.operate(|session| session.list_tokens(Some(UKPRN)));
+    let token = tokens.iter().find(|token| token.name == "Victim records").unwrap().id;
+    let user = register.operate(|session| session.list_users(Some(UKPRN)))[0].id;
+    let other = Browser::signed_in(&register, Some(OTHER_UKPRN), "other@example.com", UserRole::Admin);
+    let form_token = other.form_token();
+    let (mut requests, mut with_id) = (0, 0);
+    for route in ROUTES.iter().filter(|route| !route.path.starts_with("/sign-out")) {
+        let id = if route.path.starts_with("/people") { user } else { token };
+        let path = path(route, id);
+        let before = state(&register);
+        let page = if route.method == Method::Post {
+            other.send_form(&path, &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat())
+        } else {
+            other.open(&path)
+        };
+        requests += 1;
+        if route.path.contains("{id}") {
+            assert_eq!(page.status, 404, "{route:?}: {}", page.text);
+            assert_eq!(state(&register), before, "{route:?}");
+            with_id += 1;
+        }
+        for text in ["ictim", UKPRN, "Ashdown"] {
+            assert!(!page.text.contains(text), "{text} is on {route:?}: {}", page.text);
+        }
+    }
+    eprintln!("{requests} routes, {with_id} of them with a number");
+    assert_eq!((requests, with_id), (ROUTES.len() - 2, 7));
+    let after = register.operate(|session| session.list_tokens(Some(UKPRN)));
+    assert_eq!(after, tokens);
+}
+
+#[test]
+fn a_viewer_and_an_operator_get_through_no_route_of_admins() {
+    let register = Register::start();
+    Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
+    let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
+    let mut refused = 0;
+    for browser in [&viewer, &operator] {
+        let form_token = browser.form_token();
+        let before = state(&register);
+        for route in ROUTES.iter().filter(|route| route.access() == Access::Admin) {
+            let path = path(route, 1);
+            let page = if route.method == Method::Post {
+                browser.send_form(&path, &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat())
+            } else {
+                browser.open(&path)
+            };
+            assert_eq!(page.status, 403, "{route:?}: {}", page.text);
+            refused += 1;
+        }
+        assert_eq!(state(&register), before);
+    }
+    // Two browsers, and the routes of admins that there were when this was written, or more.
+    assert!(refused >= 18, "{refused}");
+    for route in ROUTES.iter().filter(|route| route.access() == Access::Organisation) {
+        operator.open(&path(route, 1)).is(403);
+        viewer.open(&path(route, 1)).is(200);
+    }
+}
+
+#[test]
+fn nobody_gets_through_without_a_session() {
+    let register = Register::start();
+    Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let nobody = Browser::new(&register);
+    let ended = Browser::signed_in(&register, Some(UKPRN), "b@example.com", UserRole::Admin);
+    let (cookie, form_token) = (ended.cookie(), ended.form_token());
+    ended.send("/settings/sign-out", &[]).is(303);
+    ended.set_cookie(cookie);
+    let before = state(&register);
+    for route in ROUTES.iter().filter(|route| route.access() != Access::Public) {
+        for browser in [&nobody, &ended] {
+            let path = path(route, 1);
+            let page = if route.method == Method::Post {
+                browser.send_form(&path, &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat())
+            } else {
+                browser.open(&path)
+            };
+            assert_eq!((page.status, page.header("location")), (303, Some("/settings/sign-in")), "{route:?}");
+        }
+    }
+    assert_eq!(state(&register), before);
+}
+
+#[test]
+fn no_form_is_accepted_without_the_token_of_its_session() {
+    let register = Register::start();
+    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let other = Browser::signed_in(&register, Some(UKPRN), "b@example.com", UserRole::Admin);
+    let (own, others) = (admin.form_token(), other.form_token());
+    assert_ne!(own, others);
+    let before = state(&register);
+    let mut refused = 0;
+    for route in ROUTES.iter().filter(|route| route.method == Method::Post && route.access() != Access::Public) {
+        let path = path(route, 1);
+        for wrong in [None, Some(""), Some("x"), Some(others.as_str())] {
+            let fields: Vec<_> = wrong.map(|token| ("form_token", token)).into_iter().chain(FIELDS).collect();
+            let page = admin.send_form(&path, &fields).is(403);
+            assert!(page.text.contains("out of date"), "{}", page.text);
+            refused += 1;
+        }
+        // The right token, from a page of another site.
+        let form = encode(&[&[("form_token", own.as_str())], FIELDS.as_slice()].concat());
+        for (name, value) in [
+            ("Sec-Fetch-Site", "cross-site"),
+            ("Sec-Fetch-Site", "same-site"),
+            ("Origin", "https://evil.example"),
+            ("Origin", "http://127.0.0.1:1"),
+        ] {
+            let request = admin.request("POST", &path).bytes(form.clone()).header("Content-Type", FORM);
+            let page = request.header(name, value).page().is(403);
+            assert!(page.text.contains("another site"), "{}", page.text);
+            refused += 1;
+        }
+    }
+    eprintln!("{refused} forms refused");
+    assert_eq!(state(&register), before);
+    admin.open("/settings").is(200);
+}

@@ -1,0 +1,136 @@
+//! The settings: the life of a token by keyboard, without scripts, on a desk and on a phone, and every page examined.
+
+use serde_json::json;
+
+use super::axe;
+use super::driver::{Browser, ENTER, Scripts, TAB};
+use super::served::Server;
+
+/// On a desk, and on a phone with large text.
+const WIDTHS: [u32; 2] = [1_280, 320];
+
+fn wait_for_title(browser: &Browser, title: &str) {
+    browser.wait_until(&format!("document.title.startsWith({}) && document.readyState === 'complete'", json!(title)));
+}
+
+/// Opens the link of the demo and presses its button.
+fn sign_in(browser: &Browser, server: &Server) {
+    browser.open(&server.link);
+    wait_for_title(browser, "Sign in");
+    browser.tab_to("sign-in");
+    browser.press(ENTER);
+    wait_for_title(browser, "Overview");
+}
+
+#[test]
+fn a_token_is_made_replaced_and_revoked_by_keyboard_and_without_scripts() {
+    for width in WIDTHS {
+        let Some(browser) = Browser::start(Scripts::Blocked) else { return };
+        browser.set_width(width);
+        let server = Server::start();
+        sign_in(&browser, &server);
+        browser.tab_to("Tokens");
+        browser.press(ENTER);
+        wait_for_title(&browser, "Tokens");
+
+        // A form with a fault says so, and has the focus there.
+        browser.tab_to("Make the token");
+        browser.press(ENTER);
+        wait_for_title(&browser, "Error: Tokens");
+        browser.wait_until("document.activeElement.id === 'summary'");
+        browser.press(TAB);
+        browser.press(ENTER);
+        browser.wait_until("location.hash === '#name'");
+        browser.tab_to("name");
+        browser.press("Student records");
+        browser.press(ENTER);
+        wait_for_title(&browser, "The new token");
+        // It is selected as a whole by a key, to be copied.
+        browser.wait_until("document.activeElement.id === 'token'");
+        browser.select_all();
+        let selected = "(field => field.value.slice(field.selectionStart, field.selectionEnd))(document.activeElement)";
+        let token = browser.read(selected);
+        assert!(token.starts_with("sandbox_") && token.len() == 72, "{token}");
+        assert_eq!(server.info(&token), 200);
+
+        browser.tab_to("I have copied it: go to the tokens");
+        browser.press(ENTER);
+        wait_for_title(&browser, "Tokens");
+        browser.tab_to("Replace token 2");
+        browser.press(ENTER);
+        wait_for_title(&browser, "Replace token 2");
+        browser.tab_to("Replace it");
+        browser.press(ENTER);
+        wait_for_title(&browser, "The new token");
+        let second = browser.read("document.getElementById('token').value");
+        assert_eq!((server.info(&token), server.info(&second)), (200, 200));
+
+        browser.tab_to("I have copied it: go to the tokens");
+        browser.press(ENTER);
+        wait_for_title(&browser, "Tokens");
+        browser.tab_to("Revoke token 2");
+        browser.press(ENTER);
+        wait_for_title(&browser, "Revoke token 2");
+        browser.tab_to("Revoke it");
+        browser.press(ENTER);
+        wait_for_title(&browser, "Tokens");
+        assert_eq!((server.info(&token), server.info(&second)), (401, 200));
+        assert!(browser.text("#token-2").contains("revoked"));
+
+        browser.tab_to("Sign out");
+        browser.press(ENTER);
+        wait_for_title(&browser, "Sign in");
+        browser.open(&format!("{}/settings/tokens", server.origin));
+        wait_for_title(&browser, "Sign in");
+    }
+}
+
+#[test]
+fn axe_finds_nothing_on_any_page_of_the_settings_and_none_scrolls_sideways() {
+    let Some(browser) = Browser::start(Scripts::Run) else { return };
+    if !axe::is_here() {
+        return;
+    }
+    let server = Server::start();
+    let examine = |page: &str| {
+        for width in WIDTHS {
+            browser.set_width(width);
+            assert_eq!(axe::violations(&browser), axe::nothing(), "{page} at {width}");
+            let scroll = browser.see("[document.documentElement.scrollWidth, innerWidth]");
+            assert!(scroll[0].as_u64() <= scroll[1].as_u64(), "{page} scrolls sideways at {width}: {scroll}");
+        }
+    };
+    browser.open(&server.link);
+    wait_for_title(&browser, "Sign in");
+    examine("a link");
+    sign_in(&browser, &server);
+    let submit = |page: &str, title: &str, fill: &str| {
+        browser.open(&format!("{}/settings{page}", server.origin));
+        browser.run(&format!("{fill}; [...document.querySelectorAll('main form')].at(-1).requestSubmit()"));
+        wait_for_title(&browser, title);
+        examine(title);
+    };
+    submit("/tokens", "Error: Tokens", "");
+    submit("/tokens", "The new token", "document.getElementById('name').value = 'Records'");
+    submit("/tokens/1/rotate", "Error: Replace", "document.getElementById('overlap').value = 'x'");
+    submit("/people", "Error: People", "");
+    let fill =
+        "document.getElementById('email').value = 'b@example.com'; document.getElementById('role').value = 'viewer'";
+    submit("/people", "The link", fill);
+    submit("/people/1", "Error: demo@example.com", "");
+    for page in [
+        "",
+        "/sign-in",
+        "/tokens",
+        "/tokens/1/rotate",
+        "/tokens/1/revoke",
+        "/people",
+        "/people/1",
+        "/activity",
+        "/nothing",
+    ] {
+        browser.open(&format!("{}/settings{page}", server.origin));
+        browser.wait_until("document.readyState === 'complete'");
+        examine(page);
+    }
+}

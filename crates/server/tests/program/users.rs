@@ -1,0 +1,193 @@
+//! The people who sign in to the settings, from the command line to the server, and what is logged of them.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use test_support::Process;
+use ureq::Agent;
+
+use crate::program::observing::server::Watched;
+use crate::program::support::{Ended, Workplace, texts};
+
+/// The media type of forms.
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// What was answered: the status, the cookie without its attributes, and the text.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) cookie: String,
+    pub(super) text: String,
+}
+
+/// A browser that follows no redirection by itself.
+pub(super) fn browser() -> Agent {
+    Agent::config_builder().http_status_as_error(false).max_redirects(0).build().into()
+}
+
+/// Opens a page, or sends a form.
+pub(super) fn ask(agent: &Agent, url: &str, cookie: &str, form: Option<&str>) -> Answer {
+    let response = match form {
+        Some(form) => agent.post(url).header("Cookie", cookie).header("Content-Type", FORM).send(form),
+        None => agent.get(url).header("Cookie", cookie).call(),
+    };
+    let (head, mut body) = response.unwrap().into_parts();
+    let cookie =
+        head.headers.get("set-cookie").map_or("", |cookie| cookie.to_str().unwrap().split(';').next().unwrap());
+    Answer { status: head.status.as_u16(), cookie: cookie.to_owned(), text: body.read_to_string().unwrap() }
+}
+
+/// Uses a link up, and gives the cookie.
+pub(super) fn sign_in(agent: &Agent, link: &str) -> String {
+    let (settings, secret) = link.rsplit_once('/').unwrap();
+    let answer = ask(agent, settings, "", Some(&format!("secret={secret}")));
+    assert_eq!(answer.status, 303, "{}", answer.text);
+    answer.cookie
+}
+
+/// What each form of the session holds.
+pub(super) fn form_token(page: &str) -> &str {
+    page.split_once("name=\"form_token\" value=\"").unwrap().1.split('"').next().unwrap()
+}
+
+fn done(ended: Ended) -> String {
+    assert_eq!(ended.status(), 0, "{}", ended.stderr());
+    ended.stdout().trim_end().to_owned()
+}
+
+#[test]
+fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity_log() {
+    let place = Workplace::migrated();
+    let run = |arguments: &[&str]| place.run(&[arguments, &["--by", "A. Operator"]].concat(), None);
+    done(run(&["provider", "add", "--ukprn", "10012345", "--name", "Ashdown University"]));
+    let email = "Somebody@Example.com";
+    let invite = ["user", "invite", "--provider", "10012345", "--email", email];
+    let link = done(run(&invite));
+    assert!(link.starts_with("http://127.0.0.1:8080/settings/sign-in/") && link.lines().count() == 1, "{link}");
+    let elsewhere = done(run(&[&invite[..], &["--settings-url", "https://register.example/"]].concat()));
+    assert!(elsewhere.starts_with("https://register.example/settings/sign-in/"), "{elsewhere}");
+    for wrong in [
+        &["user", "invite", "--email", email][..],
+        &["user", "invite", "--email", email, "--operator", "--provider", "10012345"],
+        &["user", "invite", "--email", "nobody", "--provider", "10012345"],
+        &["user", "invite", "--email", email, "--provider", "10099998"],
+        &["user", "invite", "--email", email, "--provider", "10012345", "--role", "operator"],
+        &["user", "remove", "7"],
+    ] {
+        assert_ne!(run(wrong).status(), 0, "{wrong:?}");
+    }
+
+    let server = place.serve(&[], None);
+    let browser = browser();
+    let here = |link: &str| {
+        format!(
+            "http://{}{}",
+            server.address(),
+            link.split_once("/settings").map(|(_, path)| format!("/settings{path}")).unwrap()
+        )
+    };
+    assert_eq!(ask(&browser, &here(&link), "", None).status, 410, "it was replaced");
+    let cookie = sign_in(&browser, &here(&elsewhere));
+    let home = format!("http://{}/settings", server.address());
+    let page = ask(&browser, &home, &cookie, None);
+    assert!(page.status == 200 && page.text.contains("somebody@example.com (admin)"), "{}", page.text);
+    let users = done(run(&["user", "list", "--provider", "10012345"]));
+    assert!(users.contains("somebody@example.com") && users.lines().count() == 2, "{users}");
+
+    done(run(&["user", "role", "1", "viewer"]));
+    assert!(ask(&browser, &home, &cookie, None).text.contains("somebody@example.com (viewer)"));
+    done(run(&["user", "remove", "1"]));
+    assert_eq!(ask(&browser, &home, &cookie, None).status, 303);
+    done(run(&["user", "erase", "1", "--reason", "request of 1 March"]));
+    assert!(!done(run(&["user", "list"])).contains("somebody@"));
+    done(run(&["token", "issue", "--provider", "10012345", "--name", "Records"]));
+    server.stop();
+
+    let log = done(run(&["user", "activity", "--provider", "10012345"]));
+    let acts: Vec<&str> = log.lines().skip(1).collect();
+    let expected = [
+        "token_issued",
+        "user_erased",
+        "user_removed",
+        "role_changed",
+        "user_signed_in",
+        "user_invited",
+        "user_invited",
+    ];
+    assert_eq!(acts.len(), expected.len(), "{log}");
+    for (act, kind) in acts.iter().zip(expected) {
+        let by = if kind == "user_signed_in" { "user 1" } else { "A. Operator" };
+        assert!(act.contains(kind) && act.contains(by), "{act}");
+    }
+    assert!(log.contains("request of 1 March") && log.contains("admin to viewer"));
+    assert_eq!(done(run(&["user", "activity", "--provider", "10012345", "--since", "2999-01-01"])).lines().count(), 1);
+    // Nothing of the address is left in any table.
+    for (table, rows) in super::privacy::tables(&place.url()) {
+        assert!(!rows.to_lowercase().contains("somebody"), "{table}: {rows}");
+    }
+}
+
+#[test]
+fn the_secret_of_a_link_is_in_no_log_and_no_metric() {
+    let place = Workplace::new();
+    let server = Watched::start(place.command(&["serve"], None));
+    let provider = texts(&place.url(), "SELECT ukprn AS text FROM providers").remove(0);
+    let url = format!("http://{}", server.public);
+    let invite = ["user", "invite", "--provider", &provider, "--email", "zqx@example.com", "--settings-url", &url];
+    let invited = place.run(&invite, None);
+    assert!(!invited.stderr().contains("/settings/sign-in/"));
+    let link = done(invited);
+    let secret = link.rsplit_once('/').unwrap().1;
+    let browser = browser();
+    assert_eq!(ask(&browser, &link, "", None).status, 200);
+    let cookie = sign_in(&browser, &link);
+    assert_eq!(ask(&browser, &link, &cookie, None).status, 410);
+    let page = ask(&browser, &format!("{url}/settings"), &cookie, None);
+    assert_eq!(page.status, 200);
+    let form_token = form_token(&page.text).to_owned();
+    let made = ask(
+        &browser,
+        &format!("{url}/settings/tokens"),
+        &cookie,
+        Some(&format!("form_token={form_token}&name=Records")),
+    );
+    let token = made.text.split_once("sandbox_").unwrap().1[..64].to_owned();
+    let hidden = [secret, cookie.split_once('=').unwrap().1, &form_token, &token, "zqx@example.com"];
+    server.send("GET", "/api/versions", &["X-Request-Id: last"]);
+    let lines = server.lines_until("last");
+    assert!(lines.iter().any(|line| line["endpoint"] == "/settings/sign-in/{secret}"), "{lines:#?}");
+    let metrics = server.ask("/metrics").body;
+    assert!(metrics.contains("endpoint=\"/settings\""), "{metrics}");
+    let text = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n") + &metrics;
+    for hidden in hidden {
+        assert!(!text.contains(hidden), "{hidden} is in {text}");
+    }
+    for (table, rows) in super::privacy::tables(&place.url()) {
+        for secret in [secret, cookie.split_once('=').unwrap().1, &token] {
+            assert!(!rows.contains(secret), "{table}");
+        }
+    }
+}
+
+#[test]
+fn the_settings_can_have_a_listener_of_their_own() {
+    let place = Workplace::new();
+    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0", "--settings", "127.0.0.1:0"], None);
+    command.env("RUST_LOG", "info").env("REGISTER_REGISTRY", "off").stderr(Stdio::piped());
+    let mut process = Process::start(&mut command);
+    let mut lines = BufReader::new(process.stderr()).lines().map_while(Result::ok);
+    let mut address = |words: &str| lines.find_map(|line| Some(line.split_once(words)?.1.to_owned())).unwrap();
+    let (settings, api) = (address("settings are at "), address("listening on http://"));
+    let (browser, status) =
+        (browser(), |host: &str, path: &str| ask(&self::browser(), &format!("http://{host}{path}"), "", None).status);
+    assert_eq!(status(&settings, "/settings/sign-in"), 200);
+    assert_eq!(status(&settings, "/docs"), 200);
+    assert_eq!(status(&settings, "/api/versions"), 404);
+    assert_eq!(status(&api, "/settings/sign-in"), 404);
+    assert_eq!(status(&api, "/api/versions"), 200);
+    let invite = ["user", "invite", "--operator", "--email", "o@example.com", "--settings-url"];
+    let link = done(place.run(&[&invite[..], &[&format!("http://{settings}")]].concat(), None));
+    let cookie = sign_in(&browser, &link);
+    assert!(ask(&browser, &format!("http://{settings}/settings"), &cookie, None).text.contains("Organisations"));
+    process.signal("TERM");
+    assert!(process.wait().success());
+}

@@ -1,0 +1,231 @@
+//! The activity log: who did what in the settings, and by the commands for users and tokens.
+//!
+//! An entry is written in the transaction of what it says. It names people by their numbers, so it stays as it is when a user
+//! is erased.
+
+use std::fmt;
+
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+use diesel::prelude::*;
+
+use super::Actor;
+use crate::error::StorageError;
+use crate::schema::{activity_log, providers, users};
+use crate::session::Session;
+
+/// How long an entry is kept.
+const KEPT: TimeDelta = TimeDelta::days(400);
+
+/// What was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ActivityKind {
+    /// A token was issued.
+    TokenIssued,
+    /// A token was replaced by another one.
+    TokenRotated,
+    /// A token was revoked.
+    TokenRevoked,
+    /// Somebody was invited, or was given another link.
+    UserInvited,
+    /// Somebody signed in.
+    UserSignedIn,
+    /// Somebody ended all their sessions.
+    UserSignedOutEverywhere,
+    /// The role of a user was changed.
+    RoleChanged,
+    /// The access of a user was removed.
+    UserRemoved,
+    /// A user was erased.
+    UserErased,
+}
+
+impl ActivityKind {
+    const ALL: [Self; 9] = [
+        Self::TokenIssued,
+        Self::TokenRotated,
+        Self::TokenRevoked,
+        Self::UserInvited,
+        Self::UserSignedIn,
+        Self::UserSignedOutEverywhere,
+        Self::RoleChanged,
+        Self::UserRemoved,
+        Self::UserErased,
+    ];
+
+    /// Its name in the table.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TokenIssued => "token_issued",
+            Self::TokenRotated => "token_rotated",
+            Self::TokenRevoked => "token_revoked",
+            Self::UserInvited => "user_invited",
+            Self::UserSignedIn => "user_signed_in",
+            Self::UserSignedOutEverywhere => "user_signed_out_everywhere",
+            Self::RoleChanged => "role_changed",
+            Self::UserRemoved => "user_removed",
+            Self::UserErased => "user_erased",
+        }
+    }
+}
+
+/// To what something was done, by its number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Subject {
+    Token(i64),
+    User(i64),
+    Invitation(i64),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Token(id) => write!(formatter, "token {id}"),
+            Self::User(id) => write!(formatter, "user {id}"),
+            Self::Invitation(id) => write!(formatter, "invitation {id}"),
+        }
+    }
+}
+
+/// An entry of the activity log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Activity {
+    /// Its number; a later entry has a greater one, except that transactions overlap.
+    pub id: i64,
+    /// When it was done.
+    pub at: DateTime<Utc>,
+    /// The number of the user who did it, unless a command did.
+    pub user_id: Option<i64>,
+    /// Who did it: the e-mail address of the user, empty where the user was erased, or who ran the command.
+    pub by: String,
+    /// The UKPRN of the organisation that it concerns, unless it is the service itself.
+    pub provider_ukprn: Option<String>,
+    /// What was done.
+    pub kind: ActivityKind,
+    /// To what, such as `token 3`.
+    pub subject: String,
+    /// What else there is to say.
+    pub detail: String,
+    /// The identifier of the request, unless a command did it.
+    pub request_id: Option<String>,
+    /// The address of the client, unless a command did it.
+    pub address: Option<String>,
+}
+
+/// Which entries are listed, newest first.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ActivityFilter<'a> {
+    /// The UKPRN of the organisation that they concern; any where there is none.
+    pub provider_ukprn: Option<&'a str>,
+    /// Only entries before this one.
+    pub before: Option<i64>,
+    /// Only entries from then on.
+    pub since: Option<DateTime<Utc>>,
+    /// How many at most.
+    pub limit: i64,
+}
+
+type Row = (
+    (i64, NaiveDateTime, Option<i64>, Option<String>, String, String, String, Option<String>, Option<String>),
+    Option<String>,
+    Option<String>,
+);
+
+impl Session<'_> {
+    /// Writes an entry, in the transaction of what it says.
+    pub(crate) fn record_activity(
+        &mut self,
+        by: Actor<'_>,
+        provider_id: Option<i64>,
+        kind: ActivityKind,
+        subject: Subject,
+        detail: &str,
+    ) -> Result<(), StorageError> {
+        let origin = by.origin();
+        diesel::insert_into(activity_log::table)
+            .values((
+                activity_log::acted_at.eq(self.now().naive_utc()),
+                activity_log::user_id.eq(by.user_id()),
+                activity_log::acted_by.eq(by.name()),
+                activity_log::provider_id.eq(provider_id),
+                activity_log::action.eq(kind.name()),
+                activity_log::subject.eq(subject.to_string()),
+                activity_log::detail.eq(detail),
+                activity_log::request_id.eq(origin.request_id),
+                activity_log::address.eq(origin.address),
+            ))
+            .execute(self.connection)?;
+        Ok(())
+    }
+
+    /// Entries of the activity log, newest first.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownProvider`](crate::error::Refusal::UnknownProvider).
+    pub fn list_activity(&mut self, filter: ActivityFilter<'_>) -> Result<Vec<Activity>, StorageError> {
+        let mut query = activity_log::table
+            .left_join(users::table)
+            .left_join(providers::table.on(providers::id.nullable().eq(activity_log::provider_id)))
+            .order(activity_log::id.desc())
+            .limit(filter.limit)
+            .select((
+                (
+                    activity_log::id,
+                    activity_log::acted_at,
+                    activity_log::user_id,
+                    activity_log::acted_by,
+                    activity_log::action,
+                    activity_log::subject,
+                    activity_log::detail,
+                    activity_log::request_id,
+                    activity_log::address,
+                ),
+                users::email.nullable(),
+                providers::ukprn.nullable(),
+            ))
+            .into_boxed();
+        if let Some(ukprn) = filter.provider_ukprn {
+            query = query.filter(activity_log::provider_id.eq(self.provider(ukprn)?.id));
+        }
+        if let Some(before) = filter.before {
+            query = query.filter(activity_log::id.lt(before));
+        }
+        if let Some(since) = filter.since {
+            query = query.filter(activity_log::acted_at.ge(since.naive_utc()));
+        }
+        query.load::<Row>(self.connection)?.into_iter().map(activity).collect()
+    }
+
+    /// Removes so many entries at most that are no longer kept, and says how many there were.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn remove_old_activity(&mut self, most: i64) -> Result<usize, StorageError> {
+        let old = activity_log::table
+            .filter(activity_log::acted_at.lt((self.now() - KEPT).naive_utc()))
+            .limit(most)
+            .select(activity_log::id)
+            .load::<i64>(self.connection)?;
+        Ok(diesel::delete(activity_log::table.filter(activity_log::id.eq_any(old))).execute(self.connection)?)
+    }
+}
+
+fn activity((entry, email, provider_ukprn): Row) -> Result<Activity, StorageError> {
+    let (id, acted_at, user_id, acted_by, action, subject, detail, request_id, address) = entry;
+    let kind = ActivityKind::ALL.into_iter().find(|kind| kind.name() == action);
+    let kind = kind.ok_or(StorageError::CorruptRow { table: "activity_log", id })?;
+    Ok(Activity {
+        id,
+        at: acted_at.and_utc(),
+        user_id,
+        by: acted_by.or(email).unwrap_or_default(),
+        provider_ukprn,
+        kind,
+        subject,
+        detail,
+        request_id,
+        address,
+    })
+}

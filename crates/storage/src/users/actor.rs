@@ -1,0 +1,81 @@
+//! Who does something that stands in the activity log, from where, and whose things they can reach.
+
+use std::fmt;
+
+/// Where an act came from.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Origin<'a> {
+    /// The identifier of the request.
+    pub request_id: Option<&'a str>,
+    /// The address of the client.
+    pub address: Option<&'a str>,
+}
+
+/// Who does something. Only [`Actor::operator`] and [`SignedIn::actor`](super::SignedIn::actor) make one, so nothing that
+/// needs an actor is done for a viewer.
+#[derive(Debug, Clone, Copy)]
+pub struct Actor<'a> {
+    who: Who<'a>,
+    /// The one provider whose things are reached; all where there is none.
+    provider_id: Option<i64>,
+    origin: Origin<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Who<'a> {
+    /// Whoever runs a command.
+    Operator(&'a str),
+    /// A user, by number.
+    User(i64),
+}
+
+impl<'a> Actor<'a> {
+    /// Whoever runs a command, by the name that the command was given. They reach everything.
+    #[must_use]
+    pub const fn operator(name: &'a str) -> Self {
+        Self { who: Who::Operator(name), provider_id: None, origin: Origin { request_id: None, address: None } }
+    }
+
+    /// A user, who reaches the things of one provider; an operator of the service, who has none, those of all.
+    pub(super) const fn user(id: i64, provider_id: Option<i64>, origin: Origin<'a>) -> Self {
+        Self { who: Who::User(id), provider_id, origin }
+    }
+
+    /// Whether the actor reaches things of a provider, or, where there is none, of the service.
+    pub(crate) fn reaches(&self, provider_id: Option<i64>) -> bool {
+        self.provider_id.is_none_or(|own| provider_id == Some(own))
+    }
+
+    /// The one provider whose things are reached; all where there is none.
+    pub(crate) fn provider_id(&self) -> Option<i64> {
+        self.provider_id
+    }
+
+    pub(super) fn user_id(&self) -> Option<i64> {
+        match self.who {
+            Who::User(id) => Some(id),
+            Who::Operator(_) => None,
+        }
+    }
+
+    pub(super) fn name(&self) -> Option<&'a str> {
+        match self.who {
+            Who::Operator(name) => Some(name),
+            Who::User(_) => None,
+        }
+    }
+
+    pub(super) fn origin(&self) -> Origin<'a> {
+        self.origin
+    }
+}
+
+/// How the columns that say who made or ended something name the actor: a user by number.
+impl fmt::Display for Actor<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.who {
+            Who::Operator(name) => formatter.write_str(name),
+            Who::User(id) => write!(formatter, "user {id}"),
+        }
+    }
+}

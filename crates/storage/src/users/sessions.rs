@@ -1,0 +1,187 @@
+//! Sessions of browsers: begun by a link, ended by the user, by time, or with the access.
+//!
+//! Whether one is still valid is read in the transaction of every request, so whatever ends it holds from the next request on,
+//! on every server.
+
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+use diesel::prelude::*;
+
+use super::{ActivityKind, Actor, Origin, Secret, SecretDigest, Subject, UserRole};
+use crate::error::{Refusal, StorageError};
+use crate::schema::{providers, sign_in_sessions, users};
+use crate::session::{Provider, Session};
+
+/// How long a session lasts that is not used.
+const MAX_IDLE: TimeDelta = TimeDelta::minutes(30);
+/// How long a session lasts at most.
+const MAX_AGE: TimeDelta = TimeDelta::hours(8);
+/// How often it is recorded that a session is used, so that few requests write.
+const SEEN_EVERY: TimeDelta = TimeDelta::minutes(1);
+
+/// A user with a valid session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedIn {
+    /// The number of the user.
+    pub user_id: i64,
+    /// The e-mail address.
+    pub email: String,
+    /// What the user may do.
+    pub role: UserRole,
+    /// The organisation; none for an operator of the service.
+    pub organisation: Option<Provider>,
+    session_id: i64,
+    last_seen_at: DateTime<Utc>,
+}
+
+impl SignedIn {
+    /// The user as one who changes the organisation's settings.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NotPermitted`] for everybody but an admin of an organisation.
+    pub fn actor<'a>(&self, origin: Origin<'a>) -> Result<Actor<'a>, Refusal> {
+        match (self.role, &self.organisation) {
+            (UserRole::Admin, Some(organisation)) => Ok(Actor::user(self.user_id, Some(organisation.id), origin)),
+            (UserRole::Admin | UserRole::Viewer | UserRole::Operator, _) => Err(Refusal::NotPermitted),
+        }
+    }
+
+    /// Whether it is to be recorded that the session is used.
+    #[must_use]
+    pub fn is_use_due(&self, now: DateTime<Utc>) -> bool {
+        now - self.last_seen_at >= SEEN_EVERY
+    }
+
+    fn itself<'a>(&self, origin: Origin<'a>) -> Actor<'a> {
+        Actor::user(self.user_id, self.organisation.as_ref().map(|organisation| organisation.id), origin)
+    }
+}
+
+type Row = ((i64, String, NaiveDateTime), (i64, String, String), Option<(i64, String, String)>, Option<NaiveDateTime>);
+
+impl Session<'_> {
+    /// Who has the session of a cookie; none when there is no such session, it has ended, or the access was removed, or the
+    /// organisation is closed.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn signed_in(&mut self, digest: &SecretDigest) -> Result<Option<SignedIn>, StorageError> {
+        let now = self.now();
+        let found = sign_in_sessions::table
+            .inner_join(users::table.left_join(providers::table))
+            .filter(sign_in_sessions::digest.eq(digest.as_hex()))
+            .filter(sign_in_sessions::ended_at.is_null())
+            .filter(sign_in_sessions::created_at.gt((now - MAX_AGE).naive_utc()))
+            .filter(sign_in_sessions::last_seen_at.gt((now - MAX_IDLE).naive_utc()))
+            .filter(users::removed_at.is_null())
+            .select((
+                (sign_in_sessions::id, sign_in_sessions::digest, sign_in_sessions::last_seen_at),
+                (users::id, users::email, users::role),
+                (providers::id, providers::ukprn, providers::name).nullable(),
+                providers::closed_at.nullable(),
+            ))
+            .first::<Row>(self.connection)
+            .optional()?;
+        let found = found.filter(|((_, stored, _), ..)| digest.is_stored_as(stored));
+        let Some(((session_id, _, last_seen_at), (user_id, email, role), organisation, closed_at)) = found else {
+            return Ok(None);
+        };
+        if closed_at.is_some() {
+            return Ok(None);
+        }
+        Ok(Some(SignedIn {
+            user_id,
+            email,
+            role: UserRole::stored(&role, "users", user_id)?,
+            organisation: organisation.map(|(id, ukprn, name)| Provider { id, ukprn, name }),
+            session_id,
+            last_seen_at: last_seen_at.and_utc(),
+        }))
+    }
+
+    /// Records that a session is used, where that is due.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn record_session_use(&mut self, signed_in: &SignedIn) -> Result<(), StorageError> {
+        if signed_in.is_use_due(self.now()) {
+            diesel::update(sign_in_sessions::table.find(signed_in.session_id))
+                .set(sign_in_sessions::last_seen_at.eq(self.now().naive_utc()))
+                .execute(self.connection)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a session.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn sign_out(&mut self, signed_in: &SignedIn) -> Result<(), StorageError> {
+        let one = sign_in_sessions::table.find(signed_in.session_id).filter(sign_in_sessions::ended_at.is_null());
+        diesel::update(one).set(sign_in_sessions::ended_at.eq(self.now().naive_utc())).execute(self.connection)?;
+        Ok(())
+    }
+
+    /// Ends all sessions of the user.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn sign_out_everywhere(&mut self, signed_in: &SignedIn, origin: Origin<'_>) -> Result<(), StorageError> {
+        self.end_sessions_of(signed_in.user_id)?;
+        let by = signed_in.itself(origin);
+        let subject = Subject::User(signed_in.user_id);
+        self.record_activity(by, by.provider_id(), ActivityKind::UserSignedOutEverywhere, subject, "")
+    }
+
+    /// Begins a session, and ends the one of the cookie that it replaces.
+    pub(super) fn begin_session(
+        &mut self,
+        user_id: i64,
+        replaced: Option<&SecretDigest>,
+    ) -> Result<Secret, StorageError> {
+        let now = self.now().naive_utc();
+        if let Some(replaced) = replaced {
+            let one = sign_in_sessions::table.filter(sign_in_sessions::digest.eq(replaced.as_hex()));
+            diesel::update(one.filter(sign_in_sessions::ended_at.is_null()))
+                .set(sign_in_sessions::ended_at.eq(now))
+                .execute(self.connection)?;
+        }
+        let secret = Secret::generate()?;
+        diesel::insert_into(sign_in_sessions::table)
+            .values((
+                sign_in_sessions::digest.eq(SecretDigest::of(secret.reveal()).as_hex()),
+                sign_in_sessions::user_id.eq(user_id),
+                sign_in_sessions::created_at.eq(now),
+                sign_in_sessions::last_seen_at.eq(now),
+            ))
+            .execute(self.connection)?;
+        Ok(secret)
+    }
+
+    pub(super) fn end_sessions_of(&mut self, user_id: i64) -> Result<(), StorageError> {
+        let all = sign_in_sessions::table.filter(sign_in_sessions::user_id.eq(user_id));
+        diesel::update(all.filter(sign_in_sessions::ended_at.is_null()))
+            .set(sign_in_sessions::ended_at.eq(self.now().naive_utc()))
+            .execute(self.connection)?;
+        Ok(())
+    }
+
+    /// Removes so many sessions at most that have lasted as long as any may, and says how many there were.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn remove_old_sign_in_sessions(&mut self, most: i64) -> Result<usize, StorageError> {
+        let old = sign_in_sessions::table
+            .filter(sign_in_sessions::created_at.lt((self.now() - MAX_AGE).naive_utc()))
+            .limit(most)
+            .select(sign_in_sessions::id)
+            .load::<i64>(self.connection)?;
+        let rows = sign_in_sessions::table.filter(sign_in_sessions::id.eq_any(old));
+        Ok(diesel::delete(rows).execute(self.connection)?)
+    }
+}
