@@ -260,8 +260,11 @@ pub enum Refusal {
     #[error("provider is closed")]
     ProviderClosed,
     /// A token's name has 1 to 200 characters.
-    #[error("token name must have 1 to 200 characters")]
+    #[error("token name must have 1 to 200 characters on one line")]
     InvalidTokenName,
+    /// A user asks for a token, and the organisation has as many as it may have.
+    #[error("organisation has too many tokens")]
+    TooManyTokens,
     /// A token expires after today and within six months.
     #[error("token must expire after today and at most six months ahead")]
     ExpiryOutOfRange,

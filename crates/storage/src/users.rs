@@ -190,7 +190,7 @@ impl Session<'_> {
     ///
     /// [`Refusal::UnknownUser`], [`Refusal::RoleOfOtherKind`]; [`Refusal::LastAdmin`] where a user does it.
     pub fn change_role(&mut self, by: Actor<'_>, id: i64, role: UserRole) -> Result<UserRecord, StorageError> {
-        self.lock_admins(by)?;
+        self.lock_organisation(by.provider_id())?;
         let user = self.user(by, id)?;
         if (role == UserRole::Operator) != user.provider_id.is_none() {
             return Err(Refusal::RoleOfOtherKind.into());
@@ -200,6 +200,10 @@ impl Session<'_> {
         }
         self.require_another_admin(by, &user)?;
         diesel::update(users::table.find(id)).set(users::role.eq(role.name())).execute(self.connection)?;
+        if role == UserRole::Viewer {
+            // One of them could make an admin of whoever made it.
+            self.remove_invitations_by(&user)?;
+        }
         let detail = format!("{} to {role}", user.role);
         self.record_activity(by, user.provider_id, ActivityKind::RoleChanged, Subject::User(id), &detail)?;
         self.user(by, id)
@@ -212,7 +216,7 @@ impl Session<'_> {
     ///
     /// [`Refusal::UnknownUser`]; [`Refusal::LastAdmin`] where a user does it.
     pub fn remove_user(&mut self, by: Actor<'_>, id: i64) -> Result<UserRecord, StorageError> {
-        self.lock_admins(by)?;
+        self.lock_organisation(by.provider_id())?;
         let user = self.user(by, id)?;
         self.require_another_admin(by, &user)?;
         self.end_access(by, &user)?;
@@ -232,6 +236,8 @@ impl Session<'_> {
         if user.removed_at.is_none() {
             self.end_access(by, &user)?;
         }
+        // Also of one whose access was removed before, and who was invited again since.
+        self.remove_unused_invitations(user.provider_id, &user.email)?;
         let no_text = None::<String>;
         diesel::update(users::table.find(id))
             .set((users::email.eq(""), users::issuer.eq(&no_text), users::subject.eq(&no_text)))
@@ -250,6 +256,11 @@ impl Session<'_> {
             .execute(self.connection)?;
         self.end_sessions_of(user.id)?;
         self.remove_unused_invitations(user.provider_id, &user.email)?;
+        self.remove_invitations_by(user)
+    }
+
+    /// Removes the links that a user has made and nobody has used.
+    fn remove_invitations_by(&mut self, user: &UserRecord) -> Result<(), StorageError> {
         diesel::delete(invitation_rows::table.filter(invitation_rows::created_by.eq(user.stored_name())))
             .filter(invitation_rows::used_at.is_null())
             .execute(self.connection)?;
@@ -261,10 +272,10 @@ impl Session<'_> {
         found.map(record).transpose()
     }
 
-    /// Lets no other user change who the admins of the organisation are until the transaction ends. On SQLite writes come
-    /// one after the other.
-    fn lock_admins(&mut self, by: Actor<'_>) -> Result<(), StorageError> {
-        if let (Some(provider_id), DatabaseConnection::Postgres(inner)) = (by.provider_id(), &mut *self.connection) {
+    /// Lets nobody else change who belongs to an organisation until the transaction ends. On SQLite writes come one after the
+    /// other.
+    fn lock_organisation(&mut self, provider_id: Option<i64>) -> Result<(), StorageError> {
+        if let (Some(provider_id), DatabaseConnection::Postgres(inner)) = (provider_id, &mut *self.connection) {
             let row = providers::table.find(provider_id).select(providers::id).for_no_key_update();
             row.get_result::<i64>(inner)?;
         }

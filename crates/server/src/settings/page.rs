@@ -201,16 +201,19 @@ impl PageError {
     /// The page that says so. What is ours or the operator's is logged here, once.
     pub(super) fn response(self, environment: Environment) -> HttpResponse {
         let (status, title, text) = match self {
-            Self::NotSignedIn => return redirect(Target::SignIn, None),
+            Self::NotSignedIn | Self::Storage(StorageError::Refused(Refusal::ProviderClosed)) => {
+                return redirect(Target::SignIn, None);
+            }
             Self::Insecure => (
                 StatusCode::FORBIDDEN,
                 "This page needs HTTPS",
                 "Whoever is signed in could be impersonated on a connection without encryption. Use an address that begins \
                  with https:, or ask whoever operates the register for it.",
             ),
-            Self::NotFound | Self::Storage(StorageError::Refused(Refusal::UnknownToken | Refusal::UnknownUser)) => {
-                (StatusCode::NOT_FOUND, "There is no such page", "Check the address, or begin at the overview.")
-            }
+            Self::NotFound
+            | Self::Storage(StorageError::Refused(
+                Refusal::UnknownToken | Refusal::TokenEnded(_) | Refusal::UnknownUser,
+            )) => (StatusCode::NOT_FOUND, "There is no such page", "Check the address, or begin at the overview."),
             Self::Storage(StorageError::Refused(Refusal::NotPermitted)) => {
                 (StatusCode::FORBIDDEN, "Your role does not allow that", "Ask an admin of your organisation.")
             }
@@ -219,6 +222,11 @@ impl PageError {
                 "This link cannot be used",
                 "A link works once, for 15 minutes, and until another one is made for the same person. Ask whoever sent it for \
                  another one.",
+            ),
+            Self::Storage(StorageError::Refused(Refusal::TooManyTokens)) => (
+                StatusCode::CONFLICT,
+                "Your organisation has too many tokens",
+                "Nothing was done. Revoke those that nobody uses, then make another one.",
             ),
             Self::OtherSite => (
                 StatusCode::FORBIDDEN,

@@ -215,6 +215,9 @@ fn token_name(name: &str) -> Result<&str, String> {
     if name.is_empty() {
         return Err("Enter what the token is for, such as the name of a student record system".to_owned());
     }
+    if name.chars().any(char::is_control) {
+        return Err("The name is one line, without control characters".to_owned());
+    }
     let is_short = name.chars().count() <= MAX_NAME_CHARS;
     if is_short { Ok(name) } else { Err(format!("The name can have {MAX_NAME_CHARS} characters at most")) }
 }

@@ -16,6 +16,9 @@ use crate::users::{ActivityKind, Actor, Subject};
 
 /// The longest name of a token, in characters.
 pub const MAX_NAME_CHARS: usize = 200;
+/// Where an organisation has so many tokens that are accepted, its users cannot make another one: each has a rate limit of its
+/// own.
+const MAX_TOKENS_BY_USERS: i64 = 50;
 const MAX_LIFETIME: Months = Months::new(6);
 
 /// The days on which a token can expire that is issued today. None at the end of the calendar.
@@ -138,8 +141,8 @@ impl Session<'_> {
     ///
     /// # Errors
     ///
-    /// [`Refusal::InvalidTokenName`], [`Refusal::ExpiryOutOfRange`], [`Refusal::UnknownProvider`] or
-    /// [`Refusal::ProviderClosed`].
+    /// [`Refusal::InvalidTokenName`], [`Refusal::ExpiryOutOfRange`], [`Refusal::UnknownProvider`],
+    /// [`Refusal::ProviderClosed`], or [`Refusal::TooManyTokens`] where a user does it.
     pub fn issue_token(&mut self, request: &NewToken<'_>) -> Result<(Token, TokenRecord), StorageError> {
         let (token, record) = self.add_token(request)?;
         self.record_token(request.created_by, &record, ActivityKind::TokenIssued, "")?;
@@ -149,7 +152,7 @@ impl Session<'_> {
     /// Adds a token, and leaves what is logged to the caller.
     fn add_token(&mut self, request: &NewToken<'_>) -> Result<(Token, TokenRecord), StorageError> {
         let name = request.name.trim();
-        if name.is_empty() || name.chars().count() > MAX_NAME_CHARS {
+        if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
             return Err(Refusal::InvalidTokenName.into());
         }
         let expiry_dates = expiry_dates(self.today()).ok_or(Refusal::ExpiryOutOfRange)?;
@@ -164,6 +167,9 @@ impl Session<'_> {
         if provider.closed_at.is_some() {
             return Err(Refusal::ProviderClosed.into());
         }
+        if request.created_by.provider_id().is_some() && self.active_tokens(provider.id)? >= MAX_TOKENS_BY_USERS {
+            return Err(Refusal::TooManyTokens.into());
+        }
         let token = Token::generate(request.environment)?;
         let id = diesel::insert_into(tokens::table)
             .values((
@@ -177,6 +183,15 @@ impl Session<'_> {
             .returning(tokens::id)
             .get_result(self.connection)?;
         Ok((token, self.token(request.created_by, id)?))
+    }
+
+    /// How many tokens of a provider are accepted today.
+    fn active_tokens(&mut self, provider_id: i64) -> Result<i64, StorageError> {
+        let active = tokens::table
+            .filter(tokens::provider_id.eq(provider_id))
+            .filter(tokens::revoked_at.is_null())
+            .filter(tokens::expires_on.gt(self.today()));
+        Ok(active.count().get_result(self.connection)?)
     }
 
     /// All tokens of a provider, or of all providers, oldest first.
@@ -422,7 +437,7 @@ mod tests {
     fn a_token_needs_a_name_and_a_known_provider() {
         let register = Register::with_provider();
         let long: &'static str = String::leak("é".repeat(201));
-        for name in ["", "  ", long] {
+        for name in ["", "  ", long, "a\0b", "a\nb", "\u{1b}[2J"] {
             let refused = register.issue_token(NewToken { name, ..NEW_TOKEN }).unwrap_err();
             assert!(matches!(refused, StorageError::Refused(Refusal::InvalidTokenName)));
         }

@@ -105,6 +105,7 @@ impl Session<'_> {
         if !by.reaches(provider_id) {
             return Err(Refusal::UnknownProvider.into());
         }
+        self.lock_organisation(provider_id)?;
         let user = self.user_with(provider_id, &email)?;
         if user.is_some() && by.provider_id().is_some() {
             return Err(Refusal::HasAccess.into());
@@ -154,6 +155,7 @@ impl Session<'_> {
         origin: Origin<'_>,
     ) -> Result<Secret, StorageError> {
         let link = self.usable_invitation(digest)?.ok_or(Refusal::LinkNotUsable)?;
+        self.lock_organisation(link.provider_id)?;
         let now = self.now().naive_utc();
         let unused = invitations::table
             .find(link.id)

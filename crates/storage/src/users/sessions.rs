@@ -100,6 +100,19 @@ impl Session<'_> {
         }))
     }
 
+    /// The same for a job that changes something of the organisation: until it ends, nobody else removes the user, gives them
+    /// another role, or changes anything of the organisation's settings.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn signed_in_to_change(&mut self, digest: &SecretDigest) -> Result<Option<SignedIn>, StorageError> {
+        let Some(found) = self.signed_in(digest)? else { return Ok(None) };
+        self.lock_organisation(found.organisation.map(|organisation| organisation.id))?;
+        // Somebody may have been faster.
+        self.signed_in(digest)
+    }
+
     /// Records that a session is used, where that is due.
     ///
     /// # Errors

@@ -262,3 +262,91 @@ fn old_rows_are_removed_and_others_are_kept() {
     register.clock.advance(TimeDelta::days(400));
     assert_eq!(remove(), (0, 0, 3));
 }
+
+/// A link that an admin makes.
+fn link_by(register: &Register, by: Actor<'static>, email: &'static str) -> Result<String, StorageError> {
+    let request = NewInvitation { provider_ukprn: Some(UKPRN), email, role: UserRole::Admin };
+    Ok(register.write(move |session| session.invite_user(by, request))?.secret.reveal().to_owned())
+}
+
+#[test]
+fn a_user_who_is_admin_no_more_has_no_link_left_that_makes_an_admin() {
+    let register = register();
+    let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
+    let other = user(&register, UKPRN, "b@example.com", UserRole::Admin);
+    let link = link_by(&register, other.actor(Origin::default()).unwrap(), "c@example.com").unwrap();
+    let (by, id) = (admin.actor(Origin::default()).unwrap(), other.user_id);
+    register.write(move |session| session.change_role(by, id, UserRole::Viewer)).unwrap();
+    refused(accept(&register, &link), Refusal::LinkNotUsable);
+}
+
+#[test]
+fn an_admin_who_makes_two_links_at_once_does_not_keep_one_for_later() {
+    let register = register();
+    let by = user(&register, UKPRN, "a@example.com", UserRole::Admin).actor(Origin::default()).unwrap();
+    for email in ["b@example.com", "c@example.com", "d@example.com"] {
+        let made = [register.another_store(), register.another_store()].map(|store| {
+            std::thread::spawn(move || {
+                let request = NewInvitation { provider_ukprn: Some(UKPRN), email, role: UserRole::Viewer };
+                store.write_blocking(move |session| session.invite_user(by, request))
+            })
+        });
+        let links = made.map(|thread| thread.join().unwrap().unwrap().secret);
+        let accepted = links.iter().filter(|link| accept(&register, link.reveal()).is_ok()).count();
+        assert_eq!(accepted, 1, "{email}");
+    }
+}
+
+#[test]
+fn an_admin_who_is_removed_meanwhile_changes_nothing() {
+    let register = register();
+    let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
+    let cookie = accept(&register, &link(&register, UKPRN, "b@example.com", UserRole::Admin)).unwrap();
+    let (digest, id) = (SecretDigest::of(&cookie), signed_in(&register, &cookie).unwrap().user_id);
+    let by = admin.actor(Origin::default()).unwrap();
+    let found = register.write(move |session| session.signed_in_to_change(&digest)).unwrap();
+    assert_eq!(found.map(|found| found.user_id), Some(id));
+    let (digest, store) = (SecretDigest::of(&cookie), register.another_store());
+    let (removed, wait) = std::sync::mpsc::channel();
+    let removing = std::thread::spawn(move || {
+        store.write_blocking(move |session| {
+            session.remove_user(by, id)?;
+            let _ = removed.send(());
+            // The other one finds the user as it was, and waits.
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            Ok::<_, StorageError>(())
+        })
+    });
+    wait.recv().unwrap();
+    assert_eq!(register.write(move |session| session.signed_in_to_change(&digest)).unwrap(), None);
+    removing.join().unwrap().unwrap();
+}
+
+#[test]
+fn a_link_for_an_erased_user_is_gone_also_when_they_were_invited_again() {
+    let register = register();
+    let id = user(&register, UKPRN, "a@example.com", UserRole::Admin).user_id;
+    register.write(move |session| session.remove_user(COMMAND, id)).unwrap();
+    let again = link(&register, UKPRN, "a@example.com", UserRole::Admin);
+    register.write(move |session| session.erase_user(COMMAND, id, "")).unwrap();
+    refused(accept(&register, &again), Refusal::LinkNotUsable);
+}
+
+#[test]
+fn users_of_an_organisation_make_tokens_up_to_a_number() {
+    let register = register();
+    let by = user(&register, UKPRN, "a@example.com", UserRole::Admin).actor(Origin::default()).unwrap();
+    let token = NewToken {
+        provider_ukprn: UKPRN,
+        environment: Environment::Sandbox,
+        name: "Records",
+        created_by: by,
+        expires_on: None,
+    };
+    let issue = |token: NewToken<'static>| register.write(move |session| session.issue_token(&token)).map(|_| ());
+    for _ in 0..50 {
+        issue(token).unwrap();
+    }
+    refused(issue(token), Refusal::TooManyTokens);
+    issue(NewToken { created_by: COMMAND, ..token }).unwrap();
+}

@@ -27,11 +27,13 @@ use crate::error::StorageError;
 use crate::schema::trainees;
 
 /// One trainee in so many is named.
-const INTERVAL: u16 = 128;
+const INTERVAL: u16 = 32;
 /// A day with fewer trainees is walked along without an index.
-const MANY: i64 = 4 * INTERVAL as i64;
-/// The most lists, and the most days, that are kept. When there are more, all are forgotten.
-const MAX_KEPT: usize = 4_096;
+const MANY: i64 = 16 * INTERVAL as i64;
+/// The most places of trainees, and counts of days, that are kept, of 16 bytes each. When there are more, all are forgotten.
+const MAX_SIZE: usize = 500_000;
+/// What the key of a list or a day takes, in such places.
+const KEY_SIZE: usize = 16;
 
 /// A trainee by its place in a list.
 pub(super) type Place = (NaiveDateTime, i64);
@@ -86,8 +88,8 @@ impl Day {
 /// What a process keeps of lists.
 #[derive(Default)]
 pub(crate) struct ListCache {
-    counts: Mutex<HashMap<List, Arc<CountsByDay>>>,
-    indexes: Mutex<HashMap<Day, SparseIndex>>,
+    counts: Mutex<Kept<List, Arc<CountsByDay>>>,
+    indexes: Mutex<Kept<Day, SparseIndex>>,
 }
 
 /// The trainees of a list by the day of their last change, on all days before one.
@@ -119,7 +121,7 @@ impl ListCache {
         let before = first_open_day(today);
         let trainees = total - open.iter().map(|(_, trainees)| trainees).sum::<i64>();
         let list = List::of(listing, provider, generation);
-        let kept = list.as_ref().and_then(|list| lock(&self.counts).get(list).cloned());
+        let kept = list.as_ref().and_then(|list| lock(&self.counts).find(list).cloned());
         if let Some(kept) = kept.filter(|kept| kept.before == before && kept.trainees == trainees) {
             return Ok([&kept.days[..], &open[..]].concat());
         }
@@ -127,7 +129,8 @@ impl ListCache {
         if let Some(list) = list {
             let days: Days = all.iter().copied().filter(|(day, _)| *day < before).collect();
             let trainees = days.iter().map(|(_, trainees)| trainees).sum();
-            insert(&self.counts, list, Arc::new(CountsByDay { before, trainees, days }));
+            let size = days.len();
+            lock(&self.counts).insert(list, size, Arc::new(CountsByDay { before, trainees, days }));
         }
         Ok(all)
     }
@@ -150,11 +153,12 @@ impl ListCache {
                 let walk = in_order(trainees_of_day(), day.order, day.forwards)
                     .select((trainees::updated_at.assume_not_null(), trainees::id));
                 let places: Arc<[Place]> = OneIn { interval: INTERVAL.into(), walk }.load(connection)?.into();
-                insert(&self.indexes, day, SparseIndex { trainees, places: Some(Arc::clone(&places)) });
+                let index = SparseIndex { trainees, places: Some(Arc::clone(&places)) };
+                lock(&self.indexes).insert(day, places.len(), index);
                 places
             }
             None => {
-                insert(&self.indexes, day, SparseIndex { trainees, places: None });
+                lock(&self.indexes).insert(day, 0, SparseIndex { trainees, places: None });
                 return Ok(None);
             }
         };
@@ -165,13 +169,14 @@ impl ListCache {
 
     /// What is kept of a day that has so many trainees.
     fn find(&self, day: &Day, trainees: i64) -> Option<Option<Arc<[Place]>>> {
-        lock(&self.indexes).get(day).filter(|index| index.trainees == trainees).map(|index| index.places.clone())
+        lock(&self.indexes).find(day).filter(|index| index.trainees == trainees).map(|index| index.places.clone())
     }
 
     /// How many lists and days are kept that can be used.
     #[cfg(test)]
     pub(super) fn kept(&self) -> (usize, usize) {
-        (lock(&self.counts).len(), lock(&self.indexes).values().filter(|index| index.places.is_some()).count())
+        let indexes = lock(&self.indexes).values().filter(|(_, index)| index.places.is_some()).count();
+        (lock(&self.counts).values().count(), indexes)
     }
 }
 
@@ -180,12 +185,38 @@ fn lock<T>(kept: &Mutex<T>) -> MutexGuard<'_, T> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn insert<K: Hash + Eq, V>(kept: &Mutex<HashMap<K, V>>, key: K, value: V) {
-    let mut kept = lock(kept);
-    if kept.len() >= MAX_KEPT && !kept.contains_key(&key) {
-        kept.clear();
+/// Values with their sizes, together within [`MAX_SIZE`].
+struct Kept<K, V> {
+    values: HashMap<K, (usize, V)>,
+    size: usize,
+}
+
+impl<K, V> Default for Kept<K, V> {
+    fn default() -> Self {
+        Self { values: HashMap::new(), size: 0 }
     }
-    kept.insert(key, value);
+}
+
+impl<K: Hash + Eq, V> Kept<K, V> {
+    fn find(&self, key: &K) -> Option<&V> {
+        self.values.get(key).map(|(_, value)| value)
+    }
+
+    fn insert(&mut self, key: K, size: usize, value: V) {
+        let size = size + KEY_SIZE;
+        if self.size + size > MAX_SIZE {
+            *self = Self::default();
+        }
+        self.size += size;
+        if let Some((replaced, _)) = self.values.insert(key, (size, value)) {
+            self.size -= replaced;
+        }
+    }
+
+    #[cfg(test)]
+    fn values(&self) -> impl Iterator<Item = &(usize, V)> {
+        self.values.values()
+    }
 }
 
 impl fmt::Debug for ListCache {
@@ -219,5 +250,24 @@ impl QueryFragment<Backend> for OneIn {
         out.push_bind_param::<BigInt, _>(&self.interval)?;
         out.push_sql(" = 0 ORDER BY place");
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_stays_within_its_size() {
+        let mut kept = Kept::default();
+        for round in 0..3 {
+            kept.insert("one", 100, round);
+            assert_eq!((kept.size, kept.find(&"one")), (100 + KEY_SIZE, Some(&round)));
+        }
+        kept.insert("two", MAX_SIZE - 200, 7);
+        assert!(kept.find(&"one").is_some() && kept.size <= MAX_SIZE);
+        kept.insert("three", 100, 8);
+        assert_eq!((kept.find(&"one"), kept.find(&"two"), kept.find(&"three")), (None, None, Some(&8)));
+        assert_eq!(kept.size, 100 + KEY_SIZE);
     }
 }

@@ -35,7 +35,7 @@ type Cache<'a> = Option<(&'a ListCache, &'a Generation)>;
 /// Up to so many trainees are passed by at the beginning of a list, although its end may be nearer.
 const NEAR: i64 = 500;
 /// Up to so many trainees are read from the table although they are passed by.
-const FEW: i64 = 10;
+const FEW: i64 = 32;
 
 /// A trainee that was found, with its place in the lists and among the changes.
 pub(super) struct Listed {
