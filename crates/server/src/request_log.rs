@@ -7,8 +7,9 @@
 //!
 //! A request is added to a list in memory, which is written every few seconds and when the server ends, some rows in a job. No
 //! request waits for that: where the list is full, a refused request is dropped and counted. Of the accepted ones only the
-//! newest of each provider wait, so a busy provider does not write all that it asks. A program that is killed loses what it
-//! has not written yet.
+//! newest of each provider wait, so a busy provider does not write all that it asks. Of the requests over the rate limit only the
+//! first of each token wait: they are all alike, and a client in a loop would displace the rest. A program that is killed loses
+//! what it has not written yet.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +22,7 @@ use adapter_kit::{Endpoint, Label, Served};
 use chrono::{DateTime, Utc};
 use storage::error::StorageError;
 use storage::request_log::{LogLimits, LoggedRequest, NewLoggedRequest, Outcome};
-use storage::session::ValidToken;
+use storage::session::{Session, ValidToken};
 use storage::store::Store;
 
 use self::problems::RequestProblems;
@@ -39,7 +40,7 @@ const PAUSE: Duration = Duration::from_secs(5);
 const BATCH: usize = 200;
 /// Providers whose requests wait behind different locks.
 const SHARDS: usize = 16;
-/// What is over a limit is removed when a hundredth of the limit was written.
+/// What is over a limit is removed when a hundredth of the limit was written, or [`Bounds::slack`] where that is more.
 const SLACK: u32 = 100;
 /// How many requests were written before this server did.
 const UNKNOWN: u32 = u32::MAX;
@@ -53,13 +54,24 @@ pub struct Bounds {
     pub waiting_of_provider: usize,
     /// Accepted requests of one provider that wait; the newest.
     pub accepted_of_provider: usize,
+    /// Requests over the rate limit of one token that wait; the first.
+    pub rate_limited_of_token: usize,
     /// Requests of one provider that are kept.
     pub kept: LogLimits,
+    /// How many requests of a provider a server writes, at least, before it removes the surplus again.
+    pub slack: u32,
 }
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { waiting: 5_000, waiting_of_provider: 1_000, accepted_of_provider: 100, kept: LogLimits::default() }
+        Self {
+            waiting: 5_000,
+            waiting_of_provider: 1_000,
+            accepted_of_provider: 100,
+            rate_limited_of_token: 10,
+            kept: LogLimits::default(),
+            slack: 400,
+        }
     }
 }
 
@@ -88,12 +100,16 @@ struct Waiting {
     refused: AtomicUsize,
     /// How many were written since the surplus was last removed.
     written: Mutex<HashMap<(i64, Outcome), u32>>,
+    /// Locked during a flush, so that the last flush of a server waits for one that is under way.
+    flush: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
 struct OfProvider {
     refused: Vec<Observed>,
     accepted: VecDeque<Observed>,
+    /// How many of the refused ones each token sent over the rate limit.
+    rate_limited: HashMap<i64, usize>,
 }
 
 #[derive(Debug)]
@@ -119,8 +135,8 @@ impl RequestLog {
     /// A log within these bounds.
     #[must_use]
     pub fn within(bounds: Bounds) -> Self {
-        let (shards, refused, written) = Default::default();
-        Self(Some(Arc::new(Waiting { bounds, shards, refused, written })))
+        let (shards, refused, written, flush) = Default::default();
+        Self(Some(Arc::new(Waiting { bounds, shards, refused, written, flush })))
     }
 
     /// A log that logs nothing.
@@ -148,13 +164,15 @@ impl RequestLog {
         }
     }
 
-    /// Writes what waits, and removes what is then over the limits of its provider.
+    /// Writes what waits, and removes what is then over the limits of its provider. Waits for a flush that
+    /// is under way.
     ///
     /// # Errors
     ///
     /// When the store does not take it. What it may take later is kept until then, as far as there is room.
     pub async fn flush(&self, store: &Store) -> Result<(), StorageError> {
         let Some(waiting) = &self.0 else { return Ok(()) };
+        let _flush = waiting.flush.lock().await;
         let mut left = waiting.take();
         while !left.is_empty() {
             let rest = left.split_off(left.len().min(BATCH));
@@ -224,9 +242,9 @@ impl Observed {
 }
 
 impl Waiting {
-    /// Adds a request; says whether there was room for it.
+    /// Adds a request, unless its token has sent too many over the rate limit; says whether there was room for it.
     fn add(&self, provider_id: i64, observed: Observed) -> bool {
-        let Bounds { waiting, waiting_of_provider, accepted_of_provider, .. } = self.bounds;
+        let Bounds { waiting, waiting_of_provider, accepted_of_provider, rate_limited_of_token, .. } = self.bounds;
         // No number is negative.
         let shard = usize::try_from(provider_id).unwrap_or_default() % SHARDS;
         let Some(shard) = self.shards.get(shard) else { return false };
@@ -242,6 +260,11 @@ impl Waiting {
                 true
             }
             Outcome::Refused => {
+                let (token, is_rate_limited) = (observed.token, observed.status == StatusCode::TOO_MANY_REQUESTS);
+                let rate_limited = own.rate_limited.get(&token).copied().unwrap_or_default();
+                if is_rate_limited && rate_limited >= rate_limited_of_token {
+                    return true;
+                }
                 let has_room = own.refused.len() < waiting_of_provider
                     && self
                         .refused
@@ -251,6 +274,9 @@ impl Waiting {
                         .is_ok();
                 if has_room {
                     own.refused.push(observed);
+                    if is_rate_limited {
+                        own.rate_limited.insert(token, rate_limited + 1);
+                    }
                 }
                 has_room
             }
@@ -262,7 +288,7 @@ impl Waiting {
         let mut taken = Vec::new();
         for shard in &self.shards {
             let providers = std::mem::take(&mut *shard.lock().unwrap_or_else(PoisonError::into_inner));
-            for (provider, OfProvider { refused, accepted }) in providers {
+            for (provider, OfProvider { refused, accepted, .. }) in providers {
                 self.refused.fetch_sub(refused.len(), Ordering::Relaxed);
                 taken.extend(refused.into_iter().chain(accepted).map(|observed| (provider, observed)));
             }
@@ -287,19 +313,21 @@ impl Waiting {
 
     /// Removes the surplus of the providers of which enough was written since the last time.
     async fn remove_surplus(&self, store: &Store) -> Result<(), StorageError> {
-        let kept = self.bounds.kept;
+        let Bounds { kept, slack, .. } = self.bounds;
         let due: Vec<_> = {
             let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-            let due = written.iter().filter(|((_, outcome), count)| **count > kept.of(*outcome) / SLACK);
+            let due = written.iter().filter(|((_, outcome), count)| **count > (kept.of(*outcome) / SLACK).max(slack));
             due.map(|(key, _)| *key).collect()
         };
         for (provider, outcome) in due {
             let limit = kept.of(outcome);
-            let most = i64::try_from(BATCH).unwrap_or(i64::MAX);
-            let job = move |session: &mut storage::session::Session<'_>| {
-                session.remove_surplus_requests(provider, outcome, limit, most)
-            };
-            while store.write::<_, StorageError>(job).await? >= BATCH {}
+            let find = move |session: &mut Session<'_>| session.newest_surplus_request(provider, outcome, limit);
+            if let Some(newest) = store.read::<_, StorageError>(find).await? {
+                let most = i64::try_from(BATCH).unwrap_or(i64::MAX);
+                let remove =
+                    move |session: &mut Session<'_>| session.remove_surplus_requests(provider, outcome, newest, most);
+                while store.write::<_, StorageError>(remove).await? >= BATCH {}
+            }
             self.written.lock().unwrap_or_else(PoisonError::into_inner).insert((provider, outcome), 0);
         }
         Ok(())

@@ -7,6 +7,8 @@
 //! This module knows nothing of what versions, endpoints and fields are; whoever adds must take them from a bounded set, and
 //! nothing of a body and no value may be among them.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 
@@ -194,8 +196,30 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Removes the oldest requests of a provider with that outcome beyond a limit, so many at most, and returns how many there
-    /// were.
+    /// The newest request of a provider with that outcome beyond a limit, if there are more than the limit. It reads the index
+    /// over as many entries as the limit.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn newest_surplus_request(
+        &mut self,
+        provider_id: i64,
+        outcome: Outcome,
+        limit: u32,
+    ) -> Result<Option<LogPosition>, StorageError> {
+        let newest = request_log::table
+            .filter(request_log::provider_id.eq(provider_id))
+            .filter(request_log::accepted.eq(outcome.is_accepted()))
+            .order((request_log::answered_at.desc(), request_log::id.desc()))
+            .offset(i64::from(limit))
+            .select((request_log::answered_at, request_log::id));
+        let newest = newest.first::<(NaiveDateTime, i64)>(self.connection).optional()?;
+        Ok(newest.map(|(at, id)| LogPosition { answered_at: at.and_utc(), id }))
+    }
+
+    /// Removes the oldest requests of a provider with that outcome up to [`Session::newest_surplus_request`], so many at most,
+    /// and returns how many there were.
     ///
     /// # Errors
     ///
@@ -204,22 +228,16 @@ impl Session<'_> {
         &mut self,
         provider_id: i64,
         outcome: Outcome,
-        limit: u32,
+        newest: LogPosition,
         most: i64,
     ) -> Result<usize, StorageError> {
         let accepted = outcome.is_accepted();
-        let own = request_log::table
+        let at = newest.answered_at.naive_utc();
+        let oldest = request_log::table
             .filter(request_log::provider_id.eq(provider_id))
-            .filter(request_log::accepted.eq(accepted));
-        let surplus = own
-            .order((request_log::answered_at.desc(), request_log::id.desc()))
-            .offset(i64::from(limit))
-            .select((request_log::answered_at, request_log::id));
-        let first = surplus.first::<(NaiveDateTime, i64)>(self.connection).optional()?;
-        let Some((at, id)) = first else { return Ok(0) };
-        let oldest = own
+            .filter(request_log::accepted.eq(accepted))
             .filter(request_log::answered_at.le(at))
-            .filter(request_log::answered_at.lt(at).or(request_log::id.le(id)))
+            .filter(request_log::answered_at.lt(at).or(request_log::id.le(newest.id)))
             .order((request_log::answered_at, request_log::id))
             .select((request_log::answered_at, request_log::id))
             .limit(most);
@@ -244,17 +262,20 @@ impl Session<'_> {
         // The index begins with the provider.
         let providers = providers::table.select(providers::id).load::<i64>(self.connection)?;
         let old = request_log::table
-            .filter(request_log::provider_id.eq_any(&providers))
-            .filter(request_log::accepted.eq_any([false, true]))
-            .filter(request_log::answered_at.lt(oldest));
-        let ids = old.select(request_log::id).limit(most).load::<i64>(self.connection)?;
-        if ids.is_empty() {
-            return Ok(0);
-        }
-        let old = request_log::table
-            .filter(request_log::provider_id.eq_any(&providers))
+            .filter(request_log::provider_id.eq_any(providers))
             .filter(request_log::accepted.eq_any([false, true]))
             .filter(request_log::answered_at.lt(oldest))
+            .select((request_log::provider_id, request_log::answered_at, request_log::id))
+            .limit(most);
+        let old = old.load::<(i64, NaiveDateTime, i64)>(self.connection)?;
+        let Some(last) = old.iter().map(|(_, at, _)| *at).max() else { return Ok(0) };
+        let providers: BTreeSet<i64> = old.iter().map(|(provider, ..)| *provider).collect();
+        let ids: Vec<i64> = old.iter().map(|(.., id)| *id).collect();
+        // It must not go through all that is old of all providers again.
+        let old = request_log::table
+            .filter(request_log::provider_id.eq_any(providers))
+            .filter(request_log::accepted.eq_any([false, true]))
+            .filter(request_log::answered_at.le(last))
             .filter(request_log::id.eq_any(ids));
         Ok(diesel::delete(old).execute(self.connection)?)
     }

@@ -120,6 +120,24 @@ fn a_request_over_the_rate_limit_is_logged() {
 }
 
 #[test]
+fn of_requests_over_the_rate_limit_ten_of_each_token_are_logged_each_time() {
+    let limit = RateLimit { requests: NonZeroU32::new(1).unwrap(), window: Duration::from_secs(3600) };
+    let register = Register::with(Setup { admission: Admission::within(Some(limit)), ..Setup::default() });
+    let (api, other) = (register.api(SERVED[0]), register.other_provider(SERVED[0]));
+    other.get("/info").is(200);
+    other.get("/info").is(429);
+    for _ in 0..20 {
+        api.get("/info");
+    }
+    assert_eq!(refused(&api).len(), 10);
+    for _ in 0..20 {
+        api.get("/info").is(429);
+    }
+    assert_eq!(refused(&api).len(), 20);
+    assert_eq!(logged_of(&register, OTHER_UKPRN, Some(Outcome::Refused)).len(), 1);
+}
+
+#[test]
 fn the_refused_items_of_a_batch_are_logged_with_their_positions() {
     every_version(|api| {
         let item = |key: &str, body: Body| json!({ "idempotency_key": key, "data": Value::from(body)["data"] });
@@ -216,7 +234,7 @@ fn a_provider_is_shown_its_own_requests_alone() {
 #[test]
 fn so_many_requests_of_a_provider_are_kept_and_no_more() {
     let kept = LogLimits { refused: 5, accepted: 3 };
-    let request_log = RequestLog::within(Bounds { kept, accepted_of_provider: 2, ..Bounds::default() });
+    let request_log = RequestLog::within(Bounds { kept, accepted_of_provider: 2, slack: 0, ..Bounds::default() });
     let register = Register::with(Setup { request_log, ..Setup::default() });
     let (api, other) = (register.api(SERVED[0]), register.other_provider(SERVED[0]));
     other.get("/trainees/nobody").is(404);

@@ -40,7 +40,9 @@ fn log_requests(register: &Register) {
     };
     let (listed, refused) = register.operate(own);
     assert!(listed > PAGE && refused > 0, "{listed} {refused}");
-    assert_eq!(register.operate(|session| session.remove_surplus_requests(1, Outcome::Accepted, 1, 10)), 10);
+    let newest = register.operate(|session| session.newest_surplus_request(1, Outcome::Accepted, 1)).unwrap();
+    let surplus = register.operate(move |session| session.remove_surplus_requests(1, Outcome::Accepted, newest, 10));
+    assert_eq!(surplus, 10);
     register.clock.set("2027-01-01T00:00:00Z");
     assert_eq!(register.operate(|session| session.remove_old_requests(10)), 10);
 }

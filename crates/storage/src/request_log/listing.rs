@@ -48,8 +48,8 @@ pub struct RequestFilter {
 /// The place of a request in the log of its provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LogPosition {
-    answered_at: DateTime<Utc>,
-    id: i64,
+    pub(super) answered_at: DateTime<Utc>,
+    pub(super) id: i64,
 }
 
 /// A text is no position in the log.

@@ -181,12 +181,17 @@ fn requests_over_the_limits_are_removed_a_few_at_a_time_oldest_first() {
     requests.extend((10..14).map(|second| request(second, 200)));
     requests.extend((0..4).map(of_other));
     add(&register, requests);
-    let remove =
-        |outcome, limit| register.write(move |session| session.remove_surplus_requests(1, outcome, limit, 2)).unwrap();
-    let refused = || remove(Outcome::Refused, 3);
-    assert_eq!((refused(), refused(), refused(), refused()), (2, 2, 1, 0));
-    assert_eq!((remove(Outcome::Accepted, 2), remove(Outcome::Accepted, 2)), (2, 0));
-    assert_eq!(ids(&register, &RequestFilter::default()), ["r13", "r12", "r3", "r3", "r2"]);
+    let newest =
+        |outcome, limit| register.read(move |session| session.newest_surplus_request(1, outcome, limit)).unwrap();
+    let remove = |outcome, newest| {
+        register.write(move |session| session.remove_surplus_requests(1, outcome, newest, 2)).unwrap()
+    };
+    let (refused, accepted) = (newest(Outcome::Refused, 3).unwrap(), newest(Outcome::Accepted, 2).unwrap());
+    add(&register, vec![request(4, 422)]);
+    assert_eq!([0; 4].map(|_| remove(Outcome::Refused, refused)), [2, 2, 1, 0], "what came later is no part of it");
+    assert_eq!([0; 2].map(|_| remove(Outcome::Accepted, accepted)), [2, 0]);
+    assert_eq!((newest(Outcome::Refused, 4), newest(Outcome::Accepted, 2)), (None, None));
+    assert_eq!(ids(&register, &RequestFilter::default()), ["r13", "r12", "r4", "r3", "r3", "r2"]);
     let others = register
         .read(|session| {
             let mut other = session.open_provider(OTHER_UKPRN, Cause::of("test"))?.unwrap();
@@ -206,6 +211,24 @@ fn old_requests_of_all_providers_are_removed_a_few_at_a_time() {
     register.clock.advance(TimeDelta::seconds(1));
     assert_eq!((remove(2), remove(2), remove(2)), (2, 1, 0));
     assert_eq!(ids(&register, &RequestFilter::default()), ["r60"]);
+}
+
+#[test]
+fn removal_of_old_requests_keeps_newer_ones_of_the_same_providers() {
+    let register = two_providers();
+    add(&register, (0..5).flat_map(|second| [request(second, 422), request(second, 200), of_other(second)]).collect());
+    add(&register, vec![request(60, 422), request(61, 200), of_other(60)]);
+    register.clock.advance(TimeDelta::days(KEPT_DAYS) + TimeDelta::seconds(5));
+    let remove = |most| register.write(move |session| session.remove_old_requests(most)).unwrap();
+    assert_eq!([4, 4, 4, 4, 4].map(remove), [4, 4, 4, 3, 0]);
+    assert_eq!(ids(&register, &RequestFilter::default()), ["r61", "r60"]);
+    let others = register
+        .read(|session| {
+            let mut other = session.open_provider(OTHER_UKPRN, Cause::of("test"))?.unwrap();
+            other.requests(&RequestFilter::default(), None)
+        })
+        .unwrap();
+    assert_eq!(others.requests.len(), 1);
 }
 
 #[test]
