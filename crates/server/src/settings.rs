@@ -1,4 +1,5 @@
-//! The pages below `/settings`, where the people of an organisation sign in and look after its tokens, and after each other.
+//! The pages below `/settings`, where the people of an organisation sign in, look after its tokens and each other, and see what
+//! it requested and why something was refused.
 //!
 //! A request takes one path ([`receive`]): the connection must be one on which a cookie is safe, the form must come from one
 //! of these pages, the session is found and the handler runs in one job of the store. The table of routes
@@ -12,11 +13,15 @@ mod form;
 mod overview;
 mod page;
 mod people;
+mod readiness;
 mod receive;
+mod request_filter;
+mod requests;
 mod routes;
 mod session_cookie;
 mod sign_in;
 mod tokens;
+mod usage;
 
 use std::collections::HashSet;
 use std::rc::Rc;

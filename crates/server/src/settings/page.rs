@@ -1,9 +1,12 @@
 //! What a request for a page is answered with: a page, a redirection to one of ours, or a page that says why not.
 
+use std::io;
+
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, HeaderName, HeaderValue, InvalidHeaderValue, LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE,
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderName, HeaderValue, InvalidHeaderValue, LOCATION,
+    REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
 use askama::Template;
 use storage::error::{JobError, Refusal, StorageError};
@@ -16,11 +19,17 @@ use crate::http::error::ApiError;
 use crate::http::paths;
 use crate::pages::layout::{Keep, page};
 
+/// The media type of comma-separated values.
+const CSV: &str = "text/csv; charset=utf-8";
+
 /// Where a reader is, for the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Overview,
     Tokens,
+    Requests,
+    Usage,
+    Readiness,
     People,
     Activity,
     /// None of them.
@@ -98,6 +107,8 @@ impl Target {
 pub(super) enum Reply {
     /// A page.
     Page(StatusCode, String),
+    /// A file of comma-separated values to keep, with its name.
+    Csv(&'static str, String),
     /// The browser is to request another page.
     Redirect(Target),
     /// A session has begun.
@@ -120,11 +131,22 @@ impl Reply {
     pub(super) fn response(self) -> Result<HttpResponse, PageError> {
         match self {
             Self::Page(status, html) => Ok(page(status, Keep::Never, Ok(html))),
+            Self::Csv(name, text) => Ok(attachment(name, text)),
             Self::Redirect(target) => Ok(redirect(target, None)),
             Self::SignedIn(secret) => Ok(redirect(Target::Overview, Some(session_cookie::set(&secret)?))),
             Self::SignedOut => Ok(redirect(Target::SignIn, Some(session_cookie::remove()?))),
         }
     }
+}
+
+fn attachment(name: &str, text: String) -> HttpResponse {
+    let mut response = HttpResponse::Ok();
+    response.insert_header((CONTENT_TYPE, CSV));
+    response.insert_header((CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")));
+    response.insert_header((CACHE_CONTROL, "no-store"));
+    response.insert_header((REFERRER_POLICY, "no-referrer"));
+    response.insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"));
+    response.body(text)
 }
 
 fn redirect(target: Target, cookie: Option<HeaderValue>) -> HttpResponse {
@@ -165,6 +187,9 @@ pub(super) enum PageError {
     /// The page could not be written.
     #[error("page cannot be written")]
     Template(#[source] askama::Error),
+    /// The file could not be written.
+    #[error("file cannot be written")]
+    File(#[source] io::Error),
     /// The cookie could not be written.
     #[error("cookie cannot be written")]
     Cookie(#[from] InvalidHeaderValue),
@@ -249,7 +274,7 @@ impl PageError {
                 "Nothing was done. Try again in a moment.",
             ),
             Self::Template(error) => return of_api(ApiError::UnwritablePage(error), environment),
-            Self::Cookie(_) => return of_api(ApiError::Interrupted, environment),
+            Self::Cookie(_) | Self::File(_) => return of_api(ApiError::Interrupted, environment),
             Self::Request(error) => return of_api(error, environment),
             Self::Storage(error) => return of_api(ApiError::Storage(error), environment),
         };

@@ -7,6 +7,7 @@ use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::Versions;
 use storage::error::Refusal;
+use storage::history::Cause;
 use storage::session::Session;
 use storage::tokens::Environment;
 use storage::users::{Origin, SecretDigest, SignedIn};
@@ -218,6 +219,11 @@ fn handle(
         Handler::Public(handler) => handler(session, request)?,
         Handler::SignedIn(handler) => handler(session, request, &signed_in)?,
         Handler::Organisation(handler) => handler(session, request, &signed_in, organisation()?)?,
+        Handler::Own(handler) => {
+            let ukprn = &organisation()?.ukprn;
+            let own = session.open_provider(ukprn, Cause::of("settings"))?;
+            handler(&mut own.ok_or(Refusal::UnknownProvider)?, request, &signed_in)?
+        }
         Handler::Admin(handler) => {
             let actor = signed_in.actor(request.origin())?;
             let context = AdminContext { signed_in: &signed_in, organisation: organisation()?, actor };

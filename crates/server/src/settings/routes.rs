@@ -1,12 +1,12 @@
 //! The table of routes: what there is below `/settings`, and who may use it.
 
 use adapter_kit::Method;
-use storage::session::{Provider, Session};
+use storage::session::{Provider, ProviderSession, Session};
 use storage::users::{Actor, SignedIn};
 
 use super::page::{PageError, Reply};
 use super::receive::PageRequest;
-use super::{activity, overview, people, sign_in, tokens};
+use super::{activity, overview, people, readiness, requests, sign_in, tokens, usage};
 
 /// A path with a method.
 #[derive(Debug)]
@@ -38,6 +38,8 @@ pub(super) enum Handler {
     Public(fn(&mut Session<'_>, &PageRequest) -> Result<Reply, PageError>),
     SignedIn(fn(&mut Session<'_>, &PageRequest, &SignedIn) -> Result<Reply, PageError>),
     Organisation(fn(&mut Session<'_>, &PageRequest, &SignedIn, &Provider) -> Result<Reply, PageError>),
+    /// Reads what belongs to the organisation through a session that leads to nothing of another one.
+    Own(fn(&mut ProviderSession<'_>, &PageRequest, &SignedIn) -> Result<Reply, PageError>),
     Admin(fn(&mut Session<'_>, &PageRequest, &AdminContext<'_>) -> Result<Reply, PageError>),
 }
 
@@ -55,7 +57,7 @@ impl Route {
         match self.handler {
             Handler::Public(_) => Access::Public,
             Handler::SignedIn(_) => Access::SignedIn,
-            Handler::Organisation(_) => Access::Organisation,
+            Handler::Organisation(_) | Handler::Own(_) => Access::Organisation,
             Handler::Admin(_) => Access::Admin,
         }
     }
@@ -83,6 +85,10 @@ pub static ROUTES: &[Route] = &[
     post("/tokens/{id}/rotate", Handler::Admin(tokens::rotate)),
     get("/tokens/{id}/revoke", Handler::Admin(tokens::ask_to_revoke)),
     post("/tokens/{id}/revoke", Handler::Admin(tokens::revoke)),
+    get("/requests", Handler::Own(requests::list)),
+    get("/usage", Handler::Own(usage::show)),
+    get("/usage.csv", Handler::Own(usage::download)),
+    get("/readiness", Handler::Own(readiness::show)),
     get("/people", Handler::Organisation(people::list)),
     post("/people", Handler::Admin(people::invite)),
     get("/people/{id}", Handler::Admin(people::show)),

@@ -234,8 +234,46 @@ impl OwnReadiness {
             checks: session.own_checks_since(since, &label, &against)?,
             problems: session.own_problems_since(since, &label, &against)?,
         };
-        let VersionReadiness { version, newest, since, until, counted_since, providers, .. } =
-            known.readiness(served, newest, since, until);
-        Ok(Self { version, newest, since, until, counted_since, usage: providers.into_iter().next() })
+        Ok(known.readiness(served, newest, since, until).into())
+    }
+
+    /// The same of each version before the newest one that the provider used in those days, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn of_older(
+        session: &mut ProviderSession<'_>,
+        days: u16,
+        versions: &Versions,
+    ) -> Result<Vec<Self>, StorageError> {
+        let (since, until) = (first_day(session.today(), days), session.today());
+        let Some(newest) = versions.newest() else { return Ok(Vec::new()) };
+        let against = newest.version.label.to_string();
+        let mut known = Known {
+            tokens: by_number(session.own_tokens()?),
+            recent: session.own_usage_since(since)?,
+            all: session.own_usage_since(until - TimeDelta::days(KEPT_DAYS))?,
+            checks: Vec::new(),
+            problems: Vec::new(),
+        };
+        let mut found = Vec::new();
+        for served in versions.iter().filter(|served| served.version.label != newest.version.label) {
+            let label = served.version.label.to_string();
+            if known.recent.iter().any(|total| total.version == label) {
+                known.checks = session.own_checks_since(since, &label, &against)?;
+                known.problems = session.own_problems_since(since, &label, &against)?;
+                found.push(known.readiness(served, newest, since, until).into());
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl From<VersionReadiness> for OwnReadiness {
+    /// What was found of one provider alone.
+    fn from(found: VersionReadiness) -> Self {
+        let VersionReadiness { version, newest, since, until, counted_since, providers, .. } = found;
+        Self { version, newest, since, until, counted_since, usage: providers.into_iter().next() }
     }
 }

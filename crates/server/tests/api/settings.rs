@@ -4,5 +4,7 @@ mod attacks;
 mod browser;
 mod matrix;
 mod pages;
+mod reports;
+mod requests;
 mod signing_in;
 mod token_lifecycle;

@@ -1,5 +1,7 @@
 //! The settings: the life of a token by keyboard, without scripts, on a desk and on a phone, and every page examined.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::axe;
@@ -112,18 +114,36 @@ fn axe_finds_nothing_on_any_page_of_the_settings_and_none_scrolls_sideways() {
     };
     submit("/tokens", "Error: Tokens", "");
     submit("/tokens", "The new token", "document.getElementById('name').value = 'Records'");
+    let token = browser.read("document.getElementById('token').value");
+    assert_eq!(server.info(&token), 200);
     submit("/tokens/1/rotate", "Error: Replace", "document.getElementById('overlap').value = 'x'");
     submit("/people", "Error: People", "");
     let fill =
         "document.getElementById('email').value = 'b@example.com'; document.getElementById('role').value = 'viewer'";
     submit("/people", "The link", fill);
     submit("/people/1", "Error: demo@example.com", "");
+    // The request is there when the server has written it.
+    for (page, shown) in [("/requests", "td"), ("/usage", "svg")] {
+        let path = format!("{}/settings{page}", server.origin);
+        let is_there = || {
+            browser.open(&path);
+            browser.wait_until("document.readyState === 'complete'");
+            browser.see(&format!("document.querySelector('main {shown}') !== null")) == json!(true)
+        };
+        let mut tries =
+            std::iter::repeat_with(is_there).take(120).inspect(|_| std::thread::sleep(Duration::from_millis(250)));
+        assert!(tries.any(|is_there| is_there), "{page} shows no {shown}");
+    }
     for page in [
         "",
         "/sign-in",
         "/tokens",
         "/tokens/1/rotate",
         "/tokens/1/revoke",
+        "/requests",
+        "/requests?outcome=refused&status=x",
+        "/usage",
+        "/readiness",
         "/people",
         "/people/1",
         "/activity",

@@ -20,12 +20,17 @@ tokio::task_local! {
 #[must_use]
 pub fn chosen(headers: &HeaderMap) -> String {
     let sent = headers.get(HEADER).and_then(|header| header.to_str().ok()).unwrap_or_default();
-    let well_formed = (1..=MAX_LENGTH).contains(&sent.len())
-        && sent.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
-    if well_formed {
+    if is_well_formed(sent) {
         return sent.to_owned();
     }
     Identifiers::draw(1).ok().and_then(|drawn| drawn.next()).unwrap_or_else(|| NONE.to_owned())
+}
+
+/// Whether a client can choose the identifier.
+#[must_use]
+pub fn is_well_formed(id: &str) -> bool {
+    (1..=MAX_LENGTH).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
 /// Answers a request under its identifier.

@@ -1,5 +1,6 @@
 //! What the pages show to whom, and how they keep to themselves.
 
+use server::versions::SERVED;
 use storage::users::{Actor, UserRole};
 
 use super::browser::{Browser, link, text_after};
@@ -32,6 +33,10 @@ fn keeps_to_itself(page: &Page) {
 fn every_page_of_the_settings_keeps_to_itself_and_is_not_compressed() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    // A chart, and a list.
+    register.api(SERVED[0]).get("/trainees/nobody").is(404);
+    register.write_usage();
+    register.write_request_log();
     let secret = link(&register.store(), Some(UKPRN), "b@example.com", UserRole::Viewer);
     let link = format!("/settings/sign-in/{secret}");
     let paths = [
@@ -41,6 +46,10 @@ fn every_page_of_the_settings_keeps_to_itself_and_is_not_compressed() {
         "/settings/tokens",
         "/settings/tokens/1/rotate",
         "/settings/tokens/1/revoke",
+        "/settings/requests",
+        "/settings/requests?outcome=refused",
+        "/settings/usage",
+        "/settings/readiness",
         "/settings/people",
         "/settings/people/1",
         "/settings/activity",
@@ -51,6 +60,7 @@ fn every_page_of_the_settings_keeps_to_itself_and_is_not_compressed() {
     keeps_to_itself(&admin.send("/settings/tokens", &[("name", "Records")]).is(200));
     keeps_to_itself(&admin.send("/settings/people", &[("email", "c@example.com"), ("role", "viewer")]).is(200));
     keeps_to_itself(&admin.send("/settings/people", &[]).is(422));
+    keeps_to_itself(&admin.open("/settings/requests?status=x").is(422));
     keeps_to_itself(&admin.open("/settings/nothing").is(404));
     keeps_to_itself(&admin.open("/settings/tokens/x/revoke").is(404));
     keeps_to_itself(&admin.send_form("/settings/tokens", &[]).is(403));
@@ -130,7 +140,7 @@ fn an_operator_sees_all_organisations_and_no_page_of_one() {
         assert!(page.contains(words), "{words} in {page}");
     }
     assert!(page.contains("<td data-name=\"Active tokens\">1</td><td data-name=\"People\">1</td>"), "{page}");
-    for path in ["/settings/tokens", "/settings/people", "/settings/tokens/1/revoke"] {
+    for path in ["/settings/tokens", "/settings/requests", "/settings/usage", "/settings/tokens/1/revoke"] {
         operator.open(path).is(403);
     }
     let log = operator.open("/settings/activity").is(200).text;
