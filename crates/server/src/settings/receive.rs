@@ -206,10 +206,8 @@ fn handle(
         return Ok((handler(session, request)?, None));
     }
     let digest = request.session.as_ref().ok_or(PageError::NotSignedIn)?;
-    let signed_in = match route.handler {
-        Handler::Admin(_) if has_form(route) => session.signed_in_to_change(digest)?,
-        _ => session.signed_in(digest)?,
-    };
+    let changes_settings = matches!(route.handler, Handler::Admin(_)) && has_form(route);
+    let signed_in = if changes_settings { session.signed_in_to_change(digest)? } else { session.signed_in(digest)? };
     let signed_in = signed_in.ok_or(PageError::NotSignedIn)?;
     if has_form(route) {
         session.record_session_use(&signed_in)?;
