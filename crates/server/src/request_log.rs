@@ -145,6 +145,12 @@ impl RequestLog {
         Self(None)
     }
 
+    /// Whether requests are logged.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Adds a request that came with the token, or an item of it.
     pub fn record(
         &self,

@@ -18,9 +18,11 @@ use crate::error::StorageError;
 use crate::schema::{shadow_checks, shadow_problems, usage_by_day};
 use crate::session::Session;
 
+mod checks_by_day;
 mod last_versions;
 mod totals;
 
+pub use checks_by_day::CheckDay;
 pub use totals::{CheckTotal, MonthTotal, ProblemTotal, UsageTotal};
 
 /// For how many days counts are kept: a year, and a month to look back on it.

@@ -4,6 +4,7 @@
 use adapter_kit::Label;
 use askama::Template;
 use domain::Code;
+use storage::error::StorageError;
 use storage::session::ProviderSession;
 use storage::users::SignedIn;
 
@@ -11,13 +12,14 @@ use super::page::{Frame, PageError, Place, Reply};
 use super::receive::PageRequest;
 use crate::http::paths;
 use crate::pages::documents;
-use crate::usage::readiness::{DEFAULT_DAYS, FEW, OwnReadiness, ProviderUse};
+use crate::usage::readiness::{DEFAULT_DAYS, FEW, OwnReadiness, ProviderUse, ReadinessWeek};
 
 #[derive(Template)]
 #[template(path = "settings/readiness.html")]
 struct Readiness {
     frame: Frame,
     newest: Option<Label>,
+    tries_writes: bool,
     versions: Vec<Version>,
 }
 
@@ -26,6 +28,8 @@ struct Version {
     label: Label,
     newest: Label,
     usage: ProviderUse,
+    /// The last weeks with a write that was tried.
+    weeks: Vec<ReadinessWeek>,
     /// The page about the code of each problem, in their order; nothing for a code that is no problem of a request.
     help: Vec<Option<String>>,
     /// All that differs.
@@ -41,27 +45,33 @@ pub(super) fn show(
     signed_in: &SignedIn,
 ) -> Result<Reply, PageError> {
     let used = OwnReadiness::of_older(session, DEFAULT_DAYS, request.versions)?;
+    let versions = used.into_iter().filter_map(|found| Version::of(session, found).transpose());
     Reply::page(&Readiness {
         frame: Frame::of(request, signed_in, Place::Readiness),
         newest: request.versions.newest().map(|served| served.version.label),
-        versions: used.into_iter().filter_map(Version::of).collect(),
+        tries_writes: request.tries_writes,
+        versions: versions.collect::<Result<_, _>>()?,
     })
 }
 
 impl Version {
-    fn of(OwnReadiness { version, newest, usage, .. }: OwnReadiness) -> Option<Self> {
-        let usage = usage?;
+    fn of(
+        session: &mut ProviderSession<'_>,
+        OwnReadiness { version, newest, usage, .. }: OwnReadiness,
+    ) -> Result<Option<Self>, StorageError> {
+        let Some(usage) = usage else { return Ok(None) };
         let help = usage.problems.iter().map(|problem| {
             let is_code = Code::ALL.iter().any(|code| code.name() == problem.code);
             is_code.then(|| documents::about_problem(newest, &problem.code))
         });
-        Some(Self {
+        Ok(Some(Self {
             label: version,
             newest,
+            weeks: ReadinessWeek::own(session, version, newest)?,
             help: help.collect(),
             usage,
             differences: paths::differences(version, newest),
             guide: paths::migration_guide(version, newest),
-        })
+        }))
     }
 }

@@ -19,6 +19,7 @@ use crate::usage::report::timestamp;
 #[template(path = "settings/requests.html")]
 struct Requests<'a> {
     frame: Frame,
+    logs_requests: bool,
     query: &'a Form,
     faults: Faults,
     endpoints: Vec<Choice>,
@@ -102,6 +103,7 @@ pub(super) fn list(
     let is_valid = faults.is_empty();
     let page = Requests {
         frame: Frame::of(request, signed_in, Place::Requests),
+        logs_requests: request.logs_requests,
         query,
         faults,
         endpoints: request_filter::endpoints(query),

@@ -11,11 +11,13 @@ use storage::error::StorageError;
 use storage::session::{ProviderSession, Session};
 use storage::usage::{KEPT_DAYS, Seen};
 
-use super::report::{by_number, day, first_day, last, tokens};
+pub use self::weeks::{ReadinessWeek, WEEKS};
+use super::report::{by_number, day, first_day, last};
 use crate::usage::readiness::calculation::Known;
 
 mod calculation;
 mod text;
+mod weeks;
 
 /// The days that are looked at where nothing else is requested.
 pub const DEFAULT_DAYS: u16 = 30;
@@ -45,6 +47,8 @@ pub struct VersionReadiness {
     pub last_use: Option<LastUse>,
     /// Writes of all together that were tried in the newest version.
     pub writes: Writes,
+    /// The same of each of the last weeks with one, oldest first.
+    pub weeks: Vec<ReadinessWeek>,
     /// Those who use it, in the order of their UKPRNs.
     pub providers: Vec<ProviderUse>,
 }
@@ -186,29 +190,102 @@ pub struct NewerUse {
     pub requests: i64,
 }
 
+/// Whether a version can be removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// It is the newest one, to which the others move.
+    Newest,
+    /// Somebody used it in the days that are looked at.
+    InUse,
+    /// Counts do not go back as far as the days that are looked at.
+    CountedTooShortly,
+    /// Nobody used it.
+    Possible,
+}
+
+impl Removal {
+    /// The verdict, to stand behind the version's label; nothing for the newest one.
+    #[must_use]
+    pub const fn words(self) -> Option<&'static str> {
+        match self {
+            Self::Newest => None,
+            Self::InUse => Some("is still used"),
+            Self::CountedTooShortly => Some("was not used, but was not counted for long enough either"),
+            Self::Possible => Some("can be removed: nobody used it"),
+        }
+    }
+}
+
 impl VersionReadiness {
-    /// Who used the version in the last days, the present one among them.
+    /// Who used the version in the last days, the present one among them: all, or one provider.
     ///
     /// # Errors
     ///
-    /// When the database does not answer.
+    /// When the database does not answer; [`Refusal::UnknownProvider`](storage::error::Refusal::UnknownProvider).
     pub fn of(
         session: &mut Session<'_>,
         served: &Served,
         days: u16,
+        provider: Option<&str>,
         versions: &Versions,
     ) -> Result<Self, StorageError> {
         let (since, until) = (first_day(session.today(), days), session.today());
-        let newest = versions.newest().unwrap_or(served);
-        let (label, against) = (served.version.label.to_string(), newest.version.label.to_string());
-        let known = Known {
-            tokens: tokens(session, None)?,
-            recent: session.usage_since(since)?,
-            all: session.usage_since(until - TimeDelta::days(KEPT_DAYS))?,
-            checks: session.checks_since(since, &label, &against)?,
-            problems: session.problems_since(since, &label, &against)?,
-        };
-        Ok(known.readiness(served, newest, since, until))
+        let mut known = Known::of(session, since, provider)?;
+        known.look_into(session, served, versions.newest().unwrap_or(served), since, until)
+    }
+
+    /// The same of each version, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// As for [`VersionReadiness::of`].
+    pub fn of_each(
+        session: &mut Session<'_>,
+        days: u16,
+        provider: Option<&str>,
+        versions: &Versions,
+    ) -> Result<Vec<Self>, StorageError> {
+        let (since, until) = (first_day(session.today(), days), session.today());
+        let Some(newest) = versions.newest() else { return Ok(Vec::new()) };
+        let mut known = Known::of(session, since, provider)?;
+        versions.iter().map(|served| known.look_into(session, served, newest, since, until)).collect()
+    }
+
+    /// Whether it can be removed.
+    #[must_use]
+    pub fn removal(&self) -> Removal {
+        if self.version == self.newest {
+            Removal::Newest
+        } else if !self.providers.is_empty() {
+            Removal::InUse
+        } else if self.counted_since.is_none_or(|counted| counted > self.since) {
+            Removal::CountedTooShortly
+        } else {
+            Removal::Possible
+        }
+    }
+
+    /// Those who use it, the ones first who could move first: by the share of writes that would be accepted, then by
+    /// what they send to newer versions already. Those of whom no write was tried are the last.
+    #[must_use]
+    pub fn by_progress(&self) -> Vec<&ProviderUse> {
+        let mut providers: Vec<_> = self.providers.iter().collect();
+        providers.sort_by(|one, other| other.progress().total_cmp(&one.progress()));
+        providers
+    }
+}
+
+impl ProviderUse {
+    /// The requests that it sends to newer versions.
+    #[must_use]
+    pub fn newer_requests(&self) -> i64 {
+        self.newer.iter().map(|newer| newer.requests).sum()
+    }
+
+    /// How far it is, to be compared with that of others: the share decides, and of equal ones what goes to newer versions.
+    fn progress(&self) -> f64 {
+        let newer = self.newer_requests() as f64;
+        self.writes.percent.unwrap_or(-1.0) + newer / (newer + self.requests as f64 + 1.0) / 100.0
     }
 }
 

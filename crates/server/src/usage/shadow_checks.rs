@@ -87,6 +87,12 @@ impl ShadowChecks {
         Ok(Self(Some(Arc::new(Running { newest, share, lot, drawn, queue, dropped }))))
     }
 
+    /// Whether any writes are tried.
+    #[must_use]
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Whether the next write of the version is to be checked.
     #[must_use]
     pub fn samples(&self, served: &Served) -> bool {

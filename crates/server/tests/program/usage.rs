@@ -1,7 +1,7 @@
 //! What providers use and who is ready for the newest version, as an operator asks for it.
 
 use adapter_kit::ApiVersion;
-use chrono::{Days, NaiveDate, Utc};
+use chrono::{Datelike as _, Days, NaiveDate, Utc};
 use serde_json::{Value, json};
 use server::versions::SERVED;
 
@@ -118,6 +118,7 @@ fn readiness_says_who_uses_a_version_and_what_stands_against_their_writes() {
     let (older, newest) = (older().label, newest().label);
     let today = Utc::now().date_naive();
     let since = today - Days::new(29);
+    let monday = day - Days::new(u64::from(day.weekday().num_days_from_monday()));
     let ended = place.run(&["version", "readiness", &older.to_string()], None);
     assert_eq!((ended.status(), ended.stderr()), (0, ""));
     let text = ended.stdout();
@@ -126,7 +127,8 @@ fn readiness_says_who_uses_a_version_and_what_stands_against_their_writes() {
             "{older} from {since} to {today}; the newest version is {newest}\n\
              Counts begin on {day} only.\n\n\
              providers that use it: 1, with tokens: 1, requests: 40\n\
-             writes tried in {newest}: 40, accepted there too: 30 (75 %; fewer than 50 writes say little)\n\n\
+             writes tried in {newest}: 40, accepted there too: 30 (75 %; fewer than 50 writes say little)\n\
+             \x20 week of {monday}: 40, accepted there too: 30 (75 %; fewer than 50 writes say little)\n\n\
              provider 10000001 Ashdown\n\
              \x20 requests: 40, last {day}T12:30:00.250Z (request a2)\n\
              \x20 token 1 Records, old: 40, last {day}T12:30:00.250Z (request a2)\n\
@@ -161,6 +163,35 @@ fn readiness_says_that_a_version_can_be_removed_when_nobody_uses_it() {
     let ended = place.run(&["version", "readiness", &older.to_string(), "--days", "60", "--format", "json"], None);
     let told: Value = serde_json::from_str(ended.stdout()).unwrap();
     assert_eq!(told["providers"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn readiness_of_all_versions_is_a_table_with_a_verdict_for_each() {
+    let day = recently();
+    let place = counted(day);
+    let (older, newest) = (older().label, newest().label);
+    let ended = place.run(&["version", "readiness"], None);
+    assert_eq!((ended.status(), ended.stderr()), (0, ""));
+    let lines: Vec<Vec<&str>> = ended.stdout().lines().map(|line| line.split_whitespace().collect()).collect();
+    let headings = ["version", "provider", "name", "requests", "last_seen", "checked", "percent", "newer"];
+    assert_eq!(lines[0], headings);
+    let last = format!("{day}T12:30:00.250Z");
+    let row = [older.to_string(), "10000001".to_owned(), "Ashdown".to_owned(), "40".to_owned(), last];
+    let row: Vec<&str> = row.iter().map(String::as_str).chain(["40", "75", "2"]).collect();
+    assert!(lines.contains(&row), "{lines:?}");
+    let verdicts: Vec<&str> = ended.stdout().lines().filter(|line| line.contains(" used")).collect();
+    assert!(verdicts.contains(&format!("{older} is still used").as_str()), "{verdicts:?}");
+    // Counts of some days only do not show that nobody needs it.
+    let unused = "was not used, but was not counted for long enough either";
+    let others = SERVED.iter().filter(|version| ![older, newest].contains(&version.label));
+    for version in others {
+        assert!(verdicts.contains(&format!("{} {unused}", version.label).as_str()), "{verdicts:?}");
+    }
+    let ended = place.run(&["version", "readiness", "--format", "json", "--provider", "10000001"], None);
+    let told: Value = serde_json::from_str(ended.stdout()).unwrap();
+    assert_eq!(told.as_array().map(Vec::len), Some(SERVED.len()));
+    let ended = place.run(&["version", "readiness", "--provider", "10999999"], None);
+    assert_eq!((ended.status(), ended.stdout()), (1, ""));
 }
 
 #[test]

@@ -289,13 +289,13 @@ impl ProviderSession<'_> {
         Ok(problem_totals(rows))
     }
 
-    fn own_token_ids(&mut self) -> Result<Vec<i64>, StorageError> {
+    pub(super) fn own_token_ids(&mut self) -> Result<Vec<i64>, StorageError> {
         let own = tokens::table.filter(tokens::provider_id.eq(self.provider().id)).select(tokens::id);
         Ok(own.load(self.connection)?)
     }
 }
 
 /// The days from the first to the last.
-fn days(first: NaiveDate, last: NaiveDate) -> Vec<NaiveDate> {
+pub(super) fn days(first: NaiveDate, last: NaiveDate) -> Vec<NaiveDate> {
     first.iter_days().take_while(|day| *day <= last).collect()
 }

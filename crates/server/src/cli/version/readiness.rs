@@ -6,16 +6,20 @@ use storage::error::StorageError;
 use super::super::Database;
 use super::{CommandError, served};
 use crate::cli::output;
-use crate::usage::readiness::{DEFAULT_DAYS, MAX_DAYS, VersionReadiness};
+use crate::usage::readiness::{DEFAULT_DAYS, MAX_DAYS, ProviderUse, VersionReadiness};
+use crate::usage::report::timestamp;
 use crate::versions;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Readiness {
     #[command(flatten)]
     database: Database,
-    /// The version, such as one that is to be removed
+    /// The version, such as one that is to be removed [default: a table of all, those first who could move first]
     #[arg(value_name = "LABEL")]
-    version: String,
+    version: Option<String>,
+    /// UKPRN of the one provider to look at [default: all]
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_VERSION_READINESS_PROVIDER")]
+    provider: Option<String>,
     /// How many days to look back, today among them
     #[arg(long, value_name = "N", env = "REGISTER_DAYS", default_value_t = DEFAULT_DAYS,
         value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_DAYS)))]
@@ -32,17 +36,58 @@ enum Format {
     Json,
 }
 
+const HEADINGS: [&str; 8] = ["version", "provider", "name", "requests", "last_seen", "checked", "percent", "newer"];
+
 impl Readiness {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let served = served(&self.version)?;
-        let store = self.database.open()?;
-        let readiness = store.read_blocking::<_, StorageError>(|session| {
-            VersionReadiness::of(session, served, self.days, versions::all())
+        match &self.version {
+            Some(label) => self.one(label),
+            None => self.all(),
+        }
+    }
+
+    fn one(&self, label: &str) -> Result<(), CommandError> {
+        let served = served(label)?;
+        let (days, provider) = (self.days, self.provider.clone());
+        let readiness = self.database.open()?.read_blocking::<_, StorageError>(move |session| {
+            VersionReadiness::of(session, served, days, provider.as_deref(), versions::all())
         })?;
         match self.format {
-            Format::Table => output::text(&readiness)?,
-            Format::Json => output::json(&readiness)?,
+            Format::Table => output::text(&readiness),
+            Format::Json => output::json(&readiness),
         }
-        Ok(())
     }
+
+    fn all(&self) -> Result<(), CommandError> {
+        let (days, provider) = (self.days, self.provider.clone());
+        let found = self.database.open()?.read_blocking::<_, StorageError>(move |session| {
+            VersionReadiness::of_each(session, days, provider.as_deref(), versions::all())
+        })?;
+        match self.format {
+            Format::Table => {
+                let rows = |version: &VersionReadiness| {
+                    let label = version.version.to_string();
+                    version.by_progress().into_iter().map(|used| cells(&label, used)).collect::<Vec<_>>()
+                };
+                let rows: Vec<_> = found.iter().flat_map(rows).collect();
+                output::table(HEADINGS, &rows)?;
+                let verdicts = found.iter().filter_map(|version| Some((version.version, version.removal().words()?)));
+                verdicts.into_iter().try_for_each(|(label, words)| output::line(format_args!("{label} {words}")))
+            }
+            Format::Json => output::json(&found),
+        }
+    }
+}
+
+fn cells(version: &str, used: &ProviderUse) -> [String; 8] {
+    [
+        version.to_owned(),
+        used.provider.clone(),
+        used.name.clone(),
+        used.requests.to_string(),
+        timestamp(used.last.at),
+        used.writes.checked.to_string(),
+        used.writes.percent.map(|percent| percent.to_string()).unwrap_or_default(),
+        used.newer_requests().to_string(),
+    ]
 }

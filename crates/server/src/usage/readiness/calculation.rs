@@ -3,18 +3,25 @@
 use std::collections::BTreeMap;
 
 use adapter_kit::{Label, Served};
-use chrono::NaiveDate;
+use chrono::{NaiveDate, TimeDelta};
 use domain::{Code, Lists};
+use storage::error::StorageError;
+use storage::session::Session;
 use storage::tokens::TokenRecord;
-use storage::usage::{CheckTotal, ProblemTotal, UsageTotal};
+use storage::usage::{CheckTotal, KEPT_DAYS, ProblemTotal, UsageTotal};
 use version_tools::Difference;
 use version_tools::difference::{ChangeDetail, RuleChangeKind, RuleSummary};
 
 use super::super::NO_NAME;
-use super::{EndpointUse, FEW, LastUse, NameUse, NewerUse, Obstacle, ProviderUse, TokenUse, VersionReadiness, Writes};
+use super::super::report::tokens;
+use super::{
+    EndpointUse, FEW, LastUse, NameUse, NewerUse, Obstacle, ProviderUse, ReadinessWeek, TokenUse, VersionReadiness,
+    Writes,
+};
 
 /// What the store knows.
 pub(super) struct Known {
+    /// Those that are looked at, by their numbers.
     pub(super) tokens: BTreeMap<i64, TokenRecord>,
     /// In the days that are looked at.
     pub(super) recent: Vec<UsageTotal>,
@@ -25,7 +32,38 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// Who used a version in those days, the last one among them.
+    /// What is known of all tokens, or of those of a provider; nothing yet of how writes fared.
+    pub(super) fn of(
+        session: &mut Session<'_>,
+        since: NaiveDate,
+        provider: Option<&str>,
+    ) -> Result<Self, StorageError> {
+        Ok(Self {
+            tokens: tokens(session, provider)?,
+            recent: session.usage_since(since)?,
+            all: session.usage_since(session.today() - TimeDelta::days(KEPT_DAYS))?,
+            checks: Vec::new(),
+            problems: Vec::new(),
+        })
+    }
+
+    /// Reads how the writes of a version fared, and says who used it.
+    pub(super) fn look_into(
+        &mut self,
+        session: &mut Session<'_>,
+        served: &Served,
+        newest: &Served,
+        since: NaiveDate,
+        until: NaiveDate,
+    ) -> Result<VersionReadiness, StorageError> {
+        let (label, against) = (served.version.label.to_string(), newest.version.label.to_string());
+        self.checks = session.checks_since(since, &label, &against)?;
+        self.problems = session.problems_since(since, &label, &against)?;
+        let weeks = ReadinessWeek::of_tokens(session, &label, &against, |token| self.tokens.contains_key(&token))?;
+        Ok(VersionReadiness { weeks, ..self.readiness(served, newest, since, until) })
+    }
+
+    /// Who used a version in those days, the last one among them. The weeks are not looked at.
     pub(super) fn readiness(
         &self,
         served: &Served,
@@ -51,9 +89,10 @@ impl Known {
             newest: newest.version.label,
             since,
             until,
-            counted_since: self.all.iter().map(|total| total.first.at.date_naive()).min(),
+            counted_since: self.of_tokens(&self.all).map(|(total, _)| total.first.at.date_naive()).min(),
             last_use,
-            writes: Writes::of(self.checks.iter()),
+            writes: Writes::of(self.checks.iter().filter(|check| self.tokens.contains_key(&check.token_id))),
+            weeks: Vec::new(),
             providers,
         }
     }
@@ -64,8 +103,12 @@ impl Known {
         totals: &'a [UsageTotal],
         label: &'a str,
     ) -> impl Iterator<Item = (&'a UsageTotal, &'a TokenRecord)> {
-        let of_version = totals.iter().filter(move |total| total.version == label);
-        of_version.filter_map(|total| Some((total, self.tokens.get(&total.token_id)?)))
+        self.of_tokens(totals).filter(move |(total, _)| total.version == label)
+    }
+
+    /// What was sent with the tokens that are looked at, each with its token.
+    fn of_tokens<'a>(&'a self, totals: &'a [UsageTotal]) -> impl Iterator<Item = (&'a UsageTotal, &'a TokenRecord)> {
+        totals.iter().filter_map(|total| Some((total, self.tokens.get(&total.token_id)?)))
     }
 
     fn provider_use(
@@ -129,6 +172,11 @@ impl Known {
 impl Writes {
     fn of<'a>(checks: impl Iterator<Item = &'a CheckTotal>) -> Self {
         let (checked, valid) = checks.fold((0, 0), |sum, check| (sum.0 + check.checked, sum.1 + check.valid));
+        Self::new(checked, valid)
+    }
+
+    /// So many that were tried, and so many of them that would be accepted.
+    pub(super) fn new(checked: i64, valid: i64) -> Self {
         // Tenths are as much as anybody reads, and there are far fewer writes than a float distinguishes.
         let percent = (checked > 0).then(|| (valid as f64 * 1_000.0 / checked as f64).round() / 10.0);
         Self { checked, valid, percent, few: checked < FEW }

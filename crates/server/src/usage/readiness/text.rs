@@ -4,7 +4,7 @@ use std::fmt;
 
 use storage::usage::KEPT_DAYS;
 
-use super::{EndpointUse, FEW, ProviderUse, VersionReadiness, Writes};
+use super::{EndpointUse, FEW, ProviderUse, ReadinessWeek, Removal, VersionReadiness, Writes};
 use crate::usage::report::timestamp;
 
 /// Where it says how a version is removed.
@@ -29,6 +29,9 @@ impl fmt::Display for VersionReadiness {
         } else {
             writeln!(out, "{}", self.tried(self.writes))?;
         }
+        for ReadinessWeek { monday, writes } in &self.weeks {
+            writeln!(out, "  week of {monday}: {}", share(*writes))?;
+        }
         providers.iter().try_for_each(|provider| self.provider(out, provider))
     }
 }
@@ -36,7 +39,7 @@ impl fmt::Display for VersionReadiness {
 impl VersionReadiness {
     /// That nobody uses it, and since when.
     fn unused(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { version, newest, since, until, .. } = self;
+        let Self { version, since, until, .. } = self;
         match (&self.last_use, self.counted_since) {
             (Some(last), _) => {
                 let (day, provider, id) = (timestamp(last.seen.at), &last.provider, &last.seen.request_id);
@@ -50,14 +53,16 @@ impl VersionReadiness {
                 return Ok(());
             }
         }
-        if version == newest {
-            return Ok(());
-        }
-        if self.counted_since.is_some_and(|counted| counted > *since) {
-            let days = (*until - *since).num_days() + 1;
-            writeln!(out, "That is too short to say that it can be removed; look again when {days} days are counted.")
-        } else {
-            writeln!(out, "It can be removed: see {HOW_TO_REMOVE}.")
+        match self.removal() {
+            Removal::Newest | Removal::InUse => Ok(()),
+            Removal::CountedTooShortly => {
+                let days = (*until - *since).num_days() + 1;
+                writeln!(
+                    out,
+                    "That is too short to say that it can be removed; look again when {days} days are counted."
+                )
+            }
+            Removal::Possible => writeln!(out, "It can be removed: see {HOW_TO_REMOVE}."),
         }
     }
 
@@ -93,12 +98,19 @@ impl VersionReadiness {
 
     /// How writes fared, and on how many it rests.
     fn tried(&self, writes: Writes) -> String {
-        let Writes { checked, valid, percent, few } = writes;
         let newest = self.newest;
-        let Some(percent) = percent else { return format!("No write was tried in {newest}.") };
-        let few = if few { format!("; fewer than {FEW} writes say little") } else { String::new() };
-        format!("writes tried in {newest}: {checked}, accepted there too: {valid} ({percent} %{few})")
+        if writes.percent.is_none() {
+            return format!("No write was tried in {newest}.");
+        }
+        format!("writes tried in {newest}: {}", share(writes))
     }
+}
+
+/// How many writes were accepted, of how many, with the share.
+fn share(Writes { checked, valid, percent, few }: Writes) -> String {
+    let percent = percent.unwrap_or_default();
+    let few = if few { format!("; fewer than {FEW} writes say little") } else { String::new() };
+    format!("{checked}, accepted there too: {valid} ({percent} %{few})")
 }
 
 /// An endpoint that ends.

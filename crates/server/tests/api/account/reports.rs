@@ -82,7 +82,7 @@ fn readiness_is_what_the_command_says_of_the_provider() {
             for (query, days) in [("", 30), ("?days=16", 16), ("?days=400", 400)] {
                 let label = version.label;
                 let expected = register.operate(move |session| {
-                    VersionReadiness::of(session, versions::all().find(label).unwrap(), days, versions::all())
+                    VersionReadiness::of(session, versions::all().find(label).unwrap(), days, None, versions::all())
                 });
                 let of_provider = expected.providers.iter().find(|one| one.provider == ukprn).unwrap();
                 problems += of_provider.problems.len();

@@ -1,6 +1,7 @@
 //! The pages of usage and of readiness, and the file.
 
 use domain::TraineeField as F;
+use server::request_log::RequestLog;
 use server::versions::SERVED;
 use storage::users::UserRole;
 
@@ -94,6 +95,47 @@ fn readiness_says_what_stood_against_writes_and_where_it_is_explained() {
     assert!(page.contains("What stood against writes") && page.contains("data-name=\"Problem\""), "{page}");
     assert!(links_lead_somewhere(&viewer, &page) >= 3);
     assert!(!page.contains("2036-07-31"), "{page}");
+}
+
+#[test]
+fn readiness_says_how_the_share_moved_from_week_to_week() {
+    let register = Register::with(Setup { shadow_share: 100, ..Setup::default() });
+    let (oldest, newest) = (register.api(SERVED[0]), SERVED.last().unwrap().label);
+    let late = |name: &str| oldest.example().with(F::last_name, name).with(F::itt_end_date, "2036-07-31");
+    register.clock.set("2026-10-05T09:00:00Z"); // a Monday
+    for (name, body) in [("First", late("First")), ("Second", late("Second"))] {
+        assert_eq!(oldest.send("POST", "/trainees", body).status, 201, "{name}");
+    }
+    register.write_usage();
+    register.clock.set("2026-10-12T09:00:00Z");
+    oldest.create(oldest.example());
+    assert_eq!(oldest.send("POST", "/trainees", late("Third")).status, 201);
+    register.write_usage();
+    let page = viewer(&register).open("/settings/readiness").is(200).text;
+    let row = |monday: &str, checked: u8, valid: &str| {
+        format!(
+            "<th scope=\"row\" data-name=\"Week that begins on\">{monday}</th><td data-name=\"Writes checked\">{checked}</td>\
+             <td data-name=\"{newest} would accept\">{valid}</td>"
+        )
+    };
+    let rows = [row("5 October 2026", 2, "0 (0 %)"), row("12 October 2026", 2, "1 (50 %)")];
+    let at = rows.map(|row| page.find(&row).unwrap_or_else(|| panic!("{row} in {page}")));
+    assert!(at.is_sorted());
+}
+
+#[test]
+fn pages_say_when_nothing_is_logged_or_tried() {
+    let words = ["has switched off the log of requests", "has switched off the trial of writes"];
+    let shown = |register: &Register| {
+        let viewer = viewer(register);
+        let pages = ["/settings/requests", "/settings/readiness"].map(|path| viewer.open(path).is(200).text);
+        [pages[0].contains(words[0]), pages[1].contains(words[1])]
+    };
+    assert_eq!(shown(&Register::with(Setup { shadow_share: 10, ..Setup::default() })), [false, false]);
+    assert_eq!(
+        shown(&Register::with(Setup { shadow_share: 0, request_log: RequestLog::off(), ..Setup::default() })),
+        [true, true]
+    );
 }
 
 #[test]

@@ -40,7 +40,8 @@ fn serving(versions: &'static Versions) -> Register {
 fn readiness(api: &Api<'_>, versions: &'static Versions) -> VersionReadiness {
     api.register.write_usage();
     let label = api.version.label;
-    api.register.operate(move |session| VersionReadiness::of(session, versions.find(label).unwrap(), 30, versions))
+    api.register
+        .operate(move |session| VersionReadiness::of(session, versions.find(label).unwrap(), 30, None, versions))
 }
 
 /// The field, the code, and how many writes have the problem.
