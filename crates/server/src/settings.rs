@@ -9,6 +9,7 @@
 //! Nothing here is part of the API, and no handler knows a version or a record.
 
 mod activity;
+mod cookies;
 mod form;
 mod overview;
 mod page;
@@ -18,12 +19,12 @@ mod receive;
 mod request_filter;
 mod requests;
 mod routes;
-mod session_cookie;
 mod sign_in;
 mod tokens;
 mod usage;
 
 use std::collections::HashSet;
+use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -41,6 +42,7 @@ use crate::http::concurrency_limit::ConcurrencyLimit;
 use crate::http::middleware::deprecation::methods;
 use crate::http::paths;
 use crate::http::rate_limit::by_address::AddressRateLimit;
+use crate::http::rate_limit::{KeyedRateLimiter, RateLimit};
 use crate::http::routes::closed;
 
 /// Pages that are made at once, and how many more wait: the API keeps the store for itself.
@@ -49,6 +51,8 @@ const PAGES: (usize, usize) = (4, 16);
 const MAX_WAIT: Duration = Duration::from_secs(2);
 /// The most sessions that are remembered.
 const MAX_SESSIONS: usize = 10_000;
+/// The forms that a session can send.
+const FORMS: RateLimit = RateLimit { requests: NonZeroU32::new(30).unwrap(), window: Duration::from_secs(60) };
 
 /// What all requests for pages of the settings share. Cheap to clone; all clones count together.
 #[derive(Debug, Clone)]
@@ -56,6 +60,8 @@ pub struct SettingsPages {
     /// Requests without a session that is known here, by address.
     strangers: AddressRateLimit,
     concurrency_limit: ConcurrencyLimit,
+    /// Forms, by session.
+    forms: KeyedRateLimiter<SecretDigest>,
     /// Sessions that were valid when they were last used.
     known: Arc<Mutex<HashSet<SecretDigest>>>,
 }
@@ -66,6 +72,7 @@ impl Default for SettingsPages {
         Self {
             strangers: AddressRateLimit::default(),
             concurrency_limit: ConcurrencyLimit::new(running, waiting, MAX_WAIT),
+            forms: KeyedRateLimiter::new(FORMS, MAX_SESSIONS),
             known: Arc::default(),
         }
     }

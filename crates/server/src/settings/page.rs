@@ -13,10 +13,11 @@ use storage::error::{JobError, Refusal, StorageError};
 use storage::tokens::Environment;
 use storage::users::{Secret, SignedIn};
 
+use super::cookies::CookieName;
 use super::receive::PageRequest;
-use super::session_cookie;
 use crate::http::error::ApiError;
 use crate::http::paths;
+use crate::http::rate_limit::QuotaExceeded;
 use crate::pages::layout::{Keep, page};
 
 /// The media type of comma-separated values.
@@ -68,6 +69,11 @@ impl Frame {
         Self { place, environment: request.environment, user: Some(user), form_token: request.form_token.clone() }
     }
 
+    /// Around a page with a form to sign in.
+    pub(super) fn sign_in(request: &PageRequest) -> Self {
+        Self { form_token: request.form_token.clone(), ..Self::public(request.environment) }
+    }
+
     /// Around a page for anybody.
     pub(super) fn public(environment: Environment) -> Self {
         Self { place: Place::Elsewhere, environment, user: None, form_token: String::new() }
@@ -107,6 +113,8 @@ impl Target {
 pub(super) enum Reply {
     /// A page.
     Page(StatusCode, String),
+    /// A page with a form to sign in, and the cookie for which the form was made, where the browser is yet to be given it.
+    SignInPage(String, Option<HeaderValue>),
     /// A file of comma-separated values to keep, with its name.
     Csv(&'static str, String),
     /// The browser is to request another page.
@@ -128,13 +136,27 @@ impl Reply {
         Ok(Self::Page(StatusCode::UNPROCESSABLE_ENTITY, template.render().map_err(PageError::Template)?))
     }
 
+    /// A page with a form to sign in.
+    pub(super) fn sign_in_page(template: &impl Template, request: &PageRequest) -> Result<Self, PageError> {
+        let new = request.sign_in.as_ref().filter(|sign_in| sign_in.is_new);
+        let cookie = new.map(|sign_in| CookieName::SignIn.set(sign_in.cookie.text())).transpose()?;
+        Ok(Self::SignInPage(template.render().map_err(PageError::Template)?, cookie))
+    }
+
     pub(super) fn response(self) -> Result<HttpResponse, PageError> {
         match self {
+            Self::SignInPage(html, cookie) => {
+                let mut response = page(StatusCode::OK, Keep::Never, Ok(html));
+                if let Some(cookie) = cookie {
+                    response.headers_mut().insert(SET_COOKIE, cookie);
+                }
+                Ok(response)
+            }
             Self::Page(status, html) => Ok(page(status, Keep::Never, Ok(html))),
             Self::Csv(name, text) => Ok(attachment(name, text)),
             Self::Redirect(target) => Ok(redirect(target, None)),
-            Self::SignedIn(secret) => Ok(redirect(Target::Overview, Some(session_cookie::set(&secret)?))),
-            Self::SignedOut => Ok(redirect(Target::SignIn, Some(session_cookie::remove()?))),
+            Self::SignedIn(secret) => Ok(redirect(Target::Overview, Some(CookieName::Session.set(secret.reveal())?))),
+            Self::SignedOut => Ok(redirect(Target::SignIn, Some(CookieName::Session.remove()?))),
         }
     }
 }
@@ -178,6 +200,12 @@ pub(super) enum PageError {
     /// The form was made for another session.
     #[error("form is of another session")]
     OtherSession,
+    /// The form to sign in was made for another browser, or the browser keeps no cookies.
+    #[error("form is of another browser")]
+    OtherBrowser,
+    /// The session has sent too many forms.
+    #[error("too many forms")]
+    TooManyForms(QuotaExceeded),
     /// What was sent is no form.
     #[error("body is no form")]
     NoForm,
@@ -225,6 +253,7 @@ struct Message {
 impl PageError {
     /// The page that says so. What is ours or the operator's is logged here, once.
     pub(super) fn response(self, environment: Environment) -> HttpResponse {
+        let retry_after = self.retry_after();
         let (status, title, text) = match self {
             Self::NotSignedIn | Self::Storage(StorageError::Refused(Refusal::ProviderClosed)) => {
                 return redirect(Target::SignIn, None);
@@ -263,6 +292,14 @@ impl PageError {
                 "The form is out of date",
                 "It was made before you signed in last. Nothing was done. Open the page again, and send its form.",
             ),
+            Self::OtherBrowser => (
+                StatusCode::FORBIDDEN,
+                "The form was not made for this browser",
+                "You are not signed in. Let the browser keep cookies of this site, open the link again, and press its button.",
+            ),
+            Self::TooManyForms(_) => {
+                (StatusCode::TOO_MANY_REQUESTS, "Too many forms", "Nothing was done. Try again in a minute.")
+            }
             Self::NoForm => (
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "That is no form",
@@ -279,10 +316,18 @@ impl PageError {
             Self::Storage(error) => return of_api(ApiError::Storage(error), environment),
         };
         let mut response = message(environment, status, title, text);
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        if let Some(seconds) = retry_after {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
+    }
+
+    /// In how many seconds the same can be tried again, where that is known here.
+    fn retry_after(&self) -> Option<u64> {
+        if let Self::TooManyForms(used_up) = self {
+            return Some(used_up.retry_after);
+        }
+        matches!(self, Self::Busy).then_some(1)
     }
 }
 

@@ -12,10 +12,10 @@ use storage::session::Session;
 use storage::tokens::Environment;
 use storage::users::{Origin, SecretDigest, SignedIn};
 
+use super::cookies::{CookieName, SecretCookie};
 use super::form::{self, Form};
 use super::page::{PageError, Reply};
 use super::routes::{Access, AdminContext, Handler, Route};
-use super::session_cookie::SessionCookie;
 use super::{SettingsPages, has_form};
 use crate::http::app_state::AppState;
 use crate::http::client_address;
@@ -29,10 +29,30 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// What a browser says of where a request was made (Fetch Metadata, section 2.3).
 const FETCH_SITE: &str = "sec-fetch-site";
 
+/// The cookie of a browser that signs in.
+pub(super) struct SignInCookie {
+    pub(super) cookie: SecretCookie,
+    /// Whether the browser is yet to be given it.
+    pub(super) is_new: bool,
+}
+
+impl SignInCookie {
+    fn of(request: &HttpRequest) -> Result<Self, PageError> {
+        match SecretCookie::of(request, CookieName::SignIn) {
+            Some(cookie) => Ok(Self { cookie, is_new: false }),
+            None => Ok(Self { cookie: SecretCookie::generate()?, is_new: true }),
+        }
+    }
+}
+
 /// A request for a page, with what a handler needs of it.
 pub(super) struct PageRequest {
     pub(super) environment: Environment,
     pub(super) versions: &'static Versions,
+    /// Whether this server logs requests.
+    pub(super) logs_requests: bool,
+    /// Whether this server tries writes in the newest version.
+    pub(super) tries_writes: bool,
     /// The number in the path.
     id: Option<i64>,
     /// The secret in the path.
@@ -41,8 +61,10 @@ pub(super) struct PageRequest {
     pub(super) form: Form,
     /// The session of the cookie, valid or not.
     pub(super) session: Option<SecretDigest>,
-    /// What each form of the session holds.
+    /// What each form on the page holds.
     pub(super) form_token: String,
+    /// The cookie of a browser that signs in; none of one that is signed in.
+    pub(super) sign_in: Option<SignInCookie>,
     /// Scheme and host by which the browser came here.
     pub(super) site: String,
     request_id: Option<String>,
@@ -109,28 +131,35 @@ async fn receive(
         require_form(request)?;
         require_own_site(register, request)?;
     }
-    let (form, cookie) = (Form::read(&form), SessionCookie::of(request));
-    let session = cookie.as_ref().map(SessionCookie::digest);
-    // Whoever has a session is not counted, except where a link is tried.
-    let is_known = session.as_ref().is_some_and(|session| settings.is_known(session));
-    if !is_known || route.access() == Access::Public {
+    let (form, cookie) = (Form::read(&form), SecretCookie::of(request, CookieName::Session));
+    let session = cookie.as_ref().map(SecretCookie::digest);
+    let is_public = route.access() == Access::Public;
+    let known = session.as_ref().filter(|session| settings.is_known(session) && !is_public);
+    if known.is_none() {
+        // Also one who has a session, where a link is tried.
         settings.strangers.count(request)?;
     }
+    let sign_in = if is_public { Some(SignInCookie::of(request)?) } else { None };
+    let made_for = sign_in.as_ref().map(|sign_in| &sign_in.cookie).or(cookie.as_ref());
     // Without a cookie nobody is signed in, and the handler does not run.
-    let needs_token = has_form(route) && route.access() != Access::Public;
-    let is_made_here = |cookie: &SessionCookie| cookie.has_made(form.value(form::TOKEN));
-    if needs_token && !cookie.as_ref().is_none_or(is_made_here) {
-        return Err(PageError::OtherSession);
+    if has_form(route) && made_for.is_some_and(|cookie| !cookie.has_made(form.value(form::TOKEN))) {
+        return Err(if is_public { PageError::OtherBrowser } else { PageError::OtherSession });
+    }
+    if let Some(session) = known.filter(|_| has_form(route)) {
+        settings.forms.take(session).map_err(PageError::TooManyForms)?;
     }
     Ok(PageRequest {
         environment: register.environment,
         versions: register.versions,
+        logs_requests: register.request_log.is_on(),
+        tries_writes: register.shadow.is_on(),
         id: request.match_info().get("id").and_then(|id| id.parse().ok()),
         secret: request.match_info().get("secret").map(str::to_owned),
         query: Form::read(request.query_string().as_bytes()),
         form,
         session,
-        form_token: cookie.as_ref().map(SessionCookie::form_token).unwrap_or_default(),
+        form_token: made_for.map(SecretCookie::form_token).unwrap_or_default(),
+        sign_in,
         site: register.proxies.origin(request),
         request_id: request_id::current(),
         address: register.proxies.client_address(request).to_string(),
@@ -145,7 +174,7 @@ fn require_form(request: &HttpRequest) -> Result<(), PageError> {
 }
 
 /// Refuses a form that a browser says was sent by another site. The pages have no referrer, so some browsers name `null` as
-/// the origin of their forms; then it is the token in the form that counts.
+/// the origin of their forms; then it is the token in the form that counts, which each form has.
 fn require_own_site(register: &AppState, request: &HttpRequest) -> Result<(), PageError> {
     let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap_or_default());
     let is_own = match (header(FETCH_SITE), header(ORIGIN.as_str())) {

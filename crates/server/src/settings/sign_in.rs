@@ -36,13 +36,17 @@ pub(super) fn explain(_: &mut Session<'_>, request: &PageRequest) -> Result<Repl
 pub(super) fn show_link(session: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
     let secret = request.secret();
     let invitation = session.open_invitation(&SecretDigest::of(secret))?.ok_or(Refusal::LinkNotUsable)?;
-    Reply::page(&Link { frame: Frame::public(request.environment), invitation, secret })
+    Reply::sign_in_page(&Link { frame: Frame::sign_in(request), invitation, secret }, request)
 }
 
 /// Uses the link up, and begins a session in the place of any other that the browser has.
 pub(super) fn accept(session: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
-    let link = SecretDigest::of(request.form.value(SECRET));
-    Ok(Reply::SignedIn(session.accept_invitation(&link, request.session.as_ref(), request.origin())?))
+    let link = request.form.value(SECRET);
+    let sign_in = request.sign_in.as_ref().ok_or(PageError::OtherBrowser)?;
+    let begun = sign_in.cookie.session_of(link);
+    let (link, secret) = (SecretDigest::of(link), SecretDigest::of(begun.reveal()));
+    session.accept_invitation(&link, &secret, request.session.as_ref(), request.origin())?;
+    Ok(Reply::SignedIn(begun))
 }
 
 /// Ends the session.

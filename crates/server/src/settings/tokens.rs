@@ -3,7 +3,7 @@
 //! The text of a token is on the reply to the form that made it, and nowhere else.
 
 use askama::Template;
-use chrono::{Days, NaiveDate};
+use chrono::{Days, NaiveDate, TimeDelta};
 use storage::error::{Refusal, StorageError};
 use storage::session::{Provider, Session};
 use storage::tokens::{MAX_NAME_CHARS, NewToken, Rotation, Token, TokenRecord, TokenStatus, expiry_dates};
@@ -20,6 +20,11 @@ use crate::pages::layout::day;
 const OVERLAP_DAYS: u64 = 7;
 /// The most such days; no token lasts longer.
 const MAX_OVERLAP_DAYS: u64 = 180;
+/// Within what time the same form counts as sent twice.
+const TWICE_WITHIN: TimeDelta = TimeDelta::minutes(1);
+/// What is said then.
+const MADE_TWICE: &str = "A token of this name was made less than a minute ago. Its text is shown once only: if you did not see \
+                          it, revoke that token and wait a minute";
 
 #[derive(Template)]
 #[template(path = "settings/tokens.html")]
@@ -120,7 +125,12 @@ pub(super) fn issue(
     let mut faults = Faults::default();
     let name = faults.keep("name", token_name(request.form.value("name")));
     let expires_on = faults.keep("expires", expiry(request.form.value("expires"), session.today()));
-    let (Some(name), Some(expires_on)) = (name, expires_on) else {
+    if let Some(name) = name.filter(|_| faults.is_empty())
+        && was_just_made(session, &admin.organisation.ukprn, name, None)?
+    {
+        faults.add("name", MADE_TWICE);
+    }
+    let (Some(name), Some(expires_on), true) = (name, expires_on, faults.is_empty()) else {
         return Reply::faults(&tokens(session, request, admin.signed_in, admin.organisation, faults)?);
     };
     let (token, record) = session.issue_token(&NewToken {
@@ -164,7 +174,11 @@ pub(super) fn rotate(
     let token = active_token(session, request, admin)?;
     let mut faults = Faults::default();
     let overlap = request.form.value("overlap");
-    let Some(days) = faults.keep("overlap", overlap_days(overlap)) else {
+    let days = faults.keep("overlap", overlap_days(overlap));
+    if was_just_made(session, &token.provider_ukprn, &token.name, Some(token.id))? {
+        faults.add("overlap", MADE_TWICE);
+    }
+    let (Some(days), true) = (days, faults.is_empty()) else {
         let frame = Frame::of(request, admin.signed_in, Place::Tokens);
         return Reply::faults(&Rotate { frame, token, overlap: overlap.to_owned(), faults });
     };
@@ -209,6 +223,18 @@ fn active_token(
         TokenStatus::Active => Ok(token),
         TokenStatus::Expired | TokenStatus::Revoked => Err(Refusal::UnknownToken.into()),
     }
+}
+
+/// Whether a token of the name was made a moment ago, other than that one: the form was sent twice.
+fn was_just_made(
+    session: &mut Session<'_>,
+    ukprn: &str,
+    name: &str,
+    other_than: Option<i64>,
+) -> Result<bool, StorageError> {
+    let since = session.now() - TWICE_WITHIN;
+    let is_it = |token: &TokenRecord| token.name == name && token.created_at > since && Some(token.id) != other_than;
+    Ok(session.list_tokens(Some(ukprn))?.iter().any(|token| token.status == TokenStatus::Active && is_it(token)))
 }
 
 fn token_name(name: &str) -> Result<&str, String> {

@@ -142,8 +142,8 @@ impl Session<'_> {
         Ok(found.map(|Usable { organisation, role, .. }| OpenInvitation { organisation, role }))
     }
 
-    /// Uses a link up: the person has access from now on, and a session, whose secret is returned. The session of the cookie
-    /// that it replaces is ended.
+    /// Uses a link up: the person has access from now on, and a session with the secret of that digest. The session of the
+    /// cookie that it replaces is ended. Once the session has begun, the same again changes nothing.
     ///
     /// # Errors
     ///
@@ -151,10 +151,11 @@ impl Session<'_> {
     pub fn accept_invitation(
         &mut self,
         digest: &SecretDigest,
+        secret: &SecretDigest,
         replaced: Option<&SecretDigest>,
         origin: Origin<'_>,
-    ) -> Result<Secret, StorageError> {
-        let link = self.usable_invitation(digest)?.ok_or(Refusal::LinkNotUsable)?;
+    ) -> Result<(), StorageError> {
+        let Some(link) = self.usable_invitation(digest)? else { return self.require_session(secret) };
         self.lock_organisation(link.provider_id)?;
         let now = self.now().naive_utc();
         let unused = invitations::table
@@ -163,7 +164,7 @@ impl Session<'_> {
             .filter(invitations::expires_at.gt(now));
         let used = diesel::update(unused).set(invitations::used_at.eq(now)).execute(self.connection)?;
         if used != 1 {
-            return Err(Refusal::LinkNotUsable.into());
+            return self.require_session(secret);
         }
         let user_id = match self.user_with(link.provider_id, &link.email)? {
             Some((id, _)) => id,
@@ -183,7 +184,13 @@ impl Session<'_> {
         let by = Actor::user(user_id, link.provider_id, origin);
         let subject = Subject::Invitation(link.id);
         self.record_activity(by, link.provider_id, ActivityKind::UserSignedIn, subject, "")?;
-        self.begin_session(user_id, replaced)
+        self.begin_session(user_id, secret, replaced)
+    }
+
+    /// Accepts that a link is used up where its session has begun: somebody pressed the button twice.
+    fn require_session(&mut self, secret: &SecretDigest) -> Result<(), StorageError> {
+        let begun = self.signed_in(secret)?;
+        begun.map(drop).ok_or(Refusal::LinkNotUsable.into())
     }
 
     /// The links to an organisation that can still be used, oldest first.

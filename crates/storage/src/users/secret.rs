@@ -14,10 +14,21 @@ const SECRET_BYTES: usize = 32;
 pub struct Secret(String);
 
 impl Secret {
-    pub(super) fn generate() -> Result<Self, StorageError> {
+    /// A secret that nobody has.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::NoRandomness`]
+    pub fn generate() -> Result<Self, StorageError> {
         let mut secret = [0; SECRET_BYTES];
         getrandom::fill(&mut secret).map_err(StorageError::NoRandomness)?;
-        Ok(Self(BASE64URL_NOPAD.encode(&secret)))
+        Ok(Self::of_bytes(&secret))
+    }
+
+    /// The secret of these bytes, which must be as hard to guess as random ones.
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8; SECRET_BYTES]) -> Self {
+        Self(BASE64URL_NOPAD.encode(bytes))
     }
 
     /// The secret itself, to be given once to the person for whom it was made.

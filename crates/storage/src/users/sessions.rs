@@ -6,7 +6,7 @@
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 
-use super::{ActivityKind, Actor, Origin, Secret, SecretDigest, Subject, UserRole};
+use super::{ActivityKind, Actor, Origin, SecretDigest, Subject, UserRole};
 use crate::error::{Refusal, StorageError};
 use crate::schema::{providers, sign_in_sessions, users};
 use crate::session::{Provider, Session};
@@ -150,12 +150,13 @@ impl Session<'_> {
         self.record_activity(by, by.provider_id(), ActivityKind::UserSignedOutEverywhere, subject, "")
     }
 
-    /// Begins a session, and ends the one of the cookie that it replaces.
+    /// Begins a session with a new secret, and ends the one of the cookie that it replaces.
     pub(super) fn begin_session(
         &mut self,
         user_id: i64,
+        secret: &SecretDigest,
         replaced: Option<&SecretDigest>,
-    ) -> Result<Secret, StorageError> {
+    ) -> Result<(), StorageError> {
         let now = self.now().naive_utc();
         if let Some(replaced) = replaced {
             let one = sign_in_sessions::table.filter(sign_in_sessions::digest.eq(replaced.as_hex()));
@@ -163,16 +164,15 @@ impl Session<'_> {
                 .set(sign_in_sessions::ended_at.eq(now))
                 .execute(self.connection)?;
         }
-        let secret = Secret::generate()?;
         diesel::insert_into(sign_in_sessions::table)
             .values((
-                sign_in_sessions::digest.eq(SecretDigest::of(secret.reveal()).as_hex()),
+                sign_in_sessions::digest.eq(secret.as_hex()),
                 sign_in_sessions::user_id.eq(user_id),
                 sign_in_sessions::created_at.eq(now),
                 sign_in_sessions::last_seen_at.eq(now),
             ))
             .execute(self.connection)?;
-        Ok(secret)
+        Ok(())
     }
 
     pub(super) fn end_sessions_of(&mut self, user_id: i64) -> Result<(), StorageError> {

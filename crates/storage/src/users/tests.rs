@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 
-use super::{ActivityFilter, ActivityKind, Actor, NewInvitation, Origin, SecretDigest, SignedIn, UserRole};
+use super::{ActivityFilter, ActivityKind, Actor, NewInvitation, Origin, Secret, SecretDigest, SignedIn, UserRole};
 use crate::error::{Refusal, StorageError};
 use crate::testing::{Register, UKPRN};
 use crate::tokens::{Environment, NewToken};
@@ -23,9 +23,14 @@ fn link(register: &Register, ukprn: &'static str, email: &'static str, role: Use
 }
 
 fn accept(register: &Register, link: &str) -> Result<String, StorageError> {
-    let digest = SecretDigest::of(link);
-    let cookie = register.write(move |session| session.accept_invitation(&digest, None, Origin::default()))?;
-    Ok(cookie.reveal().to_owned())
+    let secret = Secret::generate()?.reveal().to_owned();
+    accept_as(register, link, &secret)?;
+    Ok(secret)
+}
+
+fn accept_as(register: &Register, link: &str, secret: &str) -> Result<(), StorageError> {
+    let (digest, secret) = (SecretDigest::of(link), SecretDigest::of(secret));
+    register.write(move |session| session.accept_invitation(&digest, &secret, None, Origin::default()))
 }
 
 fn signed_in(register: &Register, cookie: &str) -> Option<SignedIn> {
@@ -67,6 +72,20 @@ fn a_link_signs_in_once_within_a_quarter_of_an_hour() {
 }
 
 #[test]
+fn the_button_of_a_link_can_be_pressed_twice_by_the_same_browser_alone() {
+    let register = register();
+    let link = link(&register, UKPRN, "a@example.com", UserRole::Admin);
+    let secret = accept(&register, &link).unwrap();
+    accept_as(&register, &link, &secret).unwrap();
+    refused(accept(&register, &link), Refusal::LinkNotUsable);
+    let user = signed_in(&register, &secret).unwrap();
+    assert_eq!(activity(&register).iter().filter(|(kind, ..)| *kind == ActivityKind::UserSignedIn).count(), 1);
+    // The session is not begun again once it has ended.
+    register.write(move |session| session.sign_out(&user)).unwrap();
+    refused(accept_as(&register, &link, &secret), Refusal::LinkNotUsable);
+}
+
+#[test]
 fn another_link_for_the_same_person_replaces_the_one_before() {
     let register = register();
     let first = link(&register, UKPRN, "a@example.com", UserRole::Admin);
@@ -84,9 +103,10 @@ fn two_servers_that_race_for_a_link_begin_one_session() {
         let link = link(&register, UKPRN, "a@example.com", UserRole::Admin);
         let stores = [register.another_store(), register.another_store()];
         let begun = stores.map(|store| {
-            let digest = SecretDigest::of(&link);
+            let (digest, secret) = (SecretDigest::of(&link), SecretDigest::of(Secret::generate().unwrap().reveal()));
             std::thread::spawn(move || {
-                store.write_blocking(move |session| session.accept_invitation(&digest, None, Origin::default()))
+                store
+                    .write_blocking(move |session| session.accept_invitation(&digest, &secret, None, Origin::default()))
             })
         });
         let ended = begun.map(|thread| thread.join().unwrap());

@@ -8,7 +8,7 @@ use server::versions::SERVED;
 use storage::error::StorageError;
 use storage::users::{Actor, UserRole};
 
-use super::browser::{Browser, FORM, encode, link};
+use super::browser::{Browser, FORM, cookie_of, encode, form_token_of, link};
 use crate::api::support::Register;
 use crate::api::support::register::UKPRN;
 
@@ -34,18 +34,35 @@ fn a_session_that_somebody_has_planted_ends_when_its_browser_signs_in() {
 fn another_site_cannot_sign_a_browser_in() {
     let register = Register::start();
     let secret = link(&register.store(), Some(UKPRN), "attacker@example.com", UserRole::Admin);
-    for (name, value) in [("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.example")] {
-        let request = register.request("POST", "/settings/sign-in").bytes(encode(&[("secret", &secret)]));
-        let page = request.header("Content-Type", FORM).header(name, value).page().is(403);
+    let path = format!("/settings/sign-in/{secret}");
+    // The attacker knows what the form for another browser holds, and the victim has a cookie or none.
+    let attacker = register.request("GET", &path).page().is(200);
+    let victim = register.request("GET", &path).page().is(200);
+    let send = |form_token: &str, cookie: Option<String>, headers: &[(&str, &str)]| {
+        let form = encode(&[("form_token", form_token), ("secret", &secret)]);
+        let request = register.request("POST", "/settings/sign-in").bytes(form).header("Content-Type", FORM);
+        let cookie = cookie.iter().map(|cookie| ("Cookie", cookie.as_str()));
+        cookie.chain(headers.iter().copied()).fold(request, |request, (name, value)| request.header(name, value)).page()
+    };
+    let own = [("Sec-Fetch-Site", "same-origin"), ("Origin", "null")];
+    for header in [("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.example")] {
+        let page = send(form_token_of(&victim), cookie_of(&victim), &[header]).is(403);
         assert_eq!(page.header("set-cookie"), None);
     }
-    let request = register.request("POST", "/settings/sign-in").bytes(encode(&[("secret", &secret)]));
-    request
-        .header("Content-Type", FORM)
-        .header("Sec-Fetch-Site", "same-origin")
-        .header("Origin", "null")
-        .page()
-        .is(303);
+    // A browser that says nothing of where the form was, or nothing that helps.
+    for headers in [[].as_slice(), &[("Origin", "null")], &own] {
+        for (form_token, cookie) in [
+            (form_token_of(&attacker), cookie_of(&victim)),
+            (form_token_of(&attacker), None),
+            ("", cookie_of(&victim)),
+            ("", None),
+        ] {
+            let page = send(form_token, cookie, headers).is(403);
+            assert!(page.text.contains("not made for this browser"), "{}", page.text);
+            assert_eq!(page.header("set-cookie"), None);
+        }
+    }
+    send(form_token_of(&victim), cookie_of(&victim), &own).is(303);
 }
 
 #[test]
@@ -94,13 +111,14 @@ fn nothing_of_a_request_decides_where_a_redirection_leads() {
     let fields = [("next", evil), ("return_to", evil), ("redirect", evil), ("role", "admin")];
     let nobody = Browser::new(&register);
     let secret = link(&register.store(), Some(UKPRN), "b@example.com", UserRole::Viewer);
+    let form_token = form_token_of(&nobody.open(&format!("/settings/sign-in/{secret}?next={evil}")).is(200)).to_owned();
     let replies = [
         nobody.open(&format!("/settings{query}")),
         nobody.open(&format!("/settings/tokens{query}")),
         nobody.request("GET", "/settings").header("X-Forwarded-Host", "evil.example").page(),
         nobody.send_form(
             &format!("/settings/sign-in{query}"),
-            &[&[("secret", secret.as_str())], fields.as_slice()].concat(),
+            &[&[("secret", secret.as_str()), ("form_token", &form_token)], fields.as_slice()].concat(),
         ),
         admin.send(&format!("/settings/people/1/role{query}"), &fields),
         admin.send(&format!("/settings/tokens/1/revoke{query}"), &fields),
@@ -110,6 +128,19 @@ fn nothing_of_a_request_decides_where_a_redirection_leads() {
         let location = reply.header("location").unwrap_or_else(|| panic!("{} {}", reply.status, reply.text));
         assert!(location.starts_with("/settings") && !location.contains("evil"), "{location}");
     }
+}
+
+#[test]
+fn forms_of_a_session_are_limited_and_those_of_others_are_not() {
+    let register = Register::start();
+    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let other = Browser::signed_in(&register, Some(UKPRN), "b@example.com", UserRole::Admin);
+    let form_token = admin.form_token();
+    let send = |_| admin.send_form("/settings/people/1/role", &[("form_token", &form_token), ("role", "admin")]);
+    let limited = (0..40).map(send).find(|page| page.status != 303).unwrap();
+    assert_eq!((limited.status, limited.header("retry-after").is_some()), (429, true), "{}", limited.text);
+    admin.open("/settings/people").is(200);
+    other.send("/settings/people/2/role", &[("role", "admin")]).is(303);
 }
 
 #[test]

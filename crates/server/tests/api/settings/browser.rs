@@ -1,4 +1,4 @@
-//! A browser as far as the settings need one: it keeps the cookie of its session, and sends the forms of pages.
+//! A browser as far as the settings need one: it keeps their two cookies, and sends the forms of pages.
 
 use std::cell::RefCell;
 
@@ -40,16 +40,25 @@ pub(crate) fn text_after<'a>(page: &'a str, beginning: &str, end: &str) -> &'a s
     &page[at..at + page[at..].find(end).unwrap()]
 }
 
+/// What each form of a page holds.
+pub(crate) fn form_token_of(page: &Page) -> &str {
+    text_after(&page.text, "name=\"form_token\" value=\"", "\"")
+}
+
+/// The name of the cookie of a browser that signs in.
+const SIGN_IN: &str = "__Host-register-sign-in=";
+
 /// Somebody with a browser.
 pub(crate) struct Browser<'a> {
     register: &'a Register,
     cookie: RefCell<Option<String>>,
+    sign_in_cookie: RefCell<Option<String>>,
 }
 
 impl<'a> Browser<'a> {
     /// Nobody yet.
     pub(crate) fn new(register: &'a Register) -> Self {
-        Self { register, cookie: RefCell::new(None) }
+        Self { register, cookie: RefCell::new(None), sign_in_cookie: RefCell::new(None) }
     }
 
     /// Somebody who has just signed in.
@@ -66,9 +75,15 @@ impl<'a> Browser<'a> {
         browser
     }
 
-    /// Uses a link.
+    /// Opens a link, and presses its button; the page that says that it cannot be used where there is no button.
     pub(crate) fn sign_in(&self, link: &str) -> Page {
-        self.send_form("/settings/sign-in", &[("secret", link)])
+        let page = self.open(&format!("/settings/sign-in/{link}"));
+        if page.status != 200 { page } else { self.press(link, form_token_of(&page)) }
+    }
+
+    /// Sends the form of a link.
+    pub(crate) fn press(&self, link: &str, form_token: &str) -> Page {
+        self.send_form("/settings/sign-in", &[("form_token", form_token), ("secret", link)])
     }
 
     /// The cookie of the session.
@@ -81,25 +96,28 @@ impl<'a> Browser<'a> {
         *self.cookie.borrow_mut() = cookie;
     }
 
-    /// A request with the cookie.
+    /// A request with the cookies.
     pub(crate) fn request(&self, method: &str, path: &str) -> Request<'a> {
+        let cookies: Vec<_> = self.cookie().into_iter().chain(self.sign_in_cookie.borrow().clone()).collect();
         let request = self.register.request(method, path);
-        match self.cookie() {
-            Some(cookie) => request.header("Cookie", &cookie),
-            None => request,
-        }
+        if cookies.is_empty() { request } else { request.header("Cookie", &cookies.join("; ")) }
     }
 
     /// Opens a page.
     pub(crate) fn open(&self, path: &str) -> Page {
-        self.request("GET", path).page()
+        self.kept(self.request("GET", path).page())
     }
 
-    /// Sends a form as it is, and keeps the cookie of the reply.
+    /// Sends a form as it is.
     pub(crate) fn send_form(&self, path: &str, fields: &[(&str, &str)]) -> Page {
-        let page = self.request("POST", path).bytes(encode(fields)).header("Content-Type", FORM).page();
+        self.kept(self.request("POST", path).bytes(encode(fields)).header("Content-Type", FORM).page())
+    }
+
+    /// The same page, of which the cookie is kept.
+    fn kept(&self, page: Page) -> Page {
         if let Some(cookie) = cookie_of(&page) {
-            self.set_cookie(Some(cookie).filter(|cookie| !cookie.ends_with('=')));
+            let jar = if cookie.starts_with(SIGN_IN) { &self.sign_in_cookie } else { &self.cookie };
+            *jar.borrow_mut() = Some(cookie).filter(|cookie| !cookie.ends_with('='));
         }
         page
     }
@@ -112,7 +130,6 @@ impl<'a> Browser<'a> {
 
     /// What each form of the session holds.
     pub(crate) fn form_token(&self) -> String {
-        let page = self.open("/settings").is(200);
-        text_after(&page.text, "name=\"form_token\" value=\"", "\"").to_owned()
+        form_token_of(&self.open("/settings").is(200)).to_owned()
     }
 }

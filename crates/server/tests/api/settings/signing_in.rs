@@ -4,7 +4,7 @@ use std::thread;
 
 use storage::users::{Actor, UserRole};
 
-use super::browser::{Browser, link};
+use super::browser::{Browser, FORM, cookie_of, encode, form_token_of, link};
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
 use crate::api::support::{Register, Setup};
 
@@ -18,7 +18,7 @@ fn a_link_shows_where_it_leads_and_only_the_button_uses_it_up() {
         let page = browser.open(&path).is(200);
         assert!(page.text.contains("Ashdown University") && page.text.contains("viewer"), "{}", page.text);
         assert!(!page.text.contains("a@example.com"));
-        assert_eq!(page.header("set-cookie"), None);
+        assert_eq!(browser.cookie(), None);
         assert_eq!(browser.request("HEAD", &path).raw().status, 200);
     }
     browser.sign_in(&secret).is(303);
@@ -36,13 +36,14 @@ fn a_link_that_is_unknown_used_replaced_or_expired_is_answered_the_same() {
     let make = |email| link(&register.store(), Some(UKPRN), email, UserRole::Viewer);
     let used = make("a@example.com");
     browser.sign_in(&used).is(303);
-    browser.set_cookie(None);
+    browser.send("/settings/sign-out", &[]).is(303);
     let replaced = make("b@example.com");
     let fresh = make("b@example.com");
     let expired = make("c@example.com");
+    let form_token = form_token_of(&browser.open(&format!("/settings/sign-in/{fresh}")).is(200)).to_owned();
     let reply = |secret: &str| {
         let shown = browser.open(&format!("/settings/sign-in/{secret}")).is(410).text;
-        assert_eq!(browser.sign_in(secret).is(410).text, shown);
+        assert_eq!(browser.press(secret, &form_token).is(410).text, shown);
         shown
     };
     let unknown = reply("nothing");
@@ -52,6 +53,32 @@ fn a_link_that_is_unknown_used_replaced_or_expired_is_answered_the_same() {
     assert_eq!(reply(&expired), unknown);
     assert_eq!(reply(&fresh), unknown);
     assert_eq!(browser.cookie(), None);
+}
+
+#[test]
+fn the_button_can_be_pressed_twice_and_signs_in_once() {
+    let register = Register::start();
+    let secret = link(&register.store(), Some(UKPRN), "a@example.com", UserRole::Viewer);
+    let browser = Browser::new(&register);
+    let page = browser.open(&format!("/settings/sign-in/{secret}")).is(200);
+    let form_token = form_token_of(&page);
+    let (form, cookie) = (encode(&[("form_token", form_token), ("secret", &secret)]), cookie_of(&page).unwrap());
+    let pressed: Vec<_> = thread::scope(|scope| {
+        let press = || {
+            let request = register.request("POST", "/settings/sign-in").bytes(form.clone());
+            request.header("Content-Type", FORM).header("Cookie", &cookie).page()
+        };
+        let pressing: Vec<_> = (0..4).map(|_| scope.spawn(press)).collect();
+        pressing.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    let cookies: Vec<_> = pressed.iter().map(|page| (page.status, cookie_of(page).unwrap())).collect();
+    assert!(cookies.iter().all(|one| *one == cookies[0] && one.0 == 303), "{cookies:?}");
+    browser.set_cookie(Some(cookies[0].1.clone()));
+    browser.open("/settings").is(200);
+    // Another browser that saw the page, and the same one when it has signed out, are refused.
+    Browser::new(&register).press(&secret, form_token).is(403);
+    browser.send("/settings/sign-out", &[]).is(303);
+    browser.press(&secret, form_token).is(410);
 }
 
 #[test]
@@ -143,9 +170,10 @@ fn the_cookie_is_for_this_host_alone_and_for_no_script() {
     let register = Register::with(Setup { proxies, ..Setup::default() });
     let make = || link(&register.store(), Some(UKPRN), "a@example.com", UserRole::Viewer);
     let accept = |secret: &str, header: Option<(&str, &str)>| {
-        let form = super::browser::encode(&[("secret", secret)]);
+        let shown = register.request("GET", &format!("/settings/sign-in/{secret}")).page();
+        let form = encode(&[("form_token", form_token_of(&shown)), ("secret", secret)]);
         let request = register.request("POST", "/settings/sign-in").bytes(form);
-        let request = request.header("Content-Type", super::browser::FORM);
+        let request = request.header("Content-Type", FORM).header("Cookie", &cookie_of(&shown).unwrap());
         header.into_iter().fold(request, |request, (name, value)| request.header(name, value)).page()
     };
     for header in [None, Some(("X-Forwarded-Proto", "https")), Some(("Forwarded", "for=192.0.2.1;proto=https"))] {
@@ -171,7 +199,7 @@ fn whoever_tries_secrets_is_limited_by_address_and_sessions_are_not() {
     browser.open("/settings").is(200);
     let stranger = Browser::new(&register);
     let limited = (0..200).find_map(|number| {
-        let page = stranger.sign_in(&format!("{number}"));
+        let page = stranger.press(&format!("{number}"), "");
         (page.status == 429).then_some(page)
     });
     let limited = limited.unwrap();

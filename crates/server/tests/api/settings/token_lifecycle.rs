@@ -76,6 +76,33 @@ fn a_token_lives_from_invitation_to_revocation_while_a_client_uses_it() {
 }
 
 #[test]
+fn a_form_that_is_sent_twice_makes_one_token() {
+    let register = Register::start();
+    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let fields = [("name", "Student records"), ("expires", "")];
+    let tokens = || register.operate(|session| session.list_tokens(Some(UKPRN)));
+    let make = || admin.send("/settings/tokens", &fields);
+    let before = tokens().len();
+    make().is(200);
+    assert!(make().is(422).text.contains("less than a minute ago"));
+    assert_eq!(tokens().len(), before + 1);
+    let id = tokens().last().unwrap().id;
+    let replace = || admin.send(&format!("/settings/tokens/{id}/rotate"), &[("overlap", "7")]);
+    replace().is(200);
+    assert!(replace().is(422).text.contains("less than a minute ago"));
+    assert_eq!(tokens().len(), before + 2);
+    // One that was revoked is in nobody's way, and a minute later it is another form.
+    admin.send("/settings/tokens", &[("name", "Another"), ("expires", "")]).is(200);
+    let another = tokens().last().unwrap().id;
+    admin.send(&format!("/settings/tokens/{another}/revoke"), &[]).is(303);
+    admin.send("/settings/tokens", &[("name", "Another"), ("expires", "")]).is(200);
+    register.clock.set("2026-10-05T09:02:00Z");
+    replace().is(200);
+    register.clock.set("2026-10-05T09:04:00Z");
+    make().is(200);
+}
+
+#[test]
 fn faults_of_a_form_are_shown_all_at_once_and_what_was_typed_stays() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
