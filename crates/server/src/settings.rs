@@ -22,6 +22,7 @@ mod routes;
 mod sign_in;
 mod tokens;
 mod usage;
+mod versions;
 
 use std::collections::HashSet;
 use std::num::NonZeroU32;

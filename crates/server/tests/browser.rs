@@ -10,6 +10,7 @@ mod browser {
     mod driver;
     mod look;
     mod migrate;
+    mod reports;
     mod served;
     mod settings;
 }

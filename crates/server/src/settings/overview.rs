@@ -8,6 +8,7 @@ use storage::users::{OrganisationSummary, SignedIn};
 
 use super::page::{Frame, PageError, Place, Reply};
 use super::receive::PageRequest;
+use super::routes::OperatorContext;
 use crate::http::paths;
 
 #[derive(Template)]
@@ -37,10 +38,10 @@ struct Organisations {
 
 /// The first page for whoever asks.
 pub(super) fn show(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
-    let frame = Frame::of(request, signed_in, Place::Overview);
     let Some(organisation) = &signed_in.organisation else {
-        return Reply::page(&Organisations { frame, organisations: session.organisation_summaries()? });
+        return list(session, request, signed_in);
     };
+    let frame = Frame::of(request, signed_in, Place::Overview);
     let tokens = session.list_expiring_tokens(Some(&organisation.ukprn), EXPIRES_SOON_DAYS)?;
     let versions = request.versions.iter().rev().map(|served| {
         let label = served.version.label;
@@ -52,6 +53,20 @@ pub(super) fn show(session: &mut Session<'_>, request: &PageRequest, signed_in: 
     });
     let (name, ukprn) = (organisation.name.clone(), organisation.ukprn.clone());
     Reply::page(&Overview { frame, name, ukprn, tokens, versions: versions.collect() })
+}
+
+/// All organisations.
+pub(super) fn organisations(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    operator: &OperatorContext<'_>,
+) -> Result<Reply, PageError> {
+    list(session, request, operator.signed_in)
+}
+
+fn list(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
+    let frame = Frame::of(request, signed_in, Place::Overview);
+    Reply::page(&Organisations { frame, organisations: session.organisation_summaries()? })
 }
 
 /// Who made something: the e-mail address of a user where it is known by number, otherwise what is stored.

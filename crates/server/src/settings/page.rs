@@ -33,6 +33,7 @@ pub(super) enum Place {
     Readiness,
     People,
     Activity,
+    Versions,
     /// None of them.
     Elsewhere,
 }

@@ -15,7 +15,7 @@ use storage::users::{Origin, SecretDigest, SignedIn};
 use super::cookies::{CookieName, SecretCookie};
 use super::form::{self, Form};
 use super::page::{PageError, Reply};
-use super::routes::{Access, AdminContext, Handler, Route};
+use super::routes::{Access, AdminContext, Handler, OperatorContext, Route};
 use super::{SettingsPages, has_form};
 use crate::http::app_state::AppState;
 use crate::http::client_address;
@@ -241,7 +241,8 @@ fn handle(
     if has_form(route) {
         session.record_session_use(&signed_in)?;
     }
-    let organisation = || signed_in.organisation.as_ref().ok_or(PageError::from(Refusal::NotPermitted));
+    // To an operator there is no page of an organisation's users, and to them none of an operator.
+    let organisation = || signed_in.organisation.as_ref().ok_or(PageError::NotFound);
     let reply = match route.handler {
         Handler::Public(handler) => handler(session, request)?,
         Handler::SignedIn(handler) => handler(session, request, &signed_in)?,
@@ -252,9 +253,13 @@ fn handle(
             handler(&mut own.ok_or(Refusal::UnknownProvider)?, request, &signed_in)?
         }
         Handler::Admin(handler) => {
+            let organisation = organisation()?;
             let actor = signed_in.actor(request.origin())?;
-            let context = AdminContext { signed_in: &signed_in, organisation: organisation()?, actor };
-            handler(session, request, &context)?
+            handler(session, request, &AdminContext { signed_in: &signed_in, organisation, actor })?
+        }
+        Handler::Operator(handler) => {
+            let actor = signed_in.operator(request.origin()).map_err(|_| PageError::NotFound)?;
+            handler(session, request, &OperatorContext { signed_in: &signed_in, actor })?
         }
     };
     Ok((reply, Some(signed_in)))

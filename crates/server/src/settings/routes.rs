@@ -6,7 +6,7 @@ use storage::users::{Actor, SignedIn};
 
 use super::page::{PageError, Reply};
 use super::receive::PageRequest;
-use super::{activity, overview, people, readiness, requests, sign_in, tokens, usage};
+use super::{activity, overview, people, readiness, requests, sign_in, tokens, usage, versions};
 
 /// A path with a method.
 #[derive(Debug)]
@@ -29,6 +29,8 @@ pub enum Access {
     Organisation,
     /// The admins of an organisation.
     Admin,
+    /// The operators of the service.
+    Operator,
 }
 
 /// What answers a route, with what it needs to know of who asks. It runs in a job of the store, which writes where the method
@@ -41,12 +43,20 @@ pub(super) enum Handler {
     /// Reads what belongs to the organisation through a session that leads to nothing of another one.
     Own(fn(&mut ProviderSession<'_>, &PageRequest, &SignedIn) -> Result<Reply, PageError>),
     Admin(fn(&mut Session<'_>, &PageRequest, &AdminContext<'_>) -> Result<Reply, PageError>),
+    Operator(fn(&mut Session<'_>, &PageRequest, &OperatorContext<'_>) -> Result<Reply, PageError>),
 }
 
 /// An admin of an organisation.
 pub(super) struct AdminContext<'a> {
     pub(super) signed_in: &'a SignedIn,
     pub(super) organisation: &'a Provider,
+    pub(super) actor: Actor<'a>,
+}
+
+/// An operator of the service, who reaches the things of all organisations.
+pub(super) struct OperatorContext<'a> {
+    pub(super) signed_in: &'a SignedIn,
+    #[expect(dead_code, reason = "no page of an operator changes anything yet")]
     pub(super) actor: Actor<'a>,
 }
 
@@ -59,6 +69,7 @@ impl Route {
             Handler::SignedIn(_) => Access::SignedIn,
             Handler::Organisation(_) | Handler::Own(_) => Access::Organisation,
             Handler::Admin(_) => Access::Admin,
+            Handler::Operator(_) => Access::Operator,
         }
     }
 }
@@ -94,5 +105,7 @@ pub static ROUTES: &[Route] = &[
     get("/people/{id}", Handler::Admin(people::show)),
     post("/people/{id}/role", Handler::Admin(people::change_role)),
     post("/people/{id}/remove", Handler::Admin(people::remove)),
+    get("/organisations", Handler::Operator(overview::organisations)),
+    get("/versions", Handler::Operator(versions::show)),
     get("/activity", Handler::SignedIn(activity::list)),
 ];

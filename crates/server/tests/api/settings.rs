@@ -8,3 +8,4 @@ mod reports;
 mod requests;
 mod signing_in;
 mod token_lifecycle;
+mod versions;

@@ -3,6 +3,9 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::{ChildStdout, Command, Stdio};
 
+use adapter_kit::ApiVersion;
+use serde_json::Value;
+use server::versions::SERVED;
 use tempfile::TempDir;
 use test_support::Process;
 
@@ -15,38 +18,66 @@ pub(crate) struct Server {
     pub(crate) origin: String,
     /// The link of the demo, which signs in once.
     pub(crate) link: String,
+    /// The token of the demo.
+    pub(crate) token: String,
     _folder: TempDir,
 }
 
 impl Server {
     pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// A server with more options.
+    pub(crate) fn start_with(options: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_trainee-register"));
         command
             .args(["serve", "--demo", "--listen", "127.0.0.1:0"])
+            .args(options)
             .env("RUST_LOG", "warn")
             .env("REGISTER_OPERATOR_LISTEN", "off")
             .env("REGISTER_DATABASE_URL", format!("sqlite://{}", folder.path().join("register.db").display()))
             .stdout(Stdio::piped());
         let mut process = Process::start(&mut command);
         let mut stdout = BufReader::new(process.stdout());
-        let mut line_with = |words: &str| loop {
+        let (mut origin, mut link, mut token) = (None, None, None);
+        while origin.is_none() || link.is_none() || token.is_none() {
             let mut line = String::new();
             assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "the server has ended");
-            if line.contains(words) {
-                break line.trim().to_owned();
+            let line = line.trim();
+            if let Some((_, rest)) = line.split_once("http://").filter(|_| origin.is_none()) {
+                origin = rest.split(['/', ',']).next().map(|address| format!("http://{address}"));
             }
-        };
-        let (first, link) = (line_with("http://"), line_with("/settings/sign-in/"));
-        let (_, rest) = first.split_once("http://").unwrap();
-        let origin = format!("http://{}", rest.split(['/', ',']).next().unwrap());
-        Self { _process: process, _stdout: stdout, origin, link, _folder: folder }
+            if line.contains("/settings/sign-in/") {
+                link = Some(line.to_owned());
+            }
+            if let Some(text) = line.strip_prefix("TOKEN=") {
+                token = Some(text.to_owned());
+            }
+        }
+        let [origin, link, token] = [origin, link, token].map(Option::unwrap);
+        Self { _process: process, _stdout: stdout, origin, link, token, _folder: folder }
     }
 
     /// The status of the reply to a request with a token.
     pub(crate) fn info(&self, token: &str) -> u16 {
-        let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
-        let url = format!("{}/api/{}/info", self.origin, server::versions::SERVED[0].label);
-        agent.get(url).header("Authorization", format!("Bearer {token}")).call().unwrap().status().as_u16()
+        let url = self.url(SERVED[0], "/info");
+        agent().get(url).header("Authorization", format!("Bearer {token}")).call().unwrap().status().as_u16()
     }
+
+    /// The status of the reply to a body that is sent with the token of the demo.
+    pub(crate) fn send(&self, version: &ApiVersion, path: &str, body: &Value) -> u16 {
+        let request = agent().post(self.url(version, path)).header("Authorization", format!("Bearer {}", self.token));
+        let request = request.header("Content-Type", "application/json");
+        request.send(body.to_string()).unwrap().status().as_u16()
+    }
+
+    fn url(&self, version: &ApiVersion, path: &str) -> String {
+        format!("{}/api/{}{path}", self.origin, version.label)
+    }
+}
+
+fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder().http_status_as_error(false).build().into()
 }

@@ -9,19 +9,32 @@ use super::driver::{Browser, ENTER, Scripts, TAB};
 use super::served::Server;
 
 /// On a desk, and on a phone with large text.
-const WIDTHS: [u32; 2] = [1_280, 320];
+pub(crate) const WIDTHS: [u32; 2] = [1_280, 320];
 
-fn wait_for_title(browser: &Browser, title: &str) {
+pub(crate) fn wait_for_title(browser: &Browser, title: &str) {
     browser.wait_until(&format!("document.title.startsWith({}) && document.readyState === 'complete'", json!(title)));
 }
 
 /// Opens the link of the demo and presses its button.
-fn sign_in(browser: &Browser, server: &Server) {
+pub(crate) fn sign_in(browser: &Browser, server: &Server) {
     browser.open(&server.link);
     wait_for_title(browser, "Sign in");
     browser.tab_to("sign-in");
     browser.press(ENTER);
     wait_for_title(browser, "Overview");
+}
+
+/// Opens a page of the settings again and again until an expression holds in it: servers write some seconds after a reply.
+pub(crate) fn open_until(browser: &Browser, server: &Server, page: &str, expression: &str) {
+    let address = format!("{}/settings{page}", server.origin);
+    let is_there = || {
+        browser.open(&address);
+        browser.wait_until("document.readyState === 'complete'");
+        browser.see(expression) == json!(true)
+    };
+    let mut tries =
+        std::iter::repeat_with(is_there).take(120).inspect(|_| std::thread::sleep(Duration::from_millis(250)));
+    assert!(tries.any(|is_there| is_there), "{expression} does not come on {page}");
 }
 
 #[test]
@@ -123,16 +136,8 @@ fn axe_finds_nothing_on_any_page_of_the_settings_and_none_scrolls_sideways() {
     submit("/people", "The link", fill);
     submit("/people/1", "Error: demo@example.com", "");
     // The request is there when the server has written it.
-    for (page, shown) in [("/requests", "td"), ("/usage", "svg")] {
-        let path = format!("{}/settings{page}", server.origin);
-        let is_there = || {
-            browser.open(&path);
-            browser.wait_until("document.readyState === 'complete'");
-            browser.see(&format!("document.querySelector('main {shown}') !== null")) == json!(true)
-        };
-        let mut tries =
-            std::iter::repeat_with(is_there).take(120).inspect(|_| std::thread::sleep(Duration::from_millis(250)));
-        assert!(tries.any(|is_there| is_there), "{page} shows no {shown}");
+    for (page, shown) in [("/requests", "main td"), ("/usage", "main svg")] {
+        open_until(&browser, &server, page, &format!("document.querySelector('{shown}') !== null"));
     }
     for page in [
         "",

@@ -46,6 +46,18 @@ impl SignedIn {
         }
     }
 
+    /// The user as an operator of the service, who reaches the things of all organisations.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NotPermitted`] for every user of an organisation.
+    pub fn operator<'a>(&self, origin: Origin<'a>) -> Result<Actor<'a>, Refusal> {
+        match (self.role, &self.organisation) {
+            (UserRole::Operator, None) => Ok(Actor::user(self.user_id, None, origin)),
+            (UserRole::Admin | UserRole::Viewer | UserRole::Operator, _) => Err(Refusal::NotPermitted),
+        }
+    }
+
     /// Whether it is to be recorded that the session is used.
     #[must_use]
     pub fn is_use_due(&self, now: DateTime<Utc>) -> bool {

@@ -68,31 +68,36 @@ fn a_session_of_another_organisation_reaches_nothing_on_any_page_or_form() {
 }
 
 #[test]
-fn a_viewer_and_an_operator_get_through_no_route_of_admins() {
+fn nobody_gets_through_a_route_of_another_role() {
     let register = Register::start();
-    Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
     let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
     let mut refused = 0;
-    for browser in [&viewer, &operator] {
+    for (browser, access, status) in [
+        (&viewer, Access::Admin, 403),
+        (&operator, Access::Admin, 404),
+        (&admin, Access::Operator, 404),
+        (&viewer, Access::Operator, 404),
+    ] {
         let form_token = browser.form_token();
         let before = state(&register);
-        for route in ROUTES.iter().filter(|route| route.access() == Access::Admin) {
+        for route in ROUTES.iter().filter(|route| route.access() == access) {
             let path = path(route, 1);
             let page = if route.method == Method::Post {
                 browser.send_form(&path, &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat())
             } else {
                 browser.open(&path)
             };
-            assert_eq!(page.status, 403, "{route:?}: {}", page.text);
+            assert_eq!(page.status, status, "{route:?}: {}", page.text);
             refused += 1;
         }
         assert_eq!(state(&register), before);
     }
-    // Two browsers, and the routes of admins that there were when this was written, or more.
-    assert!(refused >= 18, "{refused}");
+    // For two browsers each, the routes of admins and of operators that there were when this was written, or more.
+    assert!(refused >= 20, "{refused}");
     for route in ROUTES.iter().filter(|route| route.access() == Access::Organisation) {
-        operator.open(&path(route, 1)).is(403);
+        operator.open(&path(route, 1)).is(404);
         viewer.open(&path(route, 1)).is(200);
     }
 }
