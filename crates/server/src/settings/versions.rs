@@ -62,5 +62,5 @@ fn verdict(version: &VersionReadiness) -> &'static str {
 
 /// The most frequent problems of an organisation.
 fn most_frequent(provider: &ProviderUse) -> &[Obstacle] {
-    &provider.problems[..provider.problems.len().min(MOST_PROBLEMS)]
+    provider.problems.get(..MOST_PROBLEMS).unwrap_or(&provider.problems)
 }
