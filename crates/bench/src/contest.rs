@@ -11,6 +11,7 @@ use test_support::Collector;
 use crate::database::Databases;
 use crate::http::Client;
 use crate::load::{Load, Turn};
+use crate::pages::Reader;
 use crate::process::{LOAD, all_processors, pin};
 use crate::register::{Program, Register, Server};
 use crate::scenario::{Facts, Scenario, mixed};
@@ -32,6 +33,8 @@ pub(crate) enum Who {
     Register(usize),
     /// The program over the first register, with so many percent of the requests traced.
     Traced(u8),
+    /// The program over the first register, while somebody opens so many pages of the settings a second.
+    Pages(u8),
     /// The program over the first register, with reads from a standby.
     Replica,
 }
@@ -44,6 +47,7 @@ impl fmt::Display for Who {
             Self::Before => write!(formatter, "before"),
             Self::Register(trainees) => write!(formatter, "now, {trainees} trainees"),
             Self::Traced(percent) => write!(formatter, "now, {percent} % traced"),
+            Self::Pages(rate) => write!(formatter, "now, with {rate} pages a second"),
             Self::Replica => write!(formatter, "now, with reads from a standby"),
         }
     }
@@ -99,6 +103,10 @@ impl Contest {
             let traced = ["--otlp-endpoint", &url, "--trace-sample-ratio", &ratio].map(str::to_owned);
             let register = Register::new(program, &databases, first, &format!("traced_{percent}"), folder)?;
             registers.push((Who::Traced(*percent), register.with_options(traced.to_vec())));
+        }
+        if let Some(rate) = options.pages {
+            let register = Register::new(program, &databases, first, "pages", folder)?;
+            registers.push((Who::Pages(rate), register));
         }
         if options.replica && kind == "postgres" {
             // It has all databases of the server, also those that are made later.
@@ -197,8 +205,17 @@ impl Contest {
         };
         server.empty_log()?;
         let load = self.loads.get_mut(&(scenario, who)).ok_or("there is no load")?;
+        let reader = match (who, &register) {
+            (Who::Pages(rate), Some(register)) => Some(Reader::start(server.address, &register.invite()?, rate)?),
+            (_, _) => None,
+        };
         let turn = load.run(server.address, time, || server.meter.processor_time());
         let turn = turn.map_err(|error| format!("{} of {who}: {error}", scenario.name()))?;
+        if let Some(reader) = reader
+            && reader.stop()? == 0
+        {
+            return Err("no page was opened".into());
+        }
         if let Some(register) = register
             && scenario.writes()
             && register.trainees <= MAX_COPIED_TRAINEES

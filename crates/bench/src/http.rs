@@ -78,6 +78,12 @@ impl Client {
         }
     }
 
+    /// Sends a request, and gives the status and the head of the reply.
+    pub(crate) fn send_for_head(&mut self, request: &[u8]) -> Outcome<(u16, String)> {
+        let (status, head, _) = self.exchange(request)?;
+        Ok((status, String::from_utf8(head)?))
+    }
+
     /// The status, the head and the body of the reply.
     fn exchange(&mut self, request: &[u8]) -> Outcome<(u16, Vec<u8>, Vec<u8>)> {
         self.0.write_all(request)?;

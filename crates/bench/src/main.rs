@@ -13,6 +13,7 @@ mod database;
 mod http;
 mod limit;
 mod load;
+mod pages;
 mod process;
 mod register;
 mod report;
@@ -51,6 +52,9 @@ struct Options {
     /// Also serve the first register with this share of the requests traced, in percent, to a collector next to the load
     #[arg(long, value_name = "PERCENT,...", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(..=100))]
     traces: Vec<u8>,
+    /// Also serve the first register while somebody opens so many pages of the settings a second
+    #[arg(long, value_name = "PER_SECOND")]
+    pages: Option<u8>,
     /// Seconds of a turn, the first quarter of which is not counted
     #[arg(long, default_value = "4")]
     seconds: u64,

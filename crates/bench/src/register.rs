@@ -228,6 +228,13 @@ impl Register {
         Ok(())
     }
 
+    /// A link that signs an admin of the first provider in.
+    pub(crate) fn invite(&self) -> Outcome<String> {
+        let (url, ukprn) = (self.databases.url(&self.copy), ukprn(0));
+        let invite = ["user", "invite", "--database-url", &url, "--provider", &ukprn, "--email", "bench@example.com"];
+        self.program.run(&[&invite[..], &["--settings-url", "http://localhost"]].concat())
+    }
+
     pub(crate) fn stop(&mut self) {
         if let Some(mut server) = self.server.take() {
             server.stop();

@@ -1,5 +1,6 @@
 //! The report, in Markdown.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -80,7 +81,11 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
         compare(&mut out, results, first, Who::Register(*size));
     }
     traces(&mut out, results, first);
-    compare(&mut out, results, first, Who::Replica);
+    for who in results.turns.keys().map(|(_, who)| *who).collect::<BTreeSet<_>>() {
+        if matches!(who, Who::Pages(_) | Who::Replica) {
+            compare(&mut out, results, first, who);
+        }
+    }
     versions(&mut out, results, first);
     resources(&mut out, results);
     out
@@ -91,6 +96,7 @@ fn compare(out: &mut String, results: &Results, first: Who, other: Who) {
     let heading = |who| match who {
         Who::Register(size) => format!("{size} trainees"),
         Who::Replica => "Reads from a standby".to_owned(),
+        Who::Pages(rate) => format!("While {rate} pages a second are opened"),
         Who::Limit | Who::LimitAlone | Who::Before | Who::Traced(_) => String::new(),
     };
     let headings = ["Request", &heading(first), &heading(other), "Ratio", "Processor"];
@@ -109,7 +115,7 @@ fn compare(out: &mut String, results: &Results, first: Who, other: Who) {
 fn traces(out: &mut String, results: &Results, first: Who) {
     let traced = results.turns.iter().filter_map(|((scenario, who), turns)| match who {
         Who::Traced(percent) => Some((*scenario, *percent, turns)),
-        Who::Limit | Who::LimitAlone | Who::Before | Who::Register(_) | Who::Replica => None,
+        Who::Limit | Who::LimitAlone | Who::Before | Who::Register(_) | Who::Pages(_) | Who::Replica => None,
     });
     let rows = traced.filter_map(|(scenario, percent, turns)| {
         let untraced = results.turns.get(&(scenario, first))?;
