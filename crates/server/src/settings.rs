@@ -19,6 +19,7 @@ mod receive;
 mod request_filter;
 mod requests;
 mod routes;
+mod sessions;
 mod sign_in;
 mod tokens;
 mod usage;

@@ -298,6 +298,9 @@ pub enum Refusal {
     /// No user who has access has this number.
     #[error("no user has this number")]
     UnknownUser,
+    /// The user has no such session.
+    #[error("user has no such session")]
+    UnknownSession,
     /// An organisation keeps an admin.
     #[error("user is the last admin")]
     LastAdmin,

@@ -10,6 +10,7 @@ mod activity;
 mod actor;
 mod invitations;
 mod secret;
+mod session_list;
 mod sessions;
 mod summaries;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use self::activity::{Activity, ActivityFilter, ActivityKind};
 pub use self::actor::{Actor, Origin};
 pub use self::invitations::{Invited, NewInvitation, OpenInvitation, PendingInvitation, normalised_email};
 pub use self::secret::{Secret, SecretDigest};
+pub use self::session_list::OpenSession;
 pub use self::sessions::SignedIn;
 pub use self::summaries::OrganisationSummary;
 use crate::connection::{DatabaseConnection, with_inner};

@@ -59,6 +59,17 @@ pub(super) enum UserCommand {
         #[arg(long, value_name = "TEXT", env = "REGISTER_REASON")]
         reason: String,
     },
+    /// End all sessions of a user, or of all users, from the next request on; their access stays
+    SignOut {
+        #[command(flatten)]
+        database: Database,
+        /// Number of the user
+        #[arg(required_unless_present = "all")]
+        id: Option<i64>,
+        /// End the sessions of all users
+        #[arg(long, env = "REGISTER_USER_SIGN_OUT_ALL", conflicts_with = "id")]
+        all: bool,
+    },
     /// Print the activity log, newest first: who did what in the settings, and by commands for users and tokens
     Activity {
         #[command(flatten)]
@@ -125,6 +136,13 @@ impl UserCommand {
                 store.write_blocking(move |session| session.erase_user(Actor::operator(&operator), id, &reason))?;
                 trainees::reclaim_all_space(&store)?;
                 eprintln!("user {id} is erased");
+            }
+            Self::SignOut { database, id, .. } => {
+                let ended = database.open()?.write_blocking::<_, StorageError>(move |session| match id {
+                    Some(id) => session.sign_out_user(Actor::operator(&operator), id).map(|()| 1),
+                    None => session.sign_out_all(Actor::operator(&operator)),
+                })?;
+                eprintln!("users whose sessions ended: {ended}");
             }
             Self::Activity { database, provider, since } => {
                 let store = database.open()?;

@@ -95,6 +95,7 @@ pub(super) enum Target {
     Overview,
     Tokens,
     People,
+    Sessions,
     SignIn,
 }
 
@@ -104,6 +105,7 @@ impl Target {
             Self::Overview => "",
             Self::Tokens => "/tokens",
             Self::People => "/people",
+            Self::Sessions => "/sessions",
             Self::SignIn => "/sign-in",
         };
         format!("{}{below}", paths::SETTINGS)
@@ -267,7 +269,7 @@ impl PageError {
             ),
             Self::NotFound
             | Self::Storage(StorageError::Refused(
-                Refusal::UnknownToken | Refusal::TokenEnded(_) | Refusal::UnknownUser,
+                Refusal::UnknownToken | Refusal::TokenEnded(_) | Refusal::UnknownUser | Refusal::UnknownSession,
             )) => (StatusCode::NOT_FOUND, "There is no such page", "Check the address, or begin at the overview."),
             Self::Storage(StorageError::Refused(Refusal::NotPermitted)) => {
                 (StatusCode::FORBIDDEN, "Your role does not allow that", "Ask an admin of your organisation.")

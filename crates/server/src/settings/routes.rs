@@ -6,7 +6,7 @@ use storage::users::{Actor, SignedIn};
 
 use super::page::{PageError, Reply};
 use super::receive::PageRequest;
-use super::{activity, overview, people, readiness, requests, sign_in, tokens, usage, versions};
+use super::{activity, overview, people, readiness, requests, sessions, sign_in, tokens, usage, versions};
 
 /// A path with a method.
 #[derive(Debug)]
@@ -90,6 +90,8 @@ pub static ROUTES: &[Route] = &[
     get("/sign-in/{secret}", Handler::Public(sign_in::show_link)),
     post("/sign-out", Handler::SignedIn(sign_in::sign_out)),
     post("/sign-out-everywhere", Handler::SignedIn(sign_in::sign_out_everywhere)),
+    get("/sessions", Handler::SignedIn(sessions::list)),
+    post("/sessions/{id}/end", Handler::SignedIn(sessions::end)),
     get("/tokens", Handler::Organisation(tokens::list)),
     post("/tokens", Handler::Admin(tokens::issue)),
     get("/tokens/{id}/rotate", Handler::Admin(tokens::ask_to_rotate)),
@@ -104,6 +106,7 @@ pub static ROUTES: &[Route] = &[
     post("/people", Handler::Admin(people::invite)),
     get("/people/{id}", Handler::Admin(people::show)),
     post("/people/{id}/role", Handler::Admin(people::change_role)),
+    post("/people/{id}/sign-out", Handler::Admin(sessions::sign_out_person)),
     post("/people/{id}/remove", Handler::Admin(people::remove)),
     get("/organisations", Handler::Operator(overview::organisations)),
     get("/versions", Handler::Operator(versions::show)),

@@ -152,6 +152,7 @@ fn axe_finds_nothing_on_any_page_of_the_settings_and_none_scrolls_sideways() {
         "/people",
         "/people/1",
         "/activity",
+        "/sessions",
         "/nothing",
     ] {
         browser.open(&format!("{}/settings{page}", server.origin));

@@ -72,6 +72,8 @@ fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity
         &["user", "invite", "--email", email, "--provider", "10099998"],
         &["user", "invite", "--email", email, "--provider", "10012345", "--role", "operator"],
         &["user", "remove", "7"],
+        &["user", "sign-out", "7"],
+        &["user", "sign-out"],
     ] {
         assert_ne!(run(wrong).status(), 0, "{wrong:?}");
     }
@@ -95,6 +97,8 @@ fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity
 
     done(run(&["user", "role", "1", "viewer"]));
     assert!(ask(&browser, &home, &cookie, None).text.contains("somebody@example.com (viewer)"));
+    done(run(&["user", "sign-out", "1"]));
+    done(run(&["user", "sign-out", "--all"]));
     done(run(&["user", "remove", "1"]));
     assert_eq!(ask(&browser, &home, &cookie, None).status, 303);
     done(run(&["user", "erase", "1", "--reason", "request of 1 March"]));

@@ -29,7 +29,7 @@ pub struct SignedIn {
     pub role: UserRole,
     /// The organisation; none for an operator of the service.
     pub organisation: Option<Provider>,
-    session_id: i64,
+    pub(super) session_id: i64,
     last_seen_at: DateTime<Utc>,
 }
 
@@ -69,6 +69,17 @@ impl SignedIn {
     }
 }
 
+/// Whether a session has neither ended nor expired.
+#[diesel::dsl::auto_type(no_type_alias)]
+pub(super) fn is_valid(now: DateTime<Utc>) -> _ {
+    let (begun_after, seen_after): (NaiveDateTime, NaiveDateTime) =
+        ((now - MAX_AGE).naive_utc(), (now - MAX_IDLE).naive_utc());
+    sign_in_sessions::ended_at
+        .is_null()
+        .and(sign_in_sessions::created_at.gt(begun_after))
+        .and(sign_in_sessions::last_seen_at.gt(seen_after))
+}
+
 type Row = ((i64, String, NaiveDateTime), (i64, String, String), Option<(i64, String, String)>, Option<NaiveDateTime>);
 
 impl Session<'_> {
@@ -83,9 +94,7 @@ impl Session<'_> {
         let found = sign_in_sessions::table
             .inner_join(users::table.left_join(providers::table))
             .filter(sign_in_sessions::digest.eq(digest.as_hex()))
-            .filter(sign_in_sessions::ended_at.is_null())
-            .filter(sign_in_sessions::created_at.gt((now - MAX_AGE).naive_utc()))
-            .filter(sign_in_sessions::last_seen_at.gt((now - MAX_IDLE).naive_utc()))
+            .filter(is_valid(now))
             .filter(users::removed_at.is_null())
             .select((
                 (sign_in_sessions::id, sign_in_sessions::digest, sign_in_sessions::last_seen_at),

@@ -135,6 +135,50 @@ fn whoever_signs_out_everywhere_is_signed_out_everywhere() {
 }
 
 #[test]
+fn whoever_has_several_sessions_sees_them_and_ends_one() {
+    let register = Register::start();
+    let one = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Viewer);
+    register.clock.set("2026-10-05T09:10:00Z");
+    let two = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Viewer);
+    Browser::signed_in(&register, Some(UKPRN), "b@example.com", UserRole::Viewer);
+    let page = two.open("/settings/sessions").is(200).text;
+    assert_eq!(page.matches("data-name=\"Signed in at\"").count(), 2, "{page}");
+    assert!(
+        page.contains("2026-10-05T09:10:00.000Z (this one)") && page.contains("/settings/sessions/1/end"),
+        "{page}"
+    );
+    // Of somebody else, or of nobody.
+    for id in [3, 99] {
+        two.send(&format!("/settings/sessions/{id}/end"), &[]).is(404);
+    }
+    assert_eq!(two.send("/settings/sessions/1/end", &[]).is(303).header("location"), Some("/settings/sessions"));
+    one.open("/settings").is(303);
+    assert_eq!(two.send("/settings/sessions/2/end", &[]).is(303).header("location"), Some("/settings/sign-in"));
+    two.open("/settings").is(303);
+}
+
+#[test]
+fn an_admin_and_a_command_sign_somebody_out_everywhere() {
+    let register = Register::start();
+    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
+    let other = Browser::signed_in(&register, Some(OTHER_UKPRN), "o@example.com", UserRole::Admin);
+    admin.send("/settings/people/2/sign-out", &[]).is(303);
+    viewer.open("/settings").is(303);
+    admin.send("/settings/people/3/sign-out", &[]).is(404);
+    other.open("/settings").is(200);
+    let log = admin.open("/settings/activity").is(200).text;
+    assert!(log.contains("signed out everywhere: user 2"), "{log}");
+    // The access is still there.
+    let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
+    viewer.open("/settings").is(200);
+    assert_eq!(register.operate(|session| session.sign_out_all(Actor::operator("operator"))), 3);
+    for browser in [&admin, &viewer, &other] {
+        browser.open("/settings").is(303);
+    }
+}
+
+#[test]
 fn a_removed_user_another_role_and_a_closed_provider_count_from_the_next_request_on() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);

@@ -1,0 +1,39 @@
+//! The sessions of users: their own, which they see and end, and those of somebody whom an admin signs out.
+
+use askama::Template;
+use storage::session::Session;
+use storage::users::{OpenSession, SignedIn};
+
+use super::page::{Frame, PageError, Place, Reply, Target};
+use super::receive::PageRequest;
+use super::routes::AdminContext;
+
+#[derive(Template)]
+#[template(path = "settings/sessions.html")]
+struct Sessions {
+    frame: Frame,
+    sessions: Vec<OpenSession>,
+}
+
+/// The sessions of whoever asks.
+pub(super) fn list(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
+    let frame = Frame::of(request, signed_in, Place::Elsewhere);
+    Reply::page(&Sessions { frame, sessions: session.open_sessions(signed_in)? })
+}
+
+/// Ends one of them.
+pub(super) fn end(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
+    let is_this = session.end_own_session(signed_in, request.id()?)?;
+    Ok(if is_this { Reply::SignedOut } else { Reply::Redirect(Target::Sessions) })
+}
+
+/// Ends all of somebody else.
+pub(super) fn sign_out_person(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    let id = request.id()?;
+    session.sign_out_user(admin.actor, id)?;
+    Ok(if id == admin.signed_in.user_id { Reply::SignedOut } else { Reply::Redirect(Target::People) })
+}
