@@ -39,7 +39,9 @@ pub(super) fn ask(agent: &Agent, url: &str, cookie: &str, form: Option<&str>) ->
 /// Uses a link up, and gives the cookie.
 pub(super) fn sign_in(agent: &Agent, link: &str) -> String {
     let (settings, secret) = link.rsplit_once('/').unwrap();
-    let answer = ask(agent, settings, "", Some(&format!("secret={secret}")));
+    let shown = ask(agent, link, "", None);
+    let form = format!("form_token={}&secret={secret}", form_token(&shown.text));
+    let answer = ask(agent, settings, &shown.cookie, Some(&form));
     assert_eq!(answer.status, 303, "{}", answer.text);
     answer.cookie
 }
@@ -112,6 +114,7 @@ fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity
         "token_issued",
         "user_erased",
         "user_removed",
+        "user_signed_out_everywhere",
         "role_changed",
         "user_signed_in",
         "user_invited",
