@@ -87,7 +87,8 @@ fn what_is_pending_is_named_and_left_pending() {
                         2026-11-25-000013_archived_months, 2026-11-25-000014_changes_by_id_and_date, \
                         2026-11-25-000015_changes_bound, 2026-11-25-000016_changes_until, \
                         2026-11-25-000017_changes_by_month, \
-                        2026-11-25-000018_erasures, 2026-11-26-000019_users, 2026-11-26-000020_request_log";
+                        2026-11-25-000018_erasures, 2026-11-26-000019_users, 2026-11-26-000020_request_log, \
+                        2026-11-27-000021_sign_in_attempts";
         assert_eq!(names(database.url()), expected);
         assert_eq!(catalog::tables(&mut connection).unwrap(), before);
         let refused = Store::pending(database.url(), Some(Environment::Sandbox), Unrecorded::Keep).unwrap_err();
