@@ -1,6 +1,7 @@
 //! The command that serves the API.
 
 mod limits;
+pub(super) mod openid;
 mod settings;
 mod traces;
 
@@ -18,6 +19,7 @@ use storage::tokens::Environment;
 use super::{CodeLists, CommandError, Database};
 use crate::cli::output;
 use crate::cli::serve::limits::Bounds;
+use crate::cli::serve::openid::OpenIdOptions;
 use crate::cli::serve::settings::SettingsOptions;
 use crate::cli::serve::traces::TraceOptions;
 use crate::http::admission::Admission;
@@ -81,6 +83,8 @@ pub(super) struct Serve {
     request_log: Switch,
     #[command(flatten)]
     settings: SettingsOptions,
+    #[command(flatten)]
+    openid: OpenIdOptions,
     #[command(flatten)]
     traces: TraceOptions,
     /// Make a demo provider and a fresh token for it, and print a first request (sandbox only)
@@ -169,6 +173,8 @@ impl Serve {
         }
         let listener = startup::listen(&self.listen, "--listen")?;
         let settings = self.settings.placement(environment);
+        let issuer = self.openid.issuer(environment, !settings.is_nowhere())?;
+        let pages = SettingsPages::default().signing_in_by(issuer);
         let settings_listener = settings.listen()?;
         let address = listener.local_addr().map_err(CommandError::Server)?;
         let scheme = if service.certificate.is_some() { "https" } else { "http" };
@@ -187,7 +193,7 @@ impl Serve {
                 Switch::Off => RequestLog::off(),
             },
             tracer: self.traces.tracer(environment.to_string())?,
-            settings: settings.is_with_api().then(SettingsPages::default),
+            settings: settings.is_with_api().then(|| pages.clone()),
             ..AppState::of(store, environment).with_lists(lists)
         };
         let register = register.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
@@ -221,7 +227,8 @@ impl Serve {
             };
             let settings = match settings_listener {
                 Some(listener) => {
-                    let server = service.settings_server(register.clone(), listener).map_err(CommandError::Server)?;
+                    let server = service.settings_server(register.clone(), pages, listener);
+                    let server = server.map_err(CommandError::Server)?;
                     let handle = server.handle();
                     rt::spawn(server);
                     Some(handle)

@@ -13,12 +13,16 @@ use storage::error::{JobError, Refusal, StorageError};
 use storage::tokens::Environment;
 use storage::users::{Secret, SignedIn};
 
+use super::openid::{self, IssuerError};
 use super::receive::PageRequest;
 use super::session_cookie;
 use crate::http::error::ApiError;
 use crate::http::paths;
+use crate::operations::error_chain::Causes;
 use crate::pages::layout::{Keep, page};
 
+/// The header by which a browser opens another page at once, as a link on the page does (HTML, section 7.11).
+const REFRESH: HeaderName = HeaderName::from_static("refresh");
 /// The media type of comma-separated values.
 const CSV: &str = "text/csv; charset=utf-8";
 
@@ -111,6 +115,8 @@ pub(super) enum Reply {
     Csv(&'static str, String),
     /// The browser is to request another page.
     Redirect(Target),
+    /// A page that leads to the issuer, and the cookie of the attempt.
+    ToIssuer { html: String, address: String, browser: Secret },
     /// A session has begun.
     SignedIn(Secret),
     /// The session has ended.
@@ -133,6 +139,12 @@ impl Reply {
             Self::Page(status, html) => Ok(page(status, Keep::Never, Ok(html))),
             Self::Csv(name, text) => Ok(attachment(name, text)),
             Self::Redirect(target) => Ok(redirect(target, None)),
+            Self::ToIssuer { html, address, browser } => {
+                let mut response = page(StatusCode::OK, Keep::Never, Ok(html));
+                response.headers_mut().insert(REFRESH, HeaderValue::from_str(&format!("0; url={address}"))?);
+                response.headers_mut().insert(SET_COOKIE, openid::set_cookie(&browser)?);
+                Ok(response)
+            }
             Self::SignedIn(secret) => Ok(redirect(Target::Overview, Some(session_cookie::set(&secret)?))),
             Self::SignedOut => Ok(redirect(Target::SignIn, Some(session_cookie::remove()?))),
         }
@@ -193,6 +205,9 @@ pub(super) enum PageError {
     /// The cookie could not be written.
     #[error("cookie cannot be written")]
     Cookie(#[from] InvalidHeaderValue),
+    /// The issuer cannot be used, or has not proven who somebody is.
+    #[error(transparent)]
+    Issuer(#[from] IssuerError),
     /// What the API has words for.
     #[error(transparent)]
     Request(#[from] ApiError),
@@ -248,6 +263,16 @@ impl PageError {
                 "A link works once, for 15 minutes, and until another one is made for the same person. Ask whoever sent it for \
                  another one.",
             ),
+            Self::Storage(StorageError::Refused(Refusal::SignInNotUsable)) => not_completed(),
+            Self::Storage(StorageError::Refused(Refusal::NoAccess)) => (
+                StatusCode::FORBIDDEN,
+                "You have no access",
+                "It is known who you are, but not that you belong here. Ask an admin of your organisation to invite you, by the                  e-mail address with which you sign in, and sign in again within 15 minutes.",
+            ),
+            Self::Issuer(error) => {
+                log::warn!("nobody was signed in by OpenID Connect: {}", Causes(&error));
+                if error.is_of_issuer() { no_issuer() } else { not_completed() }
+            }
             Self::Storage(StorageError::Refused(Refusal::TooManyTokens)) => (
                 StatusCode::CONFLICT,
                 "Your organisation has too many tokens",
@@ -284,6 +309,22 @@ impl PageError {
         }
         response
     }
+}
+
+fn not_completed() -> (StatusCode, &'static str, &'static str) {
+    (
+        StatusCode::FORBIDDEN,
+        "You are not signed in",
+        "The way back works once, within ten minutes, and in the browser in which it was begun. Nothing was done. Begin again.",
+    )
+}
+
+fn no_issuer() -> (StatusCode, &'static str, &'static str) {
+    (
+        StatusCode::SERVICE_UNAVAILABLE,
+        "You cannot sign in that way now",
+        "Where you prove who you are does not answer as it should, which was reported. Nothing was done. Try again in a moment.",
+    )
 }
 
 fn message(environment: Environment, status: StatusCode, title: &'static str, text: &'static str) -> HttpResponse {

@@ -13,6 +13,7 @@ use storage::tokens::Environment;
 use storage::users::{Origin, SecretDigest, SignedIn};
 
 use super::form::{self, Form};
+use super::openid;
 use super::page::{PageError, Reply};
 use super::routes::{Access, AdminContext, Handler, Route};
 use super::session_cookie::SessionCookie;
@@ -43,6 +44,10 @@ pub(super) struct PageRequest {
     pub(super) session: Option<SecretDigest>,
     /// What each form of the session holds.
     pub(super) form_token: String,
+    /// The attempt of the cookie to sign in at the issuer, valid or not.
+    pub(super) attempt: Option<SecretDigest>,
+    /// The host of the issuer, where there is one.
+    pub(super) issuer: Option<String>,
     /// Scheme and host by which the browser came here.
     pub(super) site: String,
     request_id: Option<String>,
@@ -80,7 +85,13 @@ pub(super) async fn answer(
     payload: Payload,
 ) -> HttpResponse {
     let answered = match receive(register, settings, route, &request, payload).await {
-        Ok(received) => run(register, settings, route, received).await,
+        Ok(received) => {
+            if let Handler::OpenId(step) = route.handler {
+                openid::answer(register, settings, step, received).await
+            } else {
+                run(register, settings, route, received).await
+            }
+        }
         Err(refused) => Err(refused),
     };
     answered.and_then(Reply::response).unwrap_or_else(|error| error.response(register.environment))
@@ -131,6 +142,8 @@ async fn receive(
         form,
         session,
         form_token: cookie.as_ref().map(SessionCookie::form_token).unwrap_or_default(),
+        attempt: openid::attempt_of(request),
+        issuer: settings.issuer.as_ref().map(|issuer| issuer.host().to_owned()),
         site: register.proxies.origin(request),
         request_id: request_id::current(),
         address: register.proxies.client_address(request).to_string(),
@@ -154,6 +167,23 @@ fn require_own_site(register: &AppState, request: &HttpRequest) -> Result<(), Pa
         (None, None) => true,
     };
     if is_own { Ok(()) } else { Err(PageError::OtherSite) }
+}
+
+/// Runs a job that writes, beside few others.
+pub(super) async fn write<T: Send + 'static>(
+    register: &AppState,
+    settings: &SettingsPages,
+    mut job: impl FnMut(&mut Session<'_>) -> Result<T, PageError> + Send + 'static,
+) -> Result<T, PageError> {
+    let Some(permit) = settings.concurrency_limit.acquire().await else { return Err(PageError::Busy) };
+    register
+        .store
+        .write(move |session| {
+            // As in `run`.
+            let _held = &permit;
+            job(session)
+        })
+        .await
 }
 
 /// Runs the handler in one job, beside few others.
@@ -215,6 +245,8 @@ fn handle(
     let organisation = || signed_in.organisation.as_ref().ok_or(PageError::from(Refusal::NotPermitted));
     let reply = match route.handler {
         Handler::Public(handler) => handler(session, request)?,
+        // It is no single job, and is not run here.
+        Handler::OpenId(_) => return Err(PageError::NotFound),
         Handler::SignedIn(handler) => handler(session, request, &signed_in)?,
         Handler::Organisation(handler) => handler(session, request, &signed_in, organisation()?)?,
         Handler::Own(handler) => {

@@ -10,7 +10,7 @@ use storage::users::{Secret, SecretDigest};
 /// to them an address of their own machine is one.
 const NAME: &str = "__Host-register-session";
 /// The attributes that such a name demands, and two more: no script reads the cookie, and no other site sends it with a form.
-const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";
+pub(super) const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";
 /// Characters of a secret.
 const SECRET_CHARS: usize = 43;
 /// What the key of a session authenticates besides the cookie itself.
@@ -24,11 +24,7 @@ pub(super) struct SessionCookie {
 impl SessionCookie {
     /// The cookie of a request; none where what is sent has not the form of one.
     pub(super) fn of(request: &HttpRequest) -> Option<Self> {
-        let lines = request.headers().get_all(COOKIE).filter_map(|line| line.to_str().ok());
-        let mut cookies = lines.flat_map(|line| line.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
-        let (_, text) = cookies.find(|(name, _)| *name == NAME)?;
-        let is_secret = text.len() == SECRET_CHARS && BASE64URL_NOPAD.decode(text.as_bytes()).is_ok();
-        is_secret.then(|| Self { text: text.to_owned() })
+        secret_of(request, NAME).map(|text| Self { text })
     }
 
     /// By what the register knows the session.
@@ -50,6 +46,15 @@ impl SessionCookie {
     fn key(&self) -> hmac::Key {
         hmac::Key::new(hmac::HMAC_SHA256, self.text.as_bytes())
     }
+}
+
+/// The secret that a browser has sent as a cookie; none where what is sent has not the form of one.
+pub(super) fn secret_of(request: &HttpRequest, name: &str) -> Option<String> {
+    let lines = request.headers().get_all(COOKIE).filter_map(|line| line.to_str().ok());
+    let mut cookies = lines.flat_map(|line| line.split(';')).filter_map(|cookie| cookie.trim().split_once('='));
+    let (_, text) = cookies.find(|(sent, _)| *sent == name)?;
+    let is_secret = text.len() == SECRET_CHARS && BASE64URL_NOPAD.decode(text.as_bytes()).is_ok();
+    is_secret.then(|| text.to_owned())
 }
 
 /// The header that gives a browser the cookie of a new session. It goes with the browser.

@@ -1,4 +1,4 @@
-//! Signing in by a link, and signing out.
+//! How to sign in, signing in by a link, and signing out.
 //!
 //! To open a link changes nothing, since scanners of mail open links too; the button on its page uses it up.
 
@@ -15,8 +15,10 @@ const SECRET: &str = "secret";
 
 #[derive(Template)]
 #[template(path = "settings/sign_in.html")]
-struct Explanation {
+struct Explanation<'a> {
     frame: Frame,
+    /// The host of the issuer, where there is one.
+    issuer: Option<&'a str>,
 }
 
 #[derive(Template)]
@@ -27,9 +29,10 @@ struct Link<'a> {
     secret: &'a str,
 }
 
-/// How to get a link.
+/// How to sign in.
 pub(super) fn explain(_: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
-    Reply::page(&Explanation { frame: Frame::public(request.environment) })
+    let frame = Frame::public(request.environment);
+    Reply::page(&Explanation { frame, issuer: request.issuer.as_deref() })
 }
 
 /// What a link leads to, and the button.
