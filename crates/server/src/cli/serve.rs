@@ -150,6 +150,7 @@ impl Serve {
         // A request that contradicts itself does not get as far as the database.
         if let Some(requested) = self.database.expected.environment {
             self.registry_delay(requested)?;
+            self.openid.issuer(requested, !self.settings.placement(requested).is_nowhere())?;
         }
         let versions = versions::chosen(&self.versions).map_err(CommandError::UnknownVersion)?;
         let lists = self.code_lists.read()?;
@@ -174,6 +175,9 @@ impl Serve {
         let listener = startup::listen(&self.listen, "--listen")?;
         let settings = self.settings.placement(environment);
         let issuer = self.openid.issuer(environment, !settings.is_nowhere())?;
+        if let Some(issuer) = &issuer {
+            log::info!("people sign in to the settings at {}", issuer.host());
+        }
         let pages = SettingsPages::default().signing_in_by(issuer);
         let settings_listener = settings.listen()?;
         let address = listener.local_addr().map_err(CommandError::Server)?;

@@ -20,12 +20,18 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// The same with these variables.
+    pub(crate) fn start_with(variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_trainee-register"));
         command
             .args(["serve", "--demo", "--listen", "127.0.0.1:0"])
             .env("RUST_LOG", "warn")
             .env("REGISTER_OPERATOR_LISTEN", "off")
+            .envs(variables.iter().copied())
             .env("REGISTER_DATABASE_URL", format!("sqlite://{}", folder.path().join("register.db").display()))
             .stdout(Stdio::piped());
         let mut process = Process::start(&mut command);

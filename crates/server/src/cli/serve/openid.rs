@@ -77,9 +77,7 @@ impl OpenIdOptions {
                 operator: self.oidc_operator_value.clone(),
             },
         };
-        let issuer = Issuer::new(config, environment)?;
-        log::info!("people sign in to the settings at {}", issuer.host());
-        Ok(Some(issuer))
+        Ok(Some(Issuer::new(config, environment)?))
     }
 
     fn client_secret(&self) -> Result<Option<String>, OpenIdError> {
