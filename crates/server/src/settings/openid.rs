@@ -100,8 +100,8 @@ async fn begin(
     request: PageRequest,
 ) -> Result<Reply, PageError> {
     let redirect = redirect_address(&request)?;
-    let fetched = issuer.clone();
-    let discovered = fetching(settings, move || fetched.discover()).await?;
+    let (fetched, now) = (issuer.clone(), register.store.now());
+    let discovered = fetching(settings, move || fetched.discover(now)).await?;
     let begun = receive::write(register, settings, |session| Ok(session.begin_sign_in()?)).await?;
     let address = issuer.authorization_address(&discovered, &redirect, &begun).to_string();
     let frame = Frame::public(request.environment);
@@ -130,7 +130,7 @@ async fn come_back(
     }
     let now = register.store.now();
     let identified = fetching(settings, move || {
-        let discovered = issuer.discover()?;
+        let discovered = issuer.discover(now)?;
         issuer.require_own_answer(&discovered, Some(named.as_str()).filter(|named| !named.is_empty()))?;
         issuer.identify(&discovered, &redirect, code, attempt, now)
     });

@@ -5,9 +5,8 @@
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use openidconnect::core::{
     CoreAuthDisplay, CoreAuthPrompt, CoreClaimName, CoreClaimType, CoreClientAuthMethod, CoreErrorResponseType,
     CoreGenderClaim, CoreGrantType, CoreJsonWebKey, CoreJweContentEncryptionAlgorithm, CoreJweKeyManagementAlgorithm,
@@ -31,9 +30,9 @@ use super::claims::{ClaimNames, OtherClaims};
 use super::fetch::{self, AddressError, Fetch, FetchError};
 
 /// How long what an issuer says of itself is believed.
-const MAX_AGE: Duration = Duration::from_secs(3_600);
+const MAX_AGE: TimeDelta = TimeDelta::hours(1);
 /// How old it is at least before it is fetched again for a key that is not among its keys.
-const MIN_AGE: Duration = Duration::from_secs(60);
+const MIN_AGE: TimeDelta = TimeDelta::minutes(1);
 /// How ID tokens may be signed: by keys that the issuer publishes, never by a secret that is shared, or not at all.
 const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
@@ -139,7 +138,14 @@ struct Inner {
 #[derive(Debug)]
 pub(in crate::settings) struct Discovered {
     metadata: Metadata,
-    at: Instant,
+    at: DateTime<Utc>,
+}
+
+impl Discovered {
+    /// Whether it was fetched within a time. What a clock that was set back has fetched later counts as old.
+    fn is_within(&self, age: TimeDelta, now: DateTime<Utc>) -> bool {
+        (TimeDelta::zero()..age).contains(&(now - self.at))
+    }
 }
 
 /// Why nobody is signed in. No text of it has anything of a person.
@@ -198,10 +204,10 @@ impl Issuer {
     }
 
     /// What the issuer says of itself, as it was fetched within the last hour.
-    pub(in crate::settings) fn discover(&self) -> Result<Arc<Discovered>, IssuerError> {
-        match self.known().filter(|known| known.at.elapsed() < MAX_AGE) {
+    pub(in crate::settings) fn discover(&self, now: DateTime<Utc>) -> Result<Arc<Discovered>, IssuerError> {
+        match self.known().filter(|known| known.is_within(MAX_AGE, now)) {
             Some(known) => Ok(known),
-            None => self.fetch_metadata(&self.0.client.begin()),
+            None => self.fetch_metadata(&self.0.client.begin(), now),
         }
     }
 
@@ -210,7 +216,7 @@ impl Issuer {
         self.0.discovered.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn fetch_metadata(&self, fetch: &Fetch<'_>) -> Result<Arc<Discovered>, IssuerError> {
+    fn fetch_metadata(&self, fetch: &Fetch<'_>, now: DateTime<Utc>) -> Result<Arc<Discovered>, IssuerError> {
         let metadata = Metadata::discover(&self.0.issuer, fetch).map_err(|error| match error {
             DiscoveryError::Request(error) => IssuerError::Fetch(error),
             DiscoveryError::Response(status, ..) => IssuerError::Metadata(format!("status {}", status.as_u16())),
@@ -223,7 +229,7 @@ impl Issuer {
         if !self.0.client.reaches(metadata.authorization_endpoint().url()) {
             return Err(FetchError::Address.into());
         }
-        let discovered = Arc::new(Discovered { metadata, at: Instant::now() });
+        let discovered = Arc::new(Discovered { metadata, at: now });
         *self.0.discovered.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&discovered));
         Ok(discovered)
     }
@@ -284,9 +290,9 @@ impl Issuer {
         let claims = match token.claims(&self.verifier(discovered, now), &nonce) {
             // The issuer has another key since it was fetched.
             Err(ClaimsVerificationError::SignatureVerification(SignatureVerificationError::NoMatchingKey))
-                if discovered.at.elapsed() >= MIN_AGE =>
+                if !discovered.is_within(MIN_AGE, now) =>
             {
-                let discovered = self.fetch_metadata(&fetch)?;
+                let discovered = self.fetch_metadata(&fetch, now)?;
                 token.claims(&self.verifier(&discovered, now), &nonce)
             }
             verified => verified,

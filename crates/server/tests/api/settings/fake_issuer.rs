@@ -25,6 +25,8 @@ pub(crate) const EMAIL: &str = "person@example.com";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     Nothing,
+    /// None: it signs with another key, which is among its keys.
+    NewKey,
     /// Of the ID token.
     WrongIssuer,
     OtherAudience,
@@ -214,9 +216,10 @@ fn reply(path: &str, address: SocketAddr, shared: &Shared) -> String {
             .to_string()
         }
         "/keys" => {
-            let key = shared.keys[0].public_key().as_ref();
+            let (key, id) = if fault == Fault::NewKey { (&shared.keys[1], "2") } else { (&shared.keys[0], "1") };
+            let key = key.public_key().as_ref();
             let [x, y] = [&key[1..33], &key[33..]].map(|part| BASE64URL_NOPAD.encode(part));
-            json!({ "keys": [{ "kty": "EC", "crv": "P-256", "use": "sig", "kid": "1", "x": x, "y": y }] }).to_string()
+            json!({ "keys": [{ "kty": "EC", "crv": "P-256", "use": "sig", "kid": id, "x": x, "y": y }] }).to_string()
         }
         "/token" if fault == Fault::NoJson => "<html>".to_owned(),
         "/token" if fault == Fault::Refuses => json!({ "error": "invalid_grant" }).to_string(),
@@ -261,13 +264,14 @@ fn id_token(name: &str, shared: &Shared) -> String {
         (Fault::Unsigned, json!({ "alg": "none" })),
         (Fault::SharedSecret, json!({ "alg": "HS256" })),
         (Fault::UnknownKey, json!({ "alg": "ES256", "kid": "2" })),
+        (Fault::NewKey, json!({ "alg": "ES256", "kid": "2" })),
     ];
     for (_, other) in headers.into_iter().filter(|(of, _)| *of == fault) {
         header = other;
     }
     let encode = |value: &Value| BASE64URL_NOPAD.encode(value.to_string().as_bytes());
     let mut signed = format!("{}.{}", encode(&header), encode(&claims));
-    let key = &shared.keys[usize::from([Fault::OtherKey, Fault::UnknownKey].contains(&fault))];
+    let key = &shared.keys[usize::from([Fault::OtherKey, Fault::UnknownKey, Fault::NewKey].contains(&fault))];
     let signature = if fault == Fault::Unsigned {
         Vec::new()
     } else if fault == Fault::SharedSecret {

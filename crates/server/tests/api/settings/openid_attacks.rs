@@ -132,6 +132,29 @@ fn an_issuer_that_says_of_itself_what_cannot_be_is_not_used_and_tried_again() {
 }
 
 #[test]
+fn another_key_of_the_issuer_is_fetched_once_a_minute_and_everything_once_an_hour() {
+    let issuer = FakeIssuer::start();
+    let register = trusting(&issuer.name());
+    link(&register.store(), Some(UKPRN), EMAIL, UserRole::Admin);
+    let browser = Browser::new(&register);
+    let fetched = || issuer.requests().iter().filter(|request| request.starts_with("GET /keys")).count();
+    begin(&browser);
+    assert_eq!(fetched(), 1);
+    issuer.set(Fault::NewKey);
+    refused(&register, go(&browser, &issuer), 403, "within the first minute");
+    assert_eq!(fetched(), 0);
+    register.clock.set("2026-10-05T09:01:00Z");
+    go(&browser, &issuer).is(303);
+    assert_eq!(fetched(), 1);
+    register.clock.set("2026-10-05T10:00:59Z");
+    begin(&browser);
+    assert_eq!(fetched(), 0);
+    register.clock.set("2026-10-05T10:01:00Z");
+    begin(&browser);
+    assert_eq!(fetched(), 1);
+}
+
+#[test]
 fn an_issuer_that_is_away_keeps_nobody_from_the_other_pages() {
     let register = trusting("http://127.0.0.1:1");
     let browser = Browser::new(&register);
