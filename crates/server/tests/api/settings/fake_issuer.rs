@@ -176,7 +176,8 @@ fn answer(stream: &TcpStream, address: SocketAddr, shared: &Mutex<Shared>) {
         ("/token", Fault::Redirects) | ("/.well-known/openid-configuration", Fault::MetadataRedirects)
     );
     let status = if is_redirected {
-        format!("307 Temporary Redirect\r\nLocation: http://{address}/elsewhere{path}")
+        // One that a client follows with GET.
+        format!("303 See Other\r\nLocation: http://{address}/elsewhere{path}")
     } else if path == "/token" && fault == Fault::Refuses {
         "400 Bad Request".to_owned()
     } else {
