@@ -163,6 +163,9 @@ pub enum CommandError {
     /// The address of a collector of traces is none.
     #[error("--otlp-endpoint {0}")]
     Collector(AddressError),
+    /// People cannot sign in by OpenID Connect as the options say.
+    #[error(transparent)]
+    OpenId(#[from] serve::openid::OpenIdError),
     /// A register was copied, and is not the same.
     #[error("rows that are not the same: {0}; do not use the copy")]
     NotTheSame(usize),

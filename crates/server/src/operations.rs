@@ -1,5 +1,6 @@
 //! Running the program as a server: startup, listeners, TLS, logging, metrics, health, maintenance and shutdown.
 
+pub mod client_tls;
 pub mod connections;
 pub mod error_chain;
 pub mod inspection;

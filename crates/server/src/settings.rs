@@ -11,6 +11,7 @@
 mod activity;
 mod cookies;
 mod form;
+pub mod openid;
 mod overview;
 mod page;
 mod people;
@@ -37,6 +38,7 @@ use actix_web::{HttpRequest, web};
 use adapter_kit::Method;
 use storage::users::SecretDigest;
 
+use self::openid::Issuer;
 pub use self::routes::{Access, ROUTES, Route};
 use crate::http::app_state::AppState;
 use crate::http::client_address::TrustedProxies;
@@ -51,6 +53,8 @@ use crate::http::routes::closed;
 const PAGES: (usize, usize) = (4, 16);
 /// How long a page waits for its turn.
 const MAX_WAIT: Duration = Duration::from_secs(2);
+/// Pages that fetch from the issuer at once, and how many more wait.
+const FETCHES: (usize, usize) = (4, 16);
 /// The most sessions that are remembered.
 const MAX_SESSIONS: usize = 10_000;
 /// The forms that a session can send.
@@ -66,16 +70,23 @@ pub struct SettingsPages {
     forms: KeyedRateLimiter<SecretDigest>,
     /// Sessions that were valid when they were last used.
     known: Arc<Mutex<HashSet<SecretDigest>>>,
+    /// Where people sign in besides by links.
+    issuer: Option<Issuer>,
+    /// Whatever is fetched from the issuer: one that is slow keeps no other page waiting.
+    fetches: ConcurrencyLimit,
 }
 
 impl Default for SettingsPages {
     fn default() -> Self {
         let (running, waiting) = PAGES;
+        let (fetching, waiting_to_fetch) = FETCHES;
         Self {
             strangers: AddressRateLimit::default(),
             concurrency_limit: ConcurrencyLimit::new(running, waiting, MAX_WAIT),
             forms: KeyedRateLimiter::new(FORMS, MAX_SESSIONS),
             known: Arc::default(),
+            issuer: None,
+            fetches: ConcurrencyLimit::new(fetching, waiting_to_fetch, MAX_WAIT),
         }
     }
 }
@@ -85,6 +96,12 @@ impl SettingsPages {
     #[must_use]
     pub fn behind(self, proxies: TrustedProxies) -> Self {
         Self { strangers: self.strangers.with_proxies(proxies), ..self }
+    }
+
+    /// The same with an issuer of identities, or with links alone.
+    #[must_use]
+    pub fn signing_in_by(self, issuer: Option<Issuer>) -> Self {
+        Self { issuer, ..self }
     }
 
     /// Whether a session was valid when it was last used. Whether it still is, is asked again in any case.
@@ -121,7 +138,7 @@ pub fn configure(config: &mut ServiceConfig, register: &AppState, settings: &Set
         let mut resource = web::resource(path);
         let mut allowed: Vec<HttpMethod> = Vec::new();
         for route in ROUTES.iter().filter(|route| route.path == path) {
-            for method in methods(route.method) {
+            for method in methods(route.method).iter().filter(|method| route.takes(method)) {
                 let shared = Rc::clone(&shared);
                 let answer = move |request: HttpRequest, payload: Payload| {
                     let shared = Rc::clone(&shared);

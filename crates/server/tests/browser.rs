@@ -1,6 +1,6 @@
 //! The pages as people meet them: in a browser, with a keyboard, on a desk and on a phone.
 //!
-//! They need Debian's `chromium` and `chromium-driver`, and one of them `npm`. Where those are missing the tests say so and
+//! They need Debian's `chromium` and `chromium-driver`, and some of them `npm`. Where those are missing the tests say so and
 //! pass; in continuous integration (`CI=true`) they fail.
 
 #[cfg(test)]
@@ -10,6 +10,7 @@ mod browser {
     mod driver;
     mod look;
     mod migrate;
+    mod openid;
     mod reports;
     mod served;
     mod settings;

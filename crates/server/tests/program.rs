@@ -15,6 +15,7 @@ mod program {
     mod importing;
     mod migrating;
     mod observing;
+    mod openid;
     mod opening;
     mod pages;
     mod postgres_tls;

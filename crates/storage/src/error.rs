@@ -295,6 +295,12 @@ pub enum Refusal {
     /// A link was used, replaced or withdrawn, has expired, or never was.
     #[error("link cannot be used")]
     LinkNotUsable,
+    /// An attempt to sign in was begun in another browser, has expired, was used, or never was.
+    #[error("attempt to sign in cannot be used")]
+    SignInNotUsable,
+    /// An identity may sign in to nothing, or not to that.
+    #[error("identity has no access")]
+    NoAccess,
     /// No user who has access has this number.
     #[error("no user has this number")]
     UnknownUser,

@@ -334,6 +334,32 @@ table_with_row! {
 }
 
 table_with_row! {
+    sign_in_attempts (id) as SignInAttemptRow {
+        id -> BigInt,
+        digest -> Text,
+        browser_digest -> Text,
+        nonce -> Text,
+        code_verifier -> Text,
+        expires_at -> Timestamp,
+    }
+}
+
+table_with_row! {
+    sign_in_choices (id) as SignInChoiceRow {
+        id -> BigInt,
+        digest -> Text,
+        browser_digest -> Text,
+        issuer -> Text,
+        subject -> Text,
+        email -> Nullable<Text>,
+        ukprns -> Text,
+        role -> Text,
+        is_operator -> Bool,
+        expires_at -> Timestamp,
+    }
+}
+
+table_with_row! {
     activity_log (id) as ActivityRow {
         id -> BigInt,
         acted_at -> Timestamp,

@@ -8,10 +8,14 @@
 
 mod activity;
 mod actor;
+mod identities;
+#[cfg(test)]
+mod identity_tests;
 mod invitations;
 mod secret;
 mod session_list;
 mod sessions;
+mod sign_in_attempts;
 mod summaries;
 #[cfg(test)]
 mod tests;
@@ -28,10 +32,12 @@ use diesel::sql_types::BigInt;
 pub(crate) use self::activity::Subject;
 pub use self::activity::{Activity, ActivityFilter, ActivityKind};
 pub use self::actor::{Actor, Origin};
+pub use self::identities::{Access, Identity};
 pub use self::invitations::{Invited, NewInvitation, OpenInvitation, PendingInvitation, normalised_email};
 pub use self::secret::{Secret, SecretDigest};
 pub use self::session_list::OpenSession;
 pub use self::sessions::SignedIn;
+pub use self::sign_in_attempts::{BegunSignIn, SignInAttempt};
 pub use self::summaries::OrganisationSummary;
 use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::{Refusal, StorageError};
@@ -240,10 +246,8 @@ impl Session<'_> {
         }
         // Also of one whose access was removed before, and who was invited again since.
         self.remove_unused_invitations(user.provider_id, &user.email)?;
-        let no_text = None::<String>;
-        diesel::update(users::table.find(id))
-            .set((users::email.eq(""), users::issuer.eq(&no_text), users::subject.eq(&no_text)))
-            .execute(self.connection)?;
+        self.forget_identity(id)?;
+        diesel::update(users::table.find(id)).set(users::email.eq("")).execute(self.connection)?;
         diesel::update(invitation_rows::table.filter(invitation_rows::email.eq(&user.email)))
             .filter(of_organisation(user.provider_id))
             .set(invitation_rows::email.eq(""))

@@ -9,6 +9,7 @@ mod cluster;
 mod collector;
 mod database;
 mod kind;
+mod openid_provider;
 mod postgres;
 mod process;
 
@@ -19,6 +20,7 @@ pub use cluster::{Cluster, Settings, VARIANT_VARIABLE, Variant};
 pub use collector::Collector;
 pub use database::Database;
 pub use kind::{KIND_VARIABLE, Kind};
+pub use openid_provider::OpenIdProvider;
 pub use postgres::{SERVER_VARIABLE, is_postgres_there};
 pub use process::{Process, signal};
 

@@ -1,6 +1,6 @@
 //! A program that a test runs as another process.
 
-use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus};
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
 
 /// A process, which is killed when this is dropped.
 #[derive(Debug)]
@@ -16,6 +16,15 @@ impl Process {
     pub fn start(command: &mut Command) -> Self {
         let program = command.get_program().to_owned();
         Self(command.spawn().unwrap_or_else(|error| panic!("{} does not start: {error}", program.display())))
+    }
+
+    /// Where it reads, where the command pipes that.
+    ///
+    /// # Panics
+    ///
+    /// Otherwise.
+    pub fn stdin(&mut self) -> &mut ChildStdin {
+        self.0.stdin.as_mut().unwrap_or_else(|| panic!("standard input is piped"))
     }
 
     /// What it prints, where the command pipes that. It can be taken once.

@@ -1,6 +1,7 @@
 //! The command that serves the API.
 
 mod limits;
+pub(super) mod openid;
 mod settings;
 mod traces;
 
@@ -18,6 +19,7 @@ use storage::tokens::Environment;
 use super::{CodeLists, CommandError, Database};
 use crate::cli::output;
 use crate::cli::serve::limits::Bounds;
+use crate::cli::serve::openid::OpenIdOptions;
 use crate::cli::serve::settings::SettingsOptions;
 use crate::cli::serve::traces::TraceOptions;
 use crate::http::admission::Admission;
@@ -81,6 +83,8 @@ pub(super) struct Serve {
     request_log: Switch,
     #[command(flatten)]
     settings: SettingsOptions,
+    #[command(flatten)]
+    openid: OpenIdOptions,
     #[command(flatten)]
     traces: TraceOptions,
     /// Make a demo provider and a fresh token for it, and print a first request (sandbox only)
@@ -146,6 +150,7 @@ impl Serve {
         // A request that contradicts itself does not get as far as the database.
         if let Some(requested) = self.database.expected.environment {
             self.registry_delay(requested)?;
+            self.openid.issuer(requested, !self.settings.placement(requested).is_nowhere())?;
         }
         let versions = versions::chosen(&self.versions).map_err(CommandError::UnknownVersion)?;
         let lists = self.code_lists.read()?;
@@ -169,6 +174,11 @@ impl Serve {
         }
         let listener = startup::listen(&self.listen, "--listen")?;
         let settings = self.settings.placement(environment);
+        let issuer = self.openid.issuer(environment, !settings.is_nowhere())?;
+        if let Some(issuer) = &issuer {
+            log::info!("people sign in to the settings at {}", issuer.host());
+        }
+        let pages = SettingsPages::default().signing_in_by(issuer);
         let settings_listener = settings.listen()?;
         let address = listener.local_addr().map_err(CommandError::Server)?;
         let scheme = if service.certificate.is_some() { "https" } else { "http" };
@@ -187,7 +197,7 @@ impl Serve {
                 Switch::Off => RequestLog::off(),
             },
             tracer: self.traces.tracer(environment.to_string())?,
-            settings: settings.is_with_api().then(SettingsPages::default),
+            settings: settings.is_with_api().then(|| pages.clone()),
             ..AppState::of(store, environment).with_lists(lists)
         };
         let register = register.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
@@ -221,7 +231,8 @@ impl Serve {
             };
             let settings = match settings_listener {
                 Some(listener) => {
-                    let server = service.settings_server(register.clone(), listener).map_err(CommandError::Server)?;
+                    let server = service.settings_server(register.clone(), pages, listener);
+                    let server = server.map_err(CommandError::Server)?;
                     let handle = server.handle();
                     rt::spawn(server);
                     Some(handle)

@@ -63,13 +63,14 @@ pub fn count_expiring_tokens(session: &mut Session<'_>) -> Result<usize, Storage
 type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 
 /// What is removed: replies that are no longer found by their keys, the locks of those keys, and counts and logged requests of
-/// days that are no longer kept; of the settings, links and sessions that have expired, and old entries of the activity log.
-const REMOVALS: [(&str, Remove); 7] = [
+/// days that are no longer kept; of the settings, links, attempts to sign in and sessions that have expired, and old entries of the activity log.
+const REMOVALS: [(&str, Remove); 8] = [
     ("replies", |session, most| session.remove_old_replies(most)),
     ("idempotency locks", |session, most| session.remove_old_idempotency_locks(most)),
     ("counts of usage", |session, most| session.remove_old_usage(most)),
     ("requests in the log", |session, most| session.remove_old_requests(most)),
     ("links of invitations", |session, most| session.remove_old_invitations(most)),
+    ("attempts to sign in", |session, most| session.remove_old_sign_in_attempts(most)),
     ("sessions of users", |session, most| session.remove_old_sign_in_sessions(most)),
     ("entries of the activity log", |session, most| session.remove_old_activity(most)),
 ];

@@ -66,10 +66,15 @@ impl Service {
     /// # Errors
     ///
     /// When the listener or the certificate cannot be used.
-    pub fn settings_server(&self, register: AppState, listener: TcpListener) -> io::Result<Server> {
+    pub fn settings_server(
+        &self,
+        register: AppState,
+        settings: SettingsPages,
+        listener: TcpListener,
+    ) -> io::Result<Server> {
         let limits =
             Limits { max_connections: self.limits.max_connections.min(MAX_SETTINGS_CONNECTIONS), ..self.limits };
-        let settings = SettingsPages::default().behind(register.proxies.clone());
+        let settings = settings.behind(register.proxies.clone());
         let register = AppState { settings: Some(settings), ..register };
         Self { limits, ..self.clone() }.serving(configure_settings, register, listener)
     }

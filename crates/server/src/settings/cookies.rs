@@ -1,7 +1,7 @@
 //! The cookies of browsers, and the token by which a form shows that it was made for one of them.
 //!
-//! One holds the secret of a session. The other one is set where somebody can sign in, so that no other site can have a
-//! browser sign in as somebody else: it cannot know what the form holds.
+//! One holds the secret of a session. Another one is set where somebody can sign in, so that no other site can have a
+//! browser sign in as somebody else: it cannot know what the form holds. The third is that of an attempt at the issuer.
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{COOKIE, HeaderValue, InvalidHeaderValue};
@@ -14,6 +14,8 @@ use storage::users::{Secret, SecretDigest};
 /// with a form. Browsers take such a cookie from a secure origin alone, for this host and all of its paths; to them an
 /// address of their own machine is one.
 const ATTRIBUTES: &str = "Path=/; Secure; HttpOnly; SameSite=Lax";
+/// For how long a browser is at the issuer, in seconds: on the way there and back, and then at the choice.
+const SIGN_IN_SECONDS: u32 = 1_200;
 /// Characters of a secret.
 const SECRET_CHARS: usize = 43;
 /// What the key of a cookie authenticates besides the cookie itself.
@@ -26,7 +28,9 @@ const SESSION: &[u8] = b"session of the link ";
 pub(super) enum CookieName {
     /// Who is signed in.
     Session,
-    /// Which browser was shown the form to sign in.
+    /// Which browser was shown a form to sign in.
+    Browser,
+    /// Which browser is at the issuer, or chooses an organisation.
     SignIn,
 }
 
@@ -34,13 +38,18 @@ impl CookieName {
     const fn text(self) -> &'static str {
         match self {
             Self::Session => "__Host-register-session",
+            Self::Browser => "__Host-register-browser",
             Self::SignIn => "__Host-register-sign-in",
         }
     }
 
-    /// The header that gives a browser a cookie. It goes with the browser.
+    /// The header that gives a browser a cookie, which goes with the browser unless it expires before.
     pub(super) fn set(self, text: &str) -> Result<HeaderValue, InvalidHeaderValue> {
-        HeaderValue::from_str(&format!("{}={text}; {ATTRIBUTES}", self.text()))
+        let expiry = match self {
+            Self::Session | Self::Browser => String::new(),
+            Self::SignIn => format!("; Max-Age={SIGN_IN_SECONDS}"),
+        };
+        HeaderValue::from_str(&format!("{}={text}{expiry}; {ATTRIBUTES}", self.text()))
     }
 
     /// The header that takes the cookie away.

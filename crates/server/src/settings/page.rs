@@ -14,12 +14,16 @@ use storage::tokens::Environment;
 use storage::users::{Secret, SignedIn};
 
 use super::cookies::CookieName;
+use super::openid::IssuerError;
 use super::receive::PageRequest;
 use crate::http::error::ApiError;
 use crate::http::paths;
 use crate::http::rate_limit::QuotaExceeded;
+use crate::operations::error_chain::Causes;
 use crate::pages::layout::{Keep, page};
 
+/// The header by which a browser opens another page at once, as a link on the page does (HTML, section 7.11).
+const REFRESH: HeaderName = HeaderName::from_static("refresh");
 /// The media type of comma-separated values.
 const CSV: &str = "text/csv; charset=utf-8";
 
@@ -122,6 +126,8 @@ pub(super) enum Reply {
     Csv(&'static str, String),
     /// The browser is to request another page.
     Redirect(Target),
+    /// A page that leads to the issuer, and the cookie of the attempt.
+    ToIssuer { html: String, address: String, browser: Secret },
     /// A session has begun.
     SignedIn(Secret),
     /// The session has ended.
@@ -141,8 +147,8 @@ impl Reply {
 
     /// A page with a form to sign in.
     pub(super) fn sign_in_page(template: &impl Template, request: &PageRequest) -> Result<Self, PageError> {
-        let new = request.sign_in.as_ref().filter(|sign_in| sign_in.is_new);
-        let cookie = new.map(|sign_in| CookieName::SignIn.set(sign_in.cookie.text())).transpose()?;
+        let new = request.browser.as_ref().filter(|browser| browser.is_new);
+        let cookie = new.map(|browser| CookieName::Browser.set(browser.cookie.text())).transpose()?;
         Ok(Self::SignInPage(template.render().map_err(PageError::Template)?, cookie))
     }
 
@@ -158,6 +164,12 @@ impl Reply {
             Self::Page(status, html) => Ok(page(status, Keep::Never, Ok(html))),
             Self::Csv(name, text) => Ok(attachment(name, text)),
             Self::Redirect(target) => Ok(redirect(target, None)),
+            Self::ToIssuer { html, address, browser } => {
+                let mut response = page(StatusCode::OK, Keep::Never, Ok(html));
+                response.headers_mut().insert(REFRESH, HeaderValue::from_str(&format!("0; url={address}"))?);
+                response.headers_mut().insert(SET_COOKIE, CookieName::SignIn.set(browser.reveal())?);
+                Ok(response)
+            }
             Self::SignedIn(secret) => Ok(redirect(Target::Overview, Some(CookieName::Session.set(secret.reveal())?))),
             Self::SignedOut => Ok(redirect(Target::SignIn, Some(CookieName::Session.remove()?))),
         }
@@ -224,6 +236,9 @@ pub(super) enum PageError {
     /// The cookie could not be written.
     #[error("cookie cannot be written")]
     Cookie(#[from] InvalidHeaderValue),
+    /// The issuer cannot be used, or has not proven who somebody is.
+    #[error(transparent)]
+    Issuer(#[from] IssuerError),
     /// What the API has words for.
     #[error(transparent)]
     Request(#[from] ApiError),
@@ -256,7 +271,7 @@ struct Message {
 impl PageError {
     /// The page that says so. What is ours or the operator's is logged here, once.
     pub(super) fn response(self, environment: Environment) -> HttpResponse {
-        let retry_after = self.retry_after();
+        let quota_returns = if let Self::TooManyForms(used_up) = &self { Some(used_up.retry_after) } else { None };
         let (status, title, text) = match self {
             Self::NotSignedIn | Self::Storage(StorageError::Refused(Refusal::ProviderClosed)) => {
                 return redirect(Target::SignIn, None);
@@ -280,6 +295,16 @@ impl PageError {
                 "A link works once, for 15 minutes, and until another one is made for the same person. Ask whoever sent it for \
                  another one.",
             ),
+            Self::Storage(StorageError::Refused(Refusal::SignInNotUsable)) => not_completed(),
+            Self::Storage(StorageError::Refused(Refusal::NoAccess)) => (
+                StatusCode::FORBIDDEN,
+                "You have no access",
+                "It is known who you are, but not that you belong here. Ask an admin of your organisation to invite you, by the                  e-mail address with which you sign in, and sign in again within 15 minutes.",
+            ),
+            Self::Issuer(error) => {
+                log::warn!("nobody was signed in by OpenID Connect: {}", Causes(&error));
+                if error.is_of_issuer() { no_issuer() } else { not_completed() }
+            }
             Self::Storage(StorageError::Refused(Refusal::TooManyTokens)) => (
                 StatusCode::CONFLICT,
                 "Your organisation has too many tokens",
@@ -319,19 +344,28 @@ impl PageError {
             Self::Storage(error) => return of_api(ApiError::Storage(error), environment),
         };
         let mut response = message(environment, status, title, text);
-        if let Some(seconds) = retry_after {
+        let busy = (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1);
+        if let Some(seconds) = quota_returns.or(busy) {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }
+}
 
-    /// In how many seconds the same can be tried again, where that is known here.
-    fn retry_after(&self) -> Option<u64> {
-        if let Self::TooManyForms(used_up) = self {
-            return Some(used_up.retry_after);
-        }
-        matches!(self, Self::Busy).then_some(1)
-    }
+fn not_completed() -> (StatusCode, &'static str, &'static str) {
+    (
+        StatusCode::FORBIDDEN,
+        "You are not signed in",
+        "The way back works once, within ten minutes, and in the browser in which it was begun. Nothing was done. Begin again.",
+    )
+}
+
+fn no_issuer() -> (StatusCode, &'static str, &'static str) {
+    (
+        StatusCode::SERVICE_UNAVAILABLE,
+        "You cannot sign in that way now",
+        "Where you prove who you are does not answer as it should, which was reported. Nothing was done. Try again in a moment.",
+    )
 }
 
 fn message(environment: Environment, status: StatusCode, title: &'static str, text: &'static str) -> HttpResponse {

@@ -14,6 +14,7 @@ use storage::users::{Origin, SecretDigest, SignedIn};
 
 use super::cookies::{CookieName, SecretCookie};
 use super::form::{self, Form};
+use super::openid;
 use super::page::{PageError, Reply};
 use super::routes::{Access, AdminContext, Handler, OperatorContext, Route};
 use super::{SettingsPages, has_form};
@@ -29,16 +30,16 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// What a browser says of where a request was made (Fetch Metadata, section 2.3).
 const FETCH_SITE: &str = "sec-fetch-site";
 
-/// The cookie of a browser that signs in.
-pub(super) struct SignInCookie {
+/// The cookie of a browser that is shown a form to sign in.
+pub(super) struct BrowserCookie {
     pub(super) cookie: SecretCookie,
     /// Whether the browser is yet to be given it.
     pub(super) is_new: bool,
 }
 
-impl SignInCookie {
+impl BrowserCookie {
     fn of(request: &HttpRequest) -> Result<Self, PageError> {
-        match SecretCookie::of(request, CookieName::SignIn) {
+        match SecretCookie::of(request, CookieName::Browser) {
             Some(cookie) => Ok(Self { cookie, is_new: false }),
             None => Ok(Self { cookie: SecretCookie::generate()?, is_new: true }),
         }
@@ -64,7 +65,11 @@ pub(super) struct PageRequest {
     /// What each form on the page holds.
     pub(super) form_token: String,
     /// The cookie of a browser that signs in; none of one that is signed in.
-    pub(super) sign_in: Option<SignInCookie>,
+    pub(super) browser: Option<BrowserCookie>,
+    /// The attempt of the cookie to sign in at the issuer, valid or not.
+    pub(super) attempt: Option<SecretDigest>,
+    /// The host of the issuer, where there is one.
+    pub(super) issuer: Option<String>,
     /// Scheme and host by which the browser came here.
     pub(super) site: String,
     request_id: Option<String>,
@@ -102,7 +107,13 @@ pub(super) async fn answer(
     payload: Payload,
 ) -> HttpResponse {
     let answered = match receive(register, settings, route, &request, payload).await {
-        Ok(received) => run(register, settings, route, received).await,
+        Ok(received) => {
+            if let Handler::OpenId(step) = route.handler {
+                openid::answer(register, settings, step, received).await
+            } else {
+                run(register, settings, route, received).await
+            }
+        }
         Err(refused) => Err(refused),
     };
     answered.and_then(Reply::response).unwrap_or_else(|error| error.response(register.environment))
@@ -139,8 +150,8 @@ async fn receive(
         // Also one who has a session, where a link is tried.
         settings.strangers.count(request)?;
     }
-    let sign_in = if is_public { Some(SignInCookie::of(request)?) } else { None };
-    let made_for = sign_in.as_ref().map(|sign_in| &sign_in.cookie).or(cookie.as_ref());
+    let browser = if is_public { Some(BrowserCookie::of(request)?) } else { None };
+    let made_for = browser.as_ref().map(|browser| &browser.cookie).or(cookie.as_ref());
     // Without a cookie nobody is signed in, and the handler does not run.
     if has_form(route) && made_for.is_some_and(|cookie| !cookie.has_made(form.value(form::TOKEN))) {
         return Err(if is_public { PageError::OtherBrowser } else { PageError::OtherSession });
@@ -159,7 +170,9 @@ async fn receive(
         form,
         session,
         form_token: made_for.map(SecretCookie::form_token).unwrap_or_default(),
-        sign_in,
+        browser,
+        attempt: SecretCookie::of(request, CookieName::SignIn).map(|cookie| cookie.digest()),
+        issuer: settings.issuer.as_ref().map(|issuer| issuer.host().to_owned()),
         site: register.proxies.origin(request),
         request_id: request_id::current(),
         address: register.proxies.client_address(request).to_string(),
@@ -183,6 +196,23 @@ fn require_own_site(register: &AppState, request: &HttpRequest) -> Result<(), Pa
         (None, None) => true,
     };
     if is_own { Ok(()) } else { Err(PageError::OtherSite) }
+}
+
+/// Runs a job that writes, beside few others.
+pub(super) async fn write<T: Send + 'static>(
+    register: &AppState,
+    settings: &SettingsPages,
+    mut job: impl FnMut(&mut Session<'_>) -> Result<T, PageError> + Send + 'static,
+) -> Result<T, PageError> {
+    let Some(permit) = settings.concurrency_limit.acquire().await else { return Err(PageError::Busy) };
+    register
+        .store
+        .write(move |session| {
+            // As in `run`.
+            let _held = &permit;
+            job(session)
+        })
+        .await
 }
 
 /// Runs the handler in one job, beside few others.
@@ -245,6 +275,8 @@ fn handle(
     let organisation = || signed_in.organisation.as_ref().ok_or(PageError::NotFound);
     let reply = match route.handler {
         Handler::Public(handler) => handler(session, request)?,
+        // It is no single job, and is not run here.
+        Handler::OpenId(_) => return Err(PageError::NotFound),
         Handler::SignedIn(handler) => handler(session, request, &signed_in)?,
         Handler::Organisation(handler) => handler(session, request, &signed_in, organisation()?)?,
         Handler::Own(handler) => {

@@ -1,9 +1,11 @@
 //! The table of routes: what there is below `/settings`, and who may use it.
 
+use actix_web::http::Method as HttpMethod;
 use adapter_kit::Method;
 use storage::session::{Provider, ProviderSession, Session};
 use storage::users::{Actor, SignedIn};
 
+use super::openid::{self, Step};
 use super::page::{PageError, Reply};
 use super::receive::PageRequest;
 use super::{activity, overview, people, readiness, requests, sessions, sign_in, tokens, usage, versions};
@@ -11,7 +13,7 @@ use super::{activity, overview, people, readiness, requests, sessions, sign_in, 
 /// A path with a method.
 #[derive(Debug)]
 pub struct Route {
-    /// `GET` or `POST`; what is `GET` changes nothing.
+    /// `GET` or `POST`; what is `GET` changes nothing, except that the answer of an issuer signs in ([`openid`]).
     pub method: Method,
     /// The pattern of the path, below `/settings`.
     pub path: &'static str,
@@ -38,6 +40,8 @@ pub enum Access {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Handler {
     Public(fn(&mut Session<'_>, &PageRequest) -> Result<Reply, PageError>),
+    /// Is for everybody, and no single job: between two of them the issuer is fetched.
+    OpenId(Step),
     SignedIn(fn(&mut Session<'_>, &PageRequest, &SignedIn) -> Result<Reply, PageError>),
     Organisation(fn(&mut Session<'_>, &PageRequest, &SignedIn, &Provider) -> Result<Reply, PageError>),
     /// Reads what belongs to the organisation through a session that leads to nothing of another one.
@@ -65,12 +69,17 @@ impl Route {
     #[must_use]
     pub fn access(&self) -> Access {
         match self.handler {
-            Handler::Public(_) => Access::Public,
+            Handler::Public(_) | Handler::OpenId(_) => Access::Public,
             Handler::SignedIn(_) => Access::SignedIn,
             Handler::Organisation(_) | Handler::Own(_) => Access::Organisation,
             Handler::Admin(_) => Access::Admin,
             Handler::Operator(_) => Access::Operator,
         }
+    }
+
+    /// Whether it takes a method of HTTP. A `HEAD` must not use up what a `GET` does.
+    pub(super) fn takes(&self, method: &HttpMethod) -> bool {
+        !(method == HttpMethod::HEAD && matches!(self.handler, Handler::OpenId(_)))
     }
 }
 
@@ -87,6 +96,9 @@ pub static ROUTES: &[Route] = &[
     get("", Handler::SignedIn(overview::show)),
     get("/sign-in", Handler::Public(sign_in::explain)),
     post("/sign-in", Handler::Public(sign_in::accept)),
+    post("/sign-in/oidc", Handler::OpenId(Step::Begin)),
+    get(openid::CALLBACK, Handler::OpenId(Step::Callback)),
+    post("/sign-in/oidc/organisation", Handler::OpenId(Step::Choose)),
     get("/sign-in/{secret}", Handler::Public(sign_in::show_link)),
     post("/sign-out", Handler::SignedIn(sign_in::sign_out)),
     post("/sign-out-everywhere", Handler::SignedIn(sign_in::sign_out_everywhere)),

@@ -1,4 +1,4 @@
-//! Signing in by a link, and signing out.
+//! How to sign in, signing in by a link, and signing out.
 //!
 //! To open a link changes nothing, since scanners of mail open links too; the button on its page uses it up.
 
@@ -15,8 +15,10 @@ const SECRET: &str = "secret";
 
 #[derive(Template)]
 #[template(path = "settings/sign_in.html")]
-struct Explanation {
+struct Explanation<'a> {
     frame: Frame,
+    /// The host of the issuer, where there is one.
+    issuer: Option<&'a str>,
 }
 
 #[derive(Template)]
@@ -27,9 +29,11 @@ struct Link<'a> {
     secret: &'a str,
 }
 
-/// How to get a link.
+/// How to sign in.
 pub(super) fn explain(_: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
-    Reply::page(&Explanation { frame: Frame::public(request.environment) })
+    let explanation = Explanation { frame: Frame::sign_in(request), issuer: request.issuer.as_deref() };
+    // Without an issuer there is no form on it, and no cookie to be given.
+    if request.issuer.is_some() { Reply::sign_in_page(&explanation, request) } else { Reply::page(&explanation) }
 }
 
 /// What a link leads to, and the button.
@@ -42,8 +46,8 @@ pub(super) fn show_link(session: &mut Session<'_>, request: &PageRequest) -> Res
 /// Uses the link up, and begins a session in the place of any other that the browser has.
 pub(super) fn accept(session: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
     let link = request.form.value(SECRET);
-    let sign_in = request.sign_in.as_ref().ok_or(PageError::OtherBrowser)?;
-    let begun = sign_in.cookie.session_of(link);
+    let browser = request.browser.as_ref().ok_or(PageError::OtherBrowser)?;
+    let begun = browser.cookie.session_of(link);
     let (link, secret) = (SecretDigest::of(link), SecretDigest::of(begun.reveal()));
     session.accept_invitation(&link, &secret, request.session.as_ref(), request.origin())?;
     Ok(Reply::SignedIn(begun))

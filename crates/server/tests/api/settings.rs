@@ -1,8 +1,12 @@
 //! The pages below `/settings`, as browsers get them: who gets in, what they can do there, and what attackers cannot.
 
+mod at_issuer;
 mod attacks;
 mod browser;
+mod fake_issuer;
 mod matrix;
+mod openid;
+mod openid_attacks;
 mod pages;
 mod reports;
 mod requests;

@@ -56,7 +56,7 @@ fn the_refused_request_of_the_night_is_found_in_three_steps() {
 #[test]
 fn readiness_before_and_after_a_client_moves_to_the_newest_version() {
     let Some(browser) = Browser::start(Scripts::Blocked) else { return };
-    let server = Server::start_with(&["--shadow-share", "100"]);
+    let server = Server::start_with(&["--shadow-share", "100"], &[]);
     let (oldest, newest) = (SERVED[0], SERVED[SERVED.len() - 1]);
     let dated = |version, name, date: &str| body(version, name, F::itt_end_date, json!(date));
     sign_in(&browser, &server);

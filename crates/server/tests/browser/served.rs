@@ -25,11 +25,11 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start() -> Self {
-        Self::start_with(&[])
+        Self::start_with(&[], &[])
     }
 
-    /// A server with more options.
-    pub(crate) fn start_with(options: &[&str]) -> Self {
+    /// A server with more options, and with these variables.
+    pub(crate) fn start_with(options: &[&str], variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_trainee-register"));
         command
@@ -37,6 +37,7 @@ impl Server {
             .args(options)
             .env("RUST_LOG", "warn")
             .env("REGISTER_OPERATOR_LISTEN", "off")
+            .envs(variables.iter().copied())
             .env("REGISTER_DATABASE_URL", format!("sqlite://{}", folder.path().join("register.db").display()))
             .stdout(Stdio::piped());
         let mut process = Process::start(&mut command);

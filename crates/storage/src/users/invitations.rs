@@ -63,13 +63,14 @@ pub struct PendingInvitation {
 }
 
 /// A link that can be used, with its organisation.
-struct Usable {
+#[derive(Debug)]
+pub(super) struct Usable {
     id: i64,
-    provider_id: Option<i64>,
+    pub(super) provider_id: Option<i64>,
     email: String,
-    role: UserRole,
+    pub(super) role: UserRole,
     created_by: String,
-    organisation: Option<(String, String)>,
+    pub(super) organisation: Option<(String, String)>,
 }
 
 type Row = ((i64, String, Option<i64>, String, String, String), Option<(String, String)>, Option<NaiveDateTime>);
@@ -157,6 +158,17 @@ impl Session<'_> {
     ) -> Result<(), StorageError> {
         let Some(link) = self.usable_invitation(digest)? else { return self.require_session(secret) };
         self.lock_organisation(link.provider_id)?;
+        let Some(user_id) = self.use_invitation(&link)? else { return self.require_session(secret) };
+        let signed_in_at = users::last_signed_in_at.eq(self.now().naive_utc());
+        diesel::update(users::table.find(user_id)).set(signed_in_at).execute(self.connection)?;
+        let by = Actor::user(user_id, link.provider_id, origin);
+        let subject = Subject::Invitation(link.id);
+        self.record_activity(by, link.provider_id, ActivityKind::UserSignedIn, subject, "")?;
+        self.begin_session(user_id, secret, replaced)
+    }
+
+    /// Uses a link up, and gives the number of the user, who has access from now on; nothing when it is used up already.
+    pub(super) fn use_invitation(&mut self, link: &Usable) -> Result<Option<i64>, StorageError> {
         let now = self.now().naive_utc();
         let unused = invitations::table
             .find(link.id)
@@ -164,10 +176,10 @@ impl Session<'_> {
             .filter(invitations::expires_at.gt(now));
         let used = diesel::update(unused).set(invitations::used_at.eq(now)).execute(self.connection)?;
         if used != 1 {
-            return self.require_session(secret);
+            return Ok(None);
         }
-        let user_id = match self.user_with(link.provider_id, &link.email)? {
-            Some((id, _)) => id,
+        match self.user_with(link.provider_id, &link.email)? {
+            Some((id, _)) => Ok(Some(id)),
             None => diesel::insert_into(users::table)
                 .values((
                     users::provider_id.eq(link.provider_id),
@@ -178,13 +190,9 @@ impl Session<'_> {
                 ))
                 .returning(users::id)
                 .get_result::<i64>(self.connection)
-                .map_err(taken)?,
-        };
-        diesel::update(users::table.find(user_id)).set(users::last_signed_in_at.eq(now)).execute(self.connection)?;
-        let by = Actor::user(user_id, link.provider_id, origin);
-        let subject = Subject::Invitation(link.id);
-        self.record_activity(by, link.provider_id, ActivityKind::UserSignedIn, subject, "")?;
-        self.begin_session(user_id, secret, replaced)
+                .map(Some)
+                .map_err(taken),
+        }
     }
 
     /// Accepts that a link is used up where its session has begun: somebody pressed the button twice.
@@ -241,31 +249,23 @@ impl Session<'_> {
     }
 
     fn usable_invitation(&mut self, digest: &SecretDigest) -> Result<Option<Usable>, StorageError> {
-        let found = invitations::table
-            .left_join(providers::table)
+        let found = unused()
             .filter(invitations::digest.eq(digest.as_hex()))
-            .filter(invitations::used_at.is_null())
             .filter(invitations::expires_at.gt(self.now().naive_utc()))
-            .select((
-                (
-                    invitations::id,
-                    invitations::digest,
-                    invitations::provider_id,
-                    invitations::email,
-                    invitations::role,
-                    invitations::created_by,
-                ),
-                (providers::ukprn, providers::name).nullable(),
-                providers::closed_at.nullable(),
-            ))
             .first::<Row>(self.connection)
             .optional()?;
         let found = found.filter(|((_, stored, ..), _, closed_at)| digest.is_stored_as(stored) && closed_at.is_none());
-        let usable = |((id, _, provider_id, email, role, created_by), organisation, _): Row| {
-            let role = UserRole::stored(&role, "invitations", id)?;
-            Ok(Usable { id, provider_id, email, role, created_by, organisation })
-        };
         found.map(usable).transpose()
+    }
+
+    /// The links for an e-mail address that can be used, oldest first.
+    pub(super) fn usable_invitations_for(&mut self, email: &str) -> Result<Vec<Usable>, StorageError> {
+        let found = unused()
+            .filter(invitations::email.eq(email))
+            .filter(invitations::expires_at.gt(self.now().naive_utc()))
+            .order(invitations::id)
+            .load::<Row>(self.connection)?;
+        found.into_iter().filter(|(_, _, closed_at)| closed_at.is_none()).map(usable).collect()
     }
 
     /// The number and the role of the user with an e-mail address whose access was not removed.
@@ -279,6 +279,28 @@ impl Session<'_> {
             .optional()?;
         found.map(|(id, role)| Ok((id, UserRole::stored(&role, "users", id)?))).transpose()
     }
+}
+
+/// All links that were not used, with their organisations, as [`Row`]s.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn unused() -> _ {
+    invitations::table.left_join(providers::table).filter(invitations::used_at.is_null()).select((
+        (
+            invitations::id,
+            invitations::digest,
+            invitations::provider_id,
+            invitations::email,
+            invitations::role,
+            invitations::created_by,
+        ),
+        (providers::ukprn, providers::name).nullable(),
+        providers::closed_at.nullable(),
+    ))
+}
+
+fn usable(((id, _, provider_id, email, role, created_by), organisation, _): Row) -> Result<Usable, StorageError> {
+    let role = UserRole::stored(&role, "invitations", id)?;
+    Ok(Usable { id, provider_id, email, role, created_by, organisation })
 }
 
 /// The same person accepted two links at the same time.

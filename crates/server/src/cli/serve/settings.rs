@@ -58,6 +58,11 @@ impl Placement {
         matches!(self, Self::WithApi)
     }
 
+    /// Whether there are none.
+    pub(super) fn is_nowhere(&self) -> bool {
+        matches!(self, Self::Nowhere)
+    }
+
     /// The listener of their own, if they have one.
     pub(super) fn listen(&self) -> Result<Option<TcpListener>, CommandError> {
         match self {

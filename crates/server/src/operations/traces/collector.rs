@@ -1,19 +1,16 @@
 //! The collector: where spans are sent, by OTLP over HTTP.
 //!
-//! The one place of the server that calls another by HTTP: an address that an operator names, with `POST` alone. It blocks
-//! its thread.
+//! Calls an address that an operator names, with `POST` alone. It blocks its thread.
 
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::RootCertStore;
-use rustls::crypto::ring;
 use ureq::Agent;
 use ureq::http::Uri;
 use ureq::http::header::CONTENT_TYPE;
-use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+use crate::operations::client_tls;
 
 /// What is appended to the address of a collector.
 const TRACES_PATH: &str = "/v1/traces";
@@ -89,7 +86,11 @@ impl FromStr for Collector {
             .proxy(None)
             .timeout_global(Some(EXPORT_TIMEOUT))
             .user_agent(concat!("trainee-register/", env!("CARGO_PKG_VERSION")));
-        let config = if scheme == "https" { config.tls_config(tls()?) } else { config };
+        let config = if scheme == "https" {
+            config.tls_config(client_tls::config().map_err(|_| AddressError::NoRootCertificates)?)
+        } else {
+            config
+        };
         Ok(Self { address, agent: config.build().into() })
     }
 }
@@ -104,18 +105,6 @@ impl fmt::Debug for Collector {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Collector({self})")
     }
-}
-
-/// TLS with the root certificates of the system.
-fn tls() -> Result<TlsConfig, AddressError> {
-    let certificates = rustls_native_certs::load_native_certs().certs;
-    let (usable, _) = RootCertStore::empty().add_parsable_certificates(certificates.iter().cloned());
-    if usable == 0 {
-        return Err(AddressError::NoRootCertificates);
-    }
-    let roots: RootCerts = certificates.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).into();
-    let provider = Arc::new(ring::default_provider());
-    Ok(TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(provider).build())
 }
 
 impl Collector {

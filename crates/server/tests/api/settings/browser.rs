@@ -45,20 +45,20 @@ pub(crate) fn form_token_of(page: &Page) -> &str {
     text_after(&page.text, "name=\"form_token\" value=\"", "\"")
 }
 
-/// The name of the cookie of a browser that signs in.
-const SIGN_IN: &str = "__Host-register-sign-in=";
+/// The name of the cookie of a browser that was shown a form to sign in.
+const BROWSER: &str = "__Host-register-browser=";
 
 /// Somebody with a browser.
 pub(crate) struct Browser<'a> {
     register: &'a Register,
     cookie: RefCell<Option<String>>,
-    sign_in_cookie: RefCell<Option<String>>,
+    browser_cookie: RefCell<Option<String>>,
 }
 
 impl<'a> Browser<'a> {
     /// Nobody yet.
     pub(crate) fn new(register: &'a Register) -> Self {
-        Self { register, cookie: RefCell::new(None), sign_in_cookie: RefCell::new(None) }
+        Self { register, cookie: RefCell::new(None), browser_cookie: RefCell::new(None) }
     }
 
     /// Somebody who has just signed in.
@@ -98,7 +98,7 @@ impl<'a> Browser<'a> {
 
     /// A request with the cookies.
     pub(crate) fn request(&self, method: &str, path: &str) -> Request<'a> {
-        let cookies: Vec<_> = self.cookie().into_iter().chain(self.sign_in_cookie.borrow().clone()).collect();
+        let cookies: Vec<_> = self.cookie().into_iter().chain(self.browser_cookie.borrow().clone()).collect();
         let request = self.register.request(method, path);
         if cookies.is_empty() { request } else { request.header("Cookie", &cookies.join("; ")) }
     }
@@ -116,7 +116,7 @@ impl<'a> Browser<'a> {
     /// The same page, of which the cookie is kept.
     fn kept(&self, page: Page) -> Page {
         if let Some(cookie) = cookie_of(&page) {
-            let jar = if cookie.starts_with(SIGN_IN) { &self.sign_in_cookie } else { &self.cookie };
+            let jar = if cookie.starts_with(BROWSER) { &self.browser_cookie } else { &self.cookie };
             *jar.borrow_mut() = Some(cookie).filter(|cookie| !cookie.ends_with('='));
         }
         page

@@ -14,6 +14,7 @@ use server::http::client_address::TrustedProxies;
 use server::http::middleware::response_stream::ResponseSender;
 use server::operations::traces::Tracer;
 use server::request_log::RequestLog;
+use server::settings::openid::Issuer;
 use server::usage::shadow_checks::ShadowChecks;
 use server::versions::SERVED;
 use server::{request_log, usage, versions};
@@ -78,6 +79,8 @@ pub(crate) struct Setup {
     pub(crate) tracer: Option<Tracer>,
     /// What logs requests.
     pub(crate) request_log: RequestLog,
+    /// Where people sign in to the settings besides by links.
+    pub(crate) issuer: Option<Issuer>,
 }
 
 impl Default for Setup {
@@ -91,6 +94,7 @@ impl Default for Setup {
             shadow_share: 0,
             tracer: None,
             request_log: RequestLog::default(),
+            issuer: None,
         }
     }
 }
@@ -122,7 +126,8 @@ impl Register {
 
     /// Starts a sandbox as [`Register::start`] does, set up in another way.
     pub(crate) fn with(setup: Setup) -> Self {
-        let Setup { versions, environment, admission, proxies, queue, shadow_share, tracer, request_log } = setup;
+        let Setup { versions, environment, admission, proxies, queue, shadow_share, tracer, request_log, issuer } =
+            setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
         let store = open(database.url(), clock.clock(), queue);
@@ -133,7 +138,8 @@ impl Register {
             request_log,
             ..server::http::app_state::AppState::of(store.clone(), environment)
         };
-        let register = register.behind(proxies);
+        let settings = register.settings.clone().map(|pages| pages.signing_in_by(issuer));
+        let register = server::http::app_state::AppState { settings, ..register }.behind(proxies);
         let shadow = ShadowChecks::start(shadow_share, versions, register.lists, register.usage.clone()).unwrap();
         let register = server::http::app_state::AppState { shadow, ..register };
         let served = register.clone();
@@ -189,6 +195,11 @@ impl Register {
     /// A request for any path of the server, without a token.
     pub(crate) fn request(&self, method: &str, path: &str) -> Request<'_> {
         Request::new(&self.client, method, format!("http://{}{path}", self.address))
+    }
+
+    /// Scheme and host at which it is.
+    pub(crate) fn origin(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     /// Issues a token and gives its text.

@@ -1,0 +1,187 @@
+//! Signing in by OpenID Connect: the way of a browser to the issuer and back, and the choice between several organisations.
+//!
+//! The way back is a `GET` that signs in, so no form of ours protects it. What does is the attempt: its state must be in the
+//! answer and its secret in the cookie of the same browser, once and within ten minutes. While the issuer is fetched, nothing of
+//! the store is held, and no page waits for it but those of others who sign in.
+
+mod claims;
+mod fetch;
+mod issuer;
+
+use std::sync::Arc;
+
+use actix_web::web;
+use askama::Template;
+use openidconnect::RedirectUrl;
+use storage::error::Refusal;
+use storage::session::Session;
+use storage::users::{Access, Identity, SecretDigest};
+
+pub use self::claims::{ClaimName, ClaimNames};
+pub use self::fetch::AddressError;
+pub(super) use self::issuer::IssuerError;
+pub use self::issuer::{Issuer, IssuerConfig};
+use super::SettingsPages;
+use super::page::{Frame, PageError, Reply};
+use super::receive::{self, PageRequest};
+use crate::http::app_state::AppState;
+use crate::http::paths;
+
+/// Where the issuer sends a browser back, below the settings. It is registered there, so it does not change.
+pub(super) const CALLBACK: &str = "/sign-in/oidc/callback";
+/// The field with the secret of a choice.
+const SECRET: &str = "secret";
+/// The field with the UKPRN that was chosen; it is empty for the service.
+const ORGANISATION: &str = "organisation";
+
+/// A part of the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// To the issuer.
+    Begin,
+    /// Back from it.
+    Callback,
+    /// To one of several organisations.
+    Choose,
+}
+
+#[derive(Template)]
+#[template(path = "settings/continue.html")]
+struct Continue<'a> {
+    frame: Frame,
+    host: &'a str,
+    address: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "settings/choice.html")]
+struct Choice<'a> {
+    frame: Frame,
+    accesses: &'a [Access],
+    secret: &'a str,
+}
+
+/// Answers a request of somebody who signs in, where there is an issuer.
+pub(super) async fn answer(
+    register: &AppState,
+    settings: &SettingsPages,
+    step: Step,
+    request: PageRequest,
+) -> Result<Reply, PageError> {
+    let issuer = settings.issuer.clone().ok_or(PageError::NotFound)?;
+    match step {
+        Step::Begin => begin(register, settings, issuer, request).await,
+        Step::Callback => come_back(register, settings, issuer, request).await,
+        Step::Choose => choose(register, settings, request).await,
+    }
+}
+
+/// Sends the browser to the issuer, by a page: the policy of our pages lets no form lead elsewhere, also not by a redirection.
+async fn begin(
+    register: &AppState,
+    settings: &SettingsPages,
+    issuer: Issuer,
+    request: PageRequest,
+) -> Result<Reply, PageError> {
+    let redirect = redirect_address(&request)?;
+    let (fetched, now) = (issuer.clone(), register.store.now());
+    let discovered = fetching(settings, move || fetched.discover(now)).await?;
+    let begun = receive::write(register, settings, |session| Ok(session.begin_sign_in()?)).await?;
+    let address = issuer.authorization_address(&discovered, &redirect, &begun).to_string();
+    let frame = Frame::public(request.environment);
+    let html = Continue { frame, host: issuer.host(), address: &address }.render().map_err(PageError::Template)?;
+    Ok(Reply::ToIssuer { html, address, browser: begun.browser })
+}
+
+/// Takes the answer of the issuer, and signs in whom it names.
+async fn come_back(
+    register: &AppState,
+    settings: &SettingsPages,
+    issuer: Issuer,
+    request: PageRequest,
+) -> Result<Reply, PageError> {
+    let redirect = redirect_address(&request)?;
+    let state = SecretDigest::of(request.query.value("state"));
+    let browser = request.attempt.clone().ok_or(Refusal::SignInNotUsable)?;
+    let of_browser = browser.clone();
+    // Whatever the answer says, it is the only one.
+    let attempt =
+        receive::write(register, settings, move |session| Ok(session.take_sign_in_attempt(&state, &of_browser)?));
+    let attempt = attempt.await?;
+    let (code, named) = (request.query.value("code").to_owned(), request.query.value("iss").to_owned());
+    if code.is_empty() || !request.query.value("error").is_empty() {
+        return Err(Refusal::SignInNotUsable.into());
+    }
+    let now = register.store.now();
+    let identified = fetching(settings, move || {
+        let discovered = issuer.discover(now)?;
+        issuer.require_own_answer(&discovered, Some(named.as_str()).filter(|named| !named.is_empty()))?;
+        issuer.identify(&discovered, &redirect, code, attempt, now)
+    });
+    let identity = identified.await?;
+    let request = Arc::new(request);
+    receive::write(register, settings, move |session| enter(session, &request, &identity, &browser)).await
+}
+
+/// Signs in to the only organisation, or asks to which.
+fn enter(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    identity: &Identity,
+    browser: &SecretDigest,
+) -> Result<Reply, PageError> {
+    let accesses = session.accesses_of(identity)?;
+    match accesses.as_slice() {
+        [] => Err(Refusal::NoAccess.into()),
+        [only] => sign_in(session, request, identity, only.ukprn()),
+        several => {
+            let secret = session.begin_choice(identity, browser)?;
+            let frame = Frame::sign_in(request);
+            Reply::sign_in_page(&Choice { frame, accesses: several, secret: secret.reveal() }, request)
+        }
+    }
+}
+
+/// Signs in to the organisation that was chosen.
+async fn choose(register: &AppState, settings: &SettingsPages, request: PageRequest) -> Result<Reply, PageError> {
+    let browser = request.attempt.clone().ok_or(Refusal::SignInNotUsable)?;
+    let choice = SecretDigest::of(request.form.value(SECRET));
+    let request = Arc::new(request);
+    let chosen = receive::write(register, settings, move |session| {
+        let identity = session.take_choice(&choice, &browser)?;
+        let ukprn = Some(request.form.value(ORGANISATION)).filter(|ukprn| !ukprn.is_empty());
+        sign_in(session, &request, &identity, ukprn)
+    });
+    chosen.await
+}
+
+fn sign_in(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    identity: &Identity,
+    ukprn: Option<&str>,
+) -> Result<Reply, PageError> {
+    let begun = session.sign_in_as(identity, ukprn, request.session.as_ref(), request.origin())?;
+    Ok(Reply::SignedIn(begun))
+}
+
+/// Where the issuer sends the browser back: to the site at which it is. The issuer refuses all but those that it knows.
+fn redirect_address(request: &PageRequest) -> Result<RedirectUrl, PageError> {
+    let address = format!("{}{}{CALLBACK}", request.site, paths::SETTINGS);
+    RedirectUrl::new(address).map_err(|_| PageError::NotFound)
+}
+
+/// Fetches from the issuer, on a thread that may block, beside few others.
+async fn fetching<T: Send + 'static>(
+    settings: &SettingsPages,
+    fetch: impl FnOnce() -> Result<T, IssuerError> + Send + 'static,
+) -> Result<T, PageError> {
+    let Some(permit) = settings.fetches.acquire().await else { return Err(PageError::Busy) };
+    let fetched = web::block(move || {
+        // The permit goes with the thread, which runs on when nobody waits for it any more.
+        let _held = permit;
+        fetch()
+    });
+    let fetched = fetched.await.map_err(|_| PageError::Busy)?;
+    Ok(fetched?)
+}

@@ -1,0 +1,193 @@
+//! What is remembered of a browser that signs in by OpenID Connect: while it is at the issuer, and while its user chooses one of
+//! several organisations. Each is used once, within ten minutes, and by that browser alone.
+
+use std::fmt;
+
+use chrono::{NaiveDateTime, TimeDelta};
+use diesel::prelude::*;
+
+use super::{Identity, Secret, SecretDigest, UserRole};
+use crate::error::{Refusal, StorageError};
+use crate::schema::{sign_in_attempts, sign_in_choices};
+use crate::session::Session;
+
+/// How long the way to the issuer and back may take, and then the choice.
+const VALID_FOR: TimeDelta = TimeDelta::minutes(10);
+/// How many of either are remembered: whoever begins more makes the oldest fail, and fills no database.
+const MAX_ROWS: i64 = 10_000;
+/// Between the UKPRNs of a claim. None of them has one.
+const SEPARATOR: &str = ",";
+
+/// The secrets of an attempt that has begun.
+#[derive(Debug)]
+pub struct BegunSignIn {
+    /// Comes back with the answer of the issuer.
+    pub state: Secret,
+    /// Stays in the cookie of the browser.
+    pub browser: Secret,
+    /// Stands in the ID token.
+    pub nonce: Secret,
+    /// Shows the issuer that whoever redeems the code has begun the attempt (RFC 7636).
+    pub code_verifier: Secret,
+}
+
+/// What the answer of the issuer is compared with.
+pub struct SignInAttempt {
+    /// Stands in the ID token.
+    pub nonce: String,
+    /// Goes to the issuer with the code.
+    pub code_verifier: String,
+}
+
+impl fmt::Debug for SignInAttempt {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SignInAttempt(hidden)")
+    }
+}
+
+type AttemptRow = (i64, String, String, String, String);
+type ChoiceRow = ((i64, String, String), (String, String, Option<String>, String, String, bool));
+
+impl Session<'_> {
+    /// Begins an attempt.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn begin_sign_in(&mut self) -> Result<BegunSignIn, StorageError> {
+        let begun = BegunSignIn {
+            state: Secret::generate()?,
+            browser: Secret::generate()?,
+            nonce: Secret::generate()?,
+            code_verifier: Secret::generate()?,
+        };
+        let id = diesel::insert_into(sign_in_attempts::table)
+            .values((
+                sign_in_attempts::digest.eq(SecretDigest::of(begun.state.reveal()).as_hex()),
+                sign_in_attempts::browser_digest.eq(SecretDigest::of(begun.browser.reveal()).as_hex()),
+                sign_in_attempts::nonce.eq(begun.nonce.reveal()),
+                sign_in_attempts::code_verifier.eq(begun.code_verifier.reveal()),
+                sign_in_attempts::expires_at.eq(self.ends_at()),
+            ))
+            .returning(sign_in_attempts::id)
+            .get_result::<i64>(self.connection)?;
+        diesel::delete(sign_in_attempts::table.filter(sign_in_attempts::id.le(id - MAX_ROWS)))
+            .execute(self.connection)?;
+        Ok(begun)
+    }
+
+    /// Uses an attempt up. One of another browser stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::SignInNotUsable`] when this browser has not begun it, it has expired, or it was used.
+    pub fn take_sign_in_attempt(
+        &mut self,
+        state: &SecretDigest,
+        browser: &SecretDigest,
+    ) -> Result<SignInAttempt, StorageError> {
+        let found = sign_in_attempts::table
+            .filter(sign_in_attempts::digest.eq(state.as_hex()))
+            .filter(sign_in_attempts::expires_at.gt(self.now().naive_utc()))
+            .select((
+                sign_in_attempts::id,
+                sign_in_attempts::digest,
+                sign_in_attempts::browser_digest,
+                sign_in_attempts::nonce,
+                sign_in_attempts::code_verifier,
+            ))
+            .first::<AttemptRow>(self.connection)
+            .optional()?;
+        let found = found.filter(|(_, stored, of, ..)| state.is_stored_as(stored) && browser.is_stored_as(of));
+        let (id, _, _, nonce, code_verifier) = found.ok_or(Refusal::SignInNotUsable)?;
+        used_up(diesel::delete(sign_in_attempts::table.find(id)).execute(self.connection)?)?;
+        Ok(SignInAttempt { nonce, code_verifier })
+    }
+
+    /// Remembers an identity until its user has chosen, and gives the secret for the form of the choice.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn begin_choice(&mut self, identity: &Identity, browser: &SecretDigest) -> Result<Secret, StorageError> {
+        let secret = Secret::generate()?;
+        let id = diesel::insert_into(sign_in_choices::table)
+            .values((
+                sign_in_choices::digest.eq(SecretDigest::of(secret.reveal()).as_hex()),
+                sign_in_choices::browser_digest.eq(browser.as_hex()),
+                sign_in_choices::issuer.eq(&identity.issuer),
+                sign_in_choices::subject.eq(&identity.subject),
+                sign_in_choices::email.eq(&identity.email),
+                sign_in_choices::ukprns.eq(identity.ukprns.join(SEPARATOR)),
+                sign_in_choices::role.eq(identity.role.name()),
+                sign_in_choices::is_operator.eq(identity.is_operator),
+                sign_in_choices::expires_at.eq(self.ends_at()),
+            ))
+            .returning(sign_in_choices::id)
+            .get_result::<i64>(self.connection)?;
+        diesel::delete(sign_in_choices::table.filter(sign_in_choices::id.le(id - MAX_ROWS)))
+            .execute(self.connection)?;
+        Ok(secret)
+    }
+
+    /// Uses a choice up, and gives the identity for which it was remembered.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::SignInNotUsable`] when it is that of another browser, has expired, or was used.
+    pub fn take_choice(&mut self, secret: &SecretDigest, browser: &SecretDigest) -> Result<Identity, StorageError> {
+        let found = sign_in_choices::table
+            .filter(sign_in_choices::digest.eq(secret.as_hex()))
+            .filter(sign_in_choices::expires_at.gt(self.now().naive_utc()))
+            .select((
+                (sign_in_choices::id, sign_in_choices::digest, sign_in_choices::browser_digest),
+                (
+                    sign_in_choices::issuer,
+                    sign_in_choices::subject,
+                    sign_in_choices::email,
+                    sign_in_choices::ukprns,
+                    sign_in_choices::role,
+                    sign_in_choices::is_operator,
+                ),
+            ))
+            .first::<ChoiceRow>(self.connection)
+            .optional()?;
+        let found = found.filter(|((_, stored, of), _)| secret.is_stored_as(stored) && browser.is_stored_as(of));
+        let ((id, ..), (issuer, subject, email, ukprns, role, is_operator)) = found.ok_or(Refusal::SignInNotUsable)?;
+        used_up(diesel::delete(sign_in_choices::table.find(id)).execute(self.connection)?)?;
+        let ukprns = ukprns.split(SEPARATOR).filter(|ukprn| !ukprn.is_empty()).map(str::to_owned).collect();
+        let role = UserRole::stored(&role, "sign_in_choices", id)?;
+        Ok(Identity { issuer, subject, email, ukprns, role, is_operator })
+    }
+
+    /// Removes so many attempts and choices at most that have expired, and says how many there were.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn remove_old_sign_in_attempts(&mut self, most: i64) -> Result<usize, StorageError> {
+        let now = self.now().naive_utc();
+        let attempts = sign_in_attempts::table
+            .filter(sign_in_attempts::expires_at.lt(now))
+            .limit(most)
+            .select(sign_in_attempts::id)
+            .load::<i64>(self.connection)?;
+        let choices = sign_in_choices::table
+            .filter(sign_in_choices::expires_at.lt(now))
+            .limit(most)
+            .select(sign_in_choices::id)
+            .load::<i64>(self.connection)?;
+        let attempts = sign_in_attempts::table.filter(sign_in_attempts::id.eq_any(attempts));
+        let choices = sign_in_choices::table.filter(sign_in_choices::id.eq_any(choices));
+        Ok(diesel::delete(attempts).execute(self.connection)? + diesel::delete(choices).execute(self.connection)?)
+    }
+
+    fn ends_at(&self) -> NaiveDateTime {
+        (self.now() + VALID_FOR).naive_utc()
+    }
+}
+
+/// Refuses what another request has used up meanwhile.
+fn used_up(rows: usize) -> Result<(), Refusal> {
+    if rows == 1 { Ok(()) } else { Err(Refusal::SignInNotUsable) }
+}
