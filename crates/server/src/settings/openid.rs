@@ -1,8 +1,9 @@
-//! Signing in by OpenID Connect: the way of a browser to the issuer and back, and the choice between several organisations.
+//! Signing in by OpenID Connect: the way of a browser to the issuer and back, and the choice between several
+//! organisations.
 //!
-//! The way back is a `GET` that signs in, so no form of ours protects it. What does is the attempt: its state must be in the
-//! answer and its secret in the cookie of the same browser, once and within ten minutes. While the issuer is fetched, nothing of
-//! the store is held, and no page waits for it but those of others who sign in.
+//! The way back is a `GET` that signs in, so no form of ours protects it. What does is the attempt: its state must be
+//! in the answer and its secret in the cookie of the same browser, once and within ten minutes. While the issuer is
+//! fetched, nothing of the store is held, and no page waits for it but those of others who sign in.
 
 mod claims;
 mod fetch;
@@ -92,7 +93,8 @@ pub(super) async fn answer(
     }
 }
 
-/// Sends the browser to the issuer, by a page: the policy of our pages lets no form lead elsewhere, also not by a redirection.
+/// Sends the browser to the issuer, by a page: the policy of our pages lets no form lead elsewhere, also not by a
+/// redirection.
 async fn begin(
     register: &AppState,
     settings: &SettingsPages,

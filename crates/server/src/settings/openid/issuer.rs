@@ -1,7 +1,7 @@
 //! The issuer of identities: what it says of itself, where a browser is sent, and what is proven by its answer.
 //!
-//! Signature, issuer, audience, nonce and time of an ID token are checked by `openidconnect`. Everything here that fetches blocks
-//! its thread.
+//! Signature, issuer, audience, nonce and time of an ID token are checked by `openidconnect`. Everything here that
+//! fetches blocks its thread.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
