@@ -21,6 +21,7 @@ use storage::users::{Access, Identity, Secret, SecretDigest};
 
 pub use self::claims::{ClaimName, ClaimNames};
 pub use self::fetch::AddressError;
+use self::issuer::Answer;
 pub(super) use self::issuer::IssuerError;
 pub use self::issuer::{Issuer, IssuerConfig};
 use super::page::{Frame, PageError, Reply};
@@ -126,16 +127,10 @@ async fn come_back(
     let attempt =
         receive::write(register, settings, move |session| Ok(session.take_sign_in_attempt(&state, &of_browser)?));
     let attempt = attempt.await?;
-    let (code, named) = (request.query.value("code").to_owned(), request.query.value("iss").to_owned());
-    if code.is_empty() || !request.query.value("error").is_empty() {
-        return Err(Refusal::SignInNotUsable.into());
-    }
-    let now = register.store.now();
-    let identified = fetching(settings, move || {
-        let discovered = issuer.discover(now)?;
-        issuer.require_own_answer(&discovered, Some(named.as_str()).filter(|named| !named.is_empty()))?;
-        issuer.identify(&discovered, &redirect, code, attempt, now)
-    });
+    let field = |name: &str| Some(request.query.value(name).to_owned()).filter(|value| !value.is_empty());
+    let (Some(code), None) = (field("code"), field("error")) else { return Err(Refusal::SignInNotUsable.into()) };
+    let (answer, now) = (Answer { code, issuer: field("iss") }, register.store.now());
+    let identified = fetching(settings, move || issuer.identify(answer, &redirect, attempt, now));
     let identity = identified.await?;
     let request = Arc::new(request);
     receive::write(register, settings, move |session| enter(session, &request, &identity, &browser)).await
