@@ -1,9 +1,10 @@
-// A provider of OpenID Connect for tests: the npm package oidc-provider, which is certified, with its own form to log in.
+// A provider of OpenID Connect for tests: the npm package oidc-provider, which is certified, with its own form to log
+// in.
 //
-// Prints where it is, then reads lines of JSON. The first says who its client is: client_id, client_secret (none for a public
-// client), redirect_uri; that the ID token has all claims (in_id_token); and which accounts there are, each with its claims by
-// the name with which one logs in. A later line replaces the accounts. Each line is answered with "ready". It ends with its
-// input.
+// Prints where it is, then reads lines of JSON. The first says who its client is: client_id, client_secret (none for a
+// public client), redirect_uri; that the ID token has all claims (in_id_token); and which accounts there are, each with
+// its claims by the name with which one logs in. A later line replaces the accounts. Each line is answered with
+// "ready". It ends with its input.
 
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';

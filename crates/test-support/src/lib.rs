@@ -1,5 +1,5 @@
 //! Databases for tests: an empty one for each test, on SQLite or PostgreSQL, that goes away with the test; and processes
-//! that do.
+//! that do, among them a provider of OpenID Connect.
 //!
 //! The same tests run on either database; which one it is, the environment variable [`KIND_VARIABLE`] says. Knows
 //! nothing of the schema or of the register: whoever asks for a database migrates it. What cannot be had is a failed

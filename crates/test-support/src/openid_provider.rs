@@ -1,5 +1,5 @@
-//! A real provider of OpenID Connect: the certified npm package `oidc-provider`, at the version of the lock file, on a port of
-//! its own. The program around it is in `openid-provider/`.
+//! A real provider of OpenID Connect: the certified npm package `oidc-provider`, at the version of the lock file, on a
+//! port of its own. The program around it is in `openid-provider/`.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -40,10 +40,11 @@ impl From<std::io::Error> for Missing {
 }
 
 impl OpenIdProvider {
-    /// Starts a provider with its packages below a folder that is no part of the sources. It answers `503` until it is set up.
+    /// Starts a provider with its packages below a folder that is no part of the sources. It answers `503` until it is
+    /// set up.
     ///
-    /// Where Node.js or npm is missing, it says so and gives nothing; in continuous integration (`CI=true`) it fails. Where npm
-    /// reaches no registry, it says so and gives nothing.
+    /// Where Node.js or npm is missing, it says so and gives nothing; in continuous integration (`CI=true`) it fails.
+    /// Where npm reaches no registry, it says so and gives nothing.
     ///
     /// # Panics
     ///

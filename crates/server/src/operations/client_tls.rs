@@ -1,4 +1,4 @@
-//! How the server proves by TLS whom it calls: the collector of traces, and the issuer of OpenID Connect.
+//! How the server knows by TLS whom it calls: the collector of traces, and the issuer of OpenID Connect.
 
 use std::sync::Arc;
 

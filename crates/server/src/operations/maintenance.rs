@@ -63,7 +63,8 @@ pub fn count_expiring_tokens(session: &mut Session<'_>) -> Result<usize, Storage
 type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 
 /// What is removed: replies that are no longer found by their keys, the locks of those keys, and counts and logged requests of
-/// days that are no longer kept; of the settings, links, attempts to sign in and sessions that have expired, and old entries of the activity log.
+/// days that are no longer kept; of the settings, links, attempts to sign in and sessions that have expired, and old entries
+/// of the activity log.
 const REMOVALS: [(&str, Remove); 8] = [
     ("replies", |session, most| session.remove_old_replies(most)),
     ("idempotency locks", |session, most| session.remove_old_idempotency_locks(most)),

@@ -1,8 +1,9 @@
-//! Signing in by OpenID Connect: the way of a browser to the issuer and back, and the choice between several organisations.
+//! Signing in by OpenID Connect: the way of a browser to the issuer and back, and the choice between several
+//! organisations.
 //!
-//! The way back is a `GET` that signs in, so no form of ours protects it. What does is the attempt: its state must be in the
-//! answer and its secret in the cookie of the same browser, once and within ten minutes. While the issuer is fetched, nothing of
-//! the store is held, and no page waits for it but those of others who sign in.
+//! The way back is a `GET` that signs in, so no form of ours protects it. What does is the attempt: its state must be
+//! in the answer and its secret in the cookie of the same browser, once and within ten minutes. While the issuer is
+//! fetched, nothing of the store is held, and no page waits for it but those of others who sign in.
 
 mod claims;
 mod fetch;
@@ -19,6 +20,7 @@ use storage::users::{Access, Identity, SecretDigest};
 
 pub use self::claims::{ClaimName, ClaimNames};
 pub use self::fetch::AddressError;
+use self::issuer::Answer;
 pub(super) use self::issuer::IssuerError;
 pub use self::issuer::{Issuer, IssuerConfig};
 use super::SettingsPages;
@@ -76,7 +78,8 @@ pub(super) async fn answer(
     }
 }
 
-/// Sends the browser to the issuer, by a page: the policy of our pages lets no form lead elsewhere, also not by a redirection.
+/// Sends the browser to the issuer, by a page: the policy of our pages lets no form lead elsewhere, also not by a
+/// redirection.
 async fn begin(
     register: &AppState,
     settings: &SettingsPages,
@@ -108,16 +111,10 @@ async fn come_back(
     let attempt =
         receive::write(register, settings, move |session| Ok(session.take_sign_in_attempt(&state, &of_browser)?));
     let attempt = attempt.await?;
-    let (code, named) = (request.query.value("code").to_owned(), request.query.value("iss").to_owned());
-    if code.is_empty() || !request.query.value("error").is_empty() {
-        return Err(Refusal::SignInNotUsable.into());
-    }
-    let now = register.store.now();
-    let identified = fetching(settings, move || {
-        let discovered = issuer.discover(now)?;
-        issuer.require_own_answer(&discovered, Some(named.as_str()).filter(|named| !named.is_empty()))?;
-        issuer.identify(&discovered, &redirect, code, attempt, now)
-    });
+    let field = |name: &str| Some(request.query.value(name).to_owned()).filter(|value| !value.is_empty());
+    let (Some(code), None) = (field("code"), field("error")) else { return Err(Refusal::SignInNotUsable.into()) };
+    let (answer, now) = (Answer { code, issuer: field("iss") }, register.store.now());
+    let identified = fetching(settings, move || issuer.identify(answer, &redirect, attempt, now));
     let identity = identified.await?;
     let request = Arc::new(request);
     receive::write(register, settings, move |session| enter(session, &request, &identity, &browser)).await

@@ -299,7 +299,8 @@ impl PageError {
             Self::Storage(StorageError::Refused(Refusal::NoAccess)) => (
                 StatusCode::FORBIDDEN,
                 "You have no access",
-                "It is known who you are, but not that you belong here. Ask an admin of your organisation to invite you, by the                  e-mail address with which you sign in, and sign in again within 15 minutes.",
+                "It is known who you are, but not that you belong here. Ask an admin of your organisation to invite \
+                 you, by the e-mail address with which you sign in, and sign in again within 15 minutes.",
             ),
             Self::Issuer(error) => {
                 log::warn!("nobody was signed in by OpenID Connect: {}", Causes(&error));
@@ -356,7 +357,8 @@ fn not_completed() -> (StatusCode, &'static str, &'static str) {
     (
         StatusCode::FORBIDDEN,
         "You are not signed in",
-        "The way back works once, within ten minutes, and in the browser in which it was begun. Nothing was done. Begin again.",
+        "The way back works once, within ten minutes, and in the browser in which it was begun. Nothing was done. \
+         Begin again.",
     )
 }
 
@@ -364,7 +366,8 @@ fn no_issuer() -> (StatusCode, &'static str, &'static str) {
     (
         StatusCode::SERVICE_UNAVAILABLE,
         "You cannot sign in that way now",
-        "Where you prove who you are does not answer as it should, which was reported. Nothing was done. Try again in a moment.",
+        "Where you prove who you are does not answer as it should, which was reported. Nothing was done. Try again \
+         in a moment.",
     )
 }
 

@@ -73,8 +73,9 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
             ('d1', 1, '2026-03-02 12:00:00', '2026-03-02 12:00:00.5');
          INSERT INTO sign_in_attempts (digest, browser_digest, nonce, code_verifier, expires_at) VALUES
             ('d1', 'd2', 'n', 'v', '2026-03-02 12:10:00');
-         INSERT INTO sign_in_choices (digest, browser_digest, issuer, subject, email, ukprns, role, is_operator, expires_at)
-            VALUES ('d1', 'd2', 'https://id.example', 's', NULL, '', 'viewer', TRUE, '2026-03-02 12:10:00');
+         INSERT INTO sign_in_choices (digest, browser_digest, issuer, subject, email, ukprns, role, is_operator,
+            expires_at) VALUES
+            ('d1', 'd2', 'https://id.example', 's', NULL, '', 'viewer', TRUE, '2026-03-02 12:10:00');
          INSERT INTO activity_log (acted_at, user_id, acted_by, provider_id, action, subject, detail, address) VALUES
             ('2026-03-02 12:00:00', 1, NULL, 1, 'token_revoked', 'token 1', '', '192.0.2.1'),
             ('2026-03-02 12:00:00', NULL, 'operator', NULL, 'user_invited', 'invitation 1', 'operator', NULL);

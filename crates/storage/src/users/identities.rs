@@ -1,8 +1,8 @@
 //! Whom an identity of OpenID Connect signs in, and to what.
 //!
-//! An identity is an issuer and a subject. Once a user is bound to one, nothing else counts. Before that, a verified e-mail
-//! address leads to a user or to an open invitation; and a claim leads to an organisation, unless somebody with this identity or
-//! this address was removed from it: a removal holds until the person is invited again.
+//! An identity is an issuer and a subject. Once a user is bound to one, nothing else counts. Before that, a verified
+//! e-mail address leads to a user or to an open invitation; and a claim leads to an organisation, unless somebody with
+//! this identity or this address was removed from it: a removal holds until the person is invited again.
 
 use diesel::dsl;
 use diesel::prelude::*;
@@ -93,8 +93,8 @@ impl Session<'_> {
         Ok(found)
     }
 
-    /// Begins a session for an identity: to an organisation, or to the service. The first time it becomes that of the user. The
-    /// session of the cookie that it replaces is ended.
+    /// Begins a session for an identity: to an organisation, or to the service. The first time it becomes that of the
+    /// user. The session of the cookie that it replaces is ended.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! What is remembered of a browser that signs in by OpenID Connect: while it is at the issuer, and while its user chooses one of
-//! several organisations. Each is used once, within ten minutes, and by that browser alone.
+//! What is remembered of a browser that signs in by OpenID Connect: while it is at the issuer, and while its user
+//! chooses one of several organisations. Each is used once, within ten minutes, and by that browser alone.
 
 use std::fmt;
 

@@ -27,8 +27,8 @@ pub(super) struct OpenIdOptions {
     /// /organisation/ukprn reads within a claim [default: none, invitations alone]
     #[arg(long, value_name = "NAME", env = "REGISTER_OIDC_PROVIDER_CLAIM", requires = "oidc_issuer")]
     oidc_provider_claim: Option<ClaimName>,
-    /// Claim with the role of somebody who belongs by the claim, or with several; a JSON pointer too [default: none, all
-    /// are viewers]
+    /// Claim with the role of somebody who belongs by the claim, or with several; a JSON pointer too [default: none,
+    /// all are viewers]
     #[arg(long, value_name = "NAME", env = "REGISTER_OIDC_ROLE_CLAIM", requires = "oidc_issuer")]
     oidc_role_claim: Option<ClaimName>,
     /// Role that makes an admin of the organisation

@@ -1,5 +1,5 @@
-//! How the issuer is fetched: without redirections, within a time for all that one page needs, and only as much as a reply may
-//! have. It blocks its thread.
+//! How the issuer is fetched: without redirections, within a time for all that one page needs, and only as much as a
+//! reply may have. It blocks its thread.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};

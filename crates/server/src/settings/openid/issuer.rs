@@ -1,7 +1,7 @@
 //! The issuer of identities: what it says of itself, where a browser is sent, and what is proven by its answer.
 //!
-//! Signature, issuer, audience, nonce and time of an ID token are checked by `openidconnect`. Everything here that fetches blocks
-//! its thread.
+//! Signature, issuer, audience, nonce and time of an ID token are checked by `openidconnect`. Everything here that
+//! fetches blocks its thread.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -148,6 +148,13 @@ impl Discovered {
     }
 }
 
+/// What the issuer has sent a browser back with.
+pub(in crate::settings) struct Answer {
+    pub(in crate::settings) code: String,
+    /// The issuer as the answer names it, if it does.
+    pub(in crate::settings) issuer: Option<String>,
+}
+
 /// Why nobody is signed in. No text of it has anything of a person.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::settings) enum IssuerError {
@@ -205,9 +212,13 @@ impl Issuer {
 
     /// What the issuer says of itself, as it was fetched within the last hour.
     pub(in crate::settings) fn discover(&self, now: DateTime<Utc>) -> Result<Arc<Discovered>, IssuerError> {
+        self.discover_by(&self.0.client.begin(), now)
+    }
+
+    fn discover_by(&self, fetch: &Fetch<'_>, now: DateTime<Utc>) -> Result<Arc<Discovered>, IssuerError> {
         match self.known().filter(|known| known.is_within(MAX_AGE, now)) {
             Some(known) => Ok(known),
-            None => self.fetch_metadata(&self.0.client.begin(), now),
+            None => self.fetch_metadata(fetch, now),
         }
     }
 
@@ -254,11 +265,7 @@ impl Issuer {
     }
 
     /// Refuses an answer that names another issuer, or none where this one names itself: it was given to mix two up.
-    pub(in crate::settings) fn require_own_answer(
-        &self,
-        discovered: &Discovered,
-        named: Option<&str>,
-    ) -> Result<(), IssuerError> {
+    fn require_own_answer(&self, discovered: &Discovered, named: Option<&str>) -> Result<(), IssuerError> {
         let AnswersNameIssuer { authorization_response_iss_parameter_supported } =
             *discovered.metadata.additional_metadata();
         match named {
@@ -268,18 +275,19 @@ impl Issuer {
         }
     }
 
-    /// Redeems a code, and gives whom the ID token names.
+    /// Redeems the code of an answer, and gives whom the ID token names.
     pub(in crate::settings) fn identify(
         &self,
-        discovered: &Discovered,
+        answer: Answer,
         redirect: &RedirectUrl,
-        code: String,
         attempt: SignInAttempt,
         now: DateTime<Utc>,
     ) -> Result<Identity, IssuerError> {
         let fetch = self.0.client.begin();
-        let client = self.client_of(discovered);
-        let request = client.exchange_code(AuthorizationCode::new(code)).map_err(|_| no_endpoint())?;
+        let discovered = self.discover_by(&fetch, now)?;
+        self.require_own_answer(&discovered, answer.issuer.as_deref())?;
+        let client = self.client_of(&discovered);
+        let request = client.exchange_code(AuthorizationCode::new(answer.code)).map_err(|_| no_endpoint())?;
         let reply = request
             .set_pkce_verifier(PkceCodeVerifier::new(attempt.code_verifier))
             .set_redirect_uri(Cow::Borrowed(redirect))
@@ -287,7 +295,7 @@ impl Issuer {
             .map_err(refused)?;
         let nonce = Nonce::new(attempt.nonce);
         let token = reply.id_token().ok_or(IssuerError::Token("there is none"))?;
-        let claims = match token.claims(&self.verifier(discovered, now), &nonce) {
+        let claims = match token.claims(&self.verifier(&discovered, now), &nonce) {
             // The issuer has another key since it was fetched.
             Err(ClaimsVerificationError::SignatureVerification(SignatureVerificationError::NoMatchingKey))
                 if !discovered.is_within(MIN_AGE, now) =>

@@ -166,7 +166,7 @@ fn answer(stream: &TcpStream, address: SocketAddr, shared: &Mutex<Shared>) {
         (shared.fault, reply(&path, address, &shared))
     };
     if path == "/token" && fault == Fault::Slow {
-        thread::sleep(Duration::from_millis(6_000));
+        thread::sleep(Duration::from_secs(20));
     }
     if path == "/token" && fault == Fault::Closes {
         return;

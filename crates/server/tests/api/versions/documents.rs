@@ -89,15 +89,20 @@ fn sources(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn only_the_collector_of_traces_is_called_over_http() {
+fn only_the_collector_of_traces_and_the_issuer_are_called_over_http() {
     let manifest = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap();
     let (_, dependencies) = manifest.split_once("[dependencies]").unwrap();
     let (dependencies, _) = dependencies.split_once("[dev-dependencies]").unwrap();
     for client in ["awc", "hyper", "reqwest", "isahc", "surf"] {
         assert!(!dependencies.lines().any(|line| line.starts_with(client)), "{client}");
     }
-    // The one client that there is calls an address of the operator's, not of a request.
+    // The two clients, and what both need for TLS: they call addresses of the operator's, not of a request.
     let of_server = sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
     let callers: Vec<_> = of_server.iter().filter(|source| source.contains("ureq")).collect();
-    assert!(matches!(callers[..], [source] if source.starts_with("//! The collector:")), "{} files", callers.len());
+    for beginning in
+        ["//! The collector:", "//! How the issuer is fetched:", "//! How the server knows by TLS whom it calls"]
+    {
+        assert_eq!(callers.iter().filter(|source| source.starts_with(beginning)).count(), 1, "{beginning}");
+    }
+    assert_eq!(callers.len(), 3);
 }
