@@ -10,11 +10,17 @@
 
 mod activity;
 mod form;
+mod history;
+mod imports;
+mod organisations;
 mod overview;
 mod page;
 mod people;
 mod readiness;
 mod receive;
+mod registry_actions;
+mod registry_file;
+mod registry_queue;
 mod request_filter;
 mod requests;
 mod routes;
@@ -50,6 +56,39 @@ const MAX_WAIT: Duration = Duration::from_secs(2);
 /// The most sessions that are remembered.
 const MAX_SESSIONS: usize = 10_000;
 
+/// Whom the pages of a listener are for. Whoever else has a session is not signed in there, and a link that is not for them is
+/// of no use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Audience {
+    /// Organisations and operators.
+    #[default]
+    Everybody,
+    /// The users of organisations.
+    Organisations,
+    /// The operators of the service.
+    Operators,
+}
+
+impl Audience {
+    /// Whether a route is there for them.
+    fn uses(self, access: Access) -> bool {
+        match access {
+            Access::Public | Access::SignedIn => true,
+            Access::Organisation | Access::Admin => self.includes(false),
+            Access::Operator => self.includes(true),
+        }
+    }
+
+    /// Whether operators are among them, or, otherwise, users of organisations.
+    fn includes(self, operators: bool) -> bool {
+        match self {
+            Self::Everybody => true,
+            Self::Organisations => !operators,
+            Self::Operators => operators,
+        }
+    }
+}
+
 /// What all requests for pages of the settings share. Cheap to clone; all clones count together.
 #[derive(Debug, Clone)]
 pub struct SettingsPages {
@@ -58,6 +97,9 @@ pub struct SettingsPages {
     concurrency_limit: ConcurrencyLimit,
     /// Sessions that were valid when they were last used.
     known: Arc<Mutex<HashSet<SecretDigest>>>,
+    audience: Audience,
+    /// Scheme and host at which organisations have their settings, where it is not that of the request.
+    organisations_site: Option<Arc<str>>,
 }
 
 impl Default for SettingsPages {
@@ -67,6 +109,8 @@ impl Default for SettingsPages {
             strangers: AddressRateLimit::default(),
             concurrency_limit: ConcurrencyLimit::new(running, waiting, MAX_WAIT),
             known: Arc::default(),
+            audience: Audience::default(),
+            organisations_site: None,
         }
     }
 }
@@ -76,6 +120,18 @@ impl SettingsPages {
     #[must_use]
     pub fn behind(self, proxies: TrustedProxies) -> Self {
         Self { strangers: self.strangers.with_proxies(proxies), ..self }
+    }
+
+    /// The same for these people alone.
+    #[must_use]
+    pub fn only_for(self, audience: Audience) -> Self {
+        Self { audience, ..self }
+    }
+
+    /// The same with links for organisations that begin with this address, such as `https://register.example`.
+    #[must_use]
+    pub fn with_organisations_at(self, site: &str) -> Self {
+        Self { organisations_site: Some(site.trim_end_matches('/').into()), ..self }
     }
 
     /// Whether a session was valid when it was last used. Whether it still is, is asked again in any case.
@@ -106,12 +162,13 @@ impl SettingsPages {
 pub fn configure(config: &mut ServiceConfig, register: &AppState, settings: &SettingsPages) {
     let shared = Rc::new((register.clone(), settings.clone()));
     let mut scope = web::scope(paths::SETTINGS);
-    let mut paths: Vec<&'static str> = ROUTES.iter().map(|route| route.path).collect();
+    let routes: Vec<&'static Route> = ROUTES.iter().filter(|route| settings.audience.uses(route.access())).collect();
+    let mut paths: Vec<&'static str> = routes.iter().map(|route| route.path).collect();
     paths.dedup();
     for path in paths {
         let mut resource = web::resource(path);
         let mut allowed: Vec<HttpMethod> = Vec::new();
-        for route in ROUTES.iter().filter(|route| route.path == path) {
+        for route in routes.iter().copied().filter(|route| route.path == path) {
             for method in methods(route.method) {
                 let shared = Rc::clone(&shared);
                 let answer = move |request: HttpRequest, payload: Payload| {

@@ -16,6 +16,7 @@ mod program {
     mod migrating;
     mod observing;
     mod opening;
+    mod operators;
     mod pages;
     mod postgres_tls;
     mod privacy;

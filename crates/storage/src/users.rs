@@ -9,11 +9,13 @@
 mod activity;
 mod actor;
 mod invitations;
+mod organisations;
 mod secret;
 mod sessions;
 mod summaries;
 #[cfg(test)]
 mod tests;
+mod trainees;
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,10 +26,11 @@ use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
-pub(crate) use self::activity::Subject;
 pub use self::activity::{Activity, ActivityFilter, ActivityKind};
+pub(crate) use self::activity::{KEPT as ACTIVITY_KEPT, Subject};
 pub use self::actor::{Actor, Origin};
 pub use self::invitations::{Invited, NewInvitation, OpenInvitation, PendingInvitation, normalised_email};
+pub use self::organisations::MAX_ORGANISATION_NAME_CHARS;
 pub use self::secret::{Secret, SecretDigest};
 pub use self::sessions::SignedIn;
 pub use self::summaries::OrganisationSummary;

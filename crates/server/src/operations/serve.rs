@@ -60,16 +60,21 @@ impl Service {
         self.serving(configure, register, listener)
     }
 
-    /// The server of the pages of the settings over a listener of their own; it runs when it is awaited. Signals are for
+    /// The server of these pages of the settings over a listener of their own; it runs when it is awaited. Signals are for
     /// whoever awaits it.
     ///
     /// # Errors
     ///
     /// When the listener or the certificate cannot be used.
-    pub fn settings_server(&self, register: AppState, listener: TcpListener) -> io::Result<Server> {
+    pub fn settings_server(
+        &self,
+        register: AppState,
+        settings: SettingsPages,
+        listener: TcpListener,
+    ) -> io::Result<Server> {
         let limits =
             Limits { max_connections: self.limits.max_connections.min(MAX_SETTINGS_CONNECTIONS), ..self.limits };
-        let settings = SettingsPages::default().behind(register.proxies.clone());
+        let settings = settings.behind(register.proxies.clone());
         let register = AppState { settings: Some(settings), ..register };
         Self { limits, ..self.clone() }.serving(configure_settings, register, listener)
     }

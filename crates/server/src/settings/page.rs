@@ -10,10 +10,12 @@ use actix_web::http::header::{
 };
 use askama::Template;
 use storage::error::{JobError, Refusal, StorageError};
+use storage::session::Provider;
 use storage::tokens::Environment;
 use storage::users::{Secret, SignedIn};
 
 use super::receive::PageRequest;
+use super::registry_file::FileOfActions;
 use super::session_cookie;
 use crate::http::error::ApiError;
 use crate::http::paths;
@@ -31,6 +33,9 @@ pub(super) enum Place {
     Usage,
     Readiness,
     People,
+    Registry,
+    History,
+    Imports,
     Activity,
     /// None of them.
     Elsewhere,
@@ -42,6 +47,8 @@ pub(super) struct Frame {
     pub(super) environment: Environment,
     /// Nobody where nobody is signed in.
     pub(super) user: Option<FrameUser>,
+    /// The organisation that the page is about, for an operator.
+    pub(super) about: Option<Provider>,
     /// What each form holds.
     pub(super) form_token: String,
 }
@@ -65,16 +72,29 @@ impl Frame {
             organisation: signed_in.organisation.as_ref().map(|organisation| organisation.name.clone()),
             is_admin: signed_in.actor(request.origin()).is_ok(),
         };
-        Self { place, environment: request.environment, user: Some(user), form_token: request.form_token.clone() }
+        let form_token = request.form_token.clone();
+        Self { place, environment: request.environment, user: Some(user), about: None, form_token }
+    }
+
+    /// Around a page of an organisation, for one of its users or for an operator.
+    pub(super) fn within(request: &PageRequest, signed_in: &SignedIn, organisation: &Provider, place: Place) -> Self {
+        let about = signed_in.organisation.is_none().then(|| organisation.clone());
+        Self { about, ..Self::of(request, signed_in, place) }
     }
 
     /// Around a page for anybody.
     pub(super) fn public(environment: Environment) -> Self {
-        Self { place: Place::Elsewhere, environment, user: None, form_token: String::new() }
+        Self { place: Place::Elsewhere, environment, user: None, about: None, form_token: String::new() }
     }
 
+    /// Whether forms are shown that change the organisation.
     pub(super) fn is_admin(&self) -> bool {
-        self.user.as_ref().is_some_and(|user| user.is_admin)
+        self.about.is_some() || self.user.as_ref().is_some_and(|user| user.is_admin)
+    }
+
+    /// Where the pages of the organisation are.
+    pub(super) fn base(&self) -> String {
+        base(self.about.as_ref().map(|organisation| organisation.ukprn.as_str()))
     }
 
     pub(super) fn is_operator(&self) -> bool {
@@ -82,24 +102,35 @@ impl Frame {
     }
 }
 
-/// A page of ours to which a request is redirected. None is taken from a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A page of ours to which a request is redirected. None is taken from a request: a UKPRN is that of a stored organisation, and
+/// there for an operator alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
     Overview,
-    Tokens,
-    People,
+    Organisation(Option<String>),
+    Tokens(Option<String>),
+    People(Option<String>),
     SignIn,
 }
 
 impl Target {
     fn address(self) -> String {
-        let below = match self {
-            Self::Overview => "",
-            Self::Tokens => "/tokens",
-            Self::People => "/people",
-            Self::SignIn => "/sign-in",
-        };
-        format!("{}{below}", paths::SETTINGS)
+        let below = |ukprn: Option<String>, page: &str| format!("{}{page}", base(ukprn.as_deref()));
+        match self {
+            Self::Overview => below(None, ""),
+            Self::Organisation(ukprn) => below(ukprn, ""),
+            Self::Tokens(ukprn) => below(ukprn, "/tokens"),
+            Self::People(ukprn) => below(ukprn, "/people"),
+            Self::SignIn => below(None, "/sign-in"),
+        }
+    }
+}
+
+/// Where the pages of an organisation are: one's own, or, for an operator, that with the UKPRN.
+fn base(ukprn: Option<&str>) -> String {
+    match ukprn {
+        Some(ukprn) => format!("{}/organisations/{ukprn}", paths::SETTINGS),
+        None => paths::SETTINGS.to_owned(),
     }
 }
 
@@ -115,6 +146,8 @@ pub(super) enum Reply {
     SignedIn(Secret),
     /// The session has ended.
     SignedOut,
+    /// The rows of a file are to be done, each in a job of its own, and then a page.
+    File(Box<FileOfActions>),
 }
 
 impl Reply {
@@ -135,6 +168,8 @@ impl Reply {
             Self::Redirect(target) => Ok(redirect(target, None)),
             Self::SignedIn(secret) => Ok(redirect(Target::Overview, Some(session_cookie::set(&secret)?))),
             Self::SignedOut => Ok(redirect(Target::SignIn, Some(session_cookie::remove()?))),
+            // It became a page where it was performed.
+            Self::File(_) => Err(PageError::NotFound),
         }
     }
 }
@@ -172,6 +207,9 @@ pub(super) enum PageError {
     /// There is no such page for whoever asks.
     #[error("no such page")]
     NotFound,
+    /// An operator asks for what a closed organisation cannot get.
+    #[error("organisation is closed")]
+    OrganisationClosed,
     /// The form was sent from a page of another site.
     #[error("form comes from another site")]
     OtherSite,
@@ -223,6 +261,12 @@ struct Message {
 }
 
 impl PageError {
+    /// The same where an operator asks: that an organisation is closed signs nobody out.
+    pub(super) fn for_operator(self) -> Self {
+        let is_of_closed = matches!(self, Self::Storage(StorageError::Refused(Refusal::ProviderClosed)));
+        if is_of_closed { Self::OrganisationClosed } else { self }
+    }
+
     /// The page that says so. What is ours or the operator's is logged here, once.
     pub(super) fn response(self, environment: Environment) -> HttpResponse {
         let (status, title, text) = match self {
@@ -237,7 +281,7 @@ impl PageError {
             ),
             Self::NotFound
             | Self::Storage(StorageError::Refused(
-                Refusal::UnknownToken | Refusal::TokenEnded(_) | Refusal::UnknownUser,
+                Refusal::UnknownToken | Refusal::TokenEnded(_) | Refusal::UnknownUser | Refusal::UnknownProvider,
             )) => (StatusCode::NOT_FOUND, "There is no such page", "Check the address, or begin at the overview."),
             Self::Storage(StorageError::Refused(Refusal::NotPermitted)) => {
                 (StatusCode::FORBIDDEN, "Your role does not allow that", "Ask an admin of your organisation.")
@@ -253,6 +297,9 @@ impl PageError {
                 "Your organisation has too many tokens",
                 "Nothing was done. Revoke those that nobody uses, then make another one.",
             ),
+            Self::OrganisationClosed => {
+                (StatusCode::CONFLICT, "The organisation is closed", "Nothing was done. Reopen it first.")
+            }
             Self::OtherSite => (
                 StatusCode::FORBIDDEN,
                 "The form was sent from another site",
@@ -298,7 +345,7 @@ fn of_api(error: ApiError, environment: Environment) -> HttpResponse {
         StatusCode::TOO_MANY_REQUESTS => {
             ("Too many requests", "Too many requests came from your address. Try again in a minute.")
         }
-        StatusCode::PAYLOAD_TOO_LARGE => ("The form is too large", "Nothing was done. A form can have 16 KiB."),
+        StatusCode::PAYLOAD_TOO_LARGE => ("The form is too large", "Nothing was done. Send less at once."),
         StatusCode::SERVICE_UNAVAILABLE => {
             ("The register is busy", "It is not certain that anything was done. Look, then try again in a moment.")
         }

@@ -35,13 +35,21 @@ pub(super) fn explain(_: &mut Session<'_>, request: &PageRequest) -> Result<Repl
 /// What a link leads to, and the button.
 pub(super) fn show_link(session: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
     let secret = request.secret();
-    let invitation = session.open_invitation(&SecretDigest::of(secret))?.ok_or(Refusal::LinkNotUsable)?;
+    let invitation = usable(session, request, &SecretDigest::of(secret))?;
     Reply::page(&Link { frame: Frame::public(request.environment), invitation, secret })
+}
+
+/// What a link leads to that can be used here. One that is for others is not used up.
+fn usable(session: &mut Session<'_>, request: &PageRequest, link: &SecretDigest) -> Result<OpenInvitation, PageError> {
+    let found = session.open_invitation(link)?;
+    let found = found.filter(|invitation| request.audience.includes(invitation.organisation.is_none()));
+    Ok(found.ok_or(Refusal::LinkNotUsable)?)
 }
 
 /// Uses the link up, and begins a session in the place of any other that the browser has.
 pub(super) fn accept(session: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
     let link = SecretDigest::of(request.form.value(SECRET));
+    usable(session, request, &link)?;
     Ok(Reply::SignedIn(session.accept_invitation(&link, request.session.as_ref(), request.origin())?))
 }
 

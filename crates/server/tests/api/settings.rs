@@ -3,7 +3,9 @@
 mod attacks;
 mod browser;
 mod matrix;
+mod operators;
 mod pages;
+mod registry;
 mod reports;
 mod requests;
 mod signing_in;

@@ -10,14 +10,28 @@ use crate::api::support::register::{OTHER_UKPRN, UKPRN};
 
 /// The path of a route, with a number where it has one.
 fn path(route: &Route, id: i64) -> String {
-    let path = route.path.replace("{id}", &id.to_string()).replace("{secret}", "nothing");
+    path_within(route, UKPRN, id)
+}
+
+/// The same, with the organisation of an operator's page.
+fn path_within(route: &Route, ukprn: &str, id: i64) -> String {
+    let path = route.path.replace("{id}", &id.to_string()).replace("{secret}", "nothing").replace("{ukprn}", ukprn);
     assert!(!path.contains('{'), "{path} has a part that is unknown here");
     format!("/settings{path}")
 }
 
 /// Fields that every form accepts which has them.
-const FIELDS: [(&str, &str); 5] =
-    [("name", "Planted"), ("overlap", "7"), ("email", "planted@example.com"), ("role", "admin"), ("secret", "nothing")];
+const FIELDS: [(&str, &str); 9] = [
+    ("name", "Planted"),
+    ("overlap", "7"),
+    ("email", "planted@example.com"),
+    ("role", "admin"),
+    ("secret", "nothing"),
+    ("ukprn", "10000009"),
+    ("action", "discard"),
+    ("trainee_id", "nobody"),
+    ("rows", "trainee_id\nnobody"),
+];
 
 /// What an organisation has, and who did what, as text: equal as long as nothing changes.
 fn state(register: &Register) -> String {
@@ -25,8 +39,9 @@ fn state(register: &Register) -> String {
         let tokens = session.list_tokens(None)?;
         let users = session.list_users(None)?;
         let invitations = session.pending_invitations(UKPRN)?;
+        let (providers, imports) = (session.list_providers()?, session.list_imports(None, 1_000)?);
         let log = session.list_activity(ActivityFilter { limit: 1_000, ..ActivityFilter::default() })?;
-        Ok(format!("{tokens:#?}{users:#?}{invitations:#?}{log:#?}"))
+        Ok(format!("{providers:#?}{imports:#?}{tokens:#?}{users:#?}{invitations:#?}{log:#?}"))
     })
 }
 
@@ -41,9 +56,9 @@ fn a_session_of_another_organisation_reaches_nothing_on_any_page_or_form() {
     let user = register.operate(|session| session.list_users(Some(UKPRN)))[0].id;
     let other = Browser::signed_in(&register, Some(OTHER_UKPRN), "other@example.com", UserRole::Admin);
     let form_token = other.form_token();
-    let (mut requests, mut with_id) = (0, 0);
+    let (mut requests, mut refused) = (0, 0);
     for route in ROUTES.iter().filter(|route| !route.path.starts_with("/sign-out")) {
-        let id = if route.path.starts_with("/people") { user } else { token };
+        let id = if route.path.contains("/people") { user } else { token };
         let path = path(route, id);
         let before = state(&register);
         let page = if route.method == Method::Post {
@@ -52,17 +67,18 @@ fn a_session_of_another_organisation_reaches_nothing_on_any_page_or_form() {
             other.open(&path)
         };
         requests += 1;
-        if route.path.contains("{id}") {
+        if route.path.contains("{id}") || route.access() == Access::Operator {
             assert_eq!(page.status, 404, "{route:?}: {}", page.text);
             assert_eq!(state(&register), before, "{route:?}");
-            with_id += 1;
+            refused += 1;
         }
         for text in ["ictim", UKPRN, "Ashdown"] {
             assert!(!page.text.contains(text), "{text} is on {route:?}: {}", page.text);
         }
     }
-    eprintln!("{requests} routes, {with_id} of them with a number");
-    assert_eq!((requests, with_id), (ROUTES.len() - 2, 7));
+    eprintln!("{requests} routes, {refused} of them with a number or for operators");
+    let of_operators = ROUTES.iter().filter(|route| route.access() == Access::Operator).count();
+    assert_eq!((requests, refused), (ROUTES.len() - 2, 7 + of_operators));
     let after = register.operate(|session| session.list_tokens(Some(UKPRN)));
     assert_eq!(after, tokens);
 }
@@ -103,7 +119,47 @@ fn nobody_gets_through_a_route_of_another_role() {
 }
 
 #[test]
+fn an_operator_reaches_nothing_of_an_organisation_through_the_pages_of_another() {
+    let register = Register::start();
+    let admin = Browser::signed_in(&register, Some(UKPRN), "victim@example.com", UserRole::Admin);
+    admin.send("/settings/tokens", &[("name", "Victim records")]).is(200);
+    let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
+    let form_token = operator.form_token();
+    let (before, mut refused) = (state(&register), 0);
+    let of_organisation = |route: &&Route| route.path.starts_with("/organisations/{ukprn}");
+    for route in ROUTES.iter().filter(of_organisation) {
+        let send = |path: &str| {
+            if route.method == Method::Post {
+                operator.send_form(path, &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat())
+            } else {
+                operator.open(path)
+            }
+        };
+        if route.path.contains("{id}") {
+            let id = if route.path.contains("/people") { 1 } else { 2 };
+            let page = send(&path_within(route, OTHER_UKPRN, id)).is(404);
+            assert!(!page.text.contains("ictim"), "{}", page.text);
+            refused += 1;
+        }
+        send(&path_within(route, "19999999", 1)).is(404);
+        send(&path_within(route, "nobody", 1)).is(404);
+        refused += 2;
+    }
+    eprintln!("{refused} refused");
+    assert_eq!(refused, 7 + 2 * ROUTES.iter().filter(of_organisation).count());
+    assert_eq!(state(&register), before);
+}
+
+#[test]
 fn nobody_gets_through_without_a_session() {
+    let closed: Vec<_> = ROUTES.iter().filter(|route| route.access() != Access::Public).collect();
+    // An address that asks for more pages without a session is refused for that reason.
+    for some in closed.chunks(20) {
+        nobody_gets_through(some);
+    }
+}
+
+fn nobody_gets_through(routes: &[&Route]) {
     let register = Register::start();
     Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     let nobody = Browser::new(&register);
@@ -112,7 +168,7 @@ fn nobody_gets_through_without_a_session() {
     ended.send("/settings/sign-out", &[]).is(303);
     ended.set_cookie(cookie);
     let before = state(&register);
-    for route in ROUTES.iter().filter(|route| route.access() != Access::Public) {
+    for route in routes {
         for browser in [&nobody, &ended] {
             let path = path(route, 1);
             let page = if route.method == Method::Post {

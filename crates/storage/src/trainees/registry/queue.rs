@@ -1,0 +1,131 @@
+//! The registry's queue as an operator sees it: who waits for what, since when, and with which provider.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::{DateTime, NaiveDateTime, Utc};
+use diesel::prelude::*;
+use domain::lifecycle::Action;
+
+use super::{longest_waiting, states};
+use crate::error::StorageError;
+use crate::schema::{providers, trainees};
+use crate::session::Session;
+
+/// What a trainee waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Awaited {
+    /// A teacher reference number.
+    Trn,
+    /// The confirmation of an award.
+    Award,
+}
+
+/// A trainee in the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueEntry {
+    /// Identifier of the record.
+    pub trainee_id: String,
+    /// Since when the trainee waits.
+    pub since: DateTime<Utc>,
+    /// The UKPRN of the provider.
+    pub provider_ukprn: String,
+    /// The name of the provider.
+    pub provider_name: String,
+    key: i64,
+}
+
+impl QueueEntry {
+    /// Where the entry stands in the queue.
+    #[must_use]
+    pub fn position(&self) -> QueuePosition {
+        QueuePosition { since: self.since, key: self.key }
+    }
+}
+
+/// A place in the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueuePosition {
+    since: DateTime<Utc>,
+    key: i64,
+}
+
+/// A text is no place in the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a place in the queue")]
+pub struct UnreadableQueuePosition;
+
+impl fmt::Display for QueuePosition {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.since.timestamp_micros(), self.key)
+    }
+}
+
+impl FromStr for QueuePosition {
+    type Err = UnreadableQueuePosition;
+
+    fn from_str(text: &str) -> Result<Self, UnreadableQueuePosition> {
+        let (micros, key) = text.split_once('-').ok_or(UnreadableQueuePosition)?;
+        let micros = micros.parse().map_err(|_| UnreadableQueuePosition)?;
+        let since = DateTime::from_timestamp_micros(micros).ok_or(UnreadableQueuePosition)?;
+        Ok(Self { since, key: key.parse().map_err(|_| UnreadableQueuePosition)? })
+    }
+}
+
+type Row = (String, Option<NaiveDateTime>, i64, String, String);
+
+/// A query for those who wait, of one provider or of all, with their providers. The columns of what is awaited differ in their
+/// types, so this is no function.
+macro_rules! load_queue {
+    ($query:expr, $since:ident, $provider:expr, $connection:expr) => {{
+        let query = $query
+            .inner_join(providers::table)
+            .select((trainees::trainee_id, trainees::$since, trainees::id, providers::ukprn, providers::name))
+            .into_boxed();
+        match $provider {
+            Some(provider) => query.filter(trainees::provider_id.eq(provider)).load::<Row>($connection)?,
+            None => query.load::<Row>($connection)?,
+        }
+    }};
+}
+
+impl Session<'_> {
+    /// The trainees who wait, longest first, so many at most: those of an organisation, or of all, behind a place in the queue.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownProvider`](crate::error::Refusal::UnknownProvider).
+    pub fn registry_queue(
+        &mut self,
+        awaited: Awaited,
+        provider_ukprn: Option<&str>,
+        behind: Option<QueuePosition>,
+        most: i64,
+    ) -> Result<Vec<QueueEntry>, StorageError> {
+        let provider: Option<i64> = match provider_ukprn {
+            Some(ukprn) => Some(self.provider(ukprn)?.id),
+            None => None,
+        };
+        let place = behind.map_or_else(Default::default, |place| (place.since.naive_utc(), place.key));
+        let now = self.now();
+        let rows = match awaited {
+            Awaited::Trn => {
+                let query = longest_waiting!(submitted_for_trn_at, without trn, now, place, most);
+                let query = query.filter(trainees::state.eq_any(states(Action::IssueTrn, false)));
+                load_queue!(query, submitted_for_trn_at, provider, self.connection)
+            }
+            Awaited::Award => {
+                let query = longest_waiting!(recommended_for_award_at, without awarded_at, now, place, most);
+                // The index holds nobody who was never recommended, and is used where the query says so.
+                let query = query.filter(trainees::recommended_for_award_at.is_not_null());
+                let query = query.filter(trainees::state.eq_any(states(Action::Award, true)));
+                load_queue!(query, recommended_for_award_at, provider, self.connection)
+            }
+        };
+        let entry = |(trainee_id, since, key, provider_ukprn, provider_name): Row| {
+            let since = since?.and_utc();
+            Some(QueueEntry { trainee_id, since, provider_ukprn, provider_name, key })
+        };
+        Ok(rows.into_iter().filter_map(entry).collect())
+    }
+}
