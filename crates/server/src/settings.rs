@@ -38,6 +38,7 @@ use actix_web::http::Method as HttpMethod;
 use actix_web::web::{Payload, ServiceConfig};
 use actix_web::{HttpRequest, web};
 use adapter_kit::Method;
+use storage::tokens::Environment;
 use storage::users::SecretDigest;
 
 pub use self::routes::{Access, ROUTES, Route};
@@ -87,6 +88,13 @@ impl Audience {
             Self::Operators => operators,
         }
     }
+}
+
+/// What each page of a listener says of it.
+#[derive(Debug, Clone, Copy)]
+struct Surroundings {
+    environment: Environment,
+    audience: Audience,
 }
 
 /// What all requests for pages of the settings share. Cheap to clone; all clones count together.
@@ -181,8 +189,8 @@ pub fn configure(config: &mut ServiceConfig, register: &AppState, settings: &Set
         }
         scope = scope.service(closed(resource, &allowed));
     }
-    let environment = register.environment;
-    config.service(scope.default_service(web::to(move || std::future::ready(receive::not_found(environment)))));
+    let around = Surroundings { environment: register.environment, audience: settings.audience };
+    config.service(scope.default_service(web::to(move || std::future::ready(receive::not_found(around)))));
 }
 
 /// Whether a route reads a form.

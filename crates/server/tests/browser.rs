@@ -10,6 +10,7 @@ mod browser {
     mod driver;
     mod look;
     mod migrate;
+    mod operators;
     mod served;
     mod settings;
 }

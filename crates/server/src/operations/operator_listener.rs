@@ -24,7 +24,7 @@ use storage::store::Store;
 use crate::http::app_state::AppState;
 use crate::http::error::{ApiError, Missing};
 use crate::http::middleware::access_log;
-use crate::http::routes::{configure_settings, read_only};
+use crate::http::routes::{configure_operator_pages, read_only};
 use crate::operations::error_chain::Causes;
 use crate::operations::metrics::requests::RequestMetrics;
 use crate::operations::readiness::Readiness;
@@ -129,7 +129,7 @@ impl OperatorListener {
             config.app_data(Rc::new(RequestMetrics::of(register.versions)));
             let pages = web::scope("")
                 .wrap(from_fn(move |request, next| access_log::log(tracer.clone(), request, next)))
-                .configure(move |config| configure_settings(config, &register));
+                .configure(move |config| configure_operator_pages(config, &register));
             config.service(pages);
         }
         config.default_service(web::to(|| {

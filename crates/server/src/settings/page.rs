@@ -16,7 +16,7 @@ use storage::users::{Secret, SignedIn};
 
 use super::receive::PageRequest;
 use super::registry_file::FileOfActions;
-use super::session_cookie;
+use super::{Audience, Surroundings, session_cookie};
 use crate::http::error::ApiError;
 use crate::http::paths;
 use crate::pages::layout::{Keep, page};
@@ -45,6 +45,8 @@ pub(super) enum Place {
 pub(super) struct Frame {
     pub(super) place: Place,
     pub(super) environment: Environment,
+    /// Whether the documents of the API are on the same listener.
+    pub(super) has_documents: bool,
     /// Nobody where nobody is signed in.
     pub(super) user: Option<FrameUser>,
     /// The organisation that the page is about, for an operator.
@@ -73,7 +75,7 @@ impl Frame {
             is_admin: signed_in.actor(request.origin()).is_ok(),
         };
         let form_token = request.form_token.clone();
-        Self { place, environment: request.environment, user: Some(user), about: None, form_token }
+        Self { place, user: Some(user), form_token, ..Self::public(request.around()) }
     }
 
     /// Around a page of an organisation, for one of its users or for an operator.
@@ -83,8 +85,15 @@ impl Frame {
     }
 
     /// Around a page for anybody.
-    pub(super) fn public(environment: Environment) -> Self {
-        Self { place: Place::Elsewhere, environment, user: None, about: None, form_token: String::new() }
+    pub(super) fn public(around: Surroundings) -> Self {
+        Self {
+            place: Place::Elsewhere,
+            environment: around.environment,
+            has_documents: around.audience != Audience::Operators,
+            user: None,
+            about: None,
+            form_token: String::new(),
+        }
     }
 
     /// Whether forms are shown that change the organisation.
@@ -268,7 +277,7 @@ impl PageError {
     }
 
     /// The page that says so. What is ours or the operator's is logged here, once.
-    pub(super) fn response(self, environment: Environment) -> HttpResponse {
+    pub(super) fn response(self, around: Surroundings) -> HttpResponse {
         let (status, title, text) = match self {
             Self::NotSignedIn | Self::Storage(StorageError::Refused(Refusal::ProviderClosed)) => {
                 return redirect(Target::SignIn, None);
@@ -320,12 +329,12 @@ impl PageError {
                 "Too many pages are requested",
                 "Nothing was done. Try again in a moment.",
             ),
-            Self::Template(error) => return of_api(ApiError::UnwritablePage(error), environment),
-            Self::Cookie(_) | Self::File(_) => return of_api(ApiError::Interrupted, environment),
-            Self::Request(error) => return of_api(error, environment),
-            Self::Storage(error) => return of_api(ApiError::Storage(error), environment),
+            Self::Template(error) => return of_api(ApiError::UnwritablePage(error), around),
+            Self::Cookie(_) | Self::File(_) => return of_api(ApiError::Interrupted, around),
+            Self::Request(error) => return of_api(error, around),
+            Self::Storage(error) => return of_api(ApiError::Storage(error), around),
         };
-        let mut response = message(environment, status, title, text);
+        let mut response = message(around, status, title, text);
         if status == StatusCode::SERVICE_UNAVAILABLE {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
@@ -333,13 +342,13 @@ impl PageError {
     }
 }
 
-fn message(environment: Environment, status: StatusCode, title: &'static str, text: &'static str) -> HttpResponse {
-    let message = Message { frame: Frame::public(environment), title, text };
+fn message(around: Surroundings, status: StatusCode, title: &'static str, text: &'static str) -> HttpResponse {
+    let message = Message { frame: Frame::public(around), title, text };
     page(status, Keep::Never, message.render())
 }
 
 /// An error with the status, and the other headers, that the API answers it with. It is logged as those are.
-fn of_api(error: ApiError, environment: Environment) -> HttpResponse {
+fn of_api(error: ApiError, around: Surroundings) -> HttpResponse {
     let reply = error.response_without_version();
     let (title, text) = match reply.status {
         StatusCode::TOO_MANY_REQUESTS => {
@@ -352,7 +361,7 @@ fn of_api(error: ApiError, environment: Environment) -> HttpResponse {
         status if status.is_client_error() => ("The form could not be received", "Nothing was done. Send it again."),
         _ => ("Something went wrong", "It is our mistake, and was reported."),
     };
-    let mut response = message(environment, reply.status, title, text);
+    let mut response = message(around, reply.status, title, text);
     for (name, value) in &reply.headers {
         if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
             response.headers_mut().append(name, value);

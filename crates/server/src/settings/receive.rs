@@ -16,7 +16,7 @@ use super::form::{self, Form};
 use super::page::{PageError, Reply};
 use super::routes::{Access, AdminContext, Handler, OperatorContext, Route};
 use super::session_cookie::SessionCookie;
-use super::{Audience, SettingsPages, has_form};
+use super::{Audience, SettingsPages, Surroundings, has_form};
 use crate::http::app_state::AppState;
 use crate::http::client_address;
 use crate::http::error::ApiError;
@@ -62,6 +62,11 @@ impl PageRequest {
         self.id.ok_or(PageError::NotFound)
     }
 
+    /// What each page of the listener says of it.
+    pub(super) fn around(&self) -> Surroundings {
+        Surroundings { environment: self.environment, audience: self.audience }
+    }
+
     /// The UKPRN in the path.
     fn ukprn(&self) -> Result<&str, PageError> {
         self.ukprn.as_deref().ok_or(PageError::NotFound)
@@ -74,8 +79,8 @@ impl PageRequest {
 }
 
 /// The page that there is not.
-pub(super) fn not_found(environment: Environment) -> HttpResponse {
-    PageError::NotFound.response(environment)
+pub(super) fn not_found(around: Surroundings) -> HttpResponse {
+    PageError::NotFound.response(around)
 }
 
 /// Answers a request.
@@ -90,7 +95,8 @@ pub(super) async fn answer(
         Ok(received) => run(register, settings, route, received).await,
         Err(refused) => Err(refused),
     };
-    answered.and_then(Reply::response).unwrap_or_else(|error| error.response(register.environment))
+    let around = Surroundings { environment: register.environment, audience: settings.audience };
+    answered.and_then(Reply::response).unwrap_or_else(|error| error.response(around))
 }
 
 /// Receives a request as far as nothing of the store is needed.

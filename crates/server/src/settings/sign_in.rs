@@ -29,14 +29,14 @@ struct Link<'a> {
 
 /// How to get a link.
 pub(super) fn explain(_: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
-    Reply::page(&Explanation { frame: Frame::public(request.environment) })
+    Reply::page(&Explanation { frame: Frame::public(request.around()) })
 }
 
 /// What a link leads to, and the button.
 pub(super) fn show_link(session: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
     let secret = request.secret();
     let invitation = usable(session, request, &SecretDigest::of(secret))?;
-    Reply::page(&Link { frame: Frame::public(request.environment), invitation, secret })
+    Reply::page(&Link { frame: Frame::public(request.around()), invitation, secret })
 }
 
 /// What a link leads to that can be used here. One that is for others is not used up.

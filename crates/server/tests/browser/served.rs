@@ -15,18 +15,52 @@ pub(crate) struct Server {
     pub(crate) origin: String,
     /// The link of the demo, which signs in once.
     pub(crate) link: String,
-    _folder: TempDir,
+    folder: TempDir,
+}
+
+/// The program over the database in a folder.
+fn program(folder: &TempDir) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trainee-register"));
+    command
+        .env("RUST_LOG", "warn")
+        .env("REGISTER_DATABASE_URL", format!("sqlite://{}", folder.path().join("register.db").display()));
+    command
 }
 
 impl Server {
     pub(crate) fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    /// With the pages of operators next to the others, and a registry that nobody plays.
+    pub(crate) fn start_for_operators() -> Self {
+        Self::start_with(&["--operator-pages", "settings", "--registry", "off"])
+    }
+
+    /// A link that signs an operator in.
+    pub(crate) fn operator_link(&self) -> String {
+        let mut command = program(&self.folder);
+        command.args([
+            "user",
+            "invite",
+            "--operator",
+            "--email",
+            "o@example.com",
+            "--operator-pages-url",
+            &self.origin,
+        ]);
+        let output = command.output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn start_with(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_trainee-register"));
+        let mut command = program(&folder);
         command
             .args(["serve", "--demo", "--listen", "127.0.0.1:0"])
-            .env("RUST_LOG", "warn")
+            .args(arguments)
             .env("REGISTER_OPERATOR_LISTEN", "off")
-            .env("REGISTER_DATABASE_URL", format!("sqlite://{}", folder.path().join("register.db").display()))
             .stdout(Stdio::piped());
         let mut process = Process::start(&mut command);
         let mut stdout = BufReader::new(process.stdout());
@@ -40,7 +74,7 @@ impl Server {
         let (first, link) = (line_with("http://"), line_with("/settings/sign-in/"));
         let (_, rest) = first.split_once("http://").unwrap();
         let origin = format!("http://{}", rest.split(['/', ',']).next().unwrap());
-        Self { _process: process, _stdout: stdout, origin, link, _folder: folder }
+        Self { _process: process, _stdout: stdout, origin, link, folder }
     }
 
     /// The status of the reply to a request with a token.

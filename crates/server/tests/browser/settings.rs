@@ -9,9 +9,9 @@ use super::driver::{Browser, ENTER, Scripts, TAB};
 use super::served::Server;
 
 /// On a desk, and on a phone with large text.
-const WIDTHS: [u32; 2] = [1_280, 320];
+pub(super) const WIDTHS: [u32; 2] = [1_280, 320];
 
-fn wait_for_title(browser: &Browser, title: &str) {
+pub(super) fn wait_for_title(browser: &Browser, title: &str) {
     browser.wait_until(&format!("document.title.startsWith({}) && document.readyState === 'complete'", json!(title)));
 }
 

@@ -112,6 +112,7 @@ fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity
         "user_signed_in",
         "user_invited",
         "user_invited",
+        "organisation_added",
     ];
     assert_eq!(acts.len(), expected.len(), "{log}");
     for (act, kind) in acts.iter().zip(expected) {

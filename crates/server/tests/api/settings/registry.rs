@@ -30,7 +30,7 @@ fn whoever_waits_is_in_the_queue_until_the_registry_has_acted() {
     let operator = Browser::signed_in(&register, None, "p@example.com", UserRole::Operator);
     let queue = operator.open("/settings/registry").is(200);
     assert_eq!(waiting(&queue), 1);
-    for words in [trainee.id(), "Ashdown University (10012345)", "2026-10-05T09:00:00Z", "data-name=\"Days\">3<"] {
+    for words in [trainee.id(), "Ashdown University (10012345)", "2026-10-05T09:00:00.000Z", "data-name=\"Days\">3<"] {
         assert!(queue.text.contains(words), "{words} in {}", queue.text);
     }
     assert_eq!(waiting(&operator.open(&format!("/settings/registry?organisation={UKPRN}")).is(200)), 1);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use chrono::{DateTime, NaiveDateTime, Utc};
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use domain::lifecycle::Action;
 
@@ -107,15 +107,16 @@ impl Session<'_> {
             None => None,
         };
         let place = behind.map_or_else(Default::default, |place| (place.since.naive_utc(), place.key));
-        let now = self.now();
+        // Dates of changes may be a little ahead of the clock.
+        let until = self.now() + TimeDelta::days(1);
         let rows = match awaited {
             Awaited::Trn => {
-                let query = longest_waiting!(submitted_for_trn_at, without trn, now, place, most);
+                let query = longest_waiting!(submitted_for_trn_at, without trn, until, place, most);
                 let query = query.filter(trainees::state.eq_any(states(Action::IssueTrn, false)));
                 load_queue!(query, submitted_for_trn_at, provider, self.connection)
             }
             Awaited::Award => {
-                let query = longest_waiting!(recommended_for_award_at, without awarded_at, now, place, most);
+                let query = longest_waiting!(recommended_for_award_at, without awarded_at, until, place, most);
                 // The index holds nobody who was never recommended, and is used where the query says so.
                 let query = query.filter(trainees::recommended_for_award_at.is_not_null());
                 let query = query.filter(trainees::state.eq_any(states(Action::Award, true)));
