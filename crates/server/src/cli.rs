@@ -326,7 +326,7 @@ impl CommandError {
 }
 
 /// Commands that change nothing and show no records: the log does not say who ran them.
-const UNRECORDED: [&str; 21] = [
+const UNRECORDED: [&str; 22] = [
     "serve",
     "archive list",
     "check",
@@ -336,6 +336,7 @@ const UNRECORDED: [&str; 21] = [
     "token list",
     "trainee erasures",
     "reference-data export",
+    "registry queue",
     "usage",
     "usage export",
     "request list",

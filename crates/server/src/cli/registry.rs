@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use domain::Trn;
 use domain::commands::registry::Reinstatement;
 use indicatif::{ProgressBar, ProgressStyle};
 use storage::store::Store;
+use storage::trainees::{Awaited, QueueEntry};
 use storage::users::Actor;
 
 use super::{CommandError, Database, date, organisations};
@@ -16,6 +17,10 @@ use crate::import::ImportError;
 use crate::registry::file::FileReport;
 use crate::registry::rows::each_order;
 use crate::registry::{RegistryAction, perform_blocking};
+use crate::usage::report::timestamp;
+
+/// Entries of the queue that are read at a time.
+const LISTED_AT_ONCE: i64 = 500;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RegistryCommand {
@@ -65,6 +70,26 @@ pub(super) enum RegistryCommand {
     UndoWithdrawal(Common),
     /// Discard a record that should not be, or those in a file: no request shows it any more
     Discard(Common),
+    /// List the trainees who wait for the registry, longest first: identifier, provider, and since when
+    Queue {
+        #[command(flatten)]
+        database: Database,
+        /// What they wait for
+        #[arg(long = "for", id = "for", value_name = "WHAT", env = "REGISTER_FOR", value_enum, default_value = "trn")]
+        awaited: QueueKind,
+        /// UKPRN of the provider whose trainees are listed [default: those of all providers]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_REGISTRY_QUEUE_PROVIDER")]
+        provider: Option<String>,
+    },
+}
+
+/// What a trainee waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum QueueKind {
+    /// A teacher reference number
+    Trn,
+    /// The confirmation of an award
+    Award,
 }
 
 #[derive(Debug, Args)]
@@ -90,6 +115,7 @@ impl RegistryCommand {
             Self::ReturnRecommendation(common) => (common, RegistryAction::ReturnRecommendation),
             Self::UndoWithdrawal(common) => (common, RegistryAction::UndoWithdrawal),
             Self::Discard(common) => (common, RegistryAction::Discard),
+            Self::Queue { database, awaited, provider } => return list(&database, awaited, provider),
         };
         common.run(&action, by)
     }
@@ -109,6 +135,26 @@ impl Common {
                 output::line(format_args!("trainee {trainee_id}: {repeated}{}", outcome.standing))
             }
             Err(error) => Err(CommandError::RegistryAction { trainee_id, error }),
+        }
+    }
+}
+
+/// Prints who waits.
+fn list(database: &Database, awaited: QueueKind, provider: Option<String>) -> Result<(), CommandError> {
+    let awaited = match awaited {
+        QueueKind::Trn => Awaited::Trn,
+        QueueKind::Award => Awaited::Award,
+    };
+    let (store, mut rows, mut behind) = (database.open()?, Vec::new(), None);
+    loop {
+        let provider = provider.clone();
+        let entries = store.read_blocking(move |session| {
+            session.registry_queue(awaited, provider.as_deref(), behind, LISTED_AT_ONCE)
+        })?;
+        behind = entries.last().map(QueueEntry::position);
+        rows.extend(entries.into_iter().map(|one| [one.trainee_id, one.provider_ukprn, timestamp(one.since)]));
+        if behind.is_none() {
+            return output::table(["trainee", "provider", "since"], &rows);
         }
     }
 }

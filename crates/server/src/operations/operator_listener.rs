@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
+use actix_web::guard::fn_guard;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use actix_web::middleware::from_fn;
@@ -24,6 +25,7 @@ use storage::store::Store;
 use crate::http::app_state::AppState;
 use crate::http::error::{ApiError, Missing};
 use crate::http::middleware::access_log;
+use crate::http::paths;
 use crate::http::routes::{configure_operator_pages, read_only};
 use crate::operations::error_chain::Causes;
 use crate::operations::metrics::requests::RequestMetrics;
@@ -127,7 +129,9 @@ impl OperatorListener {
         if let Some(register) = &self.pages {
             let (register, tracer) = (register.clone(), register.tracer.clone());
             config.app_data(Rc::new(RequestMetrics::of(register.versions)));
+            let is_page = |path: &str| [paths::SETTINGS, paths::DOCS].iter().any(|pages| path.starts_with(pages));
             let pages = web::scope("")
+                .guard(fn_guard(move |request| is_page(request.head().uri.path())))
                 .wrap(from_fn(move |request, next| access_log::log(tracer.clone(), request, next)))
                 .configure(move |config| configure_operator_pages(config, &register));
             config.service(pages);

@@ -187,6 +187,8 @@ async fn run(
     let received = Arc::new(received);
     let request = Arc::clone(&received);
     let permit = Arc::new(permit);
+    // The rows of a file are done behind the job.
+    let _held = Arc::clone(&permit);
     let job = move |session: &mut Session<'_>| {
         // The permit goes with the job, which runs on when nobody waits for it any more.
         let _held = &permit;

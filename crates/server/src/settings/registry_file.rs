@@ -17,6 +17,7 @@ use super::page::{Frame, PageError, Place, Reply};
 use super::receive::PageRequest;
 use super::registry_actions::{ACTIONS, named};
 use super::routes::OperatorContext;
+use crate::http::error::ApiError;
 use crate::import::RowProblem;
 use crate::operations::error_chain::Causes;
 use crate::registry::file::FileReport;
@@ -116,8 +117,15 @@ fn page<'a>(request: &'a PageRequest, operator: &OperatorContext<'_>, faults: Fa
 }
 
 impl FileOfActions {
-    /// Does the rows, one after the other, stores what became of them, and reports it. Stops where the register does not answer.
+    /// Does the rows, one after the other, stores what became of them, and reports it. Stops where the register does not answer,
+    /// and not where the browser has gone away.
     pub(super) async fn perform(self, store: &Store, request: &Arc<PageRequest>) -> Result<Reply, PageError> {
+        let (store, request) = (store.clone(), Arc::clone(request));
+        let report = rt::spawn(async move { self.perform_rows(&store, &request).await });
+        report.await.map_err(|_| PageError::Request(ApiError::Interrupted))?
+    }
+
+    async fn perform_rows(self, store: &Store, request: &Arc<PageRequest>) -> Result<Reply, PageError> {
         let Self { signed_in, action, rows } = self;
         let (mut report, mut stopped_at) = (FileReport::default(), None);
         for (line, row) in rows {

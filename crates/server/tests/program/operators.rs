@@ -140,6 +140,10 @@ fn commands_for_organisations_trainees_and_files_stand_in_the_activity_log() {
         "SELECT trainee_id AS text FROM trainees WHERE submitted_for_trn_at IS NOT NULL AND trn IS NULL",
     );
     let Some(trainee) = waiting.first() else { panic!("no invented trainee waits for a TRN") };
+    let queue = done(run(&["registry", "queue", "--provider", ukprn]));
+    assert_eq!(queue.lines().count(), waiting.len() + 1, "{queue}");
+    assert!(queue.contains(trainee) && queue.contains(ukprn));
+    assert!(!done(run(&["registry", "queue", "--for", "award"])).contains(trainee));
     for _ in 0..2 {
         done(run(&["registry", "issue-trn", trainee]));
     }

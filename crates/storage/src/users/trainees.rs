@@ -54,3 +54,30 @@ impl Session<'_> {
         self.record_activity(by, owner, kind, Subject::Trainee(trainee_id), detail)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Refusal;
+    use crate::testing::{Register, UKPRN};
+    use crate::users::{ActivityFilter, Origin};
+
+    #[test]
+    fn a_user_of_an_organisation_does_nothing_of_what_operators_do_to_trainees() {
+        let register = Register::with_provider();
+        let user = Actor::user(1, Some(1), Origin::default());
+        let refused = [
+            register.write(move |session| session.view_history(user, "nobody").map(drop)).unwrap_err(),
+            register
+                .write(move |session| session.record_registry_action(user, "nobody", "registry award"))
+                .unwrap_err(),
+        ];
+        for error in refused {
+            assert!(matches!(error, StorageError::Refused(Refusal::NotPermitted)), "{error:?}");
+        }
+        let nobody = register.write(|session| session.view_history(Actor::operator("operator"), "nobody")).unwrap();
+        assert_eq!(nobody, None);
+        let filter = ActivityFilter { provider_ukprn: Some(UKPRN), limit: 10, ..ActivityFilter::default() };
+        assert!(register.read(move |session| session.list_activity(filter)).unwrap().is_empty());
+    }
+}

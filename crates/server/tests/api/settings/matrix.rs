@@ -1,12 +1,14 @@
 //! Every route that the table of routes has, against everybody who must not get through.
 
 use adapter_kit::Method;
-use server::settings::{Access, ROUTES, Route};
-use storage::users::{ActivityFilter, UserRole};
+use data_encoding::BASE64URL_NOPAD;
+use ring::hmac;
+use server::settings::{Access, Audience, ROUTES, Route};
+use storage::users::{ActivityFilter, Origin, SecretDigest, UserRole};
 
-use super::browser::{Browser, FORM, encode};
-use crate::api::support::Register;
+use super::browser::{Browser, FORM, encode, link};
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
+use crate::api::support::{Page, Register, Setup};
 
 /// The path of a route, with a number where it has one.
 fn path(route: &Route, id: i64) -> String {
@@ -180,6 +182,76 @@ fn nobody_gets_through(routes: &[&Route]) {
         }
     }
     assert_eq!(state(&register), before);
+}
+
+/// A session that was begun on another listener: its browser, and what each of its forms holds.
+fn elsewhere<'a>(
+    register: &'a Register,
+    ukprn: Option<&'static str>,
+    email: &'static str,
+    role: UserRole,
+) -> (Browser<'a>, String) {
+    let link = SecretDigest::of(&link(&register.store(), ukprn, email, role));
+    let secret = register.operate(move |session| session.accept_invitation(&link, None, Origin::default()));
+    let browser = Browser::new(register);
+    browser.set_cookie(Some(format!("__Host-register-session={}", secret.reveal())));
+    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.reveal().as_bytes());
+    (browser, BASE64URL_NOPAD.encode(hmac::sign(&key, b"form of the settings").as_ref()))
+}
+
+#[test]
+fn the_pages_of_each_listener_are_for_its_own_people_alone() {
+    let mut requests = 0;
+    let is_shared = |route: &&Route| matches!(route.access(), Access::Public | Access::SignedIn);
+    let of_operators = |route: &&Route| route.access() == Access::Operator;
+    for (audience, role) in [
+        (Audience::Operators, UserRole::Admin),
+        (Audience::Operators, UserRole::Viewer),
+        (Audience::Organisations, UserRole::Operator),
+    ] {
+        // An address that asks for more pages without a session is refused for that reason.
+        for routes in ROUTES.chunks(30) {
+            let register = Register::with(Setup { audience, ..Setup::default() });
+            let ukprn = (role != UserRole::Operator).then_some(UKPRN);
+            let (browser, form_token) = elsewhere(&register, ukprn, "elsewhere@example.com", role);
+            let send = |route: &Route| -> Page {
+                let path = path(route, 1);
+                if route.method == Method::Post {
+                    browser.send_form(&path, &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat())
+                } else {
+                    browser.open(&path)
+                }
+            };
+            let before = state(&register);
+            for route in routes.iter().filter(|route| route.access() != Access::Public) {
+                let page = send(route);
+                let is_there = is_shared(&route) || of_operators(&route) == (audience == Audience::Operators);
+                assert_eq!(page.status, if is_there { 303 } else { 404 }, "{audience:?}, {role}: {route:?}");
+                assert!(!is_there || page.header("location") == Some("/settings/sign-in"), "{route:?}");
+                requests += 1;
+            }
+            assert_eq!(state(&register), before);
+        }
+    }
+    eprintln!("{requests} requests");
+    assert_eq!(requests, 3 * ROUTES.iter().filter(|route| route.access() != Access::Public).count());
+}
+
+#[test]
+fn each_listener_signs_its_own_people_in_and_uses_up_no_other_link() {
+    for (audience, own, other) in [
+        (Audience::Operators, (None, UserRole::Operator), (Some(UKPRN), UserRole::Admin)),
+        (Audience::Organisations, (Some(UKPRN), UserRole::Admin), (None, UserRole::Operator)),
+    ] {
+        let register = Register::with(Setup { audience, ..Setup::default() });
+        let secret = link(&register.store(), other.0, "b@example.com", other.1);
+        let browser = Browser::new(&register);
+        let before = state(&register);
+        browser.open(&format!("/settings/sign-in/{secret}")).is(410);
+        browser.sign_in(&secret).is(410);
+        assert_eq!((browser.cookie(), state(&register)), (None, before));
+        Browser::signed_in(&register, own.0, "a@example.com", own.1).open("/settings").is(200);
+    }
 }
 
 #[test]

@@ -81,9 +81,17 @@ fn an_operator_looks_after_the_tokens_and_the_people_of_an_organisation() {
     assert_eq!(changed.header("location"), Some(people.as_str()));
     assert!(!admin.open("/settings/tokens").is(200).text.contains("Make a token"));
 
+    operator.send(&format!("{home}/rename"), &[("name", "Ashdown College")]).is(303);
     // The organisation sees what was done, and not who of the operators did it.
     let log = admin.open("/settings/activity").is(200).text;
-    for words in ["made a token", "replaced a token", "revoked a token", "changed a role", "an operator (user 2)"] {
+    for words in [
+        "made a token",
+        "replaced a token",
+        "revoked a token",
+        "changed a role",
+        "changed the name",
+        "an operator (user 2)",
+    ] {
         assert!(log.contains(words), "{words} in {log}");
     }
     assert!(!log.contains("o@example.com"), "{log}");

@@ -14,6 +14,7 @@ use server::http::client_address::TrustedProxies;
 use server::http::middleware::response_stream::ResponseSender;
 use server::operations::traces::Tracer;
 use server::request_log::RequestLog;
+use server::settings::Audience;
 use server::usage::shadow_checks::ShadowChecks;
 use server::versions::SERVED;
 use server::{request_log, usage, versions};
@@ -78,6 +79,8 @@ pub(crate) struct Setup {
     pub(crate) tracer: Option<Tracer>,
     /// What logs requests.
     pub(crate) request_log: RequestLog,
+    /// Whom the pages of the settings are for.
+    pub(crate) audience: Audience,
 }
 
 impl Default for Setup {
@@ -91,6 +94,7 @@ impl Default for Setup {
             shadow_share: 0,
             tracer: None,
             request_log: RequestLog::default(),
+            audience: Audience::default(),
         }
     }
 }
@@ -122,16 +126,19 @@ impl Register {
 
     /// Starts a sandbox as [`Register::start`] does, set up in another way.
     pub(crate) fn with(setup: Setup) -> Self {
-        let Setup { versions, environment, admission, proxies, queue, shadow_share, tracer, request_log } = setup;
+        let Setup { versions, environment, admission, proxies, queue, shadow_share, tracer, request_log, audience } =
+            setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
         let store = open(database.url(), clock.clock(), queue);
+        let register = server::http::app_state::AppState::of(store.clone(), environment);
         let register = server::http::app_state::AppState {
+            settings: register.settings.clone().map(|settings| settings.only_for(audience)),
             versions,
             admission,
             tracer,
             request_log,
-            ..server::http::app_state::AppState::of(store.clone(), environment)
+            ..register
         };
         let register = register.behind(proxies);
         let shadow = ShadowChecks::start(shadow_share, versions, register.lists, register.usage.clone()).unwrap();

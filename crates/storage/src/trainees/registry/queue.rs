@@ -1,10 +1,13 @@
 //! The registry's queue as an operator sees it: who waits for what, since when, and with which provider.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::str::FromStr;
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+use diesel::dsl::sql;
 use diesel::prelude::*;
+use diesel::sql_types::BigInt;
 use domain::lifecycle::Action;
 
 use super::{longest_waiting, states};
@@ -72,18 +75,16 @@ impl FromStr for QueuePosition {
     }
 }
 
-type Row = (String, Option<NaiveDateTime>, i64, String, String);
+type Row = (String, Option<NaiveDateTime>, i64, i64);
 
-/// A query for those who wait, of one provider or of all, with their providers. The columns of what is awaited differ in their
-/// types, so this is no function.
+/// Loads a query for those who wait, of one provider or of all. The columns of what is awaited differ in their types, so this is
+/// no function.
 macro_rules! load_queue {
     ($query:expr, $since:ident, $provider:expr, $connection:expr) => {{
-        let query = $query
-            .inner_join(providers::table)
-            .select((trainees::trainee_id, trainees::$since, trainees::id, providers::ukprn, providers::name))
-            .into_boxed();
+        let query = $query.select((trainees::trainee_id, trainees::$since, trainees::id, trainees::provider_id));
         match $provider {
-            Some(provider) => query.filter(trainees::provider_id.eq(provider)).load::<Row>($connection)?,
+            // An expression, so that those of a provider are found by the index of those who wait, in its order.
+            Some(provider) => query.filter(sql::<BigInt>("provider_id + 0").eq(provider)).load::<Row>($connection)?,
             None => query.load::<Row>($connection)?,
         }
     }};
@@ -123,9 +124,15 @@ impl Session<'_> {
                 load_queue!(query, recommended_for_award_at, provider, self.connection)
             }
         };
-        let entry = |(trainee_id, since, key, provider_ukprn, provider_name): Row| {
-            let since = since?.and_utc();
-            Some(QueueEntry { trainee_id, since, provider_ukprn, provider_name, key })
+        let ids: HashSet<i64> = rows.iter().map(|(.., provider_id)| *provider_id).collect();
+        let names = providers::table
+            .filter(providers::id.eq_any(ids))
+            .select((providers::id, (providers::ukprn, providers::name)))
+            .load::<(i64, (String, String))>(self.connection)?;
+        let names: HashMap<i64, (String, String)> = names.into_iter().collect();
+        let entry = |(trainee_id, since, key, provider_id): Row| {
+            let (provider_ukprn, provider_name) = names.get(&provider_id)?.clone();
+            Some(QueueEntry { trainee_id, since: since?.and_utc(), provider_ukprn, provider_name, key })
         };
         Ok(rows.into_iter().filter_map(entry).collect())
     }
