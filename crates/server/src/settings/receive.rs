@@ -188,7 +188,7 @@ async fn run(
     let request = Arc::clone(&received);
     let permit = Arc::new(permit);
     // The rows of a file are done behind the job.
-    let _held = Arc::clone(&permit);
+    let held = Arc::clone(&permit);
     let job = move |session: &mut Session<'_>| {
         // The permit goes with the job, which runs on when nobody waits for it any more.
         let _held = &permit;
@@ -200,8 +200,11 @@ async fn run(
     };
     match outcome {
         Ok((reply, signed_in)) => {
-            let reply =
-                if let Reply::File(file) = reply { file.perform(&register.store, &received).await? } else { reply };
+            let reply = if let Reply::File(file) = reply {
+                file.perform(&register.store, &received, held).await?
+            } else {
+                reply
+            };
             if let Some((session, signed_in)) = received.session.clone().zip(signed_in) {
                 settings.remember(session);
                 // A form has recorded it already.

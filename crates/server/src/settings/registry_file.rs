@@ -118,10 +118,18 @@ fn page<'a>(request: &'a PageRequest, operator: &OperatorContext<'_>, faults: Fa
 
 impl FileOfActions {
     /// Does the rows, one after the other, stores what became of them, and reports it. Stops where the register does not answer,
-    /// and not where the browser has gone away.
-    pub(super) async fn perform(self, store: &Store, request: &Arc<PageRequest>) -> Result<Reply, PageError> {
+    /// and not where the browser has gone away. The permit is held until the end.
+    pub(super) async fn perform(
+        self,
+        store: &Store,
+        request: &Arc<PageRequest>,
+        permit: impl Sized + 'static,
+    ) -> Result<Reply, PageError> {
         let (store, request) = (store.clone(), Arc::clone(request));
-        let report = rt::spawn(async move { self.perform_rows(&store, &request).await });
+        let report = rt::spawn(async move {
+            let _held = permit;
+            self.perform_rows(&store, &request).await
+        });
         report.await.map_err(|_| PageError::Request(ApiError::Interrupted))?
     }
 
