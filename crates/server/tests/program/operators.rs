@@ -123,6 +123,21 @@ fn pages_of_operators_can_be_next_to_those_of_organisations_or_nowhere() {
 }
 
 #[test]
+fn operators_of_a_production_register_come_by_this_machine_without_tls_and_nobody_else_does() {
+    let place = Workplace::new();
+    done(place.run(&["migrate", "--environment", "production"], None));
+    let server = serve(&place, &["--settings", "on"]);
+    let path = link(&place, &["--operator"], "o@example.com", "");
+    let browser = browser();
+    assert_eq!(ask(&browser, &format!("{}/settings/sign-in", server.public), "", None).status, 403);
+    let passed_on = browser.get(format!("{}{path}", server.operators)).header("X-Forwarded-For", "192.0.2.1").call();
+    assert_eq!(passed_on.unwrap().status().as_u16(), 403);
+    let cookie = sign_in(&browser, &format!("{}{path}", server.operators));
+    assert_eq!(ask(&browser, &format!("{}/settings", server.operators), &cookie, None).status, 200);
+    server.stop();
+}
+
+#[test]
 fn commands_for_organisations_trainees_and_files_stand_in_the_activity_log() {
     let place = Workplace::migrated();
     let run = |arguments: &[&str]| place.run(&[arguments, &["--by", "A. Operator"]].concat(), None);
