@@ -34,6 +34,7 @@ mod check;
 mod copy;
 mod database;
 mod documents;
+mod imports;
 mod migrate;
 mod organisations;
 mod output;
@@ -113,6 +114,9 @@ enum Command {
     /// Keep the register of training partners up to date
     #[command(subcommand)]
     Partner(organisations::PartnerCommand),
+    /// List the imports of files that were made, with the rows that were refused
+    #[command(subcommand)]
+    Import(imports::ImportCommand),
     /// Erase trainees for good, and list those that were erased
     #[command(subcommand)]
     Trainee(trainees::TraineeCommand),
@@ -286,6 +290,9 @@ pub enum CommandError {
         /// The number of problems.
         problems: usize,
     },
+    /// No import has the number.
+    #[error("no import has the number {0}")]
+    UnknownImport(i64),
     /// No trainee has the identifier.
     #[error("no trainee has the identifier {0}")]
     UnknownTrainee(String),
@@ -322,14 +329,17 @@ impl CommandError {
 }
 
 /// Commands that change nothing and show no records: the log does not say who ran them.
-const UNRECORDED: [&str; 19] = [
+const UNRECORDED: [&str; 22] = [
     "serve",
     "archive list",
     "check",
+    "import list",
+    "import show",
     "provider list",
     "token list",
     "trainee erasures",
     "reference-data export",
+    "registry queue",
     "usage",
     "usage export",
     "request list",
@@ -404,11 +414,12 @@ impl Command {
             Self::Restore(restore) => restore.run(by),
             Self::Check(check) => check.run(),
             Self::Copy(copy) => copy.run(),
-            Self::Provider(command) => command.run(),
+            Self::Provider(command) => command.run(by),
             Self::Token(command) => command.run(by),
             Self::User(command) => command.run(by),
             Self::School(command) => command.run(by),
             Self::Partner(command) => command.run(by),
+            Self::Import(command) => command.run(),
             Self::Trainee(command) => command.run(by),
             Self::Registry(command) => command.run(by),
             Self::ReferenceData(command) => command.run(),
@@ -429,69 +440,4 @@ fn date(text: &str) -> Result<NaiveDate, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::HashMap;
-
-    use super::*;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        CommandLine::command().debug_assert();
-    }
-
-    /// Every option of every command, behind the words of the command.
-    fn options(command: &clap::Command, words: &str) -> Vec<(String, clap::Arg)> {
-        let own = command.get_arguments().filter(|option| option.get_long().is_some());
-        let own = own.filter(|option| !["help", "version"].contains(&option.get_id().as_str()));
-        let mut options: Vec<_> = own.map(|option| (words.to_owned(), option.clone())).collect();
-        for command in command.get_subcommands() {
-            let word = command.get_name().to_uppercase().replace('-', "_");
-            options.extend(self::options(command, &format!("{words}{word}_")));
-        }
-        options
-    }
-
-    #[test]
-    fn every_command_that_is_not_recorded_exists() {
-        for name in UNRECORDED {
-            let commands = CommandLine::command();
-            let found = name.split(' ').try_fold(&commands, |command, name| command.find_subcommand(name));
-            assert!(found.is_some_and(|command| !command.is_subcommand_required_set()), "{name}");
-        }
-    }
-
-    #[test]
-    fn every_option_has_an_environment_variable_of_its_name() {
-        let options = options(&CommandLine::command(), "");
-        assert!(options.len() > 30);
-        for (words, option) in options {
-            let name = option.get_id().as_str().to_uppercase();
-            let variable = option.get_env().and_then(|env| env.to_str()).unwrap_or_default();
-            let expected = [format!("REGISTER_{name}"), format!("REGISTER_{words}{name}")];
-            assert!(expected.iter().any(|expected| expected == variable), "{variable:?} is none of {expected:?}");
-        }
-    }
-
-    #[test]
-    fn no_two_options_share_an_environment_variable() {
-        let mut meanings = HashMap::new();
-        for (words, option) in options(&CommandLine::command(), "") {
-            let said = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string);
-            // An option that several commands have is one and the same when they say the same of it.
-            let meaning = (said(option.get_help()), said(option.get_long_help()), option.get_default_values().to_vec());
-            let variable = option.get_env().unwrap().to_owned();
-            let (first, known) = meanings.entry(variable).or_insert_with(|| (words.clone(), meaning.clone()));
-            assert_eq!(*known, meaning, "{} of {first} and {words}", option.get_env().unwrap().display());
-        }
-    }
-
-    #[test]
-    fn every_option_of_serve_stands_on_the_page_for_operators() {
-        let page = include_str!("../../../docs/operations.md");
-        let commands = CommandLine::command();
-        let serve = commands.find_subcommand("serve").unwrap();
-        for variable in serve.get_arguments().filter_map(|option| option.get_env()) {
-            assert!(page.contains(&format!("`{}`", variable.to_str().unwrap())), "{}", variable.display());
-        }
-    }
-}
+mod tests;

@@ -15,8 +15,10 @@ use std::io::{self, Read};
 
 use domain::trn::MalformedTrn;
 use storage::error::StorageError;
+use storage::imports::{ImportCounts, ImportKind, NewImport, RefusedLine};
 use storage::organisations::merge::{Merge, Merged, Organisation};
 use storage::store::Store;
+use storage::users::Actor;
 
 pub use self::row::Row;
 use self::table::Table;
@@ -35,6 +37,14 @@ pub trait Importable: Sized {
     ///
     /// Why the row is refused.
     fn from_row(row: &Row<'_>) -> Result<Self, RowProblem>;
+}
+
+/// An organisation that can be read from a row, with what its import is called.
+pub trait ImportableOrganisation: Importable + Organisation {
+    /// What the file is about.
+    const KIND: ImportKind;
+    /// The command that imports it.
+    const OPERATION: &'static str;
 }
 
 /// What an import came to.
@@ -108,6 +118,26 @@ pub enum RowProblem {
     },
 }
 
+impl RowProblem {
+    /// The words without any value of the row.
+    #[must_use]
+    pub fn without_values(&self) -> String {
+        match self {
+            Self::Repeated { line, .. } => format!("line {line} is about the same organisation"),
+            Self::Ragged { .. }
+            | Self::Unclosed
+            | Self::BadUrn
+            | Self::BadUkprn
+            | Self::NoNumber
+            | Self::BadTrn(_)
+            | Self::BadDate(_)
+            | Self::BadTimestamp(_)
+            | Self::Blank(_)
+            | Self::TooLong { .. } => self.to_string(),
+        }
+    }
+}
+
 /// Why a file is not imported, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
@@ -138,13 +168,13 @@ fn list(columns: &[&str]) -> String {
     columns.iter().map(|column| format!("{column:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Brings the organisations of a file into the register. Blocks.
+/// Brings the organisations of a file into the register, and stores what it came to. Blocks.
 ///
 /// # Errors
 ///
 /// Why the file was not imported. When the store fails on the way, what was written before stays, and the same import
 /// can be made again.
-pub fn import<O: Importable + Organisation>(store: &Store, file: impl Read, by: &str) -> Result<Report, ImportError> {
+pub fn import<O: ImportableOrganisation>(store: &Store, file: impl Read, by: &str) -> Result<Report, ImportError> {
     let mut table = Table::open(file, O::COLUMNS, O::OPTIONAL_COLUMNS)?;
     let mut merge = Merge::<O>::begin(store)?.by(by);
     let mut refused = Vec::new();
@@ -155,7 +185,25 @@ pub fn import<O: Importable + Organisation>(store: &Store, file: impl Read, by: 
         }
         Ok(())
     })?;
-    Ok(Report { merged: merge.finish()?, refused })
+    let report = Report { merged: merge.finish()?, refused };
+    let (import, by) = (report.import::<O>(), by.to_owned());
+    store.write_blocking(move |session| session.record_import(Actor::operator(&by), &import))?;
+    Ok(report)
+}
+
+impl Report {
+    /// The report as it is stored.
+    fn import<O: ImportableOrganisation>(&self) -> NewImport {
+        let Merged { added, changed, unchanged } = self.merged;
+        let refused =
+            self.refused.iter().map(|row| RefusedLine { line: row.line, problem: row.problem.without_values() });
+        NewImport {
+            kind: O::KIND,
+            operation: O::OPERATION.to_owned(),
+            counts: ImportCounts { added: added as u64, changed: changed as u64, unchanged: unchanged as u64 },
+            refused: refused.collect(),
+        }
+    }
 }
 
 /// Reads all rows of a file, and gives each with the line on which it begins. Stops when one is not taken.

@@ -50,6 +50,13 @@ pub fn configure(config: &mut ServiceConfig, register: &AppState) {
     config.service(scope.wrap(from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next))));
 }
 
+/// Configures the files alone that pages load, for a listener without the documents.
+pub fn configure_files(config: &mut ServiceConfig) {
+    let missing = || HttpResponse::from(ApiError::NotFound(Missing::Path).response_without_version());
+    let scope = web::scope(paths::DOCS).service(assets::resource());
+    config.service(scope.default_service(web::to(move || std::future::ready(missing()))));
+}
+
 /// The style at an address that does not change with it.
 async fn style(request: HttpRequest) -> HttpResponse {
     assets::by_name("style.css", &request)

@@ -3,6 +3,7 @@
 //!
 //! Knows nothing of who asks for it: the command line does, and in a sandbox the simulated registry and the provider.
 
+pub mod file;
 pub mod rows;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use storage::session::{ProviderSession, Session};
 use storage::store::Store;
 use storage::tokens::Environment;
 use storage::trainees::StoredTrainee;
+use storage::users::Actor;
 
 /// How often an action is tried that found the database busy.
 const ATTEMPTS: usize = 5;
@@ -41,6 +43,21 @@ pub enum RegistryAction {
     UndoWithdrawal,
     /// The record is discarded.
     Discard,
+}
+
+impl RegistryAction {
+    /// The command that does it, by which the history and the activity log name it.
+    #[must_use]
+    pub const fn operation(&self) -> &'static str {
+        match self {
+            Self::IssueTrn(_) => "registry issue-trn",
+            Self::Award => "registry award",
+            Self::Reinstate(_) => "registry reinstate",
+            Self::ReturnRecommendation => "registry return-recommendation",
+            Self::UndoWithdrawal => "registry undo-withdrawal",
+            Self::Discard => "registry discard",
+        }
+    }
 }
 
 /// What became of an action.
@@ -205,8 +222,27 @@ fn apply(
     Ok(Outcome { changed: decision.changed, standing: registry::status_summary(&decision.record) })
 }
 
-/// As [`perform`] for a command, in a transaction of its own, which is tried again a few times while another process keeps the
-/// database busy, and when the date of the change is due. Blocks.
+/// As [`perform`] for an operator: a change stands in the activity log too.
+///
+/// # Errors
+///
+/// [`RegistryActionError`]; nothing has changed then.
+pub fn perform_for_operator(
+    session: &mut Session<'_>,
+    trainee_id: &str,
+    action: &RegistryAction,
+    by: Actor<'_>,
+) -> Result<Outcome, RegistryActionError> {
+    let name = by.to_string();
+    let outcome = perform(session, trainee_id, action, Cause::of(action.operation()).by(&name))?;
+    if outcome.changed {
+        session.record_registry_action(by, trainee_id, action.operation())?;
+    }
+    Ok(outcome)
+}
+
+/// As [`perform_for_operator`] for a command that somebody runs, in a transaction of its own, which is tried again a few times
+/// while another process keeps the database busy, and when the date of the change is due. Blocks.
 ///
 /// # Errors
 ///
@@ -215,14 +251,10 @@ pub fn perform_blocking(
     store: &Store,
     trainee_id: &str,
     action: &RegistryAction,
-    cause: Cause<'_>,
+    by: &str,
 ) -> Result<Outcome, RegistryActionError> {
-    let Cause { operation, by, .. } = cause;
-    let (trainee_id, action) = (trainee_id.to_owned(), action.clone());
-    let (operation, by) = (operation.to_owned(), by.map(str::to_owned));
-    write_with_retries(store, move |session| {
-        perform(session, &trainee_id, &action, Cause { by: by.as_deref(), ..Cause::of(&operation) })
-    })
+    let (trainee_id, action, by) = (trainee_id.to_owned(), action.clone(), by.to_owned());
+    write_with_retries(store, move |session| perform_for_operator(session, &trainee_id, &action, Actor::operator(&by)))
 }
 
 /// Runs a job of a command, and runs it again a few times while another process keeps the database busy, and when the date of

@@ -11,12 +11,18 @@
 mod activity;
 mod cookies;
 mod form;
+mod history;
+mod imports;
 pub mod openid;
+mod organisations;
 mod overview;
 mod page;
 mod people;
 mod readiness;
 mod receive;
+mod registry_actions;
+mod registry_file;
+mod registry_queue;
 mod request_filter;
 mod requests;
 mod routes;
@@ -36,6 +42,7 @@ use actix_web::http::Method as HttpMethod;
 use actix_web::web::{Payload, ServiceConfig};
 use actix_web::{HttpRequest, web};
 use adapter_kit::Method;
+use storage::tokens::Environment;
 use storage::users::SecretDigest;
 
 use self::openid::Issuer;
@@ -60,6 +67,46 @@ const MAX_SESSIONS: usize = 10_000;
 /// The forms that a session can send.
 const FORMS: RateLimit = RateLimit { requests: NonZeroU32::new(30).unwrap(), window: Duration::from_secs(60) };
 
+/// Whom the pages of a listener are for. Whoever else has a session is not signed in there, and a link that is not for them is
+/// of no use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Audience {
+    /// Organisations and operators.
+    #[default]
+    Everybody,
+    /// The users of organisations.
+    Organisations,
+    /// The operators of the service.
+    Operators,
+}
+
+impl Audience {
+    /// Whether a route is there for them.
+    fn uses(self, access: Access) -> bool {
+        match access {
+            Access::Public | Access::SignedIn => true,
+            Access::Organisation | Access::Admin => self.includes(false),
+            Access::Operator => self.includes(true),
+        }
+    }
+
+    /// Whether operators are among them, or, otherwise, users of organisations.
+    fn includes(self, operators: bool) -> bool {
+        match self {
+            Self::Everybody => true,
+            Self::Organisations => !operators,
+            Self::Operators => operators,
+        }
+    }
+}
+
+/// What each page of a listener says of it.
+#[derive(Debug, Clone, Copy)]
+struct Surroundings {
+    environment: Environment,
+    audience: Audience,
+}
+
 /// What all requests for pages of the settings share. Cheap to clone; all clones count together.
 #[derive(Debug, Clone)]
 pub struct SettingsPages {
@@ -74,6 +121,9 @@ pub struct SettingsPages {
     issuer: Option<Issuer>,
     /// Whatever is fetched from the issuer: one that is slow keeps no other page waiting.
     fetches: ConcurrencyLimit,
+    audience: Audience,
+    /// Scheme and host at which organisations have their settings, where it is not that of the request.
+    organisations_site: Option<Arc<str>>,
 }
 
 impl Default for SettingsPages {
@@ -87,6 +137,8 @@ impl Default for SettingsPages {
             known: Arc::default(),
             issuer: None,
             fetches: ConcurrencyLimit::new(fetching, waiting_to_fetch, MAX_WAIT),
+            audience: Audience::default(),
+            organisations_site: None,
         }
     }
 }
@@ -102,6 +154,18 @@ impl SettingsPages {
     #[must_use]
     pub fn signing_in_by(self, issuer: Option<Issuer>) -> Self {
         Self { issuer, ..self }
+    }
+
+    /// The same for these people alone.
+    #[must_use]
+    pub fn only_for(self, audience: Audience) -> Self {
+        Self { audience, ..self }
+    }
+
+    /// The same with links for organisations that begin with this address, such as `https://register.example`.
+    #[must_use]
+    pub fn with_organisations_at(self, site: &str) -> Self {
+        Self { organisations_site: Some(site.trim_end_matches('/').into()), ..self }
     }
 
     /// Whether a session was valid when it was last used. Whether it still is, is asked again in any case.
@@ -132,12 +196,13 @@ impl SettingsPages {
 pub fn configure(config: &mut ServiceConfig, register: &AppState, settings: &SettingsPages) {
     let shared = Rc::new((register.clone(), settings.clone()));
     let mut scope = web::scope(paths::SETTINGS);
-    let mut paths: Vec<&'static str> = ROUTES.iter().map(|route| route.path).collect();
+    let routes: Vec<&'static Route> = ROUTES.iter().filter(|route| settings.audience.uses(route.access())).collect();
+    let mut paths: Vec<&'static str> = routes.iter().map(|route| route.path).collect();
     paths.dedup();
     for path in paths {
         let mut resource = web::resource(path);
         let mut allowed: Vec<HttpMethod> = Vec::new();
-        for route in ROUTES.iter().filter(|route| route.path == path) {
+        for route in routes.iter().copied().filter(|route| route.path == path) {
             for method in methods(route.method).iter().filter(|method| route.takes(method)) {
                 let shared = Rc::clone(&shared);
                 let answer = move |request: HttpRequest, payload: Payload| {
@@ -150,8 +215,8 @@ pub fn configure(config: &mut ServiceConfig, register: &AppState, settings: &Set
         }
         scope = scope.service(closed(resource, &allowed));
     }
-    let environment = register.environment;
-    config.service(scope.default_service(web::to(move || std::future::ready(receive::not_found(environment)))));
+    let around = Surroundings { environment: register.environment, audience: settings.audience };
+    config.service(scope.default_service(web::to(move || std::future::ready(receive::not_found(around)))));
 }
 
 /// Whether a route reads a form.

@@ -11,6 +11,7 @@ mod browser {
     mod look;
     mod migrate;
     mod openid;
+    mod operators;
     mod reports;
     mod served;
     mod settings;

@@ -17,6 +17,7 @@ mod program {
     mod observing;
     mod openid;
     mod opening;
+    mod operators;
     mod pages;
     mod postgres_tls;
     mod privacy;

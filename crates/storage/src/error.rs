@@ -250,6 +250,9 @@ pub enum Refusal {
     /// A provider's name says something.
     #[error("provider name is blank")]
     BlankProviderName,
+    /// A provider's name has 1 to 200 characters.
+    #[error("provider name must have 1 to 200 characters on one line")]
+    InvalidProviderName,
     /// Another provider has this UKPRN.
     #[error("ukprn belongs to another provider")]
     UkprnTaken,

@@ -20,8 +20,10 @@ pub mod environment;
 pub mod erasure;
 pub mod error;
 pub mod history;
+
 pub mod idempotency;
 pub mod identifiers;
+pub mod imports;
 pub mod inspection;
 mod job;
 pub mod metrics;

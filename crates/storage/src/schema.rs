@@ -375,6 +375,22 @@ table_with_row! {
 }
 
 table_with_row! {
+    imports (id) as ImportRow {
+        id -> BigInt,
+        imported_at -> Timestamp,
+        kind -> Text,
+        operation -> Text,
+        user_id -> Nullable<BigInt>,
+        imported_by -> Nullable<Text>,
+        added -> BigInt,
+        changed -> BigInt,
+        unchanged -> BigInt,
+        refused -> BigInt,
+        refused_rows -> Text,
+    }
+}
+
+table_with_row! {
     register_settings (name) as RegisterSettingRow {
         name -> Text,
         value -> Text,
@@ -386,6 +402,7 @@ diesel::joinable!(erasures -> providers (provider_id));
 diesel::joinable!(placement_schools -> trainees (trainee_key));
 diesel::joinable!(activity_log -> providers (provider_id));
 diesel::joinable!(activity_log -> users (user_id));
+diesel::joinable!(imports -> users (user_id));
 diesel::joinable!(invitations -> providers (provider_id));
 diesel::joinable!(sign_in_sessions -> users (user_id));
 diesel::joinable!(tokens -> providers (provider_id));
@@ -397,6 +414,7 @@ diesel::allow_tables_to_appear_in_same_query!(placement_schools, trainees);
 diesel::allow_tables_to_appear_in_same_query!(providers, tokens);
 diesel::allow_tables_to_appear_in_same_query!(providers, trainees);
 diesel::allow_tables_to_appear_in_same_query!(activity_log, providers, users);
+diesel::allow_tables_to_appear_in_same_query!(imports, users);
 diesel::allow_tables_to_appear_in_same_query!(invitations, providers);
 diesel::allow_tables_to_appear_in_same_query!(providers, sign_in_sessions);
 diesel::allow_tables_to_appear_in_same_query!(sign_in_sessions, users);

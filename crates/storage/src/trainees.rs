@@ -33,7 +33,7 @@ use columns::Columns;
 pub use erasing::RelatedRecord;
 pub use listing::{CursorPage, ListCursor, Page};
 pub(crate) use listing::{ListCache, miscounted};
-pub use registry::Waiting;
+pub use registry::{Awaited, QueueEntry, QueuePosition, UnreadableQueuePosition, Waiting};
 pub use visible::VisibleTrainees;
 
 /// A trainee as it is stored, to be changed.

@@ -12,6 +12,7 @@ mod identities;
 #[cfg(test)]
 mod identity_tests;
 mod invitations;
+mod organisations;
 mod secret;
 mod session_list;
 mod sessions;
@@ -19,6 +20,7 @@ mod sign_in_attempts;
 mod summaries;
 #[cfg(test)]
 mod tests;
+mod trainees;
 
 use std::fmt;
 use std::str::FromStr;
@@ -29,11 +31,12 @@ use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 
-pub(crate) use self::activity::Subject;
 pub use self::activity::{Activity, ActivityFilter, ActivityKind};
+pub(crate) use self::activity::{KEPT as ACTIVITY_KEPT, Subject};
 pub use self::actor::{Actor, Origin};
 pub use self::identities::{Access, Identity};
 pub use self::invitations::{Invited, NewInvitation, OpenInvitation, PendingInvitation, normalised_email};
+pub use self::organisations::MAX_ORGANISATION_NAME_CHARS;
 pub use self::secret::{Secret, SecretDigest};
 pub use self::session_list::OpenSession;
 pub use self::sessions::SignedIn;

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use storage::organisations::merge::{Organisation, PartnerDetails, SchoolDetails};
+use storage::organisations::merge::{PartnerDetails, SchoolDetails};
 
 use super::{CommandError, Database};
 use crate::cli::output;
-use crate::import::{ImportError, Importable, import};
+use crate::import::{ImportError, ImportableOrganisation, import};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SchoolCommand {
@@ -61,7 +61,7 @@ impl PartnerCommand {
 }
 
 impl Import {
-    fn run<O: Importable + Organisation>(self, by: &str) -> Result<(), CommandError> {
+    fn run<O: ImportableOrganisation>(self, by: &str) -> Result<(), CommandError> {
         let failed = |error| CommandError::Import { file: self.file.clone(), error };
         let (file, length) = open(&self.file).map_err(failed)?;
         let store = self.database.open()?;

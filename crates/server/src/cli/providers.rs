@@ -3,6 +3,7 @@
 use clap::Subcommand;
 use storage::environment::Unrecorded;
 use storage::store::StoreOptions;
+use storage::users::Actor;
 
 use super::{CommandError, Database};
 use crate::cli::output;
@@ -50,16 +51,19 @@ pub(super) enum ProviderCommand {
 }
 
 impl ProviderCommand {
-    pub(super) fn run(self) -> Result<(), CommandError> {
+    pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
+        let by = by.to_owned();
         match self {
             Self::Add { database, ukprn, name } => {
                 let (store, _) = database.create(Unrecorded::Refuse, StoreOptions::default())?;
-                let provider = store.write_blocking(move |session| session.add_provider(&ukprn, &name))?;
+                let provider = store
+                    .write_blocking(move |session| session.add_organisation(Actor::operator(&by), &ukprn, &name))?;
                 eprintln!("added provider {} ({})", provider.ukprn, provider.name);
             }
             Self::Rename { database, ukprn, name } => {
-                let provider =
-                    database.open()?.write_blocking(move |session| session.rename_provider(&ukprn, &name))?;
+                let provider = database
+                    .open()?
+                    .write_blocking(move |session| session.rename_organisation(Actor::operator(&by), &ukprn, &name))?;
                 eprintln!("the name of provider {} is {}", provider.ukprn, provider.name);
             }
             Self::List(database) => {
@@ -74,11 +78,15 @@ impl ProviderCommand {
                 output::table(["ukprn", "name", "added", "closed"], &rows)?;
             }
             Self::Close { database, ukprn } => {
-                let provider = database.open()?.write_blocking(move |session| session.close_provider(&ukprn))?;
+                let provider = database
+                    .open()?
+                    .write_blocking(move |session| session.close_organisation(Actor::operator(&by), &ukprn))?;
                 eprintln!("provider {} ({}) is closed", provider.ukprn, provider.name);
             }
             Self::Reopen { database, ukprn } => {
-                let provider = database.open()?.write_blocking(move |session| session.reopen_provider(&ukprn))?;
+                let provider = database
+                    .open()?
+                    .write_blocking(move |session| session.reopen_organisation(Actor::operator(&by), &ukprn))?;
                 eprintln!("provider {} ({}) is open", provider.ukprn, provider.name);
             }
         }

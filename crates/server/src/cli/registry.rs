@@ -3,18 +3,24 @@
 use std::path::{Path, PathBuf};
 
 use chrono::NaiveDate;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use domain::Trn;
 use domain::commands::registry::Reinstatement;
 use indicatif::{ProgressBar, ProgressStyle};
-use storage::history::Cause;
 use storage::store::Store;
+use storage::trainees::{Awaited, QueueEntry};
+use storage::users::Actor;
 
 use super::{CommandError, Database, date, organisations};
 use crate::cli::output;
-use crate::import::{ImportError, each_row};
-use crate::registry::rows::{NumberRow, Order, PlainRow, ReturnRow};
-use crate::registry::{RegistryAction, RegistryActionError, perform_blocking};
+use crate::import::ImportError;
+use crate::registry::file::FileReport;
+use crate::registry::rows::each_order;
+use crate::registry::{RegistryAction, perform_blocking};
+use crate::usage::report::timestamp;
+
+/// Entries of the queue that are read at a time.
+const LISTED_AT_ONCE: i64 = 500;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum RegistryCommand {
@@ -64,6 +70,26 @@ pub(super) enum RegistryCommand {
     UndoWithdrawal(Common),
     /// Discard a record that should not be, or those in a file: no request shows it any more
     Discard(Common),
+    /// List the trainees who wait for the registry, longest first: identifier, provider, and since when
+    Queue {
+        #[command(flatten)]
+        database: Database,
+        /// What they wait for
+        #[arg(long = "for", id = "for", value_name = "WHAT", env = "REGISTER_FOR", value_enum, default_value = "trn")]
+        awaited: QueueKind,
+        /// UKPRN of the provider whose trainees are listed [default: those of all providers]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_REGISTRY_QUEUE_PROVIDER")]
+        provider: Option<String>,
+    },
+}
+
+/// What a trainee waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum QueueKind {
+    /// A teacher reference number
+    Trn,
+    /// The confirmation of an award
+    Award,
 }
 
 #[derive(Debug, Args)]
@@ -80,38 +106,30 @@ pub(super) struct Common {
 
 impl RegistryCommand {
     pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
-        match self {
-            Self::IssueTrn { common, trn } => {
-                common.run::<NumberRow>(&RegistryAction::IssueTrn(trn), Cause::of("registry issue-trn").by(by))
-            }
-            Self::Award(common) => common.run::<PlainRow>(&RegistryAction::Award, Cause::of("registry award").by(by)),
+        let (common, action) = match self {
+            Self::IssueTrn { common, trn } => (common, RegistryAction::IssueTrn(trn)),
+            Self::Award(common) => (common, RegistryAction::Award),
             Self::Reinstate { common, date, itt_end_date } => {
-                let action = RegistryAction::Reinstate(Reinstatement { date, itt_end_date });
-                common.run::<ReturnRow>(&action, Cause::of("registry reinstate").by(by))
+                (common, RegistryAction::Reinstate(Reinstatement { date, itt_end_date }))
             }
-            Self::ReturnRecommendation(common) => common.run::<PlainRow>(
-                &RegistryAction::ReturnRecommendation,
-                Cause::of("registry return-recommendation").by(by),
-            ),
-            Self::UndoWithdrawal(common) => {
-                common.run::<PlainRow>(&RegistryAction::UndoWithdrawal, Cause::of("registry undo-withdrawal").by(by))
-            }
-            Self::Discard(common) => {
-                common.run::<PlainRow>(&RegistryAction::Discard, Cause::of("registry discard").by(by))
-            }
-        }
+            Self::ReturnRecommendation(common) => (common, RegistryAction::ReturnRecommendation),
+            Self::UndoWithdrawal(common) => (common, RegistryAction::UndoWithdrawal),
+            Self::Discard(common) => (common, RegistryAction::Discard),
+            Self::Queue { database, awaited, provider } => return list(&database, awaited, provider),
+        };
+        common.run(&action, by)
     }
 }
 
 impl Common {
     /// Performs the action on the trainee, or on those in the file, whose rows say the rest of it.
-    fn run<R: Order>(self, action: &RegistryAction, cause: Cause<'_>) -> Result<(), CommandError> {
+    fn run(self, action: &RegistryAction, by: &str) -> Result<(), CommandError> {
         let store = self.database.open()?;
         if let Some(path) = &self.from_file {
-            return for_file::<R>(&store, path, action, cause);
+            return for_file(&store, path, action, by);
         }
         let trainee_id = self.trainee_id.unwrap_or_default();
-        match perform_blocking(&store, &trainee_id, action, cause) {
+        match perform_blocking(&store, &trainee_id, action, by) {
             Ok(outcome) => {
                 let repeated = if outcome.changed { "" } else { "nothing to do: " };
                 output::line(format_args!("trainee {trainee_id}: {repeated}{}", outcome.standing))
@@ -121,13 +139,28 @@ impl Common {
     }
 }
 
+/// Prints who waits.
+fn list(database: &Database, awaited: QueueKind, provider: Option<String>) -> Result<(), CommandError> {
+    let awaited = match awaited {
+        QueueKind::Trn => Awaited::Trn,
+        QueueKind::Award => Awaited::Award,
+    };
+    let (store, mut rows, mut behind) = (database.open()?, Vec::new(), None);
+    loop {
+        let provider = provider.clone();
+        let entries = store.read_blocking(move |session| {
+            session.registry_queue(awaited, provider.as_deref(), behind, LISTED_AT_ONCE)
+        })?;
+        behind = entries.last().map(QueueEntry::position);
+        rows.extend(entries.into_iter().map(|one| [one.trainee_id, one.provider_ukprn, timestamp(one.since)]));
+        if behind.is_none() {
+            return output::table(["trainee", "provider", "since"], &rows);
+        }
+    }
+}
+
 /// Performs the action on the trainees in a file, one after the other, and says what became of it.
-fn for_file<R: Order>(
-    store: &Store,
-    path: &Path,
-    action: &RegistryAction,
-    cause: Cause<'_>,
-) -> Result<(), CommandError> {
+fn for_file(store: &Store, path: &Path, action: &RegistryAction, by: &str) -> Result<(), CommandError> {
     let failed = |error| match error {
         // Nothing is wrong with the file.
         ImportError::Storage(error) => CommandError::from(error),
@@ -140,35 +173,33 @@ fn for_file<R: Order>(
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% of the file, {eta} left") {
         bar.set_style(style);
     }
-    let (mut done, mut unchanged, mut refused) = (0_usize, 0_usize, Vec::new());
-    let read = each_row(bar.wrap_read(file), |line, row| {
-        let (trainee_id, action) = match row.map(|row: R| row.order(action)) {
-            Ok(order) => order,
-            Err(problem) => {
-                refused.push(format!("line {line}: {problem}"));
-                return Ok(());
+    let mut report = FileReport::default();
+    let read = each_order(action, bar.wrap_read(file), |line, order| {
+        match order {
+            Ok((trainee_id, action)) => {
+                let outcome = perform_blocking(store, &trainee_id, &action, by);
+                report.add(line, &trainee_id, outcome)?;
             }
-        };
-        match perform_blocking(store, &trainee_id, &action, cause) {
-            Ok(outcome) if outcome.changed => done += 1,
-            Ok(_) => unchanged += 1,
-            Err(RegistryActionError::Storage(error)) => return Err(ImportError::Storage(error)),
-            Err(
-                error @ (RegistryActionError::UnknownTrainee
-                | RegistryActionError::NumberRequired
-                | RegistryActionError::Erased
-                | RegistryActionError::Refused(_)),
-            ) => {
-                refused.push(format!("line {line}: trainee {trainee_id}: {error}"));
-            }
+            Err(problem) => report.add_unreadable(line, &problem),
         }
         Ok(())
     });
     bar.finish_and_clear();
+    let (import, recorded_by) = (report.import(action), by.to_owned());
+    let recorded = match read {
+        Ok(()) => {
+            store.write_blocking(move |session| session.record_import(Actor::operator(&recorded_by), &import)).map(drop)
+        }
+        Err(_) => Ok(()),
+    };
+    let FileReport { done, unchanged, refused } = report;
     let counts = output::line(format_args!("done       {done}\nunchanged  {unchanged}\nrefused    {}", refused.len()));
-    let printed = counts.and_then(|()| refused.iter().try_for_each(output::line));
+    let printed = counts.and_then(|()| {
+        refused.iter().try_for_each(|row| output::line(format_args!("line {}: {}", row.line, row.problem)))
+    });
     // What went wrong is more than that nobody reads of it.
     read.map_err(failed)?;
+    recorded?;
     printed?;
     if refused.is_empty() { Ok(()) } else { Err(CommandError::ActionsRefused(refused.len())) }
 }

@@ -35,7 +35,6 @@ use crate::operations::startup::{self, StartError, clock};
 use crate::operations::{maintenance, metrics, serve, settled_changes};
 use crate::request_log::RequestLog;
 use crate::sandbox::{demo, registry};
-use crate::settings::SettingsPages;
 use crate::usage::shadow_checks::ShadowChecks;
 use crate::{request_log, usage, versions};
 
@@ -150,7 +149,7 @@ impl Serve {
         // A request that contradicts itself does not get as far as the database.
         if let Some(requested) = self.database.expected.environment {
             self.registry_delay(requested)?;
-            self.openid.issuer(requested, !self.settings.placement(requested).is_nowhere())?;
+            self.openid.issuer(requested, self.settings.are_served(requested))?;
         }
         let versions = versions::chosen(&self.versions).map_err(CommandError::UnknownVersion)?;
         let lists = self.code_lists.read()?;
@@ -173,16 +172,21 @@ impl Serve {
             }
         }
         let listener = startup::listen(&self.listen, "--listen")?;
-        let settings = self.settings.placement(environment);
-        let issuer = self.openid.issuer(environment, !settings.is_nowhere())?;
+        let placement = self.settings.placement(environment);
+        let issuer = self.openid.issuer(environment, self.settings.are_served(environment))?;
         if let Some(issuer) = &issuer {
             log::info!("people sign in to the settings at {}", issuer.host());
         }
-        let pages = SettingsPages::default().signing_in_by(issuer);
-        let settings_listener = settings.listen()?;
+        let settings_listener = placement.listen()?;
+        let settings = self.settings.of_organisations(&placement).signing_in_by(issuer.clone());
         let address = listener.local_addr().map_err(CommandError::Server)?;
         let scheme = if service.certificate.is_some() { "https" } else { "http" };
         let base = format!("{scheme}://{address}");
+        let settings_address = match &settings_listener {
+            Some(listener) => listener.local_addr().map_err(CommandError::Server)?,
+            None => address,
+        };
+        let operator_pages = self.settings.on_operator_listener(&placement, &format!("{scheme}://{settings_address}"));
         let key = store.read_blocking(|session| session.cursor_key())?;
         let cursors = key.map_or_else(CursorKey::of_process, |key| CursorKey::of(&key));
         let (admission, page_rate_limit) = (Admission::within(self.rate_limit(environment)), self.page_rate_limit());
@@ -197,7 +201,7 @@ impl Serve {
                 Switch::Off => RequestLog::off(),
             },
             tracer: self.traces.tracer(environment.to_string())?,
-            settings: settings.is_with_api().then(|| pages.clone()),
+            settings: placement.is_with_api().then(|| settings.clone()),
             ..AppState::of(store, environment).with_lists(lists)
         };
         let register = register.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
@@ -211,7 +215,12 @@ impl Serve {
         let operator = operator.zip(metrics).map(|(listener, metrics)| {
             metrics::start(register.versions);
             metrics::tokens_expiring(expiring_tokens);
-            (listener, OperatorListener::of(&register, readiness.clone(), metrics))
+            let answering = OperatorListener::of(&register, readiness.clone(), metrics);
+            let answering = match operator_pages {
+                Some(pages) => answering.with_pages(&register, pages.signing_in_by(issuer)),
+                None => answering,
+            };
+            (listener, answering)
         });
         actix_web::rt::System::new().block_on(async move {
             // A signal that comes before the server runs is not lost.
@@ -231,7 +240,7 @@ impl Serve {
             };
             let settings = match settings_listener {
                 Some(listener) => {
-                    let server = service.settings_server(register.clone(), pages, listener);
+                    let server = service.settings_server(register.clone(), settings, listener);
                     let server = server.map_err(CommandError::Server)?;
                     let handle = server.handle();
                     rt::spawn(server);

@@ -23,6 +23,9 @@ pub(super) enum UserCommand {
         /// Address of the settings as their users see it, such as https://register.example
         #[arg(long, value_name = "URL", env = "REGISTER_SETTINGS_URL", default_value = "http://127.0.0.1:8080")]
         settings_url: String,
+        /// Address of the operators' pages as operators see it
+        #[arg(long, value_name = "URL", env = "REGISTER_OPERATOR_PAGES_URL", default_value = "http://127.0.0.1:9464")]
+        operator_pages_url: String,
     },
     /// List all users, those whose access was removed too
     List {
@@ -107,14 +110,14 @@ impl UserCommand {
     pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
         let operator = by.to_owned();
         match self {
-            Self::Invite { database, invited, settings_url } => {
+            Self::Invite { database, invited, settings_url, operator_pages_url } => {
                 let InvitedPerson { provider, operator: is_operator, email, role } = invited;
                 let role = if is_operator { UserRole::Operator } else { role.unwrap_or(UserRole::Admin) };
                 let invited = database.open()?.write_blocking(move |session| {
                     let request = NewInvitation { provider_ukprn: provider.as_deref(), email: &email, role };
                     session.invite_user(Actor::operator(&operator), request)
                 })?;
-                show(&invited, &settings_url)?;
+                show(&invited, if is_operator { &operator_pages_url } else { &settings_url })?;
             }
             Self::List { database, provider } => {
                 let users = database.open()?.read_blocking(|session| session.list_users(provider.as_deref()))?;

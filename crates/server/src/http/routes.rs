@@ -51,6 +51,14 @@ pub fn configure_settings(config: &mut ServiceConfig, register: &AppState) {
     config.default_service(web::to(move |request: HttpRequest| std::future::ready(not_found(&register, &request))));
 }
 
+/// Configures the pages of operators on their own listener: the settings, and the files that these load.
+pub fn configure_operator_pages(config: &mut ServiceConfig, register: &AppState) {
+    pages::configure_files(config);
+    if let Some(settings) = &register.settings {
+        settings::configure(config, register, settings);
+    }
+}
+
 /// The list of versions.
 fn version_list(register: &AppState) -> Resource {
     let register = register.clone();

@@ -3,9 +3,10 @@
 use domain::RecordField as _;
 use domain::organisations::{is_ukprn, is_urn};
 use domain::placement::PlacementField;
+use storage::imports::ImportKind;
 use storage::organisations::merge::{PartnerDetails, SchoolDetails};
 
-use super::{Importable, Row, RowProblem};
+use super::{Importable, ImportableOrganisation, Row, RowProblem};
 
 const URN: &str = "URN";
 const UKPRN: &str = "UKPRN";
@@ -61,4 +62,14 @@ impl Importable for PartnerDetails {
         }
         Ok(Self { urn, ukprn, name: row.name(PARTNER_NAME)? })
     }
+}
+
+impl ImportableOrganisation for SchoolDetails {
+    const KIND: ImportKind = ImportKind::Schools;
+    const OPERATION: &'static str = "school import";
+}
+
+impl ImportableOrganisation for PartnerDetails {
+    const KIND: ImportKind = ImportKind::Partners;
+    const OPERATION: &'static str = "partner import";
 }

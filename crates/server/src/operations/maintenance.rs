@@ -64,8 +64,8 @@ type Remove = fn(&mut Session<'_>, i64) -> Result<usize, StorageError>;
 
 /// What is removed: replies that are no longer found by their keys, the locks of those keys, and counts and logged requests of
 /// days that are no longer kept; of the settings, links, attempts to sign in and sessions that have expired, and old entries
-/// of the activity log.
-const REMOVALS: [(&str, Remove); 8] = [
+/// of the activity log; and old imports.
+const REMOVALS: [(&str, Remove); 9] = [
     ("replies", |session, most| session.remove_old_replies(most)),
     ("idempotency locks", |session, most| session.remove_old_idempotency_locks(most)),
     ("counts of usage", |session, most| session.remove_old_usage(most)),
@@ -74,6 +74,7 @@ const REMOVALS: [(&str, Remove); 8] = [
     ("attempts to sign in", |session, most| session.remove_old_sign_in_attempts(most)),
     ("sessions of users", |session, most| session.remove_old_sign_in_sessions(most)),
     ("entries of the activity log", |session, most| session.remove_old_activity(most)),
+    ("imports", |session, most| session.remove_old_imports(most)),
 ];
 
 /// Removes all that is old, in as many jobs as it takes.

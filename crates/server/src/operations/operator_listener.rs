@@ -1,7 +1,8 @@
-//! What operators and their machines ask: metrics and health, on a listener of its own.
+//! What operators and their machines ask: metrics, health, and the pages of operators, on a listener of its own.
 //!
 //! None of it is on the listener of the clients, and none of the clients' requests is answered here. One worker is kept for
-//! it, so that it answers however busy the others are, and while they stop. Nothing of it is in the access log.
+//! it, so that it answers however busy the others are, and while they stop. Of it, only requests for pages are in the access
+//! log.
 
 use std::io;
 use std::net::TcpListener;
@@ -9,8 +10,10 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use actix_web::dev::ServerHandle;
+use actix_web::guard::fn_guard;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use actix_web::middleware::from_fn;
 use actix_web::web::ServiceConfig;
 use actix_web::{App, HttpResponse, HttpServer, rt, web};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -21,10 +24,14 @@ use storage::store::Store;
 
 use crate::http::app_state::AppState;
 use crate::http::error::{ApiError, Missing};
-use crate::http::routes::read_only;
+use crate::http::middleware::access_log;
+use crate::http::paths;
+use crate::http::routes::{configure_operator_pages, read_only};
 use crate::operations::error_chain::Causes;
+use crate::operations::metrics::requests::RequestMetrics;
 use crate::operations::readiness::Readiness;
 use crate::operations::{logging, metrics};
+use crate::settings::{Audience, SettingsPages};
 
 /// How long the database may take to answer before it counts as away.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(2);
@@ -42,6 +49,8 @@ pub struct OperatorListener {
     probe: Probe,
     readiness: Readiness,
     metrics: PrometheusHandle,
+    /// What the pages of operators need, where they are served.
+    pages: Option<AppState>,
 }
 
 /// Why no requests, or none that write, should be sent to the server.
@@ -59,7 +68,14 @@ impl OperatorListener {
     /// What operators can ask of a register.
     #[must_use]
     pub fn of(register: &AppState, readiness: Readiness, metrics: PrometheusHandle) -> Self {
-        Self { store: register.store.clone(), probe: register.store.probe(), readiness, metrics }
+        Self { store: register.store.clone(), probe: register.store.probe(), readiness, metrics, pages: None }
+    }
+
+    /// The same with the pages of operators.
+    #[must_use]
+    pub fn with_pages(self, register: &AppState, pages: SettingsPages) -> Self {
+        let pages = pages.only_for(Audience::Operators).behind(register.proxies.clone());
+        Self { pages: Some(AppState { settings: Some(pages), ..register.clone() }), ..self }
     }
 
     /// Answers operators from now on, until the handle is stopped. Signals are left to the server of the clients. Must
@@ -110,6 +126,16 @@ impl OperatorListener {
             async move { answer(operator.writable().await, "writable", "not_writable") }
         };
         config.service(read_only("/health/writable", writable));
+        if let Some(register) = &self.pages {
+            let (register, tracer) = (register.clone(), register.tracer.clone());
+            config.app_data(Rc::new(RequestMetrics::of(register.versions)));
+            let is_page = |path: &str| [paths::SETTINGS, paths::DOCS].iter().any(|pages| path.starts_with(pages));
+            let pages = web::scope("")
+                .guard(fn_guard(move |request| is_page(request.head().uri.path())))
+                .wrap(from_fn(move |request, next| access_log::log(tracer.clone(), request, next)))
+                .configure(move |config| configure_operator_pages(config, &register));
+            config.service(pages);
+        }
         config.default_service(web::to(|| {
             std::future::ready(HttpResponse::from(ApiError::NotFound(Missing::Path).response_without_version()))
         }));

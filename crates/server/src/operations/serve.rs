@@ -60,7 +60,7 @@ impl Service {
         self.serving(configure, register, listener)
     }
 
-    /// The server of the pages of the settings over a listener of their own; it runs when it is awaited. Signals are for
+    /// The server of these pages of the settings over a listener of their own; it runs when it is awaited. Signals are for
     /// whoever awaits it.
     ///
     /// # Errors

@@ -1,10 +1,12 @@
 //! What the rows of the files say: a trainee, and what is special about the action.
 
+use std::io::Read;
+
 use domain::Trn;
 use domain::commands::registry::Reinstatement;
 
 use super::RegistryAction;
-use crate::import::{Importable, Row, RowProblem};
+use crate::import::{ImportError, Importable, Row, RowProblem, each_row};
 
 const TRAINEE_ID: &str = "trainee_id";
 const TRN: &str = "trn";
@@ -28,6 +30,35 @@ pub struct NumberRow(String, Option<Trn>);
 /// A trainee and what is said of the return.
 #[derive(Debug)]
 pub struct ReturnRow(String, Reinstatement);
+
+/// Reads all rows of a file that asks for an action, and gives each with the line on which it begins: the identifier of the
+/// trainee, and the action with what the row says of it. Stops when one is not taken.
+///
+/// # Errors
+///
+/// Why the file was not read to its end.
+pub fn each_order(
+    action: &RegistryAction,
+    file: impl Read,
+    take: impl FnMut(u64, Result<(String, RegistryAction), RowProblem>) -> Result<(), ImportError>,
+) -> Result<(), ImportError> {
+    match action {
+        RegistryAction::IssueTrn(_) => each_order_of::<NumberRow>(action, file, take),
+        RegistryAction::Reinstate(_) => each_order_of::<ReturnRow>(action, file, take),
+        RegistryAction::Award
+        | RegistryAction::ReturnRecommendation
+        | RegistryAction::UndoWithdrawal
+        | RegistryAction::Discard => each_order_of::<PlainRow>(action, file, take),
+    }
+}
+
+fn each_order_of<R: Order>(
+    action: &RegistryAction,
+    file: impl Read,
+    mut take: impl FnMut(u64, Result<(String, RegistryAction), RowProblem>) -> Result<(), ImportError>,
+) -> Result<(), ImportError> {
+    each_row(file, |line, row: Result<R, RowProblem>| take(line, row.map(|row| row.order(action))))
+}
 
 fn trainee_id(row: &Row<'_>) -> Result<String, RowProblem> {
     row.text(TRAINEE_ID).ok_or(RowProblem::Blank(TRAINEE_ID))

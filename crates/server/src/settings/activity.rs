@@ -15,6 +15,8 @@ const PAGE: usize = 50;
 struct ActivityPage {
     frame: Frame,
     entries: Vec<Activity>,
+    /// The UKPRN of the organisation that an operator has chosen; empty where there is none.
+    organisation: String,
     /// The number of the last entry, where there are others before it.
     before: Option<i64>,
 }
@@ -23,8 +25,13 @@ struct ActivityPage {
 pub(super) fn list(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
     // One more than is shown says whether there are others.
     let limit = i64::try_from(PAGE + 1).unwrap_or(i64::MAX);
+    let chosen = match &signed_in.organisation {
+        Some(_) => "",
+        None => request.query.value("organisation"),
+    };
+    let own = signed_in.organisation.as_ref().map(|organisation| organisation.ukprn.as_str());
     let filter = ActivityFilter {
-        provider_ukprn: signed_in.organisation.as_ref().map(|organisation| organisation.ukprn.as_str()),
+        provider_ukprn: own.or(Some(chosen).filter(|ukprn| !ukprn.is_empty())),
         before: request.query.value("before").parse().ok(),
         since: None,
         limit,
@@ -33,7 +40,12 @@ pub(super) fn list(session: &mut Session<'_>, request: &PageRequest, signed_in: 
     let has_more = entries.len() > PAGE;
     entries.truncate(PAGE);
     let before = entries.last().filter(|_| has_more).map(|entry| entry.id);
-    Reply::page(&ActivityPage { frame: Frame::of(request, signed_in, Place::Activity), entries, before })
+    Reply::page(&ActivityPage {
+        frame: Frame::of(request, signed_in, Place::Activity),
+        entries,
+        organisation: chosen.to_owned(),
+        before,
+    })
 }
 
 /// What was done, in words.
@@ -48,5 +60,12 @@ pub(super) fn words(kind: ActivityKind) -> &'static str {
         ActivityKind::RoleChanged => "changed a role",
         ActivityKind::UserRemoved => "removed access",
         ActivityKind::UserErased => "erased a user",
+        ActivityKind::OrganisationAdded => "added an organisation",
+        ActivityKind::OrganisationRenamed => "changed the name of an organisation",
+        ActivityKind::OrganisationClosed => "closed an organisation",
+        ActivityKind::OrganisationReopened => "reopened an organisation",
+        ActivityKind::RegistryActed => "acted as the registry",
+        ActivityKind::HistoryViewed => "looked at the history of a trainee",
+        ActivityKind::FileImported => "imported a file",
     }
 }

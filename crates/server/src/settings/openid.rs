@@ -91,7 +91,7 @@ async fn begin(
     let discovered = fetching(settings, move || fetched.discover(now)).await?;
     let begun = receive::write(register, settings, |session| Ok(session.begin_sign_in()?)).await?;
     let address = issuer.authorization_address(&discovered, &redirect, &begun).to_string();
-    let frame = Frame::public(request.environment);
+    let frame = Frame::public(request.around());
     let html = Continue { frame, host: issuer.host(), address: &address }.render().map_err(PageError::Template)?;
     Ok(Reply::ToIssuer { html, address, browser: begun.browser })
 }
@@ -127,7 +127,9 @@ fn enter(
     identity: &Identity,
     browser: &SecretDigest,
 ) -> Result<Reply, PageError> {
-    let accesses = session.accesses_of(identity)?;
+    let mut accesses = session.accesses_of(identity)?;
+    // Those who have their pages elsewhere sign in there.
+    accesses.retain(|access| request.audience.includes(access.ukprn().is_none()));
     match accesses.as_slice() {
         [] => Err(Refusal::NoAccess.into()),
         [only] => sign_in(session, request, identity, only.ukprn()),
@@ -158,13 +160,16 @@ fn sign_in(
     identity: &Identity,
     ukprn: Option<&str>,
 ) -> Result<Reply, PageError> {
+    if !request.audience.includes(ukprn.is_none()) {
+        return Err(Refusal::NoAccess.into());
+    }
     let begun = session.sign_in_as(identity, ukprn, request.session.as_ref(), request.origin())?;
     Ok(Reply::SignedIn(begun))
 }
 
 /// Where the issuer sends the browser back: to the site at which it is. The issuer refuses all but those that it knows.
 fn redirect_address(request: &PageRequest) -> Result<RedirectUrl, PageError> {
-    let address = format!("{}{}{CALLBACK}", request.site, paths::SETTINGS);
+    let address = format!("{}{}{CALLBACK}", request.own_site, paths::SETTINGS);
     RedirectUrl::new(address).map_err(|_| PageError::NotFound)
 }
 

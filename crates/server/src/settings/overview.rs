@@ -4,11 +4,11 @@ use askama::Template;
 use storage::error::StorageError;
 use storage::session::Session;
 use storage::tokens::{EXPIRES_SOON_DAYS, TokenRecord};
-use storage::users::{OrganisationSummary, SignedIn};
+use storage::users::SignedIn;
 
+use super::organisations;
 use super::page::{Frame, PageError, Place, Reply};
 use super::receive::PageRequest;
-use super::routes::OperatorContext;
 use crate::http::paths;
 
 #[derive(Template)]
@@ -29,17 +29,10 @@ struct VersionLinks {
     release_notes: String,
 }
 
-#[derive(Template)]
-#[template(path = "settings/organisations.html")]
-struct Organisations {
-    frame: Frame,
-    organisations: Vec<OrganisationSummary>,
-}
-
 /// The first page for whoever asks.
 pub(super) fn show(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
     let Some(organisation) = &signed_in.organisation else {
-        return list(session, request, signed_in);
+        return organisations::show_all(session, request, signed_in);
     };
     let frame = Frame::of(request, signed_in, Place::Overview);
     let tokens = session.list_expiring_tokens(Some(&organisation.ukprn), EXPIRES_SOON_DAYS)?;
@@ -55,34 +48,26 @@ pub(super) fn show(session: &mut Session<'_>, request: &PageRequest, signed_in: 
     Reply::page(&Overview { frame, name, ukprn, tokens, versions: versions.collect() })
 }
 
-/// All organisations.
-pub(super) fn organisations(
-    session: &mut Session<'_>,
-    request: &PageRequest,
-    operator: &OperatorContext<'_>,
-) -> Result<Reply, PageError> {
-    list(session, request, operator.signed_in)
-}
-
-fn list(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
-    let frame = Frame::of(request, signed_in, Place::Overview);
-    Reply::page(&Organisations { frame, organisations: session.organisation_summaries()? })
-}
-
-/// Who made something: the e-mail address of a user where it is known by number, otherwise what is stored.
+/// Who made something: the e-mail address of a user of the organisation where it is known by number, otherwise what is stored,
+/// and of an operator that it was one.
 pub(super) struct Names(Vec<(String, String)>);
+
+/// How the name of a user begins that is stored.
+const USER: &str = "user ";
 
 impl Names {
     /// The people of an organisation, those whose access was removed too.
     pub(super) fn of(session: &mut Session<'_>, ukprn: &str) -> Result<Self, StorageError> {
         let users = session.list_users(Some(ukprn))?;
-        let known = users.into_iter().filter(|user| !user.email.is_empty());
-        Ok(Self(known.map(|user| (user.stored_name(), user.email)).collect()))
+        Ok(Self(users.into_iter().map(|user| (user.stored_name(), user.email)).collect()))
     }
 
     /// The name to show.
     pub(super) fn shown(&self, stored: &str) -> String {
-        let found = self.0.iter().find(|(name, _)| name == stored);
-        found.map_or(stored, |(_, email)| email).to_owned()
+        match self.0.iter().find(|(name, _)| name == stored) {
+            Some((_, email)) if !email.is_empty() => email.clone(),
+            None if stored.starts_with(USER) => format!("an operator ({stored})"),
+            Some(_) | None => stored.to_owned(),
+        }
     }
 }

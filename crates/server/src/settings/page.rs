@@ -10,12 +10,15 @@ use actix_web::http::header::{
 };
 use askama::Template;
 use storage::error::{JobError, Refusal, StorageError};
+use storage::session::Provider;
 use storage::tokens::Environment;
 use storage::users::{Secret, SignedIn};
 
 use super::cookies::CookieName;
 use super::openid::IssuerError;
 use super::receive::PageRequest;
+use super::registry_file::FileOfActions;
+use super::{Audience, Surroundings};
 use crate::http::error::ApiError;
 use crate::http::paths;
 use crate::http::rate_limit::QuotaExceeded;
@@ -36,6 +39,9 @@ pub(super) enum Place {
     Usage,
     Readiness,
     People,
+    Registry,
+    History,
+    Imports,
     Activity,
     Versions,
     /// None of them.
@@ -46,8 +52,12 @@ pub(super) enum Place {
 pub(super) struct Frame {
     pub(super) place: Place,
     pub(super) environment: Environment,
+    /// Whether the documents of the API are on the same listener.
+    pub(super) has_documents: bool,
     /// Nobody where nobody is signed in.
     pub(super) user: Option<FrameUser>,
+    /// The organisation that the page is about, for an operator.
+    pub(super) about: Option<Provider>,
     /// What each form holds.
     pub(super) form_token: String,
 }
@@ -71,21 +81,41 @@ impl Frame {
             organisation: signed_in.organisation.as_ref().map(|organisation| organisation.name.clone()),
             is_admin: signed_in.actor(request.origin()).is_ok(),
         };
-        Self { place, environment: request.environment, user: Some(user), form_token: request.form_token.clone() }
+        let form_token = request.form_token.clone();
+        Self { place, user: Some(user), form_token, ..Self::public(request.around()) }
+    }
+
+    /// Around a page of an organisation, for one of its users or for an operator.
+    pub(super) fn within(request: &PageRequest, signed_in: &SignedIn, organisation: &Provider, place: Place) -> Self {
+        let about = signed_in.organisation.is_none().then(|| organisation.clone());
+        Self { about, ..Self::of(request, signed_in, place) }
     }
 
     /// Around a page with a form to sign in.
     pub(super) fn sign_in(request: &PageRequest) -> Self {
-        Self { form_token: request.form_token.clone(), ..Self::public(request.environment) }
+        Self { form_token: request.form_token.clone(), ..Self::public(request.around()) }
     }
 
     /// Around a page for anybody.
-    pub(super) fn public(environment: Environment) -> Self {
-        Self { place: Place::Elsewhere, environment, user: None, form_token: String::new() }
+    pub(super) fn public(around: Surroundings) -> Self {
+        Self {
+            place: Place::Elsewhere,
+            environment: around.environment,
+            has_documents: around.audience != Audience::Operators,
+            user: None,
+            about: None,
+            form_token: String::new(),
+        }
     }
 
+    /// Whether forms are shown that change the organisation.
     pub(super) fn is_admin(&self) -> bool {
-        self.user.as_ref().is_some_and(|user| user.is_admin)
+        self.about.is_some() || self.user.as_ref().is_some_and(|user| user.is_admin)
+    }
+
+    /// Where the pages of the organisation are.
+    pub(super) fn base(&self) -> String {
+        base(self.about.as_ref().map(|organisation| organisation.ukprn.as_str()))
     }
 
     pub(super) fn is_operator(&self) -> bool {
@@ -93,26 +123,37 @@ impl Frame {
     }
 }
 
-/// A page of ours to which a request is redirected. None is taken from a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A page of ours to which a request is redirected. None is taken from a request: a UKPRN is that of a stored organisation, and
+/// there for an operator alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Target {
     Overview,
-    Tokens,
-    People,
+    Organisation(Option<String>),
+    Tokens(Option<String>),
+    People(Option<String>),
     Sessions,
     SignIn,
 }
 
 impl Target {
     fn address(self) -> String {
-        let below = match self {
-            Self::Overview => "",
-            Self::Tokens => "/tokens",
-            Self::People => "/people",
-            Self::Sessions => "/sessions",
-            Self::SignIn => "/sign-in",
-        };
-        format!("{}{below}", paths::SETTINGS)
+        let below = |ukprn: Option<String>, page: &str| format!("{}{page}", base(ukprn.as_deref()));
+        match self {
+            Self::Overview => below(None, ""),
+            Self::Organisation(ukprn) => below(ukprn, ""),
+            Self::Tokens(ukprn) => below(ukprn, "/tokens"),
+            Self::People(ukprn) => below(ukprn, "/people"),
+            Self::Sessions => below(None, "/sessions"),
+            Self::SignIn => below(None, "/sign-in"),
+        }
+    }
+}
+
+/// Where the pages of an organisation are: one's own, or, for an operator, that with the UKPRN.
+fn base(ukprn: Option<&str>) -> String {
+    match ukprn {
+        Some(ukprn) => format!("{}/organisations/{ukprn}", paths::SETTINGS),
+        None => paths::SETTINGS.to_owned(),
     }
 }
 
@@ -132,6 +173,8 @@ pub(super) enum Reply {
     SignedIn(Secret),
     /// The session has ended.
     SignedOut,
+    /// The rows of a file are to be done, each in a job of its own, and then a page.
+    File(Box<FileOfActions>),
 }
 
 impl Reply {
@@ -172,6 +215,8 @@ impl Reply {
             }
             Self::SignedIn(secret) => Ok(redirect(Target::Overview, Some(CookieName::Session.set(secret.reveal())?))),
             Self::SignedOut => Ok(redirect(Target::SignIn, Some(CookieName::Session.remove()?))),
+            // It became a page where it was performed.
+            Self::File(_) => Err(PageError::NotFound),
         }
     }
 }
@@ -209,6 +254,9 @@ pub(super) enum PageError {
     /// There is no such page for whoever asks.
     #[error("no such page")]
     NotFound,
+    /// An operator asks for what a closed organisation cannot get.
+    #[error("organisation is closed")]
+    OrganisationClosed,
     /// The form was sent from a page of another site.
     #[error("form comes from another site")]
     OtherSite,
@@ -269,8 +317,14 @@ struct Message {
 }
 
 impl PageError {
+    /// The same where an operator asks: that an organisation is closed signs nobody out.
+    pub(super) fn for_operator(self) -> Self {
+        let is_of_closed = matches!(self, Self::Storage(StorageError::Refused(Refusal::ProviderClosed)));
+        if is_of_closed { Self::OrganisationClosed } else { self }
+    }
+
     /// The page that says so. What is ours or the operator's is logged here, once.
-    pub(super) fn response(self, environment: Environment) -> HttpResponse {
+    pub(super) fn response(self, around: Surroundings) -> HttpResponse {
         let quota_returns = if let Self::TooManyForms(used_up) = &self { Some(used_up.retry_after) } else { None };
         let (status, title, text) = match self {
             Self::NotSignedIn | Self::Storage(StorageError::Refused(Refusal::ProviderClosed)) => {
@@ -284,7 +338,11 @@ impl PageError {
             ),
             Self::NotFound
             | Self::Storage(StorageError::Refused(
-                Refusal::UnknownToken | Refusal::TokenEnded(_) | Refusal::UnknownUser | Refusal::UnknownSession,
+                Refusal::UnknownToken
+                | Refusal::TokenEnded(_)
+                | Refusal::UnknownUser
+                | Refusal::UnknownSession
+                | Refusal::UnknownProvider,
             )) => (StatusCode::NOT_FOUND, "There is no such page", "Check the address, or begin at the overview."),
             Self::Storage(StorageError::Refused(Refusal::NotPermitted)) => {
                 (StatusCode::FORBIDDEN, "Your role does not allow that", "Ask an admin of your organisation.")
@@ -311,6 +369,9 @@ impl PageError {
                 "Your organisation has too many tokens",
                 "Nothing was done. Revoke those that nobody uses, then make another one.",
             ),
+            Self::OrganisationClosed => {
+                (StatusCode::CONFLICT, "The organisation is closed", "Nothing was done. Reopen it first.")
+            }
             Self::OtherSite => (
                 StatusCode::FORBIDDEN,
                 "The form was sent from another site",
@@ -339,12 +400,12 @@ impl PageError {
                 "Too many pages are requested",
                 "Nothing was done. Try again in a moment.",
             ),
-            Self::Template(error) => return of_api(ApiError::UnwritablePage(error), environment),
-            Self::Cookie(_) | Self::File(_) => return of_api(ApiError::Interrupted, environment),
-            Self::Request(error) => return of_api(error, environment),
-            Self::Storage(error) => return of_api(ApiError::Storage(error), environment),
+            Self::Template(error) => return of_api(ApiError::UnwritablePage(error), around),
+            Self::Cookie(_) | Self::File(_) => return of_api(ApiError::Interrupted, around),
+            Self::Request(error) => return of_api(error, around),
+            Self::Storage(error) => return of_api(ApiError::Storage(error), around),
         };
-        let mut response = message(environment, status, title, text);
+        let mut response = message(around, status, title, text);
         let busy = (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1);
         if let Some(seconds) = quota_returns.or(busy) {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
@@ -371,26 +432,26 @@ fn no_issuer() -> (StatusCode, &'static str, &'static str) {
     )
 }
 
-fn message(environment: Environment, status: StatusCode, title: &'static str, text: &'static str) -> HttpResponse {
-    let message = Message { frame: Frame::public(environment), title, text };
+fn message(around: Surroundings, status: StatusCode, title: &'static str, text: &'static str) -> HttpResponse {
+    let message = Message { frame: Frame::public(around), title, text };
     page(status, Keep::Never, message.render())
 }
 
 /// An error with the status, and the other headers, that the API answers it with. It is logged as those are.
-fn of_api(error: ApiError, environment: Environment) -> HttpResponse {
+fn of_api(error: ApiError, around: Surroundings) -> HttpResponse {
     let reply = error.response_without_version();
     let (title, text) = match reply.status {
         StatusCode::TOO_MANY_REQUESTS => {
             ("Too many requests", "Too many requests came from your address. Try again in a minute.")
         }
-        StatusCode::PAYLOAD_TOO_LARGE => ("The form is too large", "Nothing was done. A form can have 16 KiB."),
+        StatusCode::PAYLOAD_TOO_LARGE => ("The form is too large", "Nothing was done. Send less at once."),
         StatusCode::SERVICE_UNAVAILABLE => {
             ("The register is busy", "It is not certain that anything was done. Look, then try again in a moment.")
         }
         status if status.is_client_error() => ("The form could not be received", "Nothing was done. Send it again."),
         _ => ("Something went wrong", "It is our mistake, and was reported."),
     };
-    let mut response = message(environment, reply.status, title, text);
+    let mut response = message(around, reply.status, title, text);
     for (name, value) in &reply.headers {
         if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
             response.headers_mut().append(name, value);

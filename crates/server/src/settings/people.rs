@@ -59,7 +59,7 @@ fn people<'a>(
     let mut users = session.list_users(Some(&organisation.ukprn))?;
     users.retain(|user| user.removed_at.is_none());
     Ok(People {
-        frame: Frame::of(request, signed_in, Place::People),
+        frame: Frame::within(request, signed_in, organisation, Place::People),
         users,
         invitations: session.pending_invitations(&organisation.ukprn)?,
         form: &request.form,
@@ -84,7 +84,7 @@ pub(super) fn invite(
         match session.invite_user(admin.actor, invitation) {
             Ok(invited) => {
                 let link = format!("{}{}/sign-in/{}", request.site, paths::SETTINGS, invited.secret.reveal());
-                let frame = Frame::of(request, admin.signed_in, Place::People);
+                let frame = admin.frame(request, Place::People);
                 return Reply::page(&InvitedPage { frame, invited, organisation: organisation.name.clone(), link });
             }
             Err(StorageError::Refused(Refusal::HasAccess)) => faults.add(
@@ -114,7 +114,7 @@ fn person(
 ) -> Result<Person, PageError> {
     let user = session.user(admin.actor, request.id()?)?;
     let is_self = user.id == admin.signed_in.user_id;
-    Ok(Person { frame: Frame::of(request, admin.signed_in, Place::People), user, is_self, faults })
+    Ok(Person { frame: admin.frame(request, Place::People), user, is_self, faults })
 }
 
 /// Gives somebody another role.
@@ -126,7 +126,7 @@ pub(super) fn change_role(
     let mut faults = Faults::default();
     if let Some(role) = faults.keep("role", role(request)) {
         match session.change_role(admin.actor, request.id()?, role) {
-            Ok(_) => return Ok(Reply::Redirect(Target::People)),
+            Ok(_) => return Ok(Reply::Redirect(Target::People(admin.ukprn_of_other()))),
             Err(StorageError::Refused(Refusal::LastAdmin)) => {
                 faults.add("role", "This is the only admin. Make somebody else an admin first");
             }
@@ -144,7 +144,7 @@ pub(super) fn remove(
 ) -> Result<Reply, PageError> {
     match session.remove_user(admin.actor, request.id()?) {
         Ok(removed) if removed.id == admin.signed_in.user_id => Ok(Reply::SignedOut),
-        Ok(_) => Ok(Reply::Redirect(Target::People)),
+        Ok(_) => Ok(Reply::Redirect(Target::People(admin.ukprn_of_other()))),
         Err(StorageError::Refused(Refusal::LastAdmin)) => {
             let mut faults = Faults::default();
             faults.add("remove", "This is the only admin. Make somebody else an admin first");

@@ -17,14 +17,12 @@ use super::form::{self, Form};
 use super::openid;
 use super::page::{PageError, Reply};
 use super::routes::{Access, AdminContext, Handler, OperatorContext, Route};
-use super::{SettingsPages, has_form};
+use super::{Audience, SettingsPages, Surroundings, has_form};
 use crate::http::app_state::AppState;
 use crate::http::client_address;
 use crate::http::error::ApiError;
 use crate::http::middleware::request_id;
 
-/// The largest form, in bytes.
-const MAX_FORM_BYTES: usize = 16_384;
 /// The media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
 /// What a browser says of where a request was made (Fetch Metadata, section 2.3).
@@ -58,6 +56,10 @@ pub(super) struct PageRequest {
     id: Option<i64>,
     /// The secret in the path.
     secret: Option<String>,
+    /// The UKPRN in the path.
+    ukprn: Option<String>,
+    /// Whom the pages of the listener are for.
+    pub(super) audience: Audience,
     pub(super) query: Form,
     pub(super) form: Form,
     /// The session of the cookie, valid or not.
@@ -71,6 +73,8 @@ pub(super) struct PageRequest {
     /// The host of the issuer, where there is one.
     pub(super) issuer: Option<String>,
     /// Scheme and host by which the browser came here.
+    pub(super) own_site: String,
+    /// Scheme and host of a link to the settings of an organisation.
     pub(super) site: String,
     request_id: Option<String>,
     address: String,
@@ -87,6 +91,16 @@ impl PageRequest {
         self.id.ok_or(PageError::NotFound)
     }
 
+    /// What each page of the listener says of it.
+    pub(super) fn around(&self) -> Surroundings {
+        Surroundings { environment: self.environment, audience: self.audience }
+    }
+
+    /// The UKPRN in the path.
+    fn ukprn(&self) -> Result<&str, PageError> {
+        self.ukprn.as_deref().ok_or(PageError::NotFound)
+    }
+
     /// The secret in the path.
     pub(super) fn secret(&self) -> &str {
         self.secret.as_deref().unwrap_or_default()
@@ -94,8 +108,8 @@ impl PageRequest {
 }
 
 /// The page that there is not.
-pub(super) fn not_found(environment: Environment) -> HttpResponse {
-    PageError::NotFound.response(environment)
+pub(super) fn not_found(around: Surroundings) -> HttpResponse {
+    PageError::NotFound.response(around)
 }
 
 /// Answers a request.
@@ -116,7 +130,8 @@ pub(super) async fn answer(
         }
         Err(refused) => Err(refused),
     };
-    answered.and_then(Reply::response).unwrap_or_else(|error| error.response(register.environment))
+    let around = Surroundings { environment: register.environment, audience: settings.audience };
+    answered.and_then(Reply::response).unwrap_or_else(|error| error.response(around))
 }
 
 /// Receives a request as far as nothing of the store is needed.
@@ -129,11 +144,13 @@ async fn receive(
 ) -> Result<PageRequest, PageError> {
     // Of a request that is refused, the form is received too, so that its sender gets to see the reply.
     let form = match has_form(route) {
-        true => register.bodies.receive(request.headers(), payload, MAX_FORM_BYTES).await.map_err(ApiError::from),
+        true => register.bodies.receive(request.headers(), payload, route.max_form_bytes).await.map_err(ApiError::from),
         false => Ok(Default::default()),
     };
-    // A proxy that names nobody looks like a browser on this machine: in production only TLS will do.
-    let is_local = register.environment == Environment::Sandbox && client_address::is_local(request);
+    // A proxy that names nobody looks like a browser on this machine: in production only TLS will do, except for operators,
+    // who come through a tunnel to this machine.
+    let may_be_local = register.environment == Environment::Sandbox || settings.audience == Audience::Operators;
+    let is_local = may_be_local && client_address::is_local(request);
     if !register.proxies.is_secure(request) && !is_local {
         return Err(PageError::Insecure);
     }
@@ -166,6 +183,8 @@ async fn receive(
         tries_writes: register.shadow.is_on(),
         id: request.match_info().get("id").and_then(|id| id.parse().ok()),
         secret: request.match_info().get("secret").map(str::to_owned),
+        ukprn: request.match_info().get("ukprn").map(str::to_owned),
+        audience: settings.audience,
         query: Form::read(request.query_string().as_bytes()),
         form,
         session,
@@ -173,7 +192,11 @@ async fn receive(
         browser,
         attempt: SecretCookie::of(request, CookieName::SignIn).map(|cookie| cookie.digest()),
         issuer: settings.issuer.as_ref().map(|issuer| issuer.host().to_owned()),
-        site: register.proxies.origin(request),
+        own_site: register.proxies.origin(request),
+        site: match &settings.organisations_site {
+            Some(site) => site.to_string(),
+            None => register.proxies.origin(request),
+        },
         request_id: request_id::current(),
         address: register.proxies.client_address(request).to_string(),
     })
@@ -226,6 +249,8 @@ async fn run(
     let received = Arc::new(received);
     let request = Arc::clone(&received);
     let permit = Arc::new(permit);
+    // The rows of a file are done behind the job.
+    let held = Arc::clone(&permit);
     let job = move |session: &mut Session<'_>| {
         // The permit goes with the job, which runs on when nobody waits for it any more.
         let _held = &permit;
@@ -237,6 +262,11 @@ async fn run(
     };
     match outcome {
         Ok((reply, signed_in)) => {
+            let reply = if let Reply::File(file) = reply {
+                file.perform(&register.store, &received, held).await?
+            } else {
+                reply
+            };
             if let Some((session, signed_in)) = received.session.clone().zip(signed_in) {
                 settings.remember(session);
                 // A form has recorded it already.
@@ -267,12 +297,14 @@ fn handle(
     let digest = request.session.as_ref().ok_or(PageError::NotSignedIn)?;
     let changes_settings = matches!(route.handler, Handler::Admin(_)) && has_form(route);
     let signed_in = if changes_settings { session.signed_in_to_change(digest)? } else { session.signed_in(digest)? };
-    let signed_in = signed_in.ok_or(PageError::NotSignedIn)?;
+    let is_here = |signed_in: &SignedIn| request.audience.includes(signed_in.organisation.is_none());
+    let signed_in = signed_in.filter(is_here).ok_or(PageError::NotSignedIn)?;
     if has_form(route) {
         session.record_session_use(&signed_in)?;
     }
     // To an operator there is no page of an organisation's users, and to them none of an operator.
     let organisation = || signed_in.organisation.as_ref().ok_or(PageError::NotFound);
+    let operator = || signed_in.operator(request.origin()).map_err(|_| PageError::NotFound);
     let reply = match route.handler {
         Handler::Public(handler) => handler(session, request)?,
         // It is no single job, and is not run here.
@@ -290,8 +322,18 @@ fn handle(
             handler(session, request, &AdminContext { signed_in: &signed_in, organisation, actor })?
         }
         Handler::Operator(handler) => {
-            let actor = signed_in.operator(request.origin()).map_err(|_| PageError::NotFound)?;
-            handler(session, request, &OperatorContext { signed_in: &signed_in, actor })?
+            handler(session, request, &OperatorContext { signed_in: &signed_in, actor: operator()? })?
+        }
+        Handler::OperatorOrganisation(handler) => {
+            operator()?;
+            let organisation = session.organisation(request.ukprn()?)?;
+            handler(session, request, &signed_in, &organisation)?
+        }
+        Handler::OperatorAdmin(handler) => {
+            let actor = operator()?;
+            let organisation = &session.organisation(request.ukprn()?)?;
+            let context = AdminContext { signed_in: &signed_in, organisation, actor: actor.within(organisation) };
+            handler(session, request, &context).map_err(PageError::for_operator)?
         }
     };
     Ok((reply, Some(signed_in)))

@@ -6,9 +6,12 @@ use storage::session::{Provider, ProviderSession, Session};
 use storage::users::{Actor, SignedIn};
 
 use super::openid::{self, Step};
-use super::page::{PageError, Reply};
+use super::page::{Frame, PageError, Place, Reply};
 use super::receive::PageRequest;
-use super::{activity, overview, people, readiness, requests, sessions, sign_in, tokens, usage, versions};
+use super::{
+    activity, history, imports, organisations, overview, people, readiness, registry_actions, registry_file,
+    registry_queue, requests, sessions, sign_in, tokens, usage, versions,
+};
 
 /// A path with a method.
 #[derive(Debug)]
@@ -18,7 +21,12 @@ pub struct Route {
     /// The pattern of the path, below `/settings`.
     pub path: &'static str,
     pub(super) handler: Handler,
+    /// The largest form, in bytes.
+    pub(super) max_form_bytes: usize,
 }
+
+/// The largest form, in bytes, except where a file is pasted into one.
+const MAX_FORM_BYTES: usize = 16_384;
 
 /// Who may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,19 +56,33 @@ pub(super) enum Handler {
     Own(fn(&mut ProviderSession<'_>, &PageRequest, &SignedIn) -> Result<Reply, PageError>),
     Admin(fn(&mut Session<'_>, &PageRequest, &AdminContext<'_>) -> Result<Reply, PageError>),
     Operator(fn(&mut Session<'_>, &PageRequest, &OperatorContext<'_>) -> Result<Reply, PageError>),
+    /// As [`Handler::Organisation`] and [`Handler::Admin`], for an operator, with the organisation of the path.
+    OperatorOrganisation(fn(&mut Session<'_>, &PageRequest, &SignedIn, &Provider) -> Result<Reply, PageError>),
+    OperatorAdmin(fn(&mut Session<'_>, &PageRequest, &AdminContext<'_>) -> Result<Reply, PageError>),
 }
 
-/// An admin of an organisation.
+/// Whoever changes the settings of an organisation: an admin of it, or an operator. The actor reaches nothing of another one.
 pub(super) struct AdminContext<'a> {
     pub(super) signed_in: &'a SignedIn,
     pub(super) organisation: &'a Provider,
     pub(super) actor: Actor<'a>,
 }
 
+impl AdminContext<'_> {
+    /// What stands around a page of the organisation.
+    pub(super) fn frame(&self, request: &PageRequest, place: Place) -> Frame {
+        Frame::within(request, self.signed_in, self.organisation, place)
+    }
+
+    /// The UKPRN of the organisation, where it is not one's own.
+    pub(super) fn ukprn_of_other(&self) -> Option<String> {
+        self.signed_in.organisation.is_none().then(|| self.organisation.ukprn.clone())
+    }
+}
+
 /// An operator of the service, who reaches the things of all organisations.
 pub(super) struct OperatorContext<'a> {
     pub(super) signed_in: &'a SignedIn,
-    #[expect(dead_code, reason = "no page of an operator changes anything yet")]
     pub(super) actor: Actor<'a>,
 }
 
@@ -73,7 +95,7 @@ impl Route {
             Handler::SignedIn(_) => Access::SignedIn,
             Handler::Organisation(_) | Handler::Own(_) => Access::Organisation,
             Handler::Admin(_) => Access::Admin,
-            Handler::Operator(_) => Access::Operator,
+            Handler::Operator(_) | Handler::OperatorOrganisation(_) | Handler::OperatorAdmin(_) => Access::Operator,
         }
     }
 
@@ -84,11 +106,16 @@ impl Route {
 }
 
 const fn get(path: &'static str, handler: Handler) -> Route {
-    Route { method: Method::Get, path, handler }
+    Route { method: Method::Get, path, handler, max_form_bytes: 0 }
 }
 
 const fn post(path: &'static str, handler: Handler) -> Route {
-    Route { method: Method::Post, path, handler }
+    Route { method: Method::Post, path, handler, max_form_bytes: MAX_FORM_BYTES }
+}
+
+/// A form into which a file is pasted.
+const fn post_file(path: &'static str, handler: Handler) -> Route {
+    Route { method: Method::Post, path, handler, max_form_bytes: registry_file::MAX_FORM_BYTES }
 }
 
 /// All routes. Those of one path stand together.
@@ -120,7 +147,35 @@ pub static ROUTES: &[Route] = &[
     post("/people/{id}/role", Handler::Admin(people::change_role)),
     post("/people/{id}/sign-out", Handler::Admin(sessions::sign_out_person)),
     post("/people/{id}/remove", Handler::Admin(people::remove)),
-    get("/organisations", Handler::Operator(overview::organisations)),
+    get("/organisations", Handler::Operator(organisations::list)),
+    get("/organisations/add", Handler::Operator(organisations::ask_to_add)),
+    post("/organisations/add", Handler::Operator(organisations::add)),
+    get("/organisations/{ukprn}", Handler::OperatorAdmin(organisations::show)),
+    post("/organisations/{ukprn}/rename", Handler::OperatorAdmin(organisations::rename)),
+    get("/organisations/{ukprn}/close", Handler::OperatorAdmin(organisations::ask_to_close)),
+    post("/organisations/{ukprn}/close", Handler::OperatorAdmin(organisations::close)),
+    post("/organisations/{ukprn}/reopen", Handler::OperatorAdmin(organisations::reopen)),
+    get("/organisations/{ukprn}/tokens", Handler::OperatorOrganisation(tokens::list)),
+    post("/organisations/{ukprn}/tokens", Handler::OperatorAdmin(tokens::issue)),
+    get("/organisations/{ukprn}/tokens/{id}/rotate", Handler::OperatorAdmin(tokens::ask_to_rotate)),
+    post("/organisations/{ukprn}/tokens/{id}/rotate", Handler::OperatorAdmin(tokens::rotate)),
+    get("/organisations/{ukprn}/tokens/{id}/revoke", Handler::OperatorAdmin(tokens::ask_to_revoke)),
+    post("/organisations/{ukprn}/tokens/{id}/revoke", Handler::OperatorAdmin(tokens::revoke)),
+    get("/organisations/{ukprn}/people", Handler::OperatorOrganisation(people::list)),
+    post("/organisations/{ukprn}/people", Handler::OperatorAdmin(people::invite)),
+    get("/organisations/{ukprn}/people/{id}", Handler::OperatorAdmin(people::show)),
+    post("/organisations/{ukprn}/people/{id}/role", Handler::OperatorAdmin(people::change_role)),
+    post("/organisations/{ukprn}/people/{id}/sign-out", Handler::OperatorAdmin(sessions::sign_out_person)),
+    post("/organisations/{ukprn}/people/{id}/remove", Handler::OperatorAdmin(people::remove)),
+    get("/registry", Handler::Operator(registry_queue::list)),
+    get("/registry/trainee", Handler::Operator(registry_actions::ask)),
+    post("/registry/trainee", Handler::Operator(registry_actions::act)),
+    get("/registry/file", Handler::Operator(registry_file::ask)),
+    post_file("/registry/file", Handler::Operator(registry_file::act)),
+    get("/history", Handler::Operator(history::ask)),
+    post("/history", Handler::Operator(history::show)),
+    get("/imports", Handler::Operator(imports::list)),
+    get("/imports/{id}", Handler::Operator(imports::show)),
     get("/versions", Handler::Operator(versions::show)),
     get("/activity", Handler::SignedIn(activity::list)),
 ];

@@ -35,5 +35,9 @@ pub(super) fn sign_out_person(
 ) -> Result<Reply, PageError> {
     let id = request.id()?;
     session.sign_out_user(admin.actor, id)?;
-    Ok(if id == admin.signed_in.user_id { Reply::SignedOut } else { Reply::Redirect(Target::People) })
+    Ok(if id == admin.signed_in.user_id {
+        Reply::SignedOut
+    } else {
+        Reply::Redirect(Target::People(admin.ukprn_of_other()))
+    })
 }

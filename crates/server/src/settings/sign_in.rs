@@ -39,8 +39,19 @@ pub(super) fn explain(_: &mut Session<'_>, request: &PageRequest) -> Result<Repl
 /// What a link leads to, and the button.
 pub(super) fn show_link(session: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
     let secret = request.secret();
-    let invitation = session.open_invitation(&SecretDigest::of(secret))?.ok_or(Refusal::LinkNotUsable)?;
+    let invitation = open_here(session, request, &SecretDigest::of(secret))?.ok_or(Refusal::LinkNotUsable)?;
     Reply::sign_in_page(&Link { frame: Frame::sign_in(request), invitation, secret }, request)
+}
+
+/// What a link leads to; none when it was used, or never was. One that is for others is not used up.
+fn open_here(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    link: &SecretDigest,
+) -> Result<Option<OpenInvitation>, PageError> {
+    let found = session.open_invitation(link)?;
+    let is_for_others = |found: &OpenInvitation| !request.audience.includes(found.organisation.is_none());
+    if found.as_ref().is_some_and(is_for_others) { Err(Refusal::LinkNotUsable.into()) } else { Ok(found) }
 }
 
 /// Uses the link up, and begins a session in the place of any other that the browser has.
@@ -49,6 +60,7 @@ pub(super) fn accept(session: &mut Session<'_>, request: &PageRequest) -> Result
     let browser = request.browser.as_ref().ok_or(PageError::OtherBrowser)?;
     let begun = browser.cookie.session_of(link);
     let (link, secret) = (SecretDigest::of(link), SecretDigest::of(begun.reveal()));
+    open_here(session, request, &link)?;
     session.accept_invitation(&link, &secret, request.session.as_ref(), request.origin())?;
     Ok(Reply::SignedIn(begun))
 }

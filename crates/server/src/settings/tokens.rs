@@ -107,7 +107,7 @@ fn tokens<'a>(
         token,
     };
     Ok(Tokens {
-        frame: Frame::of(request, signed_in, Place::Tokens),
+        frame: Frame::within(request, signed_in, organisation, Place::Tokens),
         // Newest first.
         tokens: records.into_iter().rev().map(listed).collect(),
         form: &request.form,
@@ -150,7 +150,7 @@ fn shown(
     record: TokenRecord,
     old: Option<TokenRecord>,
 ) -> Result<Reply, PageError> {
-    let frame = Frame::of(request, admin.signed_in, Place::Tokens);
+    let frame = admin.frame(request, Place::Tokens);
     Reply::page(&Shown { frame, token: token.reveal(), record, old })
 }
 
@@ -161,7 +161,7 @@ pub(super) fn ask_to_rotate(
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     let token = active_token(session, request, admin)?;
-    let frame = Frame::of(request, admin.signed_in, Place::Tokens);
+    let frame = admin.frame(request, Place::Tokens);
     Reply::page(&Rotate { frame, token, overlap: OVERLAP_DAYS.to_string(), faults: Faults::default() })
 }
 
@@ -179,7 +179,7 @@ pub(super) fn rotate(
         faults.add("overlap", MADE_TWICE);
     }
     let (Some(days), true) = (days, faults.is_empty()) else {
-        let frame = Frame::of(request, admin.signed_in, Place::Tokens);
+        let frame = admin.frame(request, Place::Tokens);
         return Reply::faults(&Rotate { frame, token, overlap: overlap.to_owned(), faults });
     };
     let rotation = Rotation {
@@ -199,7 +199,7 @@ pub(super) fn ask_to_revoke(
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     let token = active_token(session, request, admin)?;
-    Reply::page(&Revoke { frame: Frame::of(request, admin.signed_in, Place::Tokens), token })
+    Reply::page(&Revoke { frame: admin.frame(request, Place::Tokens), token })
 }
 
 /// Revokes a token.
@@ -209,7 +209,7 @@ pub(super) fn revoke(
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     session.revoke_token(request.id()?, admin.actor)?;
-    Ok(Reply::Redirect(Target::Tokens))
+    Ok(Reply::Redirect(Target::Tokens(admin.ukprn_of_other())))
 }
 
 /// The token of the path, which must still be accepted.

@@ -20,7 +20,16 @@ pub(crate) struct Server {
     pub(crate) link: String,
     /// The token of the demo.
     pub(crate) token: String,
-    _folder: TempDir,
+    folder: TempDir,
+}
+
+/// The program over the database in a folder.
+fn program(folder: &TempDir) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_trainee-register"));
+    command
+        .env("RUST_LOG", "warn")
+        .env("REGISTER_DATABASE_URL", format!("sqlite://{}", folder.path().join("register.db").display()));
+    command
 }
 
 impl Server {
@@ -28,17 +37,37 @@ impl Server {
         Self::start_with(&[], &[])
     }
 
+    /// With the pages of operators next to the others, and a registry that nobody plays.
+    pub(crate) fn start_for_operators() -> Self {
+        Self::start_with(&["--operator-pages", "settings", "--registry", "off"], &[])
+    }
+
+    /// A link that signs an operator in.
+    pub(crate) fn operator_link(&self) -> String {
+        let mut command = program(&self.folder);
+        command.args([
+            "user",
+            "invite",
+            "--operator",
+            "--email",
+            "o@example.com",
+            "--operator-pages-url",
+            &self.origin,
+        ]);
+        let output = command.output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
     /// A server with more options, and with these variables.
     pub(crate) fn start_with(options: &[&str], variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_trainee-register"));
+        let mut command = program(&folder);
         command
             .args(["serve", "--demo", "--listen", "127.0.0.1:0"])
             .args(options)
-            .env("RUST_LOG", "warn")
             .env("REGISTER_OPERATOR_LISTEN", "off")
             .envs(variables.iter().copied())
-            .env("REGISTER_DATABASE_URL", format!("sqlite://{}", folder.path().join("register.db").display()))
             .stdout(Stdio::piped());
         let mut process = Process::start(&mut command);
         let mut stdout = BufReader::new(process.stdout());
@@ -58,7 +87,7 @@ impl Server {
             }
         }
         let [origin, link, token] = [origin, link, token].map(Option::unwrap);
-        Self { _process: process, _stdout: stdout, origin, link, token, _folder: folder }
+        Self { _process: process, _stdout: stdout, origin, link, token, folder }
     }
 
     /// The status of the reply to a request with a token.

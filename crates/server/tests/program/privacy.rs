@@ -296,6 +296,35 @@ fn plant_in_settings(server: &Server, link: &str, email: &str) {
     }
 }
 
+/// Plants what an operator can send, and shows a history that is full of it.
+fn plant_as_operator(operators: &str, link: &str, trainee_id: &str) {
+    let browser = users::browser();
+    let cookie = users::sign_in(&browser, link);
+    let page =
+        |path: &str, form: Option<&str>| users::ask(&browser, &format!("{operators}/settings{path}"), &cookie, form);
+    let form_token = users::form_token(&page("", None).text).to_owned();
+    let shown = page("/history", Some(&format!("form_token={form_token}&trainee_id={trainee_id}")));
+    assert!(shown.status == 200 && shown.text.contains(CANARY), "{}", shown.text);
+    for (path, fields) in [
+        ("/history", format!("trainee_id={CANARY}")),
+        ("/organisations/add", format!("ukprn={CANARY}&name={CANARY}")),
+        ("/registry/trainee", format!("trainee_id={CANARY}&action=issue-trn&trn={CANARY}")),
+        ("/registry/trainee", format!("trainee_id={trainee_id}&action=reinstate&date={CANARY}")),
+        ("/registry/file", format!("action={CANARY}&rows={CANARY}")),
+    ] {
+        assert_eq!(page(path, Some(&format!("form_token={form_token}&{fields}"))).status, 422, "{path}");
+    }
+    let rows = format!("trainee_id%2Ctrn%0A{CANARY}%2C%0A{trainee_id}%2C{CANARY}%0A{CANARY}%2C{CANARY}%2C{CANARY}");
+    let report = page("/registry/file", Some(&format!("form_token={form_token}&action=issue-trn&rows={rows}")));
+    assert!(report.status == 200 && report.text.contains("<dt>Refused</dt><dd>3</dd>"), "{}", report.text);
+    for path in ["/registry?organisation=", "/registry?after=", "/imports?before=", "/imports/", "/organisations/"] {
+        page(&format!("{path}{CANARY}"), None);
+    }
+    let imports = page("/imports/1", None);
+    assert_eq!(imports.status, 200);
+    assert_nothing_of_a_person("the report of an import", &imports.text);
+}
+
 /// What stands in every table that holds no records, a line for each row.
 fn other_tables(url: &str) -> Vec<(String, String)> {
     let is_other = |table: &str| !RECORDS.contains(&table) && !USERS.contains(&table);
@@ -382,6 +411,12 @@ fn nothing_of_a_person_leaves_the_records() {
         last = Some(planter);
     }
 
+    let operators = fs::read_to_string(&log).unwrap();
+    let operators = operators.lines().find_map(|line| line.split_once("operators are answered on ")).unwrap().1;
+    let invite = ["user", "invite", "--operator", "--email", "o@example.com", "--operator-pages-url", operators];
+    let trainee = last.as_ref().unwrap().path(Endpoint::ShowTrainee);
+    plant_as_operator(operators, &operate(&invite), trainee.rsplit_once('/').unwrap().1);
+
     // A failure of the store is told in the log, and there without what it was about.
     execute(&place.url(), "ALTER TABLE changes RENAME COLUMN fields TO fields_away");
     let mut planter = last.unwrap();
@@ -405,7 +440,7 @@ fn nothing_of_a_person_leaves_the_records() {
     assert_nothing_of_a_person("the traces", &traces);
     execute(&place.url(), "ALTER TABLE changes RENAME COLUMN fields_away TO fields");
     for (table, rows) in other_tables(&place.url()) {
-        let counts = ["usage_by_day", "shadow_checks", "request_log", "sign_in_sessions", "activity_log"];
+        let counts = ["usage_by_day", "shadow_checks", "request_log", "sign_in_sessions", "activity_log", "imports"];
         assert!(!counts.contains(&table.as_str()) || !rows.is_empty(), "nothing is in {table}");
         assert_nothing_of_a_person(&format!("the table {table}"), &rows);
     }

@@ -119,6 +119,7 @@ fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity
         "user_signed_in",
         "user_invited",
         "user_invited",
+        "organisation_added",
     ];
     assert_eq!(acts.len(), expected.len(), "{log}");
     for (act, kind) in acts.iter().zip(expected) {
@@ -178,7 +179,8 @@ fn the_secret_of_a_link_is_in_no_log_and_no_metric() {
 #[test]
 fn the_settings_can_have_a_listener_of_their_own() {
     let place = Workplace::new();
-    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0", "--settings", "127.0.0.1:0"], None);
+    let arguments = ["serve", "--listen", "127.0.0.1:0", "--settings", "127.0.0.1:0", "--operator-pages", "settings"];
+    let mut command = place.command(&arguments, None);
     command.env("RUST_LOG", "info").env("REGISTER_REGISTRY", "off").stderr(Stdio::piped());
     let mut process = Process::start(&mut command);
     let mut lines = BufReader::new(process.stderr()).lines().map_while(Result::ok);
@@ -191,7 +193,7 @@ fn the_settings_can_have_a_listener_of_their_own() {
     assert_eq!(status(&settings, "/api/versions"), 404);
     assert_eq!(status(&api, "/settings/sign-in"), 404);
     assert_eq!(status(&api, "/api/versions"), 200);
-    let invite = ["user", "invite", "--operator", "--email", "o@example.com", "--settings-url"];
+    let invite = ["user", "invite", "--operator", "--email", "o@example.com", "--operator-pages-url"];
     let link = done(place.run(&[&invite[..], &[&format!("http://{settings}")]].concat(), None));
     let cookie = sign_in(&browser, &link);
     assert!(ask(&browser, &format!("http://{settings}/settings"), &cookie, None).text.contains("Organisations"));

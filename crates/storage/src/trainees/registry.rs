@@ -13,6 +13,10 @@ use crate::error::{Refusal, StorageError};
 use crate::schema::trainees;
 use crate::session::{ProviderSession, Session};
 
+mod queue;
+
+pub use self::queue::{Awaited, QueueEntry, QueuePosition, UnreadableQueuePosition};
+
 /// How often a number is drawn that somebody has, before the search is given up.
 const DRAWS: usize = 64;
 
@@ -41,8 +45,8 @@ fn waiting(rows: Vec<(String, Option<NaiveDateTime>, i64)>) -> Vec<Waiting> {
 /// The query for those who have waited since the time in one column for what another one will hold. The two columns differ
 /// in their types, so this is no function.
 macro_rules! longest_waiting {
-    ($since:ident, without $awaited:ident, $until:ident, $behind:ident, $most:ident) => {{
-        let (time, key) = place($behind);
+    ($since:ident, without $awaited:ident, $until:expr, $place:expr, $most:expr) => {{
+        let (time, key) = $place;
         trainees::table
             .filter(trainees::$awaited.is_null().and(trainees::discarded_at.is_null()))
             .filter(trainees::$since.le($until.naive_utc()))
@@ -53,6 +57,7 @@ macro_rules! longest_waiting {
             .select((trainees::trainee_id, trainees::$since, trainees::id))
     }};
 }
+use longest_waiting;
 
 impl Session<'_> {
     /// The trainees of all providers who were submitted for a number by that time and have none, longest first, so many
@@ -67,7 +72,7 @@ impl Session<'_> {
         behind: Option<&Waiting>,
         most: i64,
     ) -> Result<Vec<Waiting>, StorageError> {
-        let query = longest_waiting!(submitted_for_trn_at, without trn, until, behind, most);
+        let query = longest_waiting!(submitted_for_trn_at, without trn, until, place(behind), most);
         let states = states(Action::IssueTrn, false);
         Ok(waiting(query.filter(trainees::state.eq_any(states)).load(self.connection)?))
     }
@@ -85,7 +90,7 @@ impl Session<'_> {
         most: i64,
     ) -> Result<Vec<Waiting>, StorageError> {
         // The index holds nobody who was never recommended, and is used where the query says so.
-        let query = longest_waiting!(recommended_for_award_at, without awarded_at, until, behind, most);
+        let query = longest_waiting!(recommended_for_award_at, without awarded_at, until, place(behind), most);
         let query = query.filter(trainees::recommended_for_award_at.is_not_null());
         let states = states(Action::Award, true);
         Ok(waiting(query.filter(trainees::state.eq_any(states)).load(self.connection)?))

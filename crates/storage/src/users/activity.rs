@@ -1,4 +1,4 @@
-//! The activity log: who did what in the settings, and by the commands for users and tokens.
+//! The activity log: who did what in the settings, and by the commands for the same things.
 //!
 //! An entry is written in the transaction of what it says. It names people by their numbers, so it stays as it is when a user
 //! is erased.
@@ -14,7 +14,7 @@ use crate::schema::{activity_log, providers, users};
 use crate::session::Session;
 
 /// How long an entry is kept.
-const KEPT: TimeDelta = TimeDelta::days(400);
+pub(crate) const KEPT: TimeDelta = TimeDelta::days(400);
 
 /// What was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,10 +37,24 @@ pub enum ActivityKind {
     UserRemoved,
     /// A user was erased.
     UserErased,
+    /// An organisation was added.
+    OrganisationAdded,
+    /// An organisation was given another name.
+    OrganisationRenamed,
+    /// An organisation was closed.
+    OrganisationClosed,
+    /// An organisation was reopened.
+    OrganisationReopened,
+    /// What the registry does was done to a trainee.
+    RegistryActed,
+    /// The history of a trainee was looked at.
+    HistoryViewed,
+    /// A file was imported.
+    FileImported,
 }
 
 impl ActivityKind {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 16] = [
         Self::TokenIssued,
         Self::TokenRotated,
         Self::TokenRevoked,
@@ -50,6 +64,13 @@ impl ActivityKind {
         Self::RoleChanged,
         Self::UserRemoved,
         Self::UserErased,
+        Self::OrganisationAdded,
+        Self::OrganisationRenamed,
+        Self::OrganisationClosed,
+        Self::OrganisationReopened,
+        Self::RegistryActed,
+        Self::HistoryViewed,
+        Self::FileImported,
     ];
 
     /// Its name in the table.
@@ -65,24 +86,37 @@ impl ActivityKind {
             Self::RoleChanged => "role_changed",
             Self::UserRemoved => "user_removed",
             Self::UserErased => "user_erased",
+            Self::OrganisationAdded => "organisation_added",
+            Self::OrganisationRenamed => "organisation_renamed",
+            Self::OrganisationClosed => "organisation_closed",
+            Self::OrganisationReopened => "organisation_reopened",
+            Self::RegistryActed => "registry_acted",
+            Self::HistoryViewed => "history_viewed",
+            Self::FileImported => "file_imported",
         }
     }
 }
 
-/// To what something was done, by its number.
+/// To what something was done, by its number, its UKPRN or its identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Subject {
+pub(crate) enum Subject<'a> {
     Token(i64),
     User(i64),
     Invitation(i64),
+    Organisation(&'a str),
+    Trainee(&'a str),
+    Import(i64),
 }
 
-impl fmt::Display for Subject {
+impl fmt::Display for Subject<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Token(id) => write!(formatter, "token {id}"),
             Self::User(id) => write!(formatter, "user {id}"),
             Self::Invitation(id) => write!(formatter, "invitation {id}"),
+            Self::Organisation(ukprn) => write!(formatter, "organisation {ukprn}"),
+            Self::Trainee(trainee_id) => write!(formatter, "trainee {trainee_id}"),
+            Self::Import(id) => write!(formatter, "import {id}"),
         }
     }
 }
@@ -98,6 +132,8 @@ pub struct Activity {
     pub user_id: Option<i64>,
     /// Who did it: the e-mail address of the user, empty where the user was erased, or who ran the command.
     pub by: String,
+    /// Whether the user is an operator of the service, who belongs to no organisation.
+    pub is_by_operator: bool,
     /// The UKPRN of the organisation that it concerns, unless it is the service itself.
     pub provider_ukprn: Option<String>,
     /// What was done.
@@ -127,7 +163,7 @@ pub struct ActivityFilter<'a> {
 
 type Row = (
     (i64, NaiveDateTime, Option<i64>, Option<String>, String, String, String, Option<String>, Option<String>),
-    Option<String>,
+    Option<(String, Option<i64>)>,
     Option<String>,
 );
 
@@ -138,7 +174,7 @@ impl Session<'_> {
         by: Actor<'_>,
         provider_id: Option<i64>,
         kind: ActivityKind,
-        subject: Subject,
+        subject: Subject<'_>,
         detail: &str,
     ) -> Result<(), StorageError> {
         let origin = by.origin();
@@ -181,7 +217,7 @@ impl Session<'_> {
                     activity_log::request_id,
                     activity_log::address,
                 ),
-                users::email.nullable(),
+                (users::email, users::provider_id).nullable(),
                 providers::ukprn.nullable(),
             ))
             .into_boxed();
@@ -212,7 +248,7 @@ impl Session<'_> {
     }
 }
 
-fn activity((entry, email, provider_ukprn): Row) -> Result<Activity, StorageError> {
+fn activity((entry, user, provider_ukprn): Row) -> Result<Activity, StorageError> {
     let (id, acted_at, user_id, acted_by, action, subject, detail, request_id, address) = entry;
     let kind = ActivityKind::ALL.into_iter().find(|kind| kind.name() == action);
     let kind = kind.ok_or(StorageError::CorruptRow { table: "activity_log", id })?;
@@ -220,7 +256,8 @@ fn activity((entry, email, provider_ukprn): Row) -> Result<Activity, StorageErro
         id,
         at: acted_at.and_utc(),
         user_id,
-        by: acted_by.or(email).unwrap_or_default(),
+        is_by_operator: user.as_ref().is_some_and(|(_, provider_id)| provider_id.is_none()),
+        by: acted_by.or(user.map(|(email, _)| email)).unwrap_or_default(),
         provider_ukprn,
         kind,
         subject,

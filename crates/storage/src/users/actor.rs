@@ -62,14 +62,14 @@ impl<'a> Actor<'a> {
         self.provider_id
     }
 
-    pub(super) fn user_id(&self) -> Option<i64> {
+    pub(crate) fn user_id(&self) -> Option<i64> {
         match self.who {
             Who::User(id) => Some(id),
             Who::Operator(_) => None,
         }
     }
 
-    pub(super) fn name(&self) -> Option<&'a str> {
+    pub(crate) fn name(&self) -> Option<&'a str> {
         match self.who {
             Who::Operator(name) => Some(name),
             Who::User(_) => None,

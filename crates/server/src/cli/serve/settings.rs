@@ -4,11 +4,12 @@ use std::convert::Infallible;
 use std::net::TcpListener;
 use std::str::FromStr;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use storage::tokens::Environment;
 
 use crate::cli::CommandError;
 use crate::operations::startup;
+use crate::settings::{Audience, SettingsPages};
 
 #[derive(Debug, Args)]
 pub(super) struct SettingsOptions {
@@ -16,6 +17,25 @@ pub(super) struct SettingsOptions {
     /// address and a port give them a listener of their own [default: on in the sandbox, off in production]
     #[arg(long, value_name = "on|off|ADDR", env = "REGISTER_SETTINGS")]
     settings: Option<Placement>,
+    /// Where operators of the service have their pages: on the listener of --operator-listen alone, at /settings of the other
+    /// users too, or nowhere [default: operator-listener, and off where --settings is off]
+    #[arg(long, value_name = "operator-listener|settings|off", env = "REGISTER_OPERATOR_PAGES")]
+    operator_pages: Option<OperatorPages>,
+    /// Address of the settings as the users of organisations see it, such as https://register.example; the links that operators
+    /// make begin with it [default: the address of --settings, otherwise that of --listen]
+    #[arg(long, value_name = "URL", env = "REGISTER_SERVE_SETTINGS_URL")]
+    settings_url: Option<String>,
+}
+
+/// Where the pages of operators are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum OperatorPages {
+    /// On the listener for operators.
+    OperatorListener,
+    /// There, and next to the pages of organisations.
+    Settings,
+    /// Nowhere.
+    Off,
 }
 
 /// Where the pages are.
@@ -49,6 +69,45 @@ impl SettingsOptions {
             Environment::Production => Placement::Nowhere,
         };
         self.settings.clone().unwrap_or(usual)
+    }
+
+    /// Whether there are any pages, of organisations or of operators.
+    pub(super) fn are_served(&self, environment: Environment) -> bool {
+        let placement = self.placement(environment);
+        !placement.is_nowhere() || self.operator_pages(&placement) != OperatorPages::Off
+    }
+
+    /// Where those of operators are, next to others that are there.
+    pub(super) fn operator_pages(&self, others: &Placement) -> OperatorPages {
+        let usual = match others {
+            Placement::WithApi | Placement::Own(_) => OperatorPages::OperatorListener,
+            Placement::Nowhere => OperatorPages::Off,
+        };
+        self.operator_pages.unwrap_or(usual)
+    }
+
+    /// The pages on the listener for operators, if there are any; `base` is where organisations have theirs by default.
+    pub(super) fn on_operator_listener(&self, others: &Placement, base: &str) -> Option<SettingsPages> {
+        let site = self.settings_url.as_deref().unwrap_or(base);
+        match self.operator_pages(others) {
+            OperatorPages::OperatorListener | OperatorPages::Settings => {
+                Some(SettingsPages::default().with_organisations_at(site))
+            }
+            OperatorPages::Off => None,
+        }
+    }
+
+    /// The pages of organisations, and of operators where they are to be there too.
+    pub(super) fn of_organisations(&self, own: &Placement) -> SettingsPages {
+        let audience = match self.operator_pages(own) {
+            OperatorPages::Settings => Audience::Everybody,
+            OperatorPages::OperatorListener | OperatorPages::Off => Audience::Organisations,
+        };
+        let pages = SettingsPages::default().only_for(audience);
+        match &self.settings_url {
+            Some(site) => pages.with_organisations_at(site),
+            None => pages,
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use domain::{Action, TraineeField as F};
 use serde_json::json;
 use server::registry::{RegistryAction, perform_blocking};
-use storage::history::Cause;
 
 use crate::api::support::{Api, Shown, every_version};
 use crate::api::transitions::trainee_lifecycle::{carry_out, ready};
@@ -68,7 +67,7 @@ fn reset_leaves_a_dated_tombstone_with_an_entry_in_the_history() {
         assert!(discarded.after().contains("2026-10-06T09:00:00"), "{}", discarded.after());
         // What is discarded cannot be brought back, and counts nowhere.
         let action = RegistryAction::Award;
-        perform_blocking(&api.register.store(), created.id(), &action, Cause::of("test")).unwrap_err();
+        perform_blocking(&api.register.store(), created.id(), &action, "A. Operator").unwrap_err();
         assert_eq!(api.register.operate(|session| session.inspect()).miscounted, 0);
     });
 }

@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use server::settings::Audience;
 use server::settings::openid::{ClaimNames, Issuer, IssuerConfig};
 use server::versions::SERVED;
 use storage::tokens::Environment;
@@ -16,6 +17,11 @@ use crate::api::support::{Page, Register, Setup};
 
 /// A register that trusts an issuer.
 fn trusting(issuer: &str) -> Register {
+    trusting_with_pages_for(issuer, Audience::Everybody)
+}
+
+/// The same whose pages are for some people alone.
+fn trusting_with_pages_for(issuer: &str, audience: Audience) -> Register {
     let config = IssuerConfig {
         issuer: issuer.to_owned(),
         client_id: CLIENT.to_owned(),
@@ -24,7 +30,7 @@ fn trusting(issuer: &str) -> Register {
         claims: ClaimNames { provider: None, role: None, admin: "admin".to_owned(), operator: None },
     };
     let issuer = Issuer::new(config, Environment::Sandbox).unwrap();
-    Register::with(Setup { issuer: Some(issuer), ..Setup::default() })
+    Register::with(Setup { issuer: Some(issuer), audience, ..Setup::default() })
 }
 
 /// Goes to the issuer and back.
@@ -267,6 +273,23 @@ fn an_answer_that_comes_late_declines_or_names_another_issuer_signs_nobody_in() 
     issuer.set_nonce(field(&address, "nonce"));
     register.clock.set("2026-10-05T09:10:00Z");
     refused(&register, come_back(&browser, &[("state", &field(&address, "state")), ("code", "code")]), 403, "late");
+}
+
+#[test]
+fn the_issuer_signs_in_whom_the_pages_of_the_listener_are_for() {
+    for (audience, own, other) in [
+        (Audience::Operators, (None, UserRole::Operator), (Some(UKPRN), UserRole::Admin)),
+        (Audience::Organisations, (Some(UKPRN), UserRole::Admin), (None, UserRole::Operator)),
+    ] {
+        let issuer = FakeIssuer::start();
+        let register = trusting_with_pages_for(&issuer.name(), audience);
+        link(&register.store(), other.0, EMAIL, other.1);
+        let browser = Browser::new(&register);
+        refused(&register, go(&browser, &issuer), 403, "who belongs elsewhere");
+        link(&register.store(), own.0, EMAIL, own.1);
+        go(&browser, &issuer).is(303);
+        assert_eq!(sign_ins(&register), 1);
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::api::support::{Page, Register, Setup};
 use storage::tokens::Environment;
 
 #[track_caller]
-fn keeps_to_itself(page: &Page) {
+pub(super) fn keeps_to_itself(page: &Page) {
     assert_eq!(
         page.header("content-security-policy"),
         Some("default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")

@@ -14,6 +14,7 @@ use server::http::client_address::TrustedProxies;
 use server::http::middleware::response_stream::ResponseSender;
 use server::operations::traces::Tracer;
 use server::request_log::RequestLog;
+use server::settings::Audience;
 use server::settings::openid::Issuer;
 use server::usage::shadow_checks::ShadowChecks;
 use server::versions::SERVED;
@@ -81,6 +82,8 @@ pub(crate) struct Setup {
     pub(crate) request_log: RequestLog,
     /// Where people sign in to the settings besides by links.
     pub(crate) issuer: Option<Issuer>,
+    /// Whom the pages of the settings are for.
+    pub(crate) audience: Audience,
 }
 
 impl Default for Setup {
@@ -95,6 +98,7 @@ impl Default for Setup {
             tracer: None,
             request_log: RequestLog::default(),
             issuer: None,
+            audience: Audience::default(),
         }
     }
 }
@@ -126,17 +130,29 @@ impl Register {
 
     /// Starts a sandbox as [`Register::start`] does, set up in another way.
     pub(crate) fn with(setup: Setup) -> Self {
-        let Setup { versions, environment, admission, proxies, queue, shadow_share, tracer, request_log, issuer } =
-            setup;
+        let Setup {
+            versions,
+            environment,
+            admission,
+            proxies,
+            queue,
+            shadow_share,
+            tracer,
+            request_log,
+            issuer,
+            audience,
+        } = setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let clock = SetClock::new();
         let store = open(database.url(), clock.clock(), queue);
+        let register = server::http::app_state::AppState::of(store.clone(), environment);
         let register = server::http::app_state::AppState {
+            settings: register.settings.clone().map(|settings| settings.only_for(audience)),
             versions,
             admission,
             tracer,
             request_log,
-            ..server::http::app_state::AppState::of(store.clone(), environment)
+            ..register
         };
         let settings = register.settings.clone().map(|pages| pages.signing_in_by(issuer));
         let register = server::http::app_state::AppState { settings, ..register }.behind(proxies);

@@ -1,0 +1,198 @@
+//! What the registry does, done to the trainees of a file by an operator: the form, and the report.
+//!
+//! Each row is done in a job of its own, as the commands do it, so that no request of the API waits for a file.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::rt;
+use askama::Template;
+use storage::error::{Refusal, StorageError};
+use storage::session::Session;
+use storage::store::Store;
+use storage::users::SignedIn;
+
+use super::form::{Faults, Form};
+use super::page::{Frame, PageError, Place, Reply};
+use super::receive::PageRequest;
+use super::registry_actions::{ACTIONS, named};
+use super::routes::OperatorContext;
+use crate::http::error::ApiError;
+use crate::import::RowProblem;
+use crate::operations::error_chain::Causes;
+use crate::registry::file::FileReport;
+use crate::registry::rows::each_order;
+use crate::registry::{Outcome, RegistryAction, RegistryActionError, perform_for_operator};
+
+/// The largest form, in bytes: the rows of a file, each byte of which may take three.
+pub(super) const MAX_FORM_BYTES: usize = 262_144;
+/// The rows of a file at most; the commands do more.
+const MAX_ROWS: usize = 1_000;
+/// How often a row is tried that found the database busy.
+const ATTEMPTS: usize = 5;
+/// How long a row waits at most until the date of its change is due.
+const MAX_DATE_WAIT: Duration = Duration::from_secs(5);
+
+#[derive(Template)]
+#[template(path = "settings/registry_file.html")]
+struct FileForm<'a> {
+    frame: Frame,
+    form: &'a Form,
+    faults: Faults,
+    actions: [(&'static str, &'static str); 6],
+    max_rows: usize,
+}
+
+#[derive(Template)]
+#[template(path = "settings/registry_report.html")]
+struct ReportPage<'a> {
+    frame: Frame,
+    operation: &'static str,
+    report: &'a FileReport,
+    /// The line at which the register did not answer.
+    stopped_at: Option<u64>,
+    /// The number of the import that was stored.
+    import: Option<i64>,
+}
+
+/// A row: the identifier of the trainee and the action, or what is wrong with it.
+type Row = Result<(String, RegistryAction), RowProblem>;
+/// Rows with the lines on which they begin.
+type Rows = Vec<(u64, Row)>;
+
+/// The rows of a file that was received, to be done for an operator.
+#[derive(Debug)]
+pub(super) struct FileOfActions {
+    signed_in: SignedIn,
+    action: RegistryAction,
+    rows: Rows,
+}
+
+/// The form.
+pub(super) fn ask(
+    _: &mut Session<'_>,
+    request: &PageRequest,
+    operator: &OperatorContext<'_>,
+) -> Result<Reply, PageError> {
+    Reply::page(&page(request, operator, Faults::default()))
+}
+
+/// Reads the rows, which are done when this job has ended.
+pub(super) fn act(
+    _: &mut Session<'_>,
+    request: &PageRequest,
+    operator: &OperatorContext<'_>,
+) -> Result<Reply, PageError> {
+    let mut faults = Faults::default();
+    let action = faults.keep("action", named(request.form.value("action")));
+    let rows = action.as_ref().and_then(|action| faults.keep("rows", read(action, request.form.value("rows"))));
+    match action.zip(rows) {
+        Some((action, rows)) => {
+            let signed_in = operator.signed_in.clone();
+            Ok(Reply::File(Box::new(FileOfActions { signed_in, action, rows })))
+        }
+        None => Reply::faults(&page(request, operator, faults)),
+    }
+}
+
+fn read(action: &RegistryAction, text: &str) -> Result<Rows, String> {
+    let mut rows = Vec::new();
+    let read = each_order(action, text.as_bytes(), |line, row| {
+        rows.push((line, row));
+        Ok(())
+    });
+    read.map_err(|error| format!("The rows cannot be read: {error}"))?;
+    match rows.len() {
+        0 => Err("Enter a row below the header row".to_owned()),
+        count if count > MAX_ROWS => {
+            Err(format!("There are {count} rows, and {MAX_ROWS} can be done at once. The commands do more"))
+        }
+        _ => Ok(rows),
+    }
+}
+
+fn page<'a>(request: &'a PageRequest, operator: &OperatorContext<'_>, faults: Faults) -> FileForm<'a> {
+    let frame = Frame::of(request, operator.signed_in, Place::Registry);
+    FileForm { frame, form: &request.form, faults, actions: ACTIONS, max_rows: MAX_ROWS }
+}
+
+impl FileOfActions {
+    /// Does the rows, one after the other, stores what became of them, and reports it. Stops where the register does not answer,
+    /// and not where the browser has gone away. The permit is held until the end.
+    pub(super) async fn perform(
+        self,
+        store: &Store,
+        request: &Arc<PageRequest>,
+        permit: impl Sized + 'static,
+    ) -> Result<Reply, PageError> {
+        let (store, request) = (store.clone(), Arc::clone(request));
+        let report = rt::spawn(async move {
+            let _held = permit;
+            self.perform_rows(&store, &request).await
+        });
+        report.await.map_err(|_| PageError::Request(ApiError::Interrupted))?
+    }
+
+    async fn perform_rows(self, store: &Store, request: &Arc<PageRequest>) -> Result<Reply, PageError> {
+        let Self { signed_in, action, rows } = self;
+        let (mut report, mut stopped_at) = (FileReport::default(), None);
+        for (line, row) in rows {
+            match row {
+                Ok((trainee_id, action)) => {
+                    let outcome = perform_row(store, request, &trainee_id, &action).await;
+                    if let Err(error) = report.add(line, &trainee_id, outcome) {
+                        log::warn!("the rows of a file were not done to the end: {}", Causes(&error));
+                        stopped_at = Some(line);
+                        break;
+                    }
+                }
+                Err(problem) => report.add_unreadable(line, &problem),
+            }
+        }
+        let (import, recorded_by, origin) = (report.import(&action), signed_in.clone(), Arc::clone(request));
+        let import = store
+            .write(move |session: &mut Session<'_>| {
+                let by = recorded_by.operator(origin.origin())?;
+                session.record_import(by, &import)
+            })
+            .await;
+        let import = import.inspect_err(|error| log::warn!("an import was not stored: {}", Causes(error))).ok();
+        let frame = Frame::of(request, &signed_in, Place::Registry);
+        let operation = action.operation();
+        Reply::page(&ReportPage { frame, operation, report: &report, stopped_at, import })
+    }
+}
+
+/// Does one row, as long as the operator is signed in.
+async fn perform_row(
+    store: &Store,
+    request: &Arc<PageRequest>,
+    trainee_id: &str,
+    action: &RegistryAction,
+) -> Result<Outcome, RegistryActionError> {
+    let mut attempt = 1;
+    loop {
+        let (request, trainee_id, action) = (Arc::clone(request), trainee_id.to_owned(), action.clone());
+        let job = move |session: &mut Session<'_>| {
+            let signed_in = match &request.session {
+                Some(digest) => session.signed_in(digest)?,
+                None => None,
+            };
+            let signed_in = signed_in.ok_or(StorageError::from(Refusal::NotPermitted))?;
+            let by = signed_in.operator(request.origin()).map_err(StorageError::from)?;
+            perform_for_operator(session, &trainee_id, &action, by)
+        };
+        match store.write(job).await {
+            Err(RegistryActionError::Storage(StorageError::Busy | StorageError::Collided)) if attempt < ATTEMPTS => {
+                attempt += 1;
+            }
+            Err(RegistryActionError::Storage(StorageError::DateNotDue { wait }))
+                if attempt < ATTEMPTS && wait <= MAX_DATE_WAIT =>
+            {
+                attempt += 1;
+                rt::time::sleep(wait).await;
+            }
+            outcome => return outcome,
+        }
+    }
+}

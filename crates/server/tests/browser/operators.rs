@@ -1,0 +1,139 @@
+//! The pages of operators: their work by keyboard, without scripts, on a desk and on a phone, and every page examined.
+
+use serde_json::json;
+
+use super::axe;
+use super::driver::{Browser, ENTER, Scripts};
+use super::served::Server;
+use super::settings::{WIDTHS, wait_for_title};
+
+fn sign_in(browser: &Browser, server: &Server) {
+    browser.open(&server.operator_link());
+    wait_for_title(browser, "Sign in");
+    browser.tab_to("sign-in");
+    browser.press(ENTER);
+    wait_for_title(browser, "Organisations");
+}
+
+#[test]
+fn operators_do_their_work_by_keyboard_and_without_scripts() {
+    for width in WIDTHS {
+        let Some(browser) = Browser::start(Scripts::Blocked) else { return };
+        browser.set_width(width);
+        let server = Server::start_for_operators();
+        sign_in(&browser, &server);
+        let go = |words: &str, title: &str| {
+            browser.tab_to(words);
+            browser.press(ENTER);
+            wait_for_title(&browser, title);
+        };
+        let fill = |id: &str, text: &str| {
+            browser.tab_to(id);
+            browser.press(text);
+        };
+
+        // An organisation is added, closed and reopened.
+        go("Add an organisation", "Add an organisation");
+        go("Add it", "Error: Add an organisation");
+        browser.wait_until("document.activeElement.id === 'summary'");
+        fill("ukprn", "10012345");
+        fill("name", "Ashdown University");
+        go("Add it", "Ashdown University");
+        go("Close Ashdown University", "Close Ashdown University");
+        go("Close it", "Ashdown University");
+        go("Reopen it", "Ashdown University");
+
+        // It gets a token.
+        go("Tokens", "Tokens");
+        fill("name", "Records");
+        go("Make the token", "The new token");
+        let token = browser.read("document.getElementById('token').value");
+        assert_eq!(server.info(&token), 200);
+
+        // The first of the queue gets a number, and is in it no more.
+        go("Registry", "Registry");
+        let first = browser.read("document.querySelector('tbody th').textContent");
+        go(&format!("Issue a TRN to {first}"), "One trainee");
+        go("Do it", "One trainee");
+        assert!(browser.text("#outcome").contains(&first));
+        go("Go to the queue", "Registry");
+        assert!(!browser.text("main").contains(&first));
+
+        // What happened stands in the history and in the activity log.
+        go("History", "History");
+        fill("trainee_id", &first);
+        browser.press(ENTER);
+        wait_for_title(&browser, "History of");
+        assert!(browser.text("main").contains("registry issue-trn"));
+        go("Activity", "Activity");
+        let log = browser.text("main");
+        for words in ["looked at the history", "acted as the registry", "reopened an organisation", "made a token"] {
+            assert!(log.contains(words), "{words} in {log}");
+        }
+    }
+}
+
+#[test]
+fn axe_finds_nothing_on_any_page_of_operators_and_none_scrolls_sideways() {
+    let Some(browser) = Browser::start(Scripts::Run) else { return };
+    if !axe::is_here() {
+        return;
+    }
+    let server = Server::start_for_operators();
+    let examine = |page: &str| {
+        for width in WIDTHS {
+            browser.set_width(width);
+            assert_eq!(axe::violations(&browser), axe::nothing(), "{page} at {width}");
+            let scroll = browser.see("[document.documentElement.scrollWidth, innerWidth]");
+            assert!(scroll[0].as_u64() <= scroll[1].as_u64(), "{page} scrolls sideways at {width}: {scroll}");
+        }
+    };
+    sign_in(&browser, &server);
+    let submit = |page: &str, title: &str, fields: &[(&str, &str)]| {
+        browser.open(&format!("{}/settings{page}", server.origin));
+        let fill =
+            |(id, value): &(&str, &str)| format!("document.getElementById({}).value = {};", json!(id), json!(value));
+        let fill: String = fields.iter().map(fill).collect();
+        browser.run(&format!("{fill} [...document.querySelectorAll('main form')].at(-1).requestSubmit()"));
+        wait_for_title(&browser, title);
+        examine(title);
+    };
+    let home = "/organisations/10012345";
+    submit("/organisations/add", "Error: Add", &[]);
+    submit("/organisations/add", "Ashdown", &[("ukprn", "10012345"), ("name", "Ashdown University")]);
+    submit(home, "Error: Ashdown", &[("name", "")]);
+    submit(&format!("{home}/tokens"), "The new token", &[("name", "Records")]);
+    submit(&format!("{home}/people"), "The link", &[("email", "b@example.com"), ("role", "admin")]);
+    browser.open(&format!("{}/settings/registry", server.origin));
+    let first = browser.read("document.querySelector('tbody th').textContent");
+    submit("/registry/trainee", "Error: One trainee", &[("trainee_id", &first), ("action", "award")]);
+    submit("/registry/trainee", "One trainee", &[("trainee_id", &first), ("action", "issue-trn")]);
+    submit("/registry/file", "Error: Many trainees", &[]);
+    let rows = "trainee_id\nnobody\n";
+    submit("/registry/file", "Report", &[("action", "discard"), ("rows", rows)]);
+    submit("/history", "Error: History", &[]);
+    submit("/history", "History of", &[("trainee_id", &first)]);
+    for page in [
+        "",
+        "/organisations/add",
+        home,
+        "/organisations/10012345/close",
+        "/organisations/10012345/tokens",
+        "/organisations/10012345/people",
+        "/registry",
+        "/registry?for=award",
+        "/registry?organisation=x",
+        "/registry/trainee",
+        "/registry/file",
+        "/history",
+        "/imports",
+        "/imports/1",
+        "/activity",
+        "/activity?organisation=10012345",
+    ] {
+        browser.open(&format!("{}/settings{page}", server.origin));
+        browser.wait_until("document.readyState === 'complete'");
+        examine(page);
+    }
+    submit("/organisations/10012345/close", "Ashdown", &[]);
+}

@@ -1,0 +1,197 @@
+//! Operators of the service: where they have their pages, and what their commands leave in the activity log.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use test_support::Process;
+
+use crate::program::support::{Ended, Workplace};
+use crate::program::users::{ask, browser, form_token, sign_in};
+
+fn done(ended: Ended) -> String {
+    assert_eq!(ended.status(), 0, "{}", ended.stderr());
+    ended.stdout().trim_end().to_owned()
+}
+
+/// A server with a listener for operators, with the addresses of both.
+struct Served {
+    process: Process,
+    /// Where the API is.
+    public: String,
+    /// Where operators are answered.
+    operators: String,
+}
+
+fn serve(place: &Workplace, arguments: &[&str]) -> Served {
+    let mut command = place.command(&[&["serve", "--listen", "127.0.0.1:0"], arguments].concat(), None);
+    command.env("RUST_LOG", "info").env("REGISTER_OPERATOR_LISTEN", "127.0.0.1:0").stderr(Stdio::piped());
+    let mut process = Process::start(&mut command);
+    let mut lines = BufReader::new(process.stderr()).lines().map_while(Result::ok);
+    let mut address = |words: &str| {
+        let line = lines.find_map(|line| Some(line.split_once(words)?.1.to_owned())).unwrap();
+        format!("http://{}", line.trim())
+    };
+    let (operators, public) = (address("operators are answered on http://"), address("listening on http://"));
+    Served { process, public, operators }
+}
+
+impl Served {
+    fn stop(mut self) {
+        self.process.signal("TERM");
+        assert!(self.process.wait().success());
+    }
+}
+
+/// A link for an operator, or for an admin of a provider.
+fn link(place: &Workplace, of: &[&str], email: &str, site: &str) -> String {
+    let sites = ["--settings-url", site, "--operator-pages-url", site];
+    done(place.run(&[&["user", "invite", "--email", email], of, &sites].concat(), None))
+}
+
+#[test]
+fn operators_have_their_pages_on_their_own_listener_and_are_nobody_on_the_public_one() {
+    let place = Workplace::migrated();
+    let provider = ["--provider", "10012345"];
+    done(place.run(&["provider", "add", "--ukprn", "10012345", "--name", "Ashdown University"], None));
+    let server = serve(&place, &["--settings-url", "https://register.example/"]);
+    let (browser, operators, public) = (browser(), &server.operators, &server.public);
+    let status = |url: String, cookie: &str| ask(&browser, &url, cookie, None).status;
+
+    // A link is used up where it belongs, and nowhere else.
+    let secret = link(&place, &["--operator"], "o@example.com", "");
+    let admin_link = link(&place, &provider, "a@example.com", "");
+    let shown = ask(&browser, &format!("{public}{admin_link}"), "", None);
+    let form = format!("form_token={}&{}", form_token(&shown.text), secret.replace("/settings/sign-in/", "secret="));
+    let elsewhere = ask(&browser, &format!("{public}/settings/sign-in"), &shown.cookie, Some(&form));
+    assert_eq!((elsewhere.status, elsewhere.cookie.as_str()), (410, ""));
+    assert_eq!(status(format!("{public}{secret}"), ""), 410);
+    let operator = sign_in(&browser, &format!("{operators}{secret}"));
+    assert_eq!(status(format!("{operators}{admin_link}"), ""), 410);
+    let admin = sign_in(&browser, &format!("{public}{admin_link}"));
+
+    let home = ask(&browser, &format!("{operators}/settings"), &operator, None).text;
+    let style = home.split_once("rel=\"stylesheet\" href=\"").unwrap().1.split('"').next().unwrap().to_owned();
+    for (host, cookie, path, expected) in [
+        (operators, &operator, "/settings", 200),
+        (operators, &operator, "/settings/organisations/10012345", 200),
+        (operators, &operator, "/settings/registry", 200),
+        (operators, &operator, "/settings/tokens", 404),
+        (operators, &operator, style.as_str(), 200),
+        (operators, &operator, "/docs", 404),
+        (operators, &operator, "/metrics", 200),
+        (operators, &operator, "/health/ready", 200),
+        (operators, &operator, "/api/versions", 404),
+        // Neither session is one on the other listener.
+        (public, &operator, "/settings", 303),
+        (public, &operator, "/settings/activity", 303),
+        (public, &operator, "/settings/organisations", 404),
+        (public, &operator, "/settings/registry", 404),
+        (operators, &admin, "/settings", 303),
+        (operators, &admin, "/settings/organisations", 303),
+        (public, &admin, "/settings", 200),
+        (public, &admin, "/metrics", 404),
+    ] {
+        assert_eq!(status(format!("{host}{path}"), cookie), expected, "{host}{path}");
+    }
+    // A link that an operator makes leads to where the organisation has its settings.
+    let people = format!("{operators}/settings/organisations/10012345/people");
+    let page = ask(&browser, &people, &operator, None);
+    let form = format!("form_token={}&email=b@example.com&role=viewer", form_token(&page.text));
+    let invited = ask(&browser, &people, &operator, Some(&form));
+    assert!(invited.text.contains("https://register.example/settings/sign-in/"), "{}", invited.text);
+    server.stop();
+}
+
+#[test]
+fn pages_of_operators_can_be_next_to_those_of_organisations_or_nowhere() {
+    let place = Workplace::migrated();
+    for (arguments, public, operators) in [
+        (&["--operator-pages", "settings"][..], 200, 200),
+        (&["--operator-pages", "off"], 410, 404),
+        (&["--settings", "off"], 404, 404),
+        (&["--settings", "off", "--operator-pages", "operator-listener"], 404, 200),
+    ] {
+        let server = serve(&place, arguments);
+        let path = link(&place, &["--operator"], "o@example.com", "");
+        let status = |host: &str| ask(&browser(), &format!("{host}{path}"), "", None).status;
+        assert_eq!((status(&server.public), status(&server.operators)), (public, operators), "{arguments:?}");
+        server.stop();
+    }
+}
+
+#[test]
+fn operators_of_a_production_register_come_by_this_machine_without_tls_and_nobody_else_does() {
+    let place = Workplace::new();
+    done(place.run(&["migrate", "--environment", "production"], None));
+    let server = serve(&place, &["--settings", "on"]);
+    let path = link(&place, &["--operator"], "o@example.com", "");
+    let browser = browser();
+    assert_eq!(ask(&browser, &format!("{}/settings/sign-in", server.public), "", None).status, 403);
+    let passed_on = browser.get(format!("{}{path}", server.operators)).header("X-Forwarded-For", "192.0.2.1").call();
+    assert_eq!(passed_on.unwrap().status().as_u16(), 403);
+    let cookie = sign_in(&browser, &format!("{}{path}", server.operators));
+    assert_eq!(ask(&browser, &format!("{}/settings", server.operators), &cookie, None).status, 200);
+    server.stop();
+}
+
+#[test]
+fn commands_for_organisations_trainees_and_files_stand_in_the_activity_log() {
+    let place = Workplace::migrated();
+    let run = |arguments: &[&str]| place.run(&[arguments, &["--by", "A. Operator"]].concat(), None);
+    let ukprn = "10012345";
+    done(run(&["provider", "add", "--ukprn", ukprn, "--name", "Ashdown University"]));
+    for name in ["Beech University", "Beech University"] {
+        done(run(&["provider", "rename", "--ukprn", ukprn, "--name", name]));
+    }
+    for command in ["close", "close", "reopen", "reopen"] {
+        done(run(&["provider", command, ukprn]));
+    }
+    done(run(&["sandbox", "seed", "--provider", ukprn, "--trainees", "100"]));
+    let waiting = crate::program::support::texts(
+        &place.url(),
+        "SELECT trainee_id AS text FROM trainees WHERE submitted_for_trn_at IS NOT NULL AND trn IS NULL",
+    );
+    let Some(trainee) = waiting.first() else { panic!("no invented trainee waits for a TRN") };
+    let queue = done(run(&["registry", "queue", "--provider", ukprn]));
+    assert_eq!(queue.lines().count(), waiting.len() + 1, "{queue}");
+    assert!(queue.contains(trainee) && queue.contains(ukprn));
+    assert!(!done(run(&["registry", "queue", "--for", "award"])).contains(trainee));
+    for _ in 0..2 {
+        done(run(&["registry", "issue-trn", trainee]));
+    }
+    let rows = format!("trainee_id,trn\n{trainee},1\nnobody,\n{trainee},\n");
+    let file = place.write("rows.csv", rows);
+    let ended = run(&["registry", "issue-trn", "--from-file", &file.display().to_string()]);
+    assert_eq!(ended.status(), 1, "{}", ended.stderr());
+    let schools =
+        place.write("schools.csv", "URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n1,Ash,,Open\n");
+    assert_eq!(run(&["school", "import", &schools.display().to_string()]).status(), 1);
+
+    let log = done(run(&["user", "activity"]));
+    let expected = [
+        "file_imported",
+        "file_imported",
+        "registry_acted",
+        "organisation_reopened",
+        "organisation_closed",
+        "organisation_renamed",
+        "organisation_added",
+    ];
+    let acts: Vec<&str> = log.lines().skip(1).collect();
+    assert_eq!(acts.len(), expected.len(), "{log}");
+    for (act, kind) in acts.iter().zip(expected) {
+        assert!(act.contains(kind) && act.contains("A. Operator"), "{act}");
+    }
+    assert!(log.contains(&format!("trainee {trainee}")) && log.contains("Ashdown University to Beech University"));
+    // Those of the provider are its own.
+    assert_eq!(done(run(&["user", "activity", "--provider", ukprn])).lines().count(), 6);
+
+    let imports = done(run(&["import", "list"]));
+    assert!(imports.contains("school import") && imports.contains("registry issue-trn"), "{imports}");
+    assert_eq!(
+        done(run(&["import", "show", "1"])),
+        "line 2: trn must be 7 digits\nline 3: no trainee has this identifier"
+    );
+    assert_eq!(done(run(&["import", "show", "2"])), "line 2: URN must be 6 digits");
+    assert_eq!(run(&["import", "show", "3"]).status(), 1);
+}

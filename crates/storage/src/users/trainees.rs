@@ -1,0 +1,83 @@
+//! What operators do to trainees, in the activity log: what the registry does, and to have looked at a history.
+//!
+//! Names trainees by their identifiers alone. What an action is, is decided elsewhere.
+
+use diesel::prelude::*;
+
+use super::organisations::require_operator;
+use super::{ActivityKind, Actor, Subject};
+use crate::connection::with_inner;
+use crate::error::StorageError;
+use crate::history::TraineeHistory;
+use crate::schema::trainees;
+use crate::session::Session;
+
+impl Session<'_> {
+    /// Logs that an operator did to a trainee what the registry does, in the transaction of the change.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NotPermitted`](crate::error::Refusal::NotPermitted) for a user of an organisation.
+    pub fn record_registry_action(
+        &mut self,
+        by: Actor<'_>,
+        trainee_id: &str,
+        operation: &str,
+    ) -> Result<(), StorageError> {
+        self.record_trainee(by, trainee_id, ActivityKind::RegistryActed, operation)
+    }
+
+    /// The history of a trainee of whatever provider, and logs that an operator looked at it; `None`, and no entry, when there
+    /// is no such trainee.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NotPermitted`](crate::error::Refusal::NotPermitted) for a user of an organisation;
+    /// [`StorageError::CorruptRow`] when an entry holds what no field can hold.
+    pub fn view_history(&mut self, by: Actor<'_>, trainee_id: &str) -> Result<Option<TraineeHistory>, StorageError> {
+        require_operator(by)?;
+        let Some(history) = self.history_of(trainee_id)? else { return Ok(None) };
+        self.record_trainee(by, trainee_id, ActivityKind::HistoryViewed, "")?;
+        Ok(Some(history))
+    }
+
+    fn record_trainee(
+        &mut self,
+        by: Actor<'_>,
+        trainee_id: &str,
+        kind: ActivityKind,
+        detail: &str,
+    ) -> Result<(), StorageError> {
+        require_operator(by)?;
+        let owner = trainees::table.filter(trainees::trainee_id.eq(trainee_id)).select(trainees::provider_id);
+        let owner = with_inner!(self.connection, |inner| owner.get_result::<i64>(inner)).optional()?;
+        self.record_activity(by, owner, kind, Subject::Trainee(trainee_id), detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Refusal;
+    use crate::testing::{Register, UKPRN};
+    use crate::users::{ActivityFilter, Origin};
+
+    #[test]
+    fn a_user_of_an_organisation_does_nothing_of_what_operators_do_to_trainees() {
+        let register = Register::with_provider();
+        let user = Actor::user(1, Some(1), Origin::default());
+        let refused = [
+            register.write(move |session| session.view_history(user, "nobody").map(drop)).unwrap_err(),
+            register
+                .write(move |session| session.record_registry_action(user, "nobody", "registry award"))
+                .unwrap_err(),
+        ];
+        for error in refused {
+            assert!(matches!(error, StorageError::Refused(Refusal::NotPermitted)), "{error:?}");
+        }
+        let nobody = register.write(|session| session.view_history(Actor::operator("operator"), "nobody")).unwrap();
+        assert_eq!(nobody, None);
+        let filter = ActivityFilter { provider_ukprn: Some(UKPRN), limit: 10, ..ActivityFilter::default() };
+        assert!(register.read(move |session| session.list_activity(filter)).unwrap().is_empty());
+    }
+}
