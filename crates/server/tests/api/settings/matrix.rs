@@ -153,7 +153,7 @@ fn an_operator_reaches_nothing_of_an_organisation_through_the_pages_of_another()
         refused += 2;
     }
     eprintln!("{refused} refused");
-    assert_eq!(refused, 7 + 2 * ROUTES.iter().filter(of_organisation).count());
+    assert_eq!(refused, 8 + 2 * ROUTES.iter().filter(of_organisation).count());
     assert_eq!(state(&register), before);
 }
 
