@@ -4,12 +4,11 @@
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
+use domain::organisations::is_ukprn;
 
 use crate::error::{Refusal, StorageError};
 use crate::schema::providers;
 use crate::session::Session;
-
-const UKPRN_DIGITS: usize = 8;
 
 /// A provider as an operator sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +42,7 @@ impl Session<'_> {
     /// [`Refusal::InvalidUkprn`], [`Refusal::BlankProviderName`] or [`Refusal::UkprnTaken`].
     pub fn add_provider(&mut self, ukprn: &str, name: &str) -> Result<ProviderRecord, StorageError> {
         let name = name.trim();
-        if ukprn.len() != UKPRN_DIGITS || !ukprn.bytes().all(|byte| byte.is_ascii_digit()) {
+        if !is_ukprn(ukprn) {
             return Err(Refusal::InvalidUkprn.into());
         }
         if name.is_empty() {
@@ -78,6 +77,10 @@ impl Session<'_> {
     ///
     /// [`Refusal::UnknownProvider`].
     pub fn provider(&mut self, ukprn: &str) -> Result<ProviderRecord, StorageError> {
+        if !is_ukprn(ukprn) {
+            // Nobody has it, and PostgreSQL refuses a query with some characters.
+            return Err(Refusal::UnknownProvider.into());
+        }
         let row = providers::table
             .filter(providers::ukprn.eq(ukprn))
             .select(ProviderRow::as_select())

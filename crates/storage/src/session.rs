@@ -235,6 +235,10 @@ impl Session<'_> {
         trainee_id: &str,
         cause: Cause<'b>,
     ) -> Result<Option<ProviderSession<'b>>, StorageError> {
+        if trainee_id.contains('\0') {
+            // No identifier has this character, and PostgreSQL refuses a query that has it.
+            return Ok(None);
+        }
         let owner = trainees::table
             .inner_join(providers::table)
             .filter(trainees::trainee_id.eq(trainee_id))

@@ -201,8 +201,7 @@ impl Session<'_> {
     ///
     /// [`Refusal::UnknownUser`], [`Refusal::RoleOfOtherKind`]; [`Refusal::LastAdmin`] where a user does it.
     pub fn change_role(&mut self, by: Actor<'_>, id: i64, role: UserRole) -> Result<UserRecord, StorageError> {
-        self.lock_organisation(by.provider_id())?;
-        let user = self.user(by, id)?;
+        let user = self.user_to_change(by, id)?;
         if (role == UserRole::Operator) != user.provider_id.is_none() {
             return Err(Refusal::RoleOfOtherKind.into());
         }
@@ -227,8 +226,7 @@ impl Session<'_> {
     ///
     /// [`Refusal::UnknownUser`]; [`Refusal::LastAdmin`] where a user does it.
     pub fn remove_user(&mut self, by: Actor<'_>, id: i64) -> Result<UserRecord, StorageError> {
-        self.lock_organisation(by.provider_id())?;
-        let user = self.user(by, id)?;
+        let user = self.user_to_change(by, id)?;
         self.require_another_admin(by, &user)?;
         self.end_access(by, &user)?;
         self.record_activity(by, user.provider_id, ActivityKind::UserRemoved, Subject::User(id), "")?;
@@ -242,14 +240,16 @@ impl Session<'_> {
     ///
     /// [`Refusal::UnknownUser`].
     pub fn erase_user(&mut self, by: Actor<'_>, id: i64, reason: &str) -> Result<(), StorageError> {
-        let found = self.user_of_any_time(id)?;
-        let user = found.filter(|user| by.reaches(user.provider_id)).ok_or(Refusal::UnknownUser)?;
+        let found = self.user_of_any_time(id)?.filter(|user| by.reaches(user.provider_id));
+        self.lock_organisation(found.ok_or(Refusal::UnknownUser)?.provider_id)?;
+        // Somebody may have changed it meanwhile.
+        let user = self.user_of_any_time(id)?.ok_or(Refusal::UnknownUser)?;
         if user.removed_at.is_none() {
             self.end_access(by, &user)?;
         }
         // Also of one whose access was removed before, and who was invited again since.
         self.remove_unused_invitations(user.provider_id, &user.email)?;
-        self.forget_identity(id)?;
+        self.forget_identity(id, &user.email)?;
         diesel::update(users::table.find(id)).set(users::email.eq("")).execute(self.connection)?;
         diesel::update(invitation_rows::table.filter(invitation_rows::email.eq(&user.email)))
             .filter(of_organisation(user.provider_id))
@@ -276,15 +276,24 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// As [`Session::user`], with whoever belongs to the user's organisation left as it is until the transaction ends.
+    fn user_to_change(&mut self, by: Actor<'_>, id: i64) -> Result<UserRecord, StorageError> {
+        let provider_id = self.user(by, id)?.provider_id;
+        self.lock_organisation(provider_id)?;
+        // Somebody may have been faster.
+        self.user(by, id)
+    }
+
     fn user_of_any_time(&mut self, id: i64) -> Result<Option<UserRecord>, StorageError> {
         let found = rows().filter(users::id.eq(id)).first::<Row>(self.connection).optional()?;
         found.map(record).transpose()
     }
 
-    /// Lets nobody else change who belongs to an organisation until the transaction ends. On SQLite writes come one after the
-    /// other.
-    fn lock_organisation(&mut self, provider_id: Option<i64>) -> Result<(), StorageError> {
-        if let (Some(provider_id), DatabaseConnection::Postgres(inner)) = (provider_id, &mut *self.connection) {
+    /// Lets nobody else change who belongs to an organisation, or to the service, until the transaction ends. On SQLite writes
+    /// come one after the other.
+    pub(crate) fn lock_organisation(&mut self, provider_id: Option<i64>) -> Result<(), StorageError> {
+        let Some(provider_id) = provider_id else { return self.connection.lock_operators() };
+        if let DatabaseConnection::Postgres(inner) = &mut *self.connection {
             let row = providers::table.find(provider_id).select(providers::id).for_no_key_update();
             row.get_result::<i64>(inner)?;
         }

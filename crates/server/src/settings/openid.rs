@@ -14,9 +14,9 @@ use std::sync::Arc;
 use actix_web::web;
 use askama::Template;
 use openidconnect::RedirectUrl;
-use storage::error::Refusal;
+use storage::error::{Refusal, StorageError};
 use storage::session::Session;
-use storage::users::{Access, Identity, SecretDigest};
+use storage::users::{Access, Identity, Secret, SecretDigest};
 
 pub use self::claims::{ClaimName, ClaimNames};
 pub use self::fetch::AddressError;
@@ -112,12 +112,38 @@ async fn come_back(
         receive::write(register, settings, move |session| Ok(session.take_sign_in_attempt(&state, &of_browser)?));
     let attempt = attempt.await?;
     let field = |name: &str| Some(request.query.value(name).to_owned()).filter(|value| !value.is_empty());
-    let (Some(code), None) = (field("code"), field("error")) else { return Err(Refusal::SignInNotUsable.into()) };
+    let (Some(code), None) = (field("code"), field("error")) else {
+        return Err(IssuerError::Declined(openid_error(request.query.value("error"))).into());
+    };
     let (answer, now) = (Answer { code, issuer: field("iss") }, register.store.now());
     let identified = fetching(settings, move || issuer.identify(answer, &redirect, attempt, now));
     let identity = identified.await?;
     let request = Arc::new(request);
     receive::write(register, settings, move |session| enter(session, &request, &identity, &browser)).await
+}
+
+/// The code of an error in an answer, of those that the standards name (RFC 6749, section 4.1.2.1; OpenID Connect Core 1.0,
+/// section 3.1.2.6). The browser has sent it, so no other text is taken from it.
+fn openid_error(code: &str) -> &'static str {
+    const CODES: [&str; 16] = [
+        "access_denied",
+        "account_selection_required",
+        "consent_required",
+        "interaction_required",
+        "invalid_request",
+        "invalid_request_object",
+        "invalid_request_uri",
+        "invalid_scope",
+        "login_required",
+        "registration_not_supported",
+        "request_not_supported",
+        "request_uri_not_supported",
+        "server_error",
+        "temporarily_unavailable",
+        "unauthorized_client",
+        "unsupported_response_type",
+    ];
+    CODES.into_iter().find(|known| *known == code).unwrap_or("no code, and no known error")
 }
 
 /// Signs in to the only organisation, or asks to which.
@@ -132,7 +158,11 @@ fn enter(
     accesses.retain(|access| request.audience.includes(access.ukprn().is_none()));
     match accesses.as_slice() {
         [] => Err(Refusal::NoAccess.into()),
-        [only] => sign_in(session, request, identity, only.ukprn()),
+        [only] => {
+            let begun = Secret::generate()?;
+            sign_in(session, request, identity, only.ukprn(), &SecretDigest::of(begun.reveal()))?;
+            Ok(Reply::SignedIn(begun))
+        }
         several => {
             let secret = session.begin_choice(identity, browser)?;
             let frame = Frame::sign_in(request);
@@ -145,13 +175,22 @@ fn enter(
 async fn choose(register: &AppState, settings: &SettingsPages, request: PageRequest) -> Result<Reply, PageError> {
     let browser = request.attempt.clone().ok_or(Refusal::SignInNotUsable)?;
     let choice = SecretDigest::of(request.form.value(SECRET));
+    let shown_to = request.browser.as_ref().ok_or(PageError::OtherBrowser)?;
+    let begun = shown_to.cookie.session_of(request.form.value(SECRET));
+    let secret = SecretDigest::of(begun.reveal());
     let request = Arc::new(request);
     let chosen = receive::write(register, settings, move |session| {
-        let identity = session.take_choice(&choice, &browser)?;
+        let identity = match session.take_choice(&choice, &browser) {
+            Ok(identity) => identity,
+            // The button was pressed twice.
+            Err(StorageError::Refused(Refusal::SignInNotUsable)) if session.has_begun(&secret)? => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
         let ukprn = Some(request.form.value(ORGANISATION)).filter(|ukprn| !ukprn.is_empty());
-        sign_in(session, &request, &identity, ukprn)
+        sign_in(session, &request, &identity, ukprn, &secret)
     });
-    chosen.await
+    chosen.await?;
+    Ok(Reply::SignedIn(begun))
 }
 
 fn sign_in(
@@ -159,12 +198,12 @@ fn sign_in(
     request: &PageRequest,
     identity: &Identity,
     ukprn: Option<&str>,
-) -> Result<Reply, PageError> {
+    secret: &SecretDigest,
+) -> Result<(), PageError> {
     if !request.audience.includes(ukprn.is_none()) {
         return Err(Refusal::NoAccess.into());
     }
-    let begun = session.sign_in_as(identity, ukprn, request.session.as_ref(), request.origin())?;
-    Ok(Reply::SignedIn(begun))
+    Ok(session.sign_in_as(identity, ukprn, secret, request.session.as_ref(), request.origin())?)
 }
 
 /// Where the issuer sends the browser back: to the site at which it is. The issuer refuses all but those that it knows.

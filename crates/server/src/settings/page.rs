@@ -357,8 +357,9 @@ impl PageError {
             Self::Storage(StorageError::Refused(Refusal::NoAccess)) => (
                 StatusCode::FORBIDDEN,
                 "You have no access",
-                "It is known who you are, but not that you belong here. Ask an admin of your organisation to invite \
-                 you, by the e-mail address with which you sign in, and sign in again within 15 minutes.",
+                "It is known who you are, but not that you belong here. Ask an admin of your organisation, or whoever \
+                 operates the register, to invite you by the e-mail address with which you sign in, and sign in again within \
+                 15 minutes.",
             ),
             Self::Issuer(error) => {
                 log::warn!("nobody was signed in by OpenID Connect: {}", Causes(&error));
@@ -385,7 +386,8 @@ impl PageError {
             Self::OtherBrowser => (
                 StatusCode::FORBIDDEN,
                 "The form was not made for this browser",
-                "You are not signed in. Let the browser keep cookies of this site, open the link again, and press its button.",
+                "You are not signed in. Let the browser keep cookies of this site, open the page or the link again, and press its \
+                 button.",
             ),
             Self::TooManyForms(_) => {
                 (StatusCode::TOO_MANY_REQUESTS, "Too many forms", "Nothing was done. Try again in a minute.")

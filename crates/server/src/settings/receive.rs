@@ -295,7 +295,7 @@ fn handle(
         return Ok((handler(session, request)?, None));
     }
     let digest = request.session.as_ref().ok_or(PageError::NotSignedIn)?;
-    let changes_settings = matches!(route.handler, Handler::Admin(_)) && has_form(route);
+    let changes_settings = matches!(route.handler, Handler::Admin(_) | Handler::OperatorAdmin(_)) && has_form(route);
     let signed_in = if changes_settings { session.signed_in_to_change(digest)? } else { session.signed_in(digest)? };
     let is_here = |signed_in: &SignedIn| request.audience.includes(signed_in.organisation.is_none());
     let signed_in = signed_in.filter(is_here).ok_or(PageError::NotSignedIn)?;
@@ -331,7 +331,11 @@ fn handle(
         }
         Handler::OperatorAdmin(handler) => {
             let actor = operator()?;
-            let organisation = &session.organisation(request.ukprn()?)?;
+            let ukprn = request.ukprn()?;
+            let organisation = &match has_form(route) {
+                true => session.organisation_to_change(ukprn)?.into(),
+                false => session.organisation(ukprn)?,
+            };
             let context = AdminContext { signed_in: &signed_in, organisation, actor: actor.within(organisation) };
             handler(session, request, &context).map_err(PageError::for_operator)?
         }

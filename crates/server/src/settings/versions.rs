@@ -55,6 +55,7 @@ fn verdict(version: &VersionReadiness) -> &'static str {
     match version.removal() {
         Removal::Newest => "it is the newest",
         Removal::InUse => "no, it is used",
+        Removal::NotLookedAt => "not known",
         Removal::CountedTooShortly => "not known, counted for too few days",
         Removal::Possible => "yes, nobody used it",
     }

@@ -34,6 +34,9 @@ pub struct VersionReadiness {
     pub version: Label,
     /// The newest version.
     pub newest: Label,
+    /// The UKPRN of the only provider that is looked at; nothing when all are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
     /// The first day that is looked at.
     #[serde(serialize_with = "day")]
     pub since: NaiveDate,
@@ -195,6 +198,8 @@ pub struct NewerUse {
 pub enum Removal {
     /// It is the newest one, to which the others move.
     Newest,
+    /// Not all providers were looked at.
+    NotLookedAt,
     /// Somebody used it in the days that are looked at.
     InUse,
     /// Counts do not go back as far as the days that are looked at.
@@ -208,7 +213,7 @@ impl Removal {
     #[must_use]
     pub const fn words(self) -> Option<&'static str> {
         match self {
-            Self::Newest => None,
+            Self::Newest | Self::NotLookedAt => None,
             Self::InUse => Some("is still used"),
             Self::CountedTooShortly => Some("was not used, but was not counted for long enough either"),
             Self::Possible => Some("can be removed: nobody used it"),
@@ -256,6 +261,8 @@ impl VersionReadiness {
     pub fn removal(&self) -> Removal {
         if self.version == self.newest {
             Removal::Newest
+        } else if self.provider.is_some() {
+            Removal::NotLookedAt
         } else if !self.providers.is_empty() {
             Removal::InUse
         } else if self.counted_since.is_none_or(|counted| counted > self.since) {
@@ -305,6 +312,7 @@ impl OwnReadiness {
         let newest = versions.newest().unwrap_or(served);
         let (label, against) = (served.version.label.to_string(), newest.version.label.to_string());
         let known = Known {
+            provider: None,
             tokens: by_number(session.own_tokens()?),
             recent: session.own_usage_since(since)?,
             all: session.own_usage_since(until - TimeDelta::days(KEPT_DAYS))?,
@@ -328,6 +336,7 @@ impl OwnReadiness {
         let Some(newest) = versions.newest() else { return Ok(Vec::new()) };
         let against = newest.version.label.to_string();
         let mut known = Known {
+            provider: None,
             tokens: by_number(session.own_tokens()?),
             recent: session.own_usage_since(since)?,
             all: session.own_usage_since(until - TimeDelta::days(KEPT_DAYS))?,

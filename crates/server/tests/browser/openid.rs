@@ -19,7 +19,7 @@ const CLIENT: &str = "register";
 fn start() -> Option<(Server, OpenIdProvider)> {
     let mut provider = OpenIdProvider::start(Path::new(env!("CARGO_TARGET_TMPDIR")))?;
     let server = Server::start_with(
-        &[],
+        &["--operator-pages", "settings"],
         &[
             ("REGISTER_OIDC_ISSUER", provider.address()),
             ("REGISTER_OIDC_CLIENT_ID", CLIENT),
@@ -84,6 +84,18 @@ fn a_person_signs_in_at_the_provider_by_keyboard_and_without_scripts() {
     wait_for(&browser, &server.origin, "You are not signed in");
 }
 
+/// The page that leads to the issuer, as a browser without another page gets it.
+fn page_on_the_way(server: &Server) -> String {
+    let mut shown = ureq::get(format!("{}/settings/sign-in", server.origin)).call().unwrap();
+    let cookie = shown.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let text = shown.body_mut().read_to_string().unwrap();
+    let (_, rest) = text.split_once("name=\"form_token\" value=\"").unwrap();
+    let form = format!("form_token={}", rest.split('"').next().unwrap());
+    let begin = ureq::post(format!("{}/settings/sign-in/oidc", server.origin)).header("Cookie", cookie);
+    let begun = begin.content_type("application/x-www-form-urlencoded").send(form);
+    begun.unwrap().body_mut().read_to_string().unwrap()
+}
+
 #[test]
 fn whoever_has_two_accesses_chooses_one_on_a_page_in_which_axe_finds_nothing() {
     let Some(browser) = Browser::start(Scripts::Run) else { return };
@@ -103,11 +115,8 @@ fn whoever_has_two_accesses_chooses_one_on_a_page_in_which_axe_finds_nothing() {
     wait_for(&browser, &server.origin, "Sign in");
     examine("how to sign in");
     // The page on the way there leads on at once, so it is put into the place of this one.
-    let page = ureq::post(format!("{}/settings/sign-in/oidc", server.origin))
-        .content_type("application/x-www-form-urlencoded")
-        .send_empty()
-        .and_then(|mut reply| reply.body_mut().read_to_string());
-    browser.run(&format!("document.open(); document.write({}); document.close()", json!(page.unwrap())));
+    let page = page_on_the_way(&server);
+    browser.run(&format!("document.open(); document.write({}); document.close()", json!(page)));
     browser.wait_until("document.title.startsWith('Continue') && document.readyState === 'complete'");
     assert!(browser.read("document.getElementById('continue').href").starts_with(provider.address()));
     examine("on the way there");

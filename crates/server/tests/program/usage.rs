@@ -190,6 +190,11 @@ fn readiness_of_all_versions_is_a_table_with_a_verdict_for_each() {
     let ended = place.run(&["version", "readiness", "--format", "json", "--provider", "10000001"], None);
     let told: Value = serde_json::from_str(ended.stdout()).unwrap();
     assert_eq!(told.as_array().map(Vec::len), Some(SERVED.len()));
+    // What one provider does not use others may.
+    for arguments in [&["version", "readiness"][..], &["version", "readiness", &older.to_string()]] {
+        let ended = place.run(&[arguments, &["--provider", "10000002"]].concat(), None);
+        assert!(ended.status() == 0 && !ended.stdout().contains("removed"), "{}", ended.stdout());
+    }
     let ended = place.run(&["version", "readiness", "--provider", "10999999"], None);
     assert_eq!((ended.status(), ended.stdout()), (1, ""));
 }

@@ -5,7 +5,8 @@
 //!
 //! What is waited for has one of a fixed number of rows (lock striping), by its digest: nothing is inserted or updated, so the
 //! table neither grows nor is left with dead rows. Two things may share a row; then one waits for the other for no reason.
-//! That makes no deadlock: a transaction waits for one of these rows at most, and only before it locks a trainee. Who already
+//! That makes no deadlock: a transaction waits for one of these rows at most, and only before it locks a trainee; that of the
+//! operators is waited for before any other. Who already
 //! holds a trainee does not wait ([`DatabaseConnection::try_lock_trn`]).
 //!
 //! An idempotency key has a row of its own, since a request is refused for it, and must not be for another key.
@@ -54,6 +55,11 @@ impl DatabaseConnection {
         let stripe = stripe(&trn_parts(trn));
         let row = lock_stripes::table.find(stripe).select(lock_stripes::stripe).for_update().skip_locked();
         Ok(row.get_result::<i32>(inner).optional()?.is_some())
+    }
+
+    /// Lets no other transaction change who the operators of the service are until this one ends.
+    pub(crate) fn lock_operators(&mut self) -> Result<(), StorageError> {
+        self.lock(&[b"operators"])
     }
 
     /// Waits until no other transaction holds the row of what the parts say together, and holds it until this one ends.

@@ -127,6 +127,10 @@ impl Session<'_> {
 }
 
 fn history_of(connection: &mut DatabaseConnection, trainee_id: &str) -> Result<Option<TraineeHistory>, StorageError> {
+    if trainee_id.contains('\0') {
+        // As in `Session::open_trainee`.
+        return Ok(None);
+    }
     let found = trainees::table.inner_join(providers::table).filter(trainees::trainee_id.eq(trainee_id)).select((
         trainees::id,
         providers::ukprn,

@@ -8,14 +8,14 @@ use diesel::dsl;
 use diesel::prelude::*;
 
 use super::invitations::Usable;
-use super::{ActivityKind, Actor, Origin, Secret, SecretDigest, Subject, UserRole, of_organisation};
+use super::{ActivityKind, Actor, Origin, SecretDigest, Subject, UserRole, of_organisation};
 use crate::connection::with_inner;
 use crate::error::{Refusal, StorageError};
 use crate::schema::{providers, sign_in_choices, users};
 use crate::session::Session;
 
 /// Who made a user for whom nobody but the issuer has spoken.
-const BY_CLAIM: &str = "claim of the issuer";
+pub(super) const BY_CLAIM: &str = "claim of the issuer";
 
 /// Who somebody is, as an issuer has shown, with what it says of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,8 +93,8 @@ impl Session<'_> {
         Ok(found)
     }
 
-    /// Begins a session for an identity: to an organisation, or to the service. The first time it becomes that of the
-    /// user. The session of the cookie that it replaces is ended.
+    /// Begins a session with the secret of that digest for an identity: to an organisation, or to the service. The first
+    /// time it becomes that of the user. The session of the cookie that it replaces is ended.
     ///
     /// # Errors
     ///
@@ -103,9 +103,10 @@ impl Session<'_> {
         &mut self,
         identity: &Identity,
         ukprn: Option<&str>,
+        secret: &SecretDigest,
         replaced: Option<&SecretDigest>,
         origin: Origin<'_>,
-    ) -> Result<Secret, StorageError> {
+    ) -> Result<(), StorageError> {
         let access = self.access_of(identity, ukprn)?;
         self.lock_organisation(access.provider_id)?;
         // Somebody may have changed it meanwhile.
@@ -118,11 +119,14 @@ impl Session<'_> {
                 (id, "OpenID Connect, first time, by e-mail address")
             }
             Through::Invitation(invitation) => {
+                self.give_address_to(identity, &invitation)?;
                 let used = self.use_invitation(&invitation).map_err(|error| {
                     let is_taken = matches!(error, StorageError::Refused(Refusal::LinkNotUsable));
                     if is_taken { Refusal::NoAccess.into() } else { error }
                 })?;
                 let id = used.ok_or(Refusal::NoAccess)?;
+                // Whoever was here by another identity is not signed in any more.
+                self.end_sessions_of(id)?;
                 self.bind(id, identity)?;
                 (id, "OpenID Connect, first time, by invitation")
             }
@@ -145,13 +149,26 @@ impl Session<'_> {
         diesel::update(users::table.find(user_id)).set(users::last_signed_in_at.eq(now)).execute(self.connection)?;
         let by = Actor::user(user_id, provider_id, origin);
         self.record_activity(by, provider_id, ActivityKind::UserSignedIn, Subject::User(user_id), detail)?;
-        let secret = Secret::generate()?;
-        self.begin_session(user_id, &SecretDigest::of(secret.reveal()), replaced)?;
-        Ok(secret)
+        self.begin_session(user_id, secret, replaced)
     }
 
-    /// Forgets the identity of a user, and whatever was to be chosen with it.
-    pub(super) fn forget_identity(&mut self, user_id: i64) -> Result<(), StorageError> {
+    /// Gives a user of this identity the address to which an invitation went: the person has another one since.
+    fn give_address_to(&mut self, identity: &Identity, invitation: &Usable) -> Result<(), StorageError> {
+        if self.user_with(invitation.provider_id, &invitation.email)?.is_some() {
+            return Ok(());
+        }
+        let of_identity = users::issuer.eq(&identity.issuer).and(users::subject.eq(&identity.subject));
+        diesel::update(users::table.filter(of_organisation(invitation.provider_id)))
+            .filter(of_identity)
+            .filter(users::removed_at.is_null())
+            .set(users::email.eq(&invitation.email))
+            .execute(self.connection)?;
+        Ok(())
+    }
+
+    /// Forgets the identity of a user, and whatever was to be chosen with it or with the e-mail address.
+    pub(super) fn forget_identity(&mut self, user_id: i64, email: &str) -> Result<(), StorageError> {
+        diesel::delete(sign_in_choices::table.filter(sign_in_choices::email.eq(email))).execute(self.connection)?;
         let identity = users::table.find(user_id).select((users::issuer, users::subject));
         let identity = identity.first::<(Option<String>, Option<String>)>(self.connection)?;
         if let (Some(issuer), Some(subject)) = identity {
@@ -172,11 +189,11 @@ impl Session<'_> {
     }
 
     fn bind(&mut self, user_id: i64, identity: &Identity) -> Result<(), StorageError> {
-        diesel::update(users::table.find(user_id))
+        let bound = diesel::update(users::table.find(user_id).filter(users::removed_at.is_null()))
             .set((users::issuer.eq(&identity.issuer), users::subject.eq(&identity.subject)))
             .execute(self.connection)
             .map_err(taken)?;
-        Ok(())
+        if bound == 1 { Ok(()) } else { Err(Refusal::NoAccess.into()) }
     }
 
     /// The users that are bound to the identity; one that a claim alone has made only as long as the claim says so.

@@ -1,9 +1,14 @@
 //! Identities of OpenID Connect, attempts and choices, on the database of the run.
 
+use std::sync::mpsc;
+
 use chrono::TimeDelta;
 
-use super::{ActivityFilter, Actor, Identity, NewInvitation, Origin, SecretDigest, SignedIn, UserRecord, UserRole};
+use super::{
+    ActivityFilter, Actor, Identity, NewInvitation, Origin, Secret, SecretDigest, SignedIn, UserRecord, UserRole,
+};
 use crate::error::{Refusal, StorageError};
+use crate::session::Session;
 use crate::testing::{Register, UKPRN};
 
 const OTHER: &str = "10000002";
@@ -45,8 +50,9 @@ fn accesses(register: &Register, identity: &Identity) -> Vec<(Option<String>, Us
 
 fn sign_in(register: &Register, identity: &Identity, ukprn: Option<&'static str>) -> Result<SignedIn, StorageError> {
     let as_whom = identity.clone();
-    let cookie = register.write(move |session| session.sign_in_as(&as_whom, ukprn, None, Origin::default()))?;
-    let digest = SecretDigest::of(cookie.reveal());
+    let digest = SecretDigest::of(Secret::generate()?.reveal());
+    let secret = digest.clone();
+    register.write(move |session| session.sign_in_as(&as_whom, ukprn, &secret, None, Origin::default()))?;
     Ok(register.read(|session| session.signed_in(&digest)).unwrap().unwrap())
 }
 
@@ -100,6 +106,61 @@ fn a_new_invitation_binds_another_identity_in_the_place_of_the_first() {
     invite(&register, Some(UKPRN), UserRole::Admin);
     assert_eq!(sign_in(&register, &person("two"), Some(UKPRN)).unwrap().user_id, user.user_id);
     refused(sign_in(&register, &person("one"), Some(UKPRN)), Refusal::NoAccess);
+}
+
+#[test]
+fn another_identity_in_the_place_of_the_first_ends_its_sessions() {
+    let register = register();
+    invite(&register, Some(UKPRN), UserRole::Admin);
+    let digest = SecretDigest::of("of the browser");
+    let (one, secret) = (person("one"), digest.clone());
+    let first =
+        move |session: &mut Session<'_>| session.sign_in_as(&one, Some(UKPRN), &secret, None, Origin::default());
+    register.write(first).unwrap();
+    invite(&register, Some(UKPRN), UserRole::Admin);
+    sign_in(&register, &person("two"), Some(UKPRN)).unwrap();
+    assert_eq!(register.read(|session| session.signed_in(&digest)).unwrap(), None);
+}
+
+#[test]
+fn an_invitation_frees_a_user_from_the_claim_that_made_them() {
+    let register = register();
+    let id = sign_in(&register, &member("one", &[UKPRN]), Some(UKPRN)).unwrap().user_id;
+    refused(sign_in(&register, &person("one"), Some(UKPRN)), Refusal::NoAccess);
+    invite(&register, Some(UKPRN), UserRole::Viewer);
+    for _ in 0..2 {
+        assert_eq!(sign_in(&register, &person("one"), Some(UKPRN)).unwrap().user_id, id);
+    }
+    // Another address of the same person is another one for the same user.
+    let moved = Identity { email: Some("new@example.com".to_owned()), ..person("one") };
+    let request = NewInvitation { provider_ukprn: Some(UKPRN), email: "new@example.com", role: UserRole::Viewer };
+    register.write(move |session| session.invite_user(COMMAND, request)).unwrap();
+    assert_eq!(sign_in(&register, &moved, Some(UKPRN)).unwrap().user_id, id);
+}
+
+#[test]
+fn whoever_is_invited_while_their_admin_is_removed_gets_no_link() {
+    let register = register();
+    invite(&register, Some(UKPRN), UserRole::Admin);
+    let admin = sign_in(&register, &person("one"), Some(UKPRN)).unwrap();
+    let id = admin.user_id;
+    let (invited, wait) = (mpsc::channel(), mpsc::channel::<()>());
+    let store = register.another_store();
+    let inviting = std::thread::spawn(move || {
+        store.write_blocking::<_, StorageError>(move |session| {
+            let request = NewInvitation { provider_ukprn: Some(UKPRN), email: "b@example.com", role: UserRole::Admin };
+            let by = admin.actor(Origin::default()).unwrap();
+            session.invite_user(by, request)?;
+            invited.0.send(()).unwrap();
+            // Until the removal waits for the organisation, or for the one writer of SQLite.
+            let _ = wait.1.recv_timeout(std::time::Duration::from_millis(300));
+            Ok(())
+        })
+    });
+    invited.1.recv().unwrap();
+    register.write(move |session| session.remove_user(COMMAND, id)).unwrap();
+    inviting.join().unwrap().unwrap();
+    assert_eq!(register.read(|session| session.pending_invitations(UKPRN)).unwrap(), []);
 }
 
 #[test]

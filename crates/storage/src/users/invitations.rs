@@ -4,6 +4,7 @@ use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use domain::rules::personal::is_email;
 
+use super::identities::BY_CLAIM;
 use super::{ActivityKind, Actor, Origin, Secret, SecretDigest, Subject, UserRole, of_organisation};
 use crate::error::{Refusal, StorageError};
 use crate::schema::{invitations, providers, users};
@@ -67,7 +68,7 @@ pub struct PendingInvitation {
 pub(super) struct Usable {
     id: i64,
     pub(super) provider_id: Option<i64>,
-    email: String,
+    pub(super) email: String,
     pub(super) role: UserRole,
     created_by: String,
     pub(super) organisation: Option<(String, String)>,
@@ -179,7 +180,13 @@ impl Session<'_> {
             return Ok(None);
         }
         match self.user_with(link.provider_id, &link.email)? {
-            Some((id, _)) => Ok(Some(id)),
+            Some((id, _)) => {
+                // Whom somebody has invited no longer depends on what the issuer claims.
+                diesel::update(users::table.find(id).filter(users::created_by.eq(BY_CLAIM)))
+                    .set(users::created_by.eq(&link.created_by))
+                    .execute(self.connection)?;
+                Ok(Some(id))
+            }
             None => diesel::insert_into(users::table)
                 .values((
                     users::provider_id.eq(link.provider_id),
@@ -269,7 +276,11 @@ impl Session<'_> {
     }
 
     /// The number and the role of the user with an e-mail address whose access was not removed.
-    fn user_with(&mut self, provider_id: Option<i64>, email: &str) -> Result<Option<(i64, UserRole)>, StorageError> {
+    pub(super) fn user_with(
+        &mut self,
+        provider_id: Option<i64>,
+        email: &str,
+    ) -> Result<Option<(i64, UserRole)>, StorageError> {
         let found = users::table
             .filter(of_organisation(provider_id))
             .filter(users::email.eq(email))

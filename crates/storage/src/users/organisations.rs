@@ -8,6 +8,12 @@ use crate::session::{Provider, Session};
 /// The longest name of an organisation, in characters.
 pub const MAX_ORGANISATION_NAME_CHARS: usize = 200;
 
+impl From<ProviderRecord> for Provider {
+    fn from(ProviderRecord { id, ukprn, name, .. }: ProviderRecord) -> Self {
+        Self { id, ukprn, name }
+    }
+}
+
 impl Session<'_> {
     /// The organisation with this UKPRN, open or closed.
     ///
@@ -15,8 +21,19 @@ impl Session<'_> {
     ///
     /// [`Refusal::UnknownProvider`].
     pub fn organisation(&mut self, ukprn: &str) -> Result<Provider, StorageError> {
-        let ProviderRecord { id, ukprn, name, .. } = self.provider(ukprn)?;
-        Ok(Provider { id, ukprn, name })
+        Ok(self.provider(ukprn)?.into())
+    }
+
+    /// The same for a job that changes something of it: until it ends, nobody else changes anything of its settings.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownProvider`].
+    pub fn organisation_to_change(&mut self, ukprn: &str) -> Result<ProviderRecord, StorageError> {
+        let found = self.provider(ukprn)?;
+        self.lock_organisation(Some(found.id))?;
+        // Somebody may have been faster.
+        self.provider(ukprn)
     }
 
     /// Adds an organisation.
@@ -29,8 +46,10 @@ impl Session<'_> {
         require_operator(by)?;
         let name = valid_name(name)?;
         // A statement that fails would end the transaction.
-        if self.provider(ukprn).is_ok() {
-            return Err(Refusal::UkprnTaken.into());
+        match self.provider(ukprn) {
+            Ok(_) => return Err(Refusal::UkprnTaken.into()),
+            Err(StorageError::Refused(Refusal::UnknownProvider)) => {}
+            Err(error) => return Err(error),
         }
         let added = self.add_provider(ukprn, name)?;
         self.record_organisation(by, &added, ActivityKind::OrganisationAdded, name)?;
@@ -51,7 +70,7 @@ impl Session<'_> {
     ) -> Result<ProviderRecord, StorageError> {
         require_operator(by)?;
         let name = valid_name(name)?;
-        let before = self.provider(ukprn)?;
+        let before = self.organisation_to_change(ukprn)?;
         let renamed = self.rename_provider(ukprn, name)?;
         if renamed.name != before.name {
             let detail = format!("{} to {}", before.name, renamed.name);
@@ -68,7 +87,7 @@ impl Session<'_> {
     /// [`Refusal::UnknownProvider`]; [`Refusal::NotPermitted`] for a user of an organisation.
     pub fn close_organisation(&mut self, by: Actor<'_>, ukprn: &str) -> Result<ProviderRecord, StorageError> {
         require_operator(by)?;
-        let was_open = self.provider(ukprn)?.closed_at.is_none();
+        let was_open = self.organisation_to_change(ukprn)?.closed_at.is_none();
         let closed = self.close_provider(ukprn)?;
         if was_open {
             self.record_organisation(by, &closed, ActivityKind::OrganisationClosed, "")?;
@@ -84,7 +103,7 @@ impl Session<'_> {
     /// [`Refusal::UnknownProvider`]; [`Refusal::NotPermitted`] for a user of an organisation.
     pub fn reopen_organisation(&mut self, by: Actor<'_>, ukprn: &str) -> Result<ProviderRecord, StorageError> {
         require_operator(by)?;
-        let was_closed = self.provider(ukprn)?.closed_at.is_some();
+        let was_closed = self.organisation_to_change(ukprn)?.closed_at.is_some();
         let reopened = self.reopen_provider(ukprn)?;
         if was_closed {
             self.record_organisation(by, &reopened, ActivityKind::OrganisationReopened, "")?;

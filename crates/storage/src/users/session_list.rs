@@ -62,14 +62,17 @@ impl Session<'_> {
         }
     }
 
-    /// Ends all sessions of a user whom the actor reaches, from the next request on. The access stays.
+    /// Ends all sessions of a user whom the actor reaches, from the next request on. The access stays. Without a session nothing
+    /// is done.
     ///
     /// # Errors
     ///
     /// [`Refusal::UnknownUser`]
     pub fn sign_out_user(&mut self, by: Actor<'_>, id: i64) -> Result<(), StorageError> {
         let user = self.user(by, id)?;
-        self.end_sessions_of(id)?;
+        if self.end_sessions_of(id)? == 0 {
+            return Ok(());
+        }
         let kind = ActivityKind::UserSignedOutEverywhere;
         self.record_activity(by, user.provider_id, kind, Subject::User(id), "")
     }

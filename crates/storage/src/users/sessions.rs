@@ -196,12 +196,11 @@ impl Session<'_> {
         Ok(())
     }
 
-    pub(super) fn end_sessions_of(&mut self, user_id: i64) -> Result<(), StorageError> {
+    /// Ends all sessions of a user, and says how many there were.
+    pub(super) fn end_sessions_of(&mut self, user_id: i64) -> Result<usize, StorageError> {
         let all = sign_in_sessions::table.filter(sign_in_sessions::user_id.eq(user_id));
-        diesel::update(all.filter(sign_in_sessions::ended_at.is_null()))
-            .set(sign_in_sessions::ended_at.eq(self.now().naive_utc()))
-            .execute(self.connection)?;
-        Ok(())
+        let ended_at = sign_in_sessions::ended_at.eq(self.now().naive_utc());
+        Ok(diesel::update(all.filter(sign_in_sessions::ended_at.is_null())).set(ended_at).execute(self.connection)?)
     }
 
     /// Removes so many sessions at most that have lasted as long as any may, and says how many there were.

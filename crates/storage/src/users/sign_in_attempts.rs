@@ -130,6 +130,15 @@ impl Session<'_> {
         Ok(secret)
     }
 
+    /// Whether the session of this secret has begun and was not ended: somebody pressed the button of a choice twice.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn has_begun(&mut self, session: &SecretDigest) -> Result<bool, StorageError> {
+        Ok(self.signed_in(session)?.is_some())
+    }
+
     /// Uses a choice up, and gives the identity for which it was remembered.
     ///
     /// # Errors

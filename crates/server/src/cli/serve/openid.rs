@@ -61,20 +61,25 @@ pub enum OpenIdError {
 impl OpenIdOptions {
     /// The issuer, where there is one. Fetches nothing: it may be away.
     pub(super) fn issuer(&self, environment: Environment, has_pages: bool) -> Result<Option<Issuer>, OpenIdError> {
-        let (Some(issuer), Some(client_id)) = (&self.oidc_issuer, &self.oidc_client_id) else { return Ok(None) };
+        // A variable that is set to nothing counts as absent.
+        let set = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
+        let named = |name: &Option<ClaimName>| name.clone().filter(|name| !name.to_string().trim().is_empty());
+        let (Some(issuer), Some(client_id)) = (set(&self.oidc_issuer), set(&self.oidc_client_id)) else {
+            return Ok(None);
+        };
         if !has_pages {
             return Err(OpenIdError::WithoutSettings);
         }
         let config = IssuerConfig {
-            issuer: issuer.clone(),
-            client_id: client_id.clone(),
+            issuer,
+            client_id,
             client_secret: self.client_secret()?,
             scopes: self.oidc_scopes.iter().filter(|scope| !scope.is_empty()).cloned().collect(),
             claims: ClaimNames {
-                provider: self.oidc_provider_claim.clone(),
-                role: self.oidc_role_claim.clone(),
+                provider: named(&self.oidc_provider_claim),
+                role: named(&self.oidc_role_claim),
                 admin: self.oidc_admin_value.clone(),
-                operator: self.oidc_operator_value.clone(),
+                operator: set(&self.oidc_operator_value),
             },
         };
         Ok(Some(Issuer::new(config, environment)?))

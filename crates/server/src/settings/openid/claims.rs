@@ -1,6 +1,5 @@
 //! What an issuer says of a person beyond who it is: to which organisations they belong, and what they may do there.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
@@ -18,11 +17,49 @@ const MAX_ORGANISATIONS: usize = 100;
 #[derive(Debug, Clone)]
 pub struct ClaimName(String);
 
-impl FromStr for ClaimName {
-    type Err = Infallible;
+/// The claims of an ID token that the standards define (OpenID Connect Core 1.0, sections 2 and 5.1), and that are not passed on.
+const DEFINED: [&str; 29] = [
+    "iss",
+    "sub",
+    "aud",
+    "exp",
+    "iat",
+    "auth_time",
+    "nonce",
+    "acr",
+    "amr",
+    "azp",
+    "at_hash",
+    "c_hash",
+    "name",
+    "given_name",
+    "family_name",
+    "middle_name",
+    "nickname",
+    "preferred_username",
+    "profile",
+    "picture",
+    "website",
+    "email",
+    "email_verified",
+    "gender",
+    "birthdate",
+    "zoneinfo",
+    "locale",
+    "phone_number",
+    "address",
+];
 
-    fn from_str(name: &str) -> Result<Self, Infallible> {
-        Ok(Self(name.to_owned()))
+/// A claim cannot say to which organisation somebody belongs, or what they may do there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the claim has a meaning of its own in OpenID Connect")]
+pub struct DefinedClaim;
+
+impl FromStr for ClaimName {
+    type Err = DefinedClaim;
+
+    fn from_str(name: &str) -> Result<Self, DefinedClaim> {
+        if DEFINED.contains(&name) { Err(DefinedClaim) } else { Ok(Self(name.to_owned())) }
     }
 }
 
@@ -42,16 +79,8 @@ pub(super) struct OtherClaims {
 impl openidconnect::AdditionalClaims for OtherClaims {}
 
 impl OtherClaims {
-    /// All of these, and those of others that are not among them.
-    pub(super) fn or(mut self, others: &Self) -> Self {
-        for (name, value) in &others.claims {
-            self.claims.entry(name.as_str()).or_insert_with(|| value.clone());
-        }
-        self
-    }
-
     pub(super) fn has(&self, name: &ClaimName) -> bool {
-        self.value(name).is_some()
+        self.value(name).is_some_and(|value| !value.is_null())
     }
 
     fn value(&self, ClaimName(name): &ClaimName) -> Option<&Value> {
@@ -68,11 +97,13 @@ impl OtherClaims {
             Value::Number(number) => Some(number.to_string()),
             Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
         };
-        match name.and_then(|name| self.value(name)) {
+        let mut texts: Vec<String> = match name.and_then(|name| self.value(name)) {
             Some(Value::Array(values)) => values.iter().filter_map(text).collect(),
             Some(value) => text(value).into_iter().collect(),
             None => Vec::new(),
-        }
+        };
+        texts.retain(|text| !text.is_empty());
+        texts
     }
 }
 
@@ -103,9 +134,13 @@ impl ClaimNames {
         self.provider.iter().chain(&self.role)
     }
 
-    pub(super) fn read(&self, claims: &OtherClaims) -> Claimed {
-        let roles = claims.texts(self.role.as_ref());
-        let mut ukprns = claims.texts(self.provider.as_ref());
+    /// What the ID token claims; what it does not say, the user info does.
+    pub(super) fn read(&self, claims: &OtherClaims, more: Option<&OtherClaims>) -> Claimed {
+        let texts = |name: &Option<ClaimName>| {
+            let said = name.as_ref().is_some_and(|name| claims.has(name));
+            more.filter(|_| !said).unwrap_or(claims).texts(name.as_ref())
+        };
+        let (roles, mut ukprns) = (texts(&self.role), texts(&self.provider));
         ukprns.retain(|ukprn| ukprn.len() == UKPRN_DIGITS && ukprn.bytes().all(|byte| byte.is_ascii_digit()));
         ukprns.truncate(MAX_ORGANISATIONS);
         Claimed {
@@ -126,7 +161,7 @@ mod tests {
         let name = |name: &str| Some(name.parse().unwrap()).filter(|_| !name.is_empty());
         let (admin, operator) = ("manager".to_owned(), Some("staff".to_owned()));
         let names = ClaimNames { provider: name(provider), role: name(role), admin, operator };
-        names.read(&serde_json::from_value(claims).unwrap())
+        names.read(&serde_json::from_value(claims).unwrap(), None)
     }
 
     #[test]
@@ -146,6 +181,49 @@ mod tests {
         }
         assert_eq!(ukprns("ukprn", json!({ "ukprn": vec!["10012345"; 200] })).len(), MAX_ORGANISATIONS);
         assert!(ukprns("", json!({ "": "10012345", "ukprn": "10012345" })).is_empty());
+    }
+
+    #[test]
+    fn what_the_id_token_does_not_say_the_user_info_does() {
+        let names = ClaimNames {
+            provider: Some("/organisation/ukprn".parse().unwrap()),
+            role: Some("role".parse().unwrap()),
+            admin: "manager".to_owned(),
+            operator: None,
+        };
+        let claims = |value| serde_json::from_value::<OtherClaims>(value).unwrap();
+        let token = claims(json!({ "organisation": { "id": 1 }, "role": null }));
+        let more = claims(json!({ "organisation": { "id": 1, "ukprn": "10012345" }, "role": "manager" }));
+        let claimed = names.read(&token, Some(&more));
+        assert_eq!((claimed.ukprns, claimed.role), (vec!["10012345".to_owned()], UserRole::Admin));
+        // What it does say is not overruled.
+        let token = claims(json!({ "organisation": { "ukprn": "10067890" }, "role": "reader" }));
+        let claimed = names.read(&token, Some(&more));
+        assert_eq!((claimed.ukprns, claimed.role), (vec!["10067890".to_owned()], UserRole::Viewer));
+    }
+
+    #[test]
+    fn an_empty_role_makes_nobody_anything() {
+        let names = ClaimNames {
+            provider: None,
+            role: Some("role".parse().unwrap()),
+            admin: String::new(),
+            operator: Some(String::new()),
+        };
+        for role in [json!(""), json!(" "), json!([""]), json!([" ", ""])] {
+            let claimed = names.read(&serde_json::from_value(json!({ "role": role })).unwrap(), None);
+            assert_eq!((claimed.role, claimed.is_operator), (UserRole::Viewer, false), "{role}");
+        }
+    }
+
+    #[test]
+    fn a_claim_that_the_standard_defines_says_nothing_of_organisations() {
+        for name in ["email", "sub", "profile", "acr"] {
+            assert!(name.parse::<ClaimName>().is_err(), "{name}");
+        }
+        for name in ["ukprn", "/email/x", "role", "groups"] {
+            assert!(name.parse::<ClaimName>().is_ok(), "{name}");
+        }
     }
 
     #[test]

@@ -169,6 +169,9 @@ pub(in crate::settings) enum IssuerError {
     /// It does not give a token for the code.
     #[error("it refuses the code: {0}")]
     Refused(&'static str),
+    /// It sends the browser back without a code.
+    #[error("it signs nobody in: {0}")]
+    Declined(&'static str),
     /// Its answer names another issuer, or none where it would name itself.
     #[error("the answer does not name it")]
     OtherIssuer,
@@ -296,10 +299,8 @@ impl Issuer {
         let nonce = Nonce::new(attempt.nonce);
         let token = reply.id_token().ok_or(IssuerError::Token("there is none"))?;
         let claims = match token.claims(&self.verifier(&discovered, now), &nonce) {
-            // The issuer has another key since it was fetched.
-            Err(ClaimsVerificationError::SignatureVerification(SignatureVerificationError::NoMatchingKey))
-                if !discovered.is_within(MIN_AGE, now) =>
-            {
+            // The issuer may have another key since it was fetched.
+            Err(ClaimsVerificationError::SignatureVerification(_)) if !discovered.is_within(MIN_AGE, now) => {
                 let discovered = self.fetch_metadata(&fetch, now)?;
                 token.claims(&self.verifier(&discovered, now), &nonce)
             }
@@ -343,12 +344,8 @@ impl Issuer {
             (email, _) => (email, claims.email_verified()),
         };
         let email = email.filter(|_| is_verified == Some(true));
-        let others = claims.additional_claims().clone();
-        let others = match more {
-            Some(more) => others.or(more.additional_claims()),
-            None => others,
-        };
-        let claimed = self.0.claims.read(&others);
+        let more = more.map(UserInfoClaims::additional_claims);
+        let claimed = self.0.claims.read(claims.additional_claims(), more);
         Identity {
             issuer: self.0.issuer.as_str().to_owned(),
             subject: claims.subject().as_str().to_owned(),

@@ -21,6 +21,8 @@ use super::{
 
 /// What the store knows.
 pub(super) struct Known {
+    /// The UKPRN of the only provider that is looked at, where not all are.
+    pub(super) provider: Option<String>,
     /// Those that are looked at, by their numbers.
     pub(super) tokens: BTreeMap<i64, TokenRecord>,
     /// In the days that are looked at.
@@ -39,6 +41,7 @@ impl Known {
         provider: Option<&str>,
     ) -> Result<Self, StorageError> {
         Ok(Self {
+            provider: provider.map(str::to_owned),
             tokens: tokens(session, provider)?,
             recent: session.usage_since(since)?,
             all: session.usage_since(session.today() - TimeDelta::days(KEPT_DAYS))?,
@@ -60,7 +63,7 @@ impl Known {
         self.checks = session.checks_since(since, &label, &against)?;
         self.problems = session.problems_since(since, &label, &against)?;
         let weeks = ReadinessWeek::of_tokens(session, &label, &against, |token| self.tokens.contains_key(&token))?;
-        Ok(VersionReadiness { weeks, ..self.readiness(served, newest, since, until) })
+        Ok(VersionReadiness { weeks, provider: self.provider.clone(), ..self.readiness(served, newest, since, until) })
     }
 
     /// Who used a version in those days, the last one among them. The weeks are not looked at.
@@ -93,6 +96,7 @@ impl Known {
             last_use,
             writes: Writes::of(self.checks.iter().filter(|check| self.tokens.contains_key(&check.token_id))),
             weeks: Vec::new(),
+            provider: None,
             providers,
         }
     }

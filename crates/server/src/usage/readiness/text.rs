@@ -40,13 +40,15 @@ impl VersionReadiness {
     /// That nobody uses it, and since when.
     fn unused(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { version, since, until, .. } = self;
+        let nobody =
+            self.provider.as_ref().map_or("Nobody has".to_owned(), |ukprn| format!("Provider {ukprn} has not"));
         match (&self.last_use, self.counted_since) {
             (Some(last), _) => {
                 let (day, provider, id) = (timestamp(last.seen.at), &last.provider, &last.seen.request_id);
-                writeln!(out, "Nobody has used {version} since {day}, when provider {provider} did (request {id}).")?;
+                writeln!(out, "{nobody} used {version} since {day}, when provider {provider} did (request {id}).")?;
             }
             (None, Some(counted)) => {
-                writeln!(out, "Nobody has used {version} since {counted}, when the counts of {KEPT_DAYS} days begin.")?;
+                writeln!(out, "{nobody} used {version} since {counted}, when the counts of {KEPT_DAYS} days begin.")?;
             }
             (None, None) => {
                 writeln!(out, "Nothing was counted of any version, so nothing can be said of this one.")?;
@@ -54,7 +56,7 @@ impl VersionReadiness {
             }
         }
         match self.removal() {
-            Removal::Newest | Removal::InUse => Ok(()),
+            Removal::Newest | Removal::NotLookedAt | Removal::InUse => Ok(()),
             Removal::CountedTooShortly => {
                 let days = (*until - *since).num_days() + 1;
                 writeln!(

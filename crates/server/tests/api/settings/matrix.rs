@@ -150,6 +150,9 @@ fn an_operator_reaches_nothing_of_an_organisation_through_the_pages_of_another()
         }
         send(&path_within(route, "19999999", 1)).is(404);
         send(&path_within(route, "nobody", 1)).is(404);
+        if route.method == Method::Get {
+            send(&path_within(route, "%00", 1)).is(404);
+        }
         refused += 2;
     }
     eprintln!("{refused} refused");

@@ -22,6 +22,7 @@ fn an_organisation_is_added_renamed_closed_and_reopened() {
         ("1", "Ash", "which is 8 digits"),
         (UKPRN, "Ash", "There is an organisation with this UKPRN already"),
         (NEW, " ", "Enter the name"),
+        ("\0", "Ash", "which is 8 digits"),
     ] {
         let page = operator.send("/settings/organisations/add", &[("ukprn", ukprn), ("name", name)]).is(422);
         assert!(page.text.contains(fault) && page.text.contains("There is a problem"), "{}", page.text);
@@ -190,4 +191,19 @@ fn every_page_of_an_operator_keeps_to_itself_and_shows_stored_script_as_text() {
         planted += page.text.matches("&#60;script&#62;").count();
     }
     assert!(planted > 15, "{planted}");
+}
+
+#[test]
+fn a_character_that_postgresql_refuses_is_found_nowhere() {
+    let register = Register::start();
+    let operator = operator(&register);
+    operator.send("/settings/history", &[("trainee_id", "a\0")]).is(422);
+    let fields = [("trainee_id", "a\0"), ("action", "issue-trn")];
+    operator.send("/settings/registry/trainee", &fields).is(422);
+    for path in
+        ["/settings/registry?organisation=%00", "/settings/activity?organisation=%00", "/settings/requests?a=%00"]
+    {
+        let page = operator.open(path);
+        assert!([404, 422].contains(&page.status), "{path}: {} {}", page.status, page.text);
+    }
 }

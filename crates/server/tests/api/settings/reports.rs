@@ -91,8 +91,11 @@ fn readiness_says_what_stood_against_writes_and_where_it_is_explained() {
     let page = viewer.open("/settings/readiness").is(200).text;
     let label = SERVED.last().unwrap().label;
     assert!(page.contains(&format!("{label} would accept 50 % of your accepted writes")), "{page}");
-    assert!(page.contains("1 of the 2 that were checked") && page.contains("Fewer than 50 say little"), "{page}");
-    assert!(page.contains("What stood against writes") && page.contains("data-name=\"Problem\""), "{page}");
+    assert!(
+        page.contains("1 of the 2 that were checked") && page.contains("Fewer than 50 writes say little"),
+        "{page}"
+    );
+    assert!(page.contains("would refuse the others") && page.contains("data-name=\"Problem\""), "{page}");
     assert!(links_lead_somewhere(&viewer, &page) >= 3);
     assert!(!page.contains("2036-07-31"), "{page}");
 }
