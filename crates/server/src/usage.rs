@@ -124,14 +124,14 @@ impl Usage {
         });
     }
 
-    /// Counts a write that was tried in another version, with what stands against it there.
+    /// Counts a write that was tried in another version, with what stands against it there, and with the names that are others.
     pub fn count_check(&self, checked: Checked, found: impl IntoIterator<Item = Finding>) {
         let Checked { day, token, version, against } = checked;
         let tried = Tried { day, token, version, against };
         self.with(|counts| {
             let mut valid = 1;
             for finding in found {
-                valid = 0;
+                valid = if finding.is_obstacle() { 0 } else { valid };
                 counts.add_problem((tried, finding), 1);
             }
             counts.add_check(tried, (1, valid));

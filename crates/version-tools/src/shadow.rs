@@ -25,6 +25,9 @@ use crate::translate::{BodyKind, LossReason, translate_names};
 /// The code of a value for which the other version has no field.
 pub const NOT_SET: &str = "not_set";
 
+/// The code of a field that has another name in the other version.
+pub const RENAMED: &str = "renamed";
+
 /// A write that was accepted, with the stored records that it was decided on.
 #[derive(Clone, Copy)]
 pub struct AcceptedWrite<'a> {
@@ -42,18 +45,26 @@ pub struct AcceptedWrite<'a> {
     pub lists: &'a Lists,
 }
 
-/// A reason for which the other version would refuse a write, or lose a value of it.
+/// A reason for which the other version would refuse a write, or lose a value of it; or a name that is another one there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Finding {
     /// The field in the other version's names; after the name of the list where it is a field of a nested record. A field
-    /// that the other version cannot set has the name by which it was sent.
+    /// that the other version cannot set, or calls otherwise, has the name by which it was sent.
     pub field: String,
-    /// The code of the problem, or [`NOT_SET`].
+    /// The code of the problem, [`NOT_SET`] or [`RENAMED`].
     pub code: &'static str,
 }
 
-/// The findings of the write in the other version, each once; none when it would be accepted there. `None` when the
-/// endpoint is not checked, or the record does not exist.
+impl Finding {
+    /// Whether the other version would not accept the write for it, once its names are used.
+    #[must_use]
+    pub fn is_obstacle(&self) -> bool {
+        self.code != RENAMED
+    }
+}
+
+/// The findings of the write in the other version, each once; no obstacle among them when it would be accepted there. `None`
+/// when the endpoint is not checked, or the record does not exist.
 #[must_use]
 pub fn check(body: &[u8], from: &Served, to: &Served, write: &AcceptedWrite<'_>) -> Option<BTreeSet<Finding>> {
     let row = write.endpoint.row();
@@ -94,7 +105,16 @@ fn check_body<R: DecidedRecord>(
     let lost = translation.lost.into_iter().filter(|loss| loss.why == LossReason::NotSet);
     let lost = lost.filter(|loss| nested == NestedLists::Read || loss.path == loss.name);
     let lost = lost.map(|loss| Finding { field: loss.name, code: NOT_SET });
-    Some(findings(&problems, to.version).chain(lost).collect())
+    let renamed = translation.renames.into_iter();
+    let renamed = renamed.filter(|rename| nested == NestedLists::Read || rename.path == rename.from);
+    let renamed = renamed.map(|rename| Finding { field: without_positions(&rename.path), code: RENAMED });
+    Some(findings(&problems, to.version).chain(lost).chain(renamed).collect())
+}
+
+/// A path such as `degrees_attributes[1].subject` as `degrees_attributes.subject`.
+fn without_positions(path: &str) -> String {
+    let parts = path.split('.').map(|part| part.split('[').next().unwrap_or_default());
+    parts.collect::<Vec<_>>().join(".")
 }
 
 fn findings(problems: &[Problem], version: &ApiVersion) -> impl Iterator<Item = Finding> {

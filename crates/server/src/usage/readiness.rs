@@ -129,6 +129,9 @@ pub struct ProviderUse {
     pub writes: Writes,
     /// What stands against those that would not be accepted, most frequent first.
     pub problems: Vec<Obstacle>,
+    /// Fields in those writes that have another name in the newest version, most frequent first.
+    #[serde(skip)]
+    pub renamed: Vec<RenamedField>,
     /// What it sends to newer versions already.
     pub newer: Vec<NewerUse>,
 }
@@ -181,6 +184,17 @@ pub struct Obstacle {
     /// What the rules demand of the field that the version does not have.
     pub rules: Vec<&'static str>,
     /// Writes that have the problem.
+    pub writes: i64,
+}
+
+/// A field that is sent and has another name in the newest version.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RenamedField {
+    /// The name by which it is sent; after that of the list where it is a field of a nested record.
+    pub before: String,
+    /// Its name in the newest version.
+    pub after: Option<&'static str>,
+    /// Writes that have it.
     pub writes: i64,
 }
 

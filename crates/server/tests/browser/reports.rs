@@ -72,7 +72,8 @@ fn readiness_before_and_after_a_client_moves_to_the_newest_version() {
     let share = |percent: u8| format!("{} would accept {percent} % of your accepted writes", newest.label);
     open_until(&browser, &server, "/readiness", &shows(&share(0)));
     let field = Trainee::inputs(newest).name_of(F::itt_end_date).unwrap();
-    assert!(browser.text("main table:last-of-type").contains(field));
+    let shown = browser.text("main");
+    assert!(shown.contains(&format!("Why {} would refuse", newest.label)) && shown.contains(field), "{shown}");
     browser.tab_to(&format!("Rewrite a body of {} for {}", oldest.label, newest.label));
     browser.press(ENTER);
     browser.wait_until("location.pathname.startsWith('/docs') && document.readyState === 'complete'");

@@ -29,7 +29,13 @@ fn versions() -> Versions {
     Versions::new(&[Box::leak(Box::new(SAMPLE_VERSION)), Box::leak(Box::new(other))])
 }
 
+/// What stands against a write.
 fn found(endpoint: Endpoint, trainee: Option<&Trainee>, body: &Value) -> Option<Vec<(String, &'static str)>> {
+    let found = all_found(endpoint, trainee, body)?.into_iter().filter(Finding::is_obstacle);
+    Some(found.map(|Finding { field, code }| (field, code)).collect())
+}
+
+fn all_found(endpoint: Endpoint, trainee: Option<&Trainee>, body: &Value) -> Option<BTreeSet<Finding>> {
     let versions = versions();
     let mut both = versions.iter();
     let (from, to) = (both.next().unwrap(), both.next().unwrap());
@@ -38,8 +44,7 @@ fn found(endpoint: Endpoint, trainee: Option<&Trainee>, body: &Value) -> Option<
     let now = TODAY.and_time(chrono::NaiveTime::MIN).and_utc();
     let lists = Lists::embedded();
     let occasion = AcceptedWrite { endpoint, trainee, part_id: "", organisations: &organisations, now, lists };
-    let found = check(body.to_string().as_bytes(), from, to, &occasion)?;
-    Some(found.into_iter().map(|Finding { field, code }| (field, code)).collect())
+    check(body.to_string().as_bytes(), from, to, &occasion)
 }
 
 fn create(body: &Value) -> Vec<(String, &'static str)> {
@@ -74,6 +79,27 @@ fn a_value_without_a_place_in_the_other_version_is_found() {
     assert_eq!(create(&blank), []);
     let shown = json!({"data": {"given_names": "A", "email": "a@b.cd", "state": "x", "trainee_id": "y"}});
     assert_eq!(create(&shown), [], "what a reply shows and no request sets is no loss");
+}
+
+#[test]
+fn a_name_that_is_another_one_there_is_found_and_stands_against_nothing() {
+    let award = json!({"topic": "100485"});
+    let body = json!({"data": {"given_names": "A", "email": "a@b.cd", "awards": [award, award]}});
+    let found = all_found(Endpoint::CreateTrainee, None, &body).unwrap();
+    let renamed: Vec<_> = found.iter().filter(|finding| !finding.is_obstacle()).collect();
+    assert_eq!(renamed.iter().map(|finding| finding.field.as_str()).collect::<Vec<_>>(), ["awards", "given_names"]);
+    assert!(renamed.iter().all(|finding| finding.code == RENAMED));
+    // Of a list that has no effect in an update nothing is said.
+    let before = Trainee { first_names: Some("A".to_owned()), email: Some("a@b.cd".to_owned()), ..Trainee::default() };
+    let update = json!({"data": {"awards": [award]}});
+    let found = all_found(Endpoint::UpdateTrainee, Some(&before), &update).unwrap();
+    assert_eq!(found.iter().filter(|finding| finding.field.contains('.')).count(), 0, "{found:?}");
+}
+
+#[test]
+fn positions_are_left_out_of_paths() {
+    assert_eq!(without_positions("degrees_attributes[1].subject"), "degrees_attributes.subject");
+    assert_eq!(without_positions("email"), "email");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use adapter_kit::body_kind::Direction;
 use adapter_kit::{Label, Served};
 use chrono::{NaiveDate, TimeDelta};
 use domain::{Code, Lists};
@@ -10,13 +11,14 @@ use storage::session::Session;
 use storage::tokens::TokenRecord;
 use storage::usage::{CheckTotal, KEPT_DAYS, ProblemTotal, UsageTotal};
 use version_tools::Difference;
-use version_tools::difference::{ChangeDetail, RuleChangeKind, RuleSummary};
+use version_tools::difference::{ChangeDetail, FieldChangeKind, RuleChangeKind, RuleSummary};
+use version_tools::shadow::RENAMED;
 
 use super::super::NO_NAME;
 use super::super::report::tokens;
 use super::{
-    EndpointUse, FEW, LastUse, NameUse, NewerUse, Obstacle, ProviderUse, ReadinessWeek, TokenUse, VersionReadiness,
-    Writes,
+    EndpointUse, FEW, LastUse, NameUse, NewerUse, Obstacle, ProviderUse, ReadinessWeek, RenamedField, TokenUse,
+    VersionReadiness, Writes,
 };
 
 /// What the store knows.
@@ -140,6 +142,7 @@ impl Known {
                 .collect(),
             writes: Writes::of(self.checks.iter().filter(|check| belongs(check.token_id))),
             problems: obstacles(self.problems.iter().filter(|problem| belongs(problem.token_id)), rules),
+            renamed: renamed_fields(self.problems.iter().filter(|problem| belongs(problem.token_id)), rules),
             newer: self.newer_uses(ukprn, served.version.label),
         })
     }
@@ -207,6 +210,7 @@ fn endpoint_uses(whole: &[&UsageTotal], served: &Served, newest: &Served) -> Vec
 }
 
 fn obstacles<'a>(problems: impl Iterator<Item = &'a ProblemTotal>, rules: &NewRules) -> Vec<Obstacle> {
+    let problems = problems.filter(|problem| problem.code != RENAMED);
     let sums = sums(problems.map(|problem| ((&problem.field, &problem.code), problem.writes)));
     let obstacle = |((field, code), writes): ((&String, &String), i64)| Obstacle {
         field: field.clone(),
@@ -220,39 +224,67 @@ fn obstacles<'a>(problems: impl Iterator<Item = &'a ProblemTotal>, rules: &NewRu
     obstacles
 }
 
+fn renamed_fields<'a>(problems: impl Iterator<Item = &'a ProblemTotal>, rules: &NewRules) -> Vec<RenamedField> {
+    let renamed = problems.filter(|problem| problem.code == RENAMED).map(|problem| (&problem.field, problem.writes));
+    let field = |(before, writes): (&String, i64)| {
+        let name = before.rsplit('.').next().unwrap_or(before);
+        RenamedField { before: before.clone(), after: rules.new_name(name), writes }
+    };
+    let mut fields: Vec<RenamedField> = sums(renamed).map(field).collect();
+    fields.sort_by_key(|field| std::cmp::Reverse(field.writes));
+    fields
+}
+
 /// What a code means.
 fn meaning(code: &str) -> &'static str {
     let known = Code::ALL.iter().find(|known| known.name() == code);
     known.map_or("The newest version has no place for the value.", |known| known.meaning())
 }
 
-/// What the rules of the newest version demand that those of the version do not.
-struct NewRules(Vec<RuleSummary>);
+/// What the rules of the newest version demand that those of the version do not, and the names of fields that it has changed.
+struct NewRules {
+    rules: Vec<RuleSummary>,
+    /// In requests: before, and now.
+    names: BTreeMap<&'static str, &'static str>,
+}
 
 impl NewRules {
     fn between(served: &Served, newest: &Served) -> Self {
-        let changes = Difference::between(served, newest, Lists::embedded()).changes;
-        let rules = changes.into_iter().filter_map(|change| match change.detail {
-            ChangeDetail::Rule(rule) => match rule.kind {
-                RuleChangeKind::Added { after } | RuleChangeKind::Replaced { after, .. } => Some(after),
-                RuleChangeKind::Dropped { .. } => None,
-            },
-            ChangeDetail::Field(_)
-            | ChangeDetail::Endpoint(_)
-            | ChangeDetail::Codes(_)
-            | ChangeDetail::ExceptionYears(_)
-            | ChangeDetail::Vocabulary(_)
-            | ChangeDetail::NestedErrors(_)
-            | ChangeDetail::NestedInLists(_)
-            | ChangeDetail::Contract { .. } => None,
-        });
-        Self(rules.collect())
+        let (mut rules, mut names) = (Vec::new(), BTreeMap::new());
+        for change in Difference::between(served, newest, Lists::embedded()).changes {
+            match change.detail {
+                ChangeDetail::Rule(rule) => match rule.kind {
+                    RuleChangeKind::Added { after } | RuleChangeKind::Replaced { after, .. } => rules.push(after),
+                    RuleChangeKind::Dropped { .. } => {}
+                },
+                ChangeDetail::Field(field) => {
+                    if let (Direction::Request, FieldChangeKind::Renamed { before, after }) =
+                        (field.direction, field.kind)
+                    {
+                        names.insert(before, after);
+                    }
+                }
+                ChangeDetail::Endpoint(_)
+                | ChangeDetail::Codes(_)
+                | ChangeDetail::ExceptionYears(_)
+                | ChangeDetail::Vocabulary(_)
+                | ChangeDetail::NestedErrors(_)
+                | ChangeDetail::NestedInLists(_)
+                | ChangeDetail::Contract { .. } => {}
+            }
+        }
+        Self { rules, names }
+    }
+
+    /// The name of a field in the newest version.
+    fn new_name(&self, before: &str) -> Option<&'static str> {
+        self.names.get(before).copied()
     }
 
     /// Those about a field, which may stand behind the name of its list.
     fn about(&self, field: &str) -> Vec<&'static str> {
         let name = field.rsplit('.').next().unwrap_or(field);
-        self.0.iter().filter(|rule| rule.reads.first() == Some(&name)).map(|rule| rule.description).collect()
+        self.rules.iter().filter(|rule| rule.reads.first() == Some(&name)).map(|rule| rule.description).collect()
     }
 }
 

@@ -92,6 +92,10 @@ impl VersionReadiness {
                 rules => writeln!(out, " New in {}: {}", self.newest, rules.join("; "))?,
             }
         }
+        for field in &provider.renamed {
+            let after = field.after.map(|after| format!(" is {after}")).unwrap_or_default();
+            writeln!(out, "  name that changes: {}{after}, writes: {}", field.before, field.writes)?;
+        }
         for newer in &provider.newer {
             writeln!(out, "  uses {} too, requests: {}", newer.version, newer.requests)?;
         }

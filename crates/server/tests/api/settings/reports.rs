@@ -1,14 +1,18 @@
 //! The pages of usage and of readiness, and the file.
 
-use domain::TraineeField as F;
+use domain::{Trainee, TraineeField as F};
 use server::request_log::RequestLog;
 use server::versions::SERVED;
 use storage::users::UserRole;
 
 use super::browser::{Browser, text_after};
 use super::requests::links_lead_somewhere;
+use crate::api::support::bodies::input;
 use crate::api::support::register::UKPRN;
 use crate::api::support::{Register, Setup};
+
+/// A field that the oldest version and the newest one call differently.
+const RENAMED: F = F::course_subject_1;
 
 fn viewer(register: &Register) -> Browser<'_> {
     Browser::signed_in(register, Some(UKPRN), "v@example.com", UserRole::Viewer)
@@ -98,6 +102,13 @@ fn readiness_says_what_stood_against_writes_and_where_it_is_explained() {
     assert!(page.contains("would refuse the others") && page.contains("data-name=\"Problem\""), "{page}");
     assert!(links_lead_somewhere(&viewer, &page) >= 3);
     assert!(!page.contains("2036-07-31"), "{page}");
+    // What was sent has other names there.
+    let renamed = text_after(&page, "Fields that you send and that", "</table>");
+    let (before, after) = (input::<Trainee>(SERVED[0], RENAMED), input::<Trainee>(SERVED.last().unwrap(), RENAMED));
+    assert_ne!(before, after);
+    for words in [format!("<code>{before}</code>"), format!("<code>{after}</code>"), ">2</td>".to_owned()] {
+        assert!(renamed.contains(&words), "{words} in {renamed}");
+    }
 }
 
 #[test]
