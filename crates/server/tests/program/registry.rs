@@ -114,6 +114,7 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
         &["award"],
         &["award", one, "--from-file", "file.csv"],
         &["reinstate", one, "--date", "2026-02-30"],
+        &["reinstate", one, "--date", "2026-01-1"],
         &["reinstate", one, "--itt-end-date", "2027-02-29"],
     ] {
         assert_eq!(registry(&place, wrong).status(), 2, "{wrong:?}");
@@ -151,16 +152,17 @@ fn the_rows_of_a_file_are_done_one_by_one_and_refused_ones_are_named_by_their_li
         "returns.csv",
         format!(
             "trainee_id,date,itt_end_date\n{one},{today},2029-08-31\n{other},{today},\n{third},{today},\n{one},soon,\n\
-             {other},{today},2099-01-01\n"
+             {other},{today},2099-01-01\n{other},{today},2029-08-3\n"
         ),
     );
     let returned = from("reinstate", &file);
     let refused = format!(
         "line 4: trainee {third}: cannot reinstate a trainee in state trn_received\n\
          line 5: date must be a date of the form YYYY-MM-DD\n\
-         line 6: trainee {other}: cannot reinstate a trainee in state submitted_for_trn\n"
+         line 6: trainee {other}: cannot reinstate a trainee in state submitted_for_trn\n\
+         line 7: itt_end_date must be a date of the form YYYY-MM-DD\n"
     );
-    assert_eq!(returned.stdout(), format!("done       2\nunchanged  0\nrefused    3\n{refused}"));
+    assert_eq!(returned.stdout(), format!("done       2\nunchanged  0\nrefused    4\n{refused}"));
     assert_eq!(read(&server, &one)["itt_end_date"], "2029-08-31");
     let file = place.write("wrong.csv", format!("trainee_id\n{other}\n{other}\n"));
     prints(&from("discard", &file), "done       1\nunchanged  1\nrefused    0\n");
