@@ -85,7 +85,7 @@ pub(super) fn act(
 ) -> Result<Reply, PageError> {
     let mut faults = Faults::default();
     let action = faults.keep("action", named(request.form.value("action")));
-    let rows = action.as_ref().and_then(|action| faults.keep("rows", read(action, request.form.value("rows"))));
+    let rows = action.as_ref().and_then(|action| faults.keep("rows", read(action, request.form.untrimmed("rows"))));
     match action.zip(rows) {
         Some((action, rows)) => {
             let signed_in = operator.signed_in.clone();
