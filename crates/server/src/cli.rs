@@ -217,6 +217,9 @@ pub enum CommandError {
         /// Why.
         error: ImportError,
     },
+    /// A file was done, and what became of its rows was not stored.
+    #[error("the rows were done, but their report was not stored among the imports: {}", Causes(.0))]
+    ImportNotStored(#[source] StorageError),
     /// Rows of a file were refused; the others were imported.
     #[error("rows refused: {0}; all others were imported")]
     RowsRefused(usize),

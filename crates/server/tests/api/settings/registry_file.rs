@@ -55,6 +55,21 @@ fn one_file_is_done_at_once_and_other_pages_go_on() {
 }
 
 #[test]
+fn no_row_is_done_for_an_operator_who_is_signed_out_and_the_report_says_at_which_line() {
+    let register = Register::start();
+    let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
+    let report = beside_a_file(&register, &operator, |token| {
+        operator.send_form("/settings/sign-out", &[("form_token", token)]).is(303);
+    });
+    let report = report.is(200).text;
+    assert!(report.contains("You were signed out before line") && !report.contains("not certain"), "{report}");
+    assert!(report.contains("<dt>Done</dt><dd>1</dd>") && !report.contains("<dd>999</dd>"), "{report}");
+    let again = Browser::signed_in(&register, None, "p@example.com", UserRole::Operator);
+    let import = again.open("/settings/imports/1").is(200).text;
+    assert!(import.contains("<dt>Stopped</dt><dd>at line "), "{import}");
+}
+
+#[test]
 fn blank_lines_above_the_header_row_count() {
     let register = Register::start();
     let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
