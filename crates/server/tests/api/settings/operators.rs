@@ -1,11 +1,12 @@
 //! What operators of the service do on their pages to organisations, and what is there to see of it.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 
 use server::import::{ImportError, import};
 use storage::imports::{ImportCounts, ImportKind, NewImport, RefusedLine};
 use storage::organisations::merge::PartnerDetails;
-use storage::users::{Actor, UserRole};
+use storage::users::{Actor, NewInvitation, UserRole};
 
 use super::browser::{Browser, link, text_after};
 use super::pages::keeps_to_itself;
@@ -86,7 +87,11 @@ fn an_operator_looks_after_the_tokens_and_the_people_of_an_organisation() {
     assert!(!admin.open("/settings/tokens").is(200).text.contains("Make a token"));
 
     operator.send(&format!("{home}/rename"), &[("name", "Ashdown College")]).is(303);
-    // The organisation sees what was done, and not who of the operators did it.
+    register.operate(|session| {
+        let request = NewInvitation { provider_ukprn: Some(UKPRN), email: "d@example.com", role: UserRole::Viewer };
+        session.invite_user(Actor::operator("A. Person"), request).map(drop)
+    });
+    // The organisation sees what was done, and not who of the operators did it, or where.
     let log = admin.open("/settings/activity").is(200).text;
     for words in [
         "made a token",
@@ -98,8 +103,17 @@ fn an_operator_looks_after_the_tokens_and_the_people_of_an_organisation() {
     ] {
         assert!(log.contains(words), "{words} in {log}");
     }
-    assert!(!log.contains("o@example.com"), "{log}");
-    assert!(operator.open("/settings/activity").text.contains("o@example.com"));
+    assert!(log.contains("the service (command)"), "{log}");
+    assert!(!log.contains("o@example.com") && !log.contains("A. Person"), "{log}");
+    let from = |log: &str, who: &str| {
+        let entries = log.split("<tr>").filter(|entry| entry.contains(&format!("data-name=\"Who\">{who} ")));
+        entries.map(|entry| text_after(entry, "data-name=\"From\">", "<").to_owned()).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(from(&log, "an operator"), BTreeSet::from(["not shown".to_owned()]));
+    assert_eq!(from(&log, "a@example.com"), BTreeSet::from(["127.0.0.1".to_owned()]));
+    let whole = operator.open("/settings/activity").text;
+    assert_eq!(from(&whole, "o@example.com"), BTreeSet::from(["127.0.0.1".to_owned()]));
+    assert!(whole.contains("A. Person (command)"), "{whole}");
     operator.send(&format!("{people}/1/remove"), &[]).is(303);
     admin.open("/settings").is(303);
     let other = Browser::signed_in(&register, Some(OTHER_UKPRN), "c@example.com", UserRole::Admin);
