@@ -227,6 +227,14 @@ pub fn impossible_date(text: &str) -> Option<&str> {
     (has_date_format(day) && day.parse::<NaiveDate>().is_err()).then_some(day)
 }
 
+/// Parses a date of the format `YYYY-MM-DD`, and nothing else: chrono reads `2026-11-2` too, which may be the rest of a date
+/// that was cut off.
+#[must_use]
+pub fn strict_date(text: &str) -> Option<NaiveDate> {
+    let is_whole = text.len() == 10 && has_date_format(text);
+    if is_whole { text.parse().ok() } else { None }
+}
+
 fn has_date_format(day: &str) -> bool {
     day.bytes().enumerate().all(|(at, byte)| match at {
         4 | 7 => byte == b'-',
@@ -237,10 +245,7 @@ fn has_date_format(day: &str) -> bool {
 /// Parses `YYYY-MM-DD`, or the date part of an ISO 8601 date-time, whatever its offset.
 fn date(text: &str) -> Option<NaiveDate> {
     let (day, rest) = text.split_at_checked(10)?;
-    if !has_date_format(day) {
-        return None;
-    }
-    let day = day.parse::<NaiveDate>().ok()?;
+    let day = strict_date(day)?;
     let whole = rest.is_empty()
         || DateTime::parse_from_rfc3339(text).is_ok()
         || ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%MZ"]
@@ -282,6 +287,16 @@ mod tests {
             assert_eq!(Date::parse(text(written)), None, "{written}");
         }
         assert_eq!(Date::parse(Input::Integer(20_260_901)), None);
+    }
+
+    #[test]
+    fn strict_date_is_ten_characters_of_a_day_that_exists() {
+        assert_eq!(strict_date("2026-11-02"), NaiveDate::from_ymd_opt(2026, 11, 2));
+        for other in
+            ["2026-11-2", "2026-1-12", "26-11-02", "+2026-11-02", "2026-11-021", " 2026-11-02", "2026-02-30", ""]
+        {
+            assert_eq!(strict_date(other), None, "{other:?}");
+        }
     }
 
     #[test]

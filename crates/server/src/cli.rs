@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use adapter_kit::UnknownVersion;
 use chrono::NaiveDate;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use domain::value::strict_date;
 use storage::archive::ArchiveError;
 use storage::backup::BackupError;
 use storage::copy::CopyError;
@@ -216,6 +217,9 @@ pub enum CommandError {
         /// Why.
         error: ImportError,
     },
+    /// A file was done, and what became of its rows was not stored.
+    #[error("the rows were done, but their report was not stored among the imports: {}", Causes(.0))]
+    ImportNotStored(#[source] StorageError),
     /// Rows of a file were refused; the others were imported.
     #[error("rows refused: {0}; all others were imported")]
     RowsRefused(usize),
@@ -436,7 +440,7 @@ impl Command {
 
 /// Reads a date.
 fn date(text: &str) -> Result<NaiveDate, String> {
-    text.parse().map_err(|_| "a date has the form YYYY-MM-DD".to_owned())
+    strict_date(text).ok_or_else(|| "a date has the form YYYY-MM-DD".to_owned())
 }
 
 #[cfg(test)]

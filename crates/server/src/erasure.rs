@@ -12,7 +12,7 @@ use storage::session::Session;
 use storage::store::Store;
 use storage::trainees::RelatedRecord;
 
-use crate::registry::write_with_retries;
+use crate::retries::write_blocking_with_retries;
 
 /// A trainee that is to be erased.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ pub fn erase_blocking(
     by: &str,
 ) -> Result<Outcome, ErasureError> {
     let (ukprn, trainee_id, order, by) = (ukprn.to_owned(), trainee_id.to_owned(), order.clone(), by.to_owned());
-    write_with_retries(store, move |session| erase(session, &ukprn, &trainee_id, &order, &by))
+    write_blocking_with_retries(store, move |session| erase(session, &ukprn, &trainee_id, &order, &by))
 }
 
 fn erase(

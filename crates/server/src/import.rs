@@ -22,6 +22,7 @@ use storage::users::Actor;
 
 pub use self::row::Row;
 use self::table::Table;
+use crate::retries::write_blocking_with_retries;
 
 /// Something that can be read from a row.
 pub trait Importable: Sized {
@@ -54,6 +55,19 @@ pub struct Report {
     pub merged: Merged,
     /// The rows that were refused, in the order of the file.
     pub refused: Vec<RefusedRow>,
+    /// Where the file was not done to its end.
+    pub stopped: Option<Stopped>,
+    /// Whether the report was stored.
+    pub stored: Result<(), StorageError>,
+}
+
+/// Where and why a file was not done to its end.
+#[derive(Debug)]
+pub struct Stopped {
+    /// The first line of which it is not certain that it was done, counted from 1.
+    pub line: u64,
+    /// Why.
+    pub error: ImportError,
 }
 
 /// A row that was refused.
@@ -168,26 +182,38 @@ fn list(columns: &[&str]) -> String {
     columns.iter().map(|column| format!("{column:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Brings the organisations of a file into the register, and stores what it came to. Blocks.
+/// Brings the organisations of a file into the register, and stores what it came to. Blocks. Where the file or the store fails
+/// on the way, the report says so: what was written before stays, and the same import can be made again.
 ///
 /// # Errors
 ///
-/// Why the file was not imported. When the store fails on the way, what was written before stays, and the same import
-/// can be made again.
+/// Why nothing of the file was imported.
 pub fn import<O: ImportableOrganisation>(store: &Store, file: impl Read, by: &str) -> Result<Report, ImportError> {
     let mut table = Table::open(file, O::COLUMNS, O::OPTIONAL_COLUMNS)?;
     let mut merge = Merge::<O>::begin(store)?.by(by);
+    // The first line behind those that are done.
+    let mut not_done = 2;
     let mut refused = Vec::new();
-    read(&mut table, |line, row: Result<O, RowProblem>| {
+    let read = read(&mut table, |line, row: Result<O, RowProblem>| {
+        if !merge.is_waiting() {
+            not_done = line;
+        }
         match row {
             Ok(organisation) => merge.take(organisation)?,
             Err(problem) => refused.push(RefusedRow { line, problem }),
         }
+        if !merge.is_waiting() {
+            not_done = line + 1;
+        }
         Ok(())
-    })?;
-    let report = Report { merged: merge.finish()?, refused };
+    });
+    let written = read.and_then(|()| Ok(merge.finish()?));
+    let stopped = written.err().map(|error| Stopped { line: not_done, error });
+    let mut report = Report { merged: merge.merged(), refused, stopped, stored: Ok(()) };
     let (import, by) = (report.import::<O>(), by.to_owned());
-    store.write_blocking(move |session| session.record_import(Actor::operator(&by), &import))?;
+    report.stored = write_blocking_with_retries(store, move |session| {
+        session.record_import(Actor::operator(&by), &import).map(drop)
+    });
     Ok(report)
 }
 
@@ -202,6 +228,7 @@ impl Report {
             operation: O::OPERATION.to_owned(),
             counts: ImportCounts { added: added as u64, changed: changed as u64, unchanged: unchanged as u64 },
             refused: refused.collect(),
+            stopped_at_line: self.stopped.as_ref().map(|stopped| stopped.line),
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod operations;
 pub mod pages;
 pub mod registry;
 pub mod request_log;
+mod retries;
 pub mod sandbox;
 pub mod settings;
 pub mod usage;

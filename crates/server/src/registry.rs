@@ -6,10 +6,6 @@
 pub mod file;
 pub mod rows;
 
-use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
-
 use domain::commands::{Decision, registry};
 use domain::trn::{Holder, Trn};
 use domain::{State, Trainee};
@@ -21,10 +17,8 @@ use storage::tokens::Environment;
 use storage::trainees::StoredTrainee;
 use storage::users::Actor;
 
-/// How often an action is tried that found the database busy.
-const ATTEMPTS: usize = 5;
-/// How long a command waits at most, in all attempts, until the date of one change is due.
-const MAX_DATE_WAIT: Duration = Duration::from_secs(300);
+use crate::retries::write_blocking_with_retries;
+
 /// What is said of dates that were given for a trainee who missed nothing.
 const DATES_ARE_LEFT: &str = "; no date was stored, because the course or the deferral has not begun";
 
@@ -241,8 +235,7 @@ pub fn perform_for_operator(
     Ok(outcome)
 }
 
-/// As [`perform_for_operator`] for a command that somebody runs, in a transaction of its own, which is tried again a few times
-/// while another process keeps the database busy, and when the date of the change is due. Blocks.
+/// As [`perform_for_operator`] for a command that somebody runs, in a transaction of its own, with retries. Blocks.
 ///
 /// # Errors
 ///
@@ -254,35 +247,7 @@ pub fn perform_blocking(
     by: &str,
 ) -> Result<Outcome, RegistryActionError> {
     let (trainee_id, action, by) = (trainee_id.to_owned(), action.clone(), by.to_owned());
-    write_with_retries(store, move |session| perform_for_operator(session, &trainee_id, &action, Actor::operator(&by)))
-}
-
-/// Runs a job of a command, and runs it again a few times while another process keeps the database busy, and when the date of
-/// the change is due. Blocks.
-///
-/// # Errors
-///
-/// Those of the job; nothing has changed then.
-pub(crate) fn write_with_retries<T, E>(
-    store: &Store,
-    job: impl Fn(&mut Session<'_>) -> Result<T, E> + Send + Sync + 'static,
-) -> Result<T, E>
-where
-    T: Send + 'static,
-    E: JobError,
-{
-    let job = Arc::new(job);
-    let (mut attempt, begun) = (1, Instant::now());
-    loop {
-        let job = Arc::clone(&job);
-        let error = match store.write_blocking(move |session| job(session)) {
-            Ok(outcome) => return Ok(outcome),
-            Err(error) => error,
-        };
-        match error.of_the_store() {
-            Some(StorageError::Busy | StorageError::Collided) if attempt < ATTEMPTS => attempt += 1,
-            Some(StorageError::DateNotDue { wait }) if begun.elapsed() + *wait <= MAX_DATE_WAIT => thread::sleep(*wait),
-            Some(_) | None => return Err(error),
-        }
-    }
+    write_blocking_with_retries(store, move |session| {
+        perform_for_operator(session, &trainee_id, &action, Actor::operator(&by))
+    })
 }

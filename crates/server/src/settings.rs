@@ -58,6 +58,8 @@ use crate::http::routes::closed;
 
 /// Pages that are made at once, and how many more wait: the API keeps the store for itself.
 const PAGES: (usize, usize) = (4, 16);
+/// Files of rows that are done at once, and how many more wait: one may take minutes.
+const FILES: (usize, usize) = (1, 0);
 /// How long a page waits for its turn.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 /// Pages that fetch from the issuer at once, and how many more wait.
@@ -113,6 +115,8 @@ pub struct SettingsPages {
     /// Requests without a session that is known here, by address.
     strangers: AddressRateLimit,
     concurrency_limit: ConcurrencyLimit,
+    /// Files of rows, which are done behind their pages.
+    files: ConcurrencyLimit,
     /// Forms, by session.
     forms: KeyedRateLimiter<SecretDigest>,
     /// Sessions that were valid when they were last used.
@@ -130,9 +134,11 @@ impl Default for SettingsPages {
     fn default() -> Self {
         let (running, waiting) = PAGES;
         let (fetching, waiting_to_fetch) = FETCHES;
+        let (doing_files, waiting_files) = FILES;
         Self {
             strangers: AddressRateLimit::default(),
             concurrency_limit: ConcurrencyLimit::new(running, waiting, MAX_WAIT),
+            files: ConcurrencyLimit::new(doing_files, waiting_files, MAX_WAIT),
             forms: KeyedRateLimiter::new(FORMS, MAX_SESSIONS),
             known: Arc::default(),
             issuer: None,

@@ -78,6 +78,8 @@ pub struct NewImport {
     pub counts: ImportCounts,
     /// The rows that were refused, in the order of the file.
     pub refused: Vec<RefusedLine>,
+    /// Of a file that was not done to its end: the first line of which it is not certain that it was done, counted from 1.
+    pub stopped_at_line: Option<u64>,
 }
 
 /// An import as it is listed.
@@ -97,9 +99,11 @@ pub struct ImportRecord {
     pub counts: ImportCounts,
     /// How many rows were refused.
     pub refused: u64,
+    /// Of a file that was not done to its end: the first line of which it is not certain that it was done, counted from 1.
+    pub stopped_at_line: Option<u64>,
 }
 
-type Row = ((i64, NaiveDateTime, String, String, Option<String>, i64, i64, i64, i64), Option<String>);
+type Row = ((i64, NaiveDateTime, String, String, Option<String>, i64, i64, i64, i64, Option<i64>), Option<String>);
 
 /// All imports with who made them, as [`Row`]s.
 #[diesel::dsl::auto_type(no_type_alias)]
@@ -115,13 +119,14 @@ fn rows() -> _ {
             imports::changed,
             imports::unchanged,
             imports::refused,
+            imports::stopped_at_line,
         ),
         users::email.nullable(),
     ))
 }
 
 fn record((import, email): Row) -> Result<ImportRecord, StorageError> {
-    let (id, at, kind, operation, imported_by, added, changed, unchanged, refused) = import;
+    let (id, at, kind, operation, imported_by, added, changed, unchanged, refused, stopped_at) = import;
     let kind = ImportKind::ALL.into_iter().find(|known| known.name() == kind);
     Ok(ImportRecord {
         id,
@@ -135,6 +140,7 @@ fn record((import, email): Row) -> Result<ImportRecord, StorageError> {
             unchanged: unchanged.unsigned_abs(),
         },
         refused: refused.unsigned_abs(),
+        stopped_at_line: stopped_at.map(i64::unsigned_abs),
     })
 }
 
@@ -160,6 +166,7 @@ impl Session<'_> {
                 imports::unchanged.eq(count(import.counts.unchanged)),
                 imports::refused.eq(count(import.refused.len() as u64)),
                 imports::refused_rows.eq(serde_json::json!(refused).to_string()),
+                imports::stopped_at_line.eq(import.stopped_at_line.map(count)),
             ))
             .returning(imports::id)
             .get_result::<i64>(self.connection)?;
@@ -226,6 +233,7 @@ mod tests {
             operation: "school import".to_owned(),
             counts: ImportCounts { added: 3, changed: 2, unchanged: 1 },
             refused: refused.collect(),
+            stopped_at_line: None,
         }
     }
 
@@ -245,6 +253,18 @@ mod tests {
         let filter = crate::users::ActivityFilter { limit: 10, ..Default::default() };
         let log = register.read(move |session| session.list_activity(filter)).unwrap();
         assert_eq!((log.len(), log[0].subject.as_str(), log[0].kind), (2, "import 2", ActivityKind::FileImported));
+    }
+
+    #[test]
+    fn an_import_that_stopped_has_the_line() {
+        let register = Register::new();
+        let stopped = NewImport { stopped_at_line: Some(502), ..import(1) };
+        let id = register.write(move |session| session.record_import(OPERATOR, &stopped)).unwrap();
+        let (record, _) = register.read(move |session| session.import(id)).unwrap().unwrap();
+        assert_eq!(record.stopped_at_line, Some(502));
+        let whole = register.write(|session| session.record_import(OPERATOR, &import(1))).unwrap();
+        let (record, _) = register.read(move |session| session.import(whole)).unwrap().unwrap();
+        assert_eq!(record.stopped_at_line, None);
     }
 
     #[test]

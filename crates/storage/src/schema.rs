@@ -387,6 +387,7 @@ table_with_row! {
         unchanged -> BigInt,
         refused -> BigInt,
         refused_rows -> Text,
+        stopped_at_line -> Nullable<BigInt>,
     }
 }
 

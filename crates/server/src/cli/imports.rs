@@ -14,7 +14,7 @@ const LISTED: i64 = 1_000;
 pub(super) enum ImportCommand {
     /// List the imports of schools, training partners and trainees, newest first; they are kept for 400 days
     List(Database),
-    /// Print the rows that were refused in an import: the line of each, and why
+    /// Print the rows that were refused in an import, the line of each and why, and the line at which it stopped, where it did
     Show {
         #[command(flatten)]
         database: Database,
@@ -36,9 +36,10 @@ impl ImportCommand {
                 let (import, refused) = found.ok_or(CommandError::UnknownImport(id))?;
                 refused.iter().try_for_each(|row| output::line(format_args!("line {}: {}", row.line, row.problem)))?;
                 match import.refused.saturating_sub(refused.len() as u64) {
-                    0 => Ok(()),
-                    others => output::line(format_args!("and {others} more")),
+                    0 => {}
+                    others => output::line(format_args!("and {others} more"))?,
                 }
+                import.stopped_at_line.map_or(Ok(()), |line| output::line(format_args!("stopped at line {line}")))
             }
         }
     }

@@ -9,7 +9,7 @@ use storage::organisations::merge::{PartnerDetails, SchoolDetails};
 
 use super::{CommandError, Database};
 use crate::cli::output;
-use crate::import::{ImportError, ImportableOrganisation, import};
+use crate::import::{ImportError, ImportableOrganisation, Stopped, import};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SchoolCommand {
@@ -79,6 +79,11 @@ impl Import {
         for refused in &report.refused {
             output::line(format_args!("line {}: {}", refused.line, refused.problem))?;
         }
+        if let Some(Stopped { line, error }) = report.stopped {
+            output::line(format_args!("stopped at line {line}"))?;
+            return Err(failed(error));
+        }
+        report.stored.map_err(CommandError::ImportNotStored)?;
         if report.refused.is_empty() { Ok(()) } else { Err(CommandError::RowsRefused(report.refused.len())) }
     }
 }

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use domain::Trn;
 use domain::commands::registry::Reinstatement;
 use indicatif::{ProgressBar, ProgressStyle};
+use storage::error::StorageError;
 use storage::store::Store;
 use storage::trainees::{Awaited, QueueEntry};
 use storage::users::Actor;
@@ -17,6 +18,7 @@ use crate::import::ImportError;
 use crate::registry::file::FileReport;
 use crate::registry::rows::each_order;
 use crate::registry::{RegistryAction, perform_blocking};
+use crate::retries::write_blocking_with_retries;
 use crate::usage::report::timestamp;
 
 /// Entries of the queue that are read at a time.
@@ -173,8 +175,9 @@ fn for_file(store: &Store, path: &Path, action: &RegistryAction, by: &str) -> Re
     if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% of the file, {eta} left") {
         bar.set_style(style);
     }
-    let mut report = FileReport::default();
+    let (mut report, mut last_line) = (FileReport::default(), None);
     let read = each_order(action, bar.wrap_read(file), |line, order| {
+        last_line = Some(line);
         match order {
             Ok((trainee_id, action)) => {
                 let outcome = perform_blocking(store, &trainee_id, &action, by);
@@ -185,21 +188,29 @@ fn for_file(store: &Store, path: &Path, action: &RegistryAction, by: &str) -> Re
         Ok(())
     });
     bar.finish_and_clear();
-    let (import, recorded_by) = (report.import(action), by.to_owned());
-    let recorded = match read {
-        Ok(()) => {
-            store.write_blocking(move |session| session.record_import(Actor::operator(&recorded_by), &import)).map(drop)
-        }
-        Err(_) => Ok(()),
-    };
-    let FileReport { done, unchanged, refused } = report;
-    let counts = output::line(format_args!("done       {done}\nunchanged  {unchanged}\nrefused    {}", refused.len()));
-    let printed = counts.and_then(|()| {
-        refused.iter().try_for_each(|row| output::line(format_args!("line {}: {}", row.line, row.problem)))
-    });
+    if read.is_err() && report.stopped_at_line.is_none() {
+        // The file could not be read behind this line.
+        report.stopped_at_line = last_line.map(|line| line + 1);
+    }
+    // Of a file without a row that was read, nothing was done.
+    let is_begun = read.is_ok() || last_line.is_some();
+    let stored = if is_begun { store_report(store, &report, action, by) } else { Ok(()) };
+    let printed = print(&report);
     // What went wrong is more than that nobody reads of it.
     read.map_err(failed)?;
-    recorded?;
+    stored.map_err(CommandError::ImportNotStored)?;
     printed?;
-    if refused.is_empty() { Ok(()) } else { Err(CommandError::ActionsRefused(refused.len())) }
+    if report.refused.is_empty() { Ok(()) } else { Err(CommandError::ActionsRefused(report.refused.len())) }
+}
+
+fn store_report(store: &Store, report: &FileReport, action: &RegistryAction, by: &str) -> Result<(), StorageError> {
+    let (import, by) = (report.import(action), by.to_owned());
+    write_blocking_with_retries(store, move |session| session.record_import(Actor::operator(&by), &import).map(drop))
+}
+
+fn print(report: &FileReport) -> Result<(), CommandError> {
+    let FileReport { done, unchanged, refused, stopped_at_line } = report;
+    output::line(format_args!("done       {done}\nunchanged  {unchanged}\nrefused    {}", refused.len()))?;
+    refused.iter().try_for_each(|row| output::line(format_args!("line {}: {}", row.line, row.problem)))?;
+    stopped_at_line.map_or(Ok(()), |line| output::line(format_args!("stopped at line {line}")))
 }

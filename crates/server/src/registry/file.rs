@@ -18,6 +18,8 @@ pub struct FileReport {
     pub unchanged: u64,
     /// The rows that were refused, in the order of the file.
     pub refused: Vec<RefusedOrder>,
+    /// Of a file that was not done to its end: the first line of which it is not certain that it was done, counted from 1.
+    pub stopped_at_line: Option<u64>,
 }
 
 /// A row that was refused.
@@ -51,7 +53,10 @@ impl FileReport {
         match outcome {
             Ok(outcome) if outcome.changed => self.done += 1,
             Ok(_) => self.unchanged += 1,
-            Err(RegistryActionError::Storage(error)) => return Err(error),
+            Err(RegistryActionError::Storage(error)) => {
+                self.stopped_at_line = Some(line);
+                return Err(error);
+            }
             Err(
                 error @ (RegistryActionError::UnknownTrainee
                 | RegistryActionError::NumberRequired
@@ -74,6 +79,7 @@ impl FileReport {
             operation: action.operation().to_owned(),
             counts: ImportCounts { added: 0, changed: self.done, unchanged: self.unchanged },
             refused: refused.collect(),
+            stopped_at_line: self.stopped_at_line,
         }
     }
 }

@@ -23,7 +23,12 @@ impl Form {
 
     /// What stands in a field, without blanks around it.
     pub(super) fn value(&self, name: &str) -> &str {
-        self.fields.get(name).map_or("", |value| value.trim())
+        self.untrimmed(name).trim()
+    }
+
+    /// What stands in a field, as it was typed: the lines of rows are counted from its beginning.
+    pub(super) fn untrimmed(&self, name: &str) -> &str {
+        self.fields.get(name).map_or("", String::as_str)
     }
 }
 

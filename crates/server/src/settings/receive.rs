@@ -248,9 +248,6 @@ async fn run(
     let Some(permit) = settings.concurrency_limit.acquire().await else { return Err(PageError::Busy) };
     let received = Arc::new(received);
     let request = Arc::clone(&received);
-    let permit = Arc::new(permit);
-    // The rows of a file are done behind the job.
-    let held = Arc::clone(&permit);
     let job = move |session: &mut Session<'_>| {
         // The permit goes with the job, which runs on when nobody waits for it any more.
         let _held = &permit;
@@ -263,7 +260,9 @@ async fn run(
     match outcome {
         Ok((reply, signed_in)) => {
             let reply = if let Reply::File(file) = reply {
-                file.perform(&register.store, &received, held).await?
+                // The permit of the page has ended with its job.
+                let Some(permit) = settings.files.acquire().await else { return Err(PageError::Busy) };
+                file.perform(&register.store, &received, permit).await?
             } else {
                 reply
             };

@@ -3,6 +3,7 @@
 use askama::Template;
 use domain::Trn;
 use domain::commands::registry::Reinstatement;
+use domain::value::strict_date;
 use storage::session::Session;
 
 use super::form::{Faults, Form};
@@ -104,7 +105,8 @@ fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
             let mut day = |name: &'static str| match form.value(name) {
                 "" => Some(None),
                 text => {
-                    let read = text.parse().map_err(|_| "Enter a date of the form YYYY-MM-DD, or none".to_owned());
+                    let read =
+                        strict_date(text).ok_or_else(|| "Enter a date of the form YYYY-MM-DD, or none".to_owned());
                     faults.keep(name, read).map(Some)
                 }
             };

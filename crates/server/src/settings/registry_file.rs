@@ -3,7 +3,6 @@
 //! Each row is done in a job of its own, as the commands do it, so that no request of the API waits for a file.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix_web::rt;
 use askama::Template;
@@ -23,15 +22,12 @@ use crate::operations::error_chain::Causes;
 use crate::registry::file::FileReport;
 use crate::registry::rows::each_order;
 use crate::registry::{Outcome, RegistryAction, RegistryActionError, perform_for_operator};
+use crate::retries::write_with_retries;
 
 /// The largest form, in bytes: the rows of a file, each byte of which may take three.
 pub(super) const MAX_FORM_BYTES: usize = 262_144;
 /// The rows of a file at most; the commands do more.
 const MAX_ROWS: usize = 1_000;
-/// How often a row is tried that found the database busy.
-const ATTEMPTS: usize = 5;
-/// How long a row waits at most until the date of its change is due.
-const MAX_DATE_WAIT: Duration = Duration::from_secs(5);
 
 #[derive(Template)]
 #[template(path = "settings/registry_file.html")]
@@ -49,8 +45,8 @@ struct ReportPage<'a> {
     frame: Frame,
     operation: &'static str,
     report: &'a FileReport,
-    /// The line at which the register did not answer.
-    stopped_at: Option<u64>,
+    /// Whether it was stopped because the operator is not signed in any more.
+    is_signed_out: bool,
     /// The number of the import that was stored.
     import: Option<i64>,
 }
@@ -85,7 +81,7 @@ pub(super) fn act(
 ) -> Result<Reply, PageError> {
     let mut faults = Faults::default();
     let action = faults.keep("action", named(request.form.value("action")));
-    let rows = action.as_ref().and_then(|action| faults.keep("rows", read(action, request.form.value("rows"))));
+    let rows = action.as_ref().and_then(|action| faults.keep("rows", read(action, request.form.untrimmed("rows"))));
     match action.zip(rows) {
         Some((action, rows)) => {
             let signed_in = operator.signed_in.clone();
@@ -135,14 +131,14 @@ impl FileOfActions {
 
     async fn perform_rows(self, store: &Store, request: &Arc<PageRequest>) -> Result<Reply, PageError> {
         let Self { signed_in, action, rows } = self;
-        let (mut report, mut stopped_at) = (FileReport::default(), None);
+        let (mut report, mut is_signed_out) = (FileReport::default(), false);
         for (line, row) in rows {
             match row {
                 Ok((trainee_id, action)) => {
                     let outcome = perform_row(store, request, &trainee_id, &action).await;
                     if let Err(error) = report.add(line, &trainee_id, outcome) {
                         log::warn!("the rows of a file were not done to the end: {}", Causes(&error));
-                        stopped_at = Some(line);
+                        is_signed_out = matches!(error, StorageError::Refused(Refusal::NotPermitted));
                         break;
                     }
                 }
@@ -150,16 +146,14 @@ impl FileOfActions {
             }
         }
         let (import, recorded_by, origin) = (report.import(&action), signed_in.clone(), Arc::clone(request));
-        let import = store
-            .write(move |session: &mut Session<'_>| {
-                let by = recorded_by.operator(origin.origin())?;
-                session.record_import(by, &import)
-            })
-            .await;
-        let import = import.inspect_err(|error| log::warn!("an import was not stored: {}", Causes(error))).ok();
+        let import = write_with_retries(store, move |session| {
+            let by = recorded_by.operator(origin.origin())?;
+            session.record_import(by, &import)
+        });
+        let import = import.await.inspect_err(|error| log::warn!("an import was not stored: {}", Causes(error))).ok();
         let frame = Frame::of(request, &signed_in, Place::Registry);
         let operation = action.operation();
-        Reply::page(&ReportPage { frame, operation, report: &report, stopped_at, import })
+        Reply::page(&ReportPage { frame, operation, report: &report, is_signed_out, import })
     }
 }
 
@@ -170,29 +164,15 @@ async fn perform_row(
     trainee_id: &str,
     action: &RegistryAction,
 ) -> Result<Outcome, RegistryActionError> {
-    let mut attempt = 1;
-    loop {
-        let (request, trainee_id, action) = (Arc::clone(request), trainee_id.to_owned(), action.clone());
-        let job = move |session: &mut Session<'_>| {
-            let signed_in = match &request.session {
-                Some(digest) => session.signed_in(digest)?,
-                None => None,
-            };
-            let signed_in = signed_in.ok_or(StorageError::from(Refusal::NotPermitted))?;
-            let by = signed_in.operator(request.origin()).map_err(StorageError::from)?;
-            perform_for_operator(session, &trainee_id, &action, by)
+    let (request, trainee_id, action) = (Arc::clone(request), trainee_id.to_owned(), action.clone());
+    let job = move |session: &mut Session<'_>| {
+        let signed_in = match &request.session {
+            Some(digest) => session.signed_in(digest)?,
+            None => None,
         };
-        match store.write(job).await {
-            Err(RegistryActionError::Storage(StorageError::Busy | StorageError::Collided)) if attempt < ATTEMPTS => {
-                attempt += 1;
-            }
-            Err(RegistryActionError::Storage(StorageError::DateNotDue { wait }))
-                if attempt < ATTEMPTS && wait <= MAX_DATE_WAIT =>
-            {
-                attempt += 1;
-                rt::time::sleep(wait).await;
-            }
-            outcome => return outcome,
-        }
-    }
+        let signed_in = signed_in.ok_or(StorageError::from(Refusal::NotPermitted))?;
+        let by = signed_in.operator(request.origin()).map_err(StorageError::from)?;
+        perform_for_operator(session, &trainee_id, &action, by)
+    };
+    write_with_retries(store, job).await
 }

@@ -10,6 +10,7 @@ mod openid_attacks;
 mod operators;
 mod pages;
 mod registry;
+mod registry_file;
 mod reports;
 mod requests;
 mod signing_in;

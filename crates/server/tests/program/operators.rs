@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use test_support::Process;
 
-use crate::program::support::{Ended, Workplace};
+use crate::program::support::{Ended, Workplace, execute};
 use crate::program::users::{ask, browser, form_token, sign_in};
 
 fn done(ended: Ended) -> String {
@@ -194,4 +194,21 @@ fn commands_for_organisations_trainees_and_files_stand_in_the_activity_log() {
     );
     assert_eq!(done(run(&["import", "show", "2"])), "line 2: URN must be 6 digits");
     assert_eq!(run(&["import", "show", "3"]).status(), 1);
+}
+
+#[test]
+fn a_page_says_that_its_report_is_not_among_the_imports() {
+    let place = Workplace::migrated();
+    let server = serve(&place, &[]);
+    let (browser, path) = (browser(), format!("{}/settings/registry/file", server.operators));
+    let link = link(&place, &["--operator"], "o@example.com", "");
+    let cookie = sign_in(&browser, &format!("{}{link}", server.operators));
+    let form = ask(&browser, &path, &cookie, None);
+    let form = format!("form_token={}&action=award&rows=trainee_id%0Anobody", form_token(&form.text));
+    let report = || ask(&browser, &path, &cookie, Some(&form)).text;
+    assert!(!report().contains("could not be stored"));
+    execute(&place.url(), "ALTER TABLE imports RENAME TO other_imports");
+    let report = report();
+    assert!(report.contains("could not be stored") && report.contains("<dt>Refused</dt><dd>1</dd>"), "{report}");
+    server.stop();
 }

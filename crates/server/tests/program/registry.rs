@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use server::sandbox::demo;
 use server::versions;
 
-use super::support::{Ended, Server, Workplace, agent};
+use super::support::{Ended, Server, Workplace, agent, execute};
 
 /// How long a server may take at the very most.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -114,6 +114,7 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
         &["award"],
         &["award", one, "--from-file", "file.csv"],
         &["reinstate", one, "--date", "2026-02-30"],
+        &["reinstate", one, "--date", "2026-01-1"],
         &["reinstate", one, "--itt-end-date", "2027-02-29"],
     ] {
         assert_eq!(registry(&place, wrong).status(), 2, "{wrong:?}");
@@ -151,16 +152,17 @@ fn the_rows_of_a_file_are_done_one_by_one_and_refused_ones_are_named_by_their_li
         "returns.csv",
         format!(
             "trainee_id,date,itt_end_date\n{one},{today},2029-08-31\n{other},{today},\n{third},{today},\n{one},soon,\n\
-             {other},{today},2099-01-01\n"
+             {other},{today},2099-01-01\n{other},{today},2029-08-3\n"
         ),
     );
     let returned = from("reinstate", &file);
     let refused = format!(
         "line 4: trainee {third}: cannot reinstate a trainee in state trn_received\n\
          line 5: date must be a date of the form YYYY-MM-DD\n\
-         line 6: trainee {other}: cannot reinstate a trainee in state submitted_for_trn\n"
+         line 6: trainee {other}: cannot reinstate a trainee in state submitted_for_trn\n\
+         line 7: itt_end_date must be a date of the form YYYY-MM-DD\n"
     );
-    assert_eq!(returned.stdout(), format!("done       2\nunchanged  0\nrefused    3\n{refused}"));
+    assert_eq!(returned.stdout(), format!("done       2\nunchanged  0\nrefused    4\n{refused}"));
     assert_eq!(read(&server, &one)["itt_end_date"], "2029-08-31");
     let file = place.write("wrong.csv", format!("trainee_id\n{other}\n{other}\n"));
     prints(&from("discard", &file), "done       1\nunchanged  1\nrefused    0\n");
@@ -170,6 +172,33 @@ fn the_rows_of_a_file_are_done_one_by_one_and_refused_ones_are_named_by_their_li
         "{}",
         incomplete.stderr()
     );
+}
+
+#[test]
+fn a_report_is_printed_also_where_the_file_stops_half_way_or_it_is_not_stored() {
+    let place = Workplace::new();
+    let server = place.serve(&[], None);
+    let (one, other) = (create(&server, 1990), create(&server, 1991));
+    drop(server);
+    let file = place.write("rows.csv", format!("trainee_id,trn\n{one},12345\n{one},1234567\n{other},7654321\n"));
+    let done = || place.run(&["registry", "issue-trn", "--from-file"], Some(&file));
+    let refused = "refused    1\nline 2: trn must be 7 digits\n";
+
+    execute(&place.url(), "ALTER TABLE trainees RENAME TO other_trainees");
+    let stopped = done();
+    assert_eq!(stopped.stdout(), format!("done       0\nunchanged  0\n{refused}stopped at line 3\n"));
+    assert_eq!(stopped.status(), 1);
+    let shown = place.run(&["import", "show", "1"], None);
+    prints(&shown, "line 2: trn must be 7 digits\nstopped at line 3\n");
+
+    execute(&place.url(), "ALTER TABLE other_trainees RENAME TO trainees; ALTER TABLE imports RENAME TO other_imports");
+    let unstored = done();
+    assert_eq!(unstored.stdout(), format!("done       2\nunchanged  0\n{refused}"));
+    assert!(unstored.status() == 1 && unstored.stderr().contains("was not stored"), "{}", unstored.stderr());
+    let file = place.write("partners.csv", "URN,UKPRN,Name\n100000,,Ash\n");
+    let unstored = place.run(&["partner", "import"], Some(&file));
+    assert_eq!(unstored.stdout(), "added      1\nchanged    0\nunchanged  0\nrefused    0\n");
+    assert!(unstored.status() == 1 && unstored.stderr().contains("was not stored"), "{}", unstored.stderr());
 }
 
 #[test]

@@ -218,7 +218,6 @@ impl<'a, O: Organisation> Merge<'a, O> {
             Some((id, _)) => Some(*id),
             None => None,
         };
-        *if id.is_some() { &mut self.merged.changed } else { &mut self.merged.added } += 1;
         self.waiting.push((id, organisation));
         if self.waiting.len() < BATCH {
             return Ok(());
@@ -235,9 +234,21 @@ impl<'a, O: Organisation> Merge<'a, O> {
     /// # Errors
     ///
     /// When the database does not answer. What was written before stays.
-    pub fn finish(mut self) -> Result<Merged, StorageError> {
+    pub fn finish(&mut self) -> Result<Merged, StorageError> {
         self.write()?;
         Ok(self.merged)
+    }
+
+    /// What was written so far, with those that were stored just so.
+    #[must_use]
+    pub fn merged(&self) -> Merged {
+        self.merged
+    }
+
+    /// Whether organisations wait to be written.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
     }
 
     /// Writes those that wait. Records are changed before the organisation, so that what was interrupted is found to differ
@@ -249,12 +260,15 @@ impl<'a, O: Organisation> Merge<'a, O> {
         }
         let changed: Vec<(i64, O)> = batch.iter().filter_map(|(id, one)| Some(((*id)?, one.clone()))).collect();
         self.update_records(&changed)?;
+        let added = batch.len() - changed.len();
         self.attempt(move |session| {
             batch.iter().try_for_each(|(id, organisation)| match id {
                 Some(id) => organisation.replace(*id, session),
                 None => organisation.add(session),
             })
         })?;
+        self.merged.added += added;
+        self.merged.changed += changed.len();
         self.update_records(&changed)
     }
 

@@ -80,9 +80,10 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
             ('2026-03-02 12:00:00', 1, NULL, 1, 'token_revoked', 'token 1', '', '192.0.2.1'),
             ('2026-03-02 12:00:00', NULL, 'operator', NULL, 'user_invited', 'invitation 1', 'operator', NULL);
          INSERT INTO imports (imported_at, kind, operation, user_id, imported_by, added, changed, unchanged, refused,
-            refused_rows) VALUES
-            ('2026-03-02 12:00:00', 'schools', 'school import', NULL, 'Zoë', 2, 1, 0, 1, '[[3,\"URN must be 6 digits\"]]'),
-            ('2026-03-02 12:00:00', 'trainees', 'registry award', 1, NULL, 0, 1, 0, 0, '[]');
+            refused_rows, stopped_at_line) VALUES
+            ('2026-03-02 12:00:00', 'schools', 'school import', NULL, 'Zoë', 2, 1, 0, 1, '[[3,\"URN must be 6 digits\"]]',
+             NULL),
+            ('2026-03-02 12:00:00', 'trainees', 'registry award', 1, NULL, 0, 1, 0, 0, '[]', 3);
          INSERT INTO usage_by_day (day, token_id, version, endpoint, name, requests, first_at, first_request_id, last_at,
             last_request_id) VALUES
             ('2026-03-02', 1, 'v1', 'GET /info', '', 2, '2026-03-02 12:00:00', 'a', '2026-03-02 12:00:00.5', 'b');

@@ -1,7 +1,12 @@
 //! What operators of the service do on their pages to organisations, and what is there to see of it.
 
+use std::collections::BTreeSet;
+use std::io::{self, Read};
+
+use server::import::{ImportError, import};
 use storage::imports::{ImportCounts, ImportKind, NewImport, RefusedLine};
-use storage::users::{Actor, UserRole};
+use storage::organisations::merge::PartnerDetails;
+use storage::users::{Actor, NewInvitation, UserRole};
 
 use super::browser::{Browser, link, text_after};
 use super::pages::keeps_to_itself;
@@ -83,7 +88,11 @@ fn an_operator_looks_after_the_tokens_and_the_people_of_an_organisation() {
     assert!(!admin.open("/settings/tokens").is(200).text.contains("Make a token"));
 
     operator.send(&format!("{home}/rename"), &[("name", "Ashdown College")]).is(303);
-    // The organisation sees what was done, and not who of the operators did it.
+    register.operate(|session| {
+        let request = NewInvitation { provider_ukprn: Some(UKPRN), email: "d@example.com", role: UserRole::Viewer };
+        session.invite_user(Actor::operator("A. Person"), request).map(drop)
+    });
+    // The organisation sees what was done, and not who of the operators did it, or where.
     let log = admin.open("/settings/activity").is(200).text;
     for words in [
         "made a token",
@@ -95,21 +104,31 @@ fn an_operator_looks_after_the_tokens_and_the_people_of_an_organisation() {
     ] {
         assert!(log.contains(words), "{words} in {log}");
     }
-    assert!(!log.contains("o@example.com"), "{log}");
-    assert!(operator.open("/settings/activity").text.contains("o@example.com"));
+    assert!(log.contains("the service (command)"), "{log}");
+    assert!(!log.contains("o@example.com") && !log.contains("A. Person"), "{log}");
+    let from = |log: &str, who: &str| {
+        let entries = log.split("<tr>").filter(|entry| entry.contains(&format!("data-name=\"Who\">{who} ")));
+        entries.map(|entry| text_after(entry, "data-name=\"From\">", "<").to_owned()).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(from(&log, "an operator"), BTreeSet::from(["not shown".to_owned()]));
+    assert_eq!(from(&log, "a@example.com"), BTreeSet::from(["127.0.0.1".to_owned()]));
+    let whole = operator.open("/settings/activity").text;
+    assert_eq!(from(&whole, "o@example.com"), BTreeSet::from(["127.0.0.1".to_owned()]));
+    assert!(whole.contains("A. Person (command)"), "{whole}");
     operator.send(&format!("{people}/1/remove"), &[]).is(303);
     admin.open("/settings").is(303);
     let other = Browser::signed_in(&register, Some(OTHER_UKPRN), "c@example.com", UserRole::Admin);
     assert!(!other.open("/settings/activity").text.contains("a token"));
 }
 
-fn import(register: &Register, by: &'static str, problem: &'static str) {
+fn record_import(register: &Register, by: &'static str, problem: &'static str) {
     register.operate(move |session| {
         let import = NewImport {
             kind: ImportKind::Schools,
             operation: "school import".to_owned(),
             counts: ImportCounts { added: 3, changed: 2, unchanged: 1 },
             refused: vec![RefusedLine { line: 7, problem: problem.to_owned() }],
+            stopped_at_line: None,
         };
         session.record_import(Actor::operator(by), &import)
     });
@@ -121,7 +140,7 @@ fn imports_are_listed_page_by_page_with_their_reports() {
     let operator = operator(&register);
     assert!(operator.open("/settings/imports").is(200).text.contains("There is none"));
     for _ in 0..51 {
-        import(&register, "A. Operator", "URN must be 6 digits");
+        record_import(&register, "A. Operator", "URN must be 6 digits");
     }
     let first = operator.open("/settings/imports").is(200).text;
     assert_eq!(first.matches("data-name=\"Import\"").count(), 50);
@@ -142,7 +161,7 @@ fn every_page_of_an_operator_keeps_to_itself_and_shows_stored_script_as_text() {
     let home = format!("/settings/organisations/{NEW}");
     Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     link(&register.store(), Some(UKPRN), "b@example.com", UserRole::Viewer);
-    import(&register, SCRIPT, SCRIPT);
+    record_import(&register, SCRIPT, SCRIPT);
     operator.send("/settings/organisations/add", &[("ukprn", NEW), ("name", SCRIPT)]).is(303);
     let made = operator.send(&format!("{home}/tokens"), &[("name", SCRIPT)]).is(200);
     let token = operator.open(&format!("{home}/tokens")).text;
@@ -206,4 +225,34 @@ fn a_character_that_postgresql_refuses_is_found_nowhere() {
         let page = operator.open(path);
         assert!([404, 422].contains(&page.status), "{path}: {} {}", page.status, page.text);
     }
+}
+
+/// A file that cannot be read to its end.
+struct Broken;
+
+impl Read for Broken {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::other("the disk is gone"))
+    }
+}
+
+#[test]
+fn an_import_that_stops_half_way_is_among_the_imports_with_the_line() {
+    let register = Register::start();
+    let mut file = "URN,UKPRN,Name\n1,,No partner\n".to_owned();
+    for number in 0..600 {
+        file += &format!("{},,Partner {number}\n", 300_000 + number);
+    }
+    let report = import::<PartnerDetails>(&register.store(), file.as_bytes().chain(Broken), "A. Operator").unwrap();
+    let stopped = report.stopped.unwrap();
+    // The first 500 partners, on the lines from 3 on, were written together.
+    assert_eq!((stopped.line, report.merged.added, report.refused.len()), (503, 500, 1));
+    assert!(matches!(stopped.error, ImportError::Unreadable(_)) && report.stored.is_ok());
+    let shown = operator(&register).open("/settings/imports/1").is(200).text;
+    for words in ["<dt>Added</dt><dd>500</dd>", "<dt>Stopped</dt><dd>at line 503", "URN must be 6 digits"] {
+        assert!(shown.contains(words), "{words} in {shown}");
+    }
+    let headless = import::<PartnerDetails>(&register.store(), Broken, "A. Operator");
+    assert!(matches!(headless, Err(ImportError::Unreadable(_))));
+    assert_eq!(register.operate(|session| session.list_imports(None, 10)).len(), 1);
 }

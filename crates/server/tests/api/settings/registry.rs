@@ -49,7 +49,10 @@ fn whoever_waits_is_in_the_queue_until_the_registry_has_acted() {
     act(&[("action", "issue-trn"), ("trn", "12")]).is(422);
     act(&[]).is(422);
     act(&[("action", "award")]).is(422);
-    act(&[("action", "reinstate"), ("date", "x")]).is(422);
+    for date in ["x", "2026-10-1"] {
+        let refused = act(&[("action", "reinstate"), ("date", date)]).is(422).text;
+        assert!(refused.contains("Enter a date of the form YYYY-MM-DD"), "{refused}");
+    }
     let issued = act(&[("action", "issue-trn"), ("trn", "1234567")]).is(200).text;
     assert!(issued.contains("role=\"status\"") && issued.contains(trainee.id()), "{issued}");
     assert!(act(&[("action", "issue-trn"), ("trn", "1234567")]).is(200).text.contains("nothing to do"));
