@@ -227,8 +227,8 @@ pub fn impossible_date(text: &str) -> Option<&str> {
     (has_date_format(day) && day.parse::<NaiveDate>().is_err()).then_some(day)
 }
 
-/// Parses a date of the format `YYYY-MM-DD`, and nothing else: chrono reads `2026-11-2` too, which may be the rest of a date
-/// that was cut off.
+/// Parses a date of the format `YYYY-MM-DD`, and nothing else: chrono reads `2026-11-2` too, which may be the rest of a
+/// date that was cut off.
 #[must_use]
 pub fn strict_date(text: &str) -> Option<NaiveDate> {
     let is_whole = text.len() == 10 && has_date_format(text);

@@ -182,8 +182,8 @@ fn list(columns: &[&str]) -> String {
     columns.iter().map(|column| format!("{column:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Brings the organisations of a file into the register, and stores what it came to. Blocks. Where the file or the store fails
-/// on the way, the report says so: what was written before stays, and the same import can be made again.
+/// Brings the organisations of a file into the register, and stores what it came to. Blocks. Where the file or the
+/// store fails on the way, the report says so: what was written before stays, and the same import can be made again.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! Writes that are tried again while that may help: nothing of the last attempt was kept, and what was in its way may be gone.
+//! Writes that are tried again while that may help: nothing of the last attempt was kept, and what was in its way may
+//! be gone.
 //!
 //! Knows nothing of what is written.
 
@@ -45,8 +46,8 @@ impl Attempts {
     }
 }
 
-/// Runs a job of a command, and runs it again a few times while another process keeps the database busy, when what the job
-/// had read was changed meanwhile, and when the date of the change is due. Blocks.
+/// Runs a job of a command, and runs it again a few times while another process keeps the database busy, when what the
+/// job had read was changed meanwhile, and when the date of the change is due. Blocks.
 ///
 /// # Errors
 ///

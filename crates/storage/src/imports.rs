@@ -78,7 +78,8 @@ pub struct NewImport {
     pub counts: ImportCounts,
     /// The rows that were refused, in the order of the file.
     pub refused: Vec<RefusedLine>,
-    /// Of a file that was not done to its end: the first line of which it is not certain that it was done, counted from 1.
+    /// Of a file that was not done to its end: the first line of which it is not certain that it was done, counted
+    /// from 1.
     pub stopped_at_line: Option<u64>,
 }
 
@@ -99,7 +100,8 @@ pub struct ImportRecord {
     pub counts: ImportCounts,
     /// How many rows were refused.
     pub refused: u64,
-    /// Of a file that was not done to its end: the first line of which it is not certain that it was done, counted from 1.
+    /// Of a file that was not done to its end: the first line of which it is not certain that it was done, counted
+    /// from 1.
     pub stopped_at_line: Option<u64>,
 }
 

@@ -14,7 +14,7 @@ const LISTED: i64 = 1_000;
 pub(super) enum ImportCommand {
     /// List the imports of schools, training partners and trainees, newest first; they are kept for 400 days
     List(Database),
-    /// Print the rows that were refused in an import, the line of each and why, and the line at which it stopped, where it did
+    /// Print the rows that were refused in an import: the line of each, and why; and the line at which it stopped
     Show {
         #[command(flatten)]
         database: Database,

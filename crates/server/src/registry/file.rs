@@ -18,7 +18,8 @@ pub struct FileReport {
     pub unchanged: u64,
     /// The rows that were refused, in the order of the file.
     pub refused: Vec<RefusedOrder>,
-    /// Of a file that was not done to its end: the first line of which it is not certain that it was done, counted from 1.
+    /// Of a file that was not done to its end: the first line of which it is not certain that it was done, counted
+    /// from 1.
     pub stopped_at_line: Option<u64>,
 }
 
