@@ -1,11 +1,13 @@
 //! The pages of operators: their work by keyboard, without scripts, on a desk and on a phone, and every page examined.
 
-use serde_json::json;
+use serde_json::{Value, json};
+use server::sandbox::demo;
+use server::versions::SERVED;
 
 use super::axe;
 use super::driver::{Browser, ENTER, Scripts};
 use super::served::Server;
-use super::settings::{WIDTHS, wait_for_title};
+use super::settings::{WIDTHS, open_until, wait_for_title};
 
 fn sign_in(browser: &Browser, server: &Server) {
     browser.open(&server.operator_link());
@@ -65,6 +67,8 @@ fn operators_do_their_work_by_keyboard_and_without_scripts() {
         browser.press(ENTER);
         wait_for_title(&browser, "History of");
         assert!(browser.text("main").contains("registry issue-trn"));
+        go("Versions", "Versions");
+        assert!(browser.text("main").contains("Could be removed"));
         go("Activity", "Activity");
         let log = browser.text("main");
         for words in ["looked at the history", "acted as the registry", "reopened an organisation", "made a token"] {
@@ -113,8 +117,20 @@ fn axe_finds_nothing_on_any_page_of_operators_and_none_scrolls_sideways() {
     submit("/registry/file", "Report", &[("action", "discard"), ("rows", rows)]);
     submit("/history", "Error: History", &[]);
     submit("/history", "History of", &[("trainee_id", &first)]);
+    // An organisation stands in the way of removing the oldest version.
+    let example: Value = serde_json::from_str(&demo::example(SERVED[0])).unwrap();
+    assert_eq!(server.send(SERVED[0], "/trainees", &example), 201);
+    let tried = "document.querySelector('main').textContent.includes('100 % of 1, which are few')";
+    open_until(&browser, &server, "/versions", tried);
+    let table = browser.text("main");
+    let heading = format!("Who stands in the way of removing {}", SERVED[0].label);
+    for words in [heading.as_str(), "Demo Provider (10099999)", "no, it is used", "it is the newest"] {
+        assert!(table.contains(words), "{words} in {table}");
+    }
     for page in [
         "",
+        "/versions",
+        "/sessions",
         "/organisations/add",
         home,
         "/organisations/10012345/close",

@@ -39,7 +39,7 @@ impl Server {
 
     /// With the pages of operators next to the others, and a registry that nobody plays.
     pub(crate) fn start_for_operators() -> Self {
-        Self::start_with(&["--operator-pages", "settings", "--registry", "off"], &[])
+        Self::start_with(&["--operator-pages", "settings", "--registry", "off", "--shadow-share", "100"], &[])
     }
 
     /// A link that signs an operator in.
