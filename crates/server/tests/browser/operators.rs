@@ -68,7 +68,7 @@ fn operators_do_their_work_by_keyboard_and_without_scripts() {
         wait_for_title(&browser, "History of");
         assert!(browser.text("main").contains("registry issue-trn"));
         go("Versions", "Versions");
-        assert!(browser.text("main").contains("Could be removed"));
+        assert!(browser.text("main").contains("it is the newest"));
         go("Activity", "Activity");
         let log = browser.text("main");
         for words in ["looked at the history", "acted as the registry", "reopened an organisation", "made a token"] {
