@@ -23,9 +23,14 @@ const CHECK_SQL: &str = "SELECT current_setting('transaction_read_only'), curren
      (SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout')";
 
 /// What is asked of every session from its beginning: a mark by which it is known, the time zone of all times in the database,
-/// and that a prepared statement is planned once. Otherwise PostgreSQL plans those anew each time whose number of rows is a
-/// parameter, which takes longer than to run some of them.
-const OPTIONS: &str = "-c register.session=1 -c TimeZone=UTC -c plan_cache_mode=force_generic_plan";
+/// and how statements are planned.
+///
+/// A prepared statement is planned once. Otherwise PostgreSQL plans those anew each time whose number of rows is a parameter, which
+/// takes longer than to run some of them. Such a plan is made when a table may be empty, and stays while it fills: so it
+/// goes through no whole table where there is an index; which of several is the best one, PostgreSQL knows when it looks at the table.
+/// Where there is none, the cost of the plan says nothing, and must not have it compiled.
+const OPTIONS: &str = "-c register.session=1 -c TimeZone=UTC -c plan_cache_mode=force_generic_plan -c enable_seqscan=off \
+     -c jit=off";
 
 /// Lets the commit of a transaction wait for the disk.
 const DURABLE_SQL: &str = "SELECT set_config('synchronous_commit', 'on', true) \

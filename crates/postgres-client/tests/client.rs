@@ -27,6 +27,13 @@ mod client {
         value: Option<String>,
     }
 
+    /// A line of a plan.
+    #[derive(QueryableByName)]
+    struct Line {
+        #[diesel(sql_type = Text, column_name = "QUERY PLAN")]
+        line: String,
+    }
+
     fn connect(cluster: &Cluster) -> PostgresConnection {
         PostgresConnection::establish(&cluster.url("postgres")).unwrap()
     }
@@ -281,6 +288,22 @@ mod client {
             let query = sql_query(format!("SELECT current_setting('{name}') AS value"));
             assert_eq!(query.get_result::<Value>(&mut connection).unwrap().value.as_deref(), Some(expected), "{name}");
         }
+    }
+
+    #[test]
+    #[ignore = "needs PostgreSQL"]
+    fn a_statement_that_was_prepared_for_an_empty_table_goes_along_its_index_when_it_is_full() {
+        let cluster = Cluster::start(Settings::Fast);
+        let mut connection = connect(&cluster);
+        // Of a table that was vacuumed, PostgreSQL knows that it is empty.
+        let table = "CREATE TABLE t (n bigint PRIMARY KEY) WITH (autovacuum_enabled = off)";
+        connection.batch_execute(table).unwrap();
+        connection.batch_execute("VACUUM t").unwrap();
+        connection.batch_execute("PREPARE one AS SELECT n FROM t WHERE n = $1; EXECUTE one(1)").unwrap();
+        connection.batch_execute("INSERT INTO t SELECT generate_series(1, 10000)").unwrap();
+        let plan = sql_query("EXPLAIN (COSTS OFF) EXECUTE one(1)").load::<Line>(&mut connection).unwrap();
+        let plan: Vec<_> = plan.into_iter().map(|line| line.line).collect();
+        assert_eq!(plan, ["Index Only Scan using t_pkey on t", "  Index Cond: (n = $1)"]);
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! What the database itself says of its invariants, whatever its tables mean.
 
+use diesel::connection::SimpleConnection as _;
+
 use crate::catalog;
 use crate::catalog::Orphan;
+use crate::connection::DatabaseConnection;
 use crate::copy::tables;
 use crate::error::StorageError;
 use crate::session::Session;
@@ -27,6 +30,10 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn inspect(&mut self) -> Result<Inspection, StorageError> {
+        // Whole tables are read here, once each.
+        if let DatabaseConnection::Postgres(inner) = &mut *self.connection {
+            inner.batch_execute("SET LOCAL enable_seqscan = on")?;
+        }
         let mut found = Inspection { damage: catalog::damage(self.connection)?, ..Inspection::default() };
         for reference in catalog::references(self.connection)? {
             found.orphans.extend(catalog::orphans(self.connection, &reference)?);

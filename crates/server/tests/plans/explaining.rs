@@ -48,11 +48,9 @@ impl Explainer {
             }
             Kind::Postgres => {
                 let mut connection = PostgresConnection::establish(database.url()).unwrap();
-                // Where there are few rows, going through all of them is the best plan. Without it, what is left is what
-                // the indexes allow for. The values of a statement are not known here, and how many rows there are must
-                // be: of a table that it has never looked at, PostgreSQL takes all indexes to be worth the same.
-                let settings = "ANALYZE; SET enable_seqscan = off; SET plan_cache_mode = force_generic_plan";
-                connection.batch_execute(settings).unwrap();
+                // Plans are made as for the program: once, and along an index wherever there is one. How many rows there are
+                // must be known: of a table that it has never looked at, PostgreSQL takes all indexes to be worth the same.
+                connection.batch_execute("ANALYZE").unwrap();
                 Self::Postgres(connection)
             }
         }
