@@ -19,6 +19,7 @@ use crate::schema::{shadow_checks, shadow_problems, usage_by_day};
 use crate::session::Session;
 
 mod checks_by_day;
+mod extent;
 mod last_versions;
 mod totals;
 

@@ -235,6 +235,11 @@ impl Removal {
     }
 }
 
+/// The first of the days whose counts are kept, of which this one is the last.
+fn first_kept(today: NaiveDate) -> NaiveDate {
+    today - TimeDelta::days(KEPT_DAYS)
+}
+
 impl VersionReadiness {
     /// Who used the version in the last days, the present one among them: all, or one provider.
     ///
@@ -329,7 +334,7 @@ impl OwnReadiness {
             provider: None,
             tokens: by_number(session.own_tokens()?),
             recent: session.own_usage_since(since)?,
-            all: session.own_usage_since(until - TimeDelta::days(KEPT_DAYS))?,
+            counted_since: session.own_first_counted_day(first_kept(until))?,
             checks: session.own_checks_since(since, &label, &against)?,
             problems: session.own_problems_since(since, &label, &against)?,
         };
@@ -353,7 +358,7 @@ impl OwnReadiness {
             provider: None,
             tokens: by_number(session.own_tokens()?),
             recent: session.own_usage_since(since)?,
-            all: session.own_usage_since(until - TimeDelta::days(KEPT_DAYS))?,
+            counted_since: session.own_first_counted_day(first_kept(until))?,
             checks: Vec::new(),
             problems: Vec::new(),
         };

@@ -9,6 +9,17 @@ fn with_token() -> Register {
     register
 }
 
+/// The UKPRN of another provider.
+const OTHER: &str = "10000002";
+
+/// A register in which two providers have a token each.
+fn with_tokens_of_two() -> Register {
+    let register = with_token();
+    register.write(|session| session.add_provider(OTHER, "Brackwater College")).unwrap();
+    register.issue_token(crate::tokens::NewToken { provider_ukprn: OTHER, ..NEW_TOKEN }).unwrap();
+    register
+}
+
 fn at(moment: &str) -> DateTime<Utc> {
     moment.parse().unwrap()
 }
@@ -24,6 +35,11 @@ fn count(requests: i64, first: (&str, &str), last: (&str, &str)) -> UsageCount {
         day: first.at.date_naive(),
         total: UsageTotal { token_id: 1, version, endpoint, name: String::new(), requests, first, last },
     }
+}
+
+fn of_token(token: i64, mut count: UsageCount) -> UsageCount {
+    count.total.token_id = token;
+    count
 }
 
 fn named(name: &str, mut count: UsageCount) -> UsageCount {
@@ -183,16 +199,9 @@ fn days_that_are_no_longer_kept_are_removed_a_few_at_a_time() {
 
 #[test]
 fn a_provider_reads_the_counts_of_its_own_tokens() {
-    const OTHER: &str = "10000002";
-    let register = with_token();
-    register.write(|session| session.add_provider(OTHER, "Brackwater College")).unwrap();
-    register.issue_token(crate::tokens::NewToken { provider_ukprn: OTHER, ..NEW_TOKEN }).unwrap();
+    let register = with_tokens_of_two();
     register.issue_token(NEW_TOKEN).unwrap();
     let (early, late) = ("2025-06-01T12:00:00Z", "2026-03-02T12:00:00Z");
-    let of_token = |token, mut count: UsageCount| {
-        count.total.token_id = token;
-        count
-    };
     let check = |token_id, checked| CheckCount {
         day: day("2026-03-02"),
         token_id,
@@ -247,4 +256,36 @@ fn a_provider_reads_the_counts_of_its_own_tokens() {
             assert_eq!(own, (usage, checks, problems), "{ukprn} since {since}");
         }
     }
+}
+
+#[test]
+fn the_first_counted_day_and_the_last_use_of_a_version_are_those_of_all_tokens_or_of_some() {
+    let register = with_tokens_of_two();
+    let of = |token_id, version: &str, at: &str, id: &str| {
+        let mut count = of_token(token_id, count(1, (at, id), (at, id)));
+        version.clone_into(&mut count.total.version);
+        count
+    };
+    let counts = vec![
+        of(1, "v1", "2025-03-02T10:00:00Z", "a"),
+        of(1, "v2", "2025-03-05T10:00:00Z", "b"),
+        of(2, "v1", "2025-03-04T09:00:00Z", "c"),
+        of(1, "v1", "2025-03-04T08:00:00Z", "d"),
+    ];
+    add(&register, requests(counts));
+    let found = |since: &str, version: &str, tokens: Option<&'static [i64]>| {
+        let (since, version) = (day(since), version.to_owned());
+        register
+            .read(move |session| {
+                let first = session.first_counted_day(since, tokens)?;
+                let last = session.last_use(since, &version, tokens)?;
+                Ok((first.map(|day| day.to_string()), last.map(|(token, seen)| (token, seen.request_id))))
+            })
+            .unwrap()
+    };
+    let expected = |first: &str, token, id: &str| (Some(first.to_owned()), Some((token, id.to_owned())));
+    assert_eq!(found("2025-01-01", "v1", None), expected("2025-03-02", 2, "c"));
+    assert_eq!(found("2025-03-03", "v1", Some(&[1])), expected("2025-03-04", 1, "d"));
+    assert_eq!(found("2025-01-01", "v2", Some(&[2])), (Some("2025-03-04".to_owned()), None));
+    assert_eq!(found("2025-03-06", "v1", None), (None, None));
 }

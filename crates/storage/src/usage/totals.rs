@@ -69,7 +69,7 @@ pub struct MonthTotal {
 type UsageRow = (i64, String, String, String, i64, NaiveDateTime, String, NaiveDateTime, String);
 
 /// The name of the rows in which all requests are counted.
-const ALL_REQUESTS: &str = "";
+pub(super) const ALL_REQUESTS: &str = "";
 /// The days that are read at a time of one provider.
 const DAYS: usize = 50;
 

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use adapter_kit::body_kind::Direction;
 use adapter_kit::{Label, Served};
-use chrono::{NaiveDate, TimeDelta};
+use chrono::NaiveDate;
 use domain::{Code, Lists};
 use storage::error::StorageError;
 use storage::session::Session;
 use storage::tokens::TokenRecord;
-use storage::usage::{CheckTotal, KEPT_DAYS, ProblemTotal, UsageTotal};
+use storage::usage::{CheckTotal, ProblemTotal, UsageTotal};
 use version_tools::Difference;
 use version_tools::difference::{ChangeDetail, FieldChangeKind, RuleChangeKind, RuleSummary};
 use version_tools::shadow::RENAMED;
@@ -18,7 +18,7 @@ use super::super::NO_NAME;
 use super::super::report::tokens;
 use super::{
     EndpointUse, FEW, LastUse, NameUse, NewerUse, Obstacle, ProviderUse, ReadinessWeek, RenamedField, TokenUse,
-    VersionReadiness, Writes,
+    VersionReadiness, Writes, first_kept,
 };
 
 /// What the store knows.
@@ -29,8 +29,8 @@ pub(super) struct Known {
     pub(super) tokens: BTreeMap<i64, TokenRecord>,
     /// In the days that are looked at.
     pub(super) recent: Vec<UsageTotal>,
-    /// In all days that are kept.
-    pub(super) all: Vec<UsageTotal>,
+    /// The first day that is counted of those that are kept.
+    pub(super) counted_since: Option<NaiveDate>,
     pub(super) checks: Vec<CheckTotal>,
     pub(super) problems: Vec<ProblemTotal>,
 }
@@ -42,14 +42,17 @@ impl Known {
         since: NaiveDate,
         provider: Option<&str>,
     ) -> Result<Self, StorageError> {
-        Ok(Self {
+        let mut known = Self {
             provider: provider.map(str::to_owned),
             tokens: tokens(session, provider)?,
             recent: session.usage_since(since)?,
-            all: session.usage_since(session.today() - TimeDelta::days(KEPT_DAYS))?,
+            counted_since: None,
             checks: Vec::new(),
             problems: Vec::new(),
-        })
+        };
+        let first = first_kept(session.today());
+        known.counted_since = session.first_counted_day(first, known.chosen_tokens().as_deref())?;
+        Ok(known)
     }
 
     /// Reads how the writes of a version fared, and says who used it.
@@ -65,10 +68,20 @@ impl Known {
         self.checks = session.checks_since(since, &label, &against)?;
         self.problems = session.problems_since(since, &label, &against)?;
         let weeks = ReadinessWeek::of_tokens(session, &label, &against, |token| self.tokens.contains_key(&token))?;
-        Ok(VersionReadiness { weeks, provider: self.provider.clone(), ..self.readiness(served, newest, since, until) })
+        let last = session.last_use(first_kept(until), &label, self.chosen_tokens().as_deref())?;
+        let last_use = last.and_then(|(token, seen)| {
+            Some(LastUse { provider: self.tokens.get(&token)?.provider_ukprn.clone(), seen })
+        });
+        let provider = self.provider.clone();
+        Ok(VersionReadiness { weeks, provider, last_use, ..self.readiness(served, newest, since, until) })
     }
 
-    /// Who used a version in those days, the last one among them. The weeks are not looked at.
+    /// The numbers of the tokens that are looked at, where not all are.
+    fn chosen_tokens(&self) -> Option<Vec<i64>> {
+        self.provider.as_ref().map(|_| self.tokens.keys().copied().collect())
+    }
+
+    /// Who used a version in those days, the last one among them. The weeks and the last use are not looked at.
     pub(super) fn readiness(
         &self,
         served: &Served,
@@ -79,23 +92,20 @@ impl Known {
         let label = served.version.label.to_string();
         let rules = NewRules::between(served, newest);
         let mut by_provider: BTreeMap<&str, Vec<&UsageTotal>> = BTreeMap::new();
-        for (total, token) in self.of_version(&self.recent, &label) {
+        for (total, token) in self.of_version(&label) {
             by_provider.entry(&token.provider_ukprn).or_default().push(total);
         }
         let providers: Vec<ProviderUse> = by_provider
             .into_iter()
             .filter_map(|(ukprn, totals)| self.provider_use(ukprn, &totals, served, newest, &rules))
             .collect();
-        let last_use = self.of_version(&self.all, &label).max_by_key(|(total, _)| total.last.at);
-        let last_use =
-            last_use.map(|(total, token)| LastUse { provider: token.provider_ukprn.clone(), seen: total.last.clone() });
         VersionReadiness {
             version: served.version.label,
             newest: newest.version.label,
             since,
             until,
-            counted_since: self.of_tokens(&self.all).map(|(total, _)| total.first.at.date_naive()).min(),
-            last_use,
+            counted_since: self.counted_since,
+            last_use: None,
             writes: Writes::of(self.checks.iter().filter(|check| self.tokens.contains_key(&check.token_id))),
             weeks: Vec::new(),
             provider: None,
@@ -103,18 +113,10 @@ impl Known {
         }
     }
 
-    /// What was sent to a version, each with its token.
-    fn of_version<'a>(
-        &'a self,
-        totals: &'a [UsageTotal],
-        label: &'a str,
-    ) -> impl Iterator<Item = (&'a UsageTotal, &'a TokenRecord)> {
-        self.of_tokens(totals).filter(move |(total, _)| total.version == label)
-    }
-
-    /// What was sent with the tokens that are looked at, each with its token.
-    fn of_tokens<'a>(&'a self, totals: &'a [UsageTotal]) -> impl Iterator<Item = (&'a UsageTotal, &'a TokenRecord)> {
-        totals.iter().filter_map(|total| Some((total, self.tokens.get(&total.token_id)?)))
+    /// What was sent to a version with the tokens that are looked at, each with its token.
+    fn of_version<'a>(&'a self, label: &'a str) -> impl Iterator<Item = (&'a UsageTotal, &'a TokenRecord)> {
+        let of_version = self.recent.iter().filter(move |total| total.version == label);
+        of_version.filter_map(|total| Some((total, self.tokens.get(&total.token_id)?)))
     }
 
     fn provider_use(
