@@ -43,10 +43,10 @@ pub(crate) fn get(path: &str, token: &str, headers: &str) -> Vec<u8> {
 }
 
 /// A request with a body of JSON.
-pub(crate) fn post(path: &str, token: &str, body: &str) -> Vec<u8> {
+pub(crate) fn post(path: &str, token: &str, headers: &str, body: &str) -> Vec<u8> {
     let (authorization, length) = (authorization(token), body.len());
-    let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\n{authorization}Content-Type: application/json\r\n");
-    format!("{head}Content-Length: {length}\r\n\r\n{body}").into_bytes()
+    let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\n{authorization}{headers}");
+    format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
 }
 
 fn authorization(token: &str) -> String {

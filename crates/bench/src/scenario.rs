@@ -59,12 +59,14 @@ pub(crate) enum Scenario {
     Changes,
     /// A new trainee.
     Post,
-    /// The same trainees by batches.
+    /// The same with a key, for which the reply is kept.
+    PostWithKey,
+    /// The same trainees with keys by batches.
     Batch,
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::Get,
         Self::GetOldest,
         Self::GetGzip,
@@ -78,6 +80,7 @@ impl Scenario {
         Self::Copy,
         Self::Changes,
         Self::Post,
+        Self::PostWithKey,
         Self::Batch,
     ];
 
@@ -97,6 +100,7 @@ impl Scenario {
             Self::Copy => "copy",
             Self::Changes => "changes",
             Self::Post => "post",
+            Self::PostWithKey => "post-key",
             Self::Batch => "batch",
         }
     }
@@ -117,7 +121,8 @@ impl Scenario {
             Self::Copy => "Copy of a list by `next`, 500 at once with nested records, for each trainee",
             Self::Changes => "Copy by `/changes`, 500 at once, for each trainee",
             Self::Post => "New trainee with two placements and a degree",
-            Self::Batch => "The same by batches of 200, for each trainee",
+            Self::PostWithKey => "The same with an `Idempotency-Key`",
+            Self::Batch => "The same with keys by batches of 200, for each trainee",
         }
     }
 
@@ -126,13 +131,14 @@ impl Scenario {
 
     /// Whether trainees are registered.
     pub(crate) fn writes(self) -> bool {
-        [Self::Post, Self::Batch].contains(&self)
+        [Self::Post, Self::PostWithKey, Self::Batch].contains(&self)
     }
 
     /// The load on a register, if that has what is asked for.
     pub(crate) fn load(self, facts: &Facts) -> Option<Load> {
         match self {
             Self::Post => Some(Load::new(vec![facts.create()], WRITERS)),
+            Self::PostWithKey => Some(Load::new(vec![facts.create_with_key()], WRITERS)),
             Self::Batch | Self::Copy | Self::Changes if !facts.has_additions => None,
             Self::Copy | Self::Changes => {
                 // None of them is full where the register is small.
@@ -153,16 +159,16 @@ impl Scenario {
         }
     }
 
-    /// Whether there is a limit: of what counts for many trainees, that of a single one is next to it.
+    /// Whether there is a limit: what counts for many trainees, or keeps its reply, is compared with that of a single one.
     pub(crate) fn has_limit(self) -> bool {
-        ![Self::Copy, Self::Changes, Self::Batch].contains(&self)
+        ![Self::Copy, Self::Changes, Self::PostWithKey, Self::Batch].contains(&self)
     }
 
     /// The load on a limit program that is filled with [`Scenario::replies`]. Without a commit for many requests if `alone`.
     pub(crate) fn load_on_limit(self, facts: &Facts, alone: bool) -> Load {
         if self == Self::Post {
             let writer = if alone { "alone" } else { "shared" };
-            let request = post(&format!("/{writer}?{}", facts.created_bytes), "", &facts.body);
+            let request = post(&format!("/{writer}?{}", facts.created_bytes), "", "", &facts.body);
             return Load::new(vec![Step::Create(Rc::new([Create::new(request)]))], WRITERS);
         }
         let requests: Vec<_> =
@@ -201,7 +207,7 @@ impl Scenario {
             Self::Since => facts.first_pages(|provider| format!("since={}", provider.since)),
             Self::Copy => facts.of_providers(|provider| &provider.pages_of_copy),
             Self::Changes => facts.of_providers(|provider| &provider.changes_of_copy),
-            Self::Post | Self::Batch => Vec::new(),
+            Self::Post | Self::PostWithKey | Self::Batch => Vec::new(),
         }
     }
 }
@@ -267,10 +273,8 @@ impl Facts {
         }
         let token = register.tokens.first().ok_or("there is no token")?;
         // The register is left as it was.
-        let request = post(&format!("{newest}/trainees"), token, &body);
-        let head = "Content-Type: application/json\r\n";
-        let tried = String::from_utf8(request)?.replacen(head, &format!("{head}Prefer: validate-only\r\n"), 1);
-        let created_bytes = match client.send(tried.as_bytes())? {
+        let tried = post(&format!("{newest}/trainees"), token, "Prefer: validate-only\r\n", &body);
+        let created_bytes = match client.send(&tried)? {
             (200 | 201, reply) => reply.len(),
             (status, reply) => return Err(format!("{status} {}", String::from_utf8_lossy(&reply)).into()),
         };
@@ -319,17 +323,28 @@ impl Facts {
 
     fn create(&self) -> Step {
         let path = format!("{}/trainees", self.newest);
-        Step::Create(self.providers.iter().map(|of| Create::new(post(&path, &of.token, &self.body))).collect())
+        Step::Create(self.providers.iter().map(|of| Create::new(post(&path, &of.token, "", &self.body))).collect())
+    }
+
+    fn create_with_key(&self) -> Step {
+        let path = format!("{}/trainees", self.newest);
+        let (body, key) = (self.body_of_others("Key"), format!("Idempotency-Key: single-{}\r\n", Create::LETTERS));
+        let create = |of: &Provider| Create::new(post(&path, &of.token, &key, &body));
+        Step::Create(self.providers.iter().map(create).collect())
+    }
+
+    /// The body for persons whom no other load registers in the same register.
+    fn body_of_others(&self, name: &str) -> String {
+        let letters = Create::LETTERS;
+        self.body.replace(&format!("\"{letters}\""), &format!("\"{name}{letters}\""))
     }
 
     fn create_by_batches(&self) -> Step {
-        let path = format!("{}/trainees/batch", self.newest);
-        // Nobody whom another load registers in the same register.
-        let letters = Create::LETTERS;
-        let item = self.body.replace(&format!("\"{letters}\""), &format!("\"Batch{letters}\""));
+        let (path, letters) = (format!("{}/trainees/batch", self.newest), Create::LETTERS);
+        let item = self.body_of_others("Batch");
         let item = item.replacen('{', &format!("{{\"idempotency_key\":\"{letters}\","), 1);
         let body = format!("[{}]", vec![item; BATCH_ITEMS].join(","));
-        let batch = |of: &Provider| Create::batch(post(&path, &of.token, &body), BATCH_ITEMS);
+        let batch = |of: &Provider| Create::batch(post(&path, &of.token, "", &body), BATCH_ITEMS);
         Step::Create(self.providers.iter().map(batch).collect())
     }
 }
