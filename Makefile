@@ -10,7 +10,7 @@ help: ## Say what can be made
 
 .PHONY: run
 run: ## Build, start on an embedded database in the sandbox, and print a first request
-	cargo build --release --locked
+	cargo build --release --locked --bin trainee-register
 	exec $(PROGRAM) serve --demo
 
 .PHONY: test
