@@ -15,6 +15,7 @@ pub mod dispatch;
 pub mod error;
 pub mod etag;
 pub mod idempotency;
+pub mod long_job;
 pub mod long_poll;
 pub mod middleware;
 pub mod paths;

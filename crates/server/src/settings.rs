@@ -21,6 +21,7 @@ mod people;
 mod readiness;
 mod receive;
 mod registry_actions;
+mod registry_confirm;
 mod registry_file;
 mod registry_queue;
 mod request_filter;
@@ -58,8 +59,6 @@ use crate::http::routes::closed;
 
 /// Pages that are made at once, and how many more wait: the API keeps the store for itself.
 const PAGES: (usize, usize) = (4, 16);
-/// Files of rows that are done at once, and how many more wait: one may take minutes.
-const FILES: (usize, usize) = (1, 0);
 /// How long a page waits for its turn.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 /// Pages that fetch from the issuer at once, and how many more wait.
@@ -115,8 +114,6 @@ pub struct SettingsPages {
     /// Requests without a session that is known here, by address.
     strangers: AddressRateLimit,
     concurrency_limit: ConcurrencyLimit,
-    /// Files of rows, which are done behind their pages.
-    files: ConcurrencyLimit,
     /// Forms, by session.
     forms: KeyedRateLimiter<SecretDigest>,
     /// Sessions that were valid when they were last used.
@@ -128,23 +125,24 @@ pub struct SettingsPages {
     audience: Audience,
     /// Scheme and host at which organisations have their settings, where it is not that of the request.
     organisations_site: Option<Arc<str>>,
+    /// Whether the API has the scheme and the host of the organisations' settings.
+    is_site_of_api: bool,
 }
 
 impl Default for SettingsPages {
     fn default() -> Self {
         let (running, waiting) = PAGES;
         let (fetching, waiting_to_fetch) = FETCHES;
-        let (doing_files, waiting_files) = FILES;
         Self {
             strangers: AddressRateLimit::default(),
             concurrency_limit: ConcurrencyLimit::new(running, waiting, MAX_WAIT),
-            files: ConcurrencyLimit::new(doing_files, waiting_files, MAX_WAIT),
             forms: KeyedRateLimiter::new(FORMS, MAX_SESSIONS),
             known: Arc::default(),
             issuer: None,
             fetches: ConcurrencyLimit::new(fetching, waiting_to_fetch, MAX_WAIT),
             audience: Audience::default(),
             organisations_site: None,
+            is_site_of_api: true,
         }
     }
 }
@@ -172,6 +170,12 @@ impl SettingsPages {
     #[must_use]
     pub fn with_organisations_at(self, site: &str) -> Self {
         Self { organisations_site: Some(site.trim_end_matches('/').into()), ..self }
+    }
+
+    /// The same where the settings of organisations have a listener of their own, and perhaps a host.
+    #[must_use]
+    pub fn apart_from_api(self) -> Self {
+        Self { is_site_of_api: false, ..self }
     }
 
     /// Whether a session was valid when it was last used. Whether it still is, is asked again in any case.

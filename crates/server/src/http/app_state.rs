@@ -12,6 +12,7 @@ use crate::http::admission::Admission;
 use crate::http::body::BodyReader;
 use crate::http::client_address::TrustedProxies;
 use crate::http::cursor::CursorKey;
+use crate::http::long_job::LongJobs;
 use crate::http::long_poll::LongPolls;
 use crate::http::middleware::response_stream::ResponseSender;
 use crate::http::rate_limit::by_address::AddressRateLimit;
@@ -44,6 +45,8 @@ pub struct AppState {
     pub settled_changes: SettledChanges,
     /// The requests that wait for news.
     pub long_polls: LongPolls,
+    /// What goes on for longer than a request should take.
+    pub long_jobs: LongJobs,
     /// Who gets to the records, and how often.
     pub admission: Admission,
     /// How often those who need no token have asked.
@@ -84,6 +87,7 @@ impl AppState {
             cursors: CursorKey::of_process(),
             settled_changes: SettledChanges::default(),
             long_polls: LongPolls::of(Limits::default().max_connections.get()),
+            long_jobs: LongJobs::default(),
             admission: Admission::default(),
             address_rate_limit: AddressRateLimit::default(),
             proxies: TrustedProxies::default(),

@@ -13,6 +13,7 @@ pub struct ConcurrencyLimit {
     running: Arc<Semaphore>,
     /// One permit for each that runs or waits.
     admitted: Arc<Semaphore>,
+    max_running: usize,
     max_wait: Duration,
 }
 
@@ -28,7 +29,8 @@ impl ConcurrencyLimit {
     #[must_use]
     pub fn new(max_running: usize, max_waiting: usize, max_wait: Duration) -> Self {
         let admitted = max_running.saturating_add(max_waiting).min(Semaphore::MAX_PERMITS);
-        Self { running: Arc::new(Semaphore::new(max_running)), admitted: Arc::new(Semaphore::new(admitted)), max_wait }
+        let (running, admitted) = (Arc::new(Semaphore::new(max_running)), Arc::new(Semaphore::new(admitted)));
+        Self { running, admitted, max_running, max_wait }
     }
 
     /// Waits for a permit; nothing when too many wait already, or none comes in time.
@@ -36,6 +38,13 @@ impl ConcurrencyLimit {
         let admitted = Arc::clone(&self.admitted).try_acquire_owned().ok()?;
         let running = timeout(self.max_wait, Arc::clone(&self.running).acquire_owned()).await.ok()?.ok()?;
         Some(Permit { _running: running, _admitted: admitted })
+    }
+
+    /// Waits until none runs.
+    pub async fn idle(&self) {
+        let all = u32::try_from(self.max_running).unwrap_or(u32::MAX);
+        // An error says that no permit is ever given again; nothing closes this one.
+        drop(self.running.acquire_many(all).await);
     }
 }
 

@@ -13,7 +13,7 @@ use actix_web::rt::signal::unix::{Signal, SignalKind, signal};
 use futures_util::future::{Either, join, select};
 
 use crate::http::app_state::AppState;
-use crate::http::long_poll::LongPolls;
+use crate::http::long_job::LongJobs;
 use crate::operations::logging;
 use crate::operations::readiness::Readiness;
 use crate::{request_log, usage};
@@ -99,7 +99,7 @@ pub async fn run(
     register: &AppState,
 ) -> io::Result<()> {
     let handle = server.handle();
-    let long_polls = register.long_polls.clone();
+    let (long_polls, long_jobs) = (register.long_polls.clone(), register.long_jobs.clone());
     rt::spawn(async move {
         let signal = signals.next().await;
         rt::spawn(async move {
@@ -108,7 +108,10 @@ pub async fn run(
             logging::flush();
             process::exit(again.exit_status());
         });
-        stop(signal, (&handle, settings.as_ref()), &readiness, &long_polls, shutdown_timeouts).await;
+        readiness.stop();
+        long_polls.stop();
+        long_jobs.stop();
+        stop(signal, (&handle, settings.as_ref()), &long_jobs, shutdown_timeouts).await;
     });
     server.await?;
     finish(register, shutdown_timeouts.drain_time).await;
@@ -119,12 +122,9 @@ pub async fn run(
 async fn stop(
     signal: StopSignal,
     (handle, settings): (&ServerHandle, Option<&ServerHandle>),
-    readiness: &Readiness,
-    long_polls: &LongPolls,
+    long_jobs: &LongJobs,
     shutdown_timeouts: ShutdownTimeouts,
 ) {
-    readiness.stop();
-    long_polls.stop();
     let ShutdownTimeouts { stop_delay, drain_time } = shutdown_timeouts;
     log::info!(
         "{}: stopping; requests are taken for another {} s, and then have {} s to be answered",
@@ -133,6 +133,10 @@ async fn stop(
         drain_time.as_secs()
     );
     rt::time::sleep(stop_delay).await;
+    // One for which no browser waits any more ends with its worker, and that with the last request.
+    if rt::time::timeout(drain_time, long_jobs.finished()).await.is_err() {
+        log::warn!("the rows of a file were given up after {} s", drain_time.as_secs());
+    }
     // What is finished behind the last request waits for both.
     let settings = async {
         if let Some(settings) = settings {

@@ -3,11 +3,11 @@
 use askama::Template;
 use storage::error::StorageError;
 use storage::session::Session;
-use storage::tokens::{EXPIRES_SOON_DAYS, TokenRecord};
+use storage::tokens::{EXPIRES_SOON_DAYS, TokenRecord, TokenStatus};
 use storage::users::SignedIn;
 
 use super::organisations;
-use super::page::{Frame, PageError, Place, Reply};
+use super::page::{Frame, PageError, Place, Reply, Target};
 use super::receive::PageRequest;
 use crate::http::paths;
 
@@ -17,6 +17,8 @@ struct Overview {
     frame: Frame,
     name: String,
     ukprn: String,
+    /// Whether any token is accepted.
+    has_token: bool,
     /// Those that expire soon.
     tokens: Vec<TokenRecord>,
     versions: Vec<VersionLinks>,
@@ -35,6 +37,8 @@ pub(super) fn show(session: &mut Session<'_>, request: &PageRequest, signed_in: 
         return organisations::show_all(session, request, signed_in);
     };
     let frame = Frame::of(request, signed_in, Place::Overview);
+    let is_active = |token: &TokenRecord| token.status == TokenStatus::Active;
+    let has_token = session.list_tokens(Some(&organisation.ukprn))?.iter().any(is_active);
     let tokens = session.list_expiring_tokens(Some(&organisation.ukprn), EXPIRES_SOON_DAYS)?;
     let versions = request.versions.iter().rev().map(|served| {
         let label = served.version.label;
@@ -45,28 +49,39 @@ pub(super) fn show(session: &mut Session<'_>, request: &PageRequest, signed_in: 
         }
     });
     let (name, ukprn) = (organisation.name.clone(), organisation.ukprn.clone());
-    Reply::page(&Overview { frame, name, ukprn, tokens, versions: versions.collect() })
+    Reply::page(&Overview { frame, name, ukprn, has_token, tokens, versions: versions.collect() })
+}
+
+/// Leads whoever types a slash behind the address to the first page.
+pub(super) fn drop_slash(_: &mut Session<'_>, _: &PageRequest) -> Result<Reply, PageError> {
+    Ok(Reply::Redirect(Target::Overview))
 }
 
 /// Who made something: the e-mail address of a user of the organisation where it is known by number, otherwise what is stored,
-/// and of an operator that it was one.
-pub(super) struct Names(Vec<(String, String)>);
+/// and of an operator that it was one. What a command was told of who ran it is shown to operators alone.
+pub(super) struct Names {
+    /// The names that are stored, with the addresses.
+    users: Vec<(String, String)>,
+    /// Whether an operator asks.
+    for_operator: bool,
+}
 
 /// How the name of a user begins that is stored.
 const USER: &str = "user ";
 
 impl Names {
     /// The people of an organisation, those whose access was removed too.
-    pub(super) fn of(session: &mut Session<'_>, ukprn: &str) -> Result<Self, StorageError> {
-        let users = session.list_users(Some(ukprn))?;
-        Ok(Self(users.into_iter().map(|user| (user.stored_name(), user.email)).collect()))
+    pub(super) fn of(session: &mut Session<'_>, ukprn: &str, asking: &SignedIn) -> Result<Self, StorageError> {
+        let users = session.list_users(Some(ukprn))?.into_iter().map(|user| (user.stored_name(), user.email));
+        Ok(Self { users: users.collect(), for_operator: asking.organisation.is_none() })
     }
 
     /// The name to show.
     pub(super) fn shown(&self, stored: &str) -> String {
-        match self.0.iter().find(|(name, _)| name == stored) {
+        match self.users.iter().find(|(name, _)| name == stored) {
             Some((_, email)) if !email.is_empty() => email.clone(),
             None if stored.starts_with(USER) => format!("an operator ({stored})"),
+            None if !self.for_operator => "the service".to_owned(),
             Some(_) | None => stored.to_owned(),
         }
     }

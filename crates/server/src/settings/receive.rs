@@ -76,6 +76,8 @@ pub(super) struct PageRequest {
     pub(super) own_site: String,
     /// Scheme and host of a link to the settings of an organisation.
     pub(super) site: String,
+    /// Whether the API has the same.
+    pub(super) is_site_of_api: bool,
     request_id: Option<String>,
     address: String,
 }
@@ -197,6 +199,7 @@ async fn receive(
             Some(site) => site.to_string(),
             None => register.proxies.origin(request),
         },
+        is_site_of_api: settings.is_site_of_api,
         request_id: request_id::current(),
         address: register.proxies.client_address(request).to_string(),
     })
@@ -261,8 +264,8 @@ async fn run(
         Ok((reply, signed_in)) => {
             let reply = if let Reply::File(file) = reply {
                 // The permit of the page has ended with its job.
-                let Some(permit) = settings.files.acquire().await else { return Err(PageError::Busy) };
-                file.perform(&register.store, &received, permit).await?
+                let Some(job) = register.long_jobs.begin().await else { return Err(PageError::Busy) };
+                file.perform(&register.store, &received, job).await?
             } else {
                 reply
             };

@@ -9,6 +9,8 @@ use storage::session::Session;
 use super::form::{Faults, Form};
 use super::page::{Frame, PageError, Place, Reply};
 use super::receive::PageRequest;
+use super::registry_confirm;
+use super::registry_queue::address;
 use super::routes::OperatorContext;
 use crate::registry::{RegistryAction, RegistryActionError, perform_for_operator};
 
@@ -59,6 +61,10 @@ pub(super) fn act(
     let Some(action) = action.filter(|_| faults.is_empty()) else {
         return Reply::faults(&page(request, operator, form, faults, None));
     };
+    if registry_confirm::is_due(&action, form) {
+        let question = format!("Discard the record of trainee {trainee_id}?");
+        return registry_confirm::ask(request, operator, question, address("/trainee"), &["trainee_id", "action"]);
+    }
     match perform_for_operator(session, trainee_id, &action, operator.actor) {
         Ok(outcome) => {
             let repeated = if outcome.changed { "" } else { "nothing to do: " };

@@ -15,8 +15,11 @@ use super::form::{Faults, Form};
 use super::page::{Frame, PageError, Place, Reply};
 use super::receive::PageRequest;
 use super::registry_actions::{ACTIONS, named};
+use super::registry_confirm;
+use super::registry_queue::address;
 use super::routes::OperatorContext;
 use crate::http::error::ApiError;
+use crate::http::long_job::LongJob;
 use crate::import::RowProblem;
 use crate::operations::error_chain::Causes;
 use crate::registry::file::FileReport;
@@ -45,10 +48,21 @@ struct ReportPage<'a> {
     frame: Frame,
     operation: &'static str,
     report: &'a FileReport,
-    /// Whether it was stopped because the operator is not signed in any more.
-    is_signed_out: bool,
+    /// Why it was not done to its end, where it was not.
+    stopped: Option<Stopped>,
     /// The number of the import that was stored.
     import: Option<i64>,
+}
+
+/// Why a file is not done to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stopped {
+    /// The operator is not signed in any more.
+    SignedOut,
+    /// The server stops.
+    Stopping,
+    /// The register did not answer.
+    NoAnswer,
 }
 
 /// A row: the identifier of the trainee and the action, or what is wrong with it.
@@ -83,6 +97,10 @@ pub(super) fn act(
     let action = faults.keep("action", named(request.form.value("action")));
     let rows = action.as_ref().and_then(|action| faults.keep("rows", read(action, request.form.untrimmed("rows"))));
     match action.zip(rows) {
+        Some((action, _)) if registry_confirm::is_due(&action, &request.form) => {
+            let question = "Discard the records of all these rows?".to_owned();
+            registry_confirm::ask(request, operator, question, address("/file"), &["action", "rows"])
+        }
         Some((action, rows)) => {
             let signed_in = operator.signed_in.clone();
             Ok(Reply::File(Box::new(FileOfActions { signed_in, action, rows })))
@@ -113,32 +131,34 @@ fn page<'a>(request: &'a PageRequest, operator: &OperatorContext<'_>, faults: Fa
 }
 
 impl FileOfActions {
-    /// Does the rows, one after the other, stores what became of them, and reports it. Stops where the register does not answer,
-    /// and not where the browser has gone away. The permit is held until the end.
+    /// Does the rows, one after the other, stores what became of them, and reports it. Stops where the register does not answer
+    /// or the server stops, and not where the browser has gone away.
     pub(super) async fn perform(
         self,
         store: &Store,
         request: &Arc<PageRequest>,
-        permit: impl Sized + 'static,
+        job: LongJob,
     ) -> Result<Reply, PageError> {
         let (store, request) = (store.clone(), Arc::clone(request));
-        let report = rt::spawn(async move {
-            let _held = permit;
-            self.perform_rows(&store, &request).await
-        });
+        let report = rt::spawn(async move { self.perform_rows(&store, &request, &job).await });
         report.await.map_err(|_| PageError::Request(ApiError::Interrupted))?
     }
 
-    async fn perform_rows(self, store: &Store, request: &Arc<PageRequest>) -> Result<Reply, PageError> {
+    async fn perform_rows(self, store: &Store, request: &Arc<PageRequest>, job: &LongJob) -> Result<Reply, PageError> {
         let Self { signed_in, action, rows } = self;
-        let (mut report, mut is_signed_out) = (FileReport::default(), false);
+        let (mut report, mut stopped) = (FileReport::default(), None);
         for (line, row) in rows {
+            if job.is_stopping() {
+                (report.stopped_at_line, stopped) = (Some(line), Some(Stopped::Stopping));
+                break;
+            }
             match row {
                 Ok((trainee_id, action)) => {
                     let outcome = perform_row(store, request, &trainee_id, &action).await;
                     if let Err(error) = report.add(line, &trainee_id, outcome) {
                         log::warn!("the rows of a file were not done to the end: {}", Causes(&error));
-                        is_signed_out = matches!(error, StorageError::Refused(Refusal::NotPermitted));
+                        let is_signed_out = matches!(error, StorageError::Refused(Refusal::NotPermitted));
+                        stopped = Some(if is_signed_out { Stopped::SignedOut } else { Stopped::NoAnswer });
                         break;
                     }
                 }
@@ -153,7 +173,7 @@ impl FileOfActions {
         let import = import.await.inspect_err(|error| log::warn!("an import was not stored: {}", Causes(error))).ok();
         let frame = Frame::of(request, &signed_in, Place::Registry);
         let operation = action.operation();
-        Reply::page(&ReportPage { frame, operation, report: &report, is_signed_out, import })
+        Reply::page(&ReportPage { frame, operation, report: &report, stopped, import })
     }
 }
 

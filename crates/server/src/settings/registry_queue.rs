@@ -75,7 +75,7 @@ pub(super) fn list(
     entries.truncate(PAGE);
     let next = entries.last().filter(|_| has_more).map(|last| {
         let after = last.position().to_string();
-        address("", [(AWAITED, query.value(AWAITED)), (ORGANISATION, query.value(ORGANISATION)), (AFTER, &after)])
+        address_with("", [(AWAITED, query.value(AWAITED)), (ORGANISATION, query.value(ORGANISATION)), (AFTER, &after)])
     });
     let now = session.now();
     let action = match awaited {
@@ -85,7 +85,7 @@ pub(super) fn list(
     let line = |entry: QueueEntry| Line {
         since: timestamp(entry.since),
         days: (now - entry.since).num_days(),
-        form: address("/trainee", [("action", action), ("trainee_id", &entry.trainee_id)]),
+        form: address_with("/trainee", [("action", action), ("trainee_id", &entry.trainee_id)]),
         entry,
     };
     let is_valid = faults.is_empty();
@@ -100,8 +100,13 @@ pub(super) fn list(
     if is_valid { Reply::page(&page) } else { Reply::faults(&page) }
 }
 
-/// The address of a page of the registry with these fields.
-fn address<'a>(page: &str, fields: impl IntoIterator<Item = (&'static str, &'a str)>) -> String {
+/// The address of a page of the registry.
+pub(super) fn address(page: &str) -> String {
+    format!("{}/registry{page}", paths::SETTINGS)
+}
+
+/// The same with these fields.
+fn address_with<'a>(page: &str, fields: impl IntoIterator<Item = (&'static str, &'a str)>) -> String {
     let filled = fields.into_iter().filter(|(_, value)| !value.is_empty());
-    format!("{}/registry{page}?{}", paths::SETTINGS, Serializer::new(String::new()).extend_pairs(filled).finish())
+    format!("{}?{}", address(page), Serializer::new(String::new()).extend_pairs(filled).finish())
 }

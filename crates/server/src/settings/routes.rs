@@ -121,6 +121,7 @@ const fn post_file(path: &'static str, handler: Handler) -> Route {
 /// All routes. Those of one path stand together.
 pub static ROUTES: &[Route] = &[
     get("", Handler::SignedIn(overview::show)),
+    get("/", Handler::Public(overview::drop_slash)),
     get("/sign-in", Handler::Public(sign_in::explain)),
     post("/sign-in", Handler::Public(sign_in::accept)),
     post("/sign-in/oidc", Handler::OpenId(Step::Begin)),

@@ -2,6 +2,7 @@
 //!
 //! The text of a token is on the reply to the form that made it, and nowhere else.
 
+use adapter_kit::Served;
 use askama::Template;
 use chrono::{Days, NaiveDate, TimeDelta};
 use domain::value::strict_date;
@@ -15,6 +16,7 @@ use super::overview::Names;
 use super::page::{Frame, PageError, Place, Reply, Target};
 use super::receive::PageRequest;
 use super::routes::AdminContext;
+use crate::http::paths;
 use crate::pages::layout::day;
 
 /// Days on which both are accepted, unless said otherwise.
@@ -60,6 +62,10 @@ struct Shown<'a> {
     record: TokenRecord,
     /// The one that it replaces.
     old: Option<TokenRecord>,
+    /// What to request with it for a try: `/info` of each version, newest first; the paths alone where the host of the API is not
+    /// known here.
+    tries: Vec<String>,
+    has_addresses: bool,
 }
 
 #[derive(Template)]
@@ -96,7 +102,7 @@ fn tokens<'a>(
     faults: Faults,
 ) -> Result<Tokens<'a>, StorageError> {
     let records = session.list_tokens(Some(&organisation.ukprn))?;
-    let names = Names::of(session, &organisation.ukprn)?;
+    let names = Names::of(session, &organisation.ukprn, signed_in)?;
     let mut versions = session.last_versions(&records)?;
     let listed = |token: TokenRecord| Listed {
         made_by: names.shown(&token.created_by),
@@ -152,7 +158,11 @@ fn shown(
     old: Option<TokenRecord>,
 ) -> Result<Reply, PageError> {
     let frame = admin.frame(request, Place::Tokens);
-    Reply::page(&Shown { frame, token: token.reveal(), record, old })
+    let has_addresses = request.is_site_of_api;
+    let site = if has_addresses { request.site.as_str() } else { "" };
+    let address = |served: &Served| format!("{site}{}/info", paths::base(served.version.label));
+    let tries = request.versions.iter().rev().map(address).collect();
+    Reply::page(&Shown { frame, token: token.reveal(), record, old, tries, has_addresses })
 }
 
 /// The form to replace a token.

@@ -37,6 +37,24 @@ pub(crate) fn open_until(browser: &Browser, server: &Server, page: &str, express
     assert!(tries.any(|is_there| is_there), "{expression} does not come on {page}");
 }
 
+/// Examines the open page on a desk and on a phone.
+pub(crate) fn examine(browser: &Browser, page: &str) {
+    for width in WIDTHS {
+        browser.set_width(width);
+        assert_eq!(axe::violations(browser), axe::nothing(), "{page} at {width}");
+        let scroll = browser.see("[document.documentElement.scrollWidth, innerWidth]");
+        assert!(scroll[0].as_u64() <= scroll[1].as_u64(), "{page} scrolls sideways at {width}: {scroll}");
+    }
+}
+
+/// Runs a script on a page of the settings, sends its last form, waits for a title and examines what came.
+pub(crate) fn submit(browser: &Browser, server: &Server, page: &str, title: &str, fill: &str) {
+    browser.open(&format!("{}/settings{page}", server.origin));
+    browser.run(&format!("{fill}; [...document.querySelectorAll('main form')].at(-1).requestSubmit()"));
+    wait_for_title(browser, title);
+    examine(browser, title);
+}
+
 #[test]
 fn a_token_is_made_replaced_and_revoked_by_keyboard_and_without_scripts() {
     for width in WIDTHS {
@@ -107,24 +125,11 @@ fn axe_finds_nothing_on_any_page_of_the_settings_and_none_scrolls_sideways() {
         return;
     }
     let server = Server::start();
-    let examine = |page: &str| {
-        for width in WIDTHS {
-            browser.set_width(width);
-            assert_eq!(axe::violations(&browser), axe::nothing(), "{page} at {width}");
-            let scroll = browser.see("[document.documentElement.scrollWidth, innerWidth]");
-            assert!(scroll[0].as_u64() <= scroll[1].as_u64(), "{page} scrolls sideways at {width}: {scroll}");
-        }
-    };
     browser.open(&server.link);
     wait_for_title(&browser, "Sign in");
-    examine("a link");
+    examine(&browser, "a link");
     sign_in(&browser, &server);
-    let submit = |page: &str, title: &str, fill: &str| {
-        browser.open(&format!("{}/settings{page}", server.origin));
-        browser.run(&format!("{fill}; [...document.querySelectorAll('main form')].at(-1).requestSubmit()"));
-        wait_for_title(&browser, title);
-        examine(title);
-    };
+    let submit = |page: &str, title: &str, fill: &str| submit(&browser, &server, page, title, fill);
     submit("/tokens", "Error: Tokens", "");
     submit("/tokens", "The new token", "document.getElementById('name').value = 'Records'");
     let token = browser.read("document.getElementById('token').value");
@@ -157,6 +162,6 @@ fn axe_finds_nothing_on_any_page_of_the_settings_and_none_scrolls_sideways() {
     ] {
         browser.open(&format!("{}/settings{page}", server.origin));
         browser.wait_until("document.readyState === 'complete'");
-        examine(page);
+        examine(&browser, page);
     }
 }

@@ -1,11 +1,16 @@
 //! Operators of the service: where they have their pages, and what their commands leave in the activity log.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpStream;
 use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use test_support::Process;
+use ureq::Agent;
 
-use crate::program::support::{Ended, Workplace, execute};
+use crate::program::support::running::PATIENCE;
+use crate::program::support::{Ended, Workplace, execute, texts};
 use crate::program::users::{ask, browser, form_token, sign_in};
 
 fn done(ended: Ended) -> String {
@@ -46,6 +51,14 @@ impl Served {
 fn link(place: &Workplace, of: &[&str], email: &str, site: &str) -> String {
     let sites = ["--settings-url", site, "--operator-pages-url", site];
     done(place.run(&[&["user", "invite", "--email", email], of, &sites].concat(), None))
+}
+
+/// The page of a token that an operator makes for an organisation.
+fn token_text(browser: &Agent, operators: &str, cookie: &str) -> String {
+    let tokens = format!("{operators}/settings/organisations/10012345/tokens");
+    let page = ask(browser, &tokens, cookie, None);
+    let form = format!("form_token={}&name={}", form_token(&page.text), page.text.len());
+    ask(browser, &tokens, cookie, Some(&form)).text
 }
 
 #[test]
@@ -99,6 +112,12 @@ fn operators_have_their_pages_on_their_own_listener_and_are_nobody_on_the_public
     let form = format!("form_token={}&email=b@example.com&role=viewer", form_token(&page.text));
     let invited = ask(&browser, &people, &operator, Some(&form));
     assert!(invited.text.contains("https://register.example/settings/sign-in/"), "{}", invited.text);
+    assert!(token_text(&browser, operators, &operator).contains("https://register.example/api/"));
+    server.stop();
+    // Without that address, it is not known how others reach the API.
+    let server = serve(&place, &[]);
+    let text = token_text(&browser, &server.operators, &operator);
+    assert!(text.contains("at the address of the API") && !text.contains("http://127.0.0.1"), "{text}");
     server.stop();
 }
 
@@ -211,4 +230,33 @@ fn a_page_says_that_its_report_is_not_among_the_imports() {
     let report = report();
     assert!(report.contains("could not be stored") && report.contains("<dt>Refused</dt><dd>1</dd>"), "{report}");
     server.stop();
+}
+
+#[test]
+fn the_report_of_a_file_is_kept_when_the_server_stops_and_no_browser_waits() {
+    let place = Workplace::new();
+    let server = place.serve(&["--operator-pages", "settings"], None);
+    let (browser, site) = (browser(), format!("http://{}", server.address()));
+    let cookie = sign_in(&browser, &link(&place, &["--operator"], "o@example.com", &site));
+    let queue = done(place.run(&["registry", "queue"], None));
+    let waiting = queue.lines().find_map(|line| line.split_whitespace().find(|word| word.len() == 24)).unwrap();
+    let token = ask(&browser, &format!("{site}/settings/registry/file"), &cookie, None).text;
+    let rows = format!("trainee_id,trn%0A{waiting},{}", "%0Anobody,".repeat(900));
+    let form = format!("form_token={}&action=issue-trn&rows={rows}", form_token(&token));
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    let head = format!("POST /settings/registry/file HTTP/1.1\r\nHost: {}\r\nCookie: {cookie}\r\n", server.address());
+    let kind = "Content-Type: application/x-www-form-urlencoded";
+    write!(stream, "{head}{kind}\r\nContent-Length: {}\r\n\r\n{form}", form.len()).unwrap();
+    // The first row is done.
+    let acted = "SELECT action AS text FROM activity_log WHERE action = 'registry_acted'";
+    let begun = Instant::now();
+    while texts(&place.url(), acted).is_empty() {
+        assert!(begun.elapsed() < PATIENCE, "no row was done");
+        thread::sleep(Duration::from_millis(2));
+    }
+    drop(stream);
+    server.stop();
+    let imports = done(place.run(&["import", "list"], None));
+    assert!(imports.lines().count() == 2 && imports.contains("registry issue-trn"), "{imports}");
+    assert!(done(place.run(&["import", "show", "1"], None)).contains("stopped at line "), "{imports}");
 }

@@ -3,11 +3,12 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
+use server::versions::SERVED;
 use test_support::Process;
 use ureq::Agent;
 
 use crate::program::observing::server::Watched;
-use crate::program::support::{Ended, Workplace, texts};
+use crate::program::support::{Ended, Server, Workplace, texts};
 
 /// The media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -196,7 +197,52 @@ fn the_settings_can_have_a_listener_of_their_own() {
     let invite = ["user", "invite", "--operator", "--email", "o@example.com", "--operator-pages-url"];
     let link = done(place.run(&[&invite[..], &[&format!("http://{settings}")]].concat(), None));
     let cookie = sign_in(&browser, &link);
-    assert!(ask(&browser, &format!("http://{settings}/settings"), &cookie, None).text.contains("Organisations"));
+    let home = ask(&browser, &format!("http://{settings}/settings"), &cookie, None).text;
+    assert!(home.contains("Organisations"));
+    // The API is elsewhere, so a new token is shown with its paths alone.
+    let send = |path: &str, fields: &str| {
+        let form = format!("form_token={}{fields}", form_token(&home));
+        ask(&browser, &format!("http://{settings}/settings{path}"), &cookie, Some(&form))
+    };
+    assert_eq!(send("/organisations/add", "&ukprn=10012345&name=Ashdown").status, 303);
+    let made = send("/organisations/10012345/tokens", "&name=Records").text;
+    assert!(made.contains("at the address of the API") && !made.contains(&format!("{settings}/api")), "{made}");
     process.signal("TERM");
     assert!(process.wait().success());
+}
+
+#[test]
+fn a_token_and_a_session_that_end_on_one_server_are_refused_at_once_on_the_other() {
+    let place = Workplace::migrated();
+    done(place.run(&["provider", "add", "--ukprn", "10012345", "--name", "Ashdown University"], None));
+    let (one, other) = (place.serve(&[], None), place.serve(&[], None));
+    let site = |server: &Server| format!("http://{}", server.address());
+    let invite = ["user", "invite", "--provider", "10012345", "--email", "a@example.com"];
+    let link = done(place.run(&[&invite[..], &["--settings-url", &site(&one)]].concat(), None));
+    let browser = browser();
+    let cookie = sign_in(&browser, &link);
+    let open = |server: &Server, path: &str| ask(&browser, &format!("{}/settings{path}", site(server)), &cookie, None);
+    let send = |path: &str, fields: &str| {
+        let form = format!("form_token={}{fields}", form_token(&open(&one, "").text));
+        ask(&browser, &format!("{}/settings{path}", site(&one)), &cookie, Some(&form))
+    };
+    let info = |server: &Server, token: &str| {
+        let authorization = format!("Bearer {token}");
+        let path = format!("/api/{}/info", SERVED[0].label);
+        server.send_with(&browser, "GET", &path, &[("Authorization", &authorization)], None).0
+    };
+
+    let made = send("/tokens", "&name=Records").text;
+    let token = made.split_once("value=\"sandbox_").unwrap().1.split('"').next().unwrap();
+    let token = format!("sandbox_{token}");
+    assert!(made.contains(&format!("{}/api/{}/info", site(&one), SERVED[0].label)), "{made}");
+    assert_eq!((info(&one, &token), info(&other, &token)), (200, 200));
+    let listed = done(place.run(&["token", "list", "--provider", "10012345"], None));
+    let id = listed.lines().last().unwrap().split_whitespace().next().unwrap();
+    assert_eq!(send(&format!("/tokens/{id}/revoke"), "").status, 303);
+    assert_eq!((info(&one, &token), info(&other, &token)), (401, 401));
+
+    assert_eq!((open(&one, "").status, open(&other, "").status), (200, 200));
+    assert_eq!(send("/sign-out", "").status, 303);
+    assert_eq!((open(&other, "").status, open(&one, "").status), (303, 303));
 }

@@ -91,7 +91,10 @@ impl SettingsOptions {
         let site = self.settings_url.as_deref().unwrap_or(base);
         match self.operator_pages(others) {
             OperatorPages::OperatorListener | OperatorPages::Settings => {
-                Some(SettingsPages::default().with_organisations_at(site))
+                let pages = SettingsPages::default().with_organisations_at(site);
+                // Where the program listens is not where others reach the API.
+                let is_site_of_api = self.settings_url.is_some() && others.is_with_api();
+                Some(if is_site_of_api { pages } else { pages.apart_from_api() })
             }
             OperatorPages::Off => None,
         }
@@ -104,6 +107,7 @@ impl SettingsOptions {
             OperatorPages::OperatorListener | OperatorPages::Off => Audience::Organisations,
         };
         let pages = SettingsPages::default().only_for(audience);
+        let pages = if own.is_with_api() { pages } else { pages.apart_from_api() };
         match &self.settings_url {
             Some(site) => pages.with_organisations_at(site),
             None => pages,

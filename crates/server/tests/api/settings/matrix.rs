@@ -23,7 +23,7 @@ fn path_within(route: &Route, ukprn: &str, id: i64) -> String {
 }
 
 /// Fields that every form accepts which has them.
-const FIELDS: [(&str, &str); 9] = [
+const FIELDS: [(&str, &str); 10] = [
     ("name", "Planted"),
     ("overlap", "7"),
     ("email", "planted@example.com"),
@@ -31,6 +31,7 @@ const FIELDS: [(&str, &str); 9] = [
     ("secret", "nothing"),
     ("ukprn", "10000009"),
     ("action", "discard"),
+    ("confirmed", "yes"),
     ("trainee_id", "nobody"),
     ("rows", "trainee_id\nnobody"),
 ];

@@ -67,6 +67,13 @@ fn every_page_of_the_settings_keeps_to_itself_and_is_not_compressed() {
 }
 
 #[test]
+fn a_slash_behind_the_address_leads_to_the_first_page() {
+    let register = Register::start();
+    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    assert_eq!(admin.open("/settings/").is(303).header("location"), Some("/settings"));
+}
+
+#[test]
 fn people_are_invited_given_another_role_and_removed() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);

@@ -70,6 +70,43 @@ fn no_row_is_done_for_an_operator_who_is_signed_out_and_the_report_says_at_which
 }
 
 #[test]
+fn a_file_ends_between_two_rows_when_the_server_stops_and_its_report_is_kept() {
+    let register = Register::start();
+    let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
+    let report = beside_a_file(&register, &operator, |_| register.long_jobs().stop());
+    let report = report.is(200).text;
+    assert!(report.contains("The server was stopped before line ") && !report.contains("not certain"), "{report}");
+    assert!(report.contains("<dt>Done</dt><dd>1</dd>") && !report.contains("<dd>999</dd>"), "{report}");
+    let import = operator.open("/settings/imports/1").is(200).text;
+    assert!(import.contains("<dt>Stopped</dt><dd>at line "), "{import}");
+    operator.send(PATH, &[("action", "award"), ("rows", "trainee_id\nnobody")]).is(503);
+}
+
+#[test]
+fn records_are_discarded_only_after_a_confirmation() {
+    let register = Register::start();
+    let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
+    let (one, other) = (ready(&register.api(SERVED[0]), "1999-04-12"), ready(&register.api(SERVED[0]), "1999-04-13"));
+    let is_there = |id: &str| register.api(SERVED[0]).get(&format!("/trainees/{id}")).status == 200;
+
+    let single = [("trainee_id", one.id()), ("action", "discard")];
+    let asked = operator.send("/settings/registry/trainee", &single).is(200).text;
+    assert!(asked.contains(&format!("<h1>Discard the record of trainee {}?</h1>", one.id())), "{asked}");
+    assert!(is_there(one.id()));
+    let done = [&single[..], &[("confirmed", "yes")]].concat();
+    assert!(operator.send("/settings/registry/trainee", &done).is(200).text.contains("discarded"));
+    assert!(!is_there(one.id()));
+
+    let rows = format!("trainee_id\r\n{}\r\n", other.id());
+    let many = [("action", "discard"), ("rows", rows.as_str())];
+    let asked = operator.send(PATH, &many).is(200).text;
+    assert!(asked.contains(&format!("name=\"rows\" value=\"{rows}\"")), "{asked}");
+    assert!(is_there(other.id()));
+    operator.send(PATH, &[&many[..], &[("confirmed", "yes")]].concat()).is(200);
+    assert!(!is_there(other.id()));
+}
+
+#[test]
 fn blank_lines_above_the_header_row_count() {
     let register = Register::start();
     let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);

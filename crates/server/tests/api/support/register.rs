@@ -11,6 +11,7 @@ use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use server::http::admission::Admission;
 use server::http::client_address::TrustedProxies;
+use server::http::long_job::LongJobs;
 use server::http::middleware::response_stream::ResponseSender;
 use server::operations::traces::Tracer;
 use server::request_log::RequestLog;
@@ -246,6 +247,11 @@ impl Register {
     /// Where replies are sent.
     pub(crate) fn response_sender(&self) -> ResponseSender {
         self.served.response_sender.clone()
+    }
+
+    /// What goes on for longer than a request should take.
+    pub(crate) fn long_jobs(&self) -> &LongJobs {
+        &self.served.long_jobs
     }
 
     /// The store itself.
