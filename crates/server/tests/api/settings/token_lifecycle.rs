@@ -40,6 +40,7 @@ fn a_token_lives_from_invitation_to_revocation_while_a_client_uses_it() {
     client(&first).is(200);
     assert!(other_server_accepts(&register, &first));
     register.write_usage();
+    register.wait_for_token_use("Student records", "2026-10-05");
 
     let list = admin.open("/settings/tokens").is(200);
     assert!(!list.text.contains(&first));

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use actix_web::dev::ServerHandle;
 use adapter_kit::{ApiVersion, Served, Versions};
@@ -37,6 +38,10 @@ pub(crate) const BEGINNING: &str = "2026-10-05T09:00:00Z";
 pub(crate) const UKPRN: &str = "10012345";
 /// A provider of other trainees.
 pub(crate) const OTHER_UKPRN: &str = "10067890";
+/// The name of each token of the two.
+pub(crate) const TOKEN_NAME: &str = "Student records system";
+/// How long a test waits for what is done behind a reply.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A clock that stands still where the test sets it.
 #[derive(Clone)]
@@ -239,6 +244,22 @@ impl Register {
         actix_web::rt::System::new().block_on(usage::write(&self.served));
     }
 
+    /// Waits until the last use of a token is recorded as of a day such as `2026-10-06`. A request that only reads leaves this to be
+    /// done behind its reply.
+    #[track_caller]
+    pub(crate) fn wait_for_token_use(&self, token_name: &'static str, day: &str) {
+        let begun = Instant::now();
+        let is_recorded = || {
+            let tokens = self.operate(|session| session.list_tokens(Some(UKPRN)));
+            let token = tokens.iter().find(|token| token.name == token_name).unwrap();
+            token.last_used_on.is_some_and(|used| used.to_string() == day)
+        };
+        while !is_recorded() {
+            assert!(begun.elapsed() < PATIENCE, "the use of {token_name} on {day} is not recorded");
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     /// Writes what was logged of the requests so far, as the server does every few seconds.
     pub(crate) fn write_request_log(&self) {
         actix_web::rt::System::new().block_on(request_log::write(&self.served.request_log, &self.store));
@@ -316,7 +337,7 @@ fn issue(
     let request = NewToken {
         provider_ukprn,
         environment,
-        name: "Student records system",
+        name: TOKEN_NAME,
         created_by: Actor::operator("operator"),
         expires_on,
     };
