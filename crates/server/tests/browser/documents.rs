@@ -113,13 +113,16 @@ fn the_keyboard_reaches_everything_in_its_order() {
                  if (!window.heard) { window.heard = true; addEventListener('focusin', event => window.reached.push(event.target)); }",
             );
             let expected = browser.see(&format!("{REACHABLE}.length")).as_u64().unwrap();
-            // More than once around a short page does no harm.
-            for _ in 0..=expected / 100 {
-                browser.press(&TAB.repeat(100));
-            }
             let missed = format!(
                 "{REACHABLE}.filter(element => !window.reached.includes(element)).map(element => element.outerHTML.slice(0, 99))"
             );
+            // Once around the page and a little more: the way begins where the last one ended, and leads by the browser's own buttons.
+            for _ in 0..expected / 100 + 3 {
+                browser.press(&TAB.repeat(100));
+                if browser.see(&missed) == json!([]) {
+                    break;
+                }
+            }
             assert_eq!(browser.see(&missed), json!([]), "{page} at {width}");
         }
     }

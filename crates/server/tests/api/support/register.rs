@@ -334,13 +334,8 @@ fn issue(
     environment: Environment,
     expires_on: Option<NaiveDate>,
 ) -> Result<String, StorageError> {
-    let request = NewToken {
-        provider_ukprn,
-        environment,
-        name: TOKEN_NAME,
-        created_by: Actor::operator("operator"),
-        expires_on,
-    };
+    let request =
+        NewToken { provider_ukprn, environment, name: TOKEN_NAME, created_by: Actor::operator("operator"), expires_on };
     Ok(session.issue_token(&request)?.0.reveal().to_owned())
 }
 
