@@ -21,7 +21,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync
 use std::thread;
 use std::time::{Duration, Instant};
 
-use diesel::connection::{SimpleConnection as _, TransactionManager};
+use diesel::connection::SimpleConnection as _;
 
 use crate::clock::{JobTime, WriteClock};
 use crate::connection::prepared::{OpenSavepoint, ReleaseSavepoint, RollBackToSavepoint};
@@ -328,7 +328,7 @@ struct DateWait {
 
 /// Runs one job inside the group's transaction and takes back what it did when it is refused or must wait.
 ///
-/// Two savepoints stand around the job. The inner one is diesel's, so that a job which closes one transaction too many
+/// Two savepoints stand around the job. The inner one is diesel's by its name and in its count, so that a job which closes one transaction too many
 /// closes that and not the group's. The outer one is ours: diesel may take a failed roll-back of its own savepoints for
 /// a success, and here every failure must show. When the transaction has ended, the savepoints are gone with it, and
 /// releasing them fails.
@@ -339,7 +339,7 @@ fn run_in_savepoint(
     job: &mut dyn Job,
 ) -> Result<Option<DateWait>, StorageError> {
     connection.run_prepared(OpenSavepoint)?;
-    DatabaseConnection::begin_transaction(connection)?;
+    connection.open_inner_savepoint()?;
     let verdict = catch_unwind(AssertUnwindSafe(|| {
         let mut session = Session::new(connection, Access::Write, JobTime::of_writing(clock));
         (job.run(&mut session), session.waits_for())
@@ -347,7 +347,7 @@ fn run_in_savepoint(
     watch.require_open()?;
     let (verdict, trainee) = verdict.map_err(|_| StorageError::JobPanicked)?;
     connection.require_depth(2)?;
-    connection.commit().map_err(StorageError::of_lost_transaction)?;
+    connection.release_inner_savepoint().map_err(StorageError::of_lost_transaction)?;
     let wait = match verdict {
         Verdict::Keep => None,
         Verdict::Undo | Verdict::Wait(_) => {

@@ -2,6 +2,9 @@
 //!
 //! diesel keeps a statement prepared that has a type of its own, and prepares text anew at each execution.
 
+use diesel::connection::{
+    AnsiTransactionManager, TransactionDepthChange, TransactionManager as _, TransactionManagerStatus,
+};
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::result::{Error as DieselError, QueryResult};
 use diesel::sqlite::Sqlite;
@@ -33,6 +36,14 @@ pub(crate) struct RollBackToSavepoint;
 #[derive(Debug, Clone, Copy, QueryId)]
 pub(crate) struct ReleaseSavepoint;
 
+/// Opens the savepoint that diesel closes as the first one inside a transaction, by the name that it has there.
+#[derive(Debug, Clone, Copy, QueryId)]
+struct OpenInnerSavepoint;
+
+/// Closes it, and keeps what was done.
+#[derive(Debug, Clone, Copy, QueryId)]
+struct ReleaseInnerSavepoint;
+
 macro_rules! statements {
     ($($name:ident => $sql:literal,)*) => {$(
         impl QueryFragment<Sqlite> for $name {
@@ -53,6 +64,8 @@ statements! {
     OpenSavepoint => "SAVEPOINT job",
     RollBackToSavepoint => "ROLLBACK TO SAVEPOINT job",
     ReleaseSavepoint => "RELEASE SAVEPOINT job",
+    OpenInnerSavepoint => "SAVEPOINT diesel_savepoint_1",
+    ReleaseInnerSavepoint => "RELEASE SAVEPOINT diesel_savepoint_1",
 }
 
 impl DatabaseConnection {
@@ -63,5 +76,26 @@ impl DatabaseConnection {
     ) -> Result<(), DieselError> {
         let Self::Sqlite(inner) = self else { return Ok(()) };
         statement.execute(inner).map(|_| ())
+    }
+
+    /// Opens the first savepoint inside a transaction on SQLite, as diesel's transaction manager does, which prepares the
+    /// statement anew each time; nothing on PostgreSQL.
+    pub(crate) fn open_inner_savepoint(&mut self) -> Result<(), DieselError> {
+        self.run_prepared(OpenInnerSavepoint)?;
+        self.change_depth(TransactionDepthChange::IncreaseDepth)
+    }
+
+    /// Closes the first savepoint inside a transaction on SQLite, as [`DatabaseConnection::commit`] does.
+    pub(crate) fn release_inner_savepoint(&mut self) -> Result<(), DieselError> {
+        self.run_prepared(ReleaseInnerSavepoint)?;
+        self.change_depth(TransactionDepthChange::DecreaseDepth)
+    }
+
+    fn change_depth(&mut self, change: TransactionDepthChange) -> Result<(), DieselError> {
+        let Self::Sqlite(inner) = self else { return Ok(()) };
+        match AnsiTransactionManager::transaction_manager_status_mut(inner) {
+            TransactionManagerStatus::Valid(status) => status.change_transaction_depth(change),
+            TransactionManagerStatus::InError => Err(DieselError::BrokenTransactionManager),
+        }
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::mpsc;
 
 use chrono::{DateTime, Utc};
-use diesel::connection::SimpleConnection;
+use diesel::connection::{SimpleConnection, TransactionManager as _};
 use diesel::prelude::*;
 use domain::{State, Trainee};
 use test_support::{Database, Kind};
