@@ -3,7 +3,9 @@
 //! On PostgreSQL nobody waits for the insertion: it is sent with what follows it, COMMIT included. What follows names the key
 //! as the last one that this transaction drew for a trainee.
 
-use diesel::sql_types::Text;
+use diesel::sql_types::BigInt;
+
+use super::fixed_expression::fixed_expressions;
 
 /// By what a row refers to a trainee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,17 +15,9 @@ pub(crate) enum TraineeKey {
     JustInserted,
 }
 
-#[diesel::declare_sql_function]
-extern "SQL" {
-    fn pg_get_serial_sequence(table: Text, column: Text) -> Text;
-    /// The last number of a sequence that this session drew.
-    fn currval(sequence: Text) -> BigInt;
-}
-
-/// [`TraineeKey::JustInserted`] in SQL.
-#[diesel::dsl::auto_type(no_type_alias)]
-pub(crate) fn just_inserted() -> _ {
-    currval(pg_get_serial_sequence("trainees", "id"))
+fixed_expressions! {
+    /// [`TraineeKey::JustInserted`] in SQL. The migration `counts_in_fewer_statements` makes sure of the name.
+    pub(crate) JustInserted: BigInt = "currval('trainees_id_seq')";
 }
 
 /// Inserts a row that refers to a trainee, later: `insert_with_key!(connection, insert_into(table), column, key, other values)`.
@@ -34,7 +28,7 @@ macro_rules! insert_with_key {
                 $crate::connection::DatabaseConnection::Postgres(inner),
                 $crate::connection::inserted::TraineeKey::JustInserted,
             ) => {
-                let key = $crate::connection::inserted::just_inserted();
+                let key = $crate::connection::inserted::JustInserted;
                 inner.deferring(|inner| $table.values(($column.eq(key), $values)).execute(inner))
             }
             (connection, key) => {

@@ -5,7 +5,7 @@ use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel_migrations::MigrationHarness as _;
 use domain::{State, Trainee};
-use test_support::kinds;
+use test_support::{Kind, kinds};
 
 use super::*;
 use crate::history::Cause;
@@ -113,8 +113,24 @@ fn the_history_keeps_its_entries_and_goes_on_with_its_keys_when_it_is_partitione
 }
 
 #[test]
+fn a_sequence_of_another_name_gets_the_one_by_which_the_key_of_a_trainee_is_found() {
+    if !kinds().contains(&Kind::Postgres) {
+        return;
+    }
+    let database = filled(Kind::Postgres, 3);
+    let mut connection = connect(database.url());
+    bring_to(&mut connection, Goal::Migration("2026-11-27-000022_imports")).unwrap();
+    connection.batch_execute("ALTER SEQUENCE trainees_id_seq RENAME TO keys_of_trainees").unwrap();
+    to_newest(&mut connection);
+    // It fails where there is no such sequence, or another one.
+    let drawn = "SELECT setval(pg_get_serial_sequence('trainees', 'id'), 77); \
+                 SELECT 1 / (currval('trainees_id_seq') = 77)::int";
+    connection.batch_execute(drawn).unwrap();
+}
+
+#[test]
 fn a_migration_is_named_by_its_number_or_in_full() {
-    let database = empty(test_support::Kind::Sqlite);
+    let database = empty(Kind::Sqlite);
     let mut connection = connect(database.url());
     let newest = names(&mut connection).pop().unwrap();
     let number = newest.split('_').next().unwrap();

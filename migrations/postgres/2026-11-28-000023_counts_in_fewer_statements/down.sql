@@ -1,0 +1,32 @@
+CREATE OR REPLACE FUNCTION add_to_trainee_counts(trainee trainees, change BIGINT) RETURNS void
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+DECLARE
+    starts DATE := coalesce(trainee.itt_start_date, DATE '0001-01-01');
+    taken  BIGINT;
+BEGIN
+    IF trainee.discarded_at IS NOT NULL OR trainee.state = 'draft' THEN
+        RETURN;
+    END IF;
+    SELECT id INTO taken FROM trainee_counts
+    WHERE provider_id = trainee.provider_id AND academic_cycle = trainee.academic_cycle
+      AND state = trainee.state AND has_trn = (trainee.trn IS NOT NULL) AND itt_start_date = starts
+    LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        UPDATE trainee_counts SET trainees = trainees + change WHERE id = taken;
+    ELSE
+        INSERT INTO trainee_counts (provider_id, academic_cycle, state, has_trn, itt_start_date, trainees)
+        VALUES (trainee.provider_id, trainee.academic_cycle, trainee.state, trainee.trn IS NOT NULL, starts, change);
+    END IF;
+    SELECT id INTO taken FROM trainee_change_counts
+    WHERE provider_id = trainee.provider_id AND academic_cycle = trainee.academic_cycle
+      AND changed_on = trainee.updated_at::DATE AND state = trainee.state AND has_trn = (trainee.trn IS NOT NULL)
+    LIMIT 1 FOR NO KEY UPDATE SKIP LOCKED;
+    IF FOUND THEN
+        UPDATE trainee_change_counts SET trainees = trainees + change WHERE id = taken;
+    ELSE
+        INSERT INTO trainee_change_counts (provider_id, academic_cycle, changed_on, state, has_trn, trainees)
+        VALUES (trainee.provider_id, trainee.academic_cycle, trainee.updated_at::DATE, trainee.state,
+                trainee.trn IS NOT NULL, change);
+    END IF;
+END
+$$;
