@@ -37,8 +37,8 @@ diesel::table! {
 /// A connection that is as sure of the disk as the register's, with as much cache as all of the register's together.
 fn connect(path: &str) -> Outcome<SqliteConnection> {
     let mut connection = SqliteConnection::establish(path)?;
-    let pragmas =
-        "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768";
+    let pragmas = "PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; \
+         PRAGMA wal_autocheckpoint = 4000";
     connection.batch_execute(pragmas)?;
     Ok(connection)
 }

@@ -36,6 +36,10 @@ use crate::trace::DATE_NOT_DUE;
 use crate::writer::deferred::{Postponed, Taken};
 use crate::writer::watch::Watch;
 
+/// Pages in the write-ahead log at which a commit copies them into the database, 16 MiB. Most changes are of the same pages, such as
+/// the ends of indexes, and a page is copied once however often it stands in the log. With more pages, look-ups in the log take longer.
+const CHECKPOINT_PAGES: u32 = 4_000;
+
 /// What a store has written since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriterStats {
@@ -226,6 +230,7 @@ impl Watched {
     fn new(mut connection: DatabaseConnection) -> Result<Self, StorageError> {
         // What a savepoint needs to take a job back is as much as the job changes, which is little.
         connection.batch_execute("PRAGMA temp_store = MEMORY")?;
+        connection.batch_execute(&format!("PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}"))?;
         let watch = Watch::over(&mut connection);
         Ok(Self { connection, watch })
     }
@@ -328,10 +333,10 @@ struct DateWait {
 
 /// Runs one job inside the group's transaction and takes back what it did when it is refused or must wait.
 ///
-/// Two savepoints stand around the job. The inner one is diesel's by its name and in its count, so that a job which closes one transaction too many
-/// closes that and not the group's. The outer one is ours: diesel may take a failed roll-back of its own savepoints for
-/// a success, and here every failure must show. When the transaction has ended, the savepoints are gone with it, and
-/// releasing them fails.
+/// Two savepoints stand around the job. The inner one is diesel's by its name and in its count, so that a job which closes
+/// one transaction too many closes that and not the group's. The outer one is ours: diesel may take a failed roll-back of
+/// its own savepoints for a success, and here every failure must show. When the transaction has ended, the savepoints are
+/// gone with it, and releasing them fails.
 fn run_in_savepoint(
     connection: &mut DatabaseConnection,
     watch: &Watch,
