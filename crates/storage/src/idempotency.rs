@@ -88,13 +88,15 @@ impl ProviderSession<'_> {
         if !self.connection.try_lock_idempotency_key(provider, key, now, oldest)? {
             return Ok(Earlier::InFlight);
         }
+        // Whether it had its day is no part of the query: a plan that PostgreSQL makes while there are no replies would go along all
+        // of the day.
         let reply = replies::table
-            .filter(replies::provider_id.eq(provider))
-            .filter(replies::idempotency_key.eq(key))
-            .filter(replies::created_at.gt(oldest))
-            .select((replies::request_digest, replies::status, replies::headers, replies::body));
-        let found = with_inner!(self.connection, |inner| reply.get_result::<(String, i32, String, String)>(inner));
-        let Some((digest, status, headers, body)) = found.optional()? else { return Ok(Earlier::Nothing) };
+            .find((provider, key))
+            .select((replies::created_at, (replies::request_digest, replies::status, replies::headers, replies::body)));
+        type Found = (NaiveDateTime, (String, i32, String, String));
+        let found = with_inner!(self.connection, |inner| reply.get_result::<Found>(inner)).optional()?;
+        let found = found.filter(|(created_at, _)| *created_at > oldest);
+        let Some((_, (digest, status, headers, body))) = found else { return Ok(Earlier::Nothing) };
         if digest.is_empty() {
             return Ok(Earlier::Erased);
         }
@@ -232,8 +234,10 @@ impl Session<'_> {
 mod tests {
     use std::sync::mpsc;
     use std::thread;
+    use std::time::{Duration, Instant};
 
     use diesel::connection::SimpleConnection as _;
+    use diesel::sql_types::{BigInt, Text};
 
     use super::*;
     use crate::history::Cause;
@@ -275,6 +279,44 @@ mod tests {
         assert_eq!(earlier(&register, UKPRN, "two"), Earlier::Nothing);
         with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "two", &reply()));
         assert_eq!(earlier(&register, UKPRN, "two"), Earlier::Reply(reply()));
+    }
+
+    /// The number of times that an index of replies was looked into.
+    #[derive(QueryableByName)]
+    struct Scans {
+        #[diesel(sql_type = BigInt)]
+        scans: i64,
+    }
+
+    #[test]
+    fn a_reply_is_found_by_its_key_also_where_there_was_none_when_the_query_was_planned() {
+        let register = Register::with_provider();
+        if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
+            return;
+        }
+        connect(register.url()).batch_execute("VACUUM ANALYZE replies").unwrap();
+        // The plans of a session are made here, and the session ends with its store, which reports what was scanned.
+        let another = register.another_store();
+        for key in 0..20 {
+            let run = move |session: &mut Session<'_>| -> Result<(), StorageError> {
+                let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                assert_eq!(session.earlier_reply(&key.to_string(), "one")?, Earlier::Nothing);
+                session.keep_reply(&key.to_string(), "one", &reply())
+            };
+            another.write_blocking(run).unwrap();
+        }
+        drop(another);
+        let scans = |index: &str| {
+            let query = "SELECT idx_scan AS scans FROM pg_stat_user_indexes WHERE indexrelname = $1";
+            let scans = diesel::sql_query(query).bind::<Text, _>(index);
+            scans.get_result::<Scans>(&mut connect(register.url())).unwrap().scans
+        };
+        let begun = Instant::now();
+        while scans("replies_pkey") < 20 {
+            assert!(begun.elapsed() < Duration::from_secs(20), "no scan is reported");
+            thread::sleep(Duration::from_millis(50));
+        }
+        assert_eq!(scans("replies_by_age"), 0);
     }
 
     #[test]
