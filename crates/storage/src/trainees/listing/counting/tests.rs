@@ -120,7 +120,8 @@ impl Numbers {
                 self.state(),
                 self.discarded(),
             ),
-            4 => format!("UPDATE trainees SET state = {} WHERE {some}", self.state()),
+            // As the program changes a trainee: its position follows, by a trigger.
+            4 => format!("UPDATE trainees SET state = {}, record = '{{}}' WHERE {some}", self.state()),
             5 => format!("UPDATE trainees SET trn = {}, itt_start_date = {} WHERE {some}", self.trn(), self.start()),
             6 => format!("UPDATE trainees SET discarded_at = {} WHERE {some}", self.discarded()),
             7 => format!(
@@ -163,15 +164,17 @@ fn migrating_counts_the_trainees_that_are_there() {
         connection.batch_execute(&numbers.write(&step.to_string())).unwrap();
     }
     assert!(trainees(&mut connection) > 0);
-    let (down, up) = match connection {
-        DatabaseConnection::Postgres(_) => (
+    let [down, up, newest] = match connection {
+        DatabaseConnection::Postgres(_) => [
             include_str!("../../../../../../migrations/postgres/2026-11-21-000004_trainee_counts/down.sql"),
             include_str!("../../../../../../migrations/postgres/2026-11-21-000004_trainee_counts/up.sql"),
-        ),
-        DatabaseConnection::Sqlite(_) => (
+            include_str!("../../../../../../migrations/postgres/2026-11-28-000023_counts_in_fewer_statements/up.sql"),
+        ],
+        DatabaseConnection::Sqlite(_) => [
             include_str!("../../../../../../migrations/sqlite/2026-11-21-000004_trainee_counts/down.sql"),
             include_str!("../../../../../../migrations/sqlite/2026-11-21-000004_trainee_counts/up.sql"),
-        ),
+            include_str!("../../../../../../migrations/sqlite/2026-11-28-000023_counts_in_fewer_statements/up.sql"),
+        ],
     };
     connection.batch_execute(down).unwrap();
     // What a server writes that is older than the counts.
@@ -179,6 +182,9 @@ fn migrating_counts_the_trainees_that_are_there() {
     connection.batch_execute(up).unwrap();
     assert_counts_are_right(&mut connection);
     connection.batch_execute("UPDATE trainees SET state = 'awarded'").unwrap();
+    assert_counts_are_right(&mut connection);
+    connection.batch_execute(newest).unwrap();
+    connection.batch_execute("UPDATE trainees SET state = 'withdrawn', record = '{}'").unwrap();
     assert_counts_are_right(&mut connection);
 }
 
