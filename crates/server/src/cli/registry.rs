@@ -15,7 +15,7 @@ use storage::users::Actor;
 use super::{CommandError, Database, date, organisations};
 use crate::cli::output;
 use crate::import::ImportError;
-use crate::registry::file::FileReport;
+use crate::registry::file::{FileReport, StopReason};
 use crate::registry::rows::each_order;
 use crate::registry::{RegistryAction, perform_blocking};
 use crate::retries::write_blocking_with_retries;
@@ -188,9 +188,8 @@ fn for_file(store: &Store, path: &Path, action: &RegistryAction, by: &str) -> Re
         Ok(())
     });
     bar.finish_and_clear();
-    if read.is_err() && report.stopped_at_line.is_none() {
-        // The file could not be read behind this line.
-        report.stopped_at_line = last_line.map(|line| line + 1);
+    if let (Err(_), None, Some(line)) = (&read, report.stopped, last_line) {
+        report.stop(line + 1, StopReason::Unreadable);
     }
     // Of a file without a row that was read, nothing was done.
     let is_begun = read.is_ok() || last_line.is_some();
@@ -209,8 +208,8 @@ fn store_report(store: &Store, report: &FileReport, action: &RegistryAction, by:
 }
 
 fn print(report: &FileReport) -> Result<(), CommandError> {
-    let FileReport { done, unchanged, refused, stopped_at_line } = report;
+    let FileReport { done, unchanged, refused, stopped } = report;
     output::line(format_args!("done       {done}\nunchanged  {unchanged}\nrefused    {}", refused.len()))?;
     refused.iter().try_for_each(|row| output::line(format_args!("line {}: {}", row.line, row.problem)))?;
-    stopped_at_line.map_or(Ok(()), |line| output::line(format_args!("stopped at line {line}")))
+    stopped.map_or(Ok(()), |stopped| output::line(format_args!("stopped at line {}", stopped.line)))
 }

@@ -13,7 +13,6 @@ use actix_web::rt::signal::unix::{Signal, SignalKind, signal};
 use futures_util::future::{Either, join, select};
 
 use crate::http::app_state::AppState;
-use crate::http::long_job::LongJobs;
 use crate::operations::logging;
 use crate::operations::readiness::Readiness;
 use crate::{request_log, usage};
@@ -111,7 +110,7 @@ pub async fn run(
         readiness.stop();
         long_polls.stop();
         long_jobs.stop();
-        stop(signal, (&handle, settings.as_ref()), &long_jobs, shutdown_timeouts).await;
+        stop(signal, &handle, settings.as_ref(), shutdown_timeouts).await;
     });
     server.await?;
     finish(register, shutdown_timeouts.drain_time).await;
@@ -121,8 +120,8 @@ pub async fn run(
 
 async fn stop(
     signal: StopSignal,
-    (handle, settings): (&ServerHandle, Option<&ServerHandle>),
-    long_jobs: &LongJobs,
+    handle: &ServerHandle,
+    settings: Option<&ServerHandle>,
     shutdown_timeouts: ShutdownTimeouts,
 ) {
     let ShutdownTimeouts { stop_delay, drain_time } = shutdown_timeouts;
@@ -133,10 +132,6 @@ async fn stop(
         drain_time.as_secs()
     );
     rt::time::sleep(stop_delay).await;
-    // One for which no browser waits any more ends with its worker, and that with the last request.
-    if rt::time::timeout(drain_time, long_jobs.finished()).await.is_err() {
-        log::warn!("the rows of a file were given up after {} s", drain_time.as_secs());
-    }
     // What is finished behind the last request waits for both.
     let settings = async {
         if let Some(settings) = settings {
@@ -151,6 +146,7 @@ async fn stop(
 async fn finish(register: &AppState, most: Duration) {
     let begun = Instant::now();
     let all = async {
+        register.long_jobs.finished().await;
         usage::write(register).await;
         request_log::write(&register.request_log, &register.store).await;
         register.store.drain().await

@@ -3,7 +3,7 @@
 //! Whoever prints or shows it gets the words of a refusal whole; what is stored of an import has no value of a record.
 
 use domain::commands::registry::RegistryError;
-use storage::error::StorageError;
+use storage::error::{Refusal, StorageError};
 use storage::imports::{ImportCounts, ImportKind, NewImport, RefusedLine};
 
 use super::{Outcome, RegistryAction, RegistryActionError};
@@ -18,9 +18,30 @@ pub struct FileReport {
     pub unchanged: u64,
     /// The rows that were refused, in the order of the file.
     pub refused: Vec<RefusedOrder>,
-    /// Of a file that was not done to its end: the first line of which it is not certain that it was done, counted
-    /// from 1.
-    pub stopped_at_line: Option<u64>,
+    /// Where and why the file was not done to its end, if it was not.
+    pub stopped: Option<Stopped>,
+}
+
+/// Where and why a file was not done to its end.
+#[derive(Debug, Clone, Copy)]
+pub struct Stopped {
+    /// The first line of which it is not certain that it was done, counted from 1.
+    pub line: u64,
+    /// Why.
+    pub reason: StopReason,
+}
+
+/// Why a file was not done to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopReason {
+    /// Whoever sent it may not do this any more. The line was not done.
+    NotPermitted,
+    /// The server stops. The line was not done.
+    Stopping,
+    /// The register did not answer at this line, which may have been done.
+    NoAnswer,
+    /// The file cannot be read from this line on.
+    Unreadable,
 }
 
 /// A row that was refused.
@@ -55,7 +76,8 @@ impl FileReport {
             Ok(outcome) if outcome.changed => self.done += 1,
             Ok(_) => self.unchanged += 1,
             Err(RegistryActionError::Storage(error)) => {
-                self.stopped_at_line = Some(line);
+                let is_refused = matches!(error, StorageError::Refused(Refusal::NotPermitted));
+                self.stop(line, if is_refused { StopReason::NotPermitted } else { StopReason::NoAnswer });
                 return Err(error);
             }
             Err(
@@ -71,6 +93,11 @@ impl FileReport {
         Ok(())
     }
 
+    /// Notes that neither this line nor one behind it is done.
+    pub fn stop(&mut self, line: u64, reason: StopReason) {
+        self.stopped = Some(Stopped { line, reason });
+    }
+
     /// The rows as they are stored of an import.
     #[must_use]
     pub fn import(&self, action: &RegistryAction) -> NewImport {
@@ -80,7 +107,7 @@ impl FileReport {
             operation: action.operation().to_owned(),
             counts: ImportCounts { added: 0, changed: self.done, unchanged: self.unchanged },
             refused: refused.collect(),
-            stopped_at_line: self.stopped_at_line,
+            stopped_at_line: self.stopped.map(|stopped| stopped.line),
         }
     }
 }

@@ -4,12 +4,13 @@
 
 use std::sync::Arc;
 
-use actix_web::rt;
+use actix_web::rt::System;
 use askama::Template;
 use storage::error::{Refusal, StorageError};
 use storage::session::Session;
 use storage::store::Store;
 use storage::users::SignedIn;
+use tokio::sync::oneshot;
 
 use super::form::{Faults, Form};
 use super::page::{Frame, PageError, Place, Reply};
@@ -22,7 +23,7 @@ use crate::http::error::ApiError;
 use crate::http::long_job::LongJob;
 use crate::import::RowProblem;
 use crate::operations::error_chain::Causes;
-use crate::registry::file::FileReport;
+use crate::registry::file::{FileReport, StopReason};
 use crate::registry::rows::each_order;
 use crate::registry::{Outcome, RegistryAction, RegistryActionError, perform_for_operator};
 use crate::retries::write_with_retries;
@@ -48,21 +49,8 @@ struct ReportPage<'a> {
     frame: Frame,
     operation: &'static str,
     report: &'a FileReport,
-    /// Why it was not done to its end, where it was not.
-    stopped: Option<Stopped>,
     /// The number of the import that was stored.
     import: Option<i64>,
-}
-
-/// Why a file is not done to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stopped {
-    /// The operator is not signed in any more.
-    SignedOut,
-    /// The server stops.
-    Stopping,
-    /// The register did not answer.
-    NoAnswer,
 }
 
 /// A row: the identifier of the trainee and the action, or what is wrong with it.
@@ -132,7 +120,8 @@ fn page<'a>(request: &'a PageRequest, operator: &OperatorContext<'_>, faults: Fa
 
 impl FileOfActions {
     /// Does the rows, one after the other, stores what became of them, and reports it. Stops where the register does not answer
-    /// or the server stops, and not where the browser has gone away.
+    /// or the server stops, and not where the browser has gone away: it runs on the thread of the server, because a worker may
+    /// end before it.
     pub(super) async fn perform(
         self,
         store: &Store,
@@ -140,16 +129,20 @@ impl FileOfActions {
         job: LongJob,
     ) -> Result<Reply, PageError> {
         let (store, request) = (store.clone(), Arc::clone(request));
-        let report = rt::spawn(async move { self.perform_rows(&store, &request, &job).await });
-        report.await.map_err(|_| PageError::Request(ApiError::Interrupted))?
+        let (sender, reply) = oneshot::channel();
+        System::current().arbiter().spawn(async move {
+            // Nobody receives it where the browser has gone away.
+            let _ = sender.send(self.perform_rows(&store, &request, &job).await);
+        });
+        reply.await.map_err(|_| PageError::Request(ApiError::Interrupted))?
     }
 
     async fn perform_rows(self, store: &Store, request: &Arc<PageRequest>, job: &LongJob) -> Result<Reply, PageError> {
         let Self { signed_in, action, rows } = self;
-        let (mut report, mut stopped) = (FileReport::default(), None);
+        let mut report = FileReport::default();
         for (line, row) in rows {
             if job.is_stopping() {
-                (report.stopped_at_line, stopped) = (Some(line), Some(Stopped::Stopping));
+                report.stop(line, StopReason::Stopping);
                 break;
             }
             match row {
@@ -157,8 +150,6 @@ impl FileOfActions {
                     let outcome = perform_row(store, request, &trainee_id, &action).await;
                     if let Err(error) = report.add(line, &trainee_id, outcome) {
                         log::warn!("the rows of a file were not done to the end: {}", Causes(&error));
-                        let is_signed_out = matches!(error, StorageError::Refused(Refusal::NotPermitted));
-                        stopped = Some(if is_signed_out { Stopped::SignedOut } else { Stopped::NoAnswer });
                         break;
                     }
                 }
@@ -173,7 +164,7 @@ impl FileOfActions {
         let import = import.await.inspect_err(|error| log::warn!("an import was not stored: {}", Causes(error))).ok();
         let frame = Frame::of(request, &signed_in, Place::Registry);
         let operation = action.operation();
-        Reply::page(&ReportPage { frame, operation, report: &report, stopped, import })
+        Reply::page(&ReportPage { frame, operation, report: &report, import })
     }
 }
 
