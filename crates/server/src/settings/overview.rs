@@ -37,9 +37,10 @@ pub(super) fn show(session: &mut Session<'_>, request: &PageRequest, signed_in: 
         return organisations::show_all(session, request, signed_in);
     };
     let frame = Frame::of(request, signed_in, Place::Overview);
-    let is_active = |token: &TokenRecord| token.status == TokenStatus::Active;
-    let has_token = session.list_tokens(Some(&organisation.ukprn))?.iter().any(is_active);
-    let tokens = session.list_expiring_tokens(Some(&organisation.ukprn), EXPIRES_SOON_DAYS)?;
+    let mut tokens = session.list_tokens(Some(&organisation.ukprn))?;
+    let has_token = tokens.iter().any(|token| token.status == TokenStatus::Active);
+    let now = session.now();
+    tokens.retain(|token| token.expires_within(EXPIRES_SOON_DAYS, now));
     let versions = request.versions.iter().rev().map(|served| {
         let label = served.version.label;
         VersionLinks {

@@ -28,6 +28,14 @@ impl ValidToken {
     }
 }
 
+impl TokenRecord {
+    /// Whether the token is accepted, as far as its provider is, and has less time left than so many days.
+    #[must_use]
+    pub fn expires_within(&self, days: u32, now: DateTime<Utc>) -> bool {
+        self.status == TokenStatus::Active && self.expires_on <= last_day_within(now, days)
+    }
+}
+
 impl Session<'_> {
     /// The tokens of a provider, or of all providers, that are accepted now and have less time left than so many days,
     /// oldest first.
@@ -40,9 +48,9 @@ impl Session<'_> {
         provider_ukprn: Option<&str>,
         days: u32,
     ) -> Result<Vec<TokenRecord>, StorageError> {
-        let last_day = last_day_within(self.now(), days);
+        let now = self.now();
         let mut tokens = self.list_tokens(provider_ukprn)?;
-        tokens.retain(|token| token.status == TokenStatus::Active && token.expires_on <= last_day);
+        tokens.retain(|token| token.expires_within(days, now));
         let closed: Vec<String> = providers::table
             .filter(providers::closed_at.is_not_null())
             .select(providers::ukprn)
