@@ -124,6 +124,14 @@ impl Browser {
         self.post("/actions", &json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": actions }] }));
     }
 
+    /// Presses Enter, and waits until the page is there to which it leads, which may have the title of the one before.
+    #[track_caller]
+    pub(crate) fn enter(&self) {
+        self.run("window.isBefore = true;");
+        self.press(ENTER);
+        self.wait_until("window.isBefore === undefined && document.readyState === 'complete'");
+    }
+
     /// Selects all of the field that has the focus.
     pub(crate) fn select_all(&self) {
         let key = |kind: &str, value: &str| json!({ "type": kind, "value": value });
@@ -131,11 +139,11 @@ impl Browser {
         self.post("/actions", &json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": actions }] }));
     }
 
-    /// Presses the tabulator until the element with this id has the focus, and says where the focus has been.
+    /// Presses the Tab key until the element with this id has the focus, and says where the focus has been.
     pub(crate) fn tab_to(&self, id: &str) -> Vec<String> {
         let mut been = Vec::new();
         while been.last().is_none_or(|last| last != id) {
-            assert!(been.len() < 60, "the tabulator does not lead to {id}: {been:?}");
+            assert!(been.len() < 60, "the Tab key does not lead to {id}: {been:?}");
             self.press(TAB);
             been.push(self.focus());
         }

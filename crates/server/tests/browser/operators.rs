@@ -5,7 +5,7 @@ use server::sandbox::demo;
 use server::versions::SERVED;
 
 use super::axe;
-use super::driver::{Browser, ENTER, Scripts};
+use super::driver::{Browser, Scripts};
 use super::served::Server;
 use super::settings::{WIDTHS, examine, open_until, submit, wait_for_title};
 
@@ -13,7 +13,7 @@ fn sign_in(browser: &Browser, server: &Server) {
     browser.open(&server.operator_link());
     wait_for_title(browser, "Sign in");
     browser.tab_to("sign-in");
-    browser.press(ENTER);
+    browser.enter();
     wait_for_title(browser, "Organisations");
 }
 
@@ -26,7 +26,7 @@ fn operators_do_their_work_by_keyboard_and_without_scripts() {
         sign_in(&browser, &server);
         let go = |words: &str, title: &str| {
             browser.tab_to(words);
-            browser.press(ENTER);
+            browser.enter();
             wait_for_title(&browser, title);
         };
         let fill = |id: &str, text: &str| {
@@ -64,7 +64,7 @@ fn operators_do_their_work_by_keyboard_and_without_scripts() {
         // What happened stands in the history and in the activity log.
         go("History", "History");
         fill("trainee_id", &first);
-        browser.press(ENTER);
+        browser.enter();
         wait_for_title(&browser, "History of");
         assert!(browser.text("main").contains("registry issue-trn"));
         go("Versions", "Versions");
@@ -104,7 +104,7 @@ fn axe_finds_nothing_on_any_page_of_operators_and_none_scrolls_sideways() {
     let rows = "trainee_id\nnobody\n";
     submit("/registry/file", "Discard", &[("action", "discard"), ("rows", rows)]);
     browser.tab_to("Discard");
-    browser.press(ENTER);
+    browser.enter();
     wait_for_title(&browser, "Report");
     examine(&browser, "Report");
     submit("/history", "Error: History", &[]);

@@ -33,7 +33,7 @@ fn the_refused_request_of_the_night_is_found_in_three_steps() {
 
         // First: the requests, with what was refused most.
         browser.tab_to("Requests");
-        browser.press(ENTER);
+        browser.enter();
         wait_for_title(&browser, "Requests");
         // Second: those that were refused alike.
         browser.tab_to("1 requests refused alike");

@@ -20,7 +20,7 @@ pub(crate) fn sign_in(browser: &Browser, server: &Server) {
     browser.open(&server.link);
     wait_for_title(browser, "Sign in");
     browser.tab_to("sign-in");
-    browser.press(ENTER);
+    browser.enter();
     wait_for_title(browser, "Overview");
 }
 
@@ -63,12 +63,12 @@ fn a_token_is_made_replaced_and_revoked_by_keyboard_and_without_scripts() {
         let server = Server::start();
         sign_in(&browser, &server);
         browser.tab_to("Tokens");
-        browser.press(ENTER);
+        browser.enter();
         wait_for_title(&browser, "Tokens");
 
         // A form with a fault says so, and has the focus there.
         browser.tab_to("Make the token");
-        browser.press(ENTER);
+        browser.enter();
         wait_for_title(&browser, "Error: Tokens");
         browser.wait_until("document.activeElement.id === 'summary'");
         browser.press(TAB);
@@ -76,7 +76,7 @@ fn a_token_is_made_replaced_and_revoked_by_keyboard_and_without_scripts() {
         browser.wait_until("location.hash === '#name'");
         browser.tab_to("name");
         browser.press("Student records");
-        browser.press(ENTER);
+        browser.enter();
         wait_for_title(&browser, "The new token");
         // It is selected as a whole by a key, to be copied.
         browser.wait_until("document.activeElement.id === 'token'");
@@ -87,31 +87,31 @@ fn a_token_is_made_replaced_and_revoked_by_keyboard_and_without_scripts() {
         assert_eq!(server.info(&token), 200);
 
         browser.tab_to("I have copied it: go to the tokens");
-        browser.press(ENTER);
+        browser.enter();
         wait_for_title(&browser, "Tokens");
         browser.tab_to("Replace token 2");
-        browser.press(ENTER);
+        browser.enter();
         wait_for_title(&browser, "Replace token 2");
         browser.tab_to("Replace it");
-        browser.press(ENTER);
+        browser.enter();
         wait_for_title(&browser, "The new token");
         let second = browser.read("document.getElementById('token').value");
         assert_eq!((server.info(&token), server.info(&second)), (200, 200));
 
         browser.tab_to("I have copied it: go to the tokens");
-        browser.press(ENTER);
+        browser.enter();
         wait_for_title(&browser, "Tokens");
         browser.tab_to("Revoke token 2");
-        browser.press(ENTER);
+        browser.enter();
         wait_for_title(&browser, "Revoke token 2");
         browser.tab_to("Revoke it");
-        browser.press(ENTER);
+        browser.enter();
         wait_for_title(&browser, "Tokens");
         assert_eq!((server.info(&token), server.info(&second)), (401, 200));
         assert!(browser.text("#token-2").contains("revoked"));
 
         browser.tab_to("Sign out");
-        browser.press(ENTER);
+        browser.enter();
         wait_for_title(&browser, "Sign in");
         browser.open(&format!("{}/settings/tokens", server.origin));
         wait_for_title(&browser, "Sign in");
