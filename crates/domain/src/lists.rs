@@ -26,6 +26,8 @@ use self::table::rows;
 #[derive(Debug)]
 pub struct Lists {
     entries: Vec<Vec<Entry>>,
+    /// Where in its list the entry of a code is.
+    positions: Vec<HashMap<String, usize>>,
     routes: HashMap<String, Route>,
     age_ranges: HashMap<String, AgeRange>,
     funding_subjects: HashMap<String, Vec<String>>,
@@ -82,8 +84,8 @@ impl Lists {
     /// The entry of a code.
     #[must_use]
     pub fn entry(&self, list: List, code: &str) -> Option<&Entry> {
-        let entries = self.entries(list);
-        entries.binary_search_by(|entry| entry.code.as_str().cmp(code)).ok().and_then(|at| entries.get(at))
+        let position = self.positions.get(list as usize)?.get(code)?;
+        self.entries(list).get(*position)
     }
 
     /// The entries of a list, in code order.
@@ -212,7 +214,11 @@ impl Lists {
                 Ok((row.number("start_year")?, kind.to_owned(), route.to_owned(), subject.to_owned()))
             })
             .collect::<Result<_, ListError>>()?;
+        let positions = |entries: &Vec<Entry>| {
+            entries.iter().enumerate().map(|(position, entry)| (entry.code.clone(), position)).collect()
+        };
         Ok(Self {
+            positions: entries.iter().map(positions).collect(),
             entries,
             routes: facts(List::TrainingRoute, &text, route)?,
             age_ranges: facts(List::CourseAgeRange, &text, |row| {
