@@ -4,6 +4,7 @@
 //! server's.
 
 use std::fmt;
+use std::sync::LazyLock;
 
 use domain::Kind;
 use serde::ser::{Serialize, Serializer};
@@ -291,11 +292,20 @@ impl Endpoint {
     pub const fn method(self) -> Method {
         self.row().method
     }
+
+    /// The method and the path, such as `GET /trainees`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
+            Endpoint::ALL.iter().map(|endpoint| format!("{} {}", endpoint.method(), endpoint.path())).collect()
+        });
+        NAMES.get(self as usize).map_or("", String::as_str)
+    }
 }
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} {}", self.method(), self.path())
+        formatter.write_str(self.name())
     }
 }
 

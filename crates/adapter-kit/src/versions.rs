@@ -14,6 +14,8 @@ use crate::version::ApiVersion;
 pub struct Served {
     /// The version.
     pub version: &'static ApiVersion,
+    /// Its label as text.
+    pub label: String,
     /// What other versions call its fields.
     pub other_names: OtherVersionsNames,
     /// The version that publishes the code lists: this one, else the newest one that is served and does.
@@ -44,6 +46,7 @@ impl Versions {
         let newest = list.iter().copied().rfind(publishes_lists);
         let served = list.iter().map(|version| Served {
             version,
+            label: version.label.to_string(),
             other_names: names.unknown_to(version),
             reference_data: Some(*version).filter(publishes_lists).or(newest).map(|version| version.label),
         });

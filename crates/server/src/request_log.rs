@@ -26,7 +26,7 @@ use storage::session::{Session, ValidToken};
 use storage::store::Store;
 
 use self::problems::RequestProblems;
-use crate::http::middleware::request_id;
+use crate::http::middleware::request_id::{self, RequestId};
 use crate::operations::error_chain::Causes;
 use crate::operations::metrics;
 
@@ -121,7 +121,7 @@ struct Observed {
     method: Method,
     status: StatusCode,
     item: Option<u32>,
-    request_id: String,
+    request_id: RequestId,
     problems: RequestProblems,
 }
 
@@ -239,7 +239,7 @@ impl Observed {
             method: self.method.to_string(),
             status: self.status.as_u16(),
             item: self.item,
-            request_id: self.request_id.clone(),
+            request_id: self.request_id.to_string(),
             problems: self.problems.logged(),
             problems_left_out: self.problems.left_out(),
         };

@@ -25,6 +25,7 @@ use storage::usage::{CheckCount, ProblemCount, Seen, UsageBatch, UsageCount, Usa
 use version_tools::shadow::Finding;
 
 use crate::http::app_state::AppState;
+use crate::http::middleware::request_id::RequestId;
 
 pub mod chart;
 pub mod months;
@@ -59,7 +60,7 @@ pub struct Counted {
     /// The endpoint.
     pub endpoint: Endpoint,
     /// The identifier of the request.
-    pub request_id: String,
+    pub request_id: RequestId,
 }
 
 /// A write that was tried in another version.
@@ -113,7 +114,7 @@ struct Tried {
 impl Usage {
     /// Counts a request, and the names of other versions in it.
     pub fn count(&self, request: &Counted, names: &[&'static str]) {
-        let seen = Seen { at: request.at, request_id: request.request_id.clone() };
+        let seen = Seen { at: request.at, request_id: Arc::clone(&request.request_id) };
         self.with(|counts| {
             for name in [NO_NAME].iter().chain(names) {
                 counts.add_request(

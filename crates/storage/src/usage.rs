@@ -10,6 +10,8 @@
 //!
 //! This module knows nothing of what versions, endpoints and names are; whoever counts must take them from a bounded set.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Date, Text, Timestamp};
@@ -35,7 +37,7 @@ pub struct Seen {
     /// When.
     pub at: DateTime<Utc>,
     /// Its identifier.
-    pub request_id: String,
+    pub request_id: Arc<str>,
 }
 
 /// Requests of one kind on one day.
@@ -158,9 +160,9 @@ impl Session<'_> {
                 .bind::<Text, _>(total.name)
                 .bind::<BigInt, _>(total.requests)
                 .bind::<Timestamp, _>(total.first.at.naive_utc())
-                .bind::<Text, _>(total.first.request_id)
+                .bind::<Text, _>(total.first.request_id.to_string())
                 .bind::<Timestamp, _>(total.last.at.naive_utc())
-                .bind::<Text, _>(total.last.request_id)
+                .bind::<Text, _>(total.last.request_id.to_string())
                 .execute(self.connection)?;
         }
         for count in checks {

@@ -170,7 +170,7 @@ fn refused_cells(RefusalLine { refusal, help }: RefusalLine) -> [String; 9] {
         refusal.code,
         refusal.field,
         timestamp(refusal.newest.at),
-        refusal.newest.request_id,
+        refusal.newest.request_id.to_string(),
         help.unwrap_or_default(),
     ]
 }

@@ -134,9 +134,9 @@ fn cells(line: &Line) -> [String; 12] {
         line.name.clone().unwrap_or_default(),
         line.requests.to_string(),
         timestamp(line.first.at),
-        line.first.request_id.clone(),
+        line.first.request_id.to_string(),
         timestamp(line.last.at),
-        line.last.request_id.clone(),
+        line.last.request_id.to_string(),
     ]
 }
 

@@ -17,8 +17,9 @@ use crate::endpoints::{Access, Handler};
 use crate::http::app_state::AppState;
 use crate::http::authentication::AuthenticationError;
 use crate::http::error::{ApiError, ErrorForm, RateLimitScope};
+use crate::http::middleware::access_log;
+use crate::http::middleware::request_id::{self, RequestId};
 use crate::http::middleware::response_stream::ResponseSender;
-use crate::http::middleware::{access_log, request_id};
 use crate::http::request::{ApiRequest, HandlerContext, PathIds, VALIDATE_ONLY};
 use crate::http::response::ApiResponse;
 use crate::http::{batch, idempotency, query};
@@ -241,7 +242,7 @@ impl JobError for ObservedError {
 }
 
 /// Records that a token was used today; once a day, after a request that only reads. The client does not wait for it.
-pub(super) async fn record_token_use(store: Store, token: TokenDigest, request_id: String) {
+pub(super) async fn record_token_use(store: Store, token: TokenDigest, request_id: RequestId) {
     let recorded = store.write(move |session| match session.authenticate(&token, Cause::of("token use"))? {
         Some(mut session) => session.record_token_use(),
         None => Ok(()),

@@ -25,7 +25,7 @@ use crate::http::cursor::CursorKey;
 use crate::http::error::{ApiError, BodyError, PreconditionError};
 use crate::http::etag::{Comparison, are_quoted, is_among};
 use crate::http::idempotency::{Key, MalformedKey};
-use crate::http::middleware::request_id;
+use crate::http::middleware::request_id::{self, RequestId};
 use crate::http::query::UnknownParameter;
 use crate::http::response::ApiResponse;
 use crate::http::{etag, long_poll, paths, query};
@@ -70,9 +70,8 @@ pub struct ApiRequest {
     pub wait: Option<Duration>,
     /// Who asks.
     pub token: TokenDigest,
-    handler: String,
-    label: String,
-    request_id: Option<String>,
+    endpoint: Endpoint,
+    request_id: Option<RequestId>,
     ids: PathIds,
     query: String,
     unknown_parameters: Vec<UnknownParameter>,
@@ -125,8 +124,7 @@ impl ApiRequest {
             cursors: register.cursors.clone(),
             wait: long_poll::preferred(request.headers()),
             token,
-            handler: endpoint.to_string(),
-            label: served.version.label.to_string(),
+            endpoint,
             request_id: request_id::current(),
             ids,
             query: request.query_string().to_owned(),
@@ -165,8 +163,7 @@ impl ApiRequest {
             cursors: self.cursors.clone(),
             wait: None,
             token: self.token.clone(),
-            handler: self.handler.clone(),
-            label: self.label.clone(),
+            endpoint: self.endpoint,
             request_id: self.request_id.clone(),
             ids: self.ids.clone(),
             query: String::new(),
@@ -244,10 +241,17 @@ impl ApiRequest {
         Ok(Identifiers::draw(if self.validate_only { 0 } else { count })?)
     }
 
+    /// By what the request is known; empty outside the server.
+    #[must_use]
+    pub fn id(&self) -> RequestId {
+        self.request_id.clone().unwrap_or_default()
+    }
+
     /// Through what the records are reached, for their history.
     #[must_use]
     pub fn cause(&self) -> Cause<'_> {
-        Cause { version: Some(&self.label), request_id: self.request_id.as_deref(), ..Cause::of(&self.handler) }
+        let (version, request_id) = (Some(&*self.served.label), self.request_id.as_deref());
+        Cause { version, request_id, ..Cause::of(self.endpoint.name()) }
     }
 
     /// The key under which the reply is kept, if the client sent one.

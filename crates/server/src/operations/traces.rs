@@ -28,6 +28,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use storage::trace::{Step, TraceSink};
 
 use crate::http::middleware::access_log::End;
+use crate::http::middleware::request_id::RequestId;
 use crate::operations::traces::collector::Collector;
 use crate::operations::traces::exporter::Exporter;
 use crate::operations::traces::otlp::{ItemSpan, Recorded, RequestSpan, Resource};
@@ -179,7 +180,7 @@ pub struct RequestFacts {
     /// The version, where the path is one of a version.
     pub version: Option<String>,
     /// The identifier of the request.
-    pub request_id: String,
+    pub request_id: RequestId,
     /// Whether it came over TLS.
     pub is_secure: bool,
     /// How it ended.

@@ -57,7 +57,7 @@ fn observed(number: i64, status: u16) -> Observed {
         method: Method::GET,
         status: StatusCode::from_u16(status).unwrap(),
         item: None,
-        request_id: format!("r{number}"),
+        request_id: format!("r{number}").into(),
         problems: RequestProblems::default(),
     }
 }
@@ -96,7 +96,7 @@ fn of_accepted_requests_the_newest_wait() {
     for number in 0..10 {
         assert!(waiting(&log).add(1, observed(number, 200)));
     }
-    let ids: Vec<_> = waiting(&log).take().into_iter().map(|(_, observed)| observed.request_id).collect();
+    let ids: Vec<_> = waiting(&log).take().into_iter().map(|(_, observed)| observed.request_id.to_string()).collect();
     assert_eq!(ids, ["r8", "r9"]);
 }
 
@@ -104,7 +104,9 @@ fn of_accepted_requests_the_newest_wait() {
 fn of_requests_over_the_rate_limit_the_first_of_each_token_wait_and_the_rest_are_not_dropped() {
     let log = RequestLog::within(BOUNDS);
     let add = |number, token, status| waiting(&log).add(1, Observed { token, ..observed(number, status) });
-    let taken = || -> Vec<_> { waiting(&log).take().into_iter().map(|(_, observed)| observed.request_id).collect() };
+    let taken = || -> Vec<_> {
+        waiting(&log).take().into_iter().map(|(_, observed)| observed.request_id.to_string()).collect()
+    };
     assert_eq!([1, 2, 3, 4].map(|number| add(number, 1, 429)), [true; 4]);
     assert!(add(5, 2, 429), "another token has its own");
     assert!(!add(6, 2, 429), "there is no room");

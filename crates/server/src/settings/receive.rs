@@ -21,7 +21,7 @@ use super::{Audience, SettingsPages, Surroundings, has_form};
 use crate::http::app_state::AppState;
 use crate::http::client_address;
 use crate::http::error::ApiError;
-use crate::http::middleware::request_id;
+use crate::http::middleware::request_id::{self, RequestId};
 
 /// The media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -78,7 +78,7 @@ pub(super) struct PageRequest {
     pub(super) site: String,
     /// Whether the API has the same.
     pub(super) is_site_of_api: bool,
-    request_id: Option<String>,
+    request_id: Option<RequestId>,
     address: String,
 }
 

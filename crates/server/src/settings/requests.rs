@@ -135,7 +135,7 @@ impl From<RefusalLine> for MostLine {
         ];
         let problem = if refusal.code.is_empty() { format!("status {status}") } else { refusal.code.clone() };
         let requests = request_filter::address(alike);
-        let newest = request_filter::address([("request_id", refusal.newest.request_id.as_str())]);
+        let newest = request_filter::address([("request_id", &*refusal.newest.request_id)]);
         Self { problem, requests, newest, line }
     }
 }

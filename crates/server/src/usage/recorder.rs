@@ -1,9 +1,12 @@
 //! Records what was observed of a request: in the counts of what is used, and an accepted write for its shadow check.
 
+use std::sync::Arc;
+
 use adapter_kit::{Endpoint, Served};
 use storage::session::ValidToken;
 
 use crate::http::app_state::AppState;
+use crate::http::middleware::request_id::RequestId;
 use crate::http::request::ApiRequest;
 use crate::usage::Counted;
 use crate::usage::observation::RequestObservation;
@@ -14,7 +17,7 @@ use crate::usage::shadow_checks::Write;
 pub struct UsageRecorder {
     served: &'static Served,
     endpoint: Endpoint,
-    request_id: String,
+    request_id: RequestId,
     part_id: String,
 }
 
@@ -23,14 +26,13 @@ impl UsageRecorder {
     #[must_use]
     pub fn of(endpoint: Endpoint, request: &ApiRequest) -> Self {
         let part_id = [request.placement_id(), request.degree_id()].concat();
-        let request_id = request.cause().request_id.unwrap_or_default().to_owned();
-        Self { served: request.served, endpoint, request_id, part_id }
+        Self { served: request.served, endpoint, request_id: request.id(), part_id }
     }
 
     /// Records the request. One whose token was not valid is not counted.
     pub fn record(self, register: &AppState, observation: RequestObservation, accepted: bool) {
         let Some(token) = observation.token else { return };
-        let (endpoint, request_id) = (self.endpoint, self.request_id.clone());
+        let (endpoint, request_id) = (self.endpoint, Arc::clone(&self.request_id));
         let at = register.store.now();
         let counted = Counted { at, token: token.id, version: self.served.version.label, endpoint, request_id };
         register.usage.count(&counted, &observation.names);

@@ -57,7 +57,7 @@ fn newest() -> Label {
 }
 
 fn request(seconds: i64) -> Counted {
-    let request_id = format!("r{seconds}");
+    let request_id = format!("r{seconds}").into();
     Counted { at: at(seconds), token: 1, version: newest(), endpoint: Endpoint::Info, request_id }
 }
 

@@ -226,7 +226,7 @@ fn a_provider_is_shown_its_own_requests_alone() {
         assert!(logged.iter().all(|request| request.request_id == id), "{logged:#?}");
         let most = register
             .operate(move |session| RefusedMost::of(&mut session.open_provider(ukprn, Cause::of("test"))?.unwrap()));
-        assert!(most.lines.iter().all(|line| line.refusal.newest.request_id == id), "{most:#?}");
+        assert!(most.lines.iter().all(|line| *line.refusal.newest.request_id == *id), "{most:#?}");
         assert_eq!((most.counted, most.is_complete), (SERVED.len(), true));
     }
 }

@@ -85,7 +85,7 @@ impl ProviderSession<'_> {
                 for (code, field) in found {
                     let kind = Kind { version: version.clone(), endpoint: endpoint.clone(), status, code, field };
                     // The newest come first.
-                    let newest = || Seen { at: at.and_utc(), request_id: request_id.clone() };
+                    let newest = || Seen { at: at.and_utc(), request_id: request_id.as_str().into() };
                     kinds.entry(kind).or_insert_with(|| (0, newest())).0 += 1;
                 }
             }

@@ -163,7 +163,7 @@ fn what_is_refused_most_is_counted_once_a_request_and_by_field_without_positions
         .iter()
         .map(|kind| (kind.status, kind.code.as_str(), kind.field.as_str(), kind.requests, kind.newest.clone()))
         .collect();
-    let newest = |second: i64| Seen { at: at(second), request_id: format!("r{second}") };
+    let newest = |second: i64| Seen { at: at(second), request_id: format!("r{second}").into() };
     assert_eq!(
         kinds,
         [

@@ -72,7 +72,7 @@ impl Session<'_> {
             .select((usage_by_day::token_id, usage_by_day::last_at, usage_by_day::last_request_id))
             .first::<(i64, NaiveDateTime, String)>(self.connection)
             .optional()?;
-        Ok(last.map(|(token, at, request_id)| (token, Seen { at: at.and_utc(), request_id })))
+        Ok(last.map(|(token, at, request_id)| (token, Seen { at: at.and_utc(), request_id: request_id.into() })))
     }
 }
 

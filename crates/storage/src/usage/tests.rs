@@ -25,7 +25,7 @@ fn at(moment: &str) -> DateTime<Utc> {
 }
 
 fn seen(moment: &str, request_id: &str) -> Seen {
-    Seen { at: at(moment), request_id: request_id.to_owned() }
+    Seen { at: at(moment), request_id: request_id.into() }
 }
 
 fn count(requests: i64, first: (&str, &str), last: (&str, &str)) -> UsageCount {
@@ -283,7 +283,7 @@ fn the_first_counted_day_and_the_last_use_of_a_version_are_those_of_all_tokens_o
             })
             .unwrap()
     };
-    let expected = |first: &str, token, id: &str| (Some(first.to_owned()), Some((token, id.to_owned())));
+    let expected = |first: &str, token, id: &str| (Some(first.to_owned()), Some((token, id.into())));
     assert_eq!(found("2025-01-01", "v1", None), expected("2025-03-02", 2, "c"));
     assert_eq!(found("2025-03-03", "v1", Some(&[1])), expected("2025-03-04", 1, "d"));
     assert_eq!(found("2025-01-01", "v2", Some(&[2])), (Some("2025-03-04".to_owned()), None));

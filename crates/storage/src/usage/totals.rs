@@ -100,8 +100,8 @@ struct UsageSums(BTreeMap<UsageKey, (i64, Seen, Seen)>);
 impl UsageSums {
     fn add(&mut self, rows: Vec<UsageRow>) {
         for (token_id, version, endpoint, name, requests, first_at, first_id, last_at, last_id) in rows {
-            let first = Seen { at: first_at.and_utc(), request_id: first_id };
-            let last = Seen { at: last_at.and_utc(), request_id: last_id };
+            let first = Seen { at: first_at.and_utc(), request_id: first_id.into() };
+            let last = Seen { at: last_at.and_utc(), request_id: last_id.into() };
             self.0
                 .entry((token_id, version, endpoint, name))
                 // Days come in their order, so the first request stays and the last one moves.

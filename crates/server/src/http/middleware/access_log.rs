@@ -18,7 +18,7 @@ use actix_web::{Error, HttpMessage as _, HttpRequest};
 use storage::session::ValidToken;
 use storage::trace::traced;
 
-use crate::http::middleware::request_id;
+use crate::http::middleware::request_id::{self, RequestId};
 use crate::operations::metrics::requests::{Passing, RequestMetrics, method_name};
 use crate::operations::traces::{RequestFacts, RequestTrace, Tracer};
 
@@ -35,7 +35,7 @@ pub async fn log(
     let id = request_id::chosen(request.headers());
     let header = HeaderValue::from_str(&id);
     let trace = tracer.and_then(|tracer| tracer.begin(request.headers()));
-    let mut answering = Answering::begin(&request, id.clone(), trace.clone());
+    let mut answering = Answering::begin(&request, Arc::clone(&id), trace.clone());
     let answer = request_id::under(id, next.call(request));
     let answer = match trace {
         Some(trace) => traced(trace, answer).await,
@@ -117,7 +117,7 @@ impl fmt::Display for End {
 
 /// A request that is being answered. It is recorded when this is dropped, so that one that is given up is too.
 struct Answering {
-    id: String,
+    id: RequestId,
     started: Instant,
     method: &'static str,
     observed: Rc<Observed>,
@@ -128,7 +128,7 @@ struct Answering {
 }
 
 impl Answering {
-    fn begin(request: &ServiceRequest, id: String, trace: Option<Arc<RequestTrace>>) -> Self {
+    fn begin(request: &ServiceRequest, id: RequestId, trace: Option<Arc<RequestTrace>>) -> Self {
         let metrics = request.app_data::<Rc<RequestMetrics>>().cloned();
         let is_secure = trace.is_some() && request.app_config().secure();
         let observed = Rc::new(Observed { trace, is_secure, ..Observed::default() });
@@ -156,7 +156,7 @@ impl Answering {
             ($($token:tt)*) => {
                 log::info!(
                     target: "access",
-                    request_id = self.id.as_str(), method = self.method, endpoint, version $($token)*,
+                    request_id = &*self.id, method = self.method, endpoint, version $($token)*,
                     status:% = self.end, milliseconds;
                     "request"
                 )
@@ -175,7 +175,7 @@ impl Answering {
                 method: self.method,
                 route: pattern.as_deref().map(str::to_owned),
                 version: Some(version).filter(|version| *version != NO_VERSION).map(str::to_owned),
-                request_id: self.id.clone(),
+                request_id: Arc::clone(&self.id),
                 is_secure: self.observed.is_secure,
                 end: self.end,
             });

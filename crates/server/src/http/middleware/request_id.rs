@@ -1,5 +1,8 @@
 //! By what a request is known: in the log, in the history of records, and to the client; nothing outside the server.
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use actix_web::http::header::{HeaderMap, HeaderName};
 use storage::identifiers::Identifiers;
 use tokio::task::futures::TaskLocalFuture;
@@ -10,20 +13,38 @@ pub const HEADER: HeaderName = HeaderName::from_static("x-request-id");
 const MAX_LENGTH: usize = 64;
 /// What stands in the log where no identifier is known.
 const NONE: &str = "-";
+/// How many identifiers are drawn at once.
+const DRAWN_AT_ONCE: usize = 64;
+
+/// The identifier of a request. Cheap to clone.
+pub type RequestId = Arc<str>;
 
 tokio::task_local! {
     /// The request that the present task answers.
-    static CURRENT: String;
+    static CURRENT: RequestId;
+}
+
+thread_local! {
+    /// What was drawn and not given away. An identifier of a request is no secret, and can be drawn before its time.
+    static DRAWN: RefCell<Option<Identifiers>> = const { RefCell::new(None) };
 }
 
 /// The client's identifier when it is well formed, else a new one.
 #[must_use]
-pub fn chosen(headers: &HeaderMap) -> String {
+pub fn chosen(headers: &HeaderMap) -> RequestId {
     let sent = headers.get(HEADER).and_then(|header| header.to_str().ok()).unwrap_or_default();
     if is_well_formed(sent) {
-        return sent.to_owned();
+        return sent.into();
     }
-    Identifiers::draw(1).ok().and_then(|drawn| drawn.next()).unwrap_or_else(|| NONE.to_owned())
+    drawn().map_or_else(|| NONE.into(), RequestId::from)
+}
+
+/// A new identifier; nothing where the operating system gives no randomness.
+fn drawn() -> Option<String> {
+    DRAWN.with_borrow_mut(|drawn| {
+        let next = drawn.as_ref().and_then(Identifiers::next);
+        next.or_else(|| drawn.insert(Identifiers::draw(DRAWN_AT_ONCE).ok()?).next())
+    })
 }
 
 /// Whether a client can choose the identifier.
@@ -34,24 +55,26 @@ pub fn is_well_formed(id: &str) -> bool {
 }
 
 /// Answers a request under its identifier.
-pub fn under<F: Future>(id: String, answering: F) -> TaskLocalFuture<String, F> {
+pub fn under<F: Future>(id: RequestId, answering: F) -> TaskLocalFuture<RequestId, F> {
     CURRENT.scope(id, answering)
 }
 
 /// The identifier of the request that is being answered here, on the event loop; nothing where none is.
 #[must_use]
-pub fn current() -> Option<String> {
+pub fn current() -> Option<RequestId> {
     CURRENT.try_with(Clone::clone).ok()
 }
 
 /// The same for a line of the log.
 #[must_use]
-pub fn for_the_log() -> String {
-    current().unwrap_or_else(|| NONE.to_owned())
+pub fn for_the_log() -> RequestId {
+    current().unwrap_or_else(|| NONE.into())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use actix_web::http::header::HeaderValue;
 
     use super::*;
@@ -61,19 +84,21 @@ mod tests {
         let chosen = |sent: &'static str| chosen(&[(HEADER, HeaderValue::from_static(sent))].into_iter().collect());
         let longest = Box::leak("x".repeat(MAX_LENGTH).into_boxed_str());
         for sent in ["a", "abc-DEF_123.4", longest] {
-            assert_eq!(chosen(sent), sent);
+            assert_eq!(&*chosen(sent), sent);
         }
         let too_long = Box::leak("x".repeat(MAX_LENGTH + 1).into_boxed_str());
         for sent in ["", "a b", "a\"b", "a/b", "status=200", too_long] {
             let made = chosen(sent);
-            assert!(made != sent && !made.is_empty() && made != NONE, "{sent}: {made}");
+            assert!(*made != *sent && !made.is_empty() && *made != *NONE, "{sent}: {made}");
         }
+        let made: HashSet<_> = (0..3 * DRAWN_AT_ONCE).map(|_| super::chosen(&HeaderMap::new())).collect();
+        assert_eq!(made.len(), 3 * DRAWN_AT_ONCE);
     }
 
     #[actix_web::test]
     async fn what_answers_a_request_knows_its_identifier() {
-        assert_eq!((current(), for_the_log()), (None, NONE.to_owned()));
-        let inner = under("abc".to_owned(), async { current() }).await;
+        assert_eq!((current(), for_the_log()), (None, NONE.into()));
+        let inner = under("abc".into(), async { current() }).await;
         assert_eq!(inner.as_deref(), Some("abc"));
         assert_eq!(current(), None);
     }

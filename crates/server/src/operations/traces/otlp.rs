@@ -185,8 +185,11 @@ impl RequestSpan {
         span.flags = if parent.is_some() { FLAGS_OF_REMOTE_PARENT } else { FLAGS };
         span.time(context, context.begun, ended);
         let scheme = if is_secure { "https" } else { "http" };
-        span.attributes =
-            vec![text("http.request.method", method), text("url.scheme", scheme), text("request.id", request_id)];
+        span.attributes = vec![
+            text("http.request.method", method),
+            text("url.scheme", scheme),
+            text("request.id", request_id.to_string()),
+        ];
         span.attributes.extend(route.map(|route| text("http.route", route)));
         span.attributes.extend(version.map(|version| text("register.api.version", version)));
         match end {

@@ -115,7 +115,7 @@ fn the_first_and_the_last_request_are_known_by_their_identifiers() {
     }
     let [line] = &lines(&register)[..] else { panic!("one token asked for one thing") };
     assert_eq!((line.requests, line.provider.as_str()), (3, crate::api::support::register::UKPRN));
-    assert_eq!((line.first.request_id.as_str(), line.last.request_id.as_str()), ("first", "last"));
+    assert_eq!((&*line.first.request_id, &*line.last.request_id), ("first", "last"));
     let told = serde_json::to_value(line).unwrap();
     assert_eq!(told["first_seen"], format!("{}T09:00:01.000Z", first_day()));
     assert_eq!(told["last_seen"], format!("{}T09:00:03.500Z", first_day()));

@@ -239,7 +239,7 @@ fn who_uses_a_version_is_reported_with_what_ends_and_what_is_used_of_newer_ones(
     let told = readiness(&api, versions::all());
     assert_eq!((told.version, told.newest), (older.label, newest.label));
     let [one, two] = &told.providers[..] else { panic!("two providers: {told}") };
-    assert_eq!((one.requests, two.requests, two.last.request_id.as_str()), (3, 1, "the-last"));
+    assert_eq!((one.requests, two.requests, &*two.last.request_id), (3, 1, "the-last"));
     assert_eq!(one.names.iter().map(|name| (name.name.as_str(), name.requests)).collect::<Vec<_>>(), [(foreign, 1)]);
     let deprecated = SERVED.iter().flat_map(|version| version.endpoints.deprecated);
     let ending: Vec<_> = deprecated.filter(|gone| gone.endpoint.path().ends_with(action)).collect();
@@ -251,7 +251,7 @@ fn who_uses_a_version_is_reported_with_what_ends_and_what_is_used_of_newer_ones(
     }
     assert_eq!(one.newer.iter().map(|newer| (newer.version, newer.requests)).collect::<Vec<_>>(), [(newest.label, 1)]);
     assert_eq!(two.newer, []);
-    assert_eq!(told.last_use.as_ref().unwrap().seen.request_id, "the-last");
+    assert_eq!(&*told.last_use.as_ref().unwrap().seen.request_id, "the-last");
     let [token] = &two.tokens[..] else { panic!("one token") };
     assert_eq!((token.name.as_str(), token.requests), ("Student records system", 1));
 }
