@@ -27,6 +27,7 @@ mod write;
 
 pub(crate) use self::read::{Parsed, parse};
 use self::scan::ScannedTrainee;
+pub(crate) use self::scan::calendar_day;
 pub(crate) use self::sql::JsonText;
 
 /// The number of the set of fields that documents hold. A program that adds, removes or renames a stored field raises it, and

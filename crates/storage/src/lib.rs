@@ -15,6 +15,7 @@ pub mod change_position;
 pub mod clock;
 mod connection;
 pub mod copy;
+mod day;
 mod document;
 pub mod environment;
 pub mod erasure;

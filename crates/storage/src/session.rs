@@ -11,6 +11,7 @@ use crate::change_position;
 use crate::change_position::Snapshot;
 use crate::clock::JobTime;
 use crate::connection::{Access, DatabaseConnection, execute_deferred, with_inner};
+use crate::day::Day;
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::schema::{providers, tokens, trainees};
@@ -70,8 +71,8 @@ pub(crate) struct OpenedOnPrimary {
 #[derive(Debug, Clone, Queryable)]
 pub(crate) struct UsedToken {
     id: i64,
-    expires_on: NaiveDate,
-    last_used_on: Option<NaiveDate>,
+    expires_on: Day,
+    last_used_on: Option<Day>,
 }
 
 /// A token that was valid when a request came with it.
@@ -157,7 +158,7 @@ impl<'a> Session<'a> {
             session.primary = Some(opened.primary);
             return Ok(Some(session));
         }
-        let today = self.today();
+        let today = Day(self.today());
         let token = tokens::table
             .inner_join(providers::table)
             .filter(tokens::digest.eq(digest.as_hex()))
@@ -302,7 +303,7 @@ impl ProviderSession<'_> {
         let valid = |token: &UsedToken| ValidToken {
             id: token.id,
             provider_id: self.provider.id,
-            expires_on: token.expires_on,
+            expires_on: token.expires_on.0,
         };
         self.token.as_ref().map(valid)
     }
@@ -315,7 +316,7 @@ impl ProviderSession<'_> {
     /// Whether it is already on record that the token was used today. A job that only reads asks this, to know whether
     /// a write is due.
     pub fn token_use_is_recorded(&self) -> bool {
-        self.token.as_ref().is_none_or(|token| token.last_used_on.is_some_and(|day| day >= self.today()))
+        self.token.as_ref().is_none_or(|token| token.last_used_on.is_some_and(|day| day.0 >= self.today()))
     }
 
     /// Records that the token was used today; costs nothing when that is on record.
@@ -324,7 +325,7 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer.
     pub fn record_token_use(&mut self) -> Result<(), StorageError> {
-        let today = self.today();
+        let today = Day(self.today());
         let Some(token) = self.token.as_mut().filter(|token| token.last_used_on.is_none_or(|day| day < today)) else {
             return Ok(());
         };

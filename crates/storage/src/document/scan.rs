@@ -354,7 +354,8 @@ fn date(value: &str) -> Option<NaiveDate> {
     calendar_day(day)
 }
 
-fn calendar_day(text: &[u8]) -> Option<NaiveDate> {
+/// The day that `YYYY-MM-DD` is.
+pub(crate) fn calendar_day(text: &[u8]) -> Option<NaiveDate> {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else { return None };
     let year = i32::try_from(number(&[*y1, *y2, *y3, *y4])?).ok()?;
     NaiveDate::from_ymd_opt(year, number(&[*m1, *m2])?, number(&[*d1, *d2])?)
