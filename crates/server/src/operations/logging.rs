@@ -87,7 +87,7 @@ pub fn start(format: LogFormat, writing: Writing) -> Log {
     }
     builder.parse_env(Env::default().default_filter_or("info"));
     match format {
-        // As env_logger writes it, which looks for colours in each line that it may not have.
+        // As env_logger writes it, with colours.
         LogFormat::Text if is_coloured => {}
         LogFormat::Text => drop(builder.format(lines::write_text)),
         LogFormat::Json => drop(builder.format(lines::write_json)),

@@ -15,7 +15,7 @@ const LINE_BYTES: usize = 384;
 const OWN_KEYS: [&str; 4] = ["timestamp", "level", "target", "message"];
 /// Stands before the name of a key-value that would take the place of one of the keys of every line.
 const RENAMED: &str = "kv_";
-/// Begins a control sequence of a terminal.
+/// Begins a control sequence of a terminal, as a rule.
 const ESCAPE: char = '\u{1b}';
 
 /// Writes a line of text.
@@ -44,7 +44,7 @@ fn text(timestamp: impl fmt::Display, record: &Record<'_>) -> String {
     line
 }
 
-/// A line of text. It has no control sequences, by which what a client has sent could change how others are shown.
+/// A line of text. It has no escape characters, by which what a client has sent could change how a terminal shows others.
 struct TextLine(String);
 
 impl fmt::Write for TextLine {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_line_is_that_of_env_logger_without_control_sequences() {
+    fn a_text_line_is_that_of_env_logger_without_escape_characters() {
         let line = with_record(|record| text("2026-03-02T12:00:00Z", record));
         let pairs =
             "request_id=a\"b[31m milliseconds=1.5 count=7 below=-7 is_done=true level=mine shown=200 nothing=None";
