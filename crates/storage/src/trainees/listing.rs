@@ -62,19 +62,13 @@ impl ProviderSession<'_> {
             let ((standing, count), listed) = self.connection.load_in_pipeline(standing_and_count, first)?;
             return Ok(Page::of(listed, count.total, listing, standing));
         }
-        let ((standing, count), days) = if self.connection.is_remote() && listing.offset() >= counting::FAR {
-            let cache = self.list_cache.filter(|_| listing.since.is_none());
-            let from = cache.map(|_| cache::first_open_day(today));
+        let is_far = self.connection.is_remote() && listing.offset() >= counting::FAR;
+        let ((standing, count), days) = if is_far {
+            // Those of other days are kept: see `ListCache`.
+            let from = self.list_cache.filter(|_| listing.since.is_none()).map(|_| cache::first_open_day(today));
             let days = |connection: &mut DatabaseConnection| counting::days(connection, provider, listing, from);
-            let ((standing, count), days) = self.connection.load_in_pipeline(standing_and_count, days)?;
-            let days = match cache {
-                Some(cache) => {
-                    let known = (count.total, days, today);
-                    cache.days(self.connection, listing, provider, &standing.generation, known)?
-                }
-                None => days,
-            };
-            ((standing, count), Some(days))
+            let (loaded, days) = self.connection.load_in_pipeline(standing_and_count, days)?;
+            (loaded, Some(days))
         } else {
             (self.connection.load_in_pipeline(standing, count)?, None)
         };
@@ -82,8 +76,8 @@ impl ProviderSession<'_> {
         if listing.offset() >= total {
             return Ok(Page { trainees: Vec::new(), total, next: None });
         }
-        let cache = self.list_cache.map(|cache| (cache, &standing.generation));
-        let listed = finding::page(self.connection, provider, listing, today, (&count, days, cache))?;
+        let kept = self.list_cache.and_then(|cache| cache.of(listing, provider, &standing.generation, today));
+        let listed = finding::page(self.connection, provider, listing, today, (&count, days, kept))?;
         Ok(Page::of(listed, total, listing, standing))
     }
 }

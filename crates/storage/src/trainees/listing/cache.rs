@@ -19,8 +19,8 @@ use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Timestamp};
 use domain::listing::{Listing, Order, Status};
 
-use super::counting::{self, Days};
-use super::finding::{Trainees, in_order};
+use super::counting::{self, Days, Start};
+use super::finding::{Trainees, columns_in_order, in_order};
 use crate::change_generation::Generation;
 use crate::connection::{Backend, DatabaseConnection};
 use crate::error::StorageError;
@@ -49,14 +49,6 @@ struct List {
     has_trn: Option<bool>,
 }
 
-impl List {
-    /// The list; `None` where it begins at a timestamp: the counts of that day include trainees who changed before.
-    fn of(listing: &Listing, provider: i64, generation: &Generation) -> Option<Self> {
-        let Listing { cycle, status, since, has_trn, .. } = *listing;
-        since.is_none().then(|| Self { generation: generation.clone(), provider, cycle, status, has_trn })
-    }
-}
-
 /// The first day that is not over yet. It is the one before the present one: a transaction may still be open that began on it.
 pub(super) fn first_open_day(today: NaiveDate) -> NaiveDate {
     today.pred_opt().unwrap_or(today)
@@ -64,25 +56,11 @@ pub(super) fn first_open_day(today: NaiveDate) -> NaiveDate {
 
 /// A day of a list that is over, in one of the directions in which the list is walked along.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Day {
+struct Day {
     list: List,
     order: Order,
     forwards: bool,
     changed_on: NaiveDate,
-}
-
-impl Day {
-    /// The day; `None` where it is not over, or the list begins within it.
-    pub(super) fn of(
-        listing: &Listing,
-        provider: i64,
-        forwards: bool,
-        changed_on: NaiveDate,
-        (generation, today): (&Generation, NaiveDate),
-    ) -> Option<Self> {
-        let list = List::of(listing, provider, generation).filter(|_| changed_on < first_open_day(today))?;
-        Some(Self { list, order: listing.order, forwards, changed_on })
-    }
 }
 
 /// What a process keeps of lists.
@@ -108,57 +86,92 @@ struct SparseIndex {
 }
 
 impl ListCache {
-    /// The trainees of a list by the day of their last change. How many the list has in all is given, and those of the days that
-    /// are not over.
+    /// What is kept of a list; `None` where it begins at a timestamp: the counts of that day include trainees who changed
+    /// before.
+    pub(super) fn of<'a>(
+        &'a self,
+        listing: &'a Listing,
+        provider: i64,
+        generation: &Generation,
+        today: NaiveDate,
+    ) -> Option<KeptList<'a>> {
+        let Listing { cycle, status, since, has_trn, .. } = *listing;
+        let list = List { generation: generation.clone(), provider, cycle, status, has_trn };
+        since.is_none().then(|| KeptList { cache: self, listing, list, open_from: first_open_day(today) })
+    }
+
+    /// How many lists and days are kept that can be used.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> (usize, usize) {
+        let indexes = lock(&self.indexes).values().filter(|(_, index)| index.places.is_some()).count();
+        (lock(&self.counts).values().count(), indexes)
+    }
+}
+
+/// What is kept of one list.
+pub(super) struct KeptList<'a> {
+    cache: &'a ListCache,
+    listing: &'a Listing,
+    list: List,
+    /// The first day that is not over.
+    open_from: NaiveDate,
+}
+
+impl KeptList<'_> {
+    /// The first day that is not over: from there on counts are not kept.
+    pub(super) fn first_open_day(&self) -> NaiveDate {
+        self.open_from
+    }
+
+    /// The trainees of the list by the day of their last change. How many the list has in all is given, and those of the days
+    /// that are not over.
     pub(super) fn days(
         &self,
         connection: &mut DatabaseConnection,
-        listing: &Listing,
-        provider: i64,
-        generation: &Generation,
-        (total, open, today): (i64, Days, NaiveDate),
+        (total, open): (i64, Days),
     ) -> Result<Days, StorageError> {
-        let before = first_open_day(today);
         let trainees = total - open.iter().map(|(_, trainees)| trainees).sum::<i64>();
-        let list = List::of(listing, provider, generation);
-        let kept = list.as_ref().and_then(|list| lock(&self.counts).find(list).cloned());
-        if let Some(kept) = kept.filter(|kept| kept.before == before && kept.trainees == trainees) {
+        let kept = lock(&self.cache.counts).find(&self.list).cloned();
+        if let Some(kept) = kept.filter(|kept| kept.before == self.open_from && kept.trainees == trainees) {
             return Ok([&kept.days[..], &open[..]].concat());
         }
-        let all = counting::days(connection, provider, listing, None)?;
-        if let Some(list) = list {
-            let days: Days = all.iter().copied().filter(|(day, _)| *day < before).collect();
-            let trainees = days.iter().map(|(_, trainees)| trainees).sum();
-            let size = days.len();
-            lock(&self.counts).insert(list, size, Arc::new(CountsByDay { before, trainees, days }));
-        }
+        let all = counting::days(connection, self.list.provider, self.listing, None)?;
+        let days: Days = all.iter().copied().filter(|(day, _)| *day < self.open_from).collect();
+        let trainees = days.iter().map(|(_, trainees)| trainees).sum();
+        let size = days.len();
+        let counts = CountsByDay { before: self.open_from, trainees, days };
+        lock(&self.cache.counts).insert(self.list.clone(), size, Arc::new(counts));
         Ok(all)
     }
 
-    /// The last trainee before one that is behind so many others of a day, with the number of those that end with it; nothing
-    /// where no index is worth its price yet, or none of them is before it.
+    /// The last trainee before one that is behind so many others of the day with which a walk begins, with the number of those
+    /// that end with it; nothing where the day is not over, no index is worth its price yet, or none of them is before it.
     pub(super) fn nearest(
         &self,
         connection: &mut DatabaseConnection,
-        day: Day,
+        (start, forwards): (&Start, bool),
         trainees_of_day: impl FnOnce() -> Trainees,
-        (trainees, skipped): (i64, i64),
+        skipped: i64,
     ) -> Result<Option<(i64, Place)>, StorageError> {
-        if trainees < MANY {
+        let Start { day: changed_on, trainees, .. } = *start;
+        if trainees < MANY || changed_on >= self.open_from {
             return Ok(None);
         }
+        let order = self.listing.order;
+        let day = Day { list: self.list.clone(), order, forwards, changed_on };
         let places = match self.find(&day, trainees) {
             Some(Some(places)) => places,
             Some(None) => {
-                let walk = in_order(trainees_of_day(), day.order, day.forwards)
+                let walk = in_order(trainees_of_day(), order, forwards)
                     .select((trainees::updated_at.assume_not_null(), trainees::id));
-                let places: Arc<[Place]> = OneIn { interval: INTERVAL.into(), walk }.load(connection)?.into();
+                let one_in = OneIn { interval: INTERVAL.into(), order: columns_in_order(order, forwards), walk };
+                let places: Arc<[Place]> = one_in.load(connection)?.into();
                 let index = SparseIndex { trainees, places: Some(Arc::clone(&places)) };
-                lock(&self.indexes).insert(day, places.len(), index);
+                lock(&self.cache.indexes).insert(day, places.len(), index);
                 places
             }
             None => {
-                lock(&self.indexes).insert(day, 0, SparseIndex { trainees, places: None });
+                lock(&self.cache.indexes).insert(day, 0, SparseIndex { trainees, places: None });
                 return Ok(None);
             }
         };
@@ -169,14 +182,7 @@ impl ListCache {
 
     /// What is kept of a day that has so many trainees.
     fn find(&self, day: &Day, trainees: i64) -> Option<Option<Arc<[Place]>>> {
-        lock(&self.indexes).find(day).filter(|index| index.trainees == trainees).map(|index| index.places.clone())
-    }
-
-    /// How many lists and days are kept that can be used.
-    #[cfg(test)]
-    pub(super) fn kept(&self) -> (usize, usize) {
-        let indexes = lock(&self.indexes).values().filter(|(_, index)| index.places.is_some()).count();
-        (lock(&self.counts).values().count(), indexes)
+        lock(&self.cache.indexes).find(day).filter(|index| index.trainees == trainees).map(|index| index.places.clone())
     }
 }
 
@@ -228,6 +234,7 @@ impl fmt::Debug for ListCache {
 /// One in so many of the rows of a walk, in its order.
 struct OneIn {
     interval: i64,
+    order: &'static str,
     walk: trainees::BoxedQuery<'static, Backend, (Timestamp, BigInt)>,
 }
 
@@ -244,7 +251,9 @@ impl QueryId for OneIn {
 
 impl QueryFragment<Backend> for OneIn {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
-        out.push_sql("SELECT updated_at, id FROM (SELECT *, row_number() OVER () AS place FROM (");
+        out.push_sql("SELECT updated_at, id FROM (SELECT *, row_number() OVER (ORDER BY ");
+        out.push_sql(self.order);
+        out.push_sql(") AS place FROM (");
         QueryFragment::<Backend>::walk_ast(&self.walk, out.reborrow())?;
         out.push_sql(") AS walk) AS numbered WHERE place % ");
         out.push_bind_param::<BigInt, _>(&self.interval)?;

@@ -19,18 +19,14 @@ use diesel::sql_types::Bool;
 use domain::State;
 use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 
-use super::cache::{Day, ListCache, Place};
+use super::cache::{KeptList, Place};
 use super::counting::{self, Count, Days, may_begin_on_a_day, start_of_walk};
-use crate::change_generation::Generation;
 use crate::connection::{Backend, DatabaseConnection};
 use crate::error::StorageError;
 use crate::schema::trainees;
 use crate::trainees::{TraineeDocument, visible};
 
 pub(super) type Trainees = trainees::BoxedQuery<'static, Backend>;
-
-/// What is kept in memory of lists, and the generation of the register.
-type Cache<'a> = Option<(&'a ListCache, &'a Generation)>;
 
 /// Up to so many trainees are passed by at the beginning of a list, although its end may be nearer.
 const NEAR: i64 = 500;
@@ -68,13 +64,14 @@ pub(super) fn first(
     records::of_walk(connection, provider, walk, listing.order, skipped <= FEW)
 }
 
-/// The trainees on a page that is not past the end. The counts by day are loaded where they are needed and not given.
+/// The trainees on a page that is not past the end. The counts by day are loaded where they are needed and not given; only those
+/// of the days that are not over, where the others are kept in memory.
 pub(super) fn page(
     connection: &mut DatabaseConnection,
     provider: i64,
     listing: &Listing,
     today: NaiveDate,
-    (count, days, cache): (&Count, Option<Days>, Cache<'_>),
+    (count, days, kept): (&Count, Option<Days>, Option<KeptList<'_>>),
 ) -> Result<Vec<Listed>, StorageError> {
     let narrows = match listing.status {
         Some(status) => status.states().len() > 1,
@@ -85,7 +82,7 @@ pub(super) fn page(
             let keys = few(connection, provider, listing, today, states)?;
             records::of_keys(connection, provider, &keys)
         }
-        Some(_) | None => walk(connection, provider, listing, today, (count.total, days, cache)),
+        Some(_) | None => walk(connection, provider, listing, today, (count.total, days, kept)),
     }
 }
 
@@ -95,18 +92,24 @@ fn walk(
     provider: i64,
     listing: &Listing,
     today: NaiveDate,
-    (total, days, cache): (i64, Option<Days>, Cache<'_>),
+    (total, days, kept): (i64, Option<Days>, Option<KeptList<'_>>),
 ) -> Result<Vec<Listed>, StorageError> {
     let before = listing.offset();
     let shown = listing.per_page.min(total - before);
     let after = total - before - shown;
     let (forwards, skipped) = (before <= after, before.min(after));
     let newest_first = (listing.order == Order::NewestFirst) == forwards;
-    let days = match days {
-        None if may_begin_on_a_day(listing, newest_first, skipped) => {
-            counting::days(connection, provider, listing, None)?
+    let days = if may_begin_on_a_day(listing, newest_first, skipped) {
+        let days = match days {
+            Some(days) => days,
+            None => counting::days(connection, provider, listing, kept.as_ref().map(KeptList::first_open_day))?,
+        };
+        match &kept {
+            Some(kept) => kept.days(connection, (total, days))?,
+            None => days,
         }
-        days => days.unwrap_or_default(),
+    } else {
+        Vec::new()
     };
     let mut walked = walked(provider, listing, today);
     let mut to_skip = skipped;
@@ -119,17 +122,15 @@ fn walk(
         } else {
             walked.filter(trainees::updated_at.ge(begins))
         };
-        if let Some((cache, generation)) = cache.filter(|_| connection.is_remote())
-            && let Some(day) = Day::of(listing, provider, forwards, start.day, (generation, today))
+        let of_day = || {
+            let all = self::walked(provider, listing, today);
+            all.filter(trainees::updated_at.ge(begins)).filter(trainees::updated_at.lt(ends))
+        };
+        if let Some(kept) = &kept
+            && let Some((passed, place)) = kept.nearest(connection, (&start, forwards), of_day, to_skip)?
         {
-            let of_day = || {
-                let all = self::walked(provider, listing, today);
-                all.filter(trainees::updated_at.ge(begins)).filter(trainees::updated_at.lt(ends))
-            };
-            if let Some((passed, place)) = cache.nearest(connection, day, of_day, (start.trainees, to_skip))? {
-                to_skip -= passed;
-                walked = behind_place(self::walked(provider, listing, today), listing.order, forwards, place);
-            }
+            to_skip -= passed;
+            walked = behind_place(self::walked(provider, listing, today), listing.order, forwards, place);
         }
     }
     let walk = in_order(walked, listing.order, forwards).limit(shown).offset(to_skip);
@@ -150,6 +151,16 @@ pub(super) fn in_order(walked: Trainees, order: Order, forwards: bool) -> Traine
         (Order::NewestFirst, false) => walked.order((trainees::updated_at.asc(), trainees::id.asc())),
         (Order::OldestFirst, true) => walked.order((trainees::updated_at.asc(), trainees::id.desc())),
         (Order::OldestFirst, false) => walked.order((trainees::updated_at.desc(), trainees::id.asc())),
+    }
+}
+
+/// The columns of that order, in SQL.
+pub(super) fn columns_in_order(order: Order, forwards: bool) -> &'static str {
+    match (order, forwards) {
+        (Order::NewestFirst, true) => "updated_at DESC, id DESC",
+        (Order::NewestFirst, false) => "updated_at ASC, id ASC",
+        (Order::OldestFirst, true) => "updated_at ASC, id DESC",
+        (Order::OldestFirst, false) => "updated_at DESC, id ASC",
     }
 }
 
