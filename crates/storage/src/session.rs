@@ -3,6 +3,8 @@
 //! A [`Session`] offers what needs no provider. A [`ProviderSession`] is what authentication makes of it, and the only
 //! way to records that belong to a provider; it does not lead back to the session.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
 
@@ -10,13 +12,14 @@ use crate::change_generation::Generation;
 use crate::change_position;
 use crate::change_position::Snapshot;
 use crate::clock::JobTime;
+use crate::connection::prepared::DataVersion;
 use crate::connection::{Access, DatabaseConnection, execute_deferred, with_inner};
 use crate::day::Day;
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::schema::{providers, tokens, trainees};
 use crate::tokens::TokenDigest;
-use crate::tokens::recent::{RecentToken, RecentTokens};
+use crate::tokens::recent::{RecentToken, RecentTokens, UnchangedTokens};
 use crate::trainees::ListCache;
 
 /// A job's access to the register, before it is known for whom.
@@ -28,6 +31,8 @@ pub struct Session<'a> {
     opened: Option<OpenedOnPrimary>,
     /// The tokens that need not be waited for, where there are any.
     recent_tokens: Option<&'a RecentTokens>,
+    /// The tokens that need not be queried while nothing is committed, where there are any.
+    unchanged_tokens: Option<&'a mut UnchangedTokens>,
     /// What is kept in memory of the lists of the database, where anything is.
     list_cache: Option<&'a ListCache>,
 }
@@ -37,7 +42,7 @@ pub struct ProviderSession<'a> {
     pub(crate) connection: &'a mut DatabaseConnection,
     access: Access,
     time: &'a mut JobTime,
-    provider: Provider,
+    provider: Arc<Provider>,
     cause: Cause<'a>,
     /// The token that opened the records, unless an operator did.
     token: Option<UsedToken>,
@@ -62,7 +67,7 @@ pub(crate) struct PrimaryPosition {
 #[derive(Debug, Clone)]
 pub(crate) struct OpenedOnPrimary {
     digest: TokenDigest,
-    provider: Provider,
+    provider: Arc<Provider>,
     token: Option<UsedToken>,
     pub(crate) primary: PrimaryPosition,
 }
@@ -98,7 +103,7 @@ pub struct Provider {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(connection: &'a mut DatabaseConnection, access: Access, time: JobTime) -> Self {
-        Self { connection, access, time, opened: None, recent_tokens: None, list_cache: None }
+        Self { connection, access, time, opened: None, recent_tokens: None, unchanged_tokens: None, list_cache: None }
     }
 
     /// Whom a token belongs to, for a job on a standby; `None` when the token is not valid, or the server is no primary.
@@ -118,6 +123,11 @@ impl<'a> Session<'a> {
     /// still valid must be asked before the answer of the job leaves the store: [`DatabaseConnection::assumptions_hold`].
     pub(crate) fn with_recent_tokens(self, recent_tokens: Option<&'a RecentTokens>) -> Self {
         Self { recent_tokens, ..self }
+    }
+
+    /// The same, where tokens that the connection found valid are not queried again while nothing is committed to the file.
+    pub(crate) fn with_unchanged_tokens(self, unchanged_tokens: &'a mut UnchangedTokens) -> Self {
+        Self { unchanged_tokens: Some(unchanged_tokens), ..self }
     }
 
     /// The same, with what is kept in memory of the lists of the database.
@@ -159,6 +169,15 @@ impl<'a> Session<'a> {
             return Ok(Some(session));
         }
         let today = Day(self.today());
+        if let (DatabaseConnection::Sqlite(inner), Some(unchanged)) =
+            (&mut *self.connection, &mut self.unchanged_tokens)
+        {
+            let data_version = DataVersion.get_result(inner)?;
+            let found = unchanged.find(data_version, digest).filter(|(_, token)| token.expires_on > today);
+            if let Some((provider, token)) = found.cloned() {
+                return Ok(Some(self.open(provider, cause, Some(token))));
+            }
+        }
         let token = tokens::table
             .inner_join(providers::table)
             .filter(tokens::digest.eq(digest.as_hex()))
@@ -186,13 +205,22 @@ impl<'a> Session<'a> {
         // The database compares as it likes; what is accepted is compared in the same time for every digest.
         let found = found.optional()?.filter(|(_, _, stored)| digest.is_stored_as(stored));
         let Some((provider, used, _)) = found else { return Ok(None) };
+        let provider = Arc::new(provider);
+        if let Some(unchanged) = &mut self.unchanged_tokens {
+            unchanged.keep(digest, Arc::clone(&provider), used.clone());
+        }
         if let (Some(recent), Some(rows)) = (self.recent_tokens, rows) {
             recent.remember(digest, RecentToken { provider: provider.clone(), token: used.clone(), rows });
         }
         Ok(Some(self.open(provider, cause, Some(used))))
     }
 
-    fn open<'b>(&'b mut self, provider: Provider, cause: Cause<'b>, token: Option<UsedToken>) -> ProviderSession<'b> {
+    fn open<'b>(
+        &'b mut self,
+        provider: Arc<Provider>,
+        cause: Cause<'b>,
+        token: Option<UsedToken>,
+    ) -> ProviderSession<'b> {
         ProviderSession {
             connection: &mut *self.connection,
             access: self.access,
@@ -223,7 +251,7 @@ impl Session<'_> {
             providers::name,
         ));
         let found = with_inner!(self.connection, |inner| provider.get_result::<Provider>(inner)).optional()?;
-        Ok(found.map(|provider| self.open(provider, cause, None)))
+        Ok(found.map(|provider| self.open(Arc::new(provider), cause, None)))
     }
 
     /// Opens the records of the provider of a trainee to an operator; `None` when no trainee has this identifier.

@@ -1,12 +1,13 @@
-//! Statements of SQLite that begin and end transactions and savepoints, and stay prepared.
+//! Statements of SQLite that begin and end transactions and savepoints or look at their state, and stay prepared.
 //!
 //! diesel keeps a statement prepared that has a type of its own, and prepares text anew at each execution.
 
 use diesel::connection::{
     AnsiTransactionManager, TransactionDepthChange, TransactionManager as _, TransactionManagerStatus,
 };
-use diesel::query_builder::{AstPass, QueryFragment, QueryId};
+use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::result::{Error as DieselError, QueryResult};
+use diesel::sql_types::BigInt;
 use diesel::sqlite::Sqlite;
 use diesel::{RunQueryDsl, SqliteConnection};
 
@@ -44,6 +45,15 @@ struct OpenInnerSavepoint;
 #[derive(Debug, Clone, Copy, QueryId)]
 struct ReleaseInnerSavepoint;
 
+/// The number of the state of the file that the transaction sees. It is another one after each commit of another connection, of
+/// any process, and means something on one connection only.
+#[derive(Debug, Clone, Copy, QueryId)]
+pub(crate) struct DataVersion;
+
+impl Query for DataVersion {
+    type SqlType = BigInt;
+}
+
 macro_rules! statements {
     ($($name:ident => $sql:literal,)*) => {$(
         impl QueryFragment<Sqlite> for $name {
@@ -66,6 +76,7 @@ statements! {
     ReleaseSavepoint => "RELEASE SAVEPOINT job",
     OpenInnerSavepoint => "SAVEPOINT diesel_savepoint_1",
     ReleaseInnerSavepoint => "RELEASE SAVEPOINT diesel_savepoint_1",
+    DataVersion => "PRAGMA data_version",
 }
 
 impl DatabaseConnection {

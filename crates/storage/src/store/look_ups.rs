@@ -16,6 +16,7 @@ use crate::connection::{Access, Connections, DatabaseConnection, prepared};
 use crate::error::{JobError, StorageError};
 use crate::metrics::StoreMetrics;
 use crate::session::Session;
+use crate::tokens::recent::UnchangedTokens;
 use crate::trace::{JobTrace, failure_of};
 
 /// The next thread that looks something up has this number.
@@ -38,7 +39,13 @@ pub(super) struct LookUps {
 /// A place for a connection. They are aligned apart, so that threads do not take them from each other's caches.
 #[repr(align(128))]
 #[derive(Default)]
-struct Place(Mutex<Option<DatabaseConnection>>);
+struct Place(Mutex<Option<LookUpConnection>>);
+
+/// A connection, and the tokens that it found valid.
+struct LookUpConnection {
+    connection: DatabaseConnection,
+    tokens: UnchangedTokens,
+}
 
 impl std::fmt::Debug for Place {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -59,30 +66,31 @@ impl LookUps {
     {
         let mut place = self.place()?;
         // Out of its place meanwhile, so that any failure, a panic too, drops it with its transaction.
-        let mut connection = match place.take() {
-            Some(connection) => connection,
-            None => self.connect().ok()?,
+        let mut taken = match place.take() {
+            Some(taken) => taken,
+            None => LookUpConnection { connection: self.connect().ok()?, tokens: UnchangedTokens::default() },
         };
+        let LookUpConnection { connection, tokens } = &mut taken;
         let mut trace = JobTrace::current();
         if trace.is_some() {
             connection.record_statements(Access::LookUp);
         }
         let begun = Instant::now();
-        let answer = catch_unwind(AssertUnwindSafe(|| self.run_in_transaction(&mut connection, job)));
+        let answer = catch_unwind(AssertUnwindSafe(|| self.run_in_transaction(connection, tokens, job)));
         self.metrics.job_ended(Access::LookUp, begun);
         let (answer, is_usable) = answer.unwrap_or_else(|_| (Err(StorageError::JobPanicked.into()), false));
         if let Some(trace) = &mut trace {
-            trace.run_ended(&mut connection, Access::LookUp, begun, failure_of(&answer));
+            trace.run_ended(connection, Access::LookUp, begun, failure_of(&answer));
         }
         if is_usable {
-            *place = Some(connection);
+            *place = Some(taken);
         }
         let is_busy = |error: &E| matches!(error.of_the_store(), Some(StorageError::Busy));
         if answer.as_ref().is_err_and(is_busy) { None } else { Some(answer) }
     }
 
     /// The place of this thread, unless another thread is in it, which has come here when there were none left.
-    fn place(&self) -> Option<MutexGuard<'_, Option<DatabaseConnection>>> {
+    fn place(&self) -> Option<MutexGuard<'_, Option<LookUpConnection>>> {
         let thread = THREAD.get().unwrap_or_else(|| {
             let thread = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
             THREAD.set(Some(thread));
@@ -106,6 +114,7 @@ impl LookUps {
     fn run_in_transaction<T, E>(
         &self,
         connection: &mut DatabaseConnection,
+        tokens: &mut UnchangedTokens,
         job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
     ) -> (Result<T, E>, bool)
     where
@@ -115,7 +124,8 @@ impl LookUps {
             return (Err(StorageError::from(error).into()), false);
         }
         let time = JobTime::of_reading(self.clock.now());
-        let answer = job(&mut Session::new(connection, Access::LookUp, time));
+        let session = Session::new(connection, Access::LookUp, time);
+        let answer = job(&mut session.with_unchanged_tokens(tokens));
         // diesel does not know of this transaction, and must know of none that the job left open.
         let ended = connection.require_depth(0).and_then(|()| {
             let end = if answer.is_ok() {
@@ -132,13 +142,18 @@ impl LookUps {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::thread::{self, ThreadId};
 
-    use diesel::connection::SimpleConnection as _;
+    use chrono::NaiveDate;
+    use diesel::Connection as _;
+    use diesel::connection::InstrumentationEvent;
     use test_support::Kind;
 
-    use crate::error::StorageError;
-    use crate::testing::{Register, UKPRN, block_on};
+    use super::*;
+    use crate::history::Cause;
+    use crate::testing::{NEW_TOKEN, Register, UKPRN, block_on};
+    use crate::tokens::{Environment, NewToken, Token, TokenDigest};
 
     fn thread_of_a_look_up(register: &Register) -> ThreadId {
         block_on(register.store.look_up(|_| Ok::<_, StorageError>(thread::current().id()))).unwrap()
@@ -177,6 +192,58 @@ mod tests {
         let refused = block_on(register.store.look_up(|session| session.add_provider("10000003", "A third")));
         assert!(matches!(refused, Err(StorageError::Query(_) | StorageError::ReadOnly(_))), "{refused:?}");
         assert_eq!(count(&register).unwrap(), 2);
+    }
+
+    /// Whether a look-up accepts the token.
+    fn is_accepted(register: &Register, token: &Token) -> bool {
+        let digest = TokenDigest::of(token.reveal());
+        let job = move |session: &mut Session<'_>| Ok(session.authenticate(&digest, Cause::of("test"))?.is_some());
+        block_on(register.store.look_up::<_, StorageError>(job)).unwrap()
+    }
+
+    #[test]
+    fn a_token_that_was_found_valid_is_refused_as_soon_as_it_is_not() {
+        let register = Register::on_sqlite();
+        register.add_provider();
+        let (revoked, record) = register.issue_token(NEW_TOKEN).unwrap();
+        let expires_on = NaiveDate::from_ymd_opt(2026, 3, 3);
+        let (expiring, _) = register.issue_token(NewToken { expires_on, ..NEW_TOKEN }).unwrap();
+        let (of_closed, _) = register.issue_token(NEW_TOKEN).unwrap();
+        let unknown = Token::generate(Environment::Sandbox).unwrap();
+        let accepted = || [&revoked, &expiring, &of_closed, &unknown].map(|token| is_accepted(&register, token));
+        assert_eq!((accepted(), accepted()), ([true, true, true, false], [true, true, true, false]));
+        let other_process = register.another_store();
+        other_process.write_blocking(move |session| session.revoke_token(record.id, NEW_TOKEN.created_by)).unwrap();
+        assert_eq!(accepted(), [false, true, true, false]);
+        register.clock.set("2026-03-03");
+        assert_eq!(accepted(), [false, false, true, false]);
+        register.write(|session| session.close_provider(UKPRN)).unwrap();
+        assert_eq!(accepted(), [false; 4]);
+    }
+
+    #[test]
+    fn a_token_is_queried_again_only_after_a_commit() {
+        let register = Register::on_sqlite();
+        register.add_provider();
+        let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
+        let queries = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&queries);
+        let look_ups = register.store.look_ups.as_ref().unwrap();
+        assert!(is_accepted(&register, &token));
+        look_ups.place().unwrap().as_mut().unwrap().connection.set_instrumentation(
+            move |event: InstrumentationEvent<'_>| {
+                if let InstrumentationEvent::StartQuery { query, .. } = event {
+                    counter.fetch_add(usize::from(query.to_string().contains("digest")), Ordering::Relaxed);
+                }
+            },
+        );
+        let queries_for = |requests: usize| {
+            assert!((0..requests).all(|_| is_accepted(&register, &token)));
+            queries.swap(0, Ordering::Relaxed)
+        };
+        assert_eq!(queries_for(3), 0);
+        register.second_connection().batch_execute("UPDATE providers SET name = 'Another'").unwrap();
+        assert_eq!(queries_for(3), 1);
     }
 
     #[test]

@@ -2,10 +2,13 @@
 //!
 //! On PostgreSQL a query is a round trip. A job that reads asks whether its token is valid together with its first query, as
 //! if the token were what it was the last time; the answer is used only when it is. So nothing rests on what stands here.
+//!
+//! On SQLite a connection knows whether anything was committed to the file since it last read. While nothing was, tokens are
+//! what they were.
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use postgres_client::RawRows;
 
@@ -18,7 +21,7 @@ const MAX_TOKENS: usize = 4_096;
 /// A token and its provider, as they were read.
 #[derive(Clone)]
 pub(crate) struct RecentToken {
-    pub(crate) provider: Provider,
+    pub(crate) provider: Arc<Provider>,
     pub(crate) token: UsedToken,
     /// What the database answered.
     pub(crate) rows: RawRows,
@@ -45,6 +48,33 @@ impl RecentTokens {
     /// Forgets all tokens.
     pub(crate) fn forget(&self) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}
+
+/// The tokens that a connection to SQLite found valid in the present state of the database.
+#[derive(Default)]
+pub(crate) struct UnchangedTokens {
+    /// The number of that state, which means something on this connection only.
+    data_version: i64,
+    tokens: HashMap<TokenDigest, (Arc<Provider>, UsedToken)>,
+}
+
+impl UnchangedTokens {
+    /// A token that was found valid in the state that the transaction of the connection sees, which has this number.
+    pub(crate) fn find(&mut self, data_version: i64, digest: &TokenDigest) -> Option<&(Arc<Provider>, UsedToken)> {
+        if self.data_version != data_version {
+            self.data_version = data_version;
+            self.tokens.clear();
+        }
+        self.tokens.get(digest)
+    }
+
+    /// Keeps a token that was found valid in the state that was last asked for.
+    pub(crate) fn keep(&mut self, digest: &TokenDigest, provider: Arc<Provider>, token: UsedToken) {
+        if self.tokens.len() >= MAX_TOKENS {
+            self.tokens.clear();
+        }
+        self.tokens.insert(digest.clone(), (provider, token));
     }
 }
 
