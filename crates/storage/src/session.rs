@@ -125,7 +125,8 @@ impl<'a> Session<'a> {
         Self { recent_tokens, ..self }
     }
 
-    /// The same, where tokens that the connection found valid are not queried again while nothing is committed to the file.
+    /// The same, where tokens that the connection found valid are not queried again while nothing is committed to the file. The
+    /// connection must be one to SQLite that cannot write.
     pub(crate) fn with_unchanged_tokens(self, unchanged_tokens: &'a mut UnchangedTokens) -> Self {
         Self { unchanged_tokens: Some(unchanged_tokens), ..self }
     }
@@ -173,7 +174,7 @@ impl<'a> Session<'a> {
             (&mut *self.connection, &mut self.unchanged_tokens)
         {
             let data_version = DataVersion.get_result(inner)?;
-            let found = unchanged.find(data_version, digest).filter(|(_, token)| token.expires_on > today);
+            let found = unchanged.at(data_version).find(digest).filter(|(_, token)| token.expires_on > today);
             if let Some((provider, token)) = found.cloned() {
                 return Ok(Some(self.open(provider, cause, Some(token))));
             }

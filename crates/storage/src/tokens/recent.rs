@@ -3,8 +3,8 @@
 //! On PostgreSQL a query is a round trip. A job that reads asks whether its token is valid together with its first query, as
 //! if the token were what it was the last time; the answer is used only when it is. So nothing rests on what stands here.
 //!
-//! On SQLite a connection knows whether anything was committed to the file since it last read. While nothing was, tokens are
-//! what they were.
+//! On SQLite a connection that cannot write knows whether anything was committed to the file since it last read. While nothing was,
+//! tokens are what they were.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,7 +15,7 @@ use postgres_client::RawRows;
 use super::TokenDigest;
 use crate::session::{Provider, UsedToken};
 
-/// The most tokens that are remembered. When there are more, all are forgotten.
+/// The most tokens that are remembered, and that are kept for one connection. When there are more, all are forgotten.
 const MAX_TOKENS: usize = 4_096;
 
 /// A token and its provider, as they were read.
@@ -60,16 +60,20 @@ pub(crate) struct UnchangedTokens {
 }
 
 impl UnchangedTokens {
-    /// A token that was found valid in the state that the transaction of the connection sees, which has this number.
-    pub(crate) fn find(&mut self, data_version: i64, digest: &TokenDigest) -> Option<&(Arc<Provider>, UsedToken)> {
+    /// Those of the state that the transaction of the connection sees, which has this number: none if it is a new one.
+    pub(crate) fn at(&mut self, data_version: i64) -> &mut Self {
         if self.data_version != data_version {
             self.data_version = data_version;
             self.tokens.clear();
         }
+        self
+    }
+
+    pub(crate) fn find(&self, digest: &TokenDigest) -> Option<&(Arc<Provider>, UsedToken)> {
         self.tokens.get(digest)
     }
 
-    /// Keeps a token that was found valid in the state that was last asked for.
+    /// Keeps a token that was found valid in this state.
     pub(crate) fn keep(&mut self, digest: &TokenDigest, provider: Arc<Provider>, token: UsedToken) {
         if self.tokens.len() >= MAX_TOKENS {
             self.tokens.clear();
