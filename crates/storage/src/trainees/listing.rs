@@ -64,8 +64,7 @@ impl ProviderSession<'_> {
         }
         let is_far = self.connection.is_remote() && listing.offset() >= counting::FAR;
         let ((standing, count), days) = if is_far {
-            // Those of other days are kept: see `ListCache`.
-            let from = self.list_cache.filter(|_| listing.since.is_none()).map(|_| cache::first_open_day(today));
+            let from = self.list_cache.filter(|_| ListCache::keeps(listing)).map(|_| cache::first_open_day(today));
             let days = |connection: &mut DatabaseConnection| counting::days(connection, provider, listing, from);
             let (loaded, days) = self.connection.load_in_pipeline(standing_and_count, days)?;
             (loaded, Some(days))

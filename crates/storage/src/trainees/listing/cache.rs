@@ -4,9 +4,10 @@
 //! A page in the middle of a long list begins on the day that the counts by day name, and a walk passes the trainees of that day by
 //! until it comes to the page. From one in [`INTERVAL`] of them, which the sparse index names, it is not far.
 //!
-//! All of it is used as long as it is right, which counts tell: a change is dated when it is made, so no trainee is added to a day
-//! that is over. Such a day loses trainees, when they change again. While it has as many as before it has the same ones, in
-//! the same order; and while all of them together have as many as before, each of them has.
+//! All of it is used until the next midnight as long as it is right, which counts tell: a change is dated when it is made, so no
+//! trainee is added to a day that is over. Such a day loses trainees, when they change again. While it has as many as before it has the
+//! same ones, in the same order; and while all of them together have as many as before, each of them has. (Only `sandbox seed`
+//! dates trainees in the past: what is kept is not noticed to be wrong where exactly as many were removed before.)
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,7 +21,7 @@ use diesel::sql_types::{BigInt, Timestamp};
 use domain::listing::{Listing, Order, Status};
 
 use super::counting::{self, Days, Start};
-use super::finding::{Trainees, columns_in_order, in_order};
+use super::finding::{Trainees, columns_in_order};
 use crate::change_generation::Generation;
 use crate::connection::{Backend, DatabaseConnection};
 use crate::error::StorageError;
@@ -65,14 +66,18 @@ struct Day {
 
 /// What a process keeps of lists.
 #[derive(Default)]
-pub(crate) struct ListCache {
-    counts: Mutex<Kept<List, Arc<CountsByDay>>>,
-    indexes: Mutex<Kept<Day, SparseIndex>>,
+pub(crate) struct ListCache(Mutex<Contents>);
+
+#[derive(Default)]
+struct Contents {
+    /// The first day that was not over when all of it was made.
+    open_from: NaiveDate,
+    counts: Kept<List, Arc<CountsByDay>>,
+    indexes: Kept<Day, SparseIndex>,
 }
 
-/// The trainees of a list by the day of their last change, on all days before one.
+/// The trainees of a list by the day of their last change, on all days that are over.
 struct CountsByDay {
-    before: NaiveDate,
     trainees: i64,
     days: Days,
 }
@@ -86,8 +91,13 @@ struct SparseIndex {
 }
 
 impl ListCache {
-    /// What is kept of a list; `None` where it begins at a timestamp: the counts of that day include trainees who changed
-    /// before.
+    /// Whether anything is kept of a list: not where it begins at a timestamp, since the counts of that day include trainees who
+    /// changed before, nor where it is not counted by day.
+    pub(super) fn keeps(listing: &Listing) -> bool {
+        listing.since.is_none() && listing.status.and_then(Status::started).is_none()
+    }
+
+    /// What is kept of a list; `None` where nothing is.
     pub(super) fn of<'a>(
         &'a self,
         listing: &'a Listing,
@@ -95,16 +105,17 @@ impl ListCache {
         generation: &Generation,
         today: NaiveDate,
     ) -> Option<KeptList<'a>> {
-        let Listing { cycle, status, since, has_trn, .. } = *listing;
+        let Listing { cycle, status, has_trn, .. } = *listing;
         let list = List { generation: generation.clone(), provider, cycle, status, has_trn };
-        since.is_none().then(|| KeptList { cache: self, listing, list, open_from: first_open_day(today) })
+        Self::keeps(listing).then(|| KeptList { cache: self, listing, list, open_from: first_open_day(today) })
     }
 
     /// How many lists and days are kept that can be used.
     #[cfg(test)]
     pub(super) fn kept(&self) -> (usize, usize) {
-        let indexes = lock(&self.indexes).values().filter(|(_, index)| index.places.is_some()).count();
-        (lock(&self.counts).values().count(), indexes)
+        let contents = lock(&self.0);
+        let indexes = contents.indexes.values().filter(|(_, index)| index.places.is_some()).count();
+        (contents.counts.values().count(), indexes)
     }
 }
 
@@ -118,6 +129,15 @@ pub(super) struct KeptList<'a> {
 }
 
 impl KeptList<'_> {
+    /// What is kept. On another day than before, which may be an earlier one if the clock was set back, it is nothing.
+    fn contents(&self) -> MutexGuard<'_, Contents> {
+        let mut contents = lock(&self.cache.0);
+        if contents.open_from != self.open_from {
+            *contents = Contents { open_from: self.open_from, ..Contents::default() };
+        }
+        contents
+    }
+
     /// The first day that is not over: from there on counts are not kept.
     pub(super) fn first_open_day(&self) -> NaiveDate {
         self.open_from
@@ -131,16 +151,15 @@ impl KeptList<'_> {
         (total, open): (i64, Days),
     ) -> Result<Days, StorageError> {
         let trainees = total - open.iter().map(|(_, trainees)| trainees).sum::<i64>();
-        let kept = lock(&self.cache.counts).find(&self.list).cloned();
-        if let Some(kept) = kept.filter(|kept| kept.before == self.open_from && kept.trainees == trainees) {
+        let kept = self.contents().counts.find(&self.list).cloned();
+        if let Some(kept) = kept.filter(|kept| kept.trainees == trainees) {
             return Ok([&kept.days[..], &open[..]].concat());
         }
         let all = counting::days(connection, self.list.provider, self.listing, None)?;
         let days: Days = all.iter().copied().filter(|(day, _)| *day < self.open_from).collect();
         let trainees = days.iter().map(|(_, trainees)| trainees).sum();
         let size = days.len();
-        let counts = CountsByDay { before: self.open_from, trainees, days };
-        lock(&self.cache.counts).insert(self.list.clone(), size, Arc::new(counts));
+        self.contents().counts.insert(self.list.clone(), size, Arc::new(CountsByDay { trainees, days }));
         Ok(all)
     }
 
@@ -162,16 +181,15 @@ impl KeptList<'_> {
         let places = match self.find(&day, trainees) {
             Some(Some(places)) => places,
             Some(None) => {
-                let walk = in_order(trainees_of_day(), order, forwards)
-                    .select((trainees::updated_at.assume_not_null(), trainees::id));
-                let one_in = OneIn { interval: INTERVAL.into(), order: columns_in_order(order, forwards), walk };
+                let of_day = trainees_of_day().select((trainees::updated_at.assume_not_null(), trainees::id));
+                let one_in = OneIn { interval: INTERVAL.into(), order: columns_in_order(order, forwards), of_day };
                 let places: Arc<[Place]> = one_in.load(connection)?.into();
                 let index = SparseIndex { trainees, places: Some(Arc::clone(&places)) };
-                lock(&self.cache.indexes).insert(day, places.len(), index);
+                self.contents().indexes.insert(day, places.len(), index);
                 places
             }
             None => {
-                lock(&self.cache.indexes).insert(day, 0, SparseIndex { trainees, places: None });
+                self.contents().indexes.insert(day, 0, SparseIndex { trainees, places: None });
                 return Ok(None);
             }
         };
@@ -182,7 +200,7 @@ impl KeptList<'_> {
 
     /// What is kept of a day that has so many trainees.
     fn find(&self, day: &Day, trainees: i64) -> Option<Option<Arc<[Place]>>> {
-        lock(&self.cache.indexes).find(day).filter(|index| index.trainees == trainees).map(|index| index.places.clone())
+        self.contents().indexes.find(day).filter(|index| index.trainees == trainees).map(|index| index.places.clone())
     }
 }
 
@@ -231,11 +249,11 @@ impl fmt::Debug for ListCache {
     }
 }
 
-/// One in so many of the rows of a walk, in its order.
+/// One in so many of the trainees of a day, in this order.
 struct OneIn {
     interval: i64,
     order: &'static str,
-    walk: trainees::BoxedQuery<'static, Backend, (Timestamp, BigInt)>,
+    of_day: trainees::BoxedQuery<'static, Backend, (Timestamp, BigInt)>,
 }
 
 impl Query for OneIn {
@@ -254,8 +272,8 @@ impl QueryFragment<Backend> for OneIn {
         out.push_sql("SELECT updated_at, id FROM (SELECT *, row_number() OVER (ORDER BY ");
         out.push_sql(self.order);
         out.push_sql(") AS place FROM (");
-        QueryFragment::<Backend>::walk_ast(&self.walk, out.reborrow())?;
-        out.push_sql(") AS walk) AS numbered WHERE place % ");
+        QueryFragment::<Backend>::walk_ast(&self.of_day, out.reborrow())?;
+        out.push_sql(") AS of_day) AS numbered WHERE place % ");
         out.push_bind_param::<BigInt, _>(&self.interval)?;
         out.push_sql(" = 0 ORDER BY place");
         Ok(())

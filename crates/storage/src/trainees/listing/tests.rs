@@ -74,7 +74,11 @@ fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
 
 /// The page of a list, with what is kept in memory of lists.
 fn page_with(connection: &mut DatabaseConnection, cache: &ListCache, listing: &Listing) -> Page {
-    let session = Session::new(connection, Access::Read, JobTime::of_reading(NOW.parse().unwrap()));
+    page_at(NOW, connection, cache, listing)
+}
+
+fn page_at(now: &str, connection: &mut DatabaseConnection, cache: &ListCache, listing: &Listing) -> Page {
+    let session = Session::new(connection, Access::Read, JobTime::of_reading(now.parse().unwrap()));
     page_of(session.with_list_cache(cache), listing)
 }
 
@@ -219,4 +223,27 @@ fn pages_are_right_with_what_is_kept_of_long_days_also_after_those_have_changed(
         connection.batch_execute(change).unwrap();
     }
     assert!(kept.0 > 0 && kept.1 > 0, "{kept:?}");
+}
+
+#[test]
+fn what_was_kept_while_the_clock_was_ahead_is_forgotten_when_it_was_set_back() {
+    let moments =
+        ["TIMESTAMP '2026-11-02' + n * interval '20 seconds'", "datetime('2026-11-02', (n * 20) || ' seconds')"];
+    let (_database, mut connection) = filled(TRAINEES, moments);
+    let cache = ListCache::default();
+    let order = Order::NewestFirst;
+    let middle = Listing { cycle: 2026, status: None, since: None, has_trn: None, order, page: 130, per_page: 10 };
+    let shown = |connection: &mut DatabaseConnection, now: &str| {
+        let found = page_at(now, connection, &cache, &middle);
+        let keys: Vec<i64> = found.trainees.iter().map(|trainee| trainee.key).collect();
+        let expected = expected(&all(connection), &middle);
+        assert_eq!(keys, expected[1_290..1_300], "{now}");
+    };
+    let ahead = "2026-11-05T12:00:00Z";
+    (0..3).for_each(|_| shown(&mut connection, ahead));
+    assert_eq!(cache.kept(), (1, 1));
+    shown(&mut connection, NOW);
+    // Each within the day that was over.
+    connection.batch_execute("UPDATE trainees SET updated_at = '2026-11-02 23:59:00' WHERE id % 2 = 0").unwrap();
+    (0..3).for_each(|_| shown(&mut connection, ahead));
 }
