@@ -56,18 +56,18 @@ pub struct Report {
     /// The rows that were refused, in the order of the file.
     pub refused: Vec<RefusedRow>,
     /// Where the file was not done to its end.
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<Stopped<ImportError>>,
     /// Whether the report was stored.
     pub stored: Result<(), StorageError>,
 }
 
 /// Where and why a file was not done to its end.
-#[derive(Debug)]
-pub struct Stopped {
+#[derive(Debug, Clone, Copy)]
+pub struct Stopped<R> {
     /// The first line of which it is not certain that it was done, counted from 1.
     pub line: u64,
     /// Why.
-    pub error: ImportError,
+    pub reason: R,
 }
 
 /// A row that was refused.
@@ -208,7 +208,7 @@ pub fn import<O: ImportableOrganisation>(store: &Store, file: impl Read, by: &st
         Ok(())
     });
     let written = read.and_then(|()| Ok(merge.finish()?));
-    let stopped = written.err().map(|error| Stopped { line: not_done, error });
+    let stopped = written.err().map(|reason| Stopped { line: not_done, reason });
     let mut report = Report { merged: merge.merged(), refused, stopped, stored: Ok(()) };
     let (import, by) = (report.import::<O>(), by.to_owned());
     report.stored = write_blocking_with_retries(store, move |session| {

@@ -79,9 +79,9 @@ impl Import {
         for refused in &report.refused {
             output::line(format_args!("line {}: {}", refused.line, refused.problem))?;
         }
-        if let Some(Stopped { line, error }) = report.stopped {
+        if let Some(Stopped { line, reason }) = report.stopped {
             output::line(format_args!("stopped at line {line}"))?;
-            return Err(failed(error));
+            return Err(failed(reason));
         }
         report.stored.map_err(CommandError::ImportNotStored)?;
         if report.refused.is_empty() { Ok(()) } else { Err(CommandError::RowsRefused(report.refused.len())) }

@@ -146,9 +146,11 @@ async fn stop(
 async fn finish(register: &AppState, most: Duration) {
     let begun = Instant::now();
     let all = async {
-        register.long_jobs.finished().await;
-        usage::write(register).await;
-        request_log::write(&register.request_log, &register.store).await;
+        let counted = async {
+            usage::write(register).await;
+            request_log::write(&register.request_log, &register.store).await;
+        };
+        join(register.long_jobs.finished(), counted).await;
         register.store.drain().await
     };
     match rt::time::timeout(most, all).await {

@@ -7,7 +7,7 @@ use storage::error::{Refusal, StorageError};
 use storage::imports::{ImportCounts, ImportKind, NewImport, RefusedLine};
 
 use super::{Outcome, RegistryAction, RegistryActionError};
-use crate::import::RowProblem;
+use crate::import::{RowProblem, Stopped};
 
 /// What became of the rows so far.
 #[derive(Debug, Default)]
@@ -19,16 +19,7 @@ pub struct FileReport {
     /// The rows that were refused, in the order of the file.
     pub refused: Vec<RefusedOrder>,
     /// Where and why the file was not done to its end, if it was not.
-    pub stopped: Option<Stopped>,
-}
-
-/// Where and why a file was not done to its end.
-#[derive(Debug, Clone, Copy)]
-pub struct Stopped {
-    /// The first line of which it is not certain that it was done, counted from 1.
-    pub line: u64,
-    /// Why.
-    pub reason: StopReason,
+    pub stopped: Option<Stopped<StopReason>>,
 }
 
 /// Why a file was not done to its end.

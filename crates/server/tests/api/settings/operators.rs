@@ -247,7 +247,7 @@ fn an_import_that_stops_half_way_is_among_the_imports_with_the_line() {
     let stopped = report.stopped.unwrap();
     // The first 500 partners, on the lines from 3 on, were written together.
     assert_eq!((stopped.line, report.merged.added, report.refused.len()), (503, 500, 1));
-    assert!(matches!(stopped.error, ImportError::Unreadable(_)) && report.stored.is_ok());
+    assert!(matches!(stopped.reason, ImportError::Unreadable(_)) && report.stored.is_ok());
     let shown = operator(&register).open("/settings/imports/1").is(200).text;
     for words in ["<dt>Added</dt><dd>500</dd>", "<dt>Stopped</dt><dd>at line 503", "URN must be 6 digits"] {
         assert!(shown.contains(words), "{words} in {shown}");
