@@ -19,7 +19,7 @@ use crate::error::StorageError;
 use crate::history::Cause;
 use crate::schema::{providers, tokens, trainees};
 use crate::tokens::TokenDigest;
-use crate::tokens::recent::{RecentToken, RecentTokens, UnchangedTokens};
+use crate::tokens::recent::{RecentToken, RecentTokens, TokenCache};
 use crate::trainees::ListCache;
 
 /// A job's access to the register, before it is known for whom.
@@ -32,7 +32,7 @@ pub struct Session<'a> {
     /// The tokens that need not be waited for, where there are any.
     recent_tokens: Option<&'a RecentTokens>,
     /// The tokens that need not be queried while nothing is committed, where there are any.
-    unchanged_tokens: Option<&'a mut UnchangedTokens>,
+    token_cache: Option<&'a mut TokenCache>,
     /// What is kept in memory of the lists of the database, where anything is.
     list_cache: Option<&'a ListCache>,
 }
@@ -103,7 +103,7 @@ pub struct Provider {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(connection: &'a mut DatabaseConnection, access: Access, time: JobTime) -> Self {
-        Self { connection, access, time, opened: None, recent_tokens: None, unchanged_tokens: None, list_cache: None }
+        Self { connection, access, time, opened: None, recent_tokens: None, token_cache: None, list_cache: None }
     }
 
     /// Whom a token belongs to, for a job on a standby; `None` when the token is not valid, or the server is no primary.
@@ -127,8 +127,8 @@ impl<'a> Session<'a> {
 
     /// The same, where tokens that the connection found valid are not queried again while nothing is committed to the file. The
     /// connection must be one to SQLite that cannot write.
-    pub(crate) fn with_unchanged_tokens(self, unchanged_tokens: &'a mut UnchangedTokens) -> Self {
-        Self { unchanged_tokens: Some(unchanged_tokens), ..self }
+    pub(crate) fn with_token_cache(self, token_cache: &'a mut TokenCache) -> Self {
+        Self { token_cache: Some(token_cache), ..self }
     }
 
     /// The same, with what is kept in memory of the lists of the database.
@@ -170,11 +170,9 @@ impl<'a> Session<'a> {
             return Ok(Some(session));
         }
         let today = Day(self.today());
-        if let (DatabaseConnection::Sqlite(inner), Some(unchanged)) =
-            (&mut *self.connection, &mut self.unchanged_tokens)
-        {
+        if let (DatabaseConnection::Sqlite(inner), Some(cache)) = (&mut *self.connection, &mut self.token_cache) {
             let data_version = DataVersion.get_result(inner)?;
-            let found = unchanged.at(data_version).find(digest).filter(|(_, token)| token.expires_on > today);
+            let found = cache.at(data_version).get(digest).filter(|(_, token)| token.expires_on > today);
             if let Some((provider, token)) = found.cloned() {
                 return Ok(Some(self.open(provider, cause, Some(token))));
             }
@@ -207,11 +205,11 @@ impl<'a> Session<'a> {
         let found = found.optional()?.filter(|(_, _, stored)| digest.is_stored_as(stored));
         let Some((provider, used, _)) = found else { return Ok(None) };
         let provider = Arc::new(provider);
-        if let Some(unchanged) = &mut self.unchanged_tokens {
-            unchanged.keep(digest, Arc::clone(&provider), used.clone());
+        if let Some(cache) = &mut self.token_cache {
+            cache.insert(digest, Arc::clone(&provider), used.clone());
         }
         if let (Some(recent), Some(rows)) = (self.recent_tokens, rows) {
-            recent.remember(digest, RecentToken { provider: provider.clone(), token: used.clone(), rows });
+            recent.remember(digest, RecentToken { provider: Arc::clone(&provider), token: used.clone(), rows });
         }
         Ok(Some(self.open(provider, cause, Some(used))))
     }

@@ -16,7 +16,7 @@ use crate::connection::{Access, Connections, DatabaseConnection, prepared};
 use crate::error::{JobError, StorageError};
 use crate::metrics::StoreMetrics;
 use crate::session::Session;
-use crate::tokens::recent::UnchangedTokens;
+use crate::tokens::recent::TokenCache;
 use crate::trace::{JobTrace, failure_of};
 
 /// The next thread that looks something up has this number.
@@ -44,7 +44,7 @@ struct Place(Mutex<Option<LookUpConnection>>);
 /// A connection, and the tokens that it found valid.
 struct LookUpConnection {
     connection: DatabaseConnection,
-    tokens: UnchangedTokens,
+    tokens: TokenCache,
 }
 
 impl std::fmt::Debug for Place {
@@ -68,7 +68,7 @@ impl LookUps {
         // Out of its place meanwhile, so that any failure, a panic too, drops it with its transaction.
         let mut taken = match place.take() {
             Some(taken) => taken,
-            None => LookUpConnection { connection: self.connect().ok()?, tokens: UnchangedTokens::default() },
+            None => LookUpConnection { connection: self.connect().ok()?, tokens: TokenCache::default() },
         };
         let LookUpConnection { connection, tokens } = &mut taken;
         let mut trace = JobTrace::current();
@@ -114,7 +114,7 @@ impl LookUps {
     fn run_in_transaction<T, E>(
         &self,
         connection: &mut DatabaseConnection,
-        tokens: &mut UnchangedTokens,
+        tokens: &mut TokenCache,
         job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
     ) -> (Result<T, E>, bool)
     where
@@ -125,7 +125,7 @@ impl LookUps {
         }
         let time = JobTime::of_reading(self.clock.now());
         let session = Session::new(connection, Access::LookUp, time);
-        let answer = job(&mut session.with_unchanged_tokens(tokens));
+        let answer = job(&mut session.with_token_cache(tokens));
         // diesel does not know of this transaction, and must know of none that the job left open.
         let ended = connection.require_depth(0).and_then(|()| {
             let end = if answer.is_ok() {

@@ -53,13 +53,13 @@ impl RecentTokens {
 
 /// The tokens that a connection to SQLite found valid in the present state of the database.
 #[derive(Default)]
-pub(crate) struct UnchangedTokens {
+pub(crate) struct TokenCache {
     /// The number of that state, which means something on this connection only.
     data_version: i64,
     tokens: HashMap<TokenDigest, (Arc<Provider>, UsedToken)>,
 }
 
-impl UnchangedTokens {
+impl TokenCache {
     /// Those of the state that the transaction of the connection sees, which has this number: none if it is a new one.
     pub(crate) fn at(&mut self, data_version: i64) -> &mut Self {
         if self.data_version != data_version {
@@ -69,12 +69,12 @@ impl UnchangedTokens {
         self
     }
 
-    pub(crate) fn find(&self, digest: &TokenDigest) -> Option<&(Arc<Provider>, UsedToken)> {
+    pub(crate) fn get(&self, digest: &TokenDigest) -> Option<&(Arc<Provider>, UsedToken)> {
         self.tokens.get(digest)
     }
 
-    /// Keeps a token that was found valid in this state.
-    pub(crate) fn keep(&mut self, digest: &TokenDigest, provider: Arc<Provider>, token: UsedToken) {
+    /// Adds a token that was found valid in this state.
+    pub(crate) fn insert(&mut self, digest: &TokenDigest, provider: Arc<Provider>, token: UsedToken) {
         if self.tokens.len() >= MAX_TOKENS {
             self.tokens.clear();
         }

@@ -64,7 +64,8 @@ impl ProviderSession<'_> {
         }
         let is_far = self.connection.is_remote() && listing.offset() >= counting::FAR;
         let ((standing, count), days) = if is_far {
-            let from = self.list_cache.filter(|_| ListCache::keeps(listing)).map(|_| cache::first_open_day(today));
+            let from =
+                self.list_cache.filter(|_| ListCache::is_cacheable(listing)).map(|_| cache::first_open_day(today));
             let days = |connection: &mut DatabaseConnection| counting::days(connection, provider, listing, from);
             let (loaded, days) = self.connection.load_in_pipeline(standing_and_count, days)?;
             (loaded, Some(days))
@@ -75,8 +76,8 @@ impl ProviderSession<'_> {
         if listing.offset() >= total {
             return Ok(Page { trainees: Vec::new(), total, next: None });
         }
-        let kept = self.list_cache.and_then(|cache| cache.of(listing, provider, &standing.generation, today));
-        let listed = finding::page(self.connection, provider, listing, today, (&count, days, kept))?;
+        let cached = self.list_cache.and_then(|cache| cache.of(listing, provider, &standing.generation, today));
+        let listed = finding::page(self.connection, provider, listing, today, (&count, days, cached))?;
         Ok(Page::of(listed, total, listing, standing))
     }
 }

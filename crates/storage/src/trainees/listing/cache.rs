@@ -21,7 +21,7 @@ use diesel::sql_types::{BigInt, Timestamp};
 use domain::listing::{Listing, Order, Status};
 
 use super::counting::{self, Days, Start};
-use super::finding::{Trainees, columns_in_order};
+use super::finding::{Trainees, WalkOrder};
 use crate::change_generation::Generation;
 use crate::connection::{Backend, DatabaseConnection};
 use crate::error::StorageError;
@@ -93,7 +93,7 @@ struct SparseIndex {
 impl ListCache {
     /// Whether anything is kept of a list: not where it begins at a timestamp, since the counts of that day include trainees who
     /// changed before, nor where it is not counted by day.
-    pub(super) fn keeps(listing: &Listing) -> bool {
+    pub(super) fn is_cacheable(listing: &Listing) -> bool {
         listing.since.is_none() && listing.status.and_then(Status::started).is_none()
     }
 
@@ -102,12 +102,11 @@ impl ListCache {
         &'a self,
         listing: &'a Listing,
         provider: i64,
-        generation: &Generation,
+        generation: &'a Generation,
         today: NaiveDate,
-    ) -> Option<KeptList<'a>> {
-        let Listing { cycle, status, has_trn, .. } = *listing;
-        let list = List { generation: generation.clone(), provider, cycle, status, has_trn };
-        Self::keeps(listing).then(|| KeptList { cache: self, listing, list, open_from: first_open_day(today) })
+    ) -> Option<CachedList<'a>> {
+        let open_from = first_open_day(today);
+        Self::is_cacheable(listing).then_some(CachedList { cache: self, listing, provider, generation, open_from })
     }
 
     /// How many lists and days are kept that can be used.
@@ -120,15 +119,16 @@ impl ListCache {
 }
 
 /// What is kept of one list.
-pub(super) struct KeptList<'a> {
+pub(super) struct CachedList<'a> {
     cache: &'a ListCache,
     listing: &'a Listing,
-    list: List,
+    provider: i64,
+    generation: &'a Generation,
     /// The first day that is not over.
     open_from: NaiveDate,
 }
 
-impl KeptList<'_> {
+impl CachedList<'_> {
     /// What is kept. On another day than before, which may be an earlier one if the clock was set back, it is nothing.
     fn contents(&self) -> MutexGuard<'_, Contents> {
         let mut contents = lock(&self.cache.0);
@@ -136,6 +136,11 @@ impl KeptList<'_> {
             *contents = Contents { open_from: self.open_from, ..Contents::default() };
         }
         contents
+    }
+
+    fn list(&self) -> List {
+        let Listing { cycle, status, has_trn, .. } = *self.listing;
+        List { generation: self.generation.clone(), provider: self.provider, cycle, status, has_trn }
     }
 
     /// The first day that is not over: from there on counts are not kept.
@@ -151,15 +156,16 @@ impl KeptList<'_> {
         (total, open): (i64, Days),
     ) -> Result<Days, StorageError> {
         let trainees = total - open.iter().map(|(_, trainees)| trainees).sum::<i64>();
-        let kept = self.contents().counts.find(&self.list).cloned();
+        let list = self.list();
+        let kept = self.contents().counts.find(&list).cloned();
         if let Some(kept) = kept.filter(|kept| kept.trainees == trainees) {
             return Ok([&kept.days[..], &open[..]].concat());
         }
-        let all = counting::days(connection, self.list.provider, self.listing, None)?;
+        let all = counting::days(connection, self.provider, self.listing, None)?;
         let days: Days = all.iter().copied().filter(|(day, _)| *day < self.open_from).collect();
         let trainees = days.iter().map(|(_, trainees)| trainees).sum();
         let size = days.len();
-        self.contents().counts.insert(self.list.clone(), size, Arc::new(CountsByDay { trainees, days }));
+        self.contents().counts.insert(list, size, Arc::new(CountsByDay { trainees, days }));
         Ok(all)
     }
 
@@ -177,12 +183,12 @@ impl KeptList<'_> {
             return Ok(None);
         }
         let order = self.listing.order;
-        let day = Day { list: self.list.clone(), order, forwards, changed_on };
+        let day = Day { list: self.list(), order, forwards, changed_on };
         let places = match self.find(&day, trainees) {
             Some(Some(places)) => places,
             Some(None) => {
                 let of_day = trainees_of_day().select((trainees::updated_at.assume_not_null(), trainees::id));
-                let one_in = OneIn { interval: INTERVAL.into(), order: columns_in_order(order, forwards), of_day };
+                let one_in = OneIn { interval: INTERVAL.into(), order: WalkOrder { order, forwards }, of_day };
                 let places: Arc<[Place]> = one_in.load(connection)?.into();
                 let index = SparseIndex { trainees, places: Some(Arc::clone(&places)) };
                 self.contents().indexes.insert(day, places.len(), index);
@@ -252,7 +258,7 @@ impl fmt::Debug for ListCache {
 /// One in so many of the trainees of a day, in this order.
 struct OneIn {
     interval: i64,
-    order: &'static str,
+    order: WalkOrder,
     of_day: trainees::BoxedQuery<'static, Backend, (Timestamp, BigInt)>,
 }
 
@@ -270,7 +276,7 @@ impl QueryId for OneIn {
 impl QueryFragment<Backend> for OneIn {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
         out.push_sql("SELECT updated_at, id FROM (SELECT *, row_number() OVER (ORDER BY ");
-        out.push_sql(self.order);
+        QueryFragment::<Backend>::walk_ast(&self.order, out.reborrow())?;
         out.push_sql(") AS place FROM (");
         QueryFragment::<Backend>::walk_ast(&self.of_day, out.reborrow())?;
         out.push_sql(") AS of_day) AS numbered WHERE place % ");

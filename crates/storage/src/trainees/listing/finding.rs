@@ -14,12 +14,14 @@ mod records;
 use std::slice;
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+use diesel::expression::expression_types::NotSelectable;
 use diesel::prelude::*;
+use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::Bool;
 use domain::State;
 use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 
-use super::cache::{KeptList, Place};
+use super::cache::{CachedList, Place};
 use super::counting::{self, Count, Days, may_begin_on_a_day, start_of_walk};
 use crate::connection::{Backend, DatabaseConnection};
 use crate::error::StorageError;
@@ -60,7 +62,10 @@ pub(super) fn first(
     today: NaiveDate,
 ) -> Result<Vec<Listed>, StorageError> {
     let (skipped, shown) = (listing.offset(), listing.per_page);
-    let walk = in_order(walked(provider, listing, today), listing.order, true).limit(shown).offset(skipped);
+    let walk = walked(provider, listing, today)
+        .order(WalkOrder { order: listing.order, forwards: true })
+        .limit(shown)
+        .offset(skipped);
     records::of_walk(connection, provider, walk, listing.order, skipped <= FEW)
 }
 
@@ -71,7 +76,7 @@ pub(super) fn page(
     provider: i64,
     listing: &Listing,
     today: NaiveDate,
-    (count, days, kept): (&Count, Option<Days>, Option<KeptList<'_>>),
+    (count, days, cached): (&Count, Option<Days>, Option<CachedList<'_>>),
 ) -> Result<Vec<Listed>, StorageError> {
     let narrows = match listing.status {
         Some(status) => status.states().len() > 1,
@@ -82,7 +87,7 @@ pub(super) fn page(
             let keys = few(connection, provider, listing, today, states)?;
             records::of_keys(connection, provider, &keys)
         }
-        Some(_) | None => walk(connection, provider, listing, today, (count.total, days, kept)),
+        Some(_) | None => walk(connection, provider, listing, today, (count.total, days, cached)),
     }
 }
 
@@ -92,7 +97,7 @@ fn walk(
     provider: i64,
     listing: &Listing,
     today: NaiveDate,
-    (total, days, kept): (i64, Option<Days>, Option<KeptList<'_>>),
+    (total, days, cached): (i64, Option<Days>, Option<CachedList<'_>>),
 ) -> Result<Vec<Listed>, StorageError> {
     let before = listing.offset();
     let shown = listing.per_page.min(total - before);
@@ -102,10 +107,10 @@ fn walk(
     let days = if may_begin_on_a_day(listing, newest_first, skipped) {
         let days = match days {
             Some(days) => days,
-            None => counting::days(connection, provider, listing, kept.as_ref().map(KeptList::first_open_day))?,
+            None => counting::days(connection, provider, listing, cached.as_ref().map(CachedList::first_open_day))?,
         };
-        match &kept {
-            Some(kept) => kept.days(connection, (total, days))?,
+        match &cached {
+            Some(cached) => cached.days(connection, (total, days))?,
             None => days,
         }
     } else {
@@ -126,14 +131,14 @@ fn walk(
             let all = self::walked(provider, listing, today);
             all.filter(trainees::updated_at.ge(begins)).filter(trainees::updated_at.lt(ends))
         };
-        if let Some(kept) = &kept
-            && let Some((passed, place)) = kept.nearest(connection, (&start, forwards), of_day, to_skip)?
+        if let Some(cached) = &cached
+            && let Some((passed, place)) = cached.nearest(connection, (&start, forwards), of_day, to_skip)?
         {
             to_skip -= passed;
             walked = behind_place(self::walked(provider, listing, today), listing.order, forwards, place);
         }
     }
-    let walk = in_order(walked, listing.order, forwards).limit(shown).offset(to_skip);
+    let walk = walked.order(WalkOrder { order: listing.order, forwards }).limit(shown).offset(to_skip);
     if connection.is_remote() {
         return records::of_walk(connection, provider, walk, listing.order, to_skip <= FEW && !passes_by(listing));
     }
@@ -144,23 +149,28 @@ fn walk(
     records::of_keys(connection, provider, &keys)
 }
 
-/// The trainees in the order of a list, or backwards.
-pub(super) fn in_order(walked: Trainees, order: Order, forwards: bool) -> Trainees {
-    match (order, forwards) {
-        (Order::NewestFirst, true) => walked.order((trainees::updated_at.desc(), trainees::id.desc())),
-        (Order::NewestFirst, false) => walked.order((trainees::updated_at.asc(), trainees::id.asc())),
-        (Order::OldestFirst, true) => walked.order((trainees::updated_at.asc(), trainees::id.desc())),
-        (Order::OldestFirst, false) => walked.order((trainees::updated_at.desc(), trainees::id.asc())),
-    }
+/// The order of a list, or the reverse, as an `ORDER BY` clause has it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WalkOrder {
+    pub(super) order: Order,
+    pub(super) forwards: bool,
 }
 
-/// The columns of that order, in SQL.
-pub(super) fn columns_in_order(order: Order, forwards: bool) -> &'static str {
-    match (order, forwards) {
-        (Order::NewestFirst, true) => "updated_at DESC, id DESC",
-        (Order::NewestFirst, false) => "updated_at ASC, id ASC",
-        (Order::OldestFirst, true) => "updated_at ASC, id DESC",
-        (Order::OldestFirst, false) => "updated_at DESC, id ASC",
+impl Expression for WalkOrder {
+    type SqlType = NotSelectable;
+}
+
+impl AppearsOnTable<trainees::table> for WalkOrder {}
+
+impl QueryFragment<Backend> for WalkOrder {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
+        out.push_sql(match (self.order, self.forwards) {
+            (Order::NewestFirst, true) => "updated_at DESC, id DESC",
+            (Order::NewestFirst, false) => "updated_at ASC, id ASC",
+            (Order::OldestFirst, true) => "updated_at ASC, id DESC",
+            (Order::OldestFirst, false) => "updated_at DESC, id ASC",
+        });
+        Ok(())
     }
 }
 
@@ -226,7 +236,7 @@ pub(super) fn behind(
     most: i64,
 ) -> Result<Vec<Listed>, StorageError> {
     let rest = behind_place(walked(provider, listing, today), listing.order, true, place);
-    let page = in_order(rest, listing.order, true).limit(most);
+    let page = rest.order(WalkOrder { order: listing.order, forwards: true }).limit(most);
     if connection.is_remote() {
         records::of_walk(connection, provider, page, listing.order, !passes_by(listing))
     } else {

@@ -226,7 +226,7 @@ fn pages_are_right_with_what_is_kept_of_long_days_also_after_those_have_changed(
 }
 
 #[test]
-fn what_was_kept_while_the_clock_was_ahead_is_forgotten_when_it_was_set_back() {
+fn list_cache_is_cleared_when_the_clock_is_set_back() {
     let moments =
         ["TIMESTAMP '2026-11-02' + n * interval '20 seconds'", "datetime('2026-11-02', (n * 20) || ' seconds')"];
     let (_database, mut connection) = filled(TRAINEES, moments);
