@@ -44,7 +44,9 @@ impl Program {
         program.run(&["migrate", "--environment", "sandbox", "--database-url", &databases.url("schema")])?;
         let url = databases.url("schema");
         let mut connection = SqliteConnection::establish(url.trim_start_matches("sqlite://"))?;
-        let query = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name";
+        // A migration may change PostgreSQL alone.
+        let query = "SELECT sql FROM (SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL \
+                     UNION ALL SELECT version, version FROM __diesel_schema_migrations) ORDER BY name";
         let parts: Vec<Part> = diesel::sql_query(query).load(&mut connection)?;
         let mut hasher = DefaultHasher::new();
         parts.iter().for_each(|part| part.sql.hash(&mut hasher));
