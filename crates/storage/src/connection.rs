@@ -3,7 +3,6 @@
 //! Knows nothing of jobs or groups: only how transactions begin and end on either database.
 
 pub(crate) mod fixed_expression;
-pub(crate) mod inserted;
 mod locks;
 mod manager;
 pub(crate) mod prepared;

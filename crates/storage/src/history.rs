@@ -11,17 +11,17 @@ pub(crate) mod partitions;
 mod rebuild;
 mod written;
 
-use chrono::{DateTime, Utc};
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
 
 pub(crate) use self::entry::fields_of;
 pub use self::entry::{Entry, FieldEntry, TraineeHistory};
 pub(crate) use self::rebuild::agreements;
 pub(crate) use self::written::Changed;
-use crate::connection::inserted::{TraineeKey, insert_with_key};
+use crate::connection::execute_deferred;
 use crate::error::StorageError;
 use crate::schema::changes;
 use crate::session::ProviderSession;
-use diesel::prelude::*;
 
 /// By what the placements of a trainee stand in an entry.
 const PLACEMENTS: &str = "placements";
@@ -62,30 +62,49 @@ impl ProviderSession<'_> {
     /// Writes down what changes in the trainee with that key; nothing when nothing does.
     pub(crate) fn remember(&mut self, trainee_key: i64, changed: &Changed<'_>) -> Result<(), StorageError> {
         match changed.to_json()? {
-            Some(fields) => self.add_entry(TraineeKey::Known(trainee_key), fields),
+            Some(fields) => self.add_entry(trainee_key, &fields),
             None => Ok(()),
         }
     }
 
     /// Writes down that the trainee with that key was created, or erased: an entry that names no field.
-    pub(crate) fn add_entry_without_fields(&mut self, trainee_key: TraineeKey) -> Result<(), StorageError> {
-        self.add_entry(trainee_key, NO_FIELDS.to_owned())
+    pub(crate) fn add_entry_without_fields(&mut self, trainee_key: i64) -> Result<(), StorageError> {
+        self.add_entry(trainee_key, NO_FIELDS)
     }
 
-    fn add_entry(&mut self, trainee_key: TraineeKey, fields: String) -> Result<(), StorageError> {
-        let now: DateTime<Utc> = self.now();
-        let cause = self.cause();
-        let entry = (
-            changes::changed_at.eq(now.naive_utc()),
-            changes::token_id.eq(self.token_id()),
-            changes::request_id.eq(cause.request_id.map(str::to_owned)),
-            changes::version.eq(cause.version.map(str::to_owned)),
-            changes::operation.eq(cause.operation.to_owned()),
-            changes::fields.eq(fields),
-            changes::changed_by.eq(cause.by.map(str::to_owned)),
-        );
-        let table = diesel::insert_into(changes::table);
-        insert_with_key!(self.connection, table, changes::trainee_key, trainee_key, entry)?;
+    fn add_entry(&mut self, trainee_key: i64, fields: &str) -> Result<(), StorageError> {
+        let entry = NewEntry::in_session(self, fields);
+        let query = diesel::insert_into(changes::table).values((changes::trainee_key.eq(trainee_key), entry));
+        execute_deferred!(self.connection, |inner| query.execute(inner))?;
         Ok(())
+    }
+}
+
+/// What an entry holds besides the key of its trainee.
+#[derive(Debug, Insertable)]
+#[diesel(table_name = changes, treat_none_as_default_value = false)]
+pub(crate) struct NewEntry<'a> {
+    changed_at: NaiveDateTime,
+    token_id: Option<i64>,
+    request_id: Option<&'a str>,
+    version: Option<&'a str>,
+    operation: &'a str,
+    fields: &'a str,
+    changed_by: Option<&'a str>,
+}
+
+impl<'a> NewEntry<'a> {
+    /// The entry of what the job changes now.
+    pub(crate) fn in_session(session: &ProviderSession<'a>, fields: &'a str) -> Self {
+        let Cause { operation, version, request_id, by } = session.cause();
+        Self {
+            changed_at: session.now().naive_utc(),
+            token_id: session.token_id(),
+            request_id,
+            version,
+            operation,
+            fields,
+            changed_by: by,
+        }
     }
 }

@@ -283,7 +283,7 @@ impl Session<'_> {
     }
 }
 
-impl ProviderSession<'_> {
+impl<'a> ProviderSession<'a> {
     /// The provider for which the job runs.
     pub fn provider(&self) -> &Provider {
         &self.provider
@@ -316,7 +316,7 @@ impl ProviderSession<'_> {
     }
 
     /// Through what the job came about.
-    pub(crate) fn cause(&self) -> Cause<'_> {
+    pub(crate) fn cause(&self) -> Cause<'a> {
         self.cause
     }
 

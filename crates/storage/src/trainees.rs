@@ -8,7 +8,6 @@ use domain::duplicate::DuplicateKey;
 use domain::{State, Trainee};
 
 use crate::change_position::CurrentPosition;
-use crate::connection::inserted::TraineeKey;
 use crate::connection::{DatabaseConnection, with_inner};
 use crate::document::{Extra, JsonText, Parsed};
 pub use crate::document::{Nested, ReadTrainee};
@@ -22,6 +21,7 @@ mod change_feed;
 mod columns;
 mod documents;
 mod erasing;
+mod inserting;
 mod listing;
 mod registry;
 mod schools;
@@ -197,35 +197,6 @@ impl ProviderSession<'_> {
         Ok(first.optional()?.is_some())
     }
 
-    /// Adds a trainee with placements and degrees.
-    ///
-    /// # Errors
-    ///
-    /// [`StorageError::DateNotDue`], or when the database does not answer.
-    pub fn insert_trainee(&mut self, trainee: &Trainee) -> Result<(), StorageError> {
-        self.take_date(trainee.updated_at)?;
-        // A record that comes in withdrawn was in training before.
-        let in_training = if trainee.trn.is_some() { State::TrnReceived } else { State::SubmittedForTrn };
-        let before = Trainee { state: Some(in_training), ..Trainee::default() };
-        let extra = Extra::default().after(&before, trainee, self.now());
-        let query = diesel::insert_into(trainees::table).values((
-            trainees::provider_id.eq(self.provider().id),
-            trainees::trainee_id.eq(trainee.trainee_id.as_deref().unwrap_or_default()),
-            trainees::revision.eq(1_i64),
-            trainees::changed_in.eq(CurrentPosition),
-            Columns::of(trainee, &extra, self.today())?,
-        ));
-        let key = match &mut *self.connection {
-            DatabaseConnection::Postgres(inner) => {
-                inner.deferring(|inner| query.execute(inner))?;
-                TraineeKey::JustInserted
-            }
-            DatabaseConnection::Sqlite(inner) => TraineeKey::Known(query.returning(trainees::id).get_result(inner)?),
-        };
-        self.link_schools(key, &Trainee::default(), trainee)?;
-        self.add_entry_without_fields(key)
-    }
-
     /// Changes a trainee to what it is to be, placements and degrees included.
     ///
     /// # Errors
@@ -236,7 +207,7 @@ impl ProviderSession<'_> {
         self.take_date(changed.updated_at)?;
         let extra = stored.extra.after(&stored.record, changed, self.now());
         self.replace_record(stored, changed, &extra)?;
-        self.link_schools(TraineeKey::Known(stored.key), &stored.record, changed)?;
+        self.link_schools(stored.key, &stored.record, changed)?;
         self.remember(stored.key, &Changed::between(&stored.record, changed))
     }
 

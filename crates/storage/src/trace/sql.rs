@@ -44,11 +44,16 @@ pub fn shape(sql: &str) -> String {
     shape
 }
 
-/// The operation of a statement and the table that it is about, such as `SELECT trainees`.
+/// The operation of a statement and the table that it is about, such as `SELECT trainees`. Of several in a common table
+/// expression, the first.
 #[must_use]
 pub fn summary(sql: &str) -> String {
     let mut words = sql.split_whitespace();
-    let Some(operation) = words.next().filter(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic())) else {
+    let operation = match words.next() {
+        Some(first) if first.eq_ignore_ascii_case("WITH") => words.find_map(|word| word.strip_prefix('(')),
+        first => first,
+    };
+    let Some(operation) = operation.filter(|word| word.bytes().all(|byte| byte.is_ascii_alphabetic())) else {
         return "SQL".to_owned();
     };
     let operation = operation.to_ascii_uppercase();
@@ -99,6 +104,8 @@ mod tests {
             (r#"DELETE  FROM "replies""#, "DELETE replies"),
             ("SELECT `a` FROM (`trainees` INNER JOIN `b`)", "SELECT trainees"),
             ("SELECT 1 FROM (SELECT 2)", "SELECT"),
+            (r#"WITH "b" AS (INSERT INTO "trainees" VALUES ($1)) INSERT INTO "changes" VALUES ($2)"#, "INSERT trainees"),
+            ("WITH nothing", "SQL"),
             ("commit", "COMMIT"),
             ("", "SQL"),
             ("'O Neil'", "SQL"),

@@ -12,7 +12,6 @@ use serde_json::{Map, Value as Json};
 
 use super::StoredTrainee;
 use crate::connection::DatabaseConnection;
-use crate::connection::inserted::TraineeKey;
 use crate::document::Extra;
 use crate::erasure::{Erasure, ErasureOrder};
 use crate::error::StorageError;
@@ -55,7 +54,7 @@ impl ProviderSession<'_> {
         let entries =
             diesel::delete(changes::table.filter(changes::trainee_key.eq(stored.key))).execute(self.connection)?;
         // On SQLite the key of this entry is the position of the change.
-        self.add_entry_without_fields(TraineeKey::Known(stored.key))?;
+        self.add_entry_without_fields(stored.key)?;
         self.blank_replies(&person)?;
         self.record_erasure(trainee_id, order, i64::try_from(entries).unwrap_or(i64::MAX))
     }

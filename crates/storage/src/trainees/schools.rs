@@ -6,7 +6,6 @@ use std::collections::{BTreeSet, HashMap};
 use diesel::prelude::*;
 use domain::Trainee;
 
-use crate::connection::inserted::{TraineeKey, insert_with_key};
 use crate::connection::{DatabaseConnection, execute_deferred};
 use crate::error::StorageError;
 use crate::history::Cause;
@@ -61,19 +60,13 @@ impl Session<'_> {
 
 impl ProviderSession<'_> {
     /// Keeps the schools of the placements of a trainee that changes.
-    pub(super) fn link_schools(
-        &mut self,
-        key: TraineeKey,
-        before: &Trainee,
-        after: &Trainee,
-    ) -> Result<(), StorageError> {
+    pub(super) fn link_schools(&mut self, key: i64, before: &Trainee, after: &Trainee) -> Result<(), StorageError> {
         let (before, after) = (schools_of(before), schools_of(after));
         for school in after.difference(&before) {
-            let school = placement_schools::school_id.eq(*school);
-            let table = diesel::insert_into(placement_schools::table);
-            insert_with_key!(self.connection, table, placement_schools::trainee_key, key, school)?;
+            let query = diesel::insert_into(placement_schools::table)
+                .values((placement_schools::trainee_key.eq(key), placement_schools::school_id.eq(*school)));
+            execute_deferred!(self.connection, |inner| query.execute(inner))?;
         }
-        let Some(key) = key.known() else { return Ok(()) };
         for school in before.difference(&after) {
             let query = diesel::delete(placement_schools::table.find((*school, key)));
             execute_deferred!(self.connection, |inner| query.execute(inner))?;
