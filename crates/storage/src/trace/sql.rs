@@ -104,7 +104,10 @@ mod tests {
             (r#"DELETE  FROM "replies""#, "DELETE replies"),
             ("SELECT `a` FROM (`trainees` INNER JOIN `b`)", "SELECT trainees"),
             ("SELECT 1 FROM (SELECT 2)", "SELECT"),
-            (r#"WITH "b" AS (INSERT INTO "trainees" VALUES ($1)) INSERT INTO "changes" VALUES ($2)"#, "INSERT trainees"),
+            (
+                r#"WITH "b" AS (INSERT INTO "trainees" VALUES ($1)) INSERT INTO "changes" VALUES ($2)"#,
+                "INSERT trainees",
+            ),
             ("WITH nothing", "SQL"),
             ("commit", "COMMIT"),
             ("", "SQL"),
