@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use domain::{Kind, Lists, Record, RecordField as _, Stored, TraineeField, Value};
+use domain::{Kind, Lists, Record, RecordField as _, Stored, TraineeField, Value, iso_8601};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use crate::version::ApiVersion;
-use crate::view::Milliseconds;
 use crate::wire::WireRecord;
 
 /// A record as a request that would make it. Fields without a value, and fields that this version
@@ -73,7 +72,7 @@ impl<R: WireRecord> Serialize for Request<'_, R> {
                 Value::Integer(year) => Cow::Owned(year.to_string()),
                 Value::Text(text) => text,
                 Value::Date(date) => Cow::Owned(date.to_string()),
-                Value::Timestamp(timestamp) => Cow::Owned(Milliseconds(timestamp).to_string()),
+                Value::Timestamp(timestamp) => Cow::Owned(iso_8601::timestamp(timestamp)),
                 Value::Uuid(uuid) => Cow::Owned(uuid.to_string()),
                 Value::Null | Value::Codes(_) | Value::Document(_) => continue,
             };

@@ -12,8 +12,6 @@ use crate::version::{ApiVersion, NestedVisibility};
 
 mod json;
 
-pub use json::Milliseconds;
-
 /// Characters of a UUID with hyphens.
 const UUID_LENGTH: usize = 36;
 

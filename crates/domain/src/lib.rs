@@ -20,6 +20,7 @@ pub mod field;
 pub mod field_set;
 pub mod history;
 pub mod invariants;
+pub mod iso_8601;
 pub mod lifecycle;
 pub mod listing;
 pub mod lists;

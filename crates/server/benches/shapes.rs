@@ -10,11 +10,13 @@ use std::hint::black_box;
 
 use adapter_kit::compose::Request;
 use adapter_kit::read::{NestedLists, Reader, UnknownNames};
-use adapter_kit::view::{Milliseconds, View};
+use adapter_kit::view::View;
 use adapter_kit::{ApiVersion, Label, Served, Versions};
 use chrono::{DateTime, NaiveDate, Utc};
 use criterion::{Criterion, criterion_group, criterion_main};
-use domain::{Degree, DegreeField, Lists, Placement, PlacementField, Record, Stored, Trainee, TraineeField, Value};
+use domain::{
+    Degree, DegreeField, Lists, Placement, PlacementField, Record, Stored, Trainee, TraineeField, Value, iso_8601,
+};
 use fixtures::example;
 use serde::{Serialize, Serializer};
 use server::versions;
@@ -50,7 +52,7 @@ impl Serialize for Day {
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Some(moment) => serializer.collect_str(&Milliseconds(moment)),
+            Some(moment) => serializer.serialize_str(&iso_8601::timestamp(moment)),
             None => serializer.serialize_none(),
         }
     }

@@ -14,7 +14,7 @@ use diesel::QueryResult;
 use diesel::result::Error as DieselError;
 use domain::record::StoredJson;
 use domain::trainee::NestedRecords;
-use domain::{Degree, Placement, RecordField as _, State, Stored, Trainee, TraineeField, Value};
+use domain::{Degree, Placement, RecordField as _, State, Stored, Trainee, TraineeField, Value, iso_8601};
 use serde::{Deserialize, Serialize};
 
 mod read;
@@ -91,13 +91,13 @@ impl Extra {
         match (withdrawn(before), withdrawn(after)) {
             (false, true) => extra.withdrawals.push(Withdrawal {
                 previous_state: before.state.unwrap_or(State::Draft).name().to_owned(),
-                created_at: values::timestamp(now),
+                created_at: iso_8601::timestamp(now),
                 undone_at: None,
                 fields: serde_json::Map::new(),
             }),
             (true, false) => {
                 if let Some(last) = extra.withdrawals.last_mut().filter(|last| !last.is_undone()) {
-                    last.undone_at = Some(values::timestamp(now));
+                    last.undone_at = Some(iso_8601::timestamp(now));
                     let fields = WITHDRAWAL_FIELDS.map(|field| (field.info().name, before.stored(field)));
                     let set = fields.into_iter().filter(|(_, value)| *value != Value::Null);
                     last.fields.extend(set.map(|(name, value)| (name.to_owned(), values::to_json(&value))));

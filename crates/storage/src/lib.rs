@@ -15,7 +15,6 @@ pub mod change_position;
 pub mod clock;
 mod connection;
 pub mod copy;
-mod day;
 mod document;
 pub mod environment;
 pub mod erasure;
@@ -34,6 +33,7 @@ pub mod providers;
 pub mod request_log;
 mod schema;
 pub mod session;
+mod sql_dates;
 pub mod store;
 #[cfg(test)]
 mod testing;

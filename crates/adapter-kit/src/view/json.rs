@@ -2,10 +2,8 @@
 //!
 //! Knows no record and no version.
 
-use std::fmt;
-use std::io::Write as _;
-
-use chrono::{DateTime, Datelike as _, NaiveDate, Timelike as _, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
+use domain::iso_8601::{write_date, write_timestamp};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 /// Digits of the longest number.
@@ -70,72 +68,18 @@ pub(super) fn boolean(out: &mut Vec<u8>, value: bool) {
 /// A date as `"YYYY-MM-DD"`.
 pub(super) fn date(out: &mut Vec<u8>, date: NaiveDate) {
     out.push(b'"');
-    if (0..=9_999).contains(&date.year()) {
-        day(out, date);
-    } else {
-        // Writing to a buffer cannot fail.
-        let _ = write!(out, "{date}");
-    }
+    write_date(out, date);
     out.push(b'"');
 }
 
-/// A timestamp as [`Milliseconds`].
+/// A timestamp as `"YYYY-MM-DDTHH:MM:SS.mmmZ"`.
 pub(super) fn timestamp(out: &mut Vec<u8>, timestamp: DateTime<Utc>) {
     out.push(b'"');
-    if (0..=9_999).contains(&timestamp.year()) {
-        day(out, timestamp.date_naive());
-        for (separator, number) in [(b'T', timestamp.hour()), (b':', timestamp.minute()), (b':', timestamp.second())] {
-            out.push(separator);
-            two_digits(out, number);
-        }
-        let milliseconds = timestamp.nanosecond() / 1_000_000 % 1_000;
-        out.extend_from_slice(&[b'.', digit(u64::from(milliseconds / 100))]);
-        two_digits(out, milliseconds % 100);
-        out.push(b'Z');
-    } else {
-        // Writing to a buffer cannot fail.
-        let _ = write!(out, "{}", Milliseconds(timestamp));
-    }
+    write_timestamp(out, timestamp);
     out.push(b'"');
-}
-
-fn day(out: &mut Vec<u8>, date: NaiveDate) {
-    let year = date.year().unsigned_abs();
-    two_digits(out, year / 100);
-    two_digits(out, year % 100);
-    out.push(b'-');
-    two_digits(out, date.month());
-    out.push(b'-');
-    two_digits(out, date.day());
-}
-
-/// A number below a hundred.
-fn two_digits(out: &mut Vec<u8>, number: u32) {
-    out.extend_from_slice(&[digit(u64::from(number / 10)), digit(u64::from(number % 10))]);
 }
 
 /// The character of a number below ten.
 fn digit(number: u64) -> u8 {
     b"0123456789".get(usize::try_from(number).unwrap_or_default()).copied().unwrap_or(b'?')
-}
-
-/// A timestamp in UTC with milliseconds, such as `2026-09-01T08:30:00.000Z`.
-#[derive(Debug, Clone, Copy)]
-pub struct Milliseconds(pub DateTime<Utc>);
-
-impl fmt::Display for Milliseconds {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (day, time) = (self.0.date_naive(), self.0.time());
-        write!(
-            formatter,
-            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
-            day.year(),
-            day.month(),
-            day.day(),
-            time.hour(),
-            time.minute(),
-            time.second(),
-            time.nanosecond() / 1_000_000 % 1_000
-        )
-    }
 }

@@ -3,7 +3,8 @@
 use actix_web::http::StatusCode;
 use actix_web::http::header::{LINK, WARNING};
 use adapter_kit::Endpoint;
-use adapter_kit::view::{Milliseconds, View};
+use adapter_kit::view::View;
+use domain::iso_8601;
 use domain::listing::MAX_PER_PAGE;
 use serde::Serialize;
 use storage::session::ProviderSession;
@@ -72,7 +73,7 @@ pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'
 /// `{"trainee_id": ..., "removed_at": ..., "trainee": {...}}`; of a trainee that was removed, nothing more is shown.
 fn write(request: &HandlerContext<'_>, change: &Change, out: &mut Vec<u8>) -> Result<(), ApiError> {
     let id = &change.trainee_id;
-    let at = change.discarded_at.map(|at| Milliseconds(at).to_string());
+    let at = change.discarded_at.map(|at| iso_8601::timestamp(at));
     out.extend_from_slice(b"{\"trainee_id\":");
     serde_json::to_writer(&mut *out, id).map_err(ApiError::Unwritable)?;
     out.extend_from_slice(b",\"removed_at\":");

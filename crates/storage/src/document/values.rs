@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use chrono::{DateTime, NaiveDate, SecondsFormat, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
+use domain::iso_8601;
 use domain::record::Record;
 use domain::{Kind, RecordField as _, Value};
 use serde::ser::{Serialize, Serializer};
@@ -18,8 +19,8 @@ impl Serialize for StoredJson<'_> {
             Value::Text(text) => serializer.serialize_str(text),
             Value::Integer(number) => serializer.serialize_i64(*number),
             Value::Boolean(flag) => serializer.serialize_bool(*flag),
-            Value::Date(day) => serializer.collect_str(day),
-            Value::Timestamp(timestamp) => serializer.serialize_str(&self::timestamp(*timestamp)),
+            Value::Date(day) => serializer.serialize_str(&iso_8601::date(*day)),
+            Value::Timestamp(timestamp) => serializer.serialize_str(&iso_8601::timestamp(*timestamp)),
             Value::Uuid(uuid) => serializer.collect_str(uuid),
             Value::TextList(texts) => texts.serialize(serializer),
             Value::Document(text) => serializer.serialize_str(text),
@@ -30,11 +31,6 @@ impl Serialize for StoredJson<'_> {
 /// The same as a tree.
 pub(crate) fn to_json(value: &Value<'_>) -> Json {
     serde_json::to_value(StoredJson(value)).unwrap_or_default()
-}
-
-/// A timestamp as the API shows it: UTC, with milliseconds.
-pub(crate) fn timestamp(timestamp: DateTime<Utc>) -> String {
-    timestamp.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// Sets the field of that name to a value that was stored; nothing when there is no such field, or it cannot hold the value.

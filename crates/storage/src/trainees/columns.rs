@@ -1,12 +1,13 @@
 //! The columns of a trainee that can change: the document, and what is searched, ordered, counted or unique in it.
 
-use chrono::{NaiveDate, NaiveDateTime};
+use chrono::NaiveDate;
 use diesel::prelude::*;
 use domain::duplicate::DuplicateKey;
 use domain::{State, Trainee};
 
 use crate::document::{Extra, JsonText};
 use crate::schema::trainees;
+use crate::sql_dates::Timestamp;
 
 /// The columns that follow from a record.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Insertable, AsChangeset)]
@@ -21,12 +22,12 @@ pub(super) struct Derived {
     itt_start_date: Option<NaiveDate>,
     trn: Option<String>,
     state: Option<String>,
-    created_at: Option<NaiveDateTime>,
-    updated_at: Option<NaiveDateTime>,
-    submitted_for_trn_at: Option<NaiveDateTime>,
-    recommended_for_award_at: Option<NaiveDateTime>,
-    awarded_at: Option<NaiveDateTime>,
-    discarded_at: Option<NaiveDateTime>,
+    created_at: Option<Timestamp>,
+    updated_at: Option<Timestamp>,
+    submitted_for_trn_at: Option<Timestamp>,
+    recommended_for_award_at: Option<Timestamp>,
+    awarded_at: Option<Timestamp>,
+    discarded_at: Option<Timestamp>,
 }
 
 /// The columns, in the same order.
@@ -65,12 +66,14 @@ impl Derived {
             itt_start_date: trainee.itt_start_date,
             trn: trainee.trn.clone(),
             state: trainee.state.map(|state| State::name(state).to_owned()),
-            created_at: trainee.created_at.map(|timestamp| timestamp.naive_utc()),
-            updated_at: trainee.updated_at.map(|timestamp| timestamp.naive_utc()),
-            submitted_for_trn_at: trainee.submitted_for_trn_at.map(|timestamp| timestamp.naive_utc()),
-            recommended_for_award_at: trainee.recommended_for_award_at.map(|timestamp| timestamp.naive_utc()),
-            awarded_at: trainee.awarded_at.map(|timestamp| timestamp.naive_utc()),
-            discarded_at: trainee.discarded_at.map(|timestamp| timestamp.naive_utc()),
+            created_at: trainee.created_at.map(|timestamp| Timestamp(timestamp.naive_utc())),
+            updated_at: trainee.updated_at.map(|timestamp| Timestamp(timestamp.naive_utc())),
+            submitted_for_trn_at: trainee.submitted_for_trn_at.map(|timestamp| Timestamp(timestamp.naive_utc())),
+            recommended_for_award_at: trainee
+                .recommended_for_award_at
+                .map(|timestamp| Timestamp(timestamp.naive_utc())),
+            awarded_at: trainee.awarded_at.map(|timestamp| Timestamp(timestamp.naive_utc())),
+            discarded_at: trainee.discarded_at.map(|timestamp| Timestamp(timestamp.naive_utc())),
         }
     }
 
