@@ -6,6 +6,7 @@ pub(crate) mod fixed_expression;
 mod locks;
 mod manager;
 pub(crate) mod prepared;
+mod static_query;
 
 use std::time::Instant;
 
@@ -15,6 +16,7 @@ use diesel::result::Error as DieselError;
 use postgres_client::{PipelineMode, PostgresConnection};
 
 pub(crate) use self::manager::{Connections, LogPoolErrors, PROBE_TIMEOUT, PageCaches};
+pub(crate) use self::static_query::static_query;
 use crate::error::StorageError;
 
 /// A connection to one of the two databases.

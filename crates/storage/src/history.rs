@@ -11,17 +11,17 @@ pub(crate) mod partitions;
 mod rebuild;
 mod written;
 
-use chrono::NaiveDateTime;
 use diesel::prelude::*;
 
 pub(crate) use self::entry::fields_of;
 pub use self::entry::{Entry, FieldEntry, TraineeHistory};
 pub(crate) use self::rebuild::agreements;
 pub(crate) use self::written::Changed;
-use crate::connection::execute_deferred;
+use crate::connection::{execute_deferred, static_query};
 use crate::error::StorageError;
 use crate::schema::changes;
 use crate::session::ProviderSession;
+use crate::sql_dates::Timestamp;
 
 /// By what the placements of a trainee stand in an entry.
 const PLACEMENTS: &str = "placements";
@@ -74,7 +74,8 @@ impl ProviderSession<'_> {
 
     fn add_entry(&mut self, trainee_key: i64, fields: &str) -> Result<(), StorageError> {
         let entry = NewEntry::in_session(self, fields);
-        let query = diesel::insert_into(changes::table).values((changes::trainee_key.eq(trainee_key), entry));
+        let row = (changes::trainee_key.eq(trainee_key), entry);
+        let query = static_query(diesel::insert_into(changes::table).values(row));
         execute_deferred!(self.connection, |inner| query.execute(inner))?;
         Ok(())
     }
@@ -84,7 +85,7 @@ impl ProviderSession<'_> {
 #[derive(Debug, Insertable)]
 #[diesel(table_name = changes, treat_none_as_default_value = false)]
 pub(crate) struct NewEntry<'a> {
-    changed_at: NaiveDateTime,
+    changed_at: Timestamp,
     token_id: Option<i64>,
     request_id: Option<&'a str>,
     version: Option<&'a str>,
@@ -98,7 +99,7 @@ impl<'a> NewEntry<'a> {
     pub(crate) fn in_session(session: &ProviderSession<'a>, fields: &'a str) -> Self {
         let Cause { operation, version, request_id, by } = session.cause();
         Self {
-            changed_at: session.now().naive_utc(),
+            changed_at: Timestamp(session.now().naive_utc()),
             token_id: session.token_id(),
             request_id,
             version,

@@ -13,7 +13,7 @@ use crate::change_position;
 use crate::change_position::Snapshot;
 use crate::clock::JobTime;
 use crate::connection::prepared::DataVersion;
-use crate::connection::{Access, DatabaseConnection, execute_deferred, with_inner};
+use crate::connection::{Access, DatabaseConnection, execute_deferred, static_query, with_inner};
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::schema::{providers, tokens, trainees};
@@ -177,17 +177,19 @@ impl<'a> Session<'a> {
                 return Ok(Some(self.open(provider, cause, Some(token))));
             }
         }
-        let token = tokens::table
-            .inner_join(providers::table)
-            .filter(tokens::digest.eq(digest.as_hex()))
-            .filter(tokens::revoked_at.is_null())
-            .filter(tokens::expires_on.gt(today))
-            .filter(providers::closed_at.is_null())
-            .select((
-                (providers::id, providers::ukprn, providers::name),
-                (tokens::id, tokens::expires_on, tokens::last_used_on),
-                tokens::digest,
-            ));
+        let token = static_query(
+            tokens::table
+                .inner_join(providers::table)
+                .filter(tokens::digest.eq(digest.as_hex()))
+                .filter(tokens::revoked_at.is_null())
+                .filter(tokens::expires_on.gt(today))
+                .filter(providers::closed_at.is_null())
+                .select((
+                    (providers::id, providers::ukprn, providers::name),
+                    (tokens::id, tokens::expires_on, tokens::last_used_on),
+                    tokens::digest,
+                )),
+        );
         if let (DatabaseConnection::Postgres(inner), Some(recent)) = (&mut *self.connection, self.recent_tokens) {
             // The use of one that was not used today is about to be recorded, by which its row changes.
             if let Some(RecentToken { provider, token: used, rows }) =

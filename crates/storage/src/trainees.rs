@@ -8,7 +8,7 @@ use domain::duplicate::DuplicateKey;
 use domain::{State, Trainee};
 
 use crate::change_position::CurrentPosition;
-use crate::connection::{DatabaseConnection, with_inner};
+use crate::connection::{DatabaseConnection, static_query, with_inner};
 use crate::document::{Extra, JsonText, Parsed};
 pub use crate::document::{Nested, ReadTrainee};
 use crate::error::StorageError;
@@ -107,9 +107,11 @@ impl ProviderSession<'_> {
         if trainee_id.contains('\0') {
             return Ok(None);
         }
-        let query = of_id(self.provider().id, trainee_id)
-            .filter(trainees::discarded_at.is_null().and(trainees::state.ne("draft")))
-            .select((trainees::id, trainees::record));
+        let query = static_query(
+            of_id(self.provider().id, trainee_id)
+                .filter(trainees::discarded_at.is_null().and(trainees::state.ne("draft")))
+                .select((trainees::id, trainees::record)),
+        );
         let found = with_inner!(self.connection, |inner| query.get_result::<(i64, JsonText)>(inner)).optional()?;
         Ok(found.map(|(key, record)| TraineeDocument { key, record }))
     }
@@ -172,16 +174,18 @@ impl ProviderSession<'_> {
             .ne("")
             .and(trainees::first_names_folded.eq(duplicate_key.first_names.as_str()));
         let same_email = trainees::email_folded.ne("").and(trainees::email_folded.eq(duplicate_key.email.as_str()));
-        let query = trainees::table
-            .filter(visible(provider))
-            .filter(trainees::date_of_birth.eq(duplicate_key.date_of_birth))
-            .filter(trainees::training_route.eq(duplicate_key.training_route.as_deref()))
-            .filter(trainees::academic_cycle.eq(duplicate_key.academic_cycle))
-            .filter(trainees::last_name_folded.eq(duplicate_key.last_name.as_str()))
-            .filter(same_names.or(same_email))
-            // Keys say nothing of age where a sequence hands them out in blocks.
-            .order((trainees::created_at, trainees::id))
-            .select((trainees::id, trainees::record));
+        let query = static_query(
+            trainees::table
+                .filter(visible(provider))
+                .filter(trainees::date_of_birth.eq(duplicate_key.date_of_birth))
+                .filter(trainees::training_route.eq(duplicate_key.training_route.as_deref()))
+                .filter(trainees::academic_cycle.eq(duplicate_key.academic_cycle))
+                .filter(trainees::last_name_folded.eq(duplicate_key.last_name.as_str()))
+                .filter(same_names.or(same_email))
+                // Keys say nothing of age where a sequence hands them out in blocks.
+                .order((trainees::created_at, trainees::id))
+                .select((trainees::id, trainees::record)),
+        );
         let rows = with_inner!(self.connection, |inner| query.load::<(i64, JsonText)>(inner))?;
         Ok(rows.into_iter().map(|(key, record)| TraineeDocument { key, record }).collect())
     }

@@ -12,8 +12,8 @@ use postgres_client::PostgresConnection;
 use super::columns::Columns;
 use super::schools::schools_of;
 use crate::change_position::CurrentPosition;
-use crate::connection::DatabaseConnection;
 use crate::connection::fixed_expression::fixed_expressions;
+use crate::connection::{DatabaseConnection, static_query};
 use crate::document::Extra;
 use crate::error::StorageError;
 use crate::history::{NO_FIELDS, NewEntry};
@@ -46,12 +46,12 @@ impl ProviderSession<'_> {
             DatabaseConnection::Postgres(inner) => {
                 let schools = schools_of(trainee).into_iter().collect();
                 let entry = diesel::insert_into(changes::table).values((changes::trainee_key.eq(InsertedKey), entry));
-                let all = InsertWithRelated { row, schools, entry };
+                let all = static_query(InsertWithRelated { row, schools, entry });
                 inner.deferring(|inner| all.execute(inner))?;
                 Ok(())
             }
             DatabaseConnection::Sqlite(inner) => {
-                let key = row.get_result(inner)?;
+                let key = static_query(row).get_result(inner)?;
                 self.link_schools(key, &Trainee::default(), trainee)?;
                 self.add_entry_without_fields(key)
             }

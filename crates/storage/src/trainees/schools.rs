@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use diesel::prelude::*;
 use domain::Trainee;
 
-use crate::connection::{DatabaseConnection, execute_deferred};
+use crate::connection::{DatabaseConnection, execute_deferred, static_query};
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::schema::{placement_schools, trainees};
@@ -63,8 +63,8 @@ impl ProviderSession<'_> {
     pub(super) fn link_schools(&mut self, key: i64, before: &Trainee, after: &Trainee) -> Result<(), StorageError> {
         let (before, after) = (schools_of(before), schools_of(after));
         for school in after.difference(&before) {
-            let query = diesel::insert_into(placement_schools::table)
-                .values((placement_schools::trainee_key.eq(key), placement_schools::school_id.eq(*school)));
+            let row = (placement_schools::trainee_key.eq(key), placement_schools::school_id.eq(*school));
+            let query = static_query(diesel::insert_into(placement_schools::table).values(row));
             execute_deferred!(self.connection, |inner| query.execute(inner))?;
         }
         for school in before.difference(&after) {
