@@ -11,14 +11,11 @@ const PLAIN_YEARS: std::ops::RangeInclusive<i32> = 0..=9_999;
 
 /// `YYYY-MM-DD`; a year outside 0 to 9999 has a sign and as many digits as it needs.
 pub fn write_date(out: &mut Vec<u8>, date: NaiveDate) {
-    if PLAIN_YEARS.contains(&date.year()) {
-        let year = date.year().unsigned_abs();
-        write_two_digits(out, year / 100);
-        write_two_digits(out, year % 100);
-        out.push(b'-');
-        write_two_digits(out, date.month());
-        out.push(b'-');
-        write_two_digits(out, date.day());
+    let (year, month, day) = (date.year(), date.month(), date.day());
+    if PLAIN_YEARS.contains(&year) {
+        let ([y1, y2], [y3, y4]) = (two_digits(year.unsigned_abs() / 100), two_digits(year.unsigned_abs()));
+        let ([m1, m2], [d1, d2]) = (two_digits(month), two_digits(day));
+        out.extend_from_slice(&[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2]);
     } else {
         // Writing to a buffer cannot fail.
         let _ = write!(out, "{date}");
@@ -27,18 +24,16 @@ pub fn write_date(out: &mut Vec<u8>, date: NaiveDate) {
 
 /// `HH:MM:SS`.
 pub fn write_time(out: &mut Vec<u8>, time: NaiveTime) {
-    write_two_digits(out, time.hour());
-    out.push(b':');
-    write_two_digits(out, time.minute());
-    out.push(b':');
-    write_two_digits(out, time.second());
+    let ([h1, h2], [m1, m2], [s1, s2]) =
+        (two_digits(time.hour()), two_digits(time.minute()), two_digits(time.second()));
+    out.extend_from_slice(&[h1, h2, b':', m1, m2, b':', s1, s2]);
 }
 
 /// `.mmm`, the milliseconds of the second; what is shorter is cut off.
 pub fn write_milliseconds(out: &mut Vec<u8>, time: NaiveTime) {
     let milliseconds = time.nanosecond() / 1_000_000 % 1_000;
-    out.extend_from_slice(&[b'.', digit(milliseconds / 100)]);
-    write_two_digits(out, milliseconds % 100);
+    let ([_, first], [second, third]) = (two_digits(milliseconds / 100), two_digits(milliseconds));
+    out.extend_from_slice(&[b'.', first, second, third]);
 }
 
 /// A timestamp in UTC with milliseconds, such as `2026-09-01T08:30:00.000Z`, as the API shows it.
@@ -71,14 +66,9 @@ pub fn text(write: impl FnOnce(&mut Vec<u8>)) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// A number below a hundred.
-fn write_two_digits(out: &mut Vec<u8>, number: u32) {
-    out.extend_from_slice(&[digit(number / 10), digit(number % 10)]);
-}
-
-/// The character of a number below ten.
-fn digit(number: u32) -> u8 {
-    b"0123456789".get(usize::try_from(number).unwrap_or_default()).copied().unwrap_or(b'?')
+/// The last two digits of a number.
+fn two_digits(number: u32) -> [u8; 2] {
+    [number / 10, number].map(|number| b'0' + u8::try_from(number % 10).unwrap_or_default())
 }
 
 #[cfg(test)]

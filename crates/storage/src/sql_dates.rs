@@ -77,7 +77,7 @@ impl ToSql<sql_types::Timestamp, Sqlite> for Timestamp {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         let time = self.0.time();
         let nanoseconds = time.nanosecond();
-        if nanoseconds % MILLISECOND != 0 || nanoseconds >= SECOND {
+        if !nanoseconds.is_multiple_of(MILLISECOND) || nanoseconds >= SECOND {
             return <NaiveDateTime as ToSql<sql_types::Timestamp, Sqlite>>::to_sql(&self.0, out);
         }
         out.set_value(iso_8601::text(|text| {

@@ -29,7 +29,7 @@ mod visible;
 
 pub use batches::BatchEntry;
 pub use change_feed::{Change, ChangePage, ChangePlace, ChangeQuery};
-use columns::Columns;
+use columns::Derived;
 pub use erasing::RelatedRecord;
 pub use listing::{CursorPage, ListCursor, Page};
 pub(crate) use listing::{ListCache, miscounted};
@@ -224,7 +224,8 @@ impl ProviderSession<'_> {
             .set((
                 trainees::revision.eq(stored.revision + 1),
                 trainees::changed_in.eq(CurrentPosition),
-                Columns::of(record, extra, self.today())?,
+                trainees::record.eq(JsonText::of(record, extra)?),
+                Derived::of(record, self.today()),
             ));
         let replaced = with_inner!(self.connection, |inner| query.execute(inner))?;
         if replaced == 1 { Ok(()) } else { Err(StorageError::Stale) }

@@ -73,7 +73,7 @@ pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'
 /// `{"trainee_id": ..., "removed_at": ..., "trainee": {...}}`; of a trainee that was removed, nothing more is shown.
 fn write(request: &HandlerContext<'_>, change: &Change, out: &mut Vec<u8>) -> Result<(), ApiError> {
     let id = &change.trainee_id;
-    let at = change.discarded_at.map(|at| iso_8601::timestamp(at));
+    let at = change.discarded_at.map(iso_8601::timestamp);
     out.extend_from_slice(b"{\"trainee_id\":");
     serde_json::to_writer(&mut *out, id).map_err(ApiError::Unwritable)?;
     out.extend_from_slice(b",\"removed_at\":");

@@ -43,18 +43,30 @@ struct Object {
 }
 
 impl Object {
-    fn key(&mut self, name: &str) -> Result<(), Failure> {
+    fn separate(&mut self) {
         if !self.is_empty {
             self.text.push(b',');
         }
         self.is_empty = false;
-        serde_json::to_writer(&mut self.text, name)?;
-        self.text.push(b':');
-        Ok(())
     }
 
-    fn entry(&mut self, name: &str, value: &(impl Serialize + ?Sized)) -> Result<(), Failure> {
-        self.key(name)?;
+    /// A key of ours, in which nothing needs an escape.
+    fn key(&mut self, name: &'static str) {
+        self.separate();
+        self.text.push(b'"');
+        self.text.extend_from_slice(name.as_bytes());
+        self.text.extend_from_slice(b"\":");
+    }
+
+    fn entry(&mut self, name: &'static str, value: &(impl Serialize + ?Sized)) -> Result<(), Failure> {
+        self.key(name);
+        Ok(serde_json::to_writer(&mut self.text, value)?)
+    }
+
+    fn unknown_entry(&mut self, (name, value): &UnknownKey) -> Result<(), Failure> {
+        self.separate();
+        serde_json::to_writer(&mut self.text, name)?;
+        self.text.push(b':');
         Ok(serde_json::to_writer(&mut self.text, value)?)
     }
 
@@ -69,19 +81,16 @@ impl Object {
                 self.entry(info.name, &StoredJson(&value))?;
             }
         }
-        for (name, value) in unknown {
-            self.entry(name, value)?;
-        }
-        Ok(())
+        unknown.iter().try_for_each(|entry| self.unknown_entry(entry))
     }
 
     fn list<'a, 'b, R: Record>(
         &mut self,
-        name: &str,
+        name: &'static str,
         records: impl Iterator<Item = &'a R>,
         unknown: impl Fn(&R) -> &'b [UnknownKey],
     ) -> Result<(), Failure> {
-        self.key(name)?;
+        self.key(name);
         self.text.push(b'[');
         for (at, record) in records.enumerate() {
             if at > 0 {

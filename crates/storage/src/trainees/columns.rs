@@ -1,11 +1,10 @@
-//! The columns of a trainee that can change: the document, and what is searched, ordered, counted or unique in it.
+//! The columns of a trainee that follow from its document: what is searched, ordered, counted or unique in it.
 
 use chrono::NaiveDate;
 use diesel::prelude::*;
 use domain::duplicate::DuplicateKey;
 use domain::{State, Trainee};
 
-use crate::document::{Extra, JsonText};
 use crate::schema::trainees;
 use crate::sql_dates::Timestamp;
 
@@ -85,20 +84,5 @@ impl Derived {
             expected.academic_cycle = self.academic_cycle;
         }
         *self == expected
-    }
-}
-
-/// The same with the document.
-#[derive(Insertable, AsChangeset)]
-#[diesel(table_name = trainees, treat_none_as_null = true, treat_none_as_default_value = false)]
-pub(super) struct Columns {
-    #[diesel(embed)]
-    derived: Derived,
-    record: JsonText,
-}
-
-impl Columns {
-    pub(super) fn of(trainee: &Trainee, extra: &Extra, today: NaiveDate) -> QueryResult<Self> {
-        Ok(Self { derived: Derived::of(trainee, today), record: JsonText::of(trainee, extra)? })
     }
 }

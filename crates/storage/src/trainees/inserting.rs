@@ -9,12 +9,12 @@ use diesel::sql_types::{Array, BigInt};
 use domain::{State, Trainee};
 use postgres_client::PostgresConnection;
 
-use super::columns::Columns;
+use super::columns::Derived;
 use super::schools::schools_of;
 use crate::change_position::CurrentPosition;
 use crate::connection::fixed_expression::fixed_expressions;
 use crate::connection::{DatabaseConnection, static_query};
-use crate::document::Extra;
+use crate::document::{Extra, JsonText};
 use crate::error::StorageError;
 use crate::history::{NO_FIELDS, NewEntry};
 use crate::schema::{changes, trainees};
@@ -38,7 +38,8 @@ impl ProviderSession<'_> {
                 trainees::trainee_id.eq(trainee.trainee_id.as_deref().unwrap_or_default()),
                 trainees::revision.eq(1_i64),
                 trainees::changed_in.eq(CurrentPosition),
-                Columns::of(trainee, &extra, self.today())?,
+                trainees::record.eq(JsonText::of(trainee, &extra)?),
+                Derived::of(trainee, self.today()),
             ))
             .returning(trainees::id);
         let entry = NewEntry::in_session(self, NO_FIELDS);
