@@ -96,6 +96,11 @@ unread-test: ## Ask for the largest replies on 900 connections that do not read 
 bench: ## Measure the server over loopback, against a limit program and the commit before: make bench BENCH="--help"
 	scripts/bench $(BENCH)
 
+.PHONY: count-instructions
+count-instructions: ## Count what the server executes for a request, which is the same on a busy machine (needs valgrind): make count-instructions COUNT="--help"
+	cargo build --release --locked --bin trainee-register
+	scripts/count-instructions $(COUNT)
+
 .PHONY: check
 check: format-check lint structure ## Check formatting, lints and structure
 
