@@ -85,7 +85,7 @@ impl<Row: QueryFragment<Pg>, Entry: QueryFragment<Pg>> QueryFragment<Pg> for Ins
              SELECT inserted.id, school.id FROM inserted, unnest(",
         );
         out.push_bind_param::<Array<BigInt>, _>(&self.schools)?;
-        out.push_sql(") AS school (id)) ");
+        out.push_sql("::bigint[]) AS school (id)) ");
         self.entry.walk_ast(out.reborrow())
     }
 }
