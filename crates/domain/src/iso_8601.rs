@@ -48,18 +48,18 @@ pub fn write_timestamp(out: &mut Vec<u8>, timestamp: DateTime<Utc>) {
 /// What [`write_date`] writes.
 #[must_use]
 pub fn date(date: NaiveDate) -> String {
-    text(|out| write_date(out, date))
+    string(|out| write_date(out, date))
 }
 
 /// What [`write_timestamp`] writes.
 #[must_use]
 pub fn timestamp(timestamp: DateTime<Utc>) -> String {
-    text(|out| write_timestamp(out, timestamp))
+    string(|out| write_timestamp(out, timestamp))
 }
 
 /// What these functions write, as a string.
 #[must_use]
-pub fn text(write: impl FnOnce(&mut Vec<u8>)) -> String {
+pub fn string(write: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut out = Vec::with_capacity("YYYY-MM-DDTHH:MM:SS.mmmZ".len());
     write(&mut out);
     // All of it is ASCII.

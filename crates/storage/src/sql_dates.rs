@@ -17,22 +17,29 @@ const MILLISECOND: u32 = 1_000_000;
 /// Nanoseconds of a second. What has more is a leap second.
 const SECOND: u32 = 1_000 * MILLISECOND;
 
+/// On PostgreSQL a value is what chrono's is, which has no format to interpret there.
+macro_rules! as_in_postgres {
+    ($outer:ident, $inner:ty, $sql:ty) => {
+        impl FromSql<$sql, Pg> for $outer {
+            fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {
+                <$inner as FromSql<$sql, Pg>>::from_sql(value).map(Self)
+            }
+        }
+
+        impl ToSql<$sql, Pg> for $outer {
+            fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+                <$inner as ToSql<$sql, Pg>>::to_sql(&self.0, &mut out.reborrow())
+            }
+        }
+    };
+}
+
 /// A day, which the databases have as a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsExpression, FromSqlRow)]
 #[diesel(sql_type = sql_types::Date)]
 pub(crate) struct Day(pub(crate) NaiveDate);
 
-impl FromSql<sql_types::Date, Pg> for Day {
-    fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {
-        <NaiveDate as FromSql<sql_types::Date, Pg>>::from_sql(value).map(Self)
-    }
-}
-
-impl ToSql<sql_types::Date, Pg> for Day {
-    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
-        <NaiveDate as ToSql<sql_types::Date, Pg>>::to_sql(&self.0, &mut out.reborrow())
-    }
-}
+as_in_postgres!(Day, NaiveDate, sql_types::Date);
 
 impl FromSql<sql_types::Date, Sqlite> for Day {
     fn from_sql(mut value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
@@ -54,17 +61,7 @@ impl ToSql<sql_types::Date, Sqlite> for Day {
 #[diesel(sql_type = sql_types::Timestamp)]
 pub(crate) struct Timestamp(pub(crate) NaiveDateTime);
 
-impl FromSql<sql_types::Timestamp, Pg> for Timestamp {
-    fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {
-        <NaiveDateTime as FromSql<sql_types::Timestamp, Pg>>::from_sql(value).map(Self)
-    }
-}
-
-impl ToSql<sql_types::Timestamp, Pg> for Timestamp {
-    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
-        <NaiveDateTime as ToSql<sql_types::Timestamp, Pg>>::to_sql(&self.0, &mut out.reborrow())
-    }
-}
+as_in_postgres!(Timestamp, NaiveDateTime, sql_types::Timestamp);
 
 impl FromSql<sql_types::Timestamp, Sqlite> for Timestamp {
     fn from_sql(value: SqliteValue<'_, '_, '_>) -> deserialize::Result<Self> {
@@ -80,12 +77,12 @@ impl ToSql<sql_types::Timestamp, Sqlite> for Timestamp {
         if !nanoseconds.is_multiple_of(MILLISECOND) || nanoseconds >= SECOND {
             return <NaiveDateTime as ToSql<sql_types::Timestamp, Sqlite>>::to_sql(&self.0, out);
         }
-        out.set_value(iso_8601::text(|text| {
-            write_date(text, self.0.date());
-            text.push(b' ');
-            write_time(text, time);
+        out.set_value(iso_8601::string(|out| {
+            write_date(out, self.0.date());
+            out.push(b' ');
+            write_time(out, time);
             if nanoseconds != 0 {
-                write_milliseconds(text, time);
+                write_milliseconds(out, time);
             }
         }));
         Ok(IsNull::No)
