@@ -168,24 +168,35 @@ impl<'a> Input<'a> {
         Some(taken)
     }
 
-    /// The key behind the brace that opens an object; `None` inside when the object is empty.
-    fn first_key(&mut self) -> Option<Option<&'a str>> {
+    /// Whether an object that begins here has an entry.
+    fn has_first_entry(&mut self) -> Option<bool> {
         self.take("{")?;
-        if self.take("}").is_some() { Some(None) } else { self.key().map(Some) }
+        Some(self.take("}").is_none())
+    }
+
+    /// Whether another entry follows a value.
+    fn has_next_entry(&mut self) -> Option<bool> {
+        if self.take("}").is_some() {
+            return Some(false);
+        }
+        self.take(",").map(|()| true)
     }
 
     /// The key behind a value; `None` inside when the object ends there.
     fn next_key(&mut self) -> Option<Option<&'a str>> {
-        if self.take("}").is_some() {
-            return Some(None);
-        }
-        self.take(",")?;
-        self.key().map(Some)
+        if self.has_next_entry()? { self.key().map(Some) } else { Some(None) }
+    }
+
+    /// Whether the entry that begins here has this key.
+    fn begins_with_key(&self, name: &str) -> bool {
+        let Some((b'"', rest)) = self.rest.as_bytes().split_first() else { return false };
+        // Most other keys end elsewhere.
+        rest.get(name.len()) == Some(&b'"') && rest.starts_with(name.as_bytes())
     }
 
     fn key(&mut self) -> Option<&'a str> {
         self.take("\"")?;
-        let key = self.split(self.rest.bytes().position(|byte| byte == b'"')?)?;
+        let key = self.split(plain_length(self.rest.as_bytes()))?;
         self.take("\":")?;
         Some(key)
     }
@@ -198,19 +209,21 @@ impl<'a> Input<'a> {
     /// Finds the fields of an object, up to its end or to a key that is no field or holds other records: that is returned.
     fn fields<R: Record>(&mut self, record: &mut Scanned<'a, R>) -> Option<Option<&'a str>> {
         let mut fields = R::Field::ALL.iter();
-        let mut key = self.first_key()?;
-        while let Some(name) = key {
-            let Some(field) = fields.find(|field| field.info().name == name) else { return Some(key) };
-            let kind = field.info().kind;
-            if kind == Kind::Records || !field.is_stored() {
-                return Some(key);
-            }
+        let mut has_entry = self.has_first_entry()?;
+        while has_entry {
+            let field = fields.find(|field| self.begins_with_key(field.info().name));
+            let Some(field) = field.filter(|field| field.is_stored() && field.info().kind != Kind::Records) else {
+                return self.key().map(Some);
+            };
+            // With its quotes.
+            self.split(field.info().name.len() + 2)?;
+            self.take(":")?;
             let start = self.place()?;
-            if self.value(kind)? == Form::AsShown {
+            if self.value(field.info().kind)? == Form::AsShown {
                 record.as_shown.insert(*field);
             }
             *record.places.get_mut(field.index())? = Place { start, end: self.place()? };
-            key = self.next_key()?;
+            has_entry = self.has_next_entry()?;
         }
         Some(None)
     }
@@ -266,7 +279,7 @@ impl<'a> Input<'a> {
 
     fn string(&mut self) -> Option<Form> {
         let text = self.rest.strip_prefix('"')?;
-        let end = text.bytes().position(|byte| byte == b'"' || byte == b'\\' || byte.is_ascii_control())?;
+        let end = plain_length(text.as_bytes());
         if text.as_bytes().get(end) == Some(&b'"') {
             self.rest = text.get(end + 1..)?;
             return Some(Form::AsShown);
@@ -301,12 +314,38 @@ impl<'a> Input<'a> {
 fn quoted(bytes: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
+        at += plain_length(bytes.get(at..)?);
         match bytes.get(at)? {
             b'"' => return Some(at + 1),
             b'\\' => at += 2,
             _ => at += 1,
         }
     }
+}
+
+/// How many bytes there are before the first quote, backslash or control character. Eight are looked at together: texts are most
+/// of a document.
+fn plain_length(bytes: &[u8]) -> usize {
+    /// A byte eight times over.
+    const fn eight(byte: u8) -> u64 {
+        u64::from_le_bytes([byte; 8])
+    }
+    /// Sets the highest bit of each byte that is below the bound, and perhaps of some behind the first of them.
+    const fn below(word: u64, bound: u8) -> u64 {
+        word.wrapping_sub(eight(bound)) & !word & eight(0x80)
+    }
+    let mut rest = bytes;
+    while let Some((chunk, behind)) = rest.split_first_chunk() {
+        let word = u64::from_le_bytes(*chunk);
+        // A byte that is equal to another becomes zero.
+        let found = below(word, 0x20) | below(word ^ eight(b'"'), 1) | below(word ^ eight(b'\\'), 1);
+        if found != 0 {
+            return bytes.len() - rest.len() + (found.trailing_zeros() / u8::BITS) as usize;
+        }
+        rest = behind;
+    }
+    let is_plain = |byte: &u8| !matches!(byte, 0..0x20 | b'"' | b'\\');
+    bytes.len() - rest.len() + rest.iter().take_while(|byte| is_plain(byte)).count()
 }
 
 /// The value of the kind that is written so.
@@ -373,4 +412,24 @@ fn timestamp(value: &str) -> Option<DateTime<Utc>> {
         number(milliseconds)?,
     )?;
     Some(calendar_day(day)?.and_time(time).and_utc())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn plain_length_is_that_before_the_first_byte_that_is_not_plain(
+            plain in "[ -!#-\\[\\]-\u{7f}\u{80}-\u{10ffff}]{0,40}",
+            special in prop::option::of("[\u{0}-\u{1f}\"\\\\]"),
+            rest in ".{0,20}",
+        ) {
+            let is_ended = special.is_some();
+            let text = format!("{plain}{}{}", special.unwrap_or_default(), if is_ended { rest } else { String::new() });
+            prop_assert_eq!(plain_length(text.as_bytes()), plain.len());
+        }
+    }
 }
