@@ -4,8 +4,10 @@
 //! (contract, section 7).
 
 use domain::field::Codes;
+use domain::lifecycle::states_before;
 use domain::problem::{NameHint, NoticeKind};
-use domain::{Field, Kind, Lists, Notice, Path, Problem, ProblemKind, TraineeField};
+use domain::rules::funding::ELIGIBLE;
+use domain::{Action, Field, Kind, Lists, Notice, Path, Problem, ProblemKind, State, TraineeField, academic_year};
 use serde::Serialize;
 
 use crate::client_text::{is_printable, truncated};
@@ -170,22 +172,25 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
             format!("{} is not the UKPRN of a known {}", quoted(ukprn), version.vocabulary.training_partner)
         }
         ProblemKind::NoStudentFinance { year } => {
-            format!("cannot be 7: there is no student finance for this route and age range in {}", academic(*year))
+            format!(
+                "cannot be {ELIGIBLE}: there is no student finance for this route and age range in {}",
+                academic_year::label(*year)
+            )
         }
         ProblemKind::FundingNeedsFinance { method } => {
-            format!("cannot be {method} unless {} is 7", name(&TraineeField::fund_code.into()))
+            format!("cannot be {method} unless {} is {ELIGIBLE}", name(&TraineeField::fund_code.into()))
         }
         ProblemKind::NoSuchFunding { method, year, available } => format!(
             "{method} is not available for this {} and {} in {}; {}",
             name(&TraineeField::training_route.into()),
             name(&TraineeField::course_subject_1.into()),
-            academic(*year),
+            academic_year::label(*year),
             accepted_message(available)
         ),
         ProblemKind::InitiativeNotInYear { initiative, year } => {
             let entry = lists.entry(domain::List::TrainingInitiative, initiative);
             let name = entry.map_or(String::new(), |entry| format!(" ({})", entry.name));
-            format!("{initiative}{name} is not available in {}", academic(*year))
+            format!("{initiative}{name} is not available in {}", academic_year::label(*year))
         }
         ProblemKind::RepeatsPosition { position } => format!("repeats item {}", position + 1),
         ProblemKind::WrongReasons { reasons, accepted } => {
@@ -195,12 +200,10 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
         ProblemKind::NoReasons => "cannot be blank: choose at least one".to_owned(),
         ProblemKind::ReasonNeedsExplanation { reason } => format!("cannot be blank when {reason} is among the reasons"),
         ProblemKind::Transition { action, state } => format!("is {state}: the trainee cannot be {}", past(*action)),
-        ProblemKind::WrongState { action } => format!(
-            "must be {} or {} to {} a trainee",
-            domain::State::SubmittedForTrn,
-            domain::State::TrnReceived,
-            action.verb()
-        ),
+        ProblemKind::WrongState { action } => {
+            let states: Vec<&str> = states_before(*action).map(State::name).collect();
+            format!("must be {} to {} a trainee", states.join(" or "), action.verb())
+        }
         ProblemKind::NoNextStep { state } => format!("is {state}: {}", next_step(*state)),
         ProblemKind::NotStarted => {
             "shows that the training has not started: the trainee cannot be withdrawn".to_owned()
@@ -313,12 +316,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", truncated(text))
 }
 
-fn academic(year: i32) -> String {
-    format!("{year} to {}", year + 1)
-}
-
-fn past(action: domain::Action) -> &'static str {
-    use domain::Action;
+fn past(action: Action) -> &'static str {
     match action {
         Action::Update => "changed",
         Action::Defer => "deferred",
@@ -334,8 +332,7 @@ fn past(action: domain::Action) -> &'static str {
 }
 
 /// What a client can do with a trainee whom the registry has nothing to do with.
-fn next_step(state: domain::State) -> &'static str {
-    use domain::State;
+fn next_step(state: State) -> &'static str {
     match state {
         State::TrnReceived => "the registry has nothing to do until the trainee is recommended or deferred",
         State::Withdrawn | State::Awarded => "nothing follows; register another trainee",

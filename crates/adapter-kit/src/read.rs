@@ -14,7 +14,7 @@ mod keys;
 mod limits;
 mod record;
 
-pub use batch::{BatchError, BatchForm, BatchItem, is_idempotency_key, read_batch};
+pub use batch::{BatchError, BatchForm, BatchItem, IDEMPOTENCY_KEY, is_idempotency_key, read_batch};
 use json::At;
 pub use keys::{UnknownNames, nearest};
 pub use limits::{MAX_BATCH_ITEMS, MAX_DEPTH, MAX_KEY_CHARS, MAX_RECORDS, MAX_UNKNOWN};

@@ -3,7 +3,7 @@
 use domain::field::Codes;
 use domain::lists::{Entry, WithdrawalReason};
 use domain::vocabulary::{FUTURE_INTERESTS, WITHDRAWAL_TRIGGERS};
-use domain::{DegreeField, Field, List, Lists, WithdrawalField};
+use domain::{DegreeField, Field, List, Lists, WithdrawalField, academic_year};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Value, json};
 
@@ -90,6 +90,18 @@ pub fn names_in(version: &ApiVersion) -> Vec<&'static str> {
         }
     }
     names
+}
+
+/// The fields in requests of a version whose codes are in the list, each once.
+#[must_use]
+pub fn fields_of_list(version: &ApiVersion, list: &str) -> Vec<&'static str> {
+    let mut fields = Vec::new();
+    for (field, _) in fields_with_codes(version).into_iter().filter(|(_, of_field)| *of_field == list) {
+        if !fields.contains(&field) {
+            fields.push(field);
+        }
+    }
+    fields
 }
 
 /// The fields in requests of a version that have codes, each with the name of its list.
@@ -182,7 +194,7 @@ fn funding_rules(lists: &Lists) -> Vec<Value> {
         let route_name = lists.entry(List::TrainingRoute, route).map_or(route, |route| route.name.as_str());
         json!({
             "code": format!("{year}-{funding_type}-{route}-{}", subject.to_lowercase().replace(' ', "-")),
-            "display_name": format!("{} for {subject} on {route_name}, {year} to {}", capitalised(funding_type), year + 1),
+            "display_name": format!("{} for {subject} on {route_name}, {}", capitalised(funding_type), academic_year::label(year)),
             "start_year": year,
             "end_year": year,
             "funding_type": funding_type,

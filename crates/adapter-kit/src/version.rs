@@ -175,6 +175,17 @@ pub enum NestedErrors {
     Nested,
 }
 
+impl NestedErrors {
+    /// The name of the form.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Flat => "flat",
+            Self::Nested => "nested",
+        }
+    }
+}
+
 /// The terms of a version, where versions differ.
 #[derive(Debug, Clone, Copy)]
 pub struct Vocabulary {

@@ -13,7 +13,7 @@ use domain::{Candidate, Kind, Lists, RecordField as _, Stored, Trainee, TraineeF
 /// fourth falls away (contract, section 9.2: an error from the next version on).
 pub(crate) const PRIMARY_SUBJECT_FIRST: Rule<Trainee> = Rule {
     name: "primary_subject_first",
-    description: "puts 100511 first when the oldest age is 11 or less, but on early years routes",
+    description: "puts 100511 first when the oldest age is 11 or less, except on early years routes",
     section: "9.2",
     reads: &[SUBJECTS[0], SUBJECTS[1], SUBJECTS[2], TraineeField::course_age_range, TraineeField::training_route],
     run: Run::Adjust(primary_subject_first),

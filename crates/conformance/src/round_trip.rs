@@ -6,7 +6,7 @@ use adapter_kit::versions::Versions;
 use adapter_kit::wire::WireRecord;
 use domain::commands::CreationContext;
 use domain::record::Changes as _;
-use domain::rules::{Rule, Run, apply};
+use domain::rules::{Rule, Stage, apply};
 use domain::{
     Candidate, Deferral, Kind, Lists, ParsedRecord, Recommendation, Record, RecordField as _, Trainee, TraineeField,
     Value, Withdrawal, commands,
@@ -153,7 +153,7 @@ fn agrees<R: WireRecord>(
 ) -> Result<(), CheckFailure> {
     let own: Vec<Rule<R>> = rules
         .iter()
-        .filter(|rule| matches!(rule.run, Run::Adjust(_)) && common.iter().all(|known| known.name != rule.name))
+        .filter(|rule| rule.stage() == Stage::Adjust && common.iter().all(|known| known.name != rule.name))
         .copied()
         .collect();
     let context = case.context();
@@ -191,7 +191,7 @@ mod tests {
     use adapter_kit::inputs;
     use adapter_kit::shape::{InputName, Inputs};
     use adapter_kit::version::{AllInputs, ApiVersion};
-    use domain::rules::{dates, required};
+    use domain::rules::{Run, dates, required};
 
     use super::*;
     use crate::sample_version::{SAMPLE_VERSION, check_version, with_rules};

@@ -7,7 +7,7 @@ use adapter_kit::versions::Versions;
 use adapter_kit::view::View;
 use adapter_kit::wire::WireRecord;
 use domain::problem::{Notice, Problem};
-use domain::rules::Run;
+use domain::rules::Stage;
 use domain::{FieldSet, Lists, Record, RecordField as _, Stored as _, Trainee, TraineeField, commands};
 use serde_json::{Map, Value as Json};
 
@@ -53,7 +53,7 @@ pub fn updates_touch_only_what_was_sent(versions: &Versions, sample: &Sample) ->
 /// The fields that an update through the version may change.
 pub(super) fn changeable(case: Case<'_>) -> FieldSet<TraineeField> {
     let set = Trainee::inputs(case.version()).entries.iter().map(|input| input.field);
-    let adjustments = case.version().rules.trainee.iter().filter(|rule| matches!(rule.run, Run::Adjust(_)));
+    let adjustments = case.version().rules.trainee.iter().filter(|rule| rule.stage() == Stage::Adjust);
     let adjusted = adjustments.flat_map(|rule| rule.reads).copied();
     set.chain(adjusted).chain([TraineeField::updated_at]).collect()
 }
@@ -146,7 +146,7 @@ mod tests {
     use adapter_kit::shape::{Inputs, Shape};
     use adapter_kit::version::{AllInputs, ApiVersion, Shapes};
     use domain::ProblemKind;
-    use domain::rules::{Rule, found};
+    use domain::rules::{Rule, Run, found};
 
     use super::*;
     use crate::sample_version::{SAMPLE_VERSION, check_version, with_rules};

@@ -14,7 +14,7 @@ use adapter_kit::view::View;
 use adapter_kit::wire::WireRecord;
 use domain::commands::CreationContext;
 use domain::invariants::violations;
-use domain::rules::{Rule, Run};
+use domain::rules::{Rule, Stage};
 use domain::{Degree, Kind, Path, Problem, Record, RecordField as _, Trainee, TraineeField, commands};
 use fixtures::random::Random;
 use serde_json::{Map, Value as Json};
@@ -209,7 +209,7 @@ fn can_be_found(case: Case<'_>, problem: &Problem) -> bool {
 }
 
 fn reads<R: Record>(rules: &[Rule<R>], field: R::Field) -> bool {
-    rules.iter().any(|rule| !matches!(rule.run, Run::Adjust(_)) && rule.reads.contains(&field))
+    rules.iter().any(|rule| rule.stage() == Stage::Check && rule.reads.contains(&field))
 }
 
 /// The degree with something missing of its kind, and with something of the other kind.
@@ -244,7 +244,7 @@ fn completed(case: Case<'_>, random: &Random, degree: &Degree, other: &Trainee) 
 mod tests {
     use adapter_kit::version::AllInputs;
     use adapter_kit::{Inputs, Label, inputs};
-    use domain::rules::{Rules, course, dates, degree, required};
+    use domain::rules::{Rules, Run, course, dates, degree, required};
     use domain::{AcceptedCodes, List};
 
     use super::*;

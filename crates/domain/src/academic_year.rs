@@ -17,6 +17,12 @@ pub fn of_start(start: Option<NaiveDate>, today: NaiveDate) -> i32 {
     of(start.unwrap_or_else(|| today.checked_add_months(Months::new(1)).unwrap_or(today)))
 }
 
+/// The academic year as people write it: `2026 to 2027`.
+#[must_use]
+pub fn label(year: i32) -> String {
+    format!("{year} to {}", year + 1)
+}
+
 /// The day so many calendar years before; 29 February becomes 28 February where there is none.
 #[must_use]
 pub fn years_before(day: NaiveDate, years: u32) -> NaiveDate {

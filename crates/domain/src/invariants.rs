@@ -111,15 +111,15 @@ pub fn violations(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Vec<Violation
         check_order(&within, created_at, updated_at, &mut violations);
     }
     // The requests of transitions are stored in fields of the trainee, whose definitions are less strict.
-    Deferral::of(trainee)
-        .iter()
-        .for_each(|record| check_fields::<Deferral>(record, "deferral: ", lists, &mut violations));
-    Recommendation::of(trainee)
-        .iter()
-        .for_each(|record| check_fields::<Recommendation>(record, "recommendation: ", lists, &mut violations));
-    Withdrawal::of(trainee)
-        .iter()
-        .for_each(|record| check_fields::<Withdrawal>(record, "withdrawal: ", lists, &mut violations));
+    if let Some(record) = Deferral::of(trainee) {
+        check_fields::<Deferral>(&record, "deferral: ", lists, &mut violations);
+    }
+    if let Some(record) = Recommendation::of(trainee) {
+        check_fields::<Recommendation>(&record, "recommendation: ", lists, &mut violations);
+    }
+    if let Some(record) = Withdrawal::of(trainee) {
+        check_fields::<Withdrawal>(&record, "withdrawal: ", lists, &mut violations);
+    }
     let reasons: Option<TextList> = trainee.get(TraineeField::withdrawal_reasons);
     if reasons.iter().flatten().any(|code| lists.withdrawal_reasons().iter().all(|reason| reason.code != *code)) {
         violations.push(Violation::UnknownCode { field: TraineeField::withdrawal_reasons.info().name.to_owned() });
@@ -129,21 +129,13 @@ pub fn violations(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Vec<Violation
     let [start, end]: [Option<Date>; 2] =
         [TraineeField::itt_start_date, TraineeField::itt_end_date].map(|field| trainee.get(field));
     if start.zip(end).is_some_and(|(start, end)| end <= start) {
-        let name = |field: TraineeField| field.info().name.to_owned();
-        violations.push(Violation::OutOfOrder {
-            earlier: name(TraineeField::itt_start_date),
-            later: name(TraineeField::itt_end_date),
-        });
+        violations.push(out_of_order("", TraineeField::itt_start_date, TraineeField::itt_end_date));
     }
     let met: Option<Date> = trainee.get(TraineeField::outcome_date);
     if let Some((met, awarded_at)) = met.zip(trainee.get::<Timestamp>(TraineeField::awarded_at))
         && awarded_at < met.and_time(NaiveTime::MIN).and_utc()
     {
-        let name = |field: TraineeField| field.info().name.to_owned();
-        violations.push(Violation::OutOfOrder {
-            earlier: name(TraineeField::outcome_date),
-            later: name(TraineeField::awarded_at),
-        });
+        violations.push(out_of_order("", TraineeField::outcome_date, TraineeField::awarded_at));
     }
     violations
 }
@@ -192,12 +184,13 @@ fn check_order(
     violations: &mut Vec<Violation>,
 ) {
     if created_at.zip(updated_at).is_some_and(|(created_at, updated_at)| updated_at < created_at) {
-        let name = |field: TraineeField| format!("{within}{}", field.info().name);
-        violations.push(Violation::OutOfOrder {
-            earlier: name(TraineeField::created_at),
-            later: name(TraineeField::updated_at),
-        });
+        violations.push(out_of_order(within, TraineeField::created_at, TraineeField::updated_at));
     }
+}
+
+fn out_of_order(within: &str, earlier: TraineeField, later: TraineeField) -> Violation {
+    let name = |field: TraineeField| format!("{within}{}", field.info().name);
+    Violation::OutOfOrder { earlier: name(earlier), later: name(later) }
 }
 
 /// The state has what leads to it, and nothing that leads elsewhere.

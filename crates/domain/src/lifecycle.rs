@@ -177,6 +177,11 @@ pub struct TransitionError {
     pub state: State,
 }
 
+/// The states in which an action can be done, with a teacher reference number where it needs one.
+pub fn states_before(action: Action) -> impl Iterator<Item = State> {
+    State::ALL.iter().copied().filter(move |state| next_state(*state, action, true).is_ok())
+}
+
 /// The state after an action.
 ///
 /// `has_trn` says whether the record has a teacher reference number, which decides where a record

@@ -67,14 +67,19 @@ impl Organisations {
     }
 }
 
+/// Digits of a URN.
+pub(crate) const URN_DIGITS: usize = 6;
+/// Digits of a UKPRN.
+pub(crate) const UKPRN_DIGITS: usize = 8;
+
 /// Whether the text has the form of a URN: 6 digits.
 #[must_use]
 pub fn is_urn(text: &str) -> bool {
-    text.len() == 6 && text.bytes().all(|byte| byte.is_ascii_digit())
+    text.len() == URN_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Whether the text has the form of a UKPRN: 8 digits.
 #[must_use]
 pub fn is_ukprn(text: &str) -> bool {
-    text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit())
+    text.len() == UKPRN_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -8,6 +8,7 @@ use crate::candidate::Candidate;
 use crate::context::Context;
 use crate::degree::Degree;
 use crate::lifecycle::Action;
+use crate::named_enum::named_enum;
 use crate::placement::Placement;
 use crate::problem::{Path, Problem, ProblemKind};
 use crate::record::Record;
@@ -98,11 +99,32 @@ pub enum Run<R: Record> {
     Require,
 }
 
+named_enum! {
+    /// When a rule runs, and what it may do.
+    Stage {
+        /// Before all checks: it changes what is recorded.
+        Adjust = "adjust",
+        /// It finds problems.
+        Check = "check",
+    }
+}
+
 impl<R: Record> Rule<R> {
     /// A rule that demands a value in the first of the fields; the others are those on which it runs again.
     #[must_use]
     pub const fn require(name: &'static str, section: &'static str, reads: &'static [R::Field]) -> Self {
         Self { name, description: "must be there", section, reads, run: Run::Require }
+    }
+
+    /// Whether the rule adjusts or checks.
+    #[must_use]
+    pub fn stage(&self) -> Stage {
+        match self.run {
+            Run::Adjust(_) => Stage::Adjust,
+            Run::Check(_) | Run::CheckDemanding(_) | Run::CheckNeeding(..) | Run::CheckNested(_) | Run::Require => {
+                Stage::Check
+            }
+        }
     }
 
     /// The field in which the rule demands a value, whatever the values of the others.
@@ -195,9 +217,9 @@ pub struct Rules {
 /// Runs the rules on a candidate, except those that read nested records: adjustments first, then checks, each in the order
 /// of the list.
 pub fn apply<R: Record>(candidate: &mut Candidate<R>, rules: &[Rule<R>], context: &Context<'_>) {
-    for adjusting in [true, false] {
+    for stage in [Stage::Adjust, Stage::Check] {
         for rule in rules {
-            if matches!(rule.run, Run::Adjust(_)) != adjusting || !binds(rule, candidate) {
+            if rule.stage() != stage || !binds(rule, candidate) {
                 continue;
             }
             match rule.run {

@@ -12,7 +12,9 @@ use crate::parsed::ParsedRecord;
 use crate::placement::Placement;
 use crate::record::{Change, NestedLists, Record as _, Stored, StoredJson};
 use crate::value::{Boolean, Date, Document, Integer, Text, TextList, Timestamp, Value};
-use crate::vocabulary;
+use crate::vocabulary::{
+    self, DISABILITY_NOT_PROVIDED, DISABLED, DIVERSITY_DISCLOSED, DIVERSITY_NOT_DISCLOSED, NO_DISABILITY,
+};
 
 record! {
     /// A person training to teach, as one provider registers them.
@@ -331,8 +333,8 @@ fn disability_disclosure<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists)
 
 fn diversity_disclosure<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Value<'a> {
     let ethnicity = lists.ethnicity(&ethnicity_code(trainee)).is_some_and(|found| found.group != GROUP_NOT_PROVIDED);
-    let disability = disclosed_disability(trainee, lists) != "disability_not_provided";
-    Value::text(if ethnicity || disability { "diversity_disclosed" } else { "diversity_not_disclosed" })
+    let disability = disclosed_disability(trainee, lists) != DISABILITY_NOT_PROVIDED;
+    Value::text(if ethnicity || disability { DIVERSITY_DISCLOSED } else { DIVERSITY_NOT_DISCLOSED })
 }
 
 fn trainee_start_date<'a>(trainee: &'a dyn Stored<Trainee>, _: &'a Lists) -> Value<'a> {
@@ -462,5 +464,5 @@ fn disclosed_disability(trainee: &dyn Stored<Trainee>, lists: &Lists) -> &'stati
         let mut codes = DISABILITIES.iter().filter_map(|field| trainee.text(*field));
         codes.all(|code| lists.disclosure(&code) == Some(disclosure))
     };
-    ["disability_not_provided", "no_disability"].into_iter().find(|disclosure| all(disclosure)).unwrap_or("disabled")
+    [DISABILITY_NOT_PROVIDED, NO_DISABILITY].into_iter().find(|disclosure| all(disclosure)).unwrap_or(DISABLED)
 }

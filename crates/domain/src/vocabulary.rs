@@ -1,10 +1,14 @@
 //! The words of fields whose values are a few fixed words, not codes of a list.
 
+/// The source of a record that a request made.
+pub const FROM_API: &str = "api";
 /// Where a record came from.
 pub const RECORD_SOURCES: &[&str] =
-    &["api", "manual", "csv", "apply", "legacy", "agency_collection", "agency_trn_data"];
+    &[FROM_API, "manual", "csv", "apply", "legacy", "agency_collection", "agency_trn_data"];
+/// The training started as planned.
+pub const STARTED_ON_TIME: &str = "itt_started_on_time";
 /// Whether the training started as planned, on records that say so.
-pub const COMMENCEMENT_STATUSES: &[&str] = &["itt_started_on_time", "itt_started_later", "itt_not_yet_started"];
+pub const COMMENCEMENT_STATUSES: &[&str] = &[STARTED_ON_TIME, "itt_started_later", "itt_not_yet_started"];
 /// Who decides a withdrawal.
 pub const WITHDRAWAL_TRIGGERS: &[&str] = &["provider", "trainee"];
 /// Whether a withdrawn trainee may want to train later.
@@ -17,7 +21,17 @@ pub const LEVELS: &[&str] = &["undergrad", "postgrad"];
 pub const QUALIFICATIONS: &[&str] = &["QTS", "EYTS"];
 /// Tiers of a bursary.
 pub const BURSARY_TIERS: &[&str] = &["tier_one", "tier_two", "tier_three"];
+/// The ethnicity or the disability was disclosed.
+pub const DIVERSITY_DISCLOSED: &str = "diversity_disclosed";
+/// Neither was.
+pub const DIVERSITY_NOT_DISCLOSED: &str = "diversity_not_disclosed";
 /// Whether ethnicity or disability was disclosed.
-pub const DIVERSITY_DISCLOSURES: &[&str] = &["diversity_disclosed", "diversity_not_disclosed"];
+pub const DIVERSITY_DISCLOSURES: &[&str] = &[DIVERSITY_DISCLOSED, DIVERSITY_NOT_DISCLOSED];
+/// The trainee has a disability.
+pub const DISABLED: &str = "disabled";
+/// The trainee has none.
+pub const NO_DISABILITY: &str = "no_disability";
+/// The trainee did not say.
+pub const DISABILITY_NOT_PROVIDED: &str = "disability_not_provided";
 /// Whether a disability was disclosed.
-pub const DISABILITY_DISCLOSURES: &[&str] = &["disabled", "no_disability", "disability_not_provided"];
+pub const DISABILITY_DISCLOSURES: &[&str] = &[DISABLED, NO_DISABILITY, DISABILITY_NOT_PROVIDED];

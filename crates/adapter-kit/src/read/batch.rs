@@ -9,7 +9,7 @@ use std::collections::hash_map::Entry;
 use std::fmt;
 
 use domain::problem::NameHint;
-use domain::{Notice, ParsedRecord, Path, Problem, ProblemKind, Trainee};
+use domain::{Notice, Path, Problem, ProblemKind};
 use serde::de::{DeserializeSeed as _, Deserializer as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -19,8 +19,9 @@ use super::json::{At, Skip};
 use super::keys::{Keys, UnknownNames, nearest};
 use super::limits::{MAX_BATCH_ITEMS, MAX_KEY_CHARS};
 
-/// The keys of an item.
-const IDEMPOTENCY_KEY: &str = "idempotency_key";
+/// The key of an item under which the client's idempotency key is.
+pub const IDEMPOTENCY_KEY: &str = "idempotency_key";
+/// The key under which the record is.
 const DATA: &str = "data";
 
 /// How the items of a batch are written.
@@ -175,13 +176,11 @@ fn read_item(text: &[u8], unknown: UnknownNames) -> Result<BatchItem<'_>, serde_
     };
     let key_problem = problem.map(|kind| Problem::at(key_path(), kind));
     let no_data = data.is_none().then(|| Problem::at(Path::Data, ProblemKind::NoData));
-    let mut report = ParsedRecord::<Trainee> {
-        problems: key_problem.into_iter().chain(no_data).collect(),
-        ..ParsedRecord::default()
-    };
-    keys.report(&mut report, unknown);
+    let mut problems = key_problem.into_iter().chain(no_data).collect();
+    let mut notices = Vec::new();
+    keys.report(&mut problems, &mut notices, unknown);
     let data = data.map_or("", RawValue::get);
-    Ok(BatchItem { key, data, problems: report.problems, notices: report.notices })
+    Ok(BatchItem { key, data, problems, notices })
 }
 
 /// The key that a text is, or what is wrong with it.

@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::mem::{Discriminant, discriminant};
 
 use domain::problem::{NameHint, NoticeKind};
-use domain::{Notice, ParsedRecord, Path, Problem, ProblemKind};
+use domain::{Notice, Path, Problem, ProblemKind};
 
 use super::limits::MAX_UNKNOWN;
-use crate::wire::WireRecord;
 
 /// The most edits of single characters that a misspelt name may be away from a known one.
 const MAX_EDITS: usize = 3;
@@ -58,10 +57,10 @@ impl Keys {
     }
 
     /// Reports what is wrong with the keys. A key next to `data` has the path of the same key in it, and is reported once.
-    pub(super) fn report<R: WireRecord>(self, sent: &mut ParsedRecord<R>, unknown: UnknownNames) {
+    pub(super) fn report(self, problems: &mut Vec<Problem>, notices: &mut Vec<Notice>, unknown: UnknownNames) {
         for key in self.repeated {
             let problem = Problem::at(Path::Key(key), ProblemKind::RepeatedKey);
-            add_problem(sent, problem);
+            add_problem(problems, problem);
         }
         let lists = self.lists.into_iter().map(|key| (key, NoticeKind::UseEndpoint, ProblemKind::UseEndpoint));
         let unknown_names = self.unknown.into_iter().map(|(key, hint)| {
@@ -71,16 +70,16 @@ impl Keys {
             let at = Path::Key(key);
             match unknown {
                 UnknownNames::Warn => {
-                    add_once(&mut sent.notices, Notice { at, kind: notice }, |one| (&one.at, discriminant(&one.kind)));
+                    add_once(notices, Notice { at, kind: notice }, |one| (&one.at, discriminant(&one.kind)));
                 }
-                UnknownNames::Reject => add_problem(sent, Problem { at, kind: problem }),
+                UnknownNames::Reject => add_problem(problems, Problem { at, kind: problem }),
             }
         }
     }
 }
 
-fn add_problem<R: WireRecord>(sent: &mut ParsedRecord<R>, problem: Problem) {
-    add_once(&mut sent.problems, problem, |one| (&one.at, discriminant(&one.kind)));
+fn add_problem(problems: &mut Vec<Problem>, problem: Problem) {
+    add_once(problems, problem, |one| (&one.at, discriminant(&one.kind)));
 }
 
 /// Adds it, unless one of its kind has the same path.

@@ -129,7 +129,7 @@ impl<'de, R: ReadableRecord> Target<'de> for Body<'_, R> {
             }
         }
         let mut sent = sent.unwrap_or_else(without_data);
-        keys.report(&mut sent, self.reader.unknown);
+        keys.report(&mut sent.problems, &mut sent.notices, self.reader.unknown);
         Ok(sent)
     }
 }
@@ -224,7 +224,7 @@ impl<'de, R: ReadableRecord> Target<'de> for One<'_, R> {
                 sent.problems.push(Problem::at(Path::Key(key), ProblemKind::OtherVersionsName { field: field.into() }));
             }
         }
-        keys.report(&mut sent, reader.unknown);
+        keys.report(&mut sent.problems, &mut sent.notices, reader.unknown);
         Ok((!is_empty).then_some(sent))
     }
 }

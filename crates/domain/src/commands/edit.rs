@@ -12,14 +12,26 @@ use crate::record::Record;
 use crate::rules::{Rule, Rules, apply, apply_nested};
 use crate::trainee::{NestedRecords, Trainee, TraineeField};
 use crate::value::Timestamp;
+use crate::vocabulary::FROM_API;
 
 /// A record that a request can create and update.
 pub trait Editable: Record {
     /// The rules of a version that bind it.
     fn rules(rules: &Rules) -> &'static [Rule<Self>];
 
-    /// The fields for its identifier, the time of its creation and that of its last change.
-    fn stamps(&mut self) -> (&mut Option<String>, &mut Option<Timestamp>, &mut Option<Timestamp>);
+    /// The fields that no request sets, and every record has.
+    fn audit_fields(&mut self) -> AuditFields<'_>;
+}
+
+/// The fields that no request sets, and every record has.
+#[derive(Debug)]
+pub struct AuditFields<'a> {
+    /// The identifier.
+    pub id: &'a mut Option<String>,
+    /// When the record was made.
+    pub created_at: &'a mut Option<Timestamp>,
+    /// When it was changed last.
+    pub updated_at: &'a mut Option<Timestamp>,
 }
 
 macro_rules! editable {
@@ -29,8 +41,9 @@ macro_rules! editable {
                 rules.$rules
             }
 
-            fn stamps(&mut self) -> (&mut Option<String>, &mut Option<Timestamp>, &mut Option<Timestamp>) {
-                (&mut self.$id, &mut self.created_at, &mut self.updated_at)
+            fn audit_fields(&mut self) -> AuditFields<'_> {
+                let Self { $id: id, created_at, updated_at, .. } = self;
+                AuditFields { id, created_at, updated_at }
             }
         }
     )+};
@@ -92,7 +105,7 @@ pub fn add<R: NestedRecord>(
 }
 
 fn stamp<R: Editable>(record: &mut R, creation: &CreationContext<'_>) {
-    let (id, created_at, updated_at) = record.stamps();
+    let AuditFields { id, created_at, updated_at } = record.audit_fields();
     *id = (creation.next_id)();
     (*created_at, *updated_at) = (Some(creation.now), Some(creation.now));
 }
@@ -112,7 +125,7 @@ pub fn update<R: Editable<Owner = ()>>(
 ) -> Result<Decision<R>, Vec<Problem>> {
     let mut decision = decide((), Some(stored), sent, R::rules(rules), context)?;
     if decision.changed {
-        *decision.record.stamps().2 = Some(now);
+        *decision.record.audit_fields().updated_at = Some(now);
     }
     Ok(decision)
 }
@@ -156,7 +169,7 @@ pub fn create(
     stamp(&mut trainee, creation);
     trainee.ukprn = Some(creation.ukprn.to_owned());
     trainee.state = Some(State::SubmittedForTrn);
-    trainee.record_source = Some("api".to_owned());
+    trainee.record_source = Some(FROM_API.to_owned());
     trainee.submitted_for_trn_at = Some(creation.now);
     sort_nested(&mut trainee);
     Ok(Decision { record: trainee, changed: true, notices: all_notices })

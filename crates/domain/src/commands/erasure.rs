@@ -7,12 +7,10 @@ use crate::lifecycle::State;
 use crate::record::Stored;
 use crate::trainee::{Trainee, TraineeField};
 use crate::value::{Timestamp, Value};
+use crate::vocabulary::FROM_API;
 
 /// The longest ground of an erasure, in characters.
 pub const MAX_GROUND_CHARS: usize = 500;
-
-/// Where every record says that it comes from the API. A tombstone says so of any record.
-const RECORD_SOURCE: &str = "api";
 
 /// A value with fewer characters stands in too many texts to say that one of them is about the person.
 const MIN_IDENTIFYING_CHARS: usize = 3;
@@ -52,7 +50,8 @@ pub fn tombstone(trainee_id: &str, ukprn: &str, now: Timestamp) -> Trainee {
         trainee_id: Some(trainee_id.to_owned()),
         ukprn: Some(ukprn.to_owned()),
         state: Some(State::SubmittedForTrn),
-        record_source: Some(RECORD_SOURCE.to_owned()),
+        // Of any record, whatever its source was.
+        record_source: Some(FROM_API.to_owned()),
         created_at: Some(now),
         updated_at: Some(now),
         discarded_at: Some(now),

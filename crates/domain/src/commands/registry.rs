@@ -116,7 +116,7 @@ pub fn award(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, Reg
     Ok(changed(Trainee { awarded_at: Some(met.and_time(NaiveTime::MIN).and_utc()), ..record }))
 }
 
-/// What is said of a trainee who comes back.
+/// What an operator enters when a deferred trainee returns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reinstatement {
     /// The day.
@@ -202,8 +202,8 @@ pub fn return_recommendation(trainee: &Trainee, now: Timestamp) -> Result<Decisi
     Ok(changed(Trainee { outcome_date: None, recommended_for_award_at: None, ..record }))
 }
 
-/// A trainee whose withdrawal does not count: where it was before, but that a number that was issued meanwhile stays. A
-/// trainee whose last withdrawal was undone is left alone.
+/// A trainee whose withdrawal is undone, in the state before it; a TRN that was issued meanwhile is kept. A trainee whose
+/// last withdrawal was undone already stays as it is.
 ///
 /// # Errors
 ///
@@ -242,11 +242,7 @@ pub fn undo_withdrawal(
 ///
 /// When the trainee is recommended or has the award.
 pub fn discard(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, RegistryError> {
-    if trainee.discarded_at.is_some() {
-        return Ok(unchanged(trainee));
-    }
-    let record = advance(trainee, Action::Discard, now)?;
-    Ok(changed(Trainee { discarded_at: Some(now), ..record }))
+    discarded_by(Action::Discard, trainee, now)
 }
 
 /// A trainee of a sandbox that is emptied: discarded, in whatever state.
@@ -255,10 +251,14 @@ pub fn discard(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, R
 ///
 /// When the record is a draft.
 pub fn reset(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, RegistryError> {
+    discarded_by(Action::Reset, trainee, now)
+}
+
+fn discarded_by(action: Action, trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, RegistryError> {
     if trainee.discarded_at.is_some() {
         return Ok(unchanged(trainee));
     }
-    let record = advance(trainee, Action::Reset, now)?;
+    let record = advance(trainee, action, now)?;
     Ok(changed(Trainee { discarded_at: Some(now), ..record }))
 }
 

@@ -10,6 +10,7 @@ use crate::rules::{Rule, Rules};
 use crate::trainee::Trainee;
 use crate::transition::{Deferral, Recommendation, Withdrawal};
 use crate::value::Timestamp;
+use crate::vocabulary::STARTED_ON_TIME;
 
 /// The request of a transition.
 pub trait Transition: Record<Owner = Trainee> {
@@ -68,7 +69,7 @@ impl Transition for Deferral {
     fn write_to(self, trainee: &mut Trainee, _: Timestamp) {
         trainee.defer_date = self.defer_date;
         trainee.defer_reason = self.defer_reason;
-        if trainee.commencement_status.as_deref() == Some("itt_started_on_time") {
+        if trainee.commencement_status.as_deref() == Some(STARTED_ON_TIME) {
             trainee.trainee_start_date = trainee.itt_start_date;
         }
     }

@@ -23,22 +23,22 @@ rules! { Trainee:
     ROUTE_IN_YEAR("2.4") = "training_route_in_year": "existed in the academic year of the start",
         [F::training_route, F::trainee_start_date, F::itt_start_date] => Run::Check(route_in_year);
     PRIMARY_SUBJECT("2.4") = "primary_subject":
-        "is 100511 when the oldest age is 11 or less, but on early years routes",
+        "is 100511 when the oldest age is 11 or less, except on early years routes",
         [F::course_subject_1, F::course_age_range, F::training_route] => Run::Check(primary_subject);
     EARLY_YEARS_SUBJECT("2.4") = "early_years_subject": "is 100510 on early years routes",
         [F::course_subject_1, F::training_route] => Run::Check(early_years_subject);
     EARLY_YEARS_AGE_RANGE("2.4") = "early_years_age_range": "is 13920 on early years routes and on no other",
         [F::course_age_range, F::training_route] => Run::Check(early_years_age_range);
     SECOND_SUBJECT_DIFFERS("2.1") = "second_subject_differs":
-        "differs from the first subject, but on early years routes",
+        "differs from the first subject, except on early years routes",
         [F::course_subject_2, F::course_subject_1, F::training_route] => Run::Check(second_subject_differs);
     THIRD_SUBJECT_DIFFERS("2.1") = "third_subject_differs":
-        "differs from the first and the second subject, but on early years routes",
+        "differs from the first and the second subject, except on early years routes",
         [F::course_subject_3, F::course_subject_1, F::course_subject_2, F::training_route]
             => Run::Check(third_subject_differs);
     COURSE_YEAR_NUMBER("2.1") = "course_year_whole_number": "is a whole number",
         [F::course_year] => Run::Check(course_year_number);
-    STUDY_MODE_BY_ROUTE("2.4") = "study_mode_required_by_route": "must be there, but on the two assessment only routes",
+    STUDY_MODE_BY_ROUTE("2.4") = "study_mode_required_by_route": "must be there, except on the two assessment only routes",
         [F::study_mode, F::training_route] => Run::Check(study_mode_by_route);
     QUALIFICATION_AIM("2.1") = "itt_qualification_aim_required": "must be there when the aim is 202, or is not there",
         [F::itt_qualification_aim, F::itt_aim] => Run::Check(qualification_aim);

@@ -21,7 +21,7 @@ rules! { Trainee:
         "is 7 only if the route is funded in the academic year and the age range is listed",
         [F::fund_code, F::training_route, F::course_age_range, F::trainee_start_date, F::itt_start_date] => Run::Check(student_finance);
     FUNDING_WITH_FINANCE("2.1") = "funding_with_student_finance":
-        "is a bursary, scholarship or grant only with fund code 7, but for some subjects in exception years",
+        "is a bursary, scholarship or grant only with fund code 7, except for some subjects in exception years",
         [F::funding_method, F::fund_code, F::course_subject_1, F::trainee_start_date, F::itt_start_date] => Run::Check(funding_with_finance);
     FUNDING_EXISTS("2.1") = "funding_exists":
         "is a bursary, scholarship or grant only where one exists for the academic year, the route and the first \

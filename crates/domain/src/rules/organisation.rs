@@ -2,17 +2,12 @@
 
 use crate::candidate::Candidate;
 use crate::context::Context;
-use crate::organisations::{URNS_WITHOUT_SCHOOL, is_ukprn, is_urn};
+use crate::organisations::{UKPRN_DIGITS, URN_DIGITS, URNS_WITHOUT_SCHOOL, is_ukprn, is_urn};
 use crate::problem::ProblemKind;
 use crate::record::Change;
 use crate::rules::Run;
 use crate::trainee::{Trainee, TraineeField as F};
 use crate::value::Text;
-
-/// Digits of a URN.
-pub(crate) const URN_DIGITS: usize = 6;
-/// Digits of a UKPRN.
-const UKPRN_DIGITS: usize = 8;
 
 rules! { Trainee:
     TRAINING_PARTNER("2.1") = "training_partner_known":

@@ -2,11 +2,10 @@
 
 use crate::candidate::Candidate;
 use crate::context::Context;
-use crate::organisations::is_urn;
+use crate::organisations::{URN_DIGITS, is_urn};
 use crate::placement::{Placement, PlacementField as F};
 use crate::problem::{NoticeKind, ProblemKind};
 use crate::record::{Change, Record as _};
-use crate::rules::organisation::URN_DIGITS;
 use crate::rules::{Findings, Run, found_if};
 use crate::value::Text;
 
@@ -20,7 +19,7 @@ rules! { Placement:
         "must be there unless the URN is that of a known school, and is never sent as blank text",
         [F::name, F::urn] => Run::Check(name);
     POSTCODE("2.2") = "placement_postcode_form":
-        "is a full postcode of the United Kingdom, but where the URN is that of a known school",
+        "is a full postcode of the United Kingdom, except where the URN is that of a known school",
         [F::postcode, F::urn] => Run::CheckNeeding(&[F::postcode], postcode);
 }
 

@@ -2,10 +2,9 @@
 //! the rules that bind, and its vocabulary.
 
 use adapter_kit::shape::Shape;
-use adapter_kit::version::{ApiVersion, NestedErrors};
+use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::{WireRecord, for_each_record};
 use domain::field::Codes;
-use domain::rules::Run;
 use domain::{List, Lists, Record, RecordField as _};
 use serde_json::{Map, Value, json};
 
@@ -29,10 +28,7 @@ pub fn of(version: &ApiVersion, lists: &Lists) -> Value {
         "codes": codes(version, lists),
         "exception_years": version.accepted_codes.funding_exception_years,
         "rules": rules,
-        "nested_errors": match version.nested_errors {
-            NestedErrors::Flat => "flat",
-            NestedErrors::Nested => "nested",
-        },
+        "nested_errors": version.nested_errors.name(),
         "words": { "training_partner": version.vocabulary.training_partner },
     })
 }
@@ -47,10 +43,7 @@ fn inputs<R: WireRecord>(version: &ApiVersion) -> (String, Value) {
 
 /// Rules by name, with what they do: one that adjusts cannot be removed without changing what is recorded.
 fn rules<R: WireRecord>(version: &ApiVersion) -> (String, Value) {
-    let stages = R::rules(version).iter().map(|rule| {
-        let stage = if matches!(rule.run, Run::Adjust(_)) { "adjust" } else { "check" };
-        (rule.name.to_owned(), json!(stage))
-    });
+    let stages = R::rules(version).iter().map(|rule| (rule.name.to_owned(), json!(rule.stage().name())));
     (R::NAME.to_owned(), stages.collect())
 }
 

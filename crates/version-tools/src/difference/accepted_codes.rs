@@ -1,11 +1,8 @@
 //! Codes and years that one version accepts and the other does not.
 
-use std::collections::BTreeSet;
-
+use adapter_kit::reference;
 use adapter_kit::version::ApiVersion;
-use adapter_kit::wire::{WireRecord, for_each_record};
-use domain::field::Codes;
-use domain::{List, Lists, RecordField as _};
+use domain::{List, Lists, academic_year};
 use serde::Serialize;
 
 use super::{Change, ChangeDetail, Effect};
@@ -70,7 +67,7 @@ fn codes(list: List, change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion
     if codes.is_empty() {
         return None;
     }
-    let fields = fields_with(list, to);
+    let fields = reference::fields_of_list(to, list.name());
     let values: Vec<String> = codes.iter().map(|code| format!("`{}` ({})", code.code, code.name)).collect();
     let these = if codes.len() == 1 { "this code" } else { "these codes" };
     let (values, named) = (values.join(", "), listed(fields.iter().copied()));
@@ -107,7 +104,7 @@ fn years(change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion) -> Option<
     if years.is_empty() {
         return None;
     }
-    let values: Vec<String> = years.iter().map(|year| format!("{year} to {}", year + 1)).collect();
+    let values: Vec<String> = years.iter().map(|year| academic_year::label(*year)).collect();
     let values = values.join(", ");
     let (effect, summary, advice) = match change {
         CodesChangeKind::Refused => (
@@ -130,14 +127,4 @@ fn sides<'v>(change: CodesChangeKind, from: &'v ApiVersion, to: &'v ApiVersion) 
         CodesChangeKind::Accepted => (to, from),
         CodesChangeKind::Refused => (from, to),
     }
-}
-
-/// The fields of the requests of a version that have a code of the list.
-fn fields_with(list: List, version: &ApiVersion) -> Vec<&'static str> {
-    fn of<R: WireRecord>(list: List, version: &ApiVersion) -> Vec<&'static str> {
-        let inputs = R::inputs(version).entries.iter();
-        inputs.filter(|input| input.field.info().codes == Some(Codes::Listed(list))).map(|input| input.name).collect()
-    }
-    let mut seen = BTreeSet::new();
-    for_each_record!(of(list, version)).concat().into_iter().filter(|name| seen.insert(*name)).collect()
 }

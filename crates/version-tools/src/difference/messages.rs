@@ -54,14 +54,7 @@ fn nested_errors(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
                 "Where you ask for problems by field, look for those in nested items under the name of the array.",
             ),
         };
-        let about = ChangeDetail::NestedErrors(NestedErrorsChange { before: name(before), after: name(after) });
+        let about = ChangeDetail::NestedErrors(NestedErrorsChange { before: before.name(), after: after.name() });
         Change::new(Effect::ReadDifferently, about, "problems by field", summary.to_owned(), advice.to_owned())
     })
-}
-
-fn name(form: NestedErrors) -> &'static str {
-    match form {
-        NestedErrors::Flat => "flat",
-        NestedErrors::Nested => "nested",
-    }
 }

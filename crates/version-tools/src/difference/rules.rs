@@ -3,7 +3,7 @@
 use adapter_kit::names;
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::{WireRecord, for_each_record};
-use domain::rules::{Gate, Run};
+use domain::rules::{Gate, Stage};
 use domain::{Record, Rule, Trainee, TraineeField};
 use serde::Serialize;
 
@@ -85,7 +85,10 @@ fn of<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<RuleChange> {
 }
 
 fn summary<R: Record>(rule: &Rule<R>, names_of: &ApiVersion) -> RuleSummary {
-    let stage = if matches!(rule.run, Run::Adjust(_)) { RuleStage::Adjust } else { RuleStage::Check };
+    let stage = match rule.stage() {
+        Stage::Adjust => RuleStage::Adjust,
+        Stage::Check => RuleStage::Check,
+    };
     let reads = rule.reads.iter().map(|field| names::field(names_of, (*field).into())).collect();
     RuleSummary { name: rule.name, description: rule.description, reads, stage, section: rule.section }
 }

@@ -3,7 +3,6 @@
 use adapter_kit::reference;
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Versions;
-use adapter_kit::wire::{WireRecord, for_each_record};
 use domain::field::Codes;
 use domain::lists::Entry;
 use domain::vocabulary::{FUTURE_INTERESTS, WITHDRAWAL_TRIGGERS};
@@ -16,7 +15,7 @@ use super::{escaped, listed};
 pub fn index(version: &ApiVersion, lists: &Lists) -> String {
     let rows = listed_here().map(|name| {
         let count = list_called(name).map_or(lists.withdrawal_reasons().len(), |list| lists.entries(list).len());
-        let used = listed(fields_with(version, name));
+        let used = listed(reference::fields_of_list(version, name));
         vec![format!("[`{name}`](reference-data/{name})"), meaning(name).to_owned(), count.to_string(), used]
     });
     let table = table(&["list", "what it has", "codes", "used in"], rows);
@@ -34,7 +33,7 @@ pub fn list(name: &str, version: &ApiVersion, versions: &Versions, lists: &Lists
         Some(list) => codes(list, versions, lists),
         None => withdrawal_reasons(lists),
     };
-    let used = fields_with(version, known);
+    let used = reference::fields_of_list(version, known);
     let used = if used.is_empty() { String::new() } else { format!(" Used in {}.", listed(used)) };
     Some(format!("# Code list {known}\n\n{}{used}\n\n{table}", meaning(known)))
 }
@@ -50,15 +49,6 @@ fn list_called(name: &str) -> Option<List> {
 
 fn meaning(name: &str) -> &'static str {
     list_called(name).map_or("Reasons of a withdrawal, by who decides it.", List::meaning)
-}
-
-/// The fields of requests that take codes of a list.
-fn fields_with(version: &ApiVersion, name: &str) -> Vec<&'static str> {
-    fn of<R: WireRecord>(version: &ApiVersion, name: &str) -> Vec<&'static str> {
-        let inputs = R::inputs(version).entries.iter();
-        inputs.filter(|input| reference::list_of(input.field.into()) == Some(name)).map(|input| input.name).collect()
-    }
-    for_each_record!(of(version, name)).concat()
 }
 
 /// The codes of a list. A column that says the same of every code is left out.

@@ -4,7 +4,7 @@ use adapter_kit::version::{ApiVersion, capitalised};
 use adapter_kit::versions::Versions;
 use adapter_kit::wire::{WireRecord, for_each_record};
 use domain::field::Codes;
-use domain::rules::{Gate, Run};
+use domain::rules::Gate;
 use domain::{Code, Kind, Record, RecordField as _, Rule, TraineeField};
 
 use super::{GENERATED, Table, listed};
@@ -38,7 +38,6 @@ struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn of_rule<R: Record>(rule: &'a Rule<R>) -> Self {
-        let stage = if matches!(rule.run, Run::Adjust(_)) { "adjust" } else { "check" };
         let needs = rule.needs();
         let reads = rule.reads.iter().map(|field| match needs.contains(field) {
             true => format!("`{}`", field.info().name),
@@ -49,7 +48,7 @@ impl<'a> Row<'a> {
             name: rule.name,
             description: rule.description,
             reads,
-            stage,
+            stage: rule.stage().name(),
             section: rule.section,
             versions: Vec::new(),
         }

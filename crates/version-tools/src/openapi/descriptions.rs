@@ -4,8 +4,7 @@ use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::endpoint::{Endpoint, Method, ReplyBody, Row};
 use adapter_kit::read::MAX_BATCH_ITEMS;
 use adapter_kit::version::{ApiVersion, Deprecation};
-use domain::State;
-use domain::lifecycle::{Action, next_state};
+use domain::lifecycle::{Action, states_before};
 
 /// The description of the operations of an endpoint.
 pub(super) fn of(version: &ApiVersion, endpoint: Endpoint) -> String {
@@ -99,7 +98,6 @@ fn states(row: &Row) -> Option<String> {
         RecordKind::Recommendation => Action::Recommend,
         RecordKind::Trainee | RecordKind::Placement | RecordKind::Degree => return None,
     };
-    let from = State::ALL.iter().filter(|state| next_state(**state, action, true).is_ok());
-    let names: Vec<String> = from.map(|state| format!("`{state}`")).collect();
+    let names: Vec<String> = states_before(action).map(|state| format!("`{state}`")).collect();
     Some(format!("The trainee must be {}.", names.join(", or ")))
 }

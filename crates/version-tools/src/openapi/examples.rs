@@ -3,6 +3,7 @@
 use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::compose::{Data, Request};
 use adapter_kit::endpoint::{Endpoint, EntryProperty, ReplyBody, RequestBody};
+use adapter_kit::read::IDEMPOTENCY_KEY;
 use adapter_kit::version::ApiVersion;
 use adapter_kit::view::View;
 use adapter_kit::wire::WireRecord;
@@ -13,8 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::additions;
-/// The name of the key of an item of a batch.
-const IDEMPOTENCY_KEY: &str = "idempotency_key";
+
 /// The key of the example.
 const EXAMPLE_KEY: &str = "5f0e0c1d-example";
 

@@ -6,9 +6,9 @@ use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::{ContentBuilder, Deprecated, Required};
 
 use super::operation_id::operation_id;
+use super::replies::JSON;
 use super::{Context, Profile, descriptions, examples, parameters, replies, schemas};
 
-const JSON: &str = "application/json";
 const JSON_LINES: &str = "application/x-ndjson";
 
 /// The operations of an endpoint, with their methods.

@@ -13,7 +13,7 @@ use utoipa::openapi::{ContentBuilder, RefOr};
 use super::operation_id::operation_id;
 use super::{Context, Profile, errors, examples, parameters, schemas};
 
-const JSON: &str = "application/json";
+pub(super) const JSON: &str = "application/json";
 /// In the header of a reply to `Prefer: validate-only`.
 const VALIDATE_ONLY: &str = "`validate-only`: the request was only tried out.";
 /// Part of the `Warning` of every reply to a valid token.

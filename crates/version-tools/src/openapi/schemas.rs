@@ -2,7 +2,7 @@
 
 use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::endpoint::{EntryProperty, ReplyBody, RequestBody};
-use adapter_kit::read::MAX_BATCH_ITEMS;
+use adapter_kit::read::{IDEMPOTENCY_KEY, MAX_BATCH_ITEMS};
 use adapter_kit::shape::{Shape, Source, VersionField};
 use adapter_kit::version::{ApiVersion, NestedVisibility};
 use adapter_kit::wire::WireRecord;
@@ -293,7 +293,7 @@ fn batch_item() -> RefOr<Schema> {
     let key = ObjectBuilder::new()
         .schema_type(SchemaType::Array(vec![Type::String, Type::Integer]))
         .description(Some("A key of the client's for the item, as `Idempotency-Key` is for a request of its own."));
-    in_data(named(NEW_TRAINEE)).property("idempotency_key", key).required("idempotency_key").into()
+    in_data(named(NEW_TRAINEE)).property(IDEMPOTENCY_KEY, key).required(IDEMPOTENCY_KEY).into()
 }
 
 fn existing_trainees() -> ArrayBuilder {
@@ -307,11 +307,11 @@ fn batch_result(profile: Profile) -> RefOr<Schema> {
         .description(Some("The key of the item; null where what was sent cannot be one."));
     let item = ObjectBuilder::new()
         .schema_type(Type::Object)
-        .property("idempotency_key", key)
+        .property(IDEMPOTENCY_KEY, key)
         .property("status", count("The status that a request of its own would have got."))
         .property("warnings", texts().description(Some("What its `Warning` headers would have said.")))
         .property("replayed", boolean("Whether it is the reply to an earlier request with the key."))
-        .required("idempotency_key")
+        .required(IDEMPOTENCY_KEY)
         .required("status");
     match profile {
         Profile::Complete => {

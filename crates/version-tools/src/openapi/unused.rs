@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use utoipa::openapi::OpenApi;
 
-const SCHEMAS: &str = "#/components/schemas/";
+use super::version_3_0::SCHEMAS;
 
 /// The document without the schemas that are not used.
 pub(super) fn removed(mut document: OpenApi) -> OpenApi {

@@ -6,7 +6,8 @@
 use serde_json::{Map, Value, json};
 
 const REFERENCE: &str = "$ref";
-const SCHEMAS: &str = "#/components/schemas/";
+/// What the references to schemas begin with.
+pub(super) const SCHEMAS: &str = "#/components/schemas/";
 const LICENCE_URL: &str = "https://opensource.org/license/mit";
 
 /// The document in version 3.0.3 of OpenAPI.

@@ -47,12 +47,6 @@ impl Translation {
         }
     }
 
-    /// Whether the other version accepts the translated body, and no value is lost.
-    #[must_use]
-    pub fn is_clean(&self) -> bool {
-        self.lost.is_empty() && self.problems.is_empty()
-    }
-
     /// Adds what would be answered to the record at a path.
     pub(super) fn add(&mut self, problems: Vec<ErrorEntry>, notices: Vec<Finding>, at: &str) {
         for mut problem in problems {

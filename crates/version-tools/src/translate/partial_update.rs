@@ -6,7 +6,7 @@ use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::WireRecord;
 use domain::problem::{Notice, Problem};
 use domain::record::Changes as _;
-use domain::rules::{Run, apply as run};
+use domain::rules::{Stage, apply as run};
 use domain::{Candidate, Context, FieldSet, ParsedRecord, Path, RecordField as _, Rule};
 
 use super::findings::Finding;
@@ -36,7 +36,7 @@ pub(super) fn evaluate<R: WireRecord>(
     // Null changes a field that has a value, as a stored one does.
     fields.iter().for_each(|field| candidate.mark_changed(field));
     let is_decidable = |rule: &Rule<R>| match rule.required_field() {
-        _ if matches!(rule.run, Run::Adjust(_)) => true,
+        _ if rule.stage() == Stage::Adjust => true,
         // A required field depends on nothing else.
         Some(field) => fields.contains(field),
         None => rule.reads.iter().all(|field| fields.contains(*field)),

@@ -9,7 +9,7 @@ use crate::documents::listed;
 /// Words by which a demand goes on after the name of its field.
 const PREDICATES: [&str; 5] = ["is", "was", "has", "must", "differs"];
 /// How a demand continues that is weaker than the one before it.
-const EXCEPTIONS: [&str; 2] = [", but ", " unless "];
+const EXCEPTIONS: [&str; 2] = [", except ", " unless "];
 
 /// Describes the change.
 pub(super) fn describe(change: RuleChange, from: Label, to: Label) -> Change {
