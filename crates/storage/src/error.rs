@@ -322,8 +322,8 @@ pub enum Refusal {
 }
 
 impl StorageError {
-    /// Whether the job would have stored twice what can be there only once.
-    pub fn is_repetition(&self) -> bool {
+    /// Whether the job would have stored a value twice that must be unique.
+    pub fn is_unique_violation(&self) -> bool {
         matches!(self, Self::Query(DieselError::DatabaseError(DatabaseErrorKind::UniqueViolation, _)))
     }
 
@@ -380,7 +380,8 @@ impl StorageError {
     pub(crate) fn is_contention(error: &DieselError) -> bool {
         let of_postgres =
             sqlstate(error).is_some_and(|state| COLLISIONS.contains(&state) || state == LOCK_NOT_AVAILABLE);
-        of_postgres || matches!(error, DieselError::DatabaseError(_, told) if told.message() == SQLITE_BUSY)
+        of_postgres
+            || matches!(error, DieselError::DatabaseError(_, information) if information.message() == SQLITE_BUSY)
     }
 
     /// Why a transaction could not be ended as it should: what passes is said as such, the rest is a lost transaction.

@@ -388,9 +388,9 @@ fn loss(cause: &Arc<StorageError>) -> StorageError {
     if matches!(**cause, StorageError::Busy) { StorageError::Busy } else { StorageError::GroupLost(Arc::clone(cause)) }
 }
 
-/// Tells one caller. What callers do when they convert or drop an answer must not reach the next one.
-fn answer(job: Box<dyn Job>, fate: Result<(), StorageError>) {
-    if catch_unwind(AssertUnwindSafe(|| job.answer(fate))).is_err() {
+/// Answers one caller. What callers do when they convert or drop an answer must not reach the next one.
+fn answer(job: Box<dyn Job>, outcome: Result<(), StorageError>) {
+    if catch_unwind(AssertUnwindSafe(|| job.answer(outcome))).is_err() {
         log::error!("a panic was met while a job was answered");
     }
 }
