@@ -9,8 +9,8 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::TraineeDocument;
 use super::documents::{self, RecordText};
+use super::{TraineeDocument, is_not_draft};
 use crate::change_generation::{Continuity, Generation};
 use crate::change_position::{IsFinal, Snapshot, Standing, standing};
 use crate::connection::DatabaseConnection;
@@ -100,7 +100,7 @@ impl ProviderSession<'_> {
                 .filter(trainees::provider_id.eq(provider))
                 .filter(trainees::changed_in.ge(position))
                 .filter(behind)
-                .filter(trainees::state.ne("draft"))
+                .filter(is_not_draft())
                 .filter(is_reported)
                 .order((trainees::changed_in, trainees::id))
                 .limit(query.limit + 1);
