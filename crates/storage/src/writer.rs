@@ -36,8 +36,9 @@ use crate::trace::DATE_NOT_DUE;
 use crate::writer::deferred::{Postponed, Taken};
 use crate::writer::watch::Watch;
 
-/// Pages in the write-ahead log at which a commit copies them into the database, 16 MiB. Most changes are of the same pages, such as
-/// the ends of indexes, and a page is copied once however often it stands in the log. With more pages, look-ups in the log take longer.
+/// Pages in the write-ahead log at which a commit copies them into the database, 16 MiB. Most changes are of the same
+/// pages, such as the ends of indexes, and a page is copied once however often it stands in the log. With more pages,
+/// look-ups in the log take longer.
 const CHECKPOINT_PAGES: u32 = 4_000;
 
 /// What a store has written since it was opened.
