@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::str::FromStr;
 
 use crate::Outcome;
 
@@ -20,20 +21,20 @@ impl Head {
     pub(crate) fn parse(received: &[u8]) -> Option<Outcome<Self>> {
         const NAME: &[u8] = b"content-length:";
         let bytes = received.windows(4).position(|end| end == b"\r\n\r\n")? + 4;
-        let (status, mut length) = (received.get(9..12).and_then(number), None);
+        let (status, mut length) = (received.get(9..12).and_then(number::<u16>), None);
         for line in received.get(..bytes)?.split(|byte| *byte == b'\n') {
             if line.get(..NAME.len()).is_some_and(|name| name.eq_ignore_ascii_case(NAME)) {
-                length = line.get(NAME.len()..).and_then(|value| number(value.trim_ascii()));
+                length = line.get(NAME.len()..).and_then(|value| number::<usize>(value.trim_ascii()));
             }
         }
         Some(match (status, length) {
-            (Some(status), Some(length)) => Ok(Self { status: status as u16, bytes, length }),
+            (Some(status), Some(length)) => Ok(Self { status, bytes, length }),
             (_, _) => Err(format!("not a reply with a length: {}", String::from_utf8_lossy(received)).into()),
         })
     }
 }
 
-fn number(digits: &[u8]) -> Option<usize> {
+fn number<N: FromStr>(digits: &[u8]) -> Option<N> {
     std::str::from_utf8(digits).ok()?.parse().ok()
 }
 

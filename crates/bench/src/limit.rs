@@ -78,7 +78,7 @@ fn writer(path: &str, group: usize) -> Outcome<mpsc::Sender<Waiting>> {
                 eprintln!("limit: {error}");
                 return;
             }
-            // A client that has gone away is not told.
+            // A client that has gone away gets no reply.
             waiting.into_iter().for_each(|(_, done)| {
                 let _ = done.send(());
             });
@@ -96,17 +96,36 @@ async fn read(request: HttpRequest) -> Result<HttpResponse, Error> {
     Ok(HttpResponse::Ok().content_type("application/json").body(body))
 }
 
+/// How many inserts the limit program makes with one commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CommitMode {
+    /// All that wait, as in the register.
+    Shared,
+    /// One.
+    PerInsert,
+}
+
+impl CommitMode {
+    /// The path to insert so.
+    pub(crate) const fn path(self) -> &'static str {
+        match self {
+            Self::Shared => "/shared",
+            Self::PerInsert => "/per-insert",
+        }
+    }
+}
+
 /// The writers: one that shares commits, and one that does not.
 #[derive(Debug)]
 struct Writers {
     shared: mpsc::Sender<Waiting>,
-    alone: mpsc::Sender<Waiting>,
+    per_insert: mpsc::Sender<Waiting>,
 }
 
-/// `POST /shared?LENGTH` and `POST /alone?LENGTH`, with the length of the reply.
+/// `POST` to a [`CommitMode::path`]; the query is the length of the reply.
 async fn insert(writers: Data<Writers>, request: HttpRequest, body: Bytes) -> Result<HttpResponse, Error> {
     let (done, committed) = oneshot::channel();
-    let writer = if request.path() == "/alone" { &writers.alone } else { &writers.shared };
+    let writer = if request.path() == CommitMode::PerInsert.path() { &writers.per_insert } else { &writers.shared };
     writer.send((body, done)).map_err(ErrorInternalServerError)?;
     committed.await.map_err(ErrorInternalServerError)?;
     let length: usize = request.query_string().parse().map_err(ErrorInternalServerError)?;
@@ -116,7 +135,7 @@ async fn insert(writers: Data<Writers>, request: HttpRequest, body: Bytes) -> Re
 
 /// Serves a database until the process is ended.
 pub(crate) fn serve(path: &str, port: u16) -> Outcome<()> {
-    let writers = Data::new(Writers { shared: writer(path, GROUP)?, alone: writer(path, 1)? });
+    let writers = Data::new(Writers { shared: writer(path, GROUP)?, per_insert: writer(path, 1)? });
     let path = path.to_owned();
     let server = HttpServer::new(move || {
         let connection = connect(&path).map(|connection| Rc::new(RefCell::new(connection)));
@@ -124,8 +143,8 @@ pub(crate) fn serve(path: &str, port: u16) -> Outcome<()> {
             .app_data(writers.clone())
             .app_data(PayloadConfig::new(REPLY.len()))
             .configure(|config| drop(connection.map(|connection| config.app_data(connection))))
-            .route("/shared", web::post().to(insert))
-            .route("/alone", web::post().to(insert))
+            .route(CommitMode::Shared.path(), web::post().to(insert))
+            .route(CommitMode::PerInsert.path(), web::post().to(insert))
             .default_service(web::get().to(read))
     });
     let workers = thread::available_parallelism()?.get();

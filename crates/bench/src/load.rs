@@ -13,7 +13,7 @@ use crate::Outcome;
 use crate::http::Head;
 
 /// How long a turn waits for a reply before it fails.
-const PATIENCE: Duration = Duration::from_secs(20);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(20);
 /// What is read at once, in bytes: more than the largest reply.
 const BUFFER_BYTES: usize = 4_194_304;
 /// The status of a server that is busy. Another request is sent.
@@ -113,7 +113,42 @@ impl Load {
         time: Duration,
         processor_time: impl Fn() -> Outcome<Duration>,
     ) -> Outcome<Turn> {
-        let (mut poll, mut events) = (Poll::new()?, Events::with_capacity(self.connections));
+        let (mut poll, mut connections) = self.connect(address)?;
+        for connection in &mut connections {
+            self.next(connection)?;
+        }
+        let mut events = Events::with_capacity(self.connections);
+        let mut buffer = vec![0; BUFFER_BYTES];
+        let begun = Instant::now();
+        let mut measurement = Measurement::new();
+        let (mut last_event, mut busy) = (begun, connections.len());
+        while busy > 0 {
+            // Whoever sleeps here has to be woken by the server, which then costs the server more than some replies do.
+            poll.poll(&mut events, Some(Duration::ZERO))?;
+            let now = Instant::now();
+            if !events.is_empty() {
+                last_event = now;
+            } else if now - last_event > REPLY_TIMEOUT {
+                return Err("a reply has not come".into());
+            }
+            measurement.begin_or_end(begun, now, time, &processor_time)?;
+            for event in &events {
+                let Some(connection) = connections.get_mut(event.token().0) else { continue };
+                let Some(head) = connection.advance(&mut buffer)? else { continue };
+                measurement.add(head, connection.began);
+                if measurement.has_ended() {
+                    busy -= 1;
+                } else {
+                    self.next(connection)?;
+                }
+            }
+        }
+        measurement.statistics(self.weight)
+    }
+
+    /// Opens the connections, each registered by its position.
+    fn connect(&self, address: SocketAddr) -> Outcome<(Poll, Vec<Connection>)> {
+        let poll = Poll::new()?;
         let mut connections = Vec::with_capacity(self.connections);
         for token in 0..self.connections {
             let mut stream = TcpStream::connect(address)?;
@@ -121,62 +156,7 @@ impl Load {
             poll.registry().register(&mut stream, Token(token), Interest::READABLE | Interest::WRITABLE)?;
             connections.push(Connection::new(stream));
         }
-        for connection in &mut connections {
-            self.next(connection)?;
-        }
-        let mut buffer = vec![0; BUFFER_BYTES];
-        let (mut latencies, mut bytes) = (Vec::<Duration>::with_capacity(1 << 20), 0);
-        let begun = Instant::now();
-        let mut counted: Option<(Instant, Duration)> = None;
-        let (mut end, mut heard, mut refused) = (None, begun, 0);
-        let mut busy = connections.len();
-        while busy > 0 {
-            // Whoever sleeps here has to be woken by the server, which then costs the server more than some replies do.
-            poll.poll(&mut events, Some(Duration::ZERO))?;
-            let now = Instant::now();
-            if !events.is_empty() {
-                heard = now;
-            } else if now - heard > PATIENCE {
-                return Err("a reply has not come".into());
-            }
-            if counted.is_none() && now - begun >= time / 4 {
-                (counted, bytes) = (Some((now, processor_time()?)), 0);
-                latencies.clear();
-            }
-            if let (Some((since, before)), None) = (counted, end)
-                && now - begun >= time
-            {
-                end = Some((now - since, processor_time()?.saturating_sub(before), latencies.len(), bytes));
-            }
-            for event in &events {
-                let Some(connection) = connections.get_mut(event.token().0) else { continue };
-                let Some(head) = connection.go_on(&mut buffer)? else { continue };
-                if head.status == BUSY {
-                    refused += 1;
-                } else {
-                    latencies.push(connection.began.elapsed());
-                    bytes += head.length;
-                }
-                if end.is_some() {
-                    busy -= 1;
-                } else {
-                    self.next(connection)?;
-                }
-            }
-        }
-        let (took, used, count, bytes) = end.ok_or("nothing was measured")?;
-        latencies.truncate(count);
-        latencies.sort_unstable();
-        let at =
-            |part: f64| latencies.get((count as f64 * part) as usize).map_or(f64::NAN, |time| 1e3 * time.as_secs_f64());
-        Ok(Turn {
-            rate: count as f64 * self.weight / took.as_secs_f64(),
-            p50: at(0.5),
-            p99: at(0.99),
-            processor: used.as_secs_f64() * 1e6 / (count as f64 * self.weight),
-            bytes: bytes as f64 / count as f64,
-            refused,
-        })
+        Ok((poll, connections))
     }
 
     /// Begins the next request on a connection.
@@ -200,6 +180,82 @@ impl Load {
         }
         (connection.written, connection.began) = (0, Instant::now());
         connection.write()
+    }
+}
+
+/// What is counted of the replies of a turn.
+#[derive(Debug)]
+struct Measurement {
+    phase: Phase,
+    latencies: Vec<Duration>,
+    /// Bytes of the bodies.
+    bytes: usize,
+    refused: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Phase {
+    /// What is counted now is dropped when this ends.
+    WarmUp,
+    /// Since when, and the processor time of the server by then.
+    Counting(Instant, Duration),
+    /// How long it was counted, and what processor time the server used.
+    Ended(Duration, Duration),
+}
+
+impl Measurement {
+    fn new() -> Self {
+        Self { phase: Phase::WarmUp, latencies: Vec::with_capacity(1 << 20), bytes: 0, refused: 0 }
+    }
+
+    /// Begins to count after the first quarter of the time, and ends after all of it.
+    fn begin_or_end(
+        &mut self,
+        begun: Instant,
+        now: Instant,
+        time: Duration,
+        processor_time: impl Fn() -> Outcome<Duration>,
+    ) -> Outcome<()> {
+        if matches!(self.phase, Phase::WarmUp) && now - begun >= time / 4 {
+            self.phase = Phase::Counting(now, processor_time()?);
+            self.latencies.clear();
+            self.bytes = 0;
+        }
+        if let Phase::Counting(since, before) = self.phase
+            && now - begun >= time
+        {
+            self.phase = Phase::Ended(now - since, processor_time()?.saturating_sub(before));
+        }
+        Ok(())
+    }
+
+    fn has_ended(&self) -> bool {
+        matches!(self.phase, Phase::Ended(..))
+    }
+
+    fn add(&mut self, head: Head, began: Instant) {
+        if head.status == BUSY {
+            self.refused += 1;
+        } else if !self.has_ended() {
+            self.latencies.push(began.elapsed());
+            self.bytes += head.length;
+        }
+    }
+
+    fn statistics(mut self, weight: f64) -> Outcome<Turn> {
+        let Phase::Ended(took, used) = self.phase else { return Err("nothing was measured".into()) };
+        self.latencies.sort_unstable();
+        let count = self.latencies.len() as f64;
+        let at =
+            |part: f64| self.latencies.get((count * part) as usize).map_or(f64::NAN, |time| 1e3 * time.as_secs_f64());
+        Ok(Turn {
+            rate: count * weight / took.as_secs_f64(),
+            p50: at(0.5),
+            p99: at(0.99),
+            processor: used.as_secs_f64() * 1e6 / (count * weight),
+            bytes: self.bytes as f64 / count,
+            refused: self.refused,
+        })
     }
 }
 
@@ -234,7 +290,7 @@ impl Connection {
     }
 
     /// Sends and receives what can be without waiting; the head of the reply when it is complete.
-    fn go_on(&mut self, buffer: &mut [u8]) -> Outcome<Option<Head>> {
+    fn advance(&mut self, buffer: &mut [u8]) -> Outcome<Option<Head>> {
         if self.written < self.out.len() {
             self.write()?;
         }

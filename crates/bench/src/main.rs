@@ -1,4 +1,4 @@
-//! The program of `make bench`: what it is asked for, and the order in which it measures.
+//! The program of `make bench`: its options, and the order in which it measures.
 
 use std::error::Error;
 use std::fs;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{Parser, Subcommand};
 
-mod contest;
+mod benchmark;
 mod database;
 mod http;
 mod limit;
@@ -19,7 +19,7 @@ mod register;
 mod report;
 mod scenario;
 
-use contest::Contest;
+use benchmark::Benchmark;
 use register::Program;
 
 /// What anything here gives that can fail; a benchmark that cannot go on ends.
@@ -46,7 +46,8 @@ struct Options {
     /// Kinds of database: sqlite, postgres
     #[arg(long, value_name = "KIND,...", value_delimiter = ',', default_value = "sqlite,postgres")]
     database: Vec<String>,
-    /// What is measured: get, list, since, post, start, memory; "list" stands for all whose names begin so [default: all]
+    /// What is measured: get, list, since, copy, changes, post, batch, start, memory; "list" stands for all whose names
+    /// begin so [default: all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     only: Vec<String>,
     /// Also serve the first register with this share of the requests traced, in percent, to a collector next to the load
@@ -90,7 +91,7 @@ enum Command {
 impl Options {
     /// Whether a thing of this name is to be measured.
     fn is_requested(&self, name: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|asked| name.starts_with(asked))
+        self.only.is_empty() || self.only.iter().any(|prefix| name.starts_with(prefix))
     }
 
     fn turn(&self) -> Duration {
@@ -112,8 +113,8 @@ fn main() -> Outcome<()> {
     let (register, before) = (program(register)?, options.before.as_deref().map(program).transpose()?);
     let mut report = report::introduction(&options);
     for kind in &options.database {
-        let contest = Contest::prepare(&options, kind, &register, before.as_ref())?;
-        report += &report::section(kind, &contest.run(&options)?);
+        let benchmark = Benchmark::prepare(&options, kind, &register, before.as_ref())?;
+        report += &report::section(kind, &benchmark.run(&options)?);
     }
     println!("{report}");
     fs::write(options.folder.join("report.md"), &report)?;

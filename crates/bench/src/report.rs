@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use crate::contest::{Results, Who};
+use crate::benchmark::{Results, Target};
 use crate::load::Turn;
 use crate::scenario::Scenario;
 use crate::{Options, Outcome};
@@ -24,7 +24,7 @@ pub(crate) fn introduction(options: &Options) -> String {
 pub(crate) fn section(kind: &str, results: &Results) -> String {
     let name = if kind == "sqlite" { "SQLite" } else { "PostgreSQL" };
     let mut out = format!("\n### {name}\n");
-    let Some(first) = results.sizes.first().map(|size| Who::Register(*size)) else { return out };
+    let Some(first) = results.sizes.first().map(|size| Target::Register(*size)) else { return out };
     table(
         &mut out,
         &[
@@ -38,8 +38,8 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
             "p50, p99 now",
         ],
         Scenario::ALL.into_iter().filter_map(|scenario| {
-            let turns = |who| results.turns.get(&(scenario, who)).map(Vec::as_slice).unwrap_or_default();
-            let (limit, before, now) = (turns(Who::Limit), turns(Who::Before), turns(first));
+            let turns = |target| results.turns.get(&(scenario, target)).map(Vec::as_slice).unwrap_or_default();
+            let (limit, before, now) = (turns(Target::Limit), turns(Target::Before), turns(first));
             let rate = |turns: &[Turn]| {
                 median(turns, |turn| turn.rate).map_or(ABSENT.to_owned(), |rate| format!("{rate:.0}/s"))
             };
@@ -60,30 +60,35 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
             (!now.is_empty()).then(|| [vec![scenario.title().to_owned()], cells.to_vec()].concat())
         }),
     );
-    for ((scenario, who), turns) in &results.turns {
+    for ((scenario, target), turns) in &results.turns {
         let refused: usize = turns.iter().map(|turn| turn.refused).sum();
         if refused > 0 {
-            let _ =
-                writeln!(out, "\n{}, {who}: {refused} requests were answered 503 and do not count.", scenario.title());
+            let _ = writeln!(
+                out,
+                "\n{}, {target}: {refused} requests were answered 503 and do not count.",
+                scenario.title()
+            );
         }
     }
-    let (shared, alone) =
-        (results.turns.get(&(Scenario::Post, Who::Limit)), results.turns.get(&(Scenario::Post, Who::LimitAlone)));
-    if let Some((shared, alone)) = shared.zip(alone) {
-        let rate = shown(median(alone, |turn| turn.rate), 0);
-        let ratio = ratio(shared, alone, |turn| turn.rate);
+    let (shared, per_insert) = (
+        results.turns.get(&(Scenario::Post, Target::Limit)),
+        results.turns.get(&(Scenario::Post, Target::LimitPerInsert)),
+    );
+    if let Some((shared, per_insert)) = shared.zip(per_insert) {
+        let rate = shown(median(per_insert, |turn| turn.rate), 0);
+        let ratio = ratio(shared, per_insert, |turn| turn.rate);
         let _ = writeln!(
             out,
             "\nThe limit program makes {rate} inserts a second with a commit for each; sharing commits brings {ratio}."
         );
     }
     for size in results.sizes.iter().skip(1) {
-        compare(&mut out, results, first, Who::Register(*size));
+        compare(&mut out, results, first, Target::Register(*size));
     }
     traces(&mut out, results, first);
-    for who in results.turns.keys().map(|(_, who)| *who).collect::<BTreeSet<_>>() {
-        if matches!(who, Who::Pages(_) | Who::Replica) {
-            compare(&mut out, results, first, who);
+    for target in results.turns.keys().map(|(_, target)| *target).collect::<BTreeSet<_>>() {
+        if matches!(target, Target::Pages(_) | Target::Replica) {
+            compare(&mut out, results, first, target);
         }
     }
     versions(&mut out, results, first);
@@ -92,16 +97,16 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
 }
 
 /// Another register of the program against the first.
-fn compare(out: &mut String, results: &Results, first: Who, other: Who) {
-    let heading = |who| match who {
-        Who::Register(size) => format!("{size} trainees"),
-        Who::Replica => "Reads from a standby".to_owned(),
-        Who::Pages(rate) => format!("While {rate} pages a second are opened"),
-        Who::Limit | Who::LimitAlone | Who::Before | Who::Traced(_) => String::new(),
+fn compare(out: &mut String, results: &Results, first: Target, other: Target) {
+    let heading = |target| match target {
+        Target::Register(size) => format!("{size} trainees"),
+        Target::Replica => "Reads from a standby".to_owned(),
+        Target::Pages(rate) => format!("While {rate} pages a second are opened"),
+        Target::Limit | Target::LimitPerInsert | Target::Before | Target::Traced(_) => String::new(),
     };
     let headings = ["Request", &heading(first), &heading(other), "Ratio", "Processor"];
     let rows = Scenario::ALL.into_iter().filter_map(|scenario| {
-        let turns = |who| results.turns.get(&(scenario, who)).filter(|turns| !turns.is_empty());
+        let turns = |target| results.turns.get(&(scenario, target)).filter(|turns| !turns.is_empty());
         let (turns, others) = (turns(first)?, turns(other)?);
         let rate = |turns| format!("{}/s", shown(median(turns, |turn| turn.rate), 0));
         let processor = [turns, others].map(|turns| shown(median(turns, |turn| turn.processor), 1)).join(", ");
@@ -112,10 +117,15 @@ fn compare(out: &mut String, results: &Results, first: Who, other: Who) {
 }
 
 /// What it costs to trace requests.
-fn traces(out: &mut String, results: &Results, first: Who) {
-    let traced = results.turns.iter().filter_map(|((scenario, who), turns)| match who {
-        Who::Traced(percent) => Some((*scenario, *percent, turns)),
-        Who::Limit | Who::LimitAlone | Who::Before | Who::Register(_) | Who::Pages(_) | Who::Replica => None,
+fn traces(out: &mut String, results: &Results, first: Target) {
+    let traced = results.turns.iter().filter_map(|((scenario, target), turns)| match target {
+        Target::Traced(percent) => Some((*scenario, *percent, turns)),
+        Target::Limit
+        | Target::LimitPerInsert
+        | Target::Before
+        | Target::Register(_)
+        | Target::Pages(_)
+        | Target::Replica => None,
     });
     let rows = traced.filter_map(|(scenario, percent, turns)| {
         let untraced = results.turns.get(&(scenario, first))?;
@@ -129,7 +139,7 @@ fn traces(out: &mut String, results: &Results, first: Who) {
 }
 
 /// The oldest version against the newest, for each byte of a reply.
-fn versions(out: &mut String, results: &Results, first: Who) {
+fn versions(out: &mut String, results: &Results, first: Target) {
     let headings = ["Bytes of replies", "Newest version", "Oldest version", "Ratio"];
     let rows = Scenario::OLDEST.into_iter().filter_map(|(oldest, newest)| {
         let (old, new) = (results.turns.get(&(oldest, first))?, results.turns.get(&(newest, first))?);
@@ -142,16 +152,16 @@ fn versions(out: &mut String, results: &Results, first: Who) {
 
 /// How long servers take to start, and what memory they hold.
 fn resources(out: &mut String, results: &Results) {
-    let everybody = results.sizes.iter().map(|size| Who::Register(*size)).chain([Who::Before]);
-    let rows = everybody.filter_map(|who| {
-        let starts = results.starts.get(&who).map(Vec::as_slice).unwrap_or_default();
+    let targets = results.sizes.iter().map(|size| Target::Register(*size)).chain([Target::Before]);
+    let rows = targets.filter_map(|target| {
+        let starts = results.starts.get(&target).map(Vec::as_slice).unwrap_or_default();
         let mut times: Vec<f64> = starts.iter().map(|time| time.as_secs_f64() * 1e3).collect();
         let [low, middle, high] = spread(&mut times).map_or([None; 3], |times| times.map(Some));
-        let memory = results.memory.get(&who).copied();
+        let memory = results.memory.get(&target).copied();
         let start = middle
             .map_or(ABSENT.to_owned(), |middle| format!("{middle:.0} ms ({}..{})", shown(low, 0), shown(high, 0)));
         let memory = format!("{} MiB", shown(memory, 1));
-        (middle.is_some() || results.memory.contains_key(&who)).then(|| vec![who.to_string(), start, memory])
+        (middle.is_some() || results.memory.contains_key(&target)).then(|| vec![target.to_string(), start, memory])
     });
     table(out, &["Server", "Start to ready", "Memory after the mixed load"], rows);
 }

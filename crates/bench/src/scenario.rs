@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::Outcome;
 use crate::http::{Client, get, post};
+use crate::limit::CommitMode;
 use crate::load::{Create, Load, Step};
 use crate::register::Register;
 
@@ -164,11 +165,10 @@ impl Scenario {
         ![Self::Copy, Self::Changes, Self::PostWithKey, Self::Batch].contains(&self)
     }
 
-    /// The load on a limit program that is filled with [`Scenario::replies`]. Without a commit for many requests if `alone`.
-    pub(crate) fn load_on_limit(self, facts: &Facts, alone: bool) -> Load {
+    /// The load on a limit program that is filled with [`Scenario::replies`].
+    pub(crate) fn load_on_limit(self, facts: &Facts, commits: CommitMode) -> Load {
         if self == Self::Post {
-            let writer = if alone { "alone" } else { "shared" };
-            let request = post(&format!("/{writer}?{}", facts.created_bytes), "", "", &facts.body);
+            let request = post(&format!("{}?{}", commits.path(), facts.created_bytes), "", "", &facts.body);
             return Load::new(vec![Step::Create(Rc::new([Create::new(request)]))], WRITERS);
         }
         let requests: Vec<_> =

@@ -32,7 +32,8 @@ const FIELDS: usize = 2;
 
 /// An update that a version accepts leaves a record in which storage finds no new fault. A record that some version
 /// accepts as a new one is accepted by some version afterwards too, as far as the version that updates it checks the same
-/// fields; where that is the version itself, it stores the new one as it is. A degree that is between the kinds can be sent back, and is whole after any change.
+/// fields; where that is the version itself, it stores the new one as it is. A degree that is between the kinds can be sent
+/// back, and is whole after any change.
 ///
 /// # Errors
 ///

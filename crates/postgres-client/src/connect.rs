@@ -27,8 +27,8 @@ const CHECK_SQL: &str = "SELECT current_setting('transaction_read_only'), curren
 ///
 /// A prepared statement is planned once. Otherwise PostgreSQL plans those anew each time whose number of rows is a parameter, which
 /// takes longer than to run some of them. Such a plan is made when a table may be empty, and stays while it fills: so it
-/// goes through no whole table where there is an index; which of several is the best one, PostgreSQL knows when it looks at the table.
-/// Where there is none, the cost of the plan says nothing, and must not have it compiled.
+/// goes through no whole table where there is an index; which of several is the best one, PostgreSQL knows when it looks at
+/// the table. Where there is none, the cost of the plan says nothing, and must not have it compiled.
 const OPTIONS: &str = "-c register.session=1 -c TimeZone=UTC -c plan_cache_mode=force_generic_plan -c enable_seqscan=off \
      -c jit=off";
 

@@ -1,8 +1,9 @@
 //! Months of the history, and of the counts of usage, that are written to files and then removed from the database.
 //!
 //! A month is one file of JSON Lines, an entry a line. It gets its name when it is whole and on the disk; the database
-//! records its digest ([`ArchivedMonth`]) in the transaction in which it gets the name. A month is removed only when its file still has that digest and the database has no
-//! other entries of it, so whatever is interrupted can be done again: nothing is lost, and nothing is there twice.
+//! records its digest ([`ArchivedMonth`]) in the transaction in which it gets the name. A month is removed only when its
+//! file still has that digest and the database has no other entries of it, so whatever is interrupted can be done again:
+//! nothing is lost, and nothing is there twice.
 //!
 //! Each line of the history begins with the identifier of its trainee, and lines do not depend on each other: when a trainee is
 //! erased, the files are written again without those lines (`erasing.rs`).

@@ -110,21 +110,21 @@ pub fn copy(
     from: &str,
     to: &str,
     requested: Option<Environment>,
-    mut told: impl FnMut(Step),
+    mut report_step: impl FnMut(Step),
 ) -> Result<CopyReport, CopyError> {
     let (mut source, environment) = open_source(from, requested)?;
     let mut target = Connections::to(to).and_then(|target| target.establish()).map_err(CopyError::Target)?;
     prepare(&mut target, environment)?;
 
     source.begin(Access::Read).map_err(|error| CopyError::Source(error.into()))?;
-    let mut transfer = Transfer { source: &mut source, target: &mut target, told: &mut told };
+    let mut transfer = Transfer { source: &mut source, target: &mut target, report_step: &mut report_step };
     let rows = count_all(transfer.source).map_err(CopyError::Source)?;
-    (transfer.told)(Step::Begun { rows });
+    (transfer.report_step)(Step::Begun { rows });
     let outcome = visit_all(&mut transfer).and_then(|()| sequences::align(transfer.source, transfer.target));
     source.roll_back().map_err(|error| CopyError::Source(error.into()))?;
     outcome?;
 
-    let report = verify::compare(&mut source, &mut target, &mut told)?;
+    let report = verify::compare(&mut source, &mut target, &mut report_step)?;
     if report.differences.is_empty() {
         open_target(&mut target).map_err(CopyError::Target)?;
     }
@@ -211,7 +211,7 @@ fn count_all(connection: &mut DatabaseConnection) -> Result<u64, StorageError> {
 struct Transfer<'a> {
     source: &'a mut DatabaseConnection,
     target: &'a mut DatabaseConnection,
-    told: &'a mut dyn FnMut(Step),
+    report_step: &'a mut dyn FnMut(Step),
 }
 
 impl Visitor for Transfer<'_> {
@@ -224,7 +224,7 @@ impl Visitor for Transfer<'_> {
             let Some(row) = rows.last() else { return Ok(()) };
             last = Some(row.key());
             self.write(&rows).map_err(CopyError::Target)?;
-            (self.told)(Step::Copied(rows.len() as u64));
+            (self.report_step)(Step::Copied(rows.len() as u64));
         }
     }
 }
@@ -241,7 +241,7 @@ impl Transfer<'_> {
             return Err(CopyError::AnotherCopy { table: R::TABLE, key: R::shown(&key) });
         }
         let rows = catalog::count(self.target, R::TABLE).map_err(CopyError::Target)?;
-        (self.told)(Step::Copied(u64::try_from(rows).unwrap_or_default()));
+        (self.report_step)(Step::Copied(u64::try_from(rows).unwrap_or_default()));
         Ok(Some(key))
     }
 

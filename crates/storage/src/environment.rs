@@ -3,8 +3,9 @@
 //! The command that creates a database records it; all later ones must match it. A register that was created before the
 //! environment was recorded has no record, and once it has a provider nobody may guess.
 
-use chrono::{SecondsFormat, Utc};
+use chrono::Utc;
 use diesel::prelude::*;
+use domain::iso_8601;
 use rustix::system::uname;
 
 use crate::connection::DatabaseConnection;
@@ -162,7 +163,7 @@ const WRITE_CHECK: &str = "write_check ";
 /// Records that this machine can write now. Must run in a transaction that writes.
 pub(crate) fn record_write_check(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     let name = format!("{WRITE_CHECK}{}", uname().nodename().to_string_lossy());
-    let time = Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true);
+    let time = iso_8601::timestamp(Utc::now());
     let setting = register_settings::table.find(&name);
     if diesel::update(setting).set(register_settings::value.eq(&time)).execute(connection)? == 0 {
         diesel::insert_into(register_settings::table)

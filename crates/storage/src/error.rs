@@ -1,16 +1,20 @@
-//! What can go wrong in storage, grouped by who can act: the operator, the person at the command line, or us.
+//! What can go wrong in storage, grouped by who can act: the operator, the user at the command line or on a page of the
+//! settings, the caller of the API, or us.
 //!
-//! Knows nothing of HTTP. No variant holds a person's data, a token or the address of
-//! a database server.
+//! Knows nothing of HTTP. No variant holds a person's data, a token or the address of a database server.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use diesel::result::{DatabaseErrorKind, Error as DieselError};
-use postgres_client::sqlstate;
 
-use crate::tokens::{Environment, TokenStatus};
+use crate::tokens::Environment;
+
+mod refusal;
+mod sqlstate;
+
+pub use refusal::Refusal;
 
 /// A job or an operation of the store that failed.
 #[derive(Debug, thiserror::Error)]
@@ -190,7 +194,7 @@ pub enum StorageError {
     #[error("no random bytes are available")]
     NoRandomness(#[source] getrandom::Error),
 
-    // The person at the command line can act.
+    // The user at the command line or on a page of the settings can act.
     /// The request cannot be carried out as sent.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -241,89 +245,9 @@ impl JobError for StorageError {
     }
 }
 
-/// Why a request from the command line was refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// A provider's UKPRN is eight digits.
-    #[error("ukprn must be eight digits")]
-    InvalidUkprn,
-    /// A provider's name says something.
-    #[error("provider name is blank")]
-    BlankProviderName,
-    /// A provider's name has 1 to 200 characters.
-    #[error("provider name must have 1 to 200 characters on one line")]
-    InvalidProviderName,
-    /// Another provider has this UKPRN.
-    #[error("ukprn belongs to another provider")]
-    UkprnTaken,
-    /// No provider has this UKPRN.
-    #[error("no provider has this ukprn")]
-    UnknownProvider,
-    /// A closed provider gets no tokens.
-    #[error("provider is closed")]
-    ProviderClosed,
-    /// A token's name has 1 to 200 characters.
-    #[error("token name must have 1 to 200 characters on one line")]
-    InvalidTokenName,
-    /// A user asks for a token, and the organisation has as many as it may have.
-    #[error("organisation has too many tokens")]
-    TooManyTokens,
-    /// A token expires after today and within six months.
-    #[error("token must expire after today and at most six months ahead")]
-    ExpiryOutOfRange,
-    /// No token has this number.
-    #[error("no token has this number")]
-    UnknownToken,
-    /// Only a token that is accepted is replaced by another one.
-    #[error("token is {0}; issue a new one")]
-    TokenEnded(TokenStatus),
-    /// A token that is replaced is accepted until a day after today.
-    #[error("the old token must be accepted until a day after today")]
-    OverlapOutOfRange,
-    /// So many numbers are taken that none was found that is free.
-    #[error("no free trn was found")]
-    NoFreeTrn,
-    /// The person is to be invited by an e-mail address.
-    #[error("that is not an e-mail address")]
-    InvalidEmail,
-    /// A user of an organisation is an admin or a viewer.
-    #[error("role must be admin or viewer")]
-    UnknownRole,
-    /// Operators belong to no organisation, and nobody else is one.
-    #[error("operators belong to no organisation, and users of an organisation are admins or viewers")]
-    RoleOfOtherKind,
-    /// A user does not invite somebody who has access already.
-    #[error("person has access already")]
-    HasAccess,
-    /// A link was used, replaced or withdrawn, has expired, or never was.
-    #[error("link cannot be used")]
-    LinkNotUsable,
-    /// An attempt to sign in was begun in another browser, has expired, was used, or never was.
-    #[error("attempt to sign in cannot be used")]
-    SignInNotUsable,
-    /// An identity may sign in to nothing, or not to that.
-    #[error("identity has no access")]
-    NoAccess,
-    /// No user who has access has this number.
-    #[error("no user has this number")]
-    UnknownUser,
-    /// The user has no such session.
-    #[error("user has no such session")]
-    UnknownSession,
-    /// An organisation keeps an admin.
-    #[error("user is the last admin")]
-    LastAdmin,
-    /// The user may not do that.
-    #[error("user may not do that")]
-    NotPermitted,
-    /// The name of an environment is `sandbox` or `production`.
-    #[error("environment must be sandbox or production")]
-    UnknownEnvironment,
-}
-
 impl StorageError {
-    /// Whether the job would have stored twice what can be there only once.
-    pub fn is_repetition(&self) -> bool {
+    /// Whether the job would have stored a value twice that must be unique.
+    pub fn is_unique_violation(&self) -> bool {
         matches!(self, Self::Query(DieselError::DatabaseError(DatabaseErrorKind::UniqueViolation, _)))
     }
 
@@ -376,13 +300,6 @@ impl StorageError {
         }
     }
 
-    /// Whether the database says that others were in the way: a lock was waited for in vain, or transactions collided.
-    pub(crate) fn is_contention(error: &DieselError) -> bool {
-        let of_postgres =
-            sqlstate(error).is_some_and(|state| COLLISIONS.contains(&state) || state == LOCK_NOT_AVAILABLE);
-        of_postgres || matches!(error, DieselError::DatabaseError(_, told) if told.message() == SQLITE_BUSY)
-    }
-
     /// Why a transaction could not be ended as it should: what passes is said as such, the rest is a lost transaction.
     pub(crate) fn of_lost_transaction(error: DieselError) -> Self {
         Self::from(error).at_end_of_transaction()
@@ -391,85 +308,5 @@ impl StorageError {
     /// The same error where it ended a transaction.
     pub(crate) fn at_end_of_transaction(self) -> Self {
         if let Self::Query(cause) = self { Self::TransactionLost(cause) } else { self }
-    }
-}
-
-impl StorageError {
-    /// Sorts what PostgreSQL, or the connection to it, refused, by the SQLSTATE (PostgreSQL's manual, appendix A).
-    fn of_sqlstate(state: &str, error: DieselError) -> Self {
-        match (state.get(..2).unwrap_or_default(), state) {
-            // statement_completion_unknown
-            (_, postgres_client::OUTCOME_UNKNOWN | "40003") => Self::OutcomeUnknown(error),
-            (_, state) if COLLISIONS.contains(&state) => Self::Collided,
-            (_, LOCK_NOT_AVAILABLE) => Self::Busy,
-            // read_only_sql_transaction
-            (_, "25006") => Self::ReadOnly(error),
-            // disk_full
-            (_, "53100") => Self::NoSpace(error),
-            // connection_exception; admin_shutdown, crash_shutdown, cannot_connect_now, database_dropped,
-            // idle_session_timeout; idle_in_transaction_session_timeout
-            ("08", _) | (_, "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25P03") => Self::ConnectionLost(error),
-            // insufficient_resources; program_limit_exceeded has no place here; query_canceled
-            ("53", _) | (_, "57014") => Self::ServerUnavailable(error),
-            // system_error, internal_error of a server that is failing
-            ("58", _) => Self::ServerUnavailable(error),
-            _ => Self::Query(error),
-        }
-    }
-}
-
-/// The SQLSTATEs of transactions that got into each other's way: `serialization_failure`, `deadlock_detected`.
-const COLLISIONS: [&str; 2] = ["40001", "40P01"];
-/// The SQLSTATE of a lock that was waited for in vain: `lock_not_available`.
-const LOCK_NOT_AVAILABLE: &str = "55P03";
-/// How SQLite says that a lock was waited for in vain.
-const SQLITE_BUSY: &str = "database is locked";
-/// How SQLite says that there is no room.
-const SQLITE_FULL: &str = "database or disk is full";
-
-/// Sorts a refusal by the database into the classes above.
-///
-/// Most result codes of SQLite do not reach us through diesel, so the conditions that matter are known by their texts, which
-/// are constants in its source (`sqlite3ErrStr`).
-impl From<DieselError> for StorageError {
-    fn from(error: DieselError) -> Self {
-        if let DieselError::RollbackErrorOnCommit { commit_error, .. } = error {
-            // Nothing was left that could be rolled back; why the commit failed says more.
-            return Self::from(*commit_error);
-        }
-        if let Some(state) = sqlstate(&error).map(str::to_owned) {
-            return Self::of_sqlstate(&state, error);
-        }
-        if let DieselError::DatabaseError(_, information) = &error {
-            match information.message() {
-                SQLITE_BUSY => return Self::Busy,
-                SQLITE_FULL => return Self::NoSpace(error),
-                _ => {}
-            }
-        }
-        // One that diesel knows to be unusable.
-        if matches!(error, DieselError::BrokenTransactionManager) {
-            Self::ConnectionLost(error)
-        } else {
-            Self::Query(error)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn refusal(message: &str) -> DieselError {
-        DieselError::DatabaseError(DatabaseErrorKind::Unknown, Box::new(message.to_owned()))
-    }
-
-    #[test]
-    fn a_commit_that_could_not_even_be_rolled_back_is_reported_by_its_own_failure() {
-        let error = DieselError::RollbackErrorOnCommit {
-            rollback_error: Box::new(refusal("cannot rollback - no transaction is active")),
-            commit_error: Box::new(refusal("database is locked")),
-        };
-        assert!(matches!(StorageError::of_lost_transaction(error), StorageError::Busy));
     }
 }

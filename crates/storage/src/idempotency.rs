@@ -75,8 +75,8 @@ impl ProviderSession<'_> {
 
     /// What is known of a key. When nothing is, no other request with the key is handled until the job has ended.
     ///
-    /// `request_digest` distinguishes the request from others. On PostgreSQL this commits what the job has done so far, and goes on in
-    /// a transaction of its own: it is asked before anything is changed that depends on the rest of the job.
+    /// `request_digest` distinguishes the request from others. On PostgreSQL this commits what the job has done so far, and
+    /// goes on in a transaction of its own: it is asked before anything is changed that depends on the rest of the job.
     ///
     /// # Errors
     ///
@@ -88,8 +88,8 @@ impl ProviderSession<'_> {
         if !self.connection.try_lock_idempotency_key(provider, key, now, oldest)? {
             return Ok(Earlier::InFlight);
         }
-        // Whether it had its day is no part of the query: a plan that PostgreSQL makes while there are no replies would go along all
-        // of the day.
+        // Whether it had its day is no part of the query: a plan that PostgreSQL makes while there are no replies would go
+        // along all of the day.
         let reply = replies::table
             .find((provider, key))
             .select((replies::created_at, (replies::request_digest, replies::status, replies::headers, replies::body)));

@@ -34,6 +34,12 @@ impl Identifiers {
     }
 }
 
+/// Whether somebody may look for a trainee by this text. No identifier has the character NUL, and PostgreSQL refuses a query
+/// that has it.
+pub(crate) fn can_be_identifier(text: &str) -> bool {
+    !text.contains('\0')
+}
+
 /// So many characters of the alphabet. The operating system is asked once, as a rule.
 fn random_characters(count: usize) -> Result<String, StorageError> {
     let mut text = String::with_capacity(count);

@@ -166,7 +166,7 @@ impl Session<'_> {
                 imports::added.eq(count(import.counts.added)),
                 imports::changed.eq(count(import.counts.changed)),
                 imports::unchanged.eq(count(import.counts.unchanged)),
-                imports::refused.eq(count(import.refused.len() as u64)),
+                imports::refused.eq(i64::try_from(import.refused.len()).unwrap_or(i64::MAX)),
                 imports::refused_rows.eq(serde_json::json!(refused).to_string()),
                 imports::stopped_at_line.eq(import.stopped_at_line.map(count)),
             ))

@@ -28,8 +28,8 @@ pub(crate) trait Job: Send {
     /// What is recorded of the job, if the request is traced that it is for.
     fn trace(&mut self) -> Option<&mut JobTrace>;
 
-    /// Gives the caller the job's answer when `fate` is good, otherwise the error.
-    fn answer(self: Box<Self>, fate: Result<(), StorageError>);
+    /// Gives the caller the job's answer when `outcome` is good, otherwise the error.
+    fn answer(self: Box<Self>, outcome: Result<(), StorageError>);
 }
 
 /// Wraps a function as a job; the receiver gets its answer.
@@ -83,8 +83,8 @@ where
         self.trace.as_mut()
     }
 
-    fn answer(self: Box<Self>, fate: Result<(), StorageError>) {
-        let answer = match (self.progress, fate) {
+    fn answer(self: Box<Self>, outcome: Result<(), StorageError>) {
+        let answer = match (self.progress, outcome) {
             (Progress::Running, _) => Err(E::from(StorageError::JobPanicked)),
             (Progress::Answered(answer), Ok(())) => answer,
             (Progress::Answered(_) | Progress::Waiting(_), Err(error)) => Err(E::from(error)),

@@ -15,24 +15,24 @@ use diesel::sql_types::{BigInt, Bool, Date, Integer, Json, Nullable, Text, Times
 
 use crate::document::JsonText;
 
-/// What a column of an SQL type holds in a row.
-pub(crate) trait Held {
+/// The value of a column in a row, by the SQL type of the column.
+pub(crate) trait ColumnValue {
     type Value;
 }
 
-macro_rules! held {
+macro_rules! column_values {
     ($($sql:ty => $value:ty,)+) => {
         $(
-            impl Held for $sql {
+            impl ColumnValue for $sql {
                 type Value = $value;
             }
-            impl Held for Nullable<$sql> {
+            impl ColumnValue for Nullable<$sql> {
                 type Value = Option<$value>;
             }
         )+
     };
 }
-held! {
+column_values! {
     BigInt => i64,
     Integer => i32,
     Text => String,
@@ -54,7 +54,7 @@ macro_rules! table_with_row {
         #[derive(Debug, Clone, PartialEq, diesel::Queryable, diesel::Insertable)]
         #[diesel(table_name = $table, treat_none_as_default_value = false)]
         pub(crate) struct $row {
-            $(pub(crate) $column: <$outer $(<$inner>)? as Held>::Value,)+
+            $(pub(crate) $column: <$outer $(<$inner>)? as ColumnValue>::Value,)+
         }
 
         impl $row {

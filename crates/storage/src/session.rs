@@ -16,6 +16,7 @@ use crate::connection::prepared::DataVersion;
 use crate::connection::{Access, DatabaseConnection, execute_deferred, static_query, with_inner};
 use crate::error::StorageError;
 use crate::history::Cause;
+use crate::identifiers::can_be_identifier;
 use crate::schema::{providers, tokens, trainees};
 use crate::sql_dates::Day;
 use crate::tokens::TokenDigest;
@@ -265,8 +266,7 @@ impl Session<'_> {
         trainee_id: &str,
         cause: Cause<'b>,
     ) -> Result<Option<ProviderSession<'b>>, StorageError> {
-        if trainee_id.contains('\0') {
-            // No identifier has this character, and PostgreSQL refuses a query that has it.
+        if !can_be_identifier(trainee_id) {
             return Ok(None);
         }
         let owner = trainees::table

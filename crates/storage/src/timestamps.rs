@@ -62,11 +62,11 @@ mod tests {
 
     #[test]
     fn only_a_database_server_has_a_time_of_its_own() {
-        let told = Register::new().read(|session| session.server_time()).unwrap();
+        let server_time = Register::new().read(|session| session.server_time()).unwrap();
         match Kind::of_this_run() {
-            Kind::Sqlite => assert_eq!(told, None),
+            Kind::Sqlite => assert_eq!(server_time, None),
             // The server of the tests runs on this machine.
-            Kind::Postgres => assert!((told.unwrap() - Utc::now()).abs() < TimeDelta::hours(1)),
+            Kind::Postgres => assert!((server_time.unwrap() - Utc::now()).abs() < TimeDelta::hours(1)),
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::document::{Extra, JsonText, Parsed};
 pub use crate::document::{Nested, ReadTrainee};
 use crate::error::StorageError;
 use crate::history::Changed;
+use crate::identifiers::can_be_identifier;
 use crate::schema::trainees;
 use crate::session::ProviderSession;
 
@@ -46,6 +47,13 @@ pub struct StoredTrainee {
     extra: Extra,
 }
 
+impl StoredTrainee {
+    /// As the expression [`is_visible()`].
+    fn is_visible(&self) -> bool {
+        self.record.discarded_at.is_none() && self.record.state.is_some_and(|state| state != State::Draft)
+    }
+}
+
 /// A trainee as it is stored, to be shown.
 #[derive(Debug, Clone)]
 pub struct TraineeDocument {
@@ -74,10 +82,23 @@ fn corrupt(key: i64) -> StorageError {
     StorageError::CorruptRow { table: "trainees", id: key }
 }
 
-/// The trainees that a provider can see: its own, neither drafts nor discarded ones.
+/// The state is another one than draft.
+#[diesel::dsl::auto_type]
+fn is_not_draft() -> _ {
+    let draft: &'static str = State::Draft.name();
+    trainees::state.ne(draft)
+}
+
+/// The provider of the trainee can see it: it is neither a draft nor discarded.
+#[diesel::dsl::auto_type]
+fn is_visible() -> _ {
+    trainees::discarded_at.is_null().and(is_not_draft())
+}
+
+/// The trainees that a provider can see.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn visible(provider_id: i64) -> _ {
-    trainees::provider_id.eq(provider_id).and(trainees::discarded_at.is_null()).and(trainees::state.ne("draft"))
+    trainees::provider_id.eq(provider_id).and(is_visible())
 }
 
 /// The provider's trainee with the identifier.
@@ -104,13 +125,11 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer.
     pub fn show_trainee(&mut self, trainee_id: &str) -> Result<Option<TraineeDocument>, StorageError> {
-        if trainee_id.contains('\0') {
+        if !can_be_identifier(trainee_id) {
             return Ok(None);
         }
         let query = static_query(
-            of_id(self.provider().id, trainee_id)
-                .filter(trainees::discarded_at.is_null().and(trainees::state.ne("draft")))
-                .select((trainees::id, trainees::record)),
+            of_id(self.provider().id, trainee_id).filter(is_visible()).select((trainees::id, trainees::record)),
         );
         let found = with_inner!(self.connection, |inner| query.get_result::<(i64, JsonText)>(inner)).optional()?;
         Ok(found.map(|(key, record)| TraineeDocument { key, record }))
@@ -125,10 +144,7 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn find_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
-        let found = self.find_hidden_trainee(trainee_id)?;
-        Ok(found.filter(|trainee| {
-            trainee.record.discarded_at.is_none() && trainee.record.state.is_some_and(|state| state != State::Draft)
-        }))
+        Ok(self.find_hidden_trainee(trainee_id)?.filter(StoredTrainee::is_visible))
     }
 
     /// As [`ProviderSession::find_trainee`], also for a draft and for one that is discarded.
@@ -137,8 +153,7 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn find_hidden_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
-        if trainee_id.contains('\0') {
-            // No identifier has this character, and PostgreSQL refuses a query that has it.
+        if !can_be_identifier(trainee_id) {
             return Ok(None);
         }
         let query = of_id(self.provider().id, trainee_id).select(ROW);

@@ -36,8 +36,9 @@ use crate::trace::DATE_NOT_DUE;
 use crate::writer::deferred::{Postponed, Taken};
 use crate::writer::watch::Watch;
 
-/// Pages in the write-ahead log at which a commit copies them into the database, 16 MiB. Most changes are of the same pages, such as
-/// the ends of indexes, and a page is copied once however often it stands in the log. With more pages, look-ups in the log take longer.
+/// Pages in the write-ahead log at which a commit copies them into the database, 16 MiB. Most changes are of the same
+/// pages, such as the ends of indexes, and a page is copied once however often it stands in the log. With more pages,
+/// look-ups in the log take longer.
 const CHECKPOINT_PAGES: u32 = 4_000;
 
 /// What a store has written since it was opened.
@@ -388,9 +389,9 @@ fn loss(cause: &Arc<StorageError>) -> StorageError {
     if matches!(**cause, StorageError::Busy) { StorageError::Busy } else { StorageError::GroupLost(Arc::clone(cause)) }
 }
 
-/// Tells one caller. What callers do when they convert or drop an answer must not reach the next one.
-fn answer(job: Box<dyn Job>, fate: Result<(), StorageError>) {
-    if catch_unwind(AssertUnwindSafe(|| job.answer(fate))).is_err() {
+/// Answers one caller. What callers do when they convert or drop an answer must not reach the next one.
+fn answer(job: Box<dyn Job>, outcome: Result<(), StorageError>) {
+    if catch_unwind(AssertUnwindSafe(|| job.answer(outcome))).is_err() {
         log::error!("a panic was met while a job was answered");
     }
 }

@@ -1,6 +1,6 @@
 //! Servers and databases go away, whatever becomes of whoever asked for them.
 //!
-//! These tests need PostgreSQL: `scripts/test postgres` runs them.
+//! They do nothing in a run on SQLite: `scripts/test postgres` runs them.
 
 #[cfg(test)]
 mod cluster {
@@ -15,10 +15,10 @@ mod cluster {
     use postgres_client::PostgresConnection;
     use test_support::{Cluster, Database, Kind, Settings};
 
-    /// What the process to be killed is told by, and does.
-    const VICTIM: &str = "REGISTER_TEST_VICTIM";
+    /// The environment variable that is set for the process to be killed.
+    const CHILD: &str = "REGISTER_TEST_CHILD";
     /// How long a server may take to end.
-    const PATIENCE: Duration = Duration::from_secs(120);
+    const END_TIMEOUT: Duration = Duration::from_secs(120);
 
     #[derive(QueryableByName)]
     struct Count {
@@ -41,14 +41,16 @@ mod cluster {
     fn wait_until_gone(folder: &Path) {
         let begun = Instant::now();
         while folder.exists() {
-            assert!(begun.elapsed() < PATIENCE, "{} stays behind", folder.display());
+            assert!(begun.elapsed() < END_TIMEOUT, "{} stays behind", folder.display());
             thread::sleep(Duration::from_millis(20));
         }
     }
 
     #[test]
-    #[ignore = "needs PostgreSQL"]
     fn a_server_that_is_dropped_leaves_nothing_behind() {
+        if Kind::of_this_run() != Kind::Postgres {
+            return;
+        }
         let cluster = Cluster::start(Settings::Fast);
         let (folder, url) = (folder(&cluster.url("x")), cluster.url("postgres"));
         assert!(folder.is_dir());
@@ -59,8 +61,10 @@ mod cluster {
     }
 
     #[test]
-    #[ignore = "needs PostgreSQL"]
     fn a_server_that_was_stopped_at_once_has_what_it_acknowledged() {
+        if Kind::of_this_run() != Kind::Postgres {
+            return;
+        }
         let mut cluster = Cluster::start(Settings::Durable);
         let mut connection = PostgresConnection::establish(&cluster.url("postgres")).unwrap();
         connection.batch_execute("CREATE TABLE kept (n INT); INSERT INTO kept VALUES (1)").unwrap();
@@ -72,38 +76,43 @@ mod cluster {
     }
 
     #[test]
-    #[ignore = "needs PostgreSQL"]
     fn a_server_ends_with_a_process_that_is_killed() {
-        let mut victim = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "cluster::waits_to_be_killed", "--include-ignored", "--nocapture"])
-            .env(VICTIM, "yes")
+        if Kind::of_this_run() != Kind::Postgres {
+            return;
+        }
+        if std::env::var_os(CHILD).is_some() {
+            start_and_wait();
+        }
+        // The process to be killed is this program, which runs this test alone.
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "cluster::a_server_ends_with_a_process_that_is_killed", "--nocapture"])
+            .env(CHILD, "yes")
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(victim.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
         let url = lines.find_map(|line| line.split_once("postgres://").map(|(_, rest)| format!("postgres://{rest}")));
         let folder = folder(&url.unwrap());
         assert!(folder.is_dir());
-        victim.kill().unwrap();
-        victim.wait().unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
         wait_until_gone(&folder);
     }
 
-    /// Not a test of its own: what the test above kills.
-    #[test]
-    #[ignore = "needs PostgreSQL"]
-    fn waits_to_be_killed() {
-        if std::env::var_os(VICTIM).is_none() {
-            return;
-        }
+    /// Starts a server, prints its URL, and waits until this process is killed.
+    fn start_and_wait() -> ! {
         let cluster = Cluster::start(Settings::Fast);
         println!("{}", cluster.url("postgres"));
-        thread::park();
+        loop {
+            thread::park();
+        }
     }
 
     #[test]
-    #[ignore = "needs PostgreSQL"]
     fn a_database_goes_although_somebody_is_connected() {
+        if Kind::of_this_run() != Kind::Postgres {
+            return;
+        }
         let database = Database::fresh_on(Kind::Postgres);
         let other = Database::fresh_on(Kind::Postgres);
         let mut connection = PostgresConnection::establish(database.url()).unwrap();

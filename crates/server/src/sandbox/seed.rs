@@ -75,7 +75,7 @@ pub fn fill(
                     None => return Err(SeedError::UnknownProvider(provider.clone())),
                 };
             trainees.iter().try_for_each(|trainee| match session.insert_trainee(trainee) {
-                Err(error) if error.is_repetition() => Err(SeedError::SeedUsed(seed)),
+                Err(error) if error.is_unique_violation() => Err(SeedError::SeedUsed(seed)),
                 result => Ok(result?),
             })
         })?;

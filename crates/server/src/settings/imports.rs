@@ -55,6 +55,6 @@ pub(super) fn show(
 ) -> Result<Reply, PageError> {
     let (import, refused) = session.import(request.id()?)?.ok_or(PageError::NotFound)?;
     let frame = Frame::of(request, operator.signed_in, Place::Imports);
-    let others = import.refused.saturating_sub(refused.len() as u64);
+    let others = import.refused.saturating_sub(u64::try_from(refused.len()).unwrap_or(u64::MAX));
     Reply::page(&Import { frame, at: timestamp(import.at), import, refused, others })
 }

@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use adapter_kit::{Deprecation, Label, Versions};
-use chrono::{DateTime, NaiveDate, SecondsFormat, TimeDelta, Utc};
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use domain::iso_8601;
 use serde::{Serialize, Serializer};
 use storage::error::StorageError;
 use storage::session::{ProviderSession, Session};
@@ -200,7 +201,7 @@ fn deprecation(versions: &Versions, version: &str, endpoint: &str) -> Option<&'s
 /// A timestamp, as it is printed.
 #[must_use]
 pub fn timestamp(at: DateTime<Utc>) -> String {
-    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+    iso_8601::timestamp(at)
 }
 
 /// A day, as JSON has it.

@@ -116,7 +116,8 @@ fn the_keyboard_reaches_everything_in_its_order() {
             let missed = format!(
                 "{REACHABLE}.filter(element => !window.reached.includes(element)).map(element => element.outerHTML.slice(0, 99))"
             );
-            // Once around the page and a little more: the way begins where the last one ended, and leads by the browser's own buttons.
+            // Once around the page and a little more: the way begins where the last one ended, and leads by the browser's
+            // own buttons.
             for _ in 0..expected / 100 + 3 {
                 browser.press(&TAB.repeat(100));
                 if browser.see(&missed) == json!([]) {

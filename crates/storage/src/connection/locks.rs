@@ -35,6 +35,8 @@ impl DatabaseConnection {
         duplicate_key: &DuplicateKey,
     ) -> Result<(), StorageError> {
         self.lock(&[
+            // Part of the digest that chooses the row. It must not change: servers of two releases that run at the same time
+            // must lock the same row.
             b"likeness",
             &provider_id.to_be_bytes(),
             duplicate_key.date_of_birth.map(|day| day.to_string()).unwrap_or_default().as_bytes(),

@@ -54,9 +54,9 @@ fn a_register_comes_back_the_same_by_way_of_the_other_database() {
         let (source, between, back) = (filled(one, MANY), empty(other), empty(one));
         copied(source.url(), between.url());
         let report = copied(between.url(), back.url());
-        let held = counts(&mut connect(source.url()));
-        assert_eq!(report.rows, held.iter().map(|(table, rows)| (*table, *rows as u64)).collect::<Vec<_>>());
-        assert_eq!(counts(&mut connect(back.url())), held, "{one:?} {other:?}");
+        let copied = counts(&mut connect(source.url()));
+        assert_eq!(report.rows, copied.iter().map(|(table, rows)| (*table, *rows as u64)).collect::<Vec<_>>());
+        assert_eq!(counts(&mut connect(back.url())), copied, "{one:?} {other:?}");
         let differences = verify::compare(&mut connect(source.url()), &mut connect(back.url()), &mut |_| {}).unwrap();
         assert_eq!(differences.differences, []);
     }
@@ -140,10 +140,10 @@ fn what_is_written_to_the_source_meanwhile_is_reported_as_a_difference() {
             }
         })
         .unwrap();
-        let told: Vec<_> =
+        let differences: Vec<_> =
             report.differences.iter().map(|found| (found.table, found.key.as_str(), found.kind)).collect();
         assert_eq!(
-            told,
+            differences,
             [
                 ("providers", "1", DifferenceKind::Unequal),
                 ("schools", "3", DifferenceKind::Missing),

@@ -45,11 +45,11 @@ impl fmt::Display for Difference {
 pub(super) fn compare(
     source: &mut DatabaseConnection,
     target: &mut DatabaseConnection,
-    told: &mut dyn FnMut(Step),
+    report_step: &mut dyn FnMut(Step),
 ) -> Result<CopyReport, CopyError> {
     source.begin(Access::Read).map_err(|error| CopyError::Source(error.into()))?;
     target.begin(Access::Read).map_err(|error| CopyError::Target(error.into()))?;
-    let mut comparison = Comparison { source, target, told, report: CopyReport::default() };
+    let mut comparison = Comparison { source, target, report_step, report: CopyReport::default() };
     let outcome = visit_all(&mut comparison);
     let Comparison { source, target, report, .. } = comparison;
     source.roll_back().map_err(|error| CopyError::Source(error.into()))?;
@@ -60,7 +60,7 @@ pub(super) fn compare(
 struct Comparison<'a> {
     source: &'a mut DatabaseConnection,
     target: &'a mut DatabaseConnection,
-    told: &'a mut dyn FnMut(Step),
+    report_step: &'a mut dyn FnMut(Step),
     report: CopyReport,
 }
 
@@ -84,7 +84,7 @@ impl Visitor for Comparison<'_> {
             let other = if order.is_ge() { target.take() } else { None };
             if one.is_some() {
                 rows += 1;
-                (self.told)(Step::Compared(1));
+                (self.report_step)(Step::Compared(1));
             }
             self.report.differences.extend(difference(one.as_ref(), other.as_ref()));
         }

@@ -16,6 +16,7 @@ use crate::document::{JsonText, Parsed};
 use crate::erasure;
 use crate::erasure::Erasure;
 use crate::error::StorageError;
+use crate::identifiers::can_be_identifier;
 use crate::schema::{changes, providers, tokens, trainees};
 use crate::session::{ProviderSession, Session};
 
@@ -127,8 +128,7 @@ impl Session<'_> {
 }
 
 fn history_of(connection: &mut DatabaseConnection, trainee_id: &str) -> Result<Option<TraineeHistory>, StorageError> {
-    if trainee_id.contains('\0') {
-        // As in `Session::open_trainee`.
+    if !can_be_identifier(trainee_id) {
         return Ok(None);
     }
     let found = trainees::table.inner_join(providers::table).filter(trainees::trainee_id.eq(trainee_id)).select((

@@ -284,7 +284,7 @@ impl JobPool {
         self.limits?;
         let error = answer.as_ref().err().and_then(JobError::of_the_store)?;
         // A row of another transaction that was not there when the job looked: run again, it finds the row.
-        let was_overtaken = collisions == 0 && access == Access::Write && error.is_repetition();
+        let was_overtaken = collisions == 0 && access == Access::Write && error.is_unique_violation();
         if was_overtaken || matches!(error, StorageError::Collided | StorageError::Busy) {
             // The other one gets a little time, and more each time.
             let pause = COLLISION_PAUSE * (collisions + 1);
@@ -368,7 +368,7 @@ impl JobPool {
         };
         ended.map_err(|error| {
             let error = StorageError::from(error);
-            if error.is_repetition() { error } else { error.at_end_of_transaction() }
+            if error.is_unique_violation() { error } else { error.at_end_of_transaction() }
         })?;
         connection.require_depth(0)?;
         if let Access::Write = access {

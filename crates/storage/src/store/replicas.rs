@@ -27,8 +27,8 @@ const STANDBY_TIME: Duration = Duration::from_secs(3);
 
 impl Store {
     /// Runs a job that reads one snapshot for the holder of a token, and authenticates the token. It sees everything that was
-    /// committed before this was called. Where there are standbys, and one has replayed that, it runs there; the token is authenticated on the
-    /// primary all the same. The job may be run a second time.
+    /// committed before this was called. Where there are standbys, and one has replayed that, it runs there; the token is
+    /// authenticated on the primary all the same. The job may be run a second time.
     ///
     /// # Errors
     ///

@@ -9,8 +9,8 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::TraineeDocument;
 use super::documents::{self, RecordText};
+use super::{TraineeDocument, is_not_draft};
 use crate::change_generation::{Continuity, Generation};
 use crate::change_position::{IsFinal, Snapshot, Standing, standing};
 use crate::connection::DatabaseConnection;
@@ -94,14 +94,14 @@ impl ProviderSession<'_> {
         let discarded_from = query.after.map_or(i64::MAX, |place| place.began.oldest_open);
         let load = |connection: &mut DatabaseConnection| {
             let behind = trainees::changed_in.gt(position).or(trainees::id.gt(key));
-            let is_told = trainees::discarded_at.is_null().or(trainees::changed_in.ge(discarded_from));
+            let is_reported = trainees::discarded_at.is_null().or(trainees::changed_in.ge(discarded_from));
             let mut found = trainees::table
                 .into_boxed()
                 .filter(trainees::provider_id.eq(provider))
                 .filter(trainees::changed_in.ge(position))
                 .filter(behind)
-                .filter(trainees::state.ne("draft"))
-                .filter(is_told)
+                .filter(is_not_draft())
+                .filter(is_reported)
                 .order((trainees::changed_in, trainees::id))
                 .limit(query.limit + 1);
             let columns = (trainees::changed_in, trainees::id, trainees::trainee_id, trainees::discarded_at);

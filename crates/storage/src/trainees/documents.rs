@@ -17,8 +17,8 @@ use crate::schema::trainees;
 /// What is read of a trainee: key, the date of its last change, its position, and the document.
 type Row = (i64, Option<NaiveDateTime>, i64, JsonText);
 
-/// The provider's trainees with these keys, in any order. On SQLite only the one with the last key has a date: dates are text there and
-/// take long to parse.
+/// The provider's trainees with these keys, in any order. On SQLite only the one with the last key has a date: dates are
+/// text there and take long to parse.
 pub(super) fn of_keys(
     connection: &mut DatabaseConnection,
     provider: i64,

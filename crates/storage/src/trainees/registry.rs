@@ -96,19 +96,19 @@ impl Session<'_> {
         Ok(waiting(query.filter(trainees::state.eq_any(states)).load(self.connection)?))
     }
 
-    /// The trainees of all providers who have a number, except the one with this identifier and for those that are
-    /// discarded. In a job that may write, nobody else gets the number until the job has ended.
+    /// The trainees of all providers who have a number, without discarded ones and without the one whose identifier is
+    /// `except`. In a job that may write, nobody else gets the number until the job has ended.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn holders_of(&mut self, trn: &Trn, but: &str) -> Result<Vec<Holder>, StorageError> {
+    pub fn holders_of(&mut self, trn: &Trn, except: &str) -> Result<Vec<Holder>, StorageError> {
         if self.writes() {
             self.connection.lock_trn(trn)?;
         }
         let rows = trainees::table
             .filter(trainees::trn.eq(trn.as_str()))
-            .filter(trainees::trainee_id.ne(but).and(trainees::discarded_at.is_null()))
+            .filter(trainees::trainee_id.ne(except).and(trainees::discarded_at.is_null()))
             .order(trainees::id)
             .select((
                 trainees::trainee_id,

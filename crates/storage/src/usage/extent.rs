@@ -13,7 +13,8 @@ use crate::error::StorageError;
 use crate::schema::usage_by_day;
 use crate::session::{ProviderSession, Session};
 
-/// The counts since a day of all tokens, or of these alone. For these, days are enumerated, as in [`ProviderSession::own_usage_since`].
+/// The counts since a day of all tokens, or of these alone. For these, days are enumerated, as in
+/// [`ProviderSession::own_usage_since`].
 fn counts<'a>(since: NaiveDate, today: NaiveDate, tokens: Option<&'a [i64]>) -> usage_by_day::BoxedQuery<'a, Backend> {
     let all = usage_by_day::table.into_boxed();
     match tokens {

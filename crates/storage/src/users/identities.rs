@@ -302,5 +302,5 @@ fn add(found: &mut Vec<Access>, access: Access) {
 /// The same person signs in twice at the same time.
 fn taken(error: diesel::result::Error) -> StorageError {
     let error = StorageError::from(error);
-    if error.is_repetition() { Refusal::NoAccess.into() } else { error }
+    if error.is_unique_violation() { Refusal::NoAccess.into() } else { error }
 }

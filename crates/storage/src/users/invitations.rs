@@ -317,5 +317,5 @@ fn usable(((id, _, provider_id, email, role, created_by), organisation, _): Row)
 /// The same person accepted two links at the same time.
 fn taken(error: diesel::result::Error) -> StorageError {
     let error = StorageError::from(error);
-    if error.is_repetition() { Refusal::LinkNotUsable.into() } else { error }
+    if error.is_unique_violation() { Refusal::LinkNotUsable.into() } else { error }
 }

@@ -244,8 +244,8 @@ impl Register {
         actix_web::rt::System::new().block_on(usage::write(&self.served));
     }
 
-    /// Waits until the last use of a token is recorded as of a day such as `2026-10-06`. A request that only reads leaves this to be
-    /// done behind its reply.
+    /// Waits until the last use of a token is recorded as of a day such as `2026-10-06`. A request that only reads leaves
+    /// this to be done behind its reply.
     #[track_caller]
     pub(crate) fn wait_for_token_use(&self, token_name: &'static str, day: &str) {
         let begun = Instant::now();

@@ -18,8 +18,8 @@ struct Machine {
 impl Machine {
     fn new() -> Self {
         let micros = Arc::new(AtomicI64::new(BEGINNING));
-        let told = Arc::clone(&micros);
-        let clock = Clock::from_fn(move || DateTime::from_timestamp_micros(told.load(Ordering::SeqCst)).unwrap());
+        let current = Arc::clone(&micros);
+        let clock = Clock::from_fn(move || DateTime::from_timestamp_micros(current.load(Ordering::SeqCst)).unwrap());
         Self { micros, dates: Arc::new(WriteClock::new(clock)), given: Vec::new() }
     }
 

@@ -124,6 +124,6 @@ fn what_a_failed_batch_held_is_lost_as_a_whole_and_what_came_before_stays() {
     (0..BATCH).for_each(|number| merge.take(school(number, "Ash")).unwrap());
     // Given twice, against the rule.
     [school(900, "Beech"), school(900, "Beech")].into_iter().for_each(|school| merge.take(school).unwrap());
-    assert!(merge.finish().unwrap_err().is_repetition());
+    assert!(merge.finish().unwrap_err().is_unique_violation());
     assert_eq!(stored::<SchoolDetails>(&register).len(), BATCH);
 }

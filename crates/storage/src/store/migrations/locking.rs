@@ -153,7 +153,7 @@ fn lock(connection: &mut DatabaseConnection, lock_timeout: Duration) -> Result<(
             if is_new && let Err(error) = inner.setup() {
                 let error = StorageError::from(error);
                 // Somebody else has just made the table.
-                return Err(if error.is_repetition() { StorageError::Busy } else { error });
+                return Err(if error.is_unique_violation() { StorageError::Busy } else { error });
             }
             inner.batch_execute(&format!("LOCK TABLE {MIGRATIONS_TABLE} IN SHARE UPDATE EXCLUSIVE MODE"))?;
         }

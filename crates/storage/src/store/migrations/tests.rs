@@ -48,15 +48,15 @@ fn every_migration_can_be_taken_back_over_rows_and_applied_again() {
     for kind in kinds() {
         let database = filled(kind, 3);
         let mut connection = connect(database.url());
-        let mut held = counts(&mut connection);
+        let mut before = counts(&mut connection);
         let names = names(&mut connection);
         for (earlier, later) in names.iter().zip(names.iter().skip(1)).rev() {
             let change = bring_to(&mut connection, Goal::Migration(earlier)).unwrap();
             assert_eq!(change, SchemaChange { applied: vec![], taken_back: vec![later.clone()] });
             // What is there without the migration is there with all its rows.
             let left = counts(&mut connection);
-            held.retain(|(table, _)| left.iter().any(|(name, _)| name == table));
-            assert_eq!(left, held, "{kind:?} without {later}");
+            before.retain(|(table, _)| left.iter().any(|(name, _)| name == table));
+            assert_eq!(left, before, "{kind:?} without {later}");
         }
         match &mut connection {
             DatabaseConnection::Postgres(inner) => inner.revert_all_migrations(POSTGRES).unwrap().len(),
@@ -74,10 +74,10 @@ fn rows_that_survive_the_way_back_survive_the_way_forth() {
         let mut connection = connect(database.url());
         let names = names(&mut connection);
         bring_to(&mut connection, Goal::Migration(&names[1])).unwrap();
-        let held = counts(&mut connection);
+        let before = counts(&mut connection);
         assert_eq!(to_newest(&mut connection).applied, names[2..]);
         let after = counts(&mut connection);
-        assert!(held.iter().all(|table| after.contains(table)), "{kind:?}: {held:?} {after:?}");
+        assert!(before.iter().all(|table| after.contains(table)), "{kind:?}: {before:?} {after:?}");
     }
 }
 
@@ -103,9 +103,9 @@ fn the_history_keeps_its_entries_and_goes_on_with_its_keys_when_it_is_partitione
             let next = before.last().unwrap() + 1;
             assert_eq!(keys(&mut connection), [before, vec![next, next + 1, next + 2]].concat(), "{kind:?} {goal:?}");
         }
-        let held = keys(&mut connection);
+        let before = keys(&mut connection);
         bring_to(&mut connection, Goal::Migration("2026-11-24-000012_trainees_by_position")).unwrap();
-        assert_eq!(keys(&mut connection), held, "{kind:?}");
+        assert_eq!(keys(&mut connection), before, "{kind:?}");
         connection.batch_execute("DELETE FROM trainees WHERE id = 2").unwrap();
         bring_to(&mut connection, Goal::Newest).unwrap();
         assert_eq!(keys(&mut connection), [0; 0], "{kind:?}");

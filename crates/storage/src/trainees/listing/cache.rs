@@ -5,9 +5,10 @@
 //! until it comes to the page. From one in [`INTERVAL`] of them, which the sparse index names, it is not far.
 //!
 //! All of it is used until the next midnight as long as it is right, which counts tell: a change is dated when it is made, so no
-//! trainee is added to a day that is over. Such a day loses trainees, when they change again. While it has as many as before it has the
-//! same ones, in the same order; and while all of them together have as many as before, each of them has. (Only `sandbox seed`
-//! dates trainees in the past: what is kept is not noticed to be wrong where exactly as many were removed before.)
+//! trainee is added to a day that is over. Such a day loses trainees, when they change again. While it has as many as
+//! before it has the same ones, in the same order; and while all of them together have as many as before, each of them has.
+//! (Only `sandbox seed` dates trainees in the past: what is kept is not noticed to be wrong where exactly as many were
+//! removed before.)
 
 use std::collections::HashMap;
 use std::fmt;

@@ -69,8 +69,8 @@ pub(super) fn first(
     records::of_walk(connection, provider, walk, listing.order, skipped <= FEW)
 }
 
-/// The trainees on a page that is not past the end. The counts by day are loaded where they are needed and not given. Where those of
-/// days that are over are kept in memory, the given ones are of the other days.
+/// The trainees on a page that is not past the end. The counts by day are loaded where they are needed and not given. Where
+/// those of days that are over are kept in memory, the given ones are of the other days.
 pub(super) fn page(
     connection: &mut DatabaseConnection,
     provider: i64,

@@ -1,0 +1,96 @@
+//! Which of the errors of storage an error of the database is: by SQLSTATE on PostgreSQL, by the message on SQLite.
+
+use diesel::result::Error as DieselError;
+use postgres_client::sqlstate;
+
+use super::StorageError;
+
+impl StorageError {
+    /// Whether the database says that others were in the way: a lock was waited for in vain, or transactions collided.
+    pub(crate) fn is_contention(error: &DieselError) -> bool {
+        let of_postgres =
+            sqlstate(error).is_some_and(|state| COLLISIONS.contains(&state) || state == LOCK_NOT_AVAILABLE);
+        of_postgres
+            || matches!(error, DieselError::DatabaseError(_, information) if information.message() == SQLITE_BUSY)
+    }
+
+    /// Sorts what PostgreSQL, or the connection to it, refused, by the SQLSTATE (PostgreSQL's manual, appendix A).
+    fn of_sqlstate(state: &str, error: DieselError) -> Self {
+        match (state.get(..2).unwrap_or_default(), state) {
+            // statement_completion_unknown
+            (_, postgres_client::OUTCOME_UNKNOWN | "40003") => Self::OutcomeUnknown(error),
+            (_, state) if COLLISIONS.contains(&state) => Self::Collided,
+            (_, LOCK_NOT_AVAILABLE) => Self::Busy,
+            // read_only_sql_transaction
+            (_, "25006") => Self::ReadOnly(error),
+            // disk_full
+            (_, "53100") => Self::NoSpace(error),
+            // connection_exception; admin_shutdown, crash_shutdown, cannot_connect_now, database_dropped,
+            // idle_session_timeout; idle_in_transaction_session_timeout
+            ("08", _) | (_, "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25P03") => Self::ConnectionLost(error),
+            // insufficient_resources; program_limit_exceeded has no place here; query_canceled
+            ("53", _) | (_, "57014") => Self::ServerUnavailable(error),
+            // system_error, internal_error of a server that is failing
+            ("58", _) => Self::ServerUnavailable(error),
+            _ => Self::Query(error),
+        }
+    }
+}
+
+/// The SQLSTATEs of transactions that got into each other's way: `serialization_failure`, `deadlock_detected`.
+const COLLISIONS: [&str; 2] = ["40001", "40P01"];
+/// The SQLSTATE of a lock that was waited for in vain: `lock_not_available`.
+const LOCK_NOT_AVAILABLE: &str = "55P03";
+/// How SQLite says that a lock was waited for in vain.
+const SQLITE_BUSY: &str = "database is locked";
+/// How SQLite says that there is no room.
+const SQLITE_FULL: &str = "database or disk is full";
+
+/// Sorts a refusal by the database into the variants of [`StorageError`].
+///
+/// Most result codes of SQLite do not reach us through diesel, so the conditions that matter are known by their texts, which
+/// are constants in its source (`sqlite3ErrStr`).
+impl From<DieselError> for StorageError {
+    fn from(error: DieselError) -> Self {
+        if let DieselError::RollbackErrorOnCommit { commit_error, .. } = error {
+            // Nothing was left that could be rolled back; why the commit failed says more.
+            return Self::from(*commit_error);
+        }
+        if let Some(state) = sqlstate(&error).map(str::to_owned) {
+            return Self::of_sqlstate(&state, error);
+        }
+        if let DieselError::DatabaseError(_, information) = &error {
+            match information.message() {
+                SQLITE_BUSY => return Self::Busy,
+                SQLITE_FULL => return Self::NoSpace(error),
+                _ => {}
+            }
+        }
+        // One that diesel knows to be unusable.
+        if matches!(error, DieselError::BrokenTransactionManager) {
+            Self::ConnectionLost(error)
+        } else {
+            Self::Query(error)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::result::DatabaseErrorKind;
+
+    use super::*;
+
+    fn refusal(message: &str) -> DieselError {
+        DieselError::DatabaseError(DatabaseErrorKind::Unknown, Box::new(message.to_owned()))
+    }
+
+    #[test]
+    fn a_commit_that_could_not_even_be_rolled_back_is_reported_by_its_own_failure() {
+        let error = DieselError::RollbackErrorOnCommit {
+            rollback_error: Box::new(refusal("cannot rollback - no transaction is active")),
+            commit_error: Box::new(refusal("database is locked")),
+        };
+        assert!(matches!(StorageError::of_lost_transaction(error), StorageError::Busy));
+    }
+}
