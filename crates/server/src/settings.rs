@@ -203,8 +203,8 @@ impl SettingsPages {
 }
 
 /// Configures the scope `/settings`.
-pub fn configure(config: &mut ServiceConfig, register: &AppState, settings: &SettingsPages) {
-    let shared = Rc::new((register.clone(), settings.clone()));
+pub fn configure(config: &mut ServiceConfig, state: &AppState, settings: &SettingsPages) {
+    let shared = Rc::new((state.clone(), settings.clone()));
     let mut scope = web::scope(paths::SETTINGS);
     let routes: Vec<&'static Route> = ROUTES.iter().filter(|route| settings.audience.uses(route.access())).collect();
     let mut paths: Vec<&'static str> = routes.iter().map(|route| route.path).collect();
@@ -225,7 +225,7 @@ pub fn configure(config: &mut ServiceConfig, register: &AppState, settings: &Set
         }
         scope = scope.service(closed(resource, &allowed));
     }
-    let around = Surroundings { environment: register.environment, audience: settings.audience };
+    let around = Surroundings { environment: state.environment, audience: settings.audience };
     config.service(scope.default_service(web::to(move || std::future::ready(receive::not_found(around)))));
 }
 

@@ -51,8 +51,8 @@ struct Links {
 /// # Errors
 ///
 /// When it cannot be written, which does not happen.
-pub fn answer(register: &AppState, request: &HttpRequest) -> Result<HttpResponse, ApiError> {
-    let list = register.contents.get(paths::VERSIONS, || list(register.versions))?;
+pub fn answer(state: &AppState, request: &HttpRequest) -> Result<HttpResponse, ApiError> {
+    let list = state.contents.get(paths::VERSIONS, || list(state.versions))?;
     let caching = format!("public, max-age={MAX_AGE_SECONDS}");
     let headers = [
         (CONTENT_TYPE, JSON),

@@ -43,25 +43,25 @@ impl Route {
     /// Answers one request.
     pub async fn dispatch(
         self,
-        register: Rc<AppState>,
+        state: Rc<AppState>,
         request: HttpRequest,
         ids: PathIds,
         payload: Payload,
     ) -> HttpResponse {
         let Self { served, endpoint, handler } = self;
-        let lists = register.lists;
+        let lists = state.lists;
         let mut warnings = Vec::new();
         let form = ErrorForm::requested(request.headers(), endpoint);
         let mut remaining = None;
         let mut validates_only = false;
         let mut valid = None;
         let mut waited = None;
-        let reply = match ApiRequest::extract(&request, ids, payload, served, endpoint, &register).await {
+        let reply = match ApiRequest::extract(&request, ids, payload, served, endpoint, &state).await {
             Ok(api_request) => {
                 validates_only = handler.access == Access::Write && api_request.validates_only();
                 let token = api_request.token.clone();
-                let admitted = register.admission.admit(&register.store, &request, &token).await;
-                valid = register.admission.valid_token(&token);
+                let admitted = state.admission.admit(&state.store, &request, &token).await;
+                valid = state.admission.valid_token(&token);
                 access_log::identify(&request, valid);
                 match admitted {
                     Ok(admitted) => {
@@ -72,23 +72,23 @@ impl Route {
                         let (reply, mut observation) = match endpoint.row().batch_of() {
                             Some(item) => {
                                 // On the heap, so that no other request is larger for it.
-                                Box::pin(batch::handle(item, &register, &request, &api_request, &mut remaining)).await
+                                Box::pin(batch::handle(item, &state, &request, &api_request, &mut remaining)).await
                             }
                             None => {
                                 let (reply, observation, has_waited) =
-                                    run_until_news(&register, &request, endpoint, handler, api_request).await;
+                                    run_until_news(&state, &request, endpoint, handler, api_request).await;
                                 waited = has_waited;
                                 (reply, observation)
                             }
                         };
                         if let Some(found) = observation.token {
-                            register.admission.remember(&token, found);
+                            state.admission.remember(&token, found);
                             valid = Some(found);
                         } else if !matches!(reply, Err(ApiError::Unauthorized(_))) {
                             // The store failed outside the job; the request counts all the same.
                             observation.token = valid;
                         }
-                        recorder.record(&register, observation, reply.is_ok());
+                        recorder.record(&state, observation, reply.is_ok());
                         if let Err(ApiError::Unauthorized(failure)) = reply {
                             // The token has ended since it was last used, and gets the reply of one that never was.
                             remaining = None;
@@ -96,7 +96,7 @@ impl Route {
                             waited = None;
                             access_log::identify(&request, valid);
                             warnings.clear();
-                            Err(register.admission.reject(&request, Some(&token), failure))
+                            Err(state.admission.reject(&request, Some(&token), failure))
                         } else {
                             reply
                         }
@@ -104,19 +104,19 @@ impl Route {
                     Err(failure) => Err(failure),
                 }
             }
-            Err(ApiError::Unauthorized(failure)) => Err(register.admission.reject(&request, None, failure)),
+            Err(ApiError::Unauthorized(failure)) => Err(state.admission.reject(&request, None, failure)),
             Err(failure) => Err(failure),
         };
         let problems = reply.as_ref().err().map(|failure| RequestProblems::of(failure, served)).unwrap_or_default();
         let reply = reply.unwrap_or_else(|failure| failure.reply(served, lists, form)).with_warnings(warnings);
         if let Some(token) = valid {
             let observed = ObservedRequest { served, endpoint, status: reply.status, item: None };
-            register.request_log.record(&register.store, &request, token, observed, problems);
+            state.request_log.record(&state.store, &request, token, observed, problems);
         }
         let reply = remaining
             .into_iter()
             .fold(reply, |reply, remaining| reply.with_rate_limit(RateLimitScope::Token, remaining));
-        let reply = match valid.filter(|token| token.expires_soon(register.store.now())) {
+        let reply = match valid.filter(|token| token.expires_soon(state.store.now())) {
             Some(token) => reply.with_first_warning(&expiry_warning(token)),
             None => reply,
         };
@@ -136,17 +136,17 @@ fn expiry_warning(token: ValidToken) -> String {
 /// As [`run_in_transaction`]. Where there are no news and the client prefers to wait, it is run again until there are, each time
 /// with the token authenticated anew. Also returns how long the client may have had to wait, if it was made to.
 async fn run_until_news(
-    register: &AppState,
+    state: &AppState,
     request: &HttpRequest,
     endpoint: Endpoint,
     handler: Handler,
     api_request: Arc<ApiRequest>,
 ) -> (Result<ApiResponse, ApiError>, RequestObservation, Option<Duration>) {
-    let run = || run_in_transaction(register, endpoint, handler, Arc::clone(&api_request), ResponseSender::count);
+    let run = || run_in_transaction(state, endpoint, handler, Arc::clone(&api_request), ResponseSender::count);
     let (mut reply, mut observation) = run().await;
     let has_no_news = |reply: &Result<ApiResponse, ApiError>| reply.as_ref().is_ok_and(|reply| !reply.has_news);
     let Some(wait) = api_request.wait.filter(|_| has_no_news(&reply)) else { return (reply, observation, None) };
-    let Some(poll) = register.long_polls.begin(&api_request.token, wait) else { return (reply, observation, None) };
+    let Some(poll) = state.long_polls.begin(&api_request.token, wait) else { return (reply, observation, None) };
     access_log::set_waited(request);
     while has_no_news(&reply) && poll.wait().await {
         (reply, observation) = run().await;
@@ -157,7 +157,7 @@ async fn run_until_news(
 /// Runs the handler in one job of the store, and returns what was observed next to its result. `count` counts the reply
 /// where what was done for it can still be undone.
 pub(super) async fn run_in_transaction(
-    register: &AppState,
+    state: &AppState,
     endpoint: Endpoint,
     handler: Handler,
     api_request: Arc<ApiRequest>,
@@ -168,11 +168,11 @@ pub(super) async fn run_in_transaction(
     let is_tried_out = handler.access == Access::Write && api_request.validates_only();
     let access = if is_tried_out { Access::Read } else { handler.access };
     let writes = access == Access::Write;
-    let is_checked = writes && register.shadow.samples(api_request.served);
+    let is_checked = writes && state.shadow.samples(api_request.served);
     let reads_query = [Endpoint::ListTrainees, Endpoint::ListChanges].contains(&endpoint);
-    let response_sender = register.response_sender.clone();
+    let response_sender = state.response_sender.clone();
     // Before the primary is asked where it stands: what is final by then is replayed where the job runs.
-    let settled = register.settled_changes.position();
+    let settled = state.settled_changes.position();
     let job = move |session: &mut Session<'_>| {
         let opened = session.authenticate(&api_request.token, api_request.cause())?;
         let Some(mut session) = opened else {
@@ -206,16 +206,16 @@ pub(super) async fn run_in_transaction(
     };
     let done = match access {
         // On the primary: to ask it for its position costs as much as the record itself.
-        Access::LookUp => register.store.look_up(job).await,
+        Access::LookUp => state.store.look_up(job).await,
         // It takes locks where it can, as if it wrote.
-        Access::Read if is_tried_out => register.store.read(job).await,
-        Access::Read => register.store.read_for(&token, job).await,
-        Access::Write => register.store.write(job).await,
+        Access::Read if is_tried_out => state.store.read(job).await,
+        Access::Read => state.store.read_for(&token, job).await,
+        Access::Write => state.store.write(job).await,
     };
     match done {
         Ok((reply, use_is_due, observation)) => {
             if use_is_due {
-                actix_web::rt::spawn(record_token_use(register.store.clone(), token, request_id::for_the_log()));
+                actix_web::rt::spawn(record_token_use(state.store.clone(), token, request_id::for_the_log()));
             }
             (Ok(reply), observation)
         }

@@ -98,16 +98,16 @@ impl ApiRequest {
         payload: Payload,
         served: &'static Served,
         endpoint: Endpoint,
-        register: &AppState,
+        state: &AppState,
     ) -> Result<Self, ApiError> {
-        let AppState { versions, lists, environment, .. } = *register;
+        let AppState { versions, lists, environment, .. } = *state;
         let token = token(request.headers(), environment).map_err(ApiError::Unauthorized)?;
         let strict = prefers(request.headers(), "handling=strict");
         let is_batch = endpoint.row().is_batch();
         let body = if is_batch {
-            register.bodies.read_batch(request.headers(), payload, MAX_BODY_BYTES).await
+            state.bodies.read_batch(request.headers(), payload, MAX_BODY_BYTES).await
         } else {
-            register.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await
+            state.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await
         };
         let idempotency_key = match endpoint.method() {
             // Each item has a key of its own.
@@ -120,8 +120,8 @@ impl ApiRequest {
             versions,
             environment,
             lists,
-            rendered_lists: register.rendered_lists.clone(),
-            cursors: register.cursors.clone(),
+            rendered_lists: state.rendered_lists.clone(),
+            cursors: state.cursors.clone(),
             wait: long_poll::preferred(request.headers()),
             token,
             endpoint,

@@ -67,15 +67,15 @@ enum NotReady {
 impl OperatorListener {
     /// What operators can ask of a register.
     #[must_use]
-    pub fn of(register: &AppState, readiness: Readiness, metrics: PrometheusHandle) -> Self {
-        Self { store: register.store.clone(), probe: register.store.probe(), readiness, metrics, pages: None }
+    pub fn of(state: &AppState, readiness: Readiness, metrics: PrometheusHandle) -> Self {
+        Self { store: state.store.clone(), probe: state.store.probe(), readiness, metrics, pages: None }
     }
 
     /// The same with the pages of operators.
     #[must_use]
-    pub fn with_pages(self, register: &AppState, pages: SettingsPages) -> Self {
-        let pages = pages.only_for(Audience::Operators).behind(register.proxies.clone());
-        Self { pages: Some(AppState { settings: Some(pages), ..register.clone() }), ..self }
+    pub fn with_pages(self, state: &AppState, pages: SettingsPages) -> Self {
+        let pages = pages.only_for(Audience::Operators).behind(state.proxies.clone());
+        Self { pages: Some(AppState { settings: Some(pages), ..state.clone() }), ..self }
     }
 
     /// Answers operators from now on, until the handle is stopped. Signals are left to the server of the clients. Must
@@ -126,14 +126,14 @@ impl OperatorListener {
             async move { answer(operator.writable().await, "writable", "not_writable") }
         };
         config.service(read_only("/health/writable", writable));
-        if let Some(register) = &self.pages {
-            let (register, tracer) = (register.clone(), register.tracer.clone());
-            config.app_data(Rc::new(RequestMetrics::of(register.versions)));
+        if let Some(state) = &self.pages {
+            let (state, tracer) = (state.clone(), state.tracer.clone());
+            config.app_data(Rc::new(RequestMetrics::of(state.versions)));
             let is_page = |path: &str| [paths::SETTINGS, paths::DOCS].iter().any(|pages| path.starts_with(pages));
             let pages = web::scope("")
                 .guard(fn_guard(move |request| is_page(request.head().uri.path())))
                 .wrap(from_fn(move |request, next| access_log::log(tracer.clone(), request, next)))
-                .configure(move |config| configure_operator_pages(config, &register));
+                .configure(move |config| configure_operator_pages(config, &state));
             config.service(pages);
         }
         config.default_service(web::to(|| {
@@ -235,9 +235,9 @@ mod tests {
 
     async fn answers_before_and_while_stopping(store: Store) -> Vec<(u16, Value)> {
         let readiness = Readiness::default();
-        let register = AppState::of(store, Environment::Sandbox);
+        let state = AppState::of(store, Environment::Sandbox);
         let metrics = PrometheusBuilder::new().build_recorder().handle();
-        let operator = OperatorListener::of(&register, readiness.clone(), metrics);
+        let operator = OperatorListener::of(&state, readiness.clone(), metrics);
         let app = init_service(App::new().configure(|config| operator.mount(config))).await;
         let mut answers = Vec::new();
         for is_stopping in [false, true] {

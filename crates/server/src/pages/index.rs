@@ -58,9 +58,9 @@ struct Tag {
 }
 
 /// The resource.
-pub(super) fn resource(register: &AppState) -> Resource {
-    let versions = register.versions;
-    let (contents, proxies) = (register.contents.clone(), register.proxies.clone());
+pub(super) fn resource(state: &AppState) -> Resource {
+    let versions = state.versions;
+    let (contents, proxies) = (state.contents.clone(), state.proxies.clone());
     read_only("", move |request: HttpRequest| {
         let response = answer(&request, versions, &contents, &proxies);
         std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))

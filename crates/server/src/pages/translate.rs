@@ -24,26 +24,26 @@ use crate::http::routes::closed;
 const MAX_BODY_BYTES: usize = 262_144;
 
 /// The resource.
-pub(super) fn resource(register: &AppState) -> Resource {
-    let register = register.clone();
+pub(super) fn resource(state: &AppState) -> Resource {
+    let state = state.clone();
     let handler = move |request: HttpRequest, payload: Payload| {
-        let register = register.clone();
+        let state = state.clone();
         async move {
-            let reply = answer(register, request, payload).await;
+            let reply = answer(state, request, payload).await;
             HttpResponse::from(reply.unwrap_or_else(ApiError::response_without_version))
         }
     };
     closed(web::resource("/translate").route(web::method(Method::POST).to(handler)), &[Method::POST])
 }
 
-async fn answer(register: AppState, request: HttpRequest, payload: Payload) -> Result<ApiResponse, ApiError> {
-    register.address_rate_limit.count(&request)?;
-    let body = register.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await?;
-    let today = register.store.now().date_naive();
+async fn answer(state: AppState, request: HttpRequest, payload: Payload) -> Result<ApiResponse, ApiError> {
+    state.address_rate_limit.count(&request)?;
+    let body = state.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await?;
+    let today = state.store.now().date_naive();
     let work = move || {
         let question = read::parse_json(&body).map_err(ApiError::Malformed)?;
-        let Question { from, to, data, body_kind } = Question::read(&question, register.versions)?;
-        let translation = translate(data, from, to, &body_kind, TranslationContext { today, lists: register.lists });
+        let Question { from, to, data, body_kind } = Question::read(&question, state.versions)?;
+        let translation = translate(data, from, to, &body_kind, TranslationContext { today, lists: state.lists });
         ApiResponse::json(StatusCode::OK, &translation)
     };
     // A large body keeps a processor busy, and others wait at this one.
