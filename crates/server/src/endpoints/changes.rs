@@ -62,7 +62,7 @@ pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'
     })?;
     let (base, path, limit) = (paths::base(request.version().label), Endpoint::ListChanges.path(), query.limit);
     let next = format!("<{base}{path}?limit={limit}&after={cursor}>; rel=\"next\"");
-    let reply = ApiResponse { has_news: !page.changes.is_empty(), ..reply }.with(LINK.as_str(), next);
+    let reply = ApiResponse { has_changes: !page.changes.is_empty(), ..reply }.with(LINK.as_str(), next);
     Ok(if query.limit_cut {
         reply.with(WARNING.as_str(), format!("299 - \"limit is {MAX_PER_PAGE} at most\""))
     } else {

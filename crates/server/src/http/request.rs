@@ -66,7 +66,7 @@ pub struct ApiRequest {
     pub rendered_lists: RenderedLists,
     /// Seals and opens cursors.
     pub cursors: CursorKey,
-    /// How long the client prefers to wait for news.
+    /// How long the client prefers to wait for changes.
     pub wait: Option<Duration>,
     /// Who asks.
     pub token: TokenDigest,
