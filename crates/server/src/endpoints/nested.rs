@@ -85,10 +85,10 @@ pub(super) fn create<R: NestedEndpoints>(
     let record = &decision.record;
     require_distinct(request, &trainee, record)?;
     write(session, request, trainee, |records: &mut Vec<R>| records.push(record.clone()))?;
-    let shown = show_one(StatusCode::CREATED, request, record)?;
+    let shown = show_one(request.success_status(), request, record)?;
     let reply = if R::CREATED_AS_LIST {
         // The entity tag is that of the record, which has a path of its own.
-        let list = ApiResponse::records(StatusCode::CREATED, std::iter::once(record.view(request)))?;
+        let list = ApiResponse::records(request.success_status(), std::iter::once(record.view(request)))?;
         request.with_etag_of(list, &shown)
     } else {
         request.with_etag(shown)

@@ -1,6 +1,5 @@
 //! Moving a trainee from one state to another (contract, sections 4.11 to 4.13).
 
-use actix_web::http::StatusCode;
 use adapter_kit::read::ReadableRecord;
 use domain::commands::Decision;
 use domain::organisations::Organisations;
@@ -16,7 +15,7 @@ use crate::http::response::ApiResponse;
 
 /// `POST /trainees/{trainee_id}/defer`
 pub(super) fn defer(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
-    transition(session, request, StatusCode::OK, commands::transition::<domain::Deferral>)
+    transition(session, request, commands::transition::<domain::Deferral>)
 }
 
 /// `POST /trainees/{trainee_id}/recommend-for-qts` and `.../update-qts-or-eyts-status`
@@ -24,7 +23,7 @@ pub(super) fn recommend(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
-    transition(session, request, StatusCode::ACCEPTED, commands::transition::<domain::Recommendation>)
+    transition(session, request, commands::transition::<domain::Recommendation>)
 }
 
 /// `POST /trainees/{trainee_id}/withdraw`
@@ -32,7 +31,7 @@ pub(super) fn withdraw(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
-    transition(session, request, StatusCode::OK, commands::transition::<domain::Withdrawal>)
+    transition(session, request, commands::transition::<domain::Withdrawal>)
 }
 
 /// How the domain decides on a transition.
@@ -42,7 +41,6 @@ type Decide<R> =
 fn transition<R: ReadableRecord>(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
-    status: StatusCode,
     decide: Decide<R>,
 ) -> Result<ApiResponse, ApiError> {
     let sent = request.read::<R>()?;
@@ -55,6 +53,6 @@ fn transition<R: ReadableRecord>(
     if !request.validates_only() {
         session.update_trainee(&stored, &decision.record)?;
     }
-    let reply = request.with_etag(show_trainee(status, request, &decision.record)?);
+    let reply = request.with_etag(show_trainee(request.success_status(), request, &decision.record)?);
     Ok(reply.with_notices(request.version(), &decision.notices))
 }

@@ -7,8 +7,8 @@ use std::sync::Once;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
-use actix_web::http::Method as HttpMethod;
 use actix_web::http::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
+use actix_web::http::{Method as HttpMethod, StatusCode};
 use actix_web::web::Payload;
 use adapter_kit::read::{BatchForm, BatchItem, NestedLists, ReadableRecord, Reader, UnknownNames, read_batch};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served, Versions};
@@ -350,6 +350,14 @@ impl<'a> HandlerContext<'a> {
     #[must_use]
     pub fn new(request: &'a ApiRequest, observer: Observer, settled: i64) -> Self {
         Self { request, observer, settled }
+    }
+
+    /// The status of the reply when the handler succeeds. An item of a batch has that of the request that it stands for.
+    #[must_use]
+    pub fn success_status(&self) -> StatusCode {
+        let endpoint = self.endpoint.row().batch_of().unwrap_or(self.endpoint);
+        // The table of endpoints has no number that is not a status.
+        StatusCode::from_u16(endpoint.row().status).unwrap_or(StatusCode::OK)
     }
 
     /// Reads the body of a request that makes or moves a record, nested lists included.
