@@ -4,7 +4,7 @@
 //! cursor: who follows the links misses no trainee, whatever changes meanwhile.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{LINK, WARNING};
+use actix_web::http::header::LINK;
 use adapter_kit::NestedVisibility;
 use adapter_kit::view::View;
 use chrono::SecondsFormat;
@@ -46,11 +46,7 @@ pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'
         Some(cursor) => page_behind(session, request, &query, cursor)?,
         None => numbered_page(session, request, &query)?,
     };
-    Ok(if query.per_page_cut {
-        reply.with(WARNING.as_str(), format!("299 - \"per_page is {MAX_PER_PAGE} at most\""))
-    } else {
-        reply
-    })
+    Ok(reply.with_warnings(query.per_page_cut.then(|| format!("per_page is {MAX_PER_PAGE} at most"))))
 }
 
 fn numbered_page(
