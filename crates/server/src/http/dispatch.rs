@@ -197,7 +197,7 @@ pub(super) async fn run_in_transaction(
     let is_tried_out = handler.access == Access::Write && api_request.validates_only();
     let access = if is_tried_out { Access::Read } else { handler.access };
     let writes = access == Access::Write;
-    let is_checked = writes && state.shadow.samples(api_request.served);
+    let is_checked = writes && endpoint.row().shadow_checked && state.shadow.samples(api_request.served);
     let reads_query = [Endpoint::ListTrainees, Endpoint::ListChanges].contains(&endpoint);
     let response_sender = state.response_sender.clone();
     // Before the primary is asked where it stands: what is final by then is replayed where the job runs.
