@@ -15,7 +15,6 @@ use storage::trainees::{ListCursor, Nested, TraineeDocument};
 
 use crate::http::cursor::CursorScope;
 use crate::http::error::{ApiError, Missing};
-use crate::http::paths;
 use crate::http::query::{self, FilterErrors, ListQuery};
 use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
@@ -140,7 +139,7 @@ impl Links {
         Self {
             ukprn: session.provider().ukprn.clone(),
             version: label.to_string(),
-            path: format!("{}{}", paths::base(label), adapter_kit::Endpoint::ListTrainees.path()),
+            path: format!("{}{}", label.base_path(), adapter_kit::Endpoint::ListTrainees.path()),
             filters,
             query: parameters.finish(),
         }

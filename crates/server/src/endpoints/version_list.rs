@@ -90,9 +90,9 @@ fn served_version(version: &ApiVersion, versions: &Versions) -> Listed {
         removed: false,
         successor: versions.successor(label).map(|successor| successor.to_string()),
         links: Links {
-            base: Some(paths::base(label)),
+            base: Some(label.base_path()),
             documentation: Some(paths::documentation(label)),
-            openapi: Some(paths::openapi(label)),
+            openapi: Some(OpenApiDocument::Complete.of(label)),
             openapi_client: Some(OpenApiDocument::Client.of(label)),
             openapi_3_0: Some(OpenApiDocument::Client30.of(label)),
             release_notes: Some(paths::release_notes(label)),

@@ -13,7 +13,6 @@ use storage::error::{JobError, StorageError};
 use crate::http::authentication::AuthenticationError;
 use crate::http::idempotency::MalformedKey;
 use crate::http::middleware::{deprecation, links, request_id};
-use crate::http::paths;
 use crate::http::query::FilterErrors;
 use crate::http::rate_limit::{QuotaExceeded, RemainingQuota};
 use crate::http::response::ApiResponse;
@@ -268,7 +267,7 @@ impl ApiError {
                 let gone = one(StatusCode::GONE, "Gone", message);
                 match served.last() {
                     Some(newest) => {
-                        let successor = deprecation::successor(&paths::base(*newest));
+                        let successor = deprecation::successor(&newest.base_path());
                         gone.with(LINK.as_str(), format!("{successor}, {}", deprecation::guide(label, *newest)))
                     }
                     None => gone,

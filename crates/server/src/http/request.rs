@@ -28,7 +28,7 @@ use crate::http::idempotency::{Key, MalformedKey};
 use crate::http::middleware::request_id::{self, RequestId};
 use crate::http::query::UnknownParameter;
 use crate::http::response::ApiResponse;
-use crate::http::{etag, long_poll, paths, query};
+use crate::http::{etag, long_poll, query};
 use crate::operations::metrics;
 use crate::usage::observation::Observer;
 
@@ -152,7 +152,7 @@ impl ApiRequest {
     /// The request for `endpoint` that is equal to an item of this batch, so that neither is carried out after the other.
     #[must_use]
     pub fn of_item(&self, endpoint: Endpoint, key: String, data: &str, batch: &Body) -> Self {
-        let path = paths::base(self.version().label) + endpoint.path();
+        let path = self.version().label.base_path() + endpoint.path();
         let body = ["{\"data\":", data, "}"].concat().into_bytes();
         Self {
             served: self.served,

@@ -15,6 +15,7 @@ use super::assets::JAVASCRIPT;
 use crate::http::app_state::AppState;
 use crate::http::error::{ApiError, Missing};
 use crate::http::paths;
+use crate::http::paths::OpenApiDocument;
 use crate::http::routes::read_only;
 use crate::pages::layout::HTML;
 
@@ -34,7 +35,7 @@ pub(super) fn resources(state: &AppState, label: Label) -> [Resource; 2] {
         std::future::ready(reply)
     };
     // Nothing of the document is checked by a service elsewhere.
-    let config = Config::new([paths::openapi(label)])
+    let config = Config::new([OpenApiDocument::Complete.of(label)])
         .validator_url("none")
         .deep_linking(true)
         .display_request_duration(true)

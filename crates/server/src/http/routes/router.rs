@@ -18,7 +18,6 @@ use crate::http::dispatch::Route;
 use crate::http::error::{ApiError, Missing};
 use crate::http::middleware::deprecation::{DeprecationHeaders, methods};
 use crate::http::middleware::{access_log, links};
-use crate::http::paths;
 use crate::http::paths::OpenApiDocument;
 use crate::http::request::PathIds;
 use crate::http::routes::{allow, nearest_path, refuse};
@@ -78,7 +77,7 @@ impl Router {
     }
 
     fn add(&mut self, served: &'static Served, method: Method, path: &'static str, target: Target) {
-        let pattern = format!("{}{path}", paths::base(served.version.label));
+        let pattern = format!("{}{path}", served.version.label.base_path());
         let route = VersionPath { served, pattern: pattern.as_str().into(), target };
         let of_method = self.paths.iter_mut().find(|(known, _)| *known == method);
         if let Some(Err(error)) = of_method.map(|(_, paths)| paths.insert(pattern.as_str(), route)) {
