@@ -111,8 +111,8 @@ struct Surroundings {
 /// What all requests for pages of the settings share. Cheap to clone; all clones count together.
 #[derive(Debug, Clone)]
 pub struct SettingsPages {
-    /// Requests without a session that is known here, by address.
-    strangers: AddressRateLimit,
+    /// Requests without a known session, by client address.
+    by_address: AddressRateLimit,
     concurrency_limit: ConcurrencyLimit,
     /// Forms, by session.
     forms: KeyedRateLimiter<SecretDigest>,
@@ -134,7 +134,7 @@ impl Default for SettingsPages {
         let (running, waiting) = PAGES;
         let (fetching, waiting_to_fetch) = FETCHES;
         Self {
-            strangers: AddressRateLimit::default(),
+            by_address: AddressRateLimit::default(),
             concurrency_limit: ConcurrencyLimit::new(running, waiting, MAX_WAIT),
             forms: KeyedRateLimiter::new(FORMS, MAX_SESSIONS),
             known: Arc::default(),
@@ -151,7 +151,7 @@ impl SettingsPages {
     /// The same for clients that may come through these proxies.
     #[must_use]
     pub fn behind(self, proxies: TrustedProxies) -> Self {
-        Self { strangers: self.strangers.with_proxies(proxies), ..self }
+        Self { by_address: self.by_address.with_proxies(proxies), ..self }
     }
 
     /// The same with an issuer of identities, or with links alone.

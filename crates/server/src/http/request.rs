@@ -145,7 +145,7 @@ impl ApiRequest {
     ///
     /// Why no item can be handled.
     pub fn batch_items(&self, form: BatchForm) -> Result<(&Body, Vec<BatchItem<'_>>), ApiError> {
-        let body = self.body.as_ref().map_err(|unusable| *unusable)?;
+        let body = self.body.as_ref().map_err(|error| *error)?;
         Ok((body, read_batch(body, form, self.unknown).map_err(ApiError::Batch)?))
     }
 
@@ -263,8 +263,8 @@ impl ApiRequest {
     pub fn idempotency_key(&self) -> Result<Option<&Key>, ApiError> {
         let key = self.idempotency_key.as_ref().map_err(|malformed| *malformed)?;
         match &self.body {
-            Err(unusable @ (BodyError::CutOff | BodyError::TooSlow | BodyError::NoRoom)) if key.is_some() => {
-                Err(ApiError::Body(*unusable))
+            Err(error @ (BodyError::CutOff | BodyError::TooSlow | BodyError::NoRoom)) if key.is_some() => {
+                Err(ApiError::Body(*error))
             }
             Ok(_) | Err(_) => Ok(key.as_ref()),
         }
@@ -379,7 +379,7 @@ impl<'a> HandlerContext<'a> {
     }
 
     fn read_with<R: ReadableRecord>(&self, nested: NestedLists) -> Result<ParsedRecord<R>, ApiError> {
-        let body = self.body.as_ref().map_err(|unusable| *unusable)?;
+        let body = self.body.as_ref().map_err(|error| *error)?;
         let reader = Reader { served: self.served, unknown: self.unknown, nested };
         let sent = reader.read::<R>(body).map_err(ApiError::Malformed)?;
         self.observer.read(body, &sent.unrecognised.of_other_versions);

@@ -97,7 +97,7 @@ impl OperatorListener {
                 metrics.run_upkeep();
             }
         });
-        let app = move || App::new().configure(|config| self.mount(config));
+        let app = move || App::new().configure(|config| self.configure_routes(config));
         let server = HttpServer::new(app)
             .workers(1)
             .disable_signals()
@@ -109,15 +109,15 @@ impl OperatorListener {
         Ok(handle)
     }
 
-    /// Mounts everything that operators can ask.
-    fn mount(&self, config: &mut ServiceConfig) {
+    /// Configures the routes of everything that operators can request.
+    fn configure_routes(&self, config: &mut ServiceConfig) {
         let operator = Rc::new(self.clone());
-        let asked = Rc::clone(&operator);
-        config.service(read_only("/metrics", move || std::future::ready(asked.metrics())));
+        let listener = Rc::clone(&operator);
+        config.service(read_only("/metrics", move || std::future::ready(listener.metrics())));
         config.service(read_only("/health/live", || std::future::ready(health(StatusCode::OK, "live", None))));
-        let asked = Rc::clone(&operator);
+        let listener = Rc::clone(&operator);
         let ready = move || {
-            let operator = Rc::clone(&asked);
+            let operator = Rc::clone(&listener);
             async move { answer(operator.ready().await, "ready", "not_ready") }
         };
         config.service(read_only("/health/ready", ready));
@@ -173,8 +173,8 @@ impl OperatorListener {
     }
 }
 
-async fn in_time(asked: impl Future<Output = Result<(), StorageError>>) -> Result<(), ()> {
-    match rt::time::timeout(DATABASE_PATIENCE, asked).await {
+async fn in_time(query: impl Future<Output = Result<(), StorageError>>) -> Result<(), ()> {
+    match rt::time::timeout(DATABASE_PATIENCE, query).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => {
             log::debug!("the database does not answer: {}", Causes(&error));
@@ -238,7 +238,7 @@ mod tests {
         let state = AppState::of(store, Environment::Sandbox);
         let metrics = PrometheusBuilder::new().build_recorder().handle();
         let operator = OperatorListener::of(&state, readiness.clone(), metrics);
-        let app = init_service(App::new().configure(|config| operator.mount(config))).await;
+        let app = init_service(App::new().configure(|config| operator.configure_routes(config))).await;
         let mut answers = Vec::new();
         for is_stopping in [false, true] {
             if is_stopping {

@@ -167,7 +167,7 @@ async fn receive(
     let known = session.as_ref().filter(|session| settings.is_known(session) && !is_public);
     if known.is_none() {
         // Also one who has a session, where a link is tried.
-        settings.strangers.count(request)?;
+        settings.by_address.count(request)?;
     }
     let browser = if is_public { Some(BrowserCookie::of(request)?) } else { None };
     let made_for = browser.as_ref().map(|browser| &browser.cookie).or(cookie.as_ref());
