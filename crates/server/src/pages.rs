@@ -26,26 +26,25 @@ mod translate;
 mod version_notes;
 
 /// Configures the scope `/docs`.
-pub fn configure(config: &mut ServiceConfig, register: &AppState) {
+pub fn configure(config: &mut ServiceConfig, state: &AppState) {
     let scope = web::scope(paths::DOCS)
-        .service(index::resource(register))
+        .service(index::resource(state))
         .service(assets::resource())
         .service(read_only("/style.css", style))
-        .service(compare::resource(register))
-        .service(differences::resource(register))
-        .service(version_notes::resource(register))
-        .service(migrate::resource(register))
-        .service(search::resource(register))
-        .service(translate::resource(register))
+        .service(compare::resource(state))
+        .service(differences::resource(state))
+        .service(version_notes::resource(state))
+        .service(migrate::resource(state))
+        .service(search::resource(state))
+        .service(translate::resource(state))
         .default_service(web::to(|| {
             std::future::ready(HttpResponse::from(ApiError::NotFound(Missing::Path).response_without_version()))
         }));
-    let labels = register.versions.iter().map(|served| served.version.label);
+    let labels = state.versions.iter().map(|served| served.version.label);
     // The files of an explorer have any name, so they come last.
-    let of_versions = labels.flat_map(|label| {
-        documents::resources(register, label).into_iter().chain(explorer::resources(register, label))
-    });
-    let address_rate_limit = register.page_rate_limit.clone();
+    let of_versions = labels
+        .flat_map(|label| documents::resources(state, label).into_iter().chain(explorer::resources(state, label)));
+    let address_rate_limit = state.page_rate_limit.clone();
     let scope = of_versions.fold(scope, actix_web::Scope::service);
     config.service(scope.wrap(from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next))));
 }

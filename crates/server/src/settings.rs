@@ -111,8 +111,8 @@ struct Surroundings {
 /// What all requests for pages of the settings share. Cheap to clone; all clones count together.
 #[derive(Debug, Clone)]
 pub struct SettingsPages {
-    /// Requests without a session that is known here, by address.
-    strangers: AddressRateLimit,
+    /// Requests without a known session, by client address.
+    by_address: AddressRateLimit,
     concurrency_limit: ConcurrencyLimit,
     /// Forms, by session.
     forms: KeyedRateLimiter<SecretDigest>,
@@ -134,7 +134,7 @@ impl Default for SettingsPages {
         let (running, waiting) = PAGES;
         let (fetching, waiting_to_fetch) = FETCHES;
         Self {
-            strangers: AddressRateLimit::default(),
+            by_address: AddressRateLimit::default(),
             concurrency_limit: ConcurrencyLimit::new(running, waiting, MAX_WAIT),
             forms: KeyedRateLimiter::new(FORMS, MAX_SESSIONS),
             known: Arc::default(),
@@ -151,7 +151,7 @@ impl SettingsPages {
     /// The same for clients that may come through these proxies.
     #[must_use]
     pub fn behind(self, proxies: TrustedProxies) -> Self {
-        Self { strangers: self.strangers.with_proxies(proxies), ..self }
+        Self { by_address: self.by_address.with_proxies(proxies), ..self }
     }
 
     /// The same with an issuer of identities, or with links alone.
@@ -203,8 +203,8 @@ impl SettingsPages {
 }
 
 /// Configures the scope `/settings`.
-pub fn configure(config: &mut ServiceConfig, register: &AppState, settings: &SettingsPages) {
-    let shared = Rc::new((register.clone(), settings.clone()));
+pub fn configure(config: &mut ServiceConfig, state: &AppState, settings: &SettingsPages) {
+    let shared = Rc::new((state.clone(), settings.clone()));
     let mut scope = web::scope(paths::SETTINGS);
     let routes: Vec<&'static Route> = ROUTES.iter().filter(|route| settings.audience.uses(route.access())).collect();
     let mut paths: Vec<&'static str> = routes.iter().map(|route| route.path).collect();
@@ -225,7 +225,7 @@ pub fn configure(config: &mut ServiceConfig, register: &AppState, settings: &Set
         }
         scope = scope.service(closed(resource, &allowed));
     }
-    let around = Surroundings { environment: register.environment, audience: settings.audience };
+    let around = Surroundings { environment: state.environment, audience: settings.audience };
     config.service(scope.default_service(web::to(move || std::future::ready(receive::not_found(around)))));
 }
 

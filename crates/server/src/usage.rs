@@ -179,24 +179,24 @@ impl Usage {
 }
 
 /// Writes what is counted every few seconds, as long as the server runs. Must be called where the server runs.
-pub fn start(register: AppState) {
+pub fn start(state: AppState) {
     rt::spawn(async move {
         let mut time = rt::time::interval(PAUSE);
         loop {
             time.tick().await;
-            write(&register).await;
+            write(&state).await;
         }
     });
 }
 
 /// Writes what is counted, the writes that wait to be tried among it, and says in the log what did not succeed. Stands at
 /// the end of a server too, behind its last request.
-pub async fn write(register: &AppState) {
-    let dropped = register.shadow.drain().await;
+pub async fn write(state: &AppState) {
+    let dropped = state.shadow.drain().await;
     if dropped > 0 {
         log::warn!("usage: {dropped} writes were not tried in the newest version, since too many waited");
     }
-    if let Err(error) = register.usage.flush(&register.store).await {
+    if let Err(error) = state.usage.flush(&state.store).await {
         log::warn!("usage was not written: {error}");
     }
 }

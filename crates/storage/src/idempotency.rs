@@ -46,9 +46,9 @@ pub struct StoredReply {
 
 /// What is known of an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Earlier {
+pub enum KeyState {
     /// It was not used.
-    Nothing,
+    Unused,
     /// The same request was answered.
     Reply(StoredReply),
     /// Another request was answered.
@@ -81,12 +81,12 @@ impl ProviderSession<'_> {
     /// # Errors
     ///
     /// When the database does not answer, or a row is corrupt.
-    pub fn earlier_reply(&mut self, key: &str, request_digest: &str) -> Result<Earlier, StorageError> {
+    pub fn earlier_reply(&mut self, key: &str, request_digest: &str) -> Result<KeyState, StorageError> {
         let provider = self.provider().id;
         let now = self.now().naive_utc();
         let oldest = now - RETENTION;
         if !self.connection.try_lock_idempotency_key(provider, key, now, oldest)? {
-            return Ok(Earlier::InFlight);
+            return Ok(KeyState::InFlight);
         }
         // Whether it had its day is no part of the query: a plan that PostgreSQL makes while there are no replies would go
         // along all of the day.
@@ -96,15 +96,15 @@ impl ProviderSession<'_> {
         type Found = (NaiveDateTime, (String, i32, String, String));
         let found = with_inner!(self.connection, |inner| reply.get_result::<Found>(inner)).optional()?;
         let found = found.filter(|(created_at, _)| *created_at > oldest);
-        let Some((_, (digest, status, headers, body))) = found else { return Ok(Earlier::Nothing) };
+        let Some((_, (digest, status, headers, body))) = found else { return Ok(KeyState::Unused) };
         if digest.is_empty() {
-            return Ok(Earlier::Erased);
+            return Ok(KeyState::Erased);
         }
         if digest != request_digest {
-            return Ok(Earlier::AnotherRequest);
+            return Ok(KeyState::AnotherRequest);
         }
         let corrupt = || StorageError::CorruptRow { table: "replies", id: provider };
-        Ok(Earlier::Reply(StoredReply {
+        Ok(KeyState::Reply(StoredReply {
             status: u16::try_from(status).map_err(|_| corrupt())?,
             headers: serde_json::from_str(&headers).map_err(|_| corrupt())?,
             body,
@@ -258,7 +258,7 @@ mod tests {
         register.write(move |session| job(&mut session.open_provider(ukprn, Cause::of("test"))?.unwrap())).unwrap()
     }
 
-    fn earlier(register: &Register, ukprn: &'static str, digest: &'static str) -> Earlier {
+    fn earlier(register: &Register, ukprn: &'static str, digest: &'static str) -> KeyState {
         with_provider(register, ukprn, move |session| session.earlier_reply(KEY, digest))
     }
 
@@ -266,18 +266,18 @@ mod tests {
     fn a_reply_is_found_by_the_same_request_of_the_same_provider_for_a_day() {
         let register = Register::with_provider();
         register.write(|session| session.add_provider("10000002", "Another")).unwrap();
-        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Nothing);
+        assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Unused);
         with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "one", &reply()));
-        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Reply(reply()));
-        assert_eq!(earlier(&register, UKPRN, "two"), Earlier::AnotherRequest);
-        assert_eq!(earlier(&register, "10000002", "one"), Earlier::Nothing);
+        assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Reply(reply()));
+        assert_eq!(earlier(&register, UKPRN, "two"), KeyState::AnotherRequest);
+        assert_eq!(earlier(&register, "10000002", "one"), KeyState::Unused);
         // Each job has a millisecond of its own, so a few of them have passed already.
         register.clock.advance(TimeDelta::hours(24) - TimeDelta::minutes(1));
-        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Reply(reply()));
+        assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Reply(reply()));
         register.clock.advance(TimeDelta::minutes(2));
-        assert_eq!(earlier(&register, UKPRN, "two"), Earlier::Nothing);
+        assert_eq!(earlier(&register, UKPRN, "two"), KeyState::Unused);
         with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "two", &reply()));
-        assert_eq!(earlier(&register, UKPRN, "two"), Earlier::Reply(reply()));
+        assert_eq!(earlier(&register, UKPRN, "two"), KeyState::Reply(reply()));
     }
 
     /// How often the present transaction has looked into an index.
@@ -316,20 +316,20 @@ mod tests {
         let first = thread::spawn(move || {
             another.write_blocking(move |session| {
                 let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
-                assert_eq!(session.earlier_reply(KEY, "one")?, Earlier::Nothing);
+                assert_eq!(session.earlier_reply(KEY, "one")?, KeyState::Unused);
                 begun.send(()).unwrap();
                 first_goes_on.recv().unwrap();
                 session.keep_reply(KEY, "one", &reply())
             })
         });
         first_begun.recv().unwrap();
-        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::InFlight);
-        assert_eq!(earlier(&register, UKPRN, "two"), Earlier::InFlight);
+        assert_eq!(earlier(&register, UKPRN, "one"), KeyState::InFlight);
+        assert_eq!(earlier(&register, UKPRN, "two"), KeyState::InFlight);
         let another_key = with_provider(&register, UKPRN, |session| session.earlier_reply("another", "one"));
-        assert_eq!(another_key, Earlier::Nothing);
+        assert_eq!(another_key, KeyState::Unused);
         go_on.send(()).unwrap();
         first.join().unwrap().unwrap();
-        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Reply(reply()));
+        assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Reply(reply()));
     }
 
     #[test]
@@ -354,7 +354,7 @@ mod tests {
             }
             session.earlier_reply(KEY, "one")
         });
-        assert_eq!(found, Earlier::Reply(reply()));
+        assert_eq!(found, KeyState::Reply(reply()));
     }
 
     #[test]
@@ -367,6 +367,6 @@ mod tests {
         with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "one", &reply()));
         let remove = || register.write(|session| session.remove_old_replies(3)).unwrap();
         assert_eq!((remove(), remove(), remove()), (3, 2, 0));
-        assert_eq!(earlier(&register, UKPRN, "one"), Earlier::Reply(reply()));
+        assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Reply(reply()));
     }
 }

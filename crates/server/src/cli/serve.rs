@@ -190,7 +190,7 @@ impl Serve {
         let key = store.read_blocking(|session| session.cursor_key())?;
         let cursors = key.map_or_else(CursorKey::of_process, |key| CursorKey::of(&key));
         let (admission, page_rate_limit) = (Admission::within(self.rate_limit(environment)), self.page_rate_limit());
-        let register = AppState {
+        let state = AppState {
             versions,
             admission,
             page_rate_limit,
@@ -204,20 +204,20 @@ impl Serve {
             settings: placement.is_with_api().then(|| settings.clone()),
             ..AppState::of(store, environment).with_lists(lists)
         };
-        let register = register.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
-        let shadow = ShadowChecks::start(self.shadow_share, versions, lists, register.usage.clone());
-        let register = AppState { shadow: shadow.map_err(CommandError::Server)?, ..register };
+        let state = state.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
+        let shadow = ShadowChecks::start(self.shadow_share, versions, lists, state.usage.clone());
+        let state = AppState { shadow: shadow.map_err(CommandError::Server)?, ..state };
         if self.demo {
-            output::line(demo::prepare(&register, &base, registry_delay)?)?;
+            output::line(demo::prepare(&state, &base, registry_delay)?)?;
         }
-        let expiring_tokens = register.store.read_blocking(maintenance::count_expiring_tokens)?;
+        let expiring_tokens = state.store.read_blocking(maintenance::count_expiring_tokens)?;
         let (shutdown_timeouts, readiness) = (self.bounds.shutdown_timeouts(), Readiness::default());
         let operator = operator.zip(metrics).map(|(listener, metrics)| {
-            metrics::start(register.versions);
+            metrics::start(state.versions);
             metrics::tokens_expiring(expiring_tokens);
-            let answering = OperatorListener::of(&register, readiness.clone(), metrics);
+            let answering = OperatorListener::of(&state, readiness.clone(), metrics);
             let answering = match operator_pages {
-                Some(pages) => answering.with_pages(&register, pages.signing_in_by(issuer)),
+                Some(pages) => answering.with_pages(&state, pages.signing_in_by(issuer)),
                 None => answering,
             };
             (listener, answering)
@@ -227,20 +227,20 @@ impl Serve {
             let signals = StopSignals::listen().map_err(CommandError::Server)?;
             serve::reload_on_signal(service.certificate.clone()).map_err(CommandError::Server)?;
             log::info!("listening on {base}");
-            maintenance::start(register.store.clone());
-            settled_changes::start(register.store.clone(), register.settled_changes.clone());
+            maintenance::start(state.store.clone());
+            settled_changes::start(state.store.clone(), state.settled_changes.clone());
             if let Some(seconds) = registry_delay {
-                registry::start(register.store.clone(), TimeDelta::seconds(seconds.into()));
+                registry::start(state.store.clone(), TimeDelta::seconds(seconds.into()));
             }
-            usage::start(register.clone());
-            request_log::start(register.request_log.clone(), register.store.clone());
+            usage::start(state.clone());
+            request_log::start(state.request_log.clone(), state.store.clone());
             let operator = match operator {
                 Some((listener, operator)) => Some(operator.start(listener).map_err(CommandError::Server)?),
                 None => None,
             };
             let settings = match settings_listener {
                 Some(listener) => {
-                    let server = service.settings_server(register.clone(), settings, listener);
+                    let server = service.settings_server(state.clone(), settings, listener);
                     let server = server.map_err(CommandError::Server)?;
                     let handle = server.handle();
                     rt::spawn(server);
@@ -248,8 +248,8 @@ impl Serve {
                 }
                 None => None,
             };
-            let server = service.server(register.clone(), listener).map_err(CommandError::Server)?;
-            let served = shutdown::run(server, settings, signals, readiness, shutdown_timeouts, &register).await;
+            let server = service.server(state.clone(), listener).map_err(CommandError::Server)?;
+            let served = shutdown::run(server, settings, signals, readiness, shutdown_timeouts, &state).await;
             // Last of all: while the others are still answered, somebody may ask how it goes.
             if let Some(operator) = operator {
                 operator.stop(true).await;

@@ -1,7 +1,7 @@
 //! The changes of all trainees of a provider: an addition of this service, for those who keep a copy.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{LINK, WARNING};
+use actix_web::http::header::LINK;
 use adapter_kit::Endpoint;
 use adapter_kit::view::View;
 use domain::iso_8601;
@@ -12,7 +12,6 @@ use storage::trainees::{Change, ChangePlace, ChangeQuery, Nested};
 
 use crate::http::cursor::CursorScope;
 use crate::http::error::ApiError;
-use crate::http::paths;
 use crate::http::query::{self, FilterErrors};
 use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
@@ -60,14 +59,10 @@ pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'
         };
         Ok(Meta { after: cursor.clone(), has_more })
     })?;
-    let (base, path, limit) = (paths::base(request.version().label), Endpoint::ListChanges.path(), query.limit);
+    let (base, path, limit) = (request.version().label.base_path(), Endpoint::ListChanges.path(), query.limit);
     let next = format!("<{base}{path}?limit={limit}&after={cursor}>; rel=\"next\"");
-    let reply = ApiResponse { has_news: !page.changes.is_empty(), ..reply }.with(LINK.as_str(), next);
-    Ok(if query.limit_cut {
-        reply.with(WARNING.as_str(), format!("299 - \"limit is {MAX_PER_PAGE} at most\""))
-    } else {
-        reply
-    })
+    let reply = ApiResponse { has_changes: !page.changes.is_empty(), ..reply }.with(LINK.as_str(), next);
+    Ok(reply.with_warnings(query.limit_cut.then(|| format!("limit is {MAX_PER_PAGE} at most"))))
 }
 
 /// `{"trainee_id": ..., "removed_at": ..., "trainee": {...}}`; of a trainee that was removed, nothing more is shown.

@@ -11,7 +11,7 @@ use crate::http::request::HandlerContext;
 
 impl NestedEndpoints for Degree {
     const MISSING: Missing = Missing::Degree;
-    const DUPLICATE: &'static str = "this degree is a duplicate";
+    const DUPLICATE: Option<&'static str> = Some("this degree is a duplicate");
     const EMPTY_LIST_IS_MISSING: bool = true;
     const CREATED_AS_LIST: bool = true;
 

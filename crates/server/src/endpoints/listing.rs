@@ -4,7 +4,7 @@
 //! cursor: who follows the links misses no trainee, whatever changes meanwhile.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{LINK, WARNING};
+use actix_web::http::header::LINK;
 use adapter_kit::NestedVisibility;
 use adapter_kit::view::View;
 use chrono::SecondsFormat;
@@ -15,7 +15,6 @@ use storage::trainees::{ListCursor, Nested, TraineeDocument};
 
 use crate::http::cursor::CursorScope;
 use crate::http::error::{ApiError, Missing};
-use crate::http::paths;
 use crate::http::query::{self, FilterErrors, ListQuery};
 use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
@@ -46,11 +45,7 @@ pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'
         Some(cursor) => page_behind(session, request, &query, cursor)?,
         None => numbered_page(session, request, &query)?,
     };
-    Ok(if query.per_page_cut {
-        reply.with(WARNING.as_str(), format!("299 - \"per_page is {MAX_PER_PAGE} at most\""))
-    } else {
-        reply
-    })
+    Ok(reply.with_warnings(query.per_page_cut.then(|| format!("per_page is {MAX_PER_PAGE} at most"))))
 }
 
 fn numbered_page(
@@ -144,7 +139,7 @@ impl Links {
         Self {
             ukprn: session.provider().ukprn.clone(),
             version: label.to_string(),
-            path: format!("{}{}", paths::base(label), adapter_kit::Endpoint::ListTrainees.path()),
+            path: format!("{}{}", label.base_path(), adapter_kit::Endpoint::ListTrainees.path()),
             filters,
             query: parameters.finish(),
         }

@@ -22,8 +22,8 @@ use crate::http::response::ApiResponse;
 pub(super) trait NestedEndpoints: NestedRecord + ReadableRecord {
     /// What is reported when there is no such record.
     const MISSING: Missing;
-    /// What is reported when the trainee has the record already.
-    const DUPLICATE: &'static str;
+    /// What is reported when the trainee has the record already; nothing where records can be alike.
+    const DUPLICATE: Option<&'static str>;
     /// Whether an empty list is reported as missing (contract, section 4.6).
     const EMPTY_LIST_IS_MISSING: bool;
     /// Whether the reply to a new record is a list of one (contract, section 4.10).
@@ -85,10 +85,10 @@ pub(super) fn create<R: NestedEndpoints>(
     let record = &decision.record;
     require_distinct(request, &trainee, record)?;
     write(session, request, trainee, |records: &mut Vec<R>| records.push(record.clone()))?;
-    let shown = show_one(StatusCode::CREATED, request, record)?;
+    let shown = show_one(request.success_status(), request, record)?;
     let reply = if R::CREATED_AS_LIST {
         // The entity tag is that of the record, which has a path of its own.
-        let list = ApiResponse::records(StatusCode::CREATED, std::iter::once(record.view(request)))?;
+        let list = ApiResponse::records(request.success_status(), std::iter::once(record.view(request)))?;
         request.with_etag_of(list, &shown)
     } else {
         request.with_etag(shown)
@@ -148,6 +148,7 @@ fn require_distinct<R: NestedEndpoints>(
     trainee: &StoredTrainee,
     record: &R,
 ) -> Result<(), ApiError> {
+    let Some(message) = R::DUPLICATE else { return Ok(()) };
     let others = R::of(&trainee.record).iter();
     let existing: Vec<_> = others
         .filter(|other| other.id() != record.id() && record.duplicates(other))
@@ -156,7 +157,7 @@ fn require_distinct<R: NestedEndpoints>(
     if existing.is_empty() {
         return Ok(());
     }
-    let errors = Errors::one("Conflict", R::DUPLICATE);
+    let errors = Errors::one("Conflict", message);
     let conflict = Conflict { errors, existing: Data { data: existing } };
     Err(ApiError::Duplicate { body: serde_json::to_vec(&conflict).map_err(ApiError::Unwritable)? })
 }

@@ -13,9 +13,9 @@ use crate::http::response::JSON;
 
 /// Answers whoever asks for a document of a version, with or without a token.
 #[must_use]
-pub fn answer(served: &Served, document: OpenApiDocument, register: &AppState, request: &HttpRequest) -> HttpResponse {
+pub fn answer(served: &Served, document: OpenApiDocument, state: &AppState, request: &HttpRequest) -> HttpResponse {
     let address = document.of(served.version.label);
-    match register.contents.get(&address, || Ok(written(served, document, register.lists).into_bytes())) {
+    match state.contents.get(&address, || Ok(written(served, document, state.lists).into_bytes())) {
         Ok(document) => document.response(request, &[(CONTENT_TYPE, JSON), (CACHE_CONTROL, "public, max-age=3600")]),
         Err(failure) => failure.response_without_version().into(),
     }

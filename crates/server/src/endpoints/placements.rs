@@ -11,7 +11,7 @@ use crate::http::request::HandlerContext;
 
 impl NestedEndpoints for Placement {
     const MISSING: Missing = Missing::Placement;
-    const DUPLICATE: &'static str = "this placement is a duplicate";
+    const DUPLICATE: Option<&'static str> = None;
     const EMPTY_LIST_IS_MISSING: bool = false;
     const CREATED_AS_LIST: bool = false;
 

@@ -11,8 +11,8 @@ use domain::{Problem, ProblemKind, Trainee, TraineeField};
 use serde::Serialize;
 use storage::session::ProviderSession;
 
-use super::trainees::show_trainee;
-use crate::http::error::{ApiError, Missing};
+use super::trainees::{find_matching, show_trainee};
+use crate::http::error::ApiError;
 use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
 use crate::registry::{RegistryActionError, advance};
@@ -59,8 +59,7 @@ pub(super) fn advance_trainee(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
-    let stored = session.find_trainee(request.trainee_id())?.ok_or(ApiError::NotFound(Missing::Trainee))?;
-    request.require_match(|| show_trainee(StatusCode::OK, request, &stored.record))?;
+    let stored = find_matching(session, request)?;
     let decision = match advance(session, &stored.record) {
         Ok(decision) => decision.ok_or_else(|| no_next_step(&stored.record))?,
         Err(RegistryActionError::Storage(error)) => return Err(error.into()),

@@ -41,7 +41,7 @@ pub(super) fn create(session: &mut ProviderSession<'_>, request: &HandlerContext
     if !request.validates_only() {
         session.insert_trainee(&decision.record)?;
     }
-    let reply = request.with_etag(show_trainee(StatusCode::CREATED, request, &decision.record)?);
+    let reply = request.with_etag(show_trainee(request.success_status(), request, &decision.record)?);
     Ok(reply.with_notices(version, &decision.notices))
 }
 

@@ -1,12 +1,9 @@
 //! Moving a trainee from one state to another (contract, sections 4.11 to 4.13).
 
-use actix_web::http::StatusCode;
 use adapter_kit::read::ReadableRecord;
-use domain::commands::Decision;
+use domain::commands::{self, Transition};
 use domain::organisations::Organisations;
-use domain::rules::Rules;
-use domain::value::Timestamp;
-use domain::{Context, ParsedRecord, Problem, Trainee, commands};
+use domain::{Deferral, Recommendation, Withdrawal};
 use storage::session::ProviderSession;
 
 use super::trainees::{context, find_matching, show_trainee, with_data};
@@ -16,7 +13,7 @@ use crate::http::response::ApiResponse;
 
 /// `POST /trainees/{trainee_id}/defer`
 pub(super) fn defer(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
-    transition(session, request, StatusCode::OK, commands::transition::<domain::Deferral>)
+    transition::<Deferral>(session, request)
 }
 
 /// `POST /trainees/{trainee_id}/recommend-for-qts` and `.../update-qts-or-eyts-status`
@@ -24,7 +21,7 @@ pub(super) fn recommend(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
-    transition(session, request, StatusCode::ACCEPTED, commands::transition::<domain::Recommendation>)
+    transition::<Recommendation>(session, request)
 }
 
 /// `POST /trainees/{trainee_id}/withdraw`
@@ -32,29 +29,24 @@ pub(super) fn withdraw(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
-    transition(session, request, StatusCode::OK, commands::transition::<domain::Withdrawal>)
+    transition::<Withdrawal>(session, request)
 }
 
-/// How the domain decides on a transition.
-type Decide<R> =
-    fn(&Trainee, ParsedRecord<R>, &Rules, &Context<'_>, Timestamp) -> Result<Decision<Trainee>, Vec<Problem>>;
-
-fn transition<R: ReadableRecord>(
+/// Carries out the transition that `R` requests.
+fn transition<R: ReadableRecord + Transition>(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
-    status: StatusCode,
-    decide: Decide<R>,
 ) -> Result<ApiResponse, ApiError> {
     let sent = request.read::<R>()?;
     let stored = find_matching(session, request)?;
     let sent = with_data(sent)?;
     let organisations = Organisations::default();
     let context = context(session, request, &organisations);
-    let decision =
-        decide(&stored.record, sent, &request.version().rules, &context, session.now()).map_err(ApiError::Invalid)?;
+    let decision = commands::transition(&stored.record, sent, &request.version().rules, &context, session.now())
+        .map_err(ApiError::Invalid)?;
     if !request.validates_only() {
         session.update_trainee(&stored, &decision.record)?;
     }
-    let reply = request.with_etag(show_trainee(status, request, &decision.record)?);
+    let reply = request.with_etag(show_trainee(request.success_status(), request, &decision.record)?);
     Ok(reply.with_notices(request.version(), &decision.notices))
 }

@@ -51,8 +51,8 @@ struct Links {
 /// # Errors
 ///
 /// When it cannot be written, which does not happen.
-pub fn answer(register: &AppState, request: &HttpRequest) -> Result<HttpResponse, ApiError> {
-    let list = register.contents.get(paths::VERSIONS, || list(register.versions))?;
+pub fn answer(state: &AppState, request: &HttpRequest) -> Result<HttpResponse, ApiError> {
+    let list = state.contents.get(paths::VERSIONS, || list(state.versions))?;
     let caching = format!("public, max-age={MAX_AGE_SECONDS}");
     let headers = [
         (CONTENT_TYPE, JSON),
@@ -90,9 +90,9 @@ fn served_version(version: &ApiVersion, versions: &Versions) -> Listed {
         removed: false,
         successor: versions.successor(label).map(|successor| successor.to_string()),
         links: Links {
-            base: Some(paths::base(label)),
+            base: Some(label.base_path()),
             documentation: Some(paths::documentation(label)),
-            openapi: Some(paths::openapi(label)),
+            openapi: Some(OpenApiDocument::Complete.of(label)),
             openapi_client: Some(OpenApiDocument::Client.of(label)),
             openapi_3_0: Some(OpenApiDocument::Client30.of(label)),
             release_notes: Some(paths::release_notes(label)),

@@ -1,7 +1,7 @@
-//! Who gets to the records, and how often: valid tokens, each within its limit.
+//! Which requests are admitted: those with a valid token, within its rate limit.
 //!
-//! Here it is only said who may knock. Whether a token is valid is checked again in the transaction of every request, so a
-//! token that is revoked is refused from the next request on.
+//! Admission comes before the transaction. There the token is authenticated again for every request, so a token that is revoked
+//! is refused from the next request on.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -39,8 +39,8 @@ const LOOK_UP_WAIT: Duration = Duration::from_secs(1);
 pub struct Admission {
     /// Requests by token, where they are limited.
     tokens: Option<KeyedRateLimiter<TokenDigest>>,
-    /// Requests without a token that is known, by address.
-    strangers: AddressRateLimit,
+    /// Requests without a known token, by client address.
+    by_address: AddressRateLimit,
     /// Tokens that were valid when they were last used.
     known: Arc<Mutex<HashMap<TokenDigest, ValidToken>>>,
     /// Look-ups of other tokens, from addresses that are within their limit.
@@ -62,7 +62,7 @@ impl Admission {
         let concurrency = |(running, waiting)| ConcurrencyLimit::new(running, waiting, LOOK_UP_WAIT);
         Self {
             tokens: limit.map(|limit| KeyedRateLimiter::new(limit, MAX_TOKENS)),
-            strangers: AddressRateLimit::default(),
+            by_address: AddressRateLimit::default(),
             known: Arc::default(),
             look_ups: concurrency(LOOK_UPS),
             look_ups_beyond_limit: concurrency(LOOK_UPS_BEYOND_LIMIT),
@@ -72,7 +72,7 @@ impl Admission {
     /// The same, with clients that may come through these proxies.
     #[must_use]
     pub fn behind(self, proxies: TrustedProxies) -> Self {
-        Self { strangers: AddressRateLimit::behind(proxies), ..self }
+        Self { by_address: AddressRateLimit::behind(proxies), ..self }
     }
 
     /// Admits a request with a token. One that is not known here is counted by its address, and then looked up next to
@@ -126,13 +126,13 @@ impl Admission {
         if let Some(token) = token {
             self.known(|known| known.remove(token));
         }
-        self.strangers.count(request).err().unwrap_or(ApiError::Unauthorized(failure))
+        self.by_address.count(request).err().unwrap_or(ApiError::Unauthorized(failure))
     }
 
     /// Remembers a token that is valid. An address that is beyond its limit gets the same answer to every other token; a
     /// valid one gets in from there too, since it cannot help who else is behind the address.
     async fn look_up(&self, store: &Store, request: &HttpRequest, token: &TokenDigest) -> Result<(), ApiError> {
-        let counted = self.strangers.count(request);
+        let counted = self.by_address.count(request);
         let limit = if counted.is_ok() { &self.look_ups } else { &self.look_ups_beyond_limit };
         let Some(permit) = limit.acquire().await else {
             return Err(counted.err().unwrap_or(ApiError::TooManyLookUps));

@@ -1,4 +1,4 @@
-//! What every request works with: the records, the versions and the code lists.
+//! What the handlers of all requests share: the store, the versions, the code lists, the limits and the caches.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ use crate::usage::Usage;
 use crate::usage::shadow_checks::ShadowChecks;
 use crate::versions;
 
-/// A register that can be served.
+/// What the handlers of all requests share. Cheap to clone; all clones share the same store, counts and caches.
 #[derive(Clone)]
 pub struct AppState {
     /// Where the records are.
@@ -43,7 +43,7 @@ pub struct AppState {
     pub cursors: CursorKey,
     /// Up to where changes are final.
     pub settled_changes: SettledChanges,
-    /// The requests that wait for news.
+    /// The requests that wait for changes.
     pub long_polls: LongPolls,
     /// What goes on for longer than a request should take.
     pub long_jobs: LongJobs,
@@ -74,8 +74,8 @@ pub struct AppState {
 }
 
 impl AppState {
-    /// A register of all versions with the code lists of the program, whose tokens may ask as often as they like. It has
-    /// pages for settings in the sandbox.
+    /// The state to serve a store with all versions and the code lists of the program, without a rate limit for tokens. In the
+    /// sandbox, the pages of the settings are served.
     #[must_use]
     pub fn of(store: Store, environment: Environment) -> Self {
         Self {
@@ -103,7 +103,7 @@ impl AppState {
         }
     }
 
-    /// The same register behind reverse proxies that are trusted to name the client.
+    /// The same behind reverse proxies that are trusted to name the client.
     #[must_use]
     pub fn behind(self, proxies: TrustedProxies) -> Self {
         Self {
@@ -116,7 +116,7 @@ impl AppState {
         }
     }
 
-    /// The same register with other code lists.
+    /// The same with other code lists.
     #[must_use]
     pub fn with_lists(self, lists: &'static Lists) -> Self {
         Self { lists, rendered_lists: RenderedLists::of(lists), contents: SharedContentCache::default(), ..self }

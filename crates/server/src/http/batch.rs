@@ -51,7 +51,7 @@ const KEY_IGNORED: &str = "Idempotency-Key is ignored: each item of a batch has 
 /// The batch counts as one request. Each name of other versions in its items is observed once.
 pub(super) async fn handle(
     endpoint: Endpoint,
-    register: &AppState,
+    state: &AppState,
     received: &HttpRequest,
     request: &ApiRequest,
     remaining: &mut Option<RemainingQuota>,
@@ -59,15 +59,15 @@ pub(super) async fn handle(
     let mut observation = RequestObservation::default();
     let headers = received.headers();
     let reply = async {
-        observation.token = authenticate(register, request).await?;
+        observation.token = authenticate(state, request).await?;
         query::require_known(request.refused_parameters()).map_err(ApiError::Filters)?;
         let (body, items) = request.batch_items(batch_form(headers))?;
         let requests = u32::try_from(items.len().div_ceil(ITEMS_PER_REQUEST)).unwrap_or(u32::MAX);
         // A reply that refuses the batch says itself what is left.
-        *remaining = register.admission.count_batch(&request.token, remaining.take(), requests)?;
+        *remaining = state.admission.count_batch(&request.token, remaining.take(), requests)?;
         let (form, trace) = (ErrorForm::requested(headers, endpoint), access_log::trace(received));
         let token = observation.token;
-        let batch = Batch { register, received, request, endpoint, token, body, form, trace };
+        let batch = Batch { state, received, request, endpoint, token, body, form, trace };
         let reply = batch.handle_items(items, &mut observation.names).await?;
         let ignored = headers.contains_key(IDEMPOTENCY_KEY).then(|| KEY_IGNORED.to_owned());
         Ok(reply.with_warnings(ignored))
@@ -76,7 +76,7 @@ pub(super) async fn handle(
 }
 
 /// Checks the token before anything is said of the batch: it may have ended since it was last used.
-async fn authenticate(register: &AppState, request: &ApiRequest) -> Result<Option<ValidToken>, ApiError> {
+async fn authenticate(state: &AppState, request: &ApiRequest) -> Result<Option<ValidToken>, ApiError> {
     let digest = request.token.clone();
     let job = move |session: &mut Session<'_>| {
         if let Some(opened) = session.authenticate(&digest, Cause::of("batch"))? {
@@ -85,17 +85,17 @@ async fn authenticate(register: &AppState, request: &ApiRequest) -> Result<Optio
         let refusal = session.refusal_of(&digest)?;
         Err(ApiError::Unauthorized(AuthenticationError::Refused(refusal)))
     };
-    let (valid, use_is_due) = register.store.look_up(job).await?;
+    let (valid, use_is_due) = state.store.look_up(job).await?;
     if use_is_due {
         // Otherwise each item that is only tried out would do it.
-        record_token_use(register.store.clone(), request.token.clone(), request_id::for_the_log()).await;
+        record_token_use(state.store.clone(), request.token.clone(), request_id::for_the_log()).await;
     }
     Ok(valid)
 }
 
 /// What the items of a batch have in common.
 struct Batch<'a> {
-    register: &'a AppState,
+    state: &'a AppState,
     /// The request for the batch, as it was received.
     received: &'a HttpRequest,
     request: &'a ApiRequest,
@@ -156,7 +156,7 @@ impl Batch<'_> {
             Some(key) => self.run(key, data, trace.clone()).await,
             None => (Err(ApiError::Invalid(problems)), Vec::new()),
         };
-        let Self { register, request, form, .. } = *self;
+        let Self { state, request, form, .. } = *self;
         let mut logged = RequestProblems::default();
         let mut refuse = |mut failure: ApiError| {
             logged = RequestProblems::of(&failure, request.served);
@@ -167,7 +167,7 @@ impl Batch<'_> {
         let reply = result.map_or_else(&mut refuse, |reply| reply.with_notices(request.version(), &notices));
         metrics::batch_item(reply.status).increment(1);
         // Nothing was done for a reply that is not counted yet.
-        let reply = register.response_sender.count_part(reply).unwrap_or_else(refuse);
+        let reply = state.response_sender.count_part(reply).unwrap_or_else(refuse);
         if let Some(trace) = trace {
             trace.end(reply.status);
         }
@@ -177,11 +177,11 @@ impl Batch<'_> {
 
     /// Logs an item that was refused, with its position in the batch.
     fn log_refused(&self, position: u32, status: StatusCode, problems: RequestProblems) {
-        let Self { register, received, request, endpoint, .. } = *self;
+        let Self { state, received, request, endpoint, .. } = *self;
         let Some(token) = self.token.filter(|_| status.is_client_error() || status.is_server_error()) else { return };
         let served = request.served;
         let observed = ObservedRequest { served, endpoint, status, item: Some(position) };
-        register.request_log.record(&register.store, received, token, observed, problems);
+        state.request_log.record(&state.store, received, token, observed, problems);
     }
 
     /// Carries an item out as a request of its own.
@@ -191,17 +191,17 @@ impl Batch<'_> {
         data: &str,
         trace: Option<Arc<ItemTrace>>,
     ) -> (Result<ApiResponse, ApiError>, Vec<&'static str>) {
-        let Self { register, request, endpoint, body, .. } = *self;
+        let Self { state, request, endpoint, body, .. } = *self;
         let item = request.of_item(endpoint, key, data, body);
         let recorder = UsageRecorder::of(endpoint, &item);
         let handler = endpoints::of(endpoint);
-        let running = run_in_transaction(register, endpoint, handler, Arc::new(item), ResponseSender::count_part);
+        let running = run_in_transaction(state, endpoint, handler, Arc::new(item), ResponseSender::count_part);
         let (reply, mut observation) = match trace {
             Some(trace) => traced(trace, running).await,
             None => running.await,
         };
         let names = std::mem::take(&mut observation.names);
-        recorder.check(register, observation, reply.is_ok());
+        recorder.check(state, observation, reply.is_ok());
         (reply, names)
     }
 }

@@ -1,4 +1,4 @@
-//! Answers a request for an endpoint: takes it apart, makes the one hop to the store, and sends what comes back.
+//! Answers a request for an endpoint: takes it apart, runs the handler in a transaction, and sends its reply.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -7,6 +7,7 @@ use std::time::Duration;
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::{Endpoint, Served};
+use chrono::{DateTime, Utc};
 use storage::error::{JobError, StorageError};
 use storage::history::Cause;
 use storage::session::{Session, ValidToken};
@@ -20,6 +21,7 @@ use crate::http::error::{ApiError, ErrorForm, RateLimitScope};
 use crate::http::middleware::access_log;
 use crate::http::middleware::request_id::{self, RequestId};
 use crate::http::middleware::response_stream::ResponseSender;
+use crate::http::rate_limit::RemainingQuota;
 use crate::http::request::{ApiRequest, HandlerContext, PathIds, VALIDATE_ONLY};
 use crate::http::response::ApiResponse;
 use crate::http::{batch, idempotency, query};
@@ -43,89 +45,116 @@ impl Route {
     /// Answers one request.
     pub async fn dispatch(
         self,
-        register: Rc<AppState>,
+        state: Rc<AppState>,
         request: HttpRequest,
         ids: PathIds,
         payload: Payload,
     ) -> HttpResponse {
         let Self { served, endpoint, handler } = self;
-        let lists = register.lists;
-        let mut warnings = Vec::new();
         let form = ErrorForm::requested(request.headers(), endpoint);
-        let mut remaining = None;
-        let mut validates_only = false;
-        let mut valid = None;
-        let mut waited = None;
-        let reply = match ApiRequest::extract(&request, ids, payload, served, endpoint, &register).await {
+        let mut headers = ResponseHeaders::default();
+        let result = match ApiRequest::extract(&request, ids, payload, served, endpoint, &state).await {
             Ok(api_request) => {
-                validates_only = handler.access == Access::Write && api_request.validates_only();
-                let token = api_request.token.clone();
-                let admitted = register.admission.admit(&register.store, &request, &token).await;
-                valid = register.admission.valid_token(&token);
-                access_log::identify(&request, valid);
-                match admitted {
-                    Ok(admitted) => {
-                        remaining = admitted;
-                        warnings = api_request.parameter_warnings();
-                        let recorder = UsageRecorder::of(endpoint, &api_request);
-                        let api_request = Arc::new(api_request);
-                        let (reply, mut observation) = match endpoint.row().batch_of() {
-                            Some(item) => {
-                                // On the heap, so that no other request is larger for it.
-                                Box::pin(batch::handle(item, &register, &request, &api_request, &mut remaining)).await
-                            }
-                            None => {
-                                let (reply, observation, has_waited) =
-                                    run_until_news(&register, &request, endpoint, handler, api_request).await;
-                                waited = has_waited;
-                                (reply, observation)
-                            }
-                        };
-                        if let Some(found) = observation.token {
-                            register.admission.remember(&token, found);
-                            valid = Some(found);
-                        } else if !matches!(reply, Err(ApiError::Unauthorized(_))) {
-                            // The store failed outside the job; the request counts all the same.
-                            observation.token = valid;
-                        }
-                        recorder.record(&register, observation, reply.is_ok());
-                        if let Err(ApiError::Unauthorized(failure)) = reply {
-                            // The token has ended since it was last used, and gets the reply of one that never was.
-                            remaining = None;
-                            valid = None;
-                            waited = None;
-                            access_log::identify(&request, valid);
-                            warnings.clear();
-                            Err(register.admission.reject(&request, Some(&token), failure))
-                        } else {
-                            reply
-                        }
-                    }
-                    Err(failure) => Err(failure),
+                headers.validates_only = handler.access == Access::Write && api_request.validates_only();
+                match admit(&state, &request, &api_request, &mut headers).await {
+                    Ok(()) => self.run(&state, &request, Arc::new(api_request), &mut headers).await,
+                    Err(error) => Err(error),
                 }
             }
-            Err(ApiError::Unauthorized(failure)) => Err(register.admission.reject(&request, None, failure)),
-            Err(failure) => Err(failure),
+            Err(ApiError::Unauthorized(failure)) => Err(state.admission.reject(&request, None, failure)),
+            Err(error) => Err(error),
         };
-        let problems = reply.as_ref().err().map(|failure| RequestProblems::of(failure, served)).unwrap_or_default();
-        let reply = reply.unwrap_or_else(|failure| failure.reply(served, lists, form)).with_warnings(warnings);
-        if let Some(token) = valid {
+        let problems = result.as_ref().err().map(|error| RequestProblems::of(error, served)).unwrap_or_default();
+        let reply = result.unwrap_or_else(|error| error.reply(served, state.lists, form));
+        if let Some(token) = headers.token {
             let observed = ObservedRequest { served, endpoint, status: reply.status, item: None };
-            register.request_log.record(&register.store, &request, token, observed, problems);
+            state.request_log.record(&state.store, &request, token, observed, problems);
         }
-        let reply = remaining
-            .into_iter()
-            .fold(reply, |reply, remaining| reply.with_rate_limit(RateLimitScope::Token, remaining));
-        let reply = match valid.filter(|token| token.expires_soon(register.store.now())) {
-            Some(token) => reply.with_first_warning(&expiry_warning(token)),
-            None => reply,
-        };
-        let reply = match waited {
-            Some(wait) => reply.with("preference-applied", format!("wait={}", wait.as_secs())),
-            None => reply,
-        };
-        if validates_only { reply.with("preference-applied", VALIDATE_ONLY).into() } else { reply.into() }
+        headers.add_to(reply, state.store.now()).into()
     }
+
+    /// Runs the handler of an admitted request, and records its use.
+    async fn run(
+        self,
+        state: &AppState,
+        request: &HttpRequest,
+        api_request: Arc<ApiRequest>,
+        headers: &mut ResponseHeaders,
+    ) -> Result<ApiResponse, ApiError> {
+        let Self { endpoint, handler, .. } = self;
+        let recorder = UsageRecorder::of(endpoint, &api_request);
+        let (result, mut observation) = match endpoint.row().batch_of() {
+            // On the heap, so that no other request is larger for it.
+            Some(item) => Box::pin(batch::handle(item, state, request, &api_request, &mut headers.remaining)).await,
+            None => {
+                let (result, observation, waited) =
+                    run_until_changes(state, request, endpoint, handler, &api_request).await;
+                headers.waited = waited;
+                (result, observation)
+            }
+        };
+        if let Some(found) = observation.token {
+            state.admission.remember(&api_request.token, found);
+            headers.token = Some(found);
+        } else if !matches!(result, Err(ApiError::Unauthorized(_))) {
+            // The store failed outside the job; the request counts all the same.
+            observation.token = headers.token;
+        }
+        recorder.record(state, observation, result.is_ok());
+        if let Err(ApiError::Unauthorized(failure)) = result {
+            // The token has ended since it was last used, and gets the reply of one that never was.
+            *headers = ResponseHeaders { validates_only: headers.validates_only, ..ResponseHeaders::default() };
+            access_log::identify(request, None);
+            return Err(state.admission.reject(request, Some(&api_request.token), failure));
+        }
+        result
+    }
+}
+
+/// What the headers of the reply report, beyond those of the handler.
+#[derive(Default)]
+struct ResponseHeaders {
+    /// The token of the request, where it is valid.
+    token: Option<ValidToken>,
+    /// What is left of the limit of the token, where it has one.
+    remaining: Option<RemainingQuota>,
+    /// What the client is warned of, whatever the handler does.
+    warnings: Vec<String>,
+    /// How long the client may have had to wait, where it was made to.
+    waited: Option<Duration>,
+    /// Whether the request was only tried out.
+    validates_only: bool,
+}
+
+impl ResponseHeaders {
+    fn add_to(self, reply: ApiResponse, now: DateTime<Utc>) -> ApiResponse {
+        let mut reply = reply.with_warnings(self.warnings);
+        if let Some(remaining) = self.remaining {
+            reply = reply.with_rate_limit(RateLimitScope::Token, remaining);
+        }
+        if let Some(token) = self.token.filter(|token| token.expires_soon(now)) {
+            reply = reply.with_first_warning(&expiry_warning(token));
+        }
+        if let Some(wait) = self.waited {
+            reply = reply.with("preference-applied", format!("wait={}", wait.as_secs()));
+        }
+        if self.validates_only { reply.with("preference-applied", VALIDATE_ONLY) } else { reply }
+    }
+}
+
+/// Admits the token of a request, and notes what the headers report of it.
+async fn admit(
+    state: &AppState,
+    request: &HttpRequest,
+    api_request: &ApiRequest,
+    headers: &mut ResponseHeaders,
+) -> Result<(), ApiError> {
+    let admitted = state.admission.admit(&state.store, request, &api_request.token).await;
+    headers.token = state.admission.valid_token(&api_request.token);
+    access_log::identify(request, headers.token);
+    headers.remaining = admitted?;
+    headers.warnings = api_request.parameter_warnings();
+    Ok(())
 }
 
 /// What the client is warned of when its token expires soon.
@@ -133,22 +162,22 @@ fn expiry_warning(token: ValidToken) -> String {
     format!("this token expires on {}: from that day on it is refused", token.expires_on)
 }
 
-/// As [`run_in_transaction`]. Where there are no news and the client prefers to wait, it is run again until there are, each time
-/// with the token authenticated anew. Also returns how long the client may have had to wait, if it was made to.
-async fn run_until_news(
-    register: &AppState,
+/// As [`run_in_transaction`]. Where the reply has no changes and the client prefers to wait, the handler is run again until it
+/// has, each time with the token authenticated anew. Also returns how long the client may have had to wait, if it was made to.
+async fn run_until_changes(
+    state: &AppState,
     request: &HttpRequest,
     endpoint: Endpoint,
     handler: Handler,
-    api_request: Arc<ApiRequest>,
+    api_request: &Arc<ApiRequest>,
 ) -> (Result<ApiResponse, ApiError>, RequestObservation, Option<Duration>) {
-    let run = || run_in_transaction(register, endpoint, handler, Arc::clone(&api_request), ResponseSender::count);
+    let run = || run_in_transaction(state, endpoint, handler, Arc::clone(api_request), ResponseSender::count);
     let (mut reply, mut observation) = run().await;
-    let has_no_news = |reply: &Result<ApiResponse, ApiError>| reply.as_ref().is_ok_and(|reply| !reply.has_news);
-    let Some(wait) = api_request.wait.filter(|_| has_no_news(&reply)) else { return (reply, observation, None) };
-    let Some(poll) = register.long_polls.begin(&api_request.token, wait) else { return (reply, observation, None) };
+    let has_no_changes = |reply: &Result<ApiResponse, ApiError>| reply.as_ref().is_ok_and(|reply| !reply.has_changes);
+    let Some(wait) = api_request.wait.filter(|_| has_no_changes(&reply)) else { return (reply, observation, None) };
+    let Some(poll) = state.long_polls.begin(&api_request.token, wait) else { return (reply, observation, None) };
     access_log::set_waited(request);
-    while has_no_news(&reply) && poll.wait().await {
+    while has_no_changes(&reply) && poll.wait().await {
         (reply, observation) = run().await;
     }
     (reply, observation, Some(poll.longest_wait()))
@@ -157,7 +186,7 @@ async fn run_until_news(
 /// Runs the handler in one job of the store, and returns what was observed next to its result. `count` counts the reply
 /// where what was done for it can still be undone.
 pub(super) async fn run_in_transaction(
-    register: &AppState,
+    state: &AppState,
     endpoint: Endpoint,
     handler: Handler,
     api_request: Arc<ApiRequest>,
@@ -168,11 +197,11 @@ pub(super) async fn run_in_transaction(
     let is_tried_out = handler.access == Access::Write && api_request.validates_only();
     let access = if is_tried_out { Access::Read } else { handler.access };
     let writes = access == Access::Write;
-    let is_checked = writes && register.shadow.samples(api_request.served);
+    let is_checked = writes && endpoint.row().shadow_checked && state.shadow.samples(api_request.served);
     let reads_query = [Endpoint::ListTrainees, Endpoint::ListChanges].contains(&endpoint);
-    let response_sender = register.response_sender.clone();
+    let response_sender = state.response_sender.clone();
     // Before the primary is asked where it stands: what is final by then is replayed where the job runs.
-    let settled = register.settled_changes.position();
+    let settled = state.settled_changes.position();
     let job = move |session: &mut Session<'_>| {
         let opened = session.authenticate(&api_request.token, api_request.cause())?;
         let Some(mut session) = opened else {
@@ -206,16 +235,16 @@ pub(super) async fn run_in_transaction(
     };
     let done = match access {
         // On the primary: to ask it for its position costs as much as the record itself.
-        Access::LookUp => register.store.look_up(job).await,
+        Access::LookUp => state.store.look_up(job).await,
         // It takes locks where it can, as if it wrote.
-        Access::Read if is_tried_out => register.store.read(job).await,
-        Access::Read => register.store.read_for(&token, job).await,
-        Access::Write => register.store.write(job).await,
+        Access::Read if is_tried_out => state.store.read(job).await,
+        Access::Read => state.store.read_for(&token, job).await,
+        Access::Write => state.store.write(job).await,
     };
     match done {
         Ok((reply, use_is_due, observation)) => {
             if use_is_due {
-                actix_web::rt::spawn(record_token_use(register.store.clone(), token, request_id::for_the_log()));
+                actix_web::rt::spawn(record_token_use(state.store.clone(), token, request_id::for_the_log()));
             }
             (Ok(reply), observation)
         }

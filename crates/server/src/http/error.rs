@@ -13,7 +13,6 @@ use storage::error::{JobError, StorageError};
 use crate::http::authentication::AuthenticationError;
 use crate::http::idempotency::MalformedKey;
 use crate::http::middleware::{deprecation, links, request_id};
-use crate::http::paths;
 use crate::http::query::FilterErrors;
 use crate::http::rate_limit::{QuotaExceeded, RemainingQuota};
 use crate::http::response::ApiResponse;
@@ -187,9 +186,9 @@ pub enum ApiError {
     /// The content is wrong, or the state of the record refuses it.
     #[error("content is invalid")]
     Invalid(Vec<Problem>),
-    /// A question about the API itself is not put as it must be.
-    #[error("question is invalid")]
-    Question(Vec<ErrorEntry>),
+    /// A request to translate a body is invalid.
+    #[error("translation request is invalid")]
+    InvalidTranslationRequest(Vec<ErrorEntry>),
     /// The client has sent too many requests.
     #[error("too many requests")]
     TooManyRequests {
@@ -268,7 +267,7 @@ impl ApiError {
                 let gone = one(StatusCode::GONE, "Gone", message);
                 match served.last() {
                     Some(newest) => {
-                        let successor = deprecation::successor(&paths::base(*newest));
+                        let successor = deprecation::successor(&newest.base_path());
                         gone.with(LINK.as_str(), format!("{successor}, {}", deprecation::guide(label, *newest)))
                     }
                     None => gone,
@@ -278,7 +277,7 @@ impl ApiError {
                 let message = format!("this path answers {allow}");
                 one(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).with(ALLOW.as_str(), allow)
             }
-            Self::Body(unusable) => unusable.reply(),
+            Self::Body(error) => error.reply(),
             Self::MalformedKey(MalformedKey) => one(
                 StatusCode::UNPROCESSABLE_ENTITY,
                 UNPROCESSABLE,
@@ -318,7 +317,9 @@ impl ApiError {
                     .with(RETRY_AFTER.as_str(), left.full_again.max(1).to_string())
                     .with_rate_limit(whose, left)
             }
-            Self::Question(errors) => json_response(StatusCode::UNPROCESSABLE_ENTITY, &Errors { errors }),
+            Self::InvalidTranslationRequest(errors) => {
+                json_response(StatusCode::UNPROCESSABLE_ENTITY, &Errors { errors })
+            }
             Self::TooManyRequests { whose, used_up: QuotaExceeded { left, retry_after } } => {
                 metrics::rate_limited(whose).increment(1);
                 let sender = match whose {

@@ -8,7 +8,7 @@ use actix_web::http::{Method, StatusCode};
 use adapter_kit::read::is_idempotency_key;
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
-use storage::idempotency::{Earlier, StoredReply};
+use storage::idempotency::{KeyState, StoredReply};
 use storage::session::ProviderSession;
 
 use crate::endpoints::Handler;
@@ -73,16 +73,16 @@ pub fn once(
 ) -> Result<ApiResponse, ApiError> {
     let Some(key) = request.idempotency_key()? else { return (handler.run)(session, request) };
     match session.earlier_reply(&key.text, &key.request_digest)? {
-        Earlier::Nothing => {
+        KeyState::Unused => {
             let reply = (handler.run)(session, request)?;
             session.keep_reply(&key.text, &key.request_digest, &stored(&reply))?;
             Ok(reply)
         }
-        Earlier::Reply(earlier) => Ok(replayed(earlier)),
-        Earlier::AnotherRequest => Err(ApiError::KeyReused),
+        KeyState::Reply(earlier) => Ok(replayed(earlier)),
+        KeyState::AnotherRequest => Err(ApiError::KeyReused),
         // As for any other request about the trainee.
-        Earlier::Erased => Err(ApiError::NotFound(Missing::Trainee)),
-        Earlier::InFlight => Err(ApiError::KeyInUse),
+        KeyState::Erased => Err(ApiError::NotFound(Missing::Trainee)),
+        KeyState::InFlight => Err(ApiError::KeyInUse),
     }
 }
 

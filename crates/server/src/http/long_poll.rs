@@ -1,4 +1,4 @@
-//! Requests that wait until there is something to tell (RFC 7240, `Prefer: wait`).
+//! Long polls: requests that wait until there are changes (RFC 7240, `Prefer: wait`).
 //!
 //! A request that waits holds its connection and nothing else: it takes its place in the pool anew each time that it looks.
 //! What it finds is at most [`INTERVAL`] old, whichever server wrote it. A client that waits too often is answered at once.
@@ -14,7 +14,7 @@ use futures_util::future::{Either, select};
 use storage::tokens::TokenDigest;
 use tokio::sync::watch;
 
-/// How often a request that waits looks for something to tell.
+/// How often a request that waits looks for changes.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// The longest time that a request waits.
 pub const MAX_WAIT: Duration = Duration::from_secs(30);

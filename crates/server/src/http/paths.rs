@@ -16,12 +16,6 @@ pub const MIGRATE: &str = "/docs/migrate";
 /// The pages of an organisation's settings.
 pub const SETTINGS: &str = "/settings";
 
-/// The API of a version.
-#[must_use]
-pub fn base(label: Label) -> String {
-    label.base_path()
-}
-
 /// The contract of a version, for people.
 #[must_use]
 pub fn documentation(label: Label) -> String {
@@ -62,7 +56,7 @@ impl OpenApiDocument {
     /// The path for a version.
     #[must_use]
     pub fn of(self, label: Label) -> String {
-        base(label) + self.path()
+        label.base_path() + self.path()
     }
 
     /// The name of the file in which it is committed.
@@ -70,12 +64,6 @@ impl OpenApiDocument {
     pub fn file(self) -> &'static str {
         self.path().trim_start_matches('/')
     }
-}
-
-/// The contract of a version, for programs.
-#[must_use]
-pub fn openapi(label: Label) -> String {
-    OpenApiDocument::Complete.of(label)
 }
 
 /// What is new in a version.

@@ -272,14 +272,14 @@ impl Reading {
 pub fn timestamp(text: &str) -> Option<DateTime<Utc>> {
     // A plus sign that was not percent-encoded arrives as a space.
     let text = text.trim().replace(' ', "+");
-    let moment = DateTime::parse_from_rfc3339(&text)
-        .map(|moment| moment.with_timezone(&Utc))
-        .or_else(|_| text.parse::<NaiveDateTime>().map(|moment| moment.and_utc()))
-        .or_else(|_| NaiveDateTime::parse_from_str(&text, "%Y-%m-%dT%H:%M").map(|moment| moment.and_utc()))
+    let timestamp = DateTime::parse_from_rfc3339(&text)
+        .map(|timestamp| timestamp.with_timezone(&Utc))
+        .or_else(|_| text.parse::<NaiveDateTime>().map(|timestamp| timestamp.and_utc()))
+        .or_else(|_| NaiveDateTime::parse_from_str(&text, "%Y-%m-%dT%H:%M").map(|timestamp| timestamp.and_utc()))
         .or_else(|_| text.parse::<NaiveDate>().map(|day| day.and_time(NaiveTime::MIN).and_utc()))
         .ok()?;
     // The databases keep four digits of a year.
-    (0..=9999).contains(&chrono::Datelike::year(&moment)).then(|| moment.trunc_subsecs(3))
+    (0..=9999).contains(&chrono::Datelike::year(&timestamp)).then(|| timestamp.trunc_subsecs(3))
 }
 
 fn quoted(text: &str) -> String {

@@ -7,8 +7,8 @@ use std::sync::Once;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
-use actix_web::http::Method as HttpMethod;
 use actix_web::http::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
+use actix_web::http::{Method as HttpMethod, StatusCode};
 use actix_web::web::Payload;
 use adapter_kit::read::{BatchForm, BatchItem, NestedLists, ReadableRecord, Reader, UnknownNames, read_batch};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served, Versions};
@@ -28,7 +28,7 @@ use crate::http::idempotency::{Key, MalformedKey};
 use crate::http::middleware::request_id::{self, RequestId};
 use crate::http::query::UnknownParameter;
 use crate::http::response::ApiResponse;
-use crate::http::{etag, long_poll, paths, query};
+use crate::http::{etag, long_poll, query};
 use crate::operations::metrics;
 use crate::usage::observation::Observer;
 
@@ -66,7 +66,7 @@ pub struct ApiRequest {
     pub rendered_lists: RenderedLists,
     /// Seals and opens cursors.
     pub cursors: CursorKey,
-    /// How long the client prefers to wait for news.
+    /// How long the client prefers to wait for changes.
     pub wait: Option<Duration>,
     /// Who asks.
     pub token: TokenDigest,
@@ -98,16 +98,16 @@ impl ApiRequest {
         payload: Payload,
         served: &'static Served,
         endpoint: Endpoint,
-        register: &AppState,
+        state: &AppState,
     ) -> Result<Self, ApiError> {
-        let AppState { versions, lists, environment, .. } = *register;
+        let AppState { versions, lists, environment, .. } = *state;
         let token = token(request.headers(), environment).map_err(ApiError::Unauthorized)?;
         let strict = prefers(request.headers(), "handling=strict");
         let is_batch = endpoint.row().is_batch();
         let body = if is_batch {
-            register.bodies.read_batch(request.headers(), payload, MAX_BODY_BYTES).await
+            state.bodies.read_batch(request.headers(), payload, MAX_BODY_BYTES).await
         } else {
-            register.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await
+            state.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await
         };
         let idempotency_key = match endpoint.method() {
             // Each item has a key of its own.
@@ -120,8 +120,8 @@ impl ApiRequest {
             versions,
             environment,
             lists,
-            rendered_lists: register.rendered_lists.clone(),
-            cursors: register.cursors.clone(),
+            rendered_lists: state.rendered_lists.clone(),
+            cursors: state.cursors.clone(),
             wait: long_poll::preferred(request.headers()),
             token,
             endpoint,
@@ -145,14 +145,14 @@ impl ApiRequest {
     ///
     /// Why no item can be handled.
     pub fn batch_items(&self, form: BatchForm) -> Result<(&Body, Vec<BatchItem<'_>>), ApiError> {
-        let body = self.body.as_ref().map_err(|unusable| *unusable)?;
+        let body = self.body.as_ref().map_err(|error| *error)?;
         Ok((body, read_batch(body, form, self.unknown).map_err(ApiError::Batch)?))
     }
 
     /// The request for `endpoint` that is equal to an item of this batch, so that neither is carried out after the other.
     #[must_use]
     pub fn of_item(&self, endpoint: Endpoint, key: String, data: &str, batch: &Body) -> Self {
-        let path = paths::base(self.version().label) + endpoint.path();
+        let path = self.version().label.base_path() + endpoint.path();
         let body = ["{\"data\":", data, "}"].concat().into_bytes();
         Self {
             served: self.served,
@@ -263,8 +263,8 @@ impl ApiRequest {
     pub fn idempotency_key(&self) -> Result<Option<&Key>, ApiError> {
         let key = self.idempotency_key.as_ref().map_err(|malformed| *malformed)?;
         match &self.body {
-            Err(unusable @ (BodyError::CutOff | BodyError::TooSlow | BodyError::NoRoom)) if key.is_some() => {
-                Err(ApiError::Body(*unusable))
+            Err(error @ (BodyError::CutOff | BodyError::TooSlow | BodyError::NoRoom)) if key.is_some() => {
+                Err(ApiError::Body(*error))
             }
             Ok(_) | Err(_) => Ok(key.as_ref()),
         }
@@ -352,6 +352,14 @@ impl<'a> HandlerContext<'a> {
         Self { request, observer, settled }
     }
 
+    /// The status of the reply when the handler succeeds. An item of a batch has that of the request that it stands for.
+    #[must_use]
+    pub fn success_status(&self) -> StatusCode {
+        let endpoint = self.endpoint.row().batch_of().unwrap_or(self.endpoint);
+        // The table of endpoints has no number that is not a status.
+        StatusCode::from_u16(endpoint.row().status).unwrap_or(StatusCode::OK)
+    }
+
     /// Reads the body of a request that makes or moves a record, nested lists included.
     ///
     /// # Errors
@@ -371,7 +379,7 @@ impl<'a> HandlerContext<'a> {
     }
 
     fn read_with<R: ReadableRecord>(&self, nested: NestedLists) -> Result<ParsedRecord<R>, ApiError> {
-        let body = self.body.as_ref().map_err(|unusable| *unusable)?;
+        let body = self.body.as_ref().map_err(|error| *error)?;
         let reader = Reader { served: self.served, unknown: self.unknown, nested };
         let sent = reader.read::<R>(body).map_err(ApiError::Malformed)?;
         self.observer.read(body, &sent.unrecognised.of_other_versions);

@@ -48,15 +48,15 @@ pub struct ApiResponse {
     pub body: Bytes,
     /// Where the body comes from.
     pub source: Source,
-    /// Whether a client that prefers to wait for news is to be answered with it now.
-    pub has_news: bool,
+    /// Whether the reply ends a long poll. Only a list of changes without any does not.
+    pub has_changes: bool,
 }
 
 impl ApiResponse {
     /// A reply with a body that is JSON already.
     #[must_use]
     pub fn of(status: StatusCode, body: impl Into<Bytes>) -> Self {
-        Self { status, headers: Vec::new(), body: body.into(), source: Source::Request, has_news: true }
+        Self { status, headers: Vec::new(), body: body.into(), source: Source::Request, has_changes: true }
     }
 
     /// A reply with JSON that is the same for everyone.

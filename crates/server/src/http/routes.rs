@@ -23,47 +23,47 @@ mod nearest_path;
 mod router;
 
 /// Configures the application: every route that the register answers.
-pub fn configure(config: &mut ServiceConfig, register: &AppState) {
+pub fn configure(config: &mut ServiceConfig, state: &AppState) {
     // One for all requests of a worker.
-    let register = Rc::new(register.clone());
-    config.app_data(Rc::new(RequestMetrics::of(register.versions)));
-    let address_rate_limit = register.page_rate_limit.clone();
+    let state = Rc::new(state.clone());
+    config.app_data(Rc::new(RequestMetrics::of(state.versions)));
+    let address_rate_limit = state.page_rate_limit.clone();
     let count = from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next));
-    config.service(version_list(&register).wrap(count));
-    let routes = Rc::new(Router::of(&register));
+    config.service(version_list(&state).wrap(count));
+    let routes = Rc::new(Router::of(&state));
     let answer = move |request: HttpRequest, payload: Payload| Rc::clone(&routes).dispatch(request, payload);
     config.service(web::scope(paths::API).default_service(web::to(answer)));
-    pages::configure(config, &register);
-    if let Some(settings) = &register.settings {
-        settings::configure(config, &register, settings);
+    pages::configure(config, &state);
+    if let Some(settings) = &state.settings {
+        settings::configure(config, &state, settings);
     }
-    config.default_service(web::to(move |request: HttpRequest| std::future::ready(not_found(&register, &request))));
+    config.default_service(web::to(move |request: HttpRequest| std::future::ready(not_found(&state, &request))));
 }
 
 /// Configures a listener of the pages for people alone: the settings, and the documents that they lead to.
-pub fn configure_settings(config: &mut ServiceConfig, register: &AppState) {
-    let register = Rc::new(register.clone());
-    config.app_data(Rc::new(RequestMetrics::of(register.versions)));
-    pages::configure(config, &register);
-    if let Some(settings) = &register.settings {
-        settings::configure(config, &register, settings);
+pub fn configure_settings(config: &mut ServiceConfig, state: &AppState) {
+    let state = Rc::new(state.clone());
+    config.app_data(Rc::new(RequestMetrics::of(state.versions)));
+    pages::configure(config, &state);
+    if let Some(settings) = &state.settings {
+        settings::configure(config, &state, settings);
     }
-    config.default_service(web::to(move |request: HttpRequest| std::future::ready(not_found(&register, &request))));
+    config.default_service(web::to(move |request: HttpRequest| std::future::ready(not_found(&state, &request))));
 }
 
 /// Configures the pages of operators on their own listener: the settings, and the files that these load.
-pub fn configure_operator_pages(config: &mut ServiceConfig, register: &AppState) {
+pub fn configure_operator_pages(config: &mut ServiceConfig, state: &AppState) {
     pages::configure_files(config);
-    if let Some(settings) = &register.settings {
-        settings::configure(config, register, settings);
+    if let Some(settings) = &state.settings {
+        settings::configure(config, state, settings);
     }
 }
 
 /// The list of versions.
-fn version_list(register: &AppState) -> Resource {
-    let register = register.clone();
+fn version_list(state: &AppState) -> Resource {
+    let state = state.clone();
     read_only(paths::VERSIONS, move |request: HttpRequest| {
-        let response = version_list::answer(&register, &request);
+        let response = version_list::answer(&state, &request);
         std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
     })
 }

@@ -67,15 +67,15 @@ enum NotReady {
 impl OperatorListener {
     /// What operators can ask of a register.
     #[must_use]
-    pub fn of(register: &AppState, readiness: Readiness, metrics: PrometheusHandle) -> Self {
-        Self { store: register.store.clone(), probe: register.store.probe(), readiness, metrics, pages: None }
+    pub fn of(state: &AppState, readiness: Readiness, metrics: PrometheusHandle) -> Self {
+        Self { store: state.store.clone(), probe: state.store.probe(), readiness, metrics, pages: None }
     }
 
     /// The same with the pages of operators.
     #[must_use]
-    pub fn with_pages(self, register: &AppState, pages: SettingsPages) -> Self {
-        let pages = pages.only_for(Audience::Operators).behind(register.proxies.clone());
-        Self { pages: Some(AppState { settings: Some(pages), ..register.clone() }), ..self }
+    pub fn with_pages(self, state: &AppState, pages: SettingsPages) -> Self {
+        let pages = pages.only_for(Audience::Operators).behind(state.proxies.clone());
+        Self { pages: Some(AppState { settings: Some(pages), ..state.clone() }), ..self }
     }
 
     /// Answers operators from now on, until the handle is stopped. Signals are left to the server of the clients. Must
@@ -97,7 +97,7 @@ impl OperatorListener {
                 metrics.run_upkeep();
             }
         });
-        let app = move || App::new().configure(|config| self.mount(config));
+        let app = move || App::new().configure(|config| self.configure_routes(config));
         let server = HttpServer::new(app)
             .workers(1)
             .disable_signals()
@@ -109,15 +109,15 @@ impl OperatorListener {
         Ok(handle)
     }
 
-    /// Mounts everything that operators can ask.
-    fn mount(&self, config: &mut ServiceConfig) {
+    /// Configures the routes of everything that operators can request.
+    fn configure_routes(&self, config: &mut ServiceConfig) {
         let operator = Rc::new(self.clone());
-        let asked = Rc::clone(&operator);
-        config.service(read_only("/metrics", move || std::future::ready(asked.metrics())));
+        let listener = Rc::clone(&operator);
+        config.service(read_only("/metrics", move || std::future::ready(listener.metrics())));
         config.service(read_only("/health/live", || std::future::ready(health(StatusCode::OK, "live", None))));
-        let asked = Rc::clone(&operator);
+        let listener = Rc::clone(&operator);
         let ready = move || {
-            let operator = Rc::clone(&asked);
+            let operator = Rc::clone(&listener);
             async move { answer(operator.ready().await, "ready", "not_ready") }
         };
         config.service(read_only("/health/ready", ready));
@@ -126,14 +126,14 @@ impl OperatorListener {
             async move { answer(operator.writable().await, "writable", "not_writable") }
         };
         config.service(read_only("/health/writable", writable));
-        if let Some(register) = &self.pages {
-            let (register, tracer) = (register.clone(), register.tracer.clone());
-            config.app_data(Rc::new(RequestMetrics::of(register.versions)));
+        if let Some(state) = &self.pages {
+            let (state, tracer) = (state.clone(), state.tracer.clone());
+            config.app_data(Rc::new(RequestMetrics::of(state.versions)));
             let is_page = |path: &str| [paths::SETTINGS, paths::DOCS].iter().any(|pages| path.starts_with(pages));
             let pages = web::scope("")
                 .guard(fn_guard(move |request| is_page(request.head().uri.path())))
                 .wrap(from_fn(move |request, next| access_log::log(tracer.clone(), request, next)))
-                .configure(move |config| configure_operator_pages(config, &register));
+                .configure(move |config| configure_operator_pages(config, &state));
             config.service(pages);
         }
         config.default_service(web::to(|| {
@@ -173,8 +173,8 @@ impl OperatorListener {
     }
 }
 
-async fn in_time(asked: impl Future<Output = Result<(), StorageError>>) -> Result<(), ()> {
-    match rt::time::timeout(DATABASE_PATIENCE, asked).await {
+async fn in_time(query: impl Future<Output = Result<(), StorageError>>) -> Result<(), ()> {
+    match rt::time::timeout(DATABASE_PATIENCE, query).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => {
             log::debug!("the database does not answer: {}", Causes(&error));
@@ -235,10 +235,10 @@ mod tests {
 
     async fn answers_before_and_while_stopping(store: Store) -> Vec<(u16, Value)> {
         let readiness = Readiness::default();
-        let register = AppState::of(store, Environment::Sandbox);
+        let state = AppState::of(store, Environment::Sandbox);
         let metrics = PrometheusBuilder::new().build_recorder().handle();
-        let operator = OperatorListener::of(&register, readiness.clone(), metrics);
-        let app = init_service(App::new().configure(|config| operator.mount(config))).await;
+        let operator = OperatorListener::of(&state, readiness.clone(), metrics);
+        let app = init_service(App::new().configure(|config| operator.configure_routes(config))).await;
         let mut answers = Vec::new();
         for is_stopping in [false, true] {
             if is_stopping {

@@ -46,8 +46,8 @@ pub struct Service {
 /// # Errors
 ///
 /// When the listener cannot be used.
-pub fn server(register: AppState, listener: TcpListener) -> io::Result<Server> {
-    Service::default().server(register, listener)
+pub fn server(state: AppState, listener: TcpListener) -> io::Result<Server> {
+    Service::default().server(state, listener)
 }
 
 impl Service {
@@ -56,8 +56,8 @@ impl Service {
     /// # Errors
     ///
     /// When the listener or the certificate cannot be used.
-    pub fn server(&self, register: AppState, listener: TcpListener) -> io::Result<Server> {
-        self.serving(configure, register, listener)
+    pub fn server(&self, state: AppState, listener: TcpListener) -> io::Result<Server> {
+        self.serving(configure, state, listener)
     }
 
     /// The server of these pages of the settings over a listener of their own; it runs when it is awaited. Signals are for
@@ -68,35 +68,35 @@ impl Service {
     /// When the listener or the certificate cannot be used.
     pub fn settings_server(
         &self,
-        register: AppState,
+        state: AppState,
         settings: SettingsPages,
         listener: TcpListener,
     ) -> io::Result<Server> {
         let limits =
             Limits { max_connections: self.limits.max_connections.min(MAX_SETTINGS_CONNECTIONS), ..self.limits };
-        let settings = settings.behind(register.proxies.clone());
-        let register = AppState { settings: Some(settings), ..register };
-        Self { limits, ..self.clone() }.serving(configure_settings, register, listener)
+        let settings = settings.behind(state.proxies.clone());
+        let state = AppState { settings: Some(settings), ..state };
+        Self { limits, ..self.clone() }.serving(configure_settings, state, listener)
     }
 
     fn serving(
         &self,
         routes: fn(&mut ServiceConfig, &AppState),
-        register: AppState,
+        state: AppState,
         listener: TcpListener,
     ) -> io::Result<Server> {
         let limits = self.limits;
-        let register = AppState { bodies: BodyReader::within(limits.body_timeout), ..register };
+        let state = AppState { bodies: BodyReader::within(limits.body_timeout), ..state };
         let is_secure = self.certificate.is_some();
         let app = move || {
             let secure = DefaultHeaders::new().add((STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT));
-            let (response_sender, tracer) = (register.response_sender.clone(), register.tracer.clone());
+            let (response_sender, tracer) = (state.response_sender.clone(), state.tracer.clone());
             App::new()
                 .wrap(from_fn(move |request, next| response_sender.clone().send(request, next)))
                 .wrap(from_fn(move |request, next| access_log::log(tracer.clone(), request, next)))
                 .wrap(Condition::new(is_secure, secure))
                 .wrap(from_fn(move |request, next| connections::track_activity(limits, request, next)))
-                .configure(|config| routes(config, &register))
+                .configure(|config| routes(config, &state))
         };
         let most = limits.max_connections.get();
         let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(most);

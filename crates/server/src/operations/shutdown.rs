@@ -95,10 +95,10 @@ pub async fn run(
     mut signals: StopSignals,
     readiness: Readiness,
     shutdown_timeouts: ShutdownTimeouts,
-    register: &AppState,
+    state: &AppState,
 ) -> io::Result<()> {
     let handle = server.handle();
-    let (long_polls, long_jobs) = (register.long_polls.clone(), register.long_jobs.clone());
+    let (long_polls, long_jobs) = (state.long_polls.clone(), state.long_jobs.clone());
     rt::spawn(async move {
         let signal = signals.next().await;
         rt::spawn(async move {
@@ -113,7 +113,7 @@ pub async fn run(
         stop(signal, &handle, settings.as_ref(), shutdown_timeouts).await;
     });
     server.await?;
-    finish(register, shutdown_timeouts.drain_time).await;
+    finish(state, shutdown_timeouts.drain_time).await;
     log::info!("stopped");
     Ok(())
 }
@@ -143,22 +143,22 @@ async fn stop(
 
 /// What is left to be done when the last request was answered, or given up. Whatever must be finished before the program
 /// ends stands here, the store behind what may write to it, and the traces of all that last.
-async fn finish(register: &AppState, most: Duration) {
+async fn finish(state: &AppState, most: Duration) {
     let begun = Instant::now();
     let all = async {
         let counted = async {
-            usage::write(register).await;
-            request_log::write(&register.request_log, &register.store).await;
+            usage::write(state).await;
+            request_log::write(&state.request_log, &state.store).await;
         };
-        join(register.long_jobs.finished(), counted).await;
-        register.store.drain().await
+        join(state.long_jobs.finished(), counted).await;
+        state.store.drain().await
     };
     match rt::time::timeout(most, all).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => log::warn!("the last writes were not kept: {error}"),
         Err(_) => log::warn!("writes that nobody waits for were given up after {} s", most.as_secs()),
     }
-    if let Some(tracer) = &register.tracer {
+    if let Some(tracer) = &state.tracer {
         tracer.stop(most.saturating_sub(begun.elapsed()).min(MAX_EXPORT_TIME)).await;
     }
 }

@@ -11,8 +11,8 @@ use crate::http::paths;
 use crate::http::routes::read_only;
 
 /// The resource.
-pub(super) fn resource(register: &AppState) -> Resource {
-    let versions = register.versions;
+pub(super) fn resource(state: &AppState) -> Resource {
+    let versions = state.versions;
     let answer = move |request: HttpRequest| std::future::ready(redirect(request.query_string(), versions));
     read_only("/differences", answer)
 }

@@ -23,22 +23,22 @@ use crate::pages::version_notes::page_of;
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
 /// The resource.
-pub(super) fn resource(register: &AppState) -> Resource {
-    let register = register.clone();
+pub(super) fn resource(state: &AppState) -> Resource {
+    let state = state.clone();
     read_only("/differences/{pair}", move |request: HttpRequest, pair: Path<String>| {
         let response =
-            answer(&register, &request, &pair).unwrap_or_else(|failure| failure.response_without_version().into());
+            answer(&state, &request, &pair).unwrap_or_else(|failure| failure.response_without_version().into());
         std::future::ready(response)
     })
 }
 
-fn answer(register: &AppState, request: &HttpRequest, pair: &str) -> Result<HttpResponse, ApiError> {
+fn answer(state: &AppState, request: &HttpRequest, pair: &str) -> Result<HttpResponse, ApiError> {
     let (from, to) = pair.split_once("..").ok_or(ApiError::NotFound(Missing::Path))?;
-    let named = |text| register.versions.named(text).map_err(|unknown| ApiError::NotFound(Missing::Version(unknown)));
+    let named = |text| state.versions.named(text).map_err(|unknown| ApiError::NotFound(Missing::Version(unknown)));
     let (from, to, form) = (named(from)?, named(to)?, form(request));
     let address = format!("{} {form:?}", paths::differences(from.version.label, to.version.label));
-    let content = register.contents.get(&address, || {
-        let difference = Difference::between(from, to, register.lists);
+    let content = state.contents.get(&address, || {
+        let difference = Difference::between(from, to, state.lists);
         match form {
             Form::Json => serde_json::to_vec(&difference).map_err(ApiError::Unwritable),
             Form::Markdown => Ok(difference.markdown().into_bytes()),

@@ -56,14 +56,14 @@ pub(crate) fn status_anchor(status: u16) -> String {
 }
 
 /// The documents of a version.
-pub(super) fn resources(register: &AppState, label: Label) -> Vec<Resource> {
+pub(super) fn resources(state: &AppState, label: Label) -> Vec<Resource> {
     let document = |document: Document| {
-        let register = register.clone();
+        let state = state.clone();
         read_only(&format!("/{label}/{}", document.name()), move |request: HttpRequest| {
-            std::future::ready(answer(&register, &request, label, document, None))
+            std::future::ready(answer(&state, &request, label, document, None))
         })
     };
-    let lists = register.clone();
+    let lists = state.clone();
     let one_list = format!("/{label}/{}/{{list}}", Document::Lists.name());
     let list = read_only(&one_list, move |request: HttpRequest, list: Path<String>| {
         std::future::ready(answer(&lists, &request, label, Document::Lists, Some(&list)))
@@ -72,49 +72,49 @@ pub(super) fn resources(register: &AppState, label: Label) -> Vec<Resource> {
 }
 
 fn answer(
-    register: &AppState,
+    state: &AppState,
     request: &HttpRequest,
     label: Label,
     document: Document,
     list: Option<&str>,
 ) -> HttpResponse {
-    let response = page(register, request, label, document, list);
+    let response = page(state, request, label, document, list);
     response.unwrap_or_else(|failure| failure.response_without_version().into())
 }
 
 fn page(
-    register: &AppState,
+    state: &AppState,
     request: &HttpRequest,
     label: Label,
     document: Document,
     list: Option<&str>,
 ) -> Result<HttpResponse, ApiError> {
     let missing = || ApiError::NotFound(Missing::Path);
-    let served = register.versions.find(label).ok_or_else(missing)?;
+    let served = state.versions.find(label).ok_or_else(missing)?;
     let address = address(label, document, list);
-    let content = register.contents.get(&address, || {
-        let rendered = rendered(document, list, served, register.versions, register.lists).ok_or_else(missing)?;
-        let page = html(&filled_in(register, served, document, list, rendered));
+    let content = state.contents.get(&address, || {
+        let rendered = rendered(document, list, served, state.versions, state.lists).ok_or_else(missing)?;
+        let page = html(&filled_in(state, served, document, list, rendered));
         page.map(String::into_bytes).map_err(ApiError::UnwritablePage)
     })?;
     // A page with commands has the address by which its reader came here.
     if !document.has_commands() {
         return Ok(shared_page(request, &content));
     }
-    let Ok(origin) = escape(register.proxies.origin(request), Html);
+    let Ok(origin) = escape(state.proxies.origin(request), Html);
     let page = String::from_utf8_lossy(content.plain()).replace(WRITTEN_ORIGIN, &origin.to_string());
     Ok(tagged_page(request, page))
 }
 
 fn filled_in(
-    register: &AppState,
+    state: &AppState,
     served: &Served,
     document: Document,
     list: Option<&str>,
     rendered: Rendered,
 ) -> DocumentPage {
     let label = served.version.label;
-    let versions = register.versions.iter().rev().map(|other| other.version.label);
+    let versions = state.versions.iter().rev().map(|other| other.version.label);
     let in_version = |other: Label| Link {
         words: other.to_string(),
         address: address(other, document, list),

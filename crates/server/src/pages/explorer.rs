@@ -15,6 +15,7 @@ use super::assets::JAVASCRIPT;
 use crate::http::app_state::AppState;
 use crate::http::error::{ApiError, Missing};
 use crate::http::paths;
+use crate::http::paths::OpenApiDocument;
 use crate::http::routes::read_only;
 use crate::pages::layout::HTML;
 
@@ -27,29 +28,29 @@ const PAGE: &str = "index.html";
 const INITIALIZER: &str = "swagger-initializer.js";
 
 /// The explorer of a version: its address, which leads to the page, and the files of the page.
-pub(super) fn resources(register: &AppState, label: Label) -> [Resource; 2] {
+pub(super) fn resources(state: &AppState, label: Label) -> [Resource; 2] {
     let to = format!("{}/", paths::documentation(label));
     let lead = move || {
         let reply = HttpResponse::PermanentRedirect().insert_header((LOCATION, to.clone())).finish();
         std::future::ready(reply)
     };
     // Nothing of the document is checked by a service elsewhere.
-    let config = Config::new([paths::openapi(label)])
+    let config = Config::new([OpenApiDocument::Complete.of(label)])
         .validator_url("none")
         .deep_linking(true)
         .display_request_duration(true)
         .default_models_expand_depth(0);
     let config = Arc::new(config);
-    let register = register.clone();
+    let state = state.clone();
     let file = move |request: HttpRequest| {
-        let response = answer(&register, label, &config, &request);
+        let response = answer(&state, label, &config, &request);
         std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
     };
     [read_only(&format!("/{label}"), lead), read_only(&format!("/{label}/{{file:.*}}"), file)]
 }
 
 fn answer(
-    register: &AppState,
+    state: &AppState,
     label: Label,
     config: &Arc<Config<'static>>,
     request: &HttpRequest,
@@ -62,7 +63,7 @@ fn answer(
         name => return assets::by_name(name, request).ok_or(ApiError::NotFound(Missing::Path)),
     };
     let address = format!("{}/{name}", paths::documentation(label));
-    let content = register.contents.get(&address, || {
+    let content = state.contents.get(&address, || {
         let part = assets::part_of_explorer(name, config).ok_or(ApiError::NotFound(Missing::Path))?;
         let text = String::from_utf8_lossy(part.plain()).into_owned();
         Ok(if name == PAGE { with_addresses(text) } else { text }.into_bytes())

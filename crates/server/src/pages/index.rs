@@ -58,9 +58,9 @@ struct Tag {
 }
 
 /// The resource.
-pub(super) fn resource(register: &AppState) -> Resource {
-    let versions = register.versions;
-    let (contents, proxies) = (register.contents.clone(), register.proxies.clone());
+pub(super) fn resource(state: &AppState) -> Resource {
+    let versions = state.versions;
+    let (contents, proxies) = (state.contents.clone(), state.proxies.clone());
     read_only("", move |request: HttpRequest| {
         let response = answer(&request, versions, &contents, &proxies);
         std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
@@ -111,14 +111,14 @@ fn listed(version: &ApiVersion, newest: Label) -> Listed {
     Listed {
         label,
         tags: [state].into_iter().chain(is_newest).chain(ends).collect(),
-        base: paths::base(label),
+        base: label.base_path(),
         since: day(publication.since),
         deprecated_on: publication.deprecated_on.map(day),
         sunset_on: publication.sunset_on.map(day),
         documents: navigation(label, None),
         documentation: paths::documentation(label),
         release_notes: paths::release_notes(label),
-        openapi: paths::openapi(label),
+        openapi: OpenApiDocument::Complete.of(label),
         openapi_client: OpenApiDocument::Client.of(label),
         migration_guide: (label != newest).then(|| paths::migration_guide(label, newest)),
     }

@@ -99,14 +99,14 @@ struct Noticed {
 }
 
 /// The resource.
-pub(super) fn resource(register: &AppState) -> Resource {
-    let register = register.clone();
-    let (versions, lists) = (register.versions, register.lists);
+pub(super) fn resource(state: &AppState) -> Resource {
+    let state = state.clone();
+    let (versions, lists) = (state.versions, state.lists);
     let show = move |request: HttpRequest| {
         let form = Form::read(request.query_string().as_bytes());
         std::future::ready(page(StatusCode::OK, Keep::Fresh, html(&Migrate::with_example(form, versions, lists))))
     };
-    let answer = move |request: HttpRequest, payload: Payload| answer(register.clone(), request, payload);
+    let answer = move |request: HttpRequest, payload: Payload| answer(state.clone(), request, payload);
     let resource = methods(adapter_kit::Method::Get)
         .iter()
         .fold(web::resource("/migrate"), |resource, method| resource.route(web::method(method.clone()).to(show)));
@@ -114,15 +114,15 @@ pub(super) fn resource(register: &AppState) -> Resource {
     closed(resource.route(web::post().to(answer)), &allowed)
 }
 
-async fn answer(register: AppState, request: HttpRequest, payload: Payload) -> HttpResponse {
-    let versions = register.versions;
+async fn answer(state: AppState, request: HttpRequest, payload: Payload) -> HttpResponse {
+    let versions = state.versions;
     // What was refused for its number is received too, so that its sender gets to see the reply.
-    let received = register.bodies.receive(request.headers(), payload, MAX_FORM_BYTES).await;
-    let encoded = match register.address_rate_limit.count(&request).and(received.map_err(ApiError::from)) {
+    let received = state.bodies.receive(request.headers(), payload, MAX_FORM_BYTES).await;
+    let encoded = match state.address_rate_limit.count(&request).and(received.map_err(ApiError::from)) {
         Ok(encoded) => encoded,
         Err(failure) => return refusal(failure, versions),
     };
-    let context = TranslationContext { today: register.store.now().date_naive(), lists: register.lists };
+    let context = TranslationContext { today: state.store.now().date_naive(), lists: state.lists };
     let work = move || {
         let mut form = Form::read(&encoded);
         if form.asks_for_example() {

@@ -51,33 +51,33 @@ struct Found {
 type Indexes = Arc<BTreeMap<Label, OnceLock<Index>>>;
 
 /// The resource.
-pub(super) fn resource(register: &AppState) -> Resource {
-    let register = register.clone();
+pub(super) fn resource(state: &AppState) -> Resource {
+    let state = state.clone();
     let indexes: Indexes =
-        Arc::new(register.versions.iter().map(|served| (served.version.label, OnceLock::new())).collect());
-    read_only("/search", move |request: HttpRequest| answer(register.clone(), Arc::clone(&indexes), request))
+        Arc::new(state.versions.iter().map(|served| (served.version.label, OnceLock::new())).collect());
+    read_only("/search", move |request: HttpRequest| answer(state.clone(), Arc::clone(&indexes), request))
 }
 
-async fn answer(register: AppState, indexes: Indexes, request: HttpRequest) -> HttpResponse {
+async fn answer(state: AppState, indexes: Indexes, request: HttpRequest) -> HttpResponse {
     let value = |wanted: &str| {
         let found = form_urlencoded::parse(request.query_string().as_bytes()).find(|(name, _)| name == wanted);
         found.map(|(_, value)| value.chars().take(MAX_QUERY_CHARS).collect::<String>()).unwrap_or_default()
     };
-    let named = value("version").parse().ok().and_then(|label| register.versions.find(label));
-    let Some(served) = named.or(register.versions.newest()) else {
+    let named = value("version").parse().ok().and_then(|label| state.versions.find(label));
+    let Some(served) = named.or(state.versions.newest()) else {
         return ApiError::NotFound(Missing::Path).response_without_version().into();
     };
     let query = value("q").trim().to_owned();
     // Reading all documents keeps a processor busy, and others wait at this one.
-    match web::block(move || html(&search(&register, &indexes, served, query))).await {
+    match web::block(move || html(&search(&state, &indexes, served, query))).await {
         Ok(html) => page(StatusCode::OK, Keep::Never, html),
         Err(_) => ApiError::Interrupted.response_without_version().into(),
     }
 }
 
-fn search(register: &AppState, indexes: &Indexes, served: &Served, query: String) -> Search {
+fn search(state: &AppState, indexes: &Indexes, served: &Served, query: String) -> Search {
     let label = served.version.label;
-    let make = || Index::of(served, register.versions, register.lists);
+    let make = || Index::of(served, state.versions, state.lists);
     let index = indexes.get(&label).map(|index| index.get_or_init(make));
     let found = index.map(|index| index.find(&query)).unwrap_or_default();
     let result = |entry: &index::Entry| Found {
@@ -90,7 +90,7 @@ fn search(register: &AppState, indexes: &Indexes, served: &Served, query: String
         place: Place::Search(label),
         label,
         documents: navigation(label, None),
-        versions: register
+        versions: state
             .versions
             .iter()
             .rev()

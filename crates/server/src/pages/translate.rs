@@ -24,26 +24,26 @@ use crate::http::routes::closed;
 const MAX_BODY_BYTES: usize = 262_144;
 
 /// The resource.
-pub(super) fn resource(register: &AppState) -> Resource {
-    let register = register.clone();
+pub(super) fn resource(state: &AppState) -> Resource {
+    let state = state.clone();
     let handler = move |request: HttpRequest, payload: Payload| {
-        let register = register.clone();
+        let state = state.clone();
         async move {
-            let reply = answer(register, request, payload).await;
+            let reply = answer(state, request, payload).await;
             HttpResponse::from(reply.unwrap_or_else(ApiError::response_without_version))
         }
     };
     closed(web::resource("/translate").route(web::method(Method::POST).to(handler)), &[Method::POST])
 }
 
-async fn answer(register: AppState, request: HttpRequest, payload: Payload) -> Result<ApiResponse, ApiError> {
-    register.address_rate_limit.count(&request)?;
-    let body = register.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await?;
-    let today = register.store.now().date_naive();
+async fn answer(state: AppState, request: HttpRequest, payload: Payload) -> Result<ApiResponse, ApiError> {
+    state.address_rate_limit.count(&request)?;
+    let body = state.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await?;
+    let today = state.store.now().date_naive();
     let work = move || {
-        let question = read::parse_json(&body).map_err(ApiError::Malformed)?;
-        let Question { from, to, data, body_kind } = Question::read(&question, register.versions)?;
-        let translation = translate(data, from, to, &body_kind, TranslationContext { today, lists: register.lists });
+        let sent = read::parse_json(&body).map_err(ApiError::Malformed)?;
+        let TranslationRequest { from, to, data, body_kind } = TranslationRequest::read(&sent, state.versions)?;
+        let translation = translate(data, from, to, &body_kind, TranslationContext { today, lists: state.lists });
         ApiResponse::json(StatusCode::OK, &translation)
     };
     // A large body keeps a processor busy, and others wait at this one.
@@ -51,17 +51,17 @@ async fn answer(register: AppState, request: HttpRequest, payload: Payload) -> R
 }
 
 /// What is to be translated, and how.
-struct Question<'a> {
+struct TranslationRequest<'a> {
     from: &'static Served,
     to: &'static Served,
     data: &'a Value,
     body_kind: BodyKind,
 }
 
-impl<'a> Question<'a> {
+impl<'a> TranslationRequest<'a> {
     /// Reads `{"from": ..., "to": ..., "data": ...}`. All that is wrong is named.
-    fn read(question: &'a Value, versions: &'static Versions) -> Result<Self, ApiError> {
-        let mut reading = Reading { question, versions, wrong: Vec::new() };
+    fn read(sent: &'a Value, versions: &'static Versions) -> Result<Self, ApiError> {
+        let mut reading = Reading { sent, versions, wrong: Vec::new() };
         let (from, to) = (reading.version("from"), reading.version("to"));
         let data = reading.data();
         let body_kind = BodyKind {
@@ -71,13 +71,13 @@ impl<'a> Question<'a> {
         };
         match (from, to, data) {
             (Some(from), Some(to), Some(data)) if reading.wrong.is_empty() => Ok(Self { from, to, data, body_kind }),
-            (_, _, _) => Err(ApiError::Question(reading.wrong)),
+            (_, _, _) => Err(ApiError::InvalidTranslationRequest(reading.wrong)),
         }
     }
 }
 
 struct Reading<'a> {
-    question: &'a Value,
+    sent: &'a Value,
     versions: &'static Versions,
     wrong: Vec<ErrorEntry>,
 }
@@ -92,7 +92,7 @@ impl<'a> Reading<'a> {
 
     /// The value of a key; null counts as absent.
     fn value(&self, key: &str) -> Option<&'a Value> {
-        self.question.get(key).filter(|value| !value.is_null())
+        self.sent.get(key).filter(|value| !value.is_null())
     }
 
     fn version(&mut self, key: &'static str) -> Option<&'static Served> {

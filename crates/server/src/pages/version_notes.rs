@@ -22,19 +22,19 @@ struct Written {
 }
 
 /// The resource.
-pub(super) fn resource(register: &AppState) -> Resource {
-    let register = register.clone();
+pub(super) fn resource(state: &AppState) -> Resource {
+    let state = state.clone();
     read_only("/versions/{name}", move |request: HttpRequest, name: Path<String>| {
-        let response = answer(&register, &request, &name);
+        let response = answer(&state, &request, &name);
         std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
     })
 }
 
-fn answer(register: &AppState, request: &HttpRequest, name: &str) -> Result<HttpResponse, ApiError> {
+fn answer(state: &AppState, request: &HttpRequest, name: &str) -> Result<HttpResponse, ApiError> {
     // The texts refer to one another as files.
     let name = name.strip_suffix(".md").unwrap_or(name);
-    let content = register.contents.get(&paths::written(name), || {
-        let text = documents::about_version(name, register.versions, register.lists);
+    let content = state.contents.get(&paths::written(name), || {
+        let text = documents::about_version(name, state.versions, state.lists);
         page_of(&text.ok_or(ApiError::NotFound(Missing::Path))?)
     })?;
     Ok(shared_page(request, &content))

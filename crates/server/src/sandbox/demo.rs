@@ -27,8 +27,8 @@ const DEMO_SEED: u64 = 2026;
 /// # Errors
 ///
 /// When the store fails.
-pub fn prepare(register: &AppState, base: &str, registry_delay: Option<u32>) -> Result<String, CommandError> {
-    let (token, link, is_new) = register.store.write_blocking::<_, StorageError>(|session| {
+pub fn prepare(state: &AppState, base: &str, registry_delay: Option<u32>) -> Result<String, CommandError> {
+    let (token, link, is_new) = state.store.write_blocking::<_, StorageError>(|session| {
         session.ensure_provider(DEMO_UKPRN, DEMO_NAME)?;
         let is_new = match session.open_provider(DEMO_UKPRN, Cause::of("demo"))? {
             Some(mut provider) => !provider.has_trainees()?,
@@ -49,10 +49,10 @@ pub fn prepare(register: &AppState, base: &str, registry_delay: Option<u32>) -> 
         Ok((token, link.secret, is_new))
     })?;
     if is_new {
-        fill(&register.store, register.lists, DEMO_UKPRN, DEMO_TRAINEES, DEMO_SEED, None, |_| {})?;
+        fill(&state.store, state.lists, DEMO_UKPRN, DEMO_TRAINEES, DEMO_SEED, None, |_| {})?;
     }
-    let link = register.settings.as_ref().map(|_| users::link(base, link.reveal()));
-    Ok(introduction(register.versions, base, token.reveal(), link.as_deref(), registry_delay))
+    let link = state.settings.as_ref().map(|_| users::link(base, link.reveal()));
+    Ok(introduction(state.versions, base, token.reveal(), link.as_deref(), registry_delay))
 }
 
 fn introduction(

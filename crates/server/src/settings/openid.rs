@@ -65,31 +65,31 @@ struct Choice<'a> {
 
 /// Answers a request of somebody who signs in, where there is an issuer.
 pub(super) async fn answer(
-    register: &AppState,
+    state: &AppState,
     settings: &SettingsPages,
     step: Step,
     request: PageRequest,
 ) -> Result<Reply, PageError> {
     let issuer = settings.issuer.clone().ok_or(PageError::NotFound)?;
     match step {
-        Step::Begin => begin(register, settings, issuer, request).await,
-        Step::Callback => come_back(register, settings, issuer, request).await,
-        Step::Choose => choose(register, settings, request).await,
+        Step::Begin => begin(state, settings, issuer, request).await,
+        Step::Callback => come_back(state, settings, issuer, request).await,
+        Step::Choose => choose(state, settings, request).await,
     }
 }
 
 /// Sends the browser to the issuer, by a page: the policy of our pages lets no form lead elsewhere, also not by a
 /// redirection.
 async fn begin(
-    register: &AppState,
+    state: &AppState,
     settings: &SettingsPages,
     issuer: Issuer,
     request: PageRequest,
 ) -> Result<Reply, PageError> {
     let redirect = redirect_address(&request)?;
-    let (fetched, now) = (issuer.clone(), register.store.now());
+    let (fetched, now) = (issuer.clone(), state.store.now());
     let discovered = fetching(settings, move || fetched.discover(now)).await?;
-    let begun = receive::write(register, settings, |session| Ok(session.begin_sign_in()?)).await?;
+    let begun = receive::write(state, settings, |session| Ok(session.begin_sign_in()?)).await?;
     let address = issuer.authorization_address(&discovered, &redirect, &begun).to_string();
     let frame = Frame::public(request.around());
     let html = Continue { frame, host: issuer.host(), address: &address }.render().map_err(PageError::Template)?;
@@ -98,28 +98,28 @@ async fn begin(
 
 /// Takes the answer of the issuer, and signs in whom it names.
 async fn come_back(
-    register: &AppState,
+    state: &AppState,
     settings: &SettingsPages,
     issuer: Issuer,
     request: PageRequest,
 ) -> Result<Reply, PageError> {
     let redirect = redirect_address(&request)?;
-    let state = SecretDigest::of(request.query.value("state"));
+    let attempt_state = SecretDigest::of(request.query.value("state"));
     let browser = request.attempt.clone().ok_or(Refusal::SignInNotUsable)?;
     let of_browser = browser.clone();
     // Whatever the answer says, it is the only one.
     let attempt =
-        receive::write(register, settings, move |session| Ok(session.take_sign_in_attempt(&state, &of_browser)?));
+        receive::write(state, settings, move |session| Ok(session.take_sign_in_attempt(&attempt_state, &of_browser)?));
     let attempt = attempt.await?;
     let field = |name: &str| Some(request.query.value(name).to_owned()).filter(|value| !value.is_empty());
     let (Some(code), None) = (field("code"), field("error")) else {
         return Err(IssuerError::Declined(openid_error(request.query.value("error"))).into());
     };
-    let (answer, now) = (Answer { code, issuer: field("iss") }, register.store.now());
+    let (answer, now) = (Answer { code, issuer: field("iss") }, state.store.now());
     let identified = fetching(settings, move || issuer.identify(answer, &redirect, attempt, now));
     let identity = identified.await?;
     let request = Arc::new(request);
-    receive::write(register, settings, move |session| enter(session, &request, &identity, &browser)).await
+    receive::write(state, settings, move |session| enter(session, &request, &identity, &browser)).await
 }
 
 /// The code of an error in an answer, of those that the standards name (RFC 6749, section 4.1.2.1; OpenID Connect Core 1.0,
@@ -172,14 +172,14 @@ fn enter(
 }
 
 /// Signs in to the organisation that was chosen.
-async fn choose(register: &AppState, settings: &SettingsPages, request: PageRequest) -> Result<Reply, PageError> {
+async fn choose(state: &AppState, settings: &SettingsPages, request: PageRequest) -> Result<Reply, PageError> {
     let browser = request.attempt.clone().ok_or(Refusal::SignInNotUsable)?;
     let choice = SecretDigest::of(request.form.value(SECRET));
     let shown_to = request.browser.as_ref().ok_or(PageError::OtherBrowser)?;
     let begun = shown_to.cookie.session_of(request.form.value(SECRET));
     let secret = SecretDigest::of(begun.reveal());
     let request = Arc::new(request);
-    let chosen = receive::write(register, settings, move |session| {
+    let chosen = receive::write(state, settings, move |session| {
         let identity = match session.take_choice(&choice, &browser) {
             Ok(identity) => identity,
             // The button was pressed twice.

@@ -116,29 +116,29 @@ pub(super) fn not_found(around: Surroundings) -> HttpResponse {
 
 /// Answers a request.
 pub(super) async fn answer(
-    register: &AppState,
+    state: &AppState,
     settings: &SettingsPages,
     route: &'static Route,
     request: HttpRequest,
     payload: Payload,
 ) -> HttpResponse {
-    let answered = match receive(register, settings, route, &request, payload).await {
+    let answered = match receive(state, settings, route, &request, payload).await {
         Ok(received) => {
             if let Handler::OpenId(step) = route.handler {
-                openid::answer(register, settings, step, received).await
+                openid::answer(state, settings, step, received).await
             } else {
-                run(register, settings, route, received).await
+                run(state, settings, route, received).await
             }
         }
         Err(refused) => Err(refused),
     };
-    let around = Surroundings { environment: register.environment, audience: settings.audience };
+    let around = Surroundings { environment: state.environment, audience: settings.audience };
     answered.and_then(Reply::response).unwrap_or_else(|error| error.response(around))
 }
 
 /// Receives a request as far as nothing of the store is needed.
 async fn receive(
-    register: &AppState,
+    state: &AppState,
     settings: &SettingsPages,
     route: &Route,
     request: &HttpRequest,
@@ -146,20 +146,20 @@ async fn receive(
 ) -> Result<PageRequest, PageError> {
     // Of a request that is refused, the form is received too, so that its sender gets to see the reply.
     let form = match has_form(route) {
-        true => register.bodies.receive(request.headers(), payload, route.max_form_bytes).await.map_err(ApiError::from),
+        true => state.bodies.receive(request.headers(), payload, route.max_form_bytes).await.map_err(ApiError::from),
         false => Ok(Default::default()),
     };
     // A proxy that names nobody looks like a browser on this machine: in production only TLS will do, except for operators,
     // who come through a tunnel to this machine.
-    let may_be_local = register.environment == Environment::Sandbox || settings.audience == Audience::Operators;
+    let may_be_local = state.environment == Environment::Sandbox || settings.audience == Audience::Operators;
     let is_local = may_be_local && client_address::is_local(request);
-    if !register.proxies.is_secure(request) && !is_local {
+    if !state.proxies.is_secure(request) && !is_local {
         return Err(PageError::Insecure);
     }
     let form = form?;
     if has_form(route) {
         require_form(request)?;
-        require_own_site(register, request)?;
+        require_own_site(state, request)?;
     }
     let (form, cookie) = (Form::read(&form), SecretCookie::of(request, CookieName::Session));
     let session = cookie.as_ref().map(SecretCookie::digest);
@@ -167,7 +167,7 @@ async fn receive(
     let known = session.as_ref().filter(|session| settings.is_known(session) && !is_public);
     if known.is_none() {
         // Also one who has a session, where a link is tried.
-        settings.strangers.count(request)?;
+        settings.by_address.count(request)?;
     }
     let browser = if is_public { Some(BrowserCookie::of(request)?) } else { None };
     let made_for = browser.as_ref().map(|browser| &browser.cookie).or(cookie.as_ref());
@@ -179,10 +179,10 @@ async fn receive(
         settings.forms.take(session).map_err(PageError::TooManyForms)?;
     }
     Ok(PageRequest {
-        environment: register.environment,
-        versions: register.versions,
-        logs_requests: register.request_log.is_on(),
-        tries_writes: register.shadow.is_on(),
+        environment: state.environment,
+        versions: state.versions,
+        logs_requests: state.request_log.is_on(),
+        tries_writes: state.shadow.is_on(),
         id: request.match_info().get("id").and_then(|id| id.parse().ok()),
         secret: request.match_info().get("secret").map(str::to_owned),
         ukprn: request.match_info().get("ukprn").map(str::to_owned),
@@ -194,14 +194,14 @@ async fn receive(
         browser,
         attempt: SecretCookie::of(request, CookieName::SignIn).map(|cookie| cookie.digest()),
         issuer: settings.issuer.as_ref().map(|issuer| issuer.host().to_owned()),
-        own_site: register.proxies.origin(request),
+        own_site: state.proxies.origin(request),
         site: match &settings.organisations_site {
             Some(site) => site.to_string(),
-            None => register.proxies.origin(request),
+            None => state.proxies.origin(request),
         },
         is_site_of_api: settings.is_site_of_api,
         request_id: request_id::current(),
-        address: register.proxies.client_address(request).to_string(),
+        address: state.proxies.client_address(request).to_string(),
     })
 }
 
@@ -214,11 +214,11 @@ fn require_form(request: &HttpRequest) -> Result<(), PageError> {
 
 /// Refuses a form that a browser says was sent by another site. The pages have no referrer, so some browsers name `null` as
 /// the origin of their forms; then it is the token in the form that counts, which each form has.
-fn require_own_site(register: &AppState, request: &HttpRequest) -> Result<(), PageError> {
+fn require_own_site(state: &AppState, request: &HttpRequest) -> Result<(), PageError> {
     let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap_or_default());
     let is_own = match (header(FETCH_SITE), header(ORIGIN.as_str())) {
         (Some(site), _) => ["same-origin", "none"].contains(&site),
-        (None, Some(origin)) => origin == "null" || origin == register.proxies.origin(request),
+        (None, Some(origin)) => origin == "null" || origin == state.proxies.origin(request),
         (None, None) => true,
     };
     if is_own { Ok(()) } else { Err(PageError::OtherSite) }
@@ -226,12 +226,12 @@ fn require_own_site(register: &AppState, request: &HttpRequest) -> Result<(), Pa
 
 /// Runs a job that writes, beside few others.
 pub(super) async fn write<T: Send + 'static>(
-    register: &AppState,
+    state: &AppState,
     settings: &SettingsPages,
     mut job: impl FnMut(&mut Session<'_>) -> Result<T, PageError> + Send + 'static,
 ) -> Result<T, PageError> {
     let Some(permit) = settings.concurrency_limit.acquire().await else { return Err(PageError::Busy) };
-    register
+    state
         .store
         .write(move |session| {
             // As in `run`.
@@ -243,7 +243,7 @@ pub(super) async fn write<T: Send + 'static>(
 
 /// Runs the handler in one job, beside few others.
 async fn run(
-    register: &AppState,
+    state: &AppState,
     settings: &SettingsPages,
     route: &'static Route,
     received: PageRequest,
@@ -257,23 +257,23 @@ async fn run(
         handle(session, route, &request)
     };
     let outcome = match has_form(route) {
-        true => register.store.write(job).await,
-        false => register.store.read(job).await,
+        true => state.store.write(job).await,
+        false => state.store.read(job).await,
     };
     match outcome {
         Ok((reply, signed_in)) => {
             let reply = if let Reply::File(file) = reply {
                 // The permit of the page has ended with its job.
-                let Some(job) = register.long_jobs.begin().await else { return Err(PageError::Busy) };
-                file.perform(&register.store, &received, job).await?
+                let Some(job) = state.long_jobs.begin().await else { return Err(PageError::Busy) };
+                file.perform(&state.store, &received, job).await?
             } else {
                 reply
             };
             if let Some((session, signed_in)) = received.session.clone().zip(signed_in) {
                 settings.remember(session);
                 // A form has recorded it already.
-                if !has_form(route) && signed_in.is_use_due(register.store.now()) {
-                    register.store.write(move |session| session.record_session_use(&signed_in)).await?;
+                if !has_form(route) && signed_in.is_use_due(state.store.now()) {
+                    state.store.write(move |session| session.record_session_use(&signed_in)).await?;
                 }
             }
             Ok(reply)

@@ -16,7 +16,6 @@ use super::overview::Names;
 use super::page::{Frame, PageError, Place, Reply, Target};
 use super::receive::PageRequest;
 use super::routes::AdminContext;
-use crate::http::paths;
 use crate::pages::layout::day;
 
 /// Days on which both are accepted, unless said otherwise.
@@ -160,7 +159,7 @@ fn shown(
     let frame = admin.frame(request, Place::Tokens);
     let has_addresses = request.is_site_of_api;
     let site = if has_addresses { request.site.as_str() } else { "" };
-    let address = |served: &Served| format!("{site}{}/info", paths::base(served.version.label));
+    let address = |served: &Served| format!("{site}{}/info", served.version.label.base_path());
     let tries = request.versions.iter().rev().map(address).collect();
     Reply::page(&Shown { frame, token: token.reveal(), record, old, tries, has_addresses })
 }

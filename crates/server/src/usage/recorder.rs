@@ -30,22 +30,22 @@ impl UsageRecorder {
     }
 
     /// Records the request. One whose token was not valid is not counted.
-    pub fn record(self, register: &AppState, observation: RequestObservation, accepted: bool) {
+    pub fn record(self, state: &AppState, observation: RequestObservation, accepted: bool) {
         let Some(token) = observation.token else { return };
         let (endpoint, request_id) = (self.endpoint, Arc::clone(&self.request_id));
-        let at = register.store.now();
+        let at = state.store.now();
         let counted = Counted { at, token: token.id, version: self.served.version.label, endpoint, request_id };
-        register.usage.count(&counted, &observation.names);
-        self.check(register, observation, accepted);
+        state.usage.count(&counted, &observation.names);
+        self.check(state, observation, accepted);
     }
 
     /// Leaves an accepted write to the shadow checks, without counting a request.
-    pub fn check(self, register: &AppState, observation: RequestObservation, accepted: bool) {
+    pub fn check(self, state: &AppState, observation: RequestObservation, accepted: bool) {
         let Self { served, endpoint, part_id, .. } = self;
         let Some(ValidToken { id: token, .. }) = observation.token else { return };
-        let at = register.store.now();
+        let at = state.store.now();
         if let Some(observed) = observation.write.filter(|write| accepted && write.was_carried_out()) {
-            register.shadow.offer(Write { served, endpoint, token, at, part_id, observed: *observed });
+            state.shadow.offer(Write { served, endpoint, token, at, part_id, observed: *observed });
         }
     }
 }

@@ -7,7 +7,7 @@ use test_support::Kind;
 
 use super::*;
 use crate::history::Cause;
-use crate::idempotency::{Earlier, StoredReply};
+use crate::idempotency::{KeyState, StoredReply};
 use crate::schema::trainees;
 use crate::testing::{NEW_TOKEN, Register, UKPRN};
 use crate::tokens::TokenDigest;
@@ -91,7 +91,7 @@ fn register_at(session: &mut Session<'_>, digest: &TokenDigest, number: usize, k
     let mut provider = session.authenticate(digest, Cause::of("test"))?.unwrap();
     provider.record_token_use()?;
     if let Some(key) = key {
-        assert_eq!(provider.earlier_reply(key, "digest")?, Earlier::Nothing);
+        assert_eq!(provider.earlier_reply(key, "digest")?, KeyState::Unused);
     }
     let found = provider.organisations(&[urn.to_owned()], &[], &[])?;
     let trainee = trainee(number, found.schools[0].id, provider.now());

@@ -61,7 +61,7 @@ pub fn identify(request: &HttpRequest, token: Option<ValidToken>) {
     }
 }
 
-/// Says that the request waits for news as it prefers to: its duration says nothing of the server.
+/// Records that the request waits for changes, as its client prefers: its duration says nothing of the server.
 pub fn set_waited(request: &HttpRequest) {
     if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
         observed.waited.set(true);

@@ -47,7 +47,7 @@ impl DeprecationHeaders {
         }
         let label = self.version.label;
         let replacement = endpoint.zip(end.replaced_by).map(|(old, new)| replacement(label, old, new, path));
-        let successors = replacement.into_iter().chain(end.successor.map(paths::base));
+        let successors = replacement.into_iter().chain(end.successor.map(Label::base_path));
         let links = successors.map(|address| successor(&address));
         links::add_first(
             headers,
@@ -103,7 +103,7 @@ fn advice(address: &str) -> String {
 
 /// The path of the endpoint to use instead, with the identifiers of a path of the one that ends.
 fn replacement(label: Label, old: Endpoint, new: Endpoint, path: &str) -> String {
-    let base = paths::base(label);
+    let base = label.base_path();
     // As sent, the base may be written with escapes; it has as many parts all the same.
     let sent = path.split('/').skip(base.split('/').count());
     let sent: Vec<(&str, &str)> = old.path().split('/').skip(1).zip(sent).collect();

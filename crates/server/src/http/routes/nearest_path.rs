@@ -29,7 +29,7 @@ pub(super) fn of(path: &str, versions: &Versions, environment: Environment) -> O
     let version = segments.first().and_then(|segment| version_like(segment, versions));
     let below = if version.is_some() { segments.get(1..).unwrap_or_default() } else { segments };
     let found = match version {
-        Some(served) if below.is_empty() => Some(paths::base(served.version.label) + Endpoint::Info.path()),
+        Some(served) if below.is_empty() => Some(served.version.label.base_path() + Endpoint::Info.path()),
         Some(served) => {
             below_version(below, served, environment).or_else(|| in_another_version(below, versions, environment))
         }
@@ -72,7 +72,7 @@ fn below_version(segments: &[&str], served: &Served, environment: Environment) -
     let documents = OpenApiDocument::ALL.map(OpenApiDocument::path);
     let paths = available(served, environment).map(Endpoint::path).chain(documents);
     let found = paths.filter_map(|path| filled(path, segments)).min_by_key(|(slips, _)| *slips);
-    found.map(|(_, path)| paths::base(served.version.label) + &path)
+    found.map(|(_, path)| served.version.label.base_path() + &path)
 }
 
 /// The path of the newest version that has it just so.
@@ -80,7 +80,7 @@ fn in_another_version(segments: &[&str], versions: &Versions, environment: Envir
     let in_version = |served: &Served| {
         let mut paths = available(served, environment).filter_map(|endpoint| filled(endpoint.path(), segments));
         let (_, path) = paths.find(|(slips, _)| *slips == 0)?;
-        Some(paths::base(served.version.label) + &path)
+        Some(served.version.label.base_path() + &path)
     };
     versions.iter().rev().find_map(in_version)
 }
@@ -126,7 +126,7 @@ mod tests {
     fn a_path_that_is_almost_one_leads_to_it() {
         let newest = all().newest().unwrap().version.label;
         let oldest = SERVED[0].label;
-        let base = paths::base(newest);
+        let base = newest.base_path();
         let year = newest.year;
         for (path, meant) in [
             (format!("{base}/trainees/"), format!("{base}/trainees")),
@@ -141,7 +141,7 @@ mod tests {
             (format!("/api/v{year}"), format!("{base}/info")),
             (format!("/api/{year}/trainees"), format!("{base}/trainees")),
             (format!("/{newest}/trainees"), format!("{base}/trainees")),
-            (format!("/api/{oldest}/inf"), format!("{}/info", paths::base(oldest))),
+            (format!("/api/{oldest}/inf"), format!("{}/info", oldest.base_path())),
             ("/trainees/".to_owned(), format!("{base}/trainees")),
             ("/api/trainees".to_owned(), format!("{base}/trainees")),
             ("/api".to_owned(), paths::VERSIONS.to_owned()),
@@ -161,8 +161,8 @@ mod tests {
                     continue;
                 }
                 let below = endpoint.path().replace("{trainee_id}", "5x");
-                let found = of(&(paths::base(version.label) + &below), all());
-                assert_eq!(found, Some(paths::base(newest.label) + &below));
+                let found = of(&(version.label.base_path() + &below), all());
+                assert_eq!(found, Some(newest.label.base_path() + &below));
             }
         }
     }
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn what_only_a_sandbox_has_is_not_named_in_production() {
         for served in all().iter() {
-            let base = paths::base(served.version.label);
+            let base = served.version.label.base_path();
             let path = format!("{base}/sandbox/rest");
             assert_eq!(of(&path, all()), Some(format!("{base}/sandbox/reset")));
             assert_eq!(super::of(&path, all(), Environment::Production), None);

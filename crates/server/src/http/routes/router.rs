@@ -18,7 +18,6 @@ use crate::http::dispatch::Route;
 use crate::http::error::{ApiError, Missing};
 use crate::http::middleware::deprecation::{DeprecationHeaders, methods};
 use crate::http::middleware::{access_log, links};
-use crate::http::paths;
 use crate::http::paths::OpenApiDocument;
 use crate::http::request::PathIds;
 use crate::http::routes::{allow, nearest_path, refuse};
@@ -26,7 +25,7 @@ use crate::versions::REMOVED;
 
 /// What there is below `/api`.
 pub(crate) struct Router {
-    register: Rc<AppState>,
+    state: Rc<AppState>,
     /// By method, in the order of [`METHODS`].
     paths: [(Method, matchit::Router<VersionPath>); METHODS.len()],
     /// The version whose path matches nothing, by the label behind `/api/`.
@@ -57,28 +56,28 @@ enum KnownLabel {
 
 impl Router {
     /// The paths of all versions that the register serves.
-    pub(crate) fn of(register: &Rc<AppState>) -> Self {
+    pub(crate) fn of(state: &Rc<AppState>) -> Self {
         let paths = METHODS.map(|method| (method, matchit::Router::new()));
-        let mut routes = Self { register: Rc::clone(register), paths, labels: HashMap::new() };
+        let mut routes = Self { state: Rc::clone(state), paths, labels: HashMap::new() };
         for removed in REMOVED {
             routes.labels.insert(removed.label.to_string(), KnownLabel::Removed(removed.label));
         }
-        for served in register.versions.iter() {
-            for endpoint in endpoints::available(served, register.environment) {
+        for served in state.versions.iter() {
+            for endpoint in endpoints::available(served, state.environment) {
                 let target = Target::Endpoint(endpoint, endpoints::of(endpoint));
                 routes.add(served, endpoint.method(), endpoint.path(), target);
             }
             for document in OpenApiDocument::ALL {
                 routes.add(served, Method::Get, document.path(), Target::OpenApi(document));
             }
-            let deprecation = DeprecationHeaders { version: served.version, versions: register.versions };
+            let deprecation = DeprecationHeaders { version: served.version, versions: state.versions };
             routes.labels.insert(served.version.label.to_string(), KnownLabel::Served(deprecation));
         }
         routes
     }
 
     fn add(&mut self, served: &'static Served, method: Method, path: &'static str, target: Target) {
-        let pattern = format!("{}{path}", paths::base(served.version.label));
+        let pattern = format!("{}{path}", served.version.label.base_path());
         let route = VersionPath { served, pattern: pattern.as_str().into(), target };
         let of_method = self.paths.iter_mut().find(|(known, _)| *known == method);
         if let Some(Err(error)) = of_method.map(|(_, paths)| paths.insert(pattern.as_str(), route)) {
@@ -99,11 +98,11 @@ impl Router {
         let (mut response, endpoint) = match *target {
             Target::Endpoint(endpoint, handler) => {
                 let api_route = Route { served, endpoint, handler };
-                (api_route.dispatch(Rc::clone(&self.register), request.clone(), ids, payload).await, Some(endpoint))
+                (api_route.dispatch(Rc::clone(&self.state), request.clone(), ids, payload).await, Some(endpoint))
             }
             Target::OpenApi(document) => {
-                let response = match self.register.page_rate_limit.count(&request) {
-                    Ok(()) => openapi::answer(served, document, &self.register, &request),
+                let response = match self.state.page_rate_limit.count(&request) {
+                    Ok(()) => openapi::answer(served, document, &self.state, &request),
                     Err(failure) => failure.response_without_version().into(),
                 };
                 (response, None)
@@ -134,7 +133,7 @@ impl Router {
     }
 
     fn deprecation(&self, served: &'static Served) -> DeprecationHeaders {
-        DeprecationHeaders { version: served.version, versions: self.register.versions }
+        DeprecationHeaders { version: served.version, versions: self.state.versions }
     }
 
     /// The reply where nothing is.
@@ -142,23 +141,23 @@ impl Router {
         let label = request.match_info().as_str().split('/').nth(2).unwrap_or_default();
         match self.labels.get(label) {
             Some(KnownLabel::Removed(label)) => {
-                let served = self.register.versions.iter().map(|served| served.version.label).collect();
+                let served = self.state.versions.iter().map(|served| served.version.label).collect();
                 ApiError::Gone { label: *label, served }.response_without_version().into()
             }
             Some(KnownLabel::Served(deprecation)) => {
-                let mut reply = not_found(&self.register, request);
+                let mut reply = not_found(&self.state, request);
                 deprecation.write(reply.headers_mut(), None, request.path());
                 links::add_help(&mut reply, deprecation.version.label);
                 reply
             }
-            None => not_found(&self.register, request),
+            None => not_found(&self.state, request),
         }
     }
 }
 
 /// The reply for a path that there is not.
-pub(crate) fn not_found(register: &AppState, request: &HttpRequest) -> HttpResponse {
-    let nearest = nearest_path::of(request.path(), register.versions, register.environment);
+pub(crate) fn not_found(state: &AppState, request: &HttpRequest) -> HttpResponse {
+    let nearest = nearest_path::of(request.path(), state.versions, state.environment);
     let missing = nearest.map_or(Missing::Path, Missing::PathLike);
     ApiError::NotFound(missing).response_without_version().into()
 }

@@ -65,7 +65,7 @@ impl RequestMetrics {
                 places.insert(document.of(label), Place::of(version_label(label), document.path()));
             }
             for endpoint in served.version.endpoints.all() {
-                let pattern = format!("{}{}", paths::base(label), endpoint.path());
+                let pattern = format!("{}{}", label.base_path(), endpoint.path());
                 let place = places.entry(pattern).or_insert_with(|| Place::of(version_label(label), endpoint.path()));
                 if served.version.endpoints.deprecation(endpoint).is_some() {
                     place.deprecated.push(endpoint);

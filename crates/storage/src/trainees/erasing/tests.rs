@@ -6,7 +6,7 @@ use domain::{Placement, State, Trainee};
 use crate::erasure::ErasureOrder;
 use crate::error::StorageError;
 use crate::history::Cause;
-use crate::idempotency::{Earlier, StoredReply};
+use crate::idempotency::{KeyState, StoredReply};
 use crate::schema::{changes, erasures, placement_schools, replies, trainees};
 use crate::session::ProviderSession;
 use crate::testing::{Register, UKPRN};
@@ -77,11 +77,11 @@ fn replies_about_the_trainee_are_blanked_and_others_stay() {
         trainee.last_name = text("Newname");
     });
     let replies_kept = [
-        (UKPRN, "whole", "{\"trainee_id\":\"t1\"}", Some(Earlier::Erased)),
-        (UKPRN, "placement", "{\"placement_id\":\"p1\"}", Some(Earlier::Erased)),
-        (UKPRN, "removed", "{\"placement_id\":\"p2\"}", Some(Earlier::Erased)),
-        (UKPRN, "key-of-ANNABEL", "{\"trainee_id\":\"t1\"}", Some(Earlier::Nothing)),
-        (UKPRN, "key-of-okafor", "{\"trainee_id\":\"t1\"}", Some(Earlier::Nothing)),
+        (UKPRN, "whole", "{\"trainee_id\":\"t1\"}", Some(KeyState::Erased)),
+        (UKPRN, "placement", "{\"placement_id\":\"p1\"}", Some(KeyState::Erased)),
+        (UKPRN, "removed", "{\"placement_id\":\"p2\"}", Some(KeyState::Erased)),
+        (UKPRN, "key-of-ANNABEL", "{\"trainee_id\":\"t1\"}", Some(KeyState::Unused)),
+        (UKPRN, "key-of-okafor", "{\"trainee_id\":\"t1\"}", Some(KeyState::Unused)),
         (UKPRN, "another-annabel", "{\"trainee_id\":\"t2\"}", None),
         (OTHER, "whole", "{\"trainee_id\":\"t1\"}", None),
     ];
@@ -98,7 +98,7 @@ fn replies_about_the_trainee_are_blanked_and_others_stay() {
     assert_eq!(erase(&register, "t1"), 2);
     for (ukprn, key, body, expected) in replies_kept {
         let found = with_provider(&register, ukprn, move |session| session.earlier_reply(key, "digest"));
-        assert_eq!(found, expected.unwrap_or_else(|| Earlier::Reply(reply(body))), "{key} of {ukprn}");
+        assert_eq!(found, expected.unwrap_or_else(|| KeyState::Reply(reply(body))), "{key} of {ukprn}");
     }
     let mut connection = register.second_connection();
     let left = replies::table.filter(replies::body.like("%t1%")).select(replies::provider_id);
