@@ -273,6 +273,7 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
             "{at} moves with {}: it was sent as it was shown; send it again by itself to keep that date",
             crate::names::field(version, *field)
         ),
+        NoticeKind::ReadOnly => format!("{at} has read-only fields alone: nothing is changed"),
         NoticeKind::Dropped { code } => format!("{at} {code} is left out: another subject had to come first"),
     })
 }

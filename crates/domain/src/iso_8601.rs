@@ -1,11 +1,12 @@
-//! Writes dates and times as ISO 8601 has them, without a format that must be interpreted.
-//!
-//! Every reply and every stored record is full of them.
+//! Reads and writes dates and times as ISO 8601 has them. They are written without a format that must be interpreted: every
+//! reply and every stored record is full of them.
 
 use std::io::Write as _;
 
-use chrono::{DateTime, Datelike as _, NaiveDate, NaiveTime, Timelike as _, Utc};
+use chrono::{DateTime, Datelike as _, FixedOffset, NaiveDate, NaiveTime, Timelike as _, Utc};
 
+/// Characters of `YYYY-MM-DD`.
+const DATE_LENGTH: usize = 10;
 /// Years that are written with four digits and no sign.
 const PLAIN_YEARS: std::ops::RangeInclusive<i32> = 0..=9_999;
 
@@ -66,6 +67,54 @@ pub fn string(write: impl FnOnce(&mut Vec<u8>)) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
+/// Parses a date of the format `YYYY-MM-DD`, and nothing else: chrono reads `2026-11-2` too, which may be the rest of a
+/// date that was cut off.
+#[must_use]
+pub fn read_date(text: &str) -> Option<NaiveDate> {
+    let is_whole = text.len() == DATE_LENGTH && has_date_format(text);
+    if is_whole { text.parse().ok() } else { None }
+}
+
+/// Whether each character is a digit or a hyphen where `YYYY-MM-DD` has one.
+pub(crate) fn has_date_format(day: &str) -> bool {
+    day.bytes().enumerate().all(|(at, byte)| match at {
+        4 | 7 => byte == b'-',
+        _ => byte.is_ascii_digit(),
+    })
+}
+
+/// Parses a date as [`read_date`] does, with a time behind it: hours and minutes, with seconds and a fraction of them or
+/// without; with an offset (`Z`, `+01:00`, `+0100`, `+01`) or without, which means UTC.
+#[must_use]
+pub fn read_date_time(text: &str) -> Option<DateTime<Utc>> {
+    let (day, rest) = text.split_at_checked(DATE_LENGTH)?;
+    let day = read_date(day)?;
+    let rest = rest.strip_prefix(['T', 't', ' '])?;
+    let (time, offset) = rest.split_at(rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len()));
+    let time = ["%H:%M:%S%.f", "%H:%M"].iter().find_map(|format| NaiveTime::parse_from_str(time, format).ok())?;
+    let offset = read_offset(offset)?;
+    day.and_time(time).checked_sub_offset(offset).map(|timestamp| timestamp.and_utc())
+}
+
+fn read_offset(text: &str) -> Option<FixedOffset> {
+    let is_east = match text {
+        "" | "Z" | "z" => return FixedOffset::east_opt(0),
+        _ => text.starts_with('+'),
+    };
+    let digits = text.get(1..)?;
+    let (hours, minutes) = match digits.len() {
+        2 => (digits, "00"),
+        4 => digits.split_at_checked(2)?,
+        _ => digits.split_once(':')?,
+    };
+    let number = |text: &str, limit: i32| -> Option<i32> {
+        let is_number = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|number| is_number && *number < limit)
+    };
+    let seconds = number(hours, 24)? * 3_600 + number(minutes, 60)? * 60;
+    FixedOffset::east_opt(if is_east { seconds } else { -seconds })
+}
+
 /// The last two digits of a number.
 fn two_digits(number: u32) -> [u8; 2] {
     [number / 10, number].map(|number| b'0' + u8::try_from(number % 10).unwrap_or_default())
@@ -76,6 +125,51 @@ mod tests {
     use chrono::SecondsFormat;
 
     use super::*;
+
+    #[test]
+    fn a_date_is_ten_characters_of_a_day_that_exists() {
+        assert_eq!(read_date("2026-11-02"), NaiveDate::from_ymd_opt(2026, 11, 2));
+        for other in
+            ["2026-11-2", "2026-1-12", "26-11-02", "+2026-11-02", "2026-11-021", " 2026-11-02", "2026-02-30", ""]
+        {
+            assert_eq!(read_date(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_date_with_a_time_has_an_offset_or_is_in_utc() {
+        let expected = "2026-03-01T09:30:00Z".parse().ok();
+        for text in [
+            "2026-03-01T09:30",
+            "2026-03-01T09:30:00",
+            "2026-03-01 09:30:00.000",
+            "2026-03-01T09:30Z",
+            "2026-03-01t09:30:00z",
+            "2026-03-01T10:30:00+01:00",
+            "2026-03-01T10:30:00+0100",
+            "2026-03-01T10:30:00.0+01",
+            "2026-03-01T04:00-05:30",
+        ] {
+            assert_eq!(read_date_time(text), expected, "{text}");
+        }
+        for text in [
+            "2026-03-01",
+            "2026-3-1T09:30",
+            "26-03-01T09:30",
+            "2026-03-01T",
+            "2026-03-01T09",
+            "2026-03-01T25:00",
+            "2026-03-01T09:30:00+24:00",
+            "2026-03-01T09:30:00+1",
+            "2026-03-01T09:30:00+001",
+            "2026-03-01T09:30:00+01:0",
+            "2026-03-01T09:30:00Zulu",
+            "2026-03-01T09:30:00-",
+            "2026-03-01T09:30:00\u{2212}01:00",
+        ] {
+            assert_eq!(read_date_time(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn dates_and_timestamps_are_written_as_chrono_writes_them() {

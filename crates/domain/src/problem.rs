@@ -122,6 +122,8 @@ pub enum NoticeKind {
         /// The other field.
         field: Field,
     },
+    /// All that was sent are fields that no request sets.
+    ReadOnly,
     /// The code fell away, since another had to come first.
     Dropped {
         /// The code.

@@ -5,8 +5,10 @@
 
 use std::borrow::Cow;
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
+use chrono::{DateTime, NaiveDate, Utc};
 use uuid::Uuid;
+
+use crate::iso_8601::{has_date_format, read_date, read_date_time};
 
 /// Text of any length; the dictionary gives the limit, if there is one.
 pub type Text = String;
@@ -227,31 +229,10 @@ pub fn impossible_date(text: &str) -> Option<&str> {
     (has_date_format(day) && day.parse::<NaiveDate>().is_err()).then_some(day)
 }
 
-/// Parses a date of the format `YYYY-MM-DD`, and nothing else: chrono reads `2026-11-2` too, which may be the rest of a
-/// date that was cut off.
-#[must_use]
-pub fn strict_date(text: &str) -> Option<NaiveDate> {
-    let is_whole = text.len() == 10 && has_date_format(text);
-    if is_whole { text.parse().ok() } else { None }
-}
-
-fn has_date_format(day: &str) -> bool {
-    day.bytes().enumerate().all(|(at, byte)| match at {
-        4 | 7 => byte == b'-',
-        _ => byte.is_ascii_digit(),
-    })
-}
-
 /// Parses `YYYY-MM-DD`, or the date part of an ISO 8601 date-time, whatever its offset.
 fn date(text: &str) -> Option<NaiveDate> {
-    let (day, rest) = text.split_at_checked(10)?;
-    let day = strict_date(day)?;
-    let whole = rest.is_empty()
-        || DateTime::parse_from_rfc3339(text).is_ok()
-        || ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%dT%H:%MZ"]
-            .iter()
-            .any(|format| NaiveDateTime::parse_from_str(text, format).is_ok());
-    whole.then_some(day)
+    let day = read_date(text.get(..text.len().min(10))?)?;
+    (text.len() == 10 || read_date_time(text).is_some()).then_some(day)
 }
 
 #[cfg(test)]
@@ -287,49 +268,5 @@ mod tests {
             assert_eq!(Date::parse(text(written)), None, "{written}");
         }
         assert_eq!(Date::parse(Input::Integer(20_260_901)), None);
-    }
-
-    #[test]
-    fn strict_date_is_ten_characters_of_a_day_that_exists() {
-        assert_eq!(strict_date("2026-11-02"), NaiveDate::from_ymd_opt(2026, 11, 2));
-        for other in
-            ["2026-11-2", "2026-1-12", "26-11-02", "+2026-11-02", "2026-11-021", " 2026-11-02", "2026-02-30", ""]
-        {
-            assert_eq!(strict_date(other), None, "{other:?}");
-        }
-    }
-
-    #[test]
-    fn impossible_date_is_distinguished_from_other_text() {
-        for (text, impossible) in [
-            ("2026-13-01", Some("2026-13-01")),
-            ("2026-02-30T10:00:00Z", Some("2026-02-30")),
-            ("2026-02-28", None),
-            ("2026-09-01T25:00:00Z", None),
-            ("01/09/2026", None),
-            ("2026-9-1", None),
-        ] {
-            assert_eq!(impossible_date(text), impossible, "{text}");
-        }
-    }
-
-    #[test]
-    fn whole_number_is_parsed_as_text_without_leading_zeros() {
-        assert_eq!(Text::parse(Input::Integer(202)), Some("202".to_owned()));
-        assert_eq!(Text::parse(Input::Integer(1)), Some("1".to_owned()));
-    }
-
-    #[test]
-    fn year_is_parsed_from_a_number_a_text_and_a_full_date() {
-        for input in [Input::Integer(2021), text("2021"), text("2021-07-01"), text("2021-07-01T10:00:00Z")] {
-            assert_eq!(Year::parse(input), Some(Year(2021)));
-        }
-        assert_eq!(Year::parse(text("twenty")), None);
-        assert_eq!(Year::parse(text("21")), None);
-    }
-
-    #[test]
-    fn collapsed_text_has_single_inner_spaces_and_none_around() {
-        assert_eq!("  Ann \t  Marie\n".to_owned().collapse_whitespace(), "Ann Marie");
     }
 }

@@ -2,12 +2,12 @@
 
 use std::marker::PhantomData;
 
-use domain::problem::NameHint;
+use domain::problem::{NameHint, NoticeKind};
 use domain::record::Changes as _;
 use domain::value::impossible_date;
 use domain::{
-    Deferral, Degree, FieldSet, Input, Kind, ParsedRecord, Path, Placement, Problem, ProblemKind, Recommendation,
-    Record, RecordField as _, Trainee, TraineeField, UnrecognisedNames, Withdrawal,
+    Deferral, Degree, FieldSet, Input, Kind, Notice, ParsedRecord, Path, Placement, Problem, ProblemKind,
+    Recommendation, Record, RecordField as _, Trainee, TraineeField, UnrecognisedNames, Withdrawal,
 };
 use serde::de::{MapAccess, SeqAccess};
 
@@ -167,9 +167,9 @@ impl<'de, R: ReadableRecord> Target<'de> for One<'_, R> {
         let (mut seen, mut repeated) = (FieldSet::new(), FieldSet::new());
         let mut other_names = Vec::new();
         let mut keys = Keys::default();
-        let mut is_empty = true;
+        let (mut count, mut read_only) = (0_usize, 0_usize);
         while let Some(key) = pairs.key()? {
-            is_empty = false;
+            count += 1;
             if let Some(field) = inputs.field(&key) {
                 let is_list = field.info().kind == Kind::Records;
                 if !seen.insert(field) {
@@ -200,6 +200,7 @@ impl<'de, R: ReadableRecord> Target<'de> for One<'_, R> {
             } else if shape.is_some_and(|shape| shape.shows(&key)) {
                 pairs.value(Skip)?;
                 keys.add_known(&key);
+                read_only += 1;
             } else {
                 pairs.value(Skip)?;
                 let ignored = names.ignored.iter().find(|ignored| ignored.name == key);
@@ -225,7 +226,10 @@ impl<'de, R: ReadableRecord> Target<'de> for One<'_, R> {
             }
         }
         keys.report(&mut sent.problems, &mut sent.notices, reader.unknown);
-        Ok((!is_empty).then_some(sent))
+        if count == read_only {
+            sent.notices.push(Notice { at: Path::Data, kind: NoticeKind::ReadOnly });
+        }
+        Ok((count > 0).then_some(sent))
     }
 }
 

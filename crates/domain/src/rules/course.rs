@@ -31,11 +31,12 @@ rules! { Trainee:
         [F::course_age_range, F::training_route] => Run::Check(early_years_age_range);
     SECOND_SUBJECT_DIFFERS("2.1") = "second_subject_differs":
         "differs from the first subject, except on early years routes",
-        [F::course_subject_2, F::course_subject_1, F::training_route] => Run::Check(second_subject_differs);
+        [F::course_subject_2, F::course_subject_1, F::training_route]
+            => Run::CheckNeeding(&[F::course_subject_2, F::training_route], second_subject_differs);
     THIRD_SUBJECT_DIFFERS("2.1") = "third_subject_differs":
         "differs from the first and the second subject, except on early years routes",
         [F::course_subject_3, F::course_subject_1, F::course_subject_2, F::training_route]
-            => Run::Check(third_subject_differs);
+            => Run::CheckNeeding(&[F::course_subject_3, F::training_route], third_subject_differs);
     COURSE_YEAR_NUMBER("2.1") = "course_year_whole_number": "is a whole number",
         [F::course_year] => Run::Check(course_year_number);
     STUDY_MODE_BY_ROUTE("2.4") = "study_mode_required_by_route": "must be there, except on the two assessment only routes",
@@ -174,7 +175,7 @@ fn needs_iqts_country(trainee: &FlatTrainee, context: &Context<'_>) -> bool {
 mod tests {
     use super::*;
     use crate::record::Change;
-    use crate::rules::testing::apply;
+    use crate::rules::testing::{apply, paths};
     use crate::trainee::TraineeChanges;
 
     /// An import may have stored a country on any route.
@@ -191,5 +192,19 @@ mod tests {
             |from: &str, route: &str| apply((), Some(&on(from)), to(route), &[IQTS_COUNTRY_LEAVES]).record.iqts_country;
         assert_eq!(moved("15", "11"), None);
         assert_eq!(moved("11", "15"), Some("FR".to_owned()));
+    }
+
+    #[test]
+    fn subjects_that_repeat_are_reported_whatever_else_is_wrong_with_the_first() {
+        let changes = TraineeChanges {
+            course_subject_1: Change::Set("100403".to_owned()),
+            course_subject_2: Change::Set("100403".to_owned()),
+            course_subject_3: Change::Set("100403".to_owned()),
+            course_age_range: Change::Set("13914".to_owned()),
+            ..TraineeChanges::default()
+        };
+        let rules = [PRIMARY_SUBJECT, SECOND_SUBJECT_DIFFERS, THIRD_SUBJECT_DIFFERS];
+        let reported = paths(&apply((), None, changes, &rules));
+        assert_eq!(reported, [F::course_subject_1, F::course_subject_2, F::course_subject_3].map(Into::into));
     }
 }

@@ -13,7 +13,7 @@ rules! { Trainee:
         "a group and a background that match exactly one ethnicity set it, unless an ethnicity is sent",
         [F::ethnicity, F::ethnic_group, F::ethnic_background] => Run::Adjust(ethnicity);
     DISABILITIES_DIFFER("2.1") = "disabilities_differ": "the disabilities of one trainee differ",
-        DISABILITIES => Run::Check(disabilities_differ);
+        DISABILITIES => Run::CheckNeeding(&[], disabilities_differ);
 }
 
 fn ethnicity(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
@@ -54,7 +54,7 @@ fn disabilities_differ(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findi
 mod tests {
     use super::*;
     use crate::record::Change;
-    use crate::rules::testing::apply;
+    use crate::rules::testing::{apply, paths};
     use crate::trainee::{FlatTrainee, TraineeChanges};
 
     fn of(ethnicity: &str) -> FlatTrainee {
@@ -130,5 +130,17 @@ mod tests {
             apply((), None, changes, &[DISABILITIES_DIFFER]).problems(),
             [Problem::at(F::disability4, same()), Problem::at(F::disability5, same()),]
         );
+    }
+
+    #[test]
+    fn disabilities_that_repeat_are_reported_beside_one_that_is_not_known() {
+        let changes = TraineeChanges {
+            disability1: Change::Set("unknown".to_owned()),
+            disability2: Change::Set("58".to_owned()),
+            disability3: Change::Set("58".to_owned()),
+            ..TraineeChanges::default()
+        };
+        let reported = paths(&apply((), None, changes, &[DISABILITIES_DIFFER]));
+        assert_eq!(reported, [F::disability1.into(), F::disability3.into()]);
     }
 }

@@ -17,7 +17,7 @@ rules! { Placement:
         [F::urn, F::name, F::postcode] => Run::Adjust(school);
     NAME("2.2") = "placement_name_required":
         "must be there unless the URN is that of a known school, and is never sent as blank text",
-        [F::name, F::urn] => Run::Check(name);
+        [F::name, F::urn] => Run::CheckNeeding(&[F::name], name);
     POSTCODE("2.2") = "placement_postcode_form":
         "is a full postcode of the United Kingdom, except where the URN is that of a known school",
         [F::postcode, F::urn] => Run::CheckNeeding(&[F::postcode], postcode);
@@ -59,7 +59,9 @@ fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
 
 /// A known school gives the name.
 fn name(candidate: &Candidate<Placement>, context: &Context<'_>) -> Findings {
-    let missing = candidate.record.name.is_none() && !is_given(F::name, candidate, context);
+    // Whether a school gives the name is not known while its URN is not.
+    let missing =
+        candidate.is_valid(&[F::urn]) && candidate.record.name.is_none() && !is_given(F::name, candidate, context);
     found_if(missing || candidate.is_blank(F::name), F::name, || ProblemKind::Blank)
 }
 
@@ -267,5 +269,13 @@ mod tests {
         {
             assert_eq!(paths(&apply((), Some(&own), changes, &rules)), [field.into()]);
         }
+    }
+
+    #[test]
+    fn a_blank_name_is_reported_beside_a_wrong_urn_and_a_missing_one_is_not() {
+        let rules = [URN, NAME];
+        let blank = PlacementChanges { name: Change::Blank, ..change(Some("zz"), None, None) };
+        assert_eq!(paths(&apply((), None, blank, &rules)), [F::urn.into(), F::name.into()]);
+        assert_eq!(paths(&apply((), None, change(Some("zz"), None, None), &rules)), [F::urn.into()]);
     }
 }

@@ -18,7 +18,7 @@ rules! { Recommendation:
         [F::qts_standards_met_date] => Run::Check(date_not_in_future);
     DATE_AFTER_START("4.12") = "qts_standards_met_date_after_start":
         "is not earlier than the first day of the training",
-        [F::qts_standards_met_date] => Run::Check(date_after_start);
+        [F::qts_standards_met_date] => Run::CheckNeeding(&[], date_after_start);
     DEGREE("4.12") = "recommendation_degree": "at least one on routes that need a degree", [] => Run::Check(degree);
     PLACEMENTS("4.12") = "recommendation_placements": "as many as the route needs", [] => Run::Check(placements);
     EMPLOYING_SCHOOL("2.4") = "recommendation_employing_school": "must be there on the assessment only route",
@@ -70,10 +70,12 @@ fn state(candidate: &Candidate<Recommendation>, _: &Context<'_>) -> Findings {
 
 #[cfg(test)]
 mod tests {
+    use chrono::Months;
+
     use super::*;
     use crate::lifecycle::State;
     use crate::record::Change;
-    use crate::rules::testing::{apply, paths};
+    use crate::rules::testing::{TODAY, apply, paths};
     use crate::trainee::Trainee;
     use crate::transition::RecommendationChanges;
 
@@ -101,5 +103,15 @@ mod tests {
         };
         assert_eq!(refused("2026-09-01"), []);
         assert_eq!(refused("2026-08-31"), [F::qts_standards_met_date.into()]);
+    }
+
+    #[test]
+    fn a_day_in_the_future_and_before_the_training_is_both() {
+        let trainee = Trainee { itt_start_date: Some(TODAY + Months::new(10)), ..Trainee::default() };
+        let tomorrow = RecommendationChanges { qts_standards_met_date: Change::Set(TODAY.succ_opt().unwrap()) };
+        let candidate = apply(trainee, None, tomorrow, &[DATE_NOT_IN_FUTURE, DATE_AFTER_START]);
+        let kinds: Vec<_> = candidate.problems().iter().map(|problem| problem.kind.clone()).collect();
+        let before = ProblemKind::Before { field: TraineeField::itt_start_date.into() };
+        assert_eq!(kinds, [ProblemKind::InFuture, before]);
     }
 }

@@ -36,10 +36,11 @@ rules! { Withdrawal:
     REASONS("2.5") = "withdrawal_reasons_for_trigger": "at least one, and each is listed for the trigger",
         [F::reasons] => Run::CheckDemanding(reasons);
     ANOTHER_REASON("4.13") = "withdrawal_another_reason": "must be there when a reason says that it is another",
-        [F::another_reason, F::reasons] => Run::Check(another_reason);
+        [F::another_reason, F::reasons] => Run::CheckNeeding(&[F::another_reason], another_reason);
     SAFEGUARDING("4.13") = "withdrawal_safeguarding_concern_reasons":
         "must be there when safeguarding concerns are among the reasons",
-        [F::safeguarding_concern_reasons, F::reasons] => Run::Check(safeguarding);
+        [F::safeguarding_concern_reasons, F::reasons]
+            => Run::CheckNeeding(&[F::safeguarding_concern_reasons], safeguarding);
 }
 
 fn state(candidate: &Candidate<Withdrawal>, _: &Context<'_>) -> Findings {
@@ -183,5 +184,18 @@ mod tests {
         let refused = apply(started_on(TODAY), None, because(None, &[]), &[STATE]);
         let state = ProblemKind::Transition { action: Action::Withdraw, state: State::Draft };
         assert_eq!(refused.problems(), [Problem::at(TraineeField::state, state)]);
+    }
+
+    #[test]
+    fn explanations_are_demanded_also_where_another_reason_is_wrong() {
+        let reasons = ["trainee_chose_to_withdraw_another_reason", "safeguarding_concerns", "bogus"];
+        let candidate = apply(
+            started_on(TODAY),
+            None,
+            because(Some("trainee"), &reasons),
+            &[REASONS, ANOTHER_REASON, SAFEGUARDING],
+        );
+        let expected = [F::reasons, F::another_reason, F::safeguarding_concern_reasons].map(Into::into);
+        assert_eq!(paths(&candidate), expected);
     }
 }

@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::num::{IntErrorKind, ParseIntError};
 
 use adapter_kit::ApiVersion;
 use adapter_kit::client_text::{is_printable, truncated};
 use adapter_kit::read::nearest;
-use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, SubsecRound as _, Utc};
+use chrono::{DateTime, NaiveDate, NaiveTime, SubsecRound as _, Utc};
 use domain::academic_year;
+use domain::iso_8601::{read_date, read_date_time};
 use domain::listing::{DEFAULT_PER_PAGE, Listing, MAX_PER_PAGE, Order, Status, known_cycles};
 use domain::value::impossible_date;
 use domain::{FieldSet, TraineeField};
@@ -59,7 +61,9 @@ impl UnknownParameter {
     pub fn warning(&self) -> Option<String> {
         let Self { name, nearest } = self;
         let hint = nearest.map_or(String::new(), |nearest| format!(" (did you mean {nearest}?)"));
-        is_printable(name).then(|| format!("unknown parameter {name}{hint}"))
+        // Brackets are how some clients write lists.
+        let is_printable = is_printable(&name.replace(['[', ']'], "_"));
+        is_printable.then(|| format!("unknown parameter {name}{hint}"))
     }
 }
 
@@ -252,9 +256,14 @@ impl Reading {
         result.map_err(|error| self.errors.entry(name.into()).or_default().push(format!("{name} {error}"))).ok()
     }
 
-    /// A number from 1, or `None` where anything else was sent: it falls back.
+    /// A number from 1, or `None` where anything else was sent: it falls back. One that is too large is the largest.
     fn count(&self, name: &str) -> Option<i64> {
-        self.values.get(name)?.last()?.trim().parse().ok().filter(|count| *count >= 1)
+        let number = self.values.get(name)?.last()?.trim();
+        let number = number.parse().or_else(|error: ParseIntError| match error.kind() {
+            IntErrorKind::PosOverflow => Ok(i64::MAX),
+            _ => Err(error),
+        });
+        number.ok().filter(|count| *count >= 1)
     }
 
     /// Whether everything is right. `what` is what the names of the query are called.
@@ -272,12 +281,7 @@ impl Reading {
 pub fn timestamp(text: &str) -> Option<DateTime<Utc>> {
     // A plus sign that was not percent-encoded arrives as a space.
     let text = text.trim().replace(' ', "+");
-    let timestamp = DateTime::parse_from_rfc3339(&text)
-        .map(|timestamp| timestamp.with_timezone(&Utc))
-        .or_else(|_| text.parse::<NaiveDateTime>().map(|timestamp| timestamp.and_utc()))
-        .or_else(|_| NaiveDateTime::parse_from_str(&text, "%Y-%m-%dT%H:%M").map(|timestamp| timestamp.and_utc()))
-        .or_else(|_| text.parse::<NaiveDate>().map(|day| day.and_time(NaiveTime::MIN).and_utc()))
-        .ok()?;
+    let timestamp = read_date_time(&text).or_else(|| Some(read_date(&text)?.and_time(NaiveTime::MIN).and_utc()))?;
     // The databases keep four digits of a year.
     (0..=9999).contains(&chrono::Datelike::year(&timestamp)).then(|| timestamp.trunc_subsecs(3))
 }
@@ -349,10 +353,15 @@ mod tests {
             "2026-03-01T10:30:00.1239+01:00",
             "2026-03-01T10%3A30%3A00.123%2B01:00",
             "2026-03-01T09:30:00.123",
+            "2026-03-01T10:30:00.123%2B0100",
+            "2026-03-01T10:30:00.123 01",
         ] {
             assert_eq!(parsed(&format!("since={text}")).since, expected, "{text}");
         }
         assert_eq!(parsed("since=2026-03-01").since, "2026-03-01T00:00:00Z".parse().ok());
+        for text in ["26-03-01", "2026-3-1", "2026-03-0", "%2B2026-03-01", "2026-3-1T09:30:00"] {
+            assert!(listing(&format!("since={text}"), &[], newest(), today()).is_err(), "{text}");
+        }
     }
 
     #[test]
@@ -371,5 +380,7 @@ mod tests {
         let whole = listing("per_page=500&page=9223372036854775807", &[], newest(), today()).unwrap();
         assert_eq!((whole.listing.per_page, whole.per_page_cut), (500, false));
         assert_eq!(whole.listing.offset(), i64::MAX);
+        let beyond = listing("per_page=9223372036854775808&page=9223372036854775808", &[], newest(), today()).unwrap();
+        assert_eq!((beyond.listing.per_page, beyond.per_page_cut, beyond.listing.page), (500, true, i64::MAX));
     }
 }

@@ -410,13 +410,18 @@ fn tags(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join(","))
 }
 
-/// Whether the client asks for a way of handling (RFC 7240).
+/// Whether the client has a preference, such as `handling=strict` (RFC 7240, section 2).
 fn prefers(headers: &HeaderMap, preference: &str) -> bool {
-    headers
-        .get_all("prefer")
-        .filter_map(|header| header.to_str().ok())
-        .flat_map(|header| header.split([',', ';']))
-        .any(|part| part.trim().eq_ignore_ascii_case(preference))
+    headers.get_all("prefer").filter_map(|header| header.to_str().ok()).flat_map(|header| header.split([',', ';'])).any(
+        |part| match (part.split_once('='), preference.split_once('=')) {
+            (Some((name, value)), Some((expected_name, expected))) => {
+                let value = value.trim();
+                let value = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
+                name.trim().eq_ignore_ascii_case(expected_name) && value.eq_ignore_ascii_case(expected)
+            }
+            _ => part.trim().eq_ignore_ascii_case(preference),
+        },
+    )
 }
 
 #[cfg(test)]
@@ -431,9 +436,17 @@ mod tests {
 
     #[test]
     fn a_preference_is_found_among_others_in_any_case() {
-        for value in ["handling=strict", "respond-async, Handling=Strict", "wait=10; handling=strict"] {
+        for value in [
+            "handling=strict",
+            "respond-async, Handling=Strict",
+            "wait=10; handling=strict",
+            "handling=\"strict\"",
+            "handling = strict",
+        ] {
             assert!(prefers(&headers("prefer", value), "handling=strict"), "{value}");
         }
-        assert!(!prefers(&headers("prefer", "handling=lenient"), "handling=strict"));
+        for value in ["handling=lenient", "handling", "handling=\"strict", "strict"] {
+            assert!(!prefers(&headers("prefer", value), "handling=strict"), "{value}");
+        }
     }
 }

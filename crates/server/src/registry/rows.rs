@@ -4,7 +4,7 @@ use std::io::Read;
 
 use domain::Trn;
 use domain::commands::registry::Reinstatement;
-use domain::value::strict_date;
+use domain::iso_8601::read_date;
 
 use super::RegistryAction;
 use crate::import::{ImportError, Importable, Row, RowProblem, each_row};
@@ -88,7 +88,7 @@ impl Importable for ReturnRow {
 
     fn from_row(row: &Row<'_>) -> Result<Self, RowProblem> {
         let day = |column| {
-            let read = |text: String| strict_date(&text).ok_or(RowProblem::BadDate(column));
+            let read = |text: String| read_date(&text).ok_or(RowProblem::BadDate(column));
             row.text(column).map(read).transpose()
         };
         let back = Reinstatement { date: day(DATE)?, itt_end_date: day(ITT_END_DATE)? };

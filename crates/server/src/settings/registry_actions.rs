@@ -3,7 +3,7 @@
 use askama::Template;
 use domain::Trn;
 use domain::commands::registry::Reinstatement;
-use domain::value::strict_date;
+use domain::iso_8601::read_date;
 use storage::session::Session;
 
 use super::form::{Faults, Form};
@@ -111,8 +111,7 @@ fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
             let mut day = |name: &'static str| match form.value(name) {
                 "" => Some(None),
                 text => {
-                    let read =
-                        strict_date(text).ok_or_else(|| "Enter a date of the form YYYY-MM-DD, or none".to_owned());
+                    let read = read_date(text).ok_or_else(|| "Enter a date of the form YYYY-MM-DD, or none".to_owned());
                     faults.keep(name, read).map(Some)
                 }
             };

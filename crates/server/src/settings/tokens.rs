@@ -5,7 +5,7 @@
 use adapter_kit::Served;
 use askama::Template;
 use chrono::{Days, NaiveDate, TimeDelta};
-use domain::value::strict_date;
+use domain::iso_8601::read_date;
 use storage::error::{Refusal, StorageError};
 use storage::session::{Provider, Session};
 use storage::tokens::{MAX_NAME_CHARS, NewToken, Rotation, Token, TokenRecord, TokenStatus, expiry_dates};
@@ -263,7 +263,7 @@ fn expiry(text: &str, today: NaiveDate) -> Result<Option<NaiveDate>, String> {
     if text.is_empty() {
         return Ok(None);
     }
-    let expires_on = strict_date(text).ok_or_else(|| "Enter a date of the form YYYY-MM-DD, or none".to_owned())?;
+    let expires_on = read_date(text).ok_or_else(|| "Enter a date of the form YYYY-MM-DD, or none".to_owned())?;
     match expiry_dates(today).filter(|dates| !dates.contains(&expires_on)) {
         Some(dates) => Err(format!("Enter a date from {} to {}", day(*dates.start()), day(*dates.end()))),
         None => Ok(Some(expires_on)),

@@ -140,6 +140,7 @@ fn findings(version: &ApiVersion, notices: &[Notice]) -> Vec<Finding> {
             NoticeKind::UseEndpoint => "use_endpoint",
             NoticeKind::NoMatch => "no_match",
             NoticeKind::MovesWith { .. } => "moves_with",
+            NoticeKind::ReadOnly => "read_only",
             NoticeKind::Dropped { .. } => "fell_away",
         };
         Some(Finding::new(path(version, &notice.at), code, warning(version, notice)?))

@@ -177,6 +177,21 @@ fn nested_lists_are_not_applied_and_the_client_is_warned() {
 }
 
 #[test]
+fn an_update_with_read_only_fields_alone_changes_nothing_and_the_client_is_warned() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        for method in METHODS {
+            let read_only = json!({"data": {"trainee_id": "x", "state": "awarded", "created_at": null}});
+            let reply = api.send(method, &created.path(), read_only).is(200);
+            assert_eq!(*reply.data(), created.data);
+            assert_eq!(reply.warnings().len(), 1, "{:?}", reply.warnings());
+        }
+        let whole = api.send("PUT", &created.path(), json!({ "data": created.data })).is(200);
+        assert!(whole.warnings().iter().all(|warning| !warning.contains("read-only")), "{:?}", whole.warnings());
+    });
+}
+
+#[test]
 fn what_follows_from_the_record_follows_its_changes() {
     every_version(|api| {
         let created = api.create(api.example());
