@@ -1,7 +1,8 @@
 //! Sends what was recorded to the collector, from a thread of its own.
 //!
 //! Whoever records waits for nothing: the queue is bounded, and what does not fit is dropped and counted. While the collector
-//! cannot be reached, the last export is tried again, less and less often, and the queue fills. The log says when that begins and when it ends.
+//! cannot be reached, the last export is tried again, less and less often, and the queue fills. The log says when that begins
+//! and when it ends.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
