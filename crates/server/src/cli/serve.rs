@@ -14,6 +14,7 @@ use chrono::TimeDelta;
 use clap::{Args, ValueEnum};
 use storage::environment::Unrecorded;
 use storage::error::StorageError;
+use storage::store::Store;
 use storage::tokens::Environment;
 
 use super::{CodeLists, CommandError, Database};
@@ -28,6 +29,7 @@ use crate::http::cursor::CursorKey;
 use crate::http::long_poll::LongPolls;
 use crate::http::rate_limit::RateLimit;
 use crate::http::rate_limit::by_address::AddressRateLimit;
+use crate::operations::connections::Limits;
 use crate::operations::operator_listener::OperatorListener;
 use crate::operations::readiness::Readiness;
 use crate::operations::shutdown::{self, StopSignals};
@@ -35,6 +37,7 @@ use crate::operations::startup::{self, StartError, clock};
 use crate::operations::{maintenance, metrics, serve, settled_changes};
 use crate::request_log::RequestLog;
 use crate::sandbox::{demo, registry};
+use crate::settings::SettingsPages;
 use crate::usage::shadow_checks::ShadowChecks;
 use crate::{request_log, usage, versions};
 
@@ -161,16 +164,7 @@ impl Serve {
         let (store, environment) = created.map_err(StartError::Database)?;
         let registry_delay = self.registry_delay(environment)?;
         log::info!("the environment of this register is {environment}");
-        clock::check(&store, self.bounds.clock_check)?;
-        if environment == Environment::Sandbox {
-            store.write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
-        }
-        let (no_schools, no_partners) = store.read_blocking(|session| session.registers_empty())?;
-        for (empty, what) in [(no_schools, "school"), (no_partners, "training partner")] {
-            if empty {
-                log::warn!("no {what} has been loaded: every well-formed number counts as that of a known {what}");
-            }
-        }
+        self.prepare(&store, environment)?;
         let listener = startup::listen(&self.listen, "--listen")?;
         let placement = self.settings.placement(environment);
         let issuer = self.openid.issuer(environment, self.settings.are_served(environment))?;
@@ -187,26 +181,9 @@ impl Serve {
             None => address,
         };
         let operator_pages = self.settings.on_operator_listener(&placement, &format!("{scheme}://{settings_address}"));
-        let key = store.read_blocking(|session| session.cursor_key())?;
-        let cursors = key.map_or_else(CursorKey::of_process, |key| CursorKey::of(&key));
-        let (admission, page_rate_limit) = (Admission::within(self.rate_limit(environment)), self.page_rate_limit());
-        let state = AppState {
-            versions,
-            admission,
-            page_rate_limit,
-            cursors,
-            long_polls: LongPolls::of(service.limits.max_connections.get()),
-            request_log: match self.request_log {
-                Switch::On => RequestLog::within(request_log::Bounds::default()),
-                Switch::Off => RequestLog::off(),
-            },
-            tracer: self.traces.tracer(environment.to_string())?,
-            settings: placement.is_with_api().then(|| settings.clone()),
-            ..AppState::of(store, environment).with_lists(lists)
-        };
-        let state = state.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
-        let shadow = ShadowChecks::start(self.shadow_share, versions, lists, state.usage.clone());
-        let state = AppState { shadow: shadow.map_err(CommandError::Server)?, ..state };
+        let state = AppState { versions, ..AppState::of(store, environment).with_lists(lists) };
+        let settings_with_api = placement.is_with_api().then(|| settings.clone());
+        let state = self.app_state(state, service.limits, settings_with_api)?;
         if self.demo {
             output::line(demo::prepare(&state, &base, registry_delay)?)?;
         }
@@ -227,13 +204,7 @@ impl Serve {
             let signals = StopSignals::listen().map_err(CommandError::Server)?;
             serve::reload_on_signal(service.certificate.clone()).map_err(CommandError::Server)?;
             log::info!("listening on {base}");
-            maintenance::start(state.store.clone());
-            settled_changes::start(state.store.clone(), state.settled_changes.clone());
-            if let Some(seconds) = registry_delay {
-                registry::start(state.store.clone(), TimeDelta::seconds(seconds.into()));
-            }
-            usage::start(state.clone());
-            request_log::start(state.request_log.clone(), state.store.clone());
+            start_background_tasks(&state, registry_delay);
             let operator = match operator {
                 Some((listener, operator)) => Some(operator.start(listener).map_err(CommandError::Server)?),
                 None => None,
@@ -257,4 +228,56 @@ impl Serve {
             served.map_err(CommandError::Server)
         })
     }
+
+    /// Checks the clock, adds the organisations of a sandbox, and warns when no schools or training partners were loaded.
+    fn prepare(&self, store: &Store, environment: Environment) -> Result<(), CommandError> {
+        clock::check(store, self.bounds.clock_check)?;
+        if environment == Environment::Sandbox {
+            store.write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
+        }
+        let (no_schools, no_partners) = store.read_blocking(|session| session.registers_empty())?;
+        for (empty, what) in [(no_schools, "school"), (no_partners, "training partner")] {
+            if empty {
+                log::warn!("no {what} has been loaded: every well-formed number counts as that of a known {what}");
+            }
+        }
+        Ok(())
+    }
+
+    /// The state as the options set it. Starts the shadow checks.
+    fn app_state(
+        &self,
+        state: AppState,
+        limits: Limits,
+        settings: Option<SettingsPages>,
+    ) -> Result<AppState, CommandError> {
+        let key = state.store.read_blocking(|session| session.cursor_key())?;
+        let state = AppState {
+            admission: Admission::within(self.rate_limit(state.environment)),
+            page_rate_limit: self.page_rate_limit(),
+            cursors: key.map_or_else(CursorKey::of_process, |key| CursorKey::of(&key)),
+            long_polls: LongPolls::of(limits.max_connections.get()),
+            request_log: match self.request_log {
+                Switch::On => RequestLog::within(request_log::Bounds::default()),
+                Switch::Off => RequestLog::off(),
+            },
+            tracer: self.traces.tracer(state.environment.to_string())?,
+            settings,
+            ..state
+        };
+        let state = state.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
+        let shadow = ShadowChecks::start(self.shadow_share, state.versions, state.lists, state.usage.clone());
+        Ok(AppState { shadow: shadow.map_err(CommandError::Server)?, ..state })
+    }
+}
+
+/// Starts what runs next to the requests, until the server stops.
+fn start_background_tasks(state: &AppState, registry_delay: Option<u32>) {
+    maintenance::start(state.store.clone());
+    settled_changes::start(state.store.clone(), state.settled_changes.clone());
+    if let Some(seconds) = registry_delay {
+        registry::start(state.store.clone(), TimeDelta::seconds(seconds.into()));
+    }
+    usage::start(state.clone());
+    request_log::start(state.request_log.clone(), state.store.clone());
 }

@@ -8,6 +8,7 @@ use version_tools::openapi;
 use version_tools::openapi::Profile;
 
 use crate::http::app_state::AppState;
+use crate::http::error::ApiError;
 use crate::http::paths::OpenApiDocument;
 use crate::http::response::JSON;
 
@@ -15,23 +16,26 @@ use crate::http::response::JSON;
 #[must_use]
 pub fn answer(served: &Served, document: OpenApiDocument, state: &AppState, request: &HttpRequest) -> HttpResponse {
     let address = document.of(served.version.label);
-    match state.contents.get(&address, || Ok(written(served, document, state.lists).into_bytes())) {
+    let bytes = || written(served, document, state.lists).map(String::into_bytes).map_err(ApiError::Unwritable);
+    match state.contents.get(&address, bytes) {
         Ok(document) => document.response(request, &[(CONTENT_TYPE, JSON), (CACHE_CONTROL, "public, max-age=3600")]),
         Err(failure) => failure.response_without_version().into(),
     }
 }
 
 /// The document as text, as it is served and committed.
-#[must_use]
-pub fn written(served: &Served, document: OpenApiDocument, lists: &Lists) -> String {
+///
+/// # Errors
+///
+/// When a value of the document cannot be JSON.
+pub fn written(served: &Served, document: OpenApiDocument, lists: &Lists) -> Result<String, serde_json::Error> {
     let of_profile = |profile| openapi::document(served, lists, profile);
-    let text = match document {
+    let mut text = match document {
         OpenApiDocument::Complete => serde_json::to_string_pretty(&of_profile(Profile::Complete)),
         OpenApiDocument::Client => serde_json::to_string_pretty(&of_profile(Profile::Client)),
         OpenApiDocument::Client30 => serde_json::to_value(of_profile(Profile::Client))
             .and_then(|document| serde_json::to_string_pretty(&openapi::in_version_3_0(document))),
-    };
-    let mut text = text.unwrap_or_default();
+    }?;
     text.push('\n');
-    text
+    Ok(text)
 }

@@ -1,4 +1,5 @@
-//! The only place where an error meets HTTP: the status from one match, the body in one envelope.
+//! The only place where an error of the API becomes a reply: the status from one match, the body in one envelope. The pages of
+//! the settings have their own (`PageError`).
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT_ENCODING, ALLOW, HeaderMap, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -466,7 +467,7 @@ fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> A
     json_response(status, &Errors::one(error, message))
 }
 
-/// An error's text consists of strings, which are always JSON.
+/// A reply with errors as JSON. They are structs, lists and maps with strings as keys: writing them cannot fail.
 fn json_response(status: StatusCode, errors: &impl Serialize) -> ApiResponse {
     ApiResponse::of(status, serde_json::to_vec(errors).unwrap_or_default())
 }

@@ -81,7 +81,7 @@ pub struct ApiRequest {
     validate_only: bool,
     body: Result<Body, BodyError>,
     unknown: UnknownNames,
-    /// The names in the body are counted once, however often the call is carried out.
+    /// The names in the body are counted once, however often the handler is run.
     names_counted: Once,
 }
 

@@ -44,14 +44,18 @@ pub enum ContractError {
 }
 
 /// The files in which the contract of a version is committed: their names and what stands in them.
-#[must_use]
-pub fn files(served: &Served, lists: &Lists) -> Vec<(&'static str, String)> {
-    let mut shape = serde_json::to_string_pretty(&shape::of(served.version, lists)).unwrap_or_default();
+///
+/// # Errors
+///
+/// [`ContractError::Unwritable`]
+pub fn files(served: &Served, lists: &Lists) -> Result<Vec<(&'static str, String)>, ContractError> {
+    let written = |document| openapi::written(served, document, lists).map_err(ContractError::Unwritable);
+    let mut shape =
+        serde_json::to_string_pretty(&shape::of(served.version, lists)).map_err(ContractError::Unwritable)?;
     shape.push('\n');
     // The one in OpenAPI 3.0 follows from that for clients.
-    let documents = [OpenApiDocument::Complete, OpenApiDocument::Client];
-    let documents = documents.map(|document| (document.file(), openapi::written(served, document, lists)));
-    documents.into_iter().chain([(SHAPE, shape)]).collect()
+    let (complete, client) = (OpenApiDocument::Complete, OpenApiDocument::Client);
+    Ok(vec![(complete.file(), written(complete)?), (client.file(), written(client)?), (SHAPE, shape)])
 }
 
 /// What became of the contracts that were promised.

@@ -5,7 +5,9 @@ use domain::Lists;
 
 use super::{CommandError, served};
 use crate::cli::output;
+use crate::endpoints::openapi;
 use crate::http::paths::OpenApiDocument;
+use crate::versions::contracts::ContractError;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct OpenApi {
@@ -40,6 +42,7 @@ impl From<Form> for OpenApiDocument {
 
 impl OpenApi {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        output::text(crate::endpoints::openapi::written(served(&self.version)?, self.form.into(), Lists::embedded()))
+        let text = openapi::written(served(&self.version)?, self.form.into(), Lists::embedded());
+        output::text(text.map_err(ContractError::Unwritable)?)
     }
 }

@@ -1,5 +1,5 @@
-//! One line in the log, one count and, where requests are traced, one span for each request: what was requested, by the pattern of its path, with which token,
-//! by its number, and how it went. Never a name, an address or the text of a token.
+//! One line in the log, one count and, where requests are traced, one span for each request: what was requested, by the pattern
+//! of its path, with which token, by its number, and how it went. Never a name, an address or the text of a token.
 //!
 //! Stands around everything that is answered. Knows how a request is recorded, and nothing of what the metrics are called.
 

@@ -42,7 +42,7 @@ static CLIENT: Contracts = LazyLock::new(|| contracts(OpenApiDocument::Client));
 
 fn contracts(document: OpenApiDocument) -> HashMap<String, Contract> {
     let contract = |served| {
-        let text = server::endpoints::openapi::written(served, document, Lists::embedded());
+        let text = server::endpoints::openapi::written(served, document, Lists::embedded()).unwrap();
         Contract { document: serde_json::from_str(&text).unwrap(), validators: Mutex::default() }
     };
     versions::all().iter().map(|served| (served.version.label.to_string(), contract(served))).collect()

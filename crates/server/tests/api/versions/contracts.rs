@@ -33,7 +33,7 @@ fn changes(edit: &edits::Edit) -> Vec<Change> {
 fn the_committed_contracts_are_what_is_served() {
     for served in versions::all().iter() {
         let folder = Path::new(FOLDER).join(served.version.label.to_string());
-        for (name, text) in files(served, Lists::embedded()) {
+        for (name, text) in files(served, Lists::embedded()).unwrap() {
             let file = folder.join(name);
             if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
                 fs::create_dir_all(&folder).unwrap();
