@@ -28,7 +28,7 @@ pub struct ApiVersion {
     pub accepted_codes: AcceptedCodes,
     /// The endpoints that it has.
     pub endpoints: Endpoints,
-    /// The newest version whose names for its inputs it refuses: its own label when it is made, and never changed after
+    /// The newest version whose names for its inputs it refuses: the newest one when it is made, and never changed after
     /// it was released. Names that only later versions have are accepted, not stored, and named in a `Warning`.
     pub refuses_names_up_to: Label,
     /// How it reports problems in nested records, when a client requests problems by field.
