@@ -18,12 +18,6 @@ impl RawRows {
         Self(Arc::new([vec![Some(number.to_be_bytes().to_vec())]]))
     }
 
-    /// One row with one text.
-    #[must_use]
-    pub fn of_text(text: &str) -> Self {
-        Self(Arc::new([vec![Some(text.as_bytes().to_vec())]]))
-    }
-
     pub(crate) fn of(rows: &[Row]) -> Self {
         Self(rows.iter().map(|row| (0..row.len()).map(|at| bytes_of(row, at).map(<[u8]>::to_vec)).collect()).collect())
     }

@@ -15,9 +15,10 @@ use crate::transport::Transport;
 const PROTOCOL_VIOLATION: &str = "08P01";
 
 /// Asks whether the server is read-only, whether the session is that of this connection, whether the server acknowledges
-/// commits that are not on the disk, and which limits it sets by itself, in milliseconds.
+/// commits that are not on the disk, which encoding the database has, and which limits the server sets by itself, in
+/// milliseconds.
 const CHECK_SQL: &str = "SELECT current_setting('transaction_read_only'), current_setting('register.session', true), \
-     current_setting('synchronous_commit', true), \
+     current_setting('synchronous_commit', true), current_setting('server_encoding'), \
      (SELECT setting FROM pg_settings WHERE name = 'lock_timeout'), \
      (SELECT setting FROM pg_settings WHERE name = 'statement_timeout'), \
      (SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout')";
@@ -155,9 +156,10 @@ fn set_up(mut transport: Transport, session: Session, limit: Duration) -> Result
     // A pooler passes the setting on to nobody, or to some sessions of the server and not to others.
     let is_pooled = value(1) != Some("1");
     let is_durable = value(2) != Some("off");
+    let encoding = value(3).unwrap_or_default().to_owned();
     let scope = if is_pooled { "LOCAL" } else { "SESSION" };
     let mut settings = Vec::new();
-    for (at, (name, limit)) in (3..).zip(session.limits()) {
+    for (at, (name, limit)) in (4..).zip(session.limits()) {
         let Some(limit) = limit else { continue };
         let own = value(at).and_then(|value| value.parse::<u128>().ok()).filter(|own| *own > 0);
         if own.is_none_or(|own| own > limit.as_millis()) {
@@ -179,5 +181,5 @@ fn set_up(mut transport: Transport, session: Session, limit: Duration) -> Result
     let local_settings = if is_pooled { settings } else { String::new() };
     transport.take_warnings();
     transport.set_deadline(None);
-    Ok(PostgresConnection::over(transport, ServerInfo { is_read_only, is_pooled, local_settings }))
+    Ok(PostgresConnection::over(transport, ServerInfo { is_read_only, is_pooled, encoding, local_settings }))
 }

@@ -55,6 +55,8 @@ pub(crate) struct ServerInfo {
     pub(crate) is_read_only: bool,
     /// Whether a pooler stands between, so that the session is not this connection's own.
     pub(crate) is_pooled: bool,
+    /// The encoding of the database, as PostgreSQL names it.
+    pub(crate) encoding: String,
     /// Settings that each transaction makes for itself, behind a pooler.
     pub(crate) local_settings: String,
 }
@@ -119,6 +121,12 @@ impl PostgresConnection {
     #[must_use]
     pub fn is_pooled(&self) -> bool {
         self.server.is_pooled
+    }
+
+    /// The encoding of the database, as PostgreSQL names it, such as `UTF8`.
+    #[must_use]
+    pub fn encoding(&self) -> &str {
+        &self.server.encoding
     }
 
     /// How often an answer of the server was waited for since the connection was made.

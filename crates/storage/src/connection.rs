@@ -157,7 +157,8 @@ impl DatabaseConnection {
         self.either(true, false)
     }
 
-    /// Loads what `queued` and `awaited` load; neither depends on the other. On PostgreSQL all their queries are sent together.
+    /// Loads what `queued` and `awaited` load; neither needs the rows of the other. On PostgreSQL all their queries are sent
+    /// together, and run in this order.
     ///
     /// `queued` runs twice there: its queries have no rows the first time, so it must load the same ones whatever rows they
     /// have, and find no error in having none.

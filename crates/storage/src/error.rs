@@ -38,6 +38,15 @@ pub enum StorageError {
     /// The database server answers, and has no room for another connection.
     #[error("database server has no connection left")]
     NoConnectionLeft(#[source] diesel::ConnectionError),
+    /// The database cannot hold every character that a name may have.
+    #[error(
+        "the database has the encoding {encoding}, and must have UTF8: create it with ENCODING 'UTF8' \
+         (createdb --encoding UTF8 --template template0)"
+    )]
+    DatabaseEncoding {
+        /// The encoding, as PostgreSQL names it.
+        encoding: String,
+    },
     /// A connection was lost while it was in use. Whether an unanswered write was kept is not known.
     #[error("database connection was lost")]
     ConnectionLost(#[source] DieselError),
@@ -273,6 +282,7 @@ impl StorageError {
             | Self::Closed => true,
             Self::UnknownAddress
             | Self::NoReplicas
+            | Self::DatabaseEncoding { .. }
             | Self::Folder(_)
             | Self::Migration(_)
             | Self::SchemaNewer { .. }

@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use chrono::{NaiveDateTime, TimeDelta};
 use diesel::prelude::*;
+use diesel::sql_types::{Array, BigInt, Text, Timestamp};
 
 use crate::connection::{DatabaseConnection, execute_deferred, with_inner};
 use crate::error::StorageError;
@@ -23,6 +24,14 @@ const RETENTION: TimeDelta = TimeDelta::hours(24);
 const BLANK_STATUS: i32 = 404;
 /// Replies that are looked at together when a trainee is erased.
 const BATCH: i64 = 500;
+
+/// Removes the replies with these keys and dates on PostgreSQL: one statement for all, since each would be a round trip, and
+/// hundreds of them take longer than a job has. The arrays are taken for short when the statement is planned, so each reply is
+/// found by an index.
+const REMOVE_REPLIES: &str = "DELETE FROM replies \
+     USING unnest($1, $2, $3) AS old (provider_id, idempotency_key, created_at) \
+     WHERE replies.provider_id = old.provider_id AND replies.idempotency_key = old.idempotency_key \
+     AND replies.created_at = old.created_at";
 
 /// By what kept replies are found to be about an erased person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,16 +94,17 @@ impl ProviderSession<'_> {
         let provider = self.provider().id;
         let now = self.now().naive_utc();
         let oldest = now - RETENTION;
-        if !self.connection.try_lock_idempotency_key(provider, key, now, oldest)? {
-            return Ok(KeyState::InFlight);
-        }
         // Whether it had its day is no part of the query: a plan that PostgreSQL makes while there are no replies would go
         // along all of the day.
         let reply = replies::table
             .find((provider, key))
             .select((replies::created_at, (replies::request_digest, replies::status, replies::headers, replies::body)));
         type Found = (NaiveDateTime, (String, i32, String, String));
-        let found = with_inner!(self.connection, |inner| reply.get_result::<Found>(inner)).optional()?;
+        let find = |connection: &mut DatabaseConnection| {
+            Ok(with_inner!(connection, |inner| reply.get_result::<Found>(inner)).optional()?)
+        };
+        let found = self.connection.with_idempotency_key_locked(provider, key, now, oldest, find)?;
+        let Some(found) = found else { return Ok(KeyState::InFlight) };
         let found = found.filter(|(created_at, _)| *created_at > oldest);
         let Some((_, (digest, status, headers, body))) = found else { return Ok(KeyState::Unused) };
         if digest.is_empty() {
@@ -198,13 +208,26 @@ impl Session<'_> {
             .select((replies::provider_id, replies::idempotency_key, replies::created_at))
             .limit(most)
             .load::<(i64, String, NaiveDateTime)>(self.connection)?;
-        let mut removed = 0;
-        for (provider, key, created_at) in old {
-            // The key may have come to a new reply meanwhile.
-            let same = replies::table.find((provider, key)).filter(replies::created_at.eq(created_at));
-            removed += diesel::delete(same).execute(self.connection)?;
+        // A key may have come to a new reply meanwhile, so each is removed with its date.
+        match &mut *self.connection {
+            DatabaseConnection::Postgres(inner) => {
+                let (providers, (keys, dates)): (Vec<_>, (Vec<_>, Vec<_>)) =
+                    old.into_iter().map(|(provider, key, created_at)| (provider, (key, created_at))).unzip();
+                let remove = diesel::sql_query(REMOVE_REPLIES)
+                    .bind::<Array<BigInt>, _>(providers)
+                    .bind::<Array<Text>, _>(keys)
+                    .bind::<Array<Timestamp>, _>(dates);
+                Ok(remove.execute(inner)?)
+            }
+            DatabaseConnection::Sqlite(inner) => {
+                let mut removed = 0;
+                for (provider, key, created_at) in old {
+                    let same = replies::table.find((provider, key)).filter(replies::created_at.eq(created_at));
+                    removed += diesel::delete(same).execute(inner)?;
+                }
+                Ok(removed)
+            }
         }
-        Ok(removed)
     }
 
     /// Removes what was locked for keys that were not used lately, so many at most, oldest first, and returns how many
@@ -234,9 +257,10 @@ impl Session<'_> {
 mod tests {
     use std::sync::mpsc;
     use std::thread;
+    use std::time::Duration;
 
     use diesel::connection::SimpleConnection as _;
-    use diesel::sql_types::BigInt;
+    use domain::Trn;
 
     use super::*;
     use crate::history::Cause;
@@ -330,6 +354,55 @@ mod tests {
         go_on.send(()).unwrap();
         first.join().unwrap().unwrap();
         assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Reply(reply()));
+    }
+
+    #[test]
+    fn a_key_in_flight_is_reported_without_waiting_for_what_its_first_request_has_locked() {
+        let register = Register::with_provider();
+        if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
+            return;
+        }
+        let (begun, first_begun) = mpsc::channel();
+        let (go_on, first_goes_on) = mpsc::channel::<()>();
+        let trn: Trn = "1234567".parse().unwrap();
+        let (first_trn, second_trn) = (trn.clone(), trn);
+        let first_store = register.another_store();
+        let first = thread::spawn(move || {
+            first_store.write_blocking(move |session| {
+                let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                assert_eq!(session.earlier_reply(KEY, "one")?, KeyState::Unused);
+                session.connection.lock_trn(&first_trn)?;
+                // A look-up sends the lock, which is deferred.
+                assert!(session.connection.try_lock_trn(&first_trn)?);
+                begun.send(()).unwrap();
+                first_goes_on.recv().unwrap();
+                Ok::<_, StorageError>(())
+            })
+        });
+        first_begun.recv().unwrap();
+        let (answer, second_answer) = mpsc::channel();
+        let second_store = register.another_store();
+        let second = thread::spawn(move || {
+            let mut runs = 0;
+            let found = second_store.write_blocking(move |session| {
+                runs += 1;
+                let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                let found = session.earlier_reply(KEY, "one")?;
+                if found == KeyState::Unused {
+                    // As a handler does that goes on.
+                    session.connection.lock_trn(&second_trn)?;
+                    session.organisations(&["990001".to_owned()], &[], &[])?;
+                }
+                Ok::<_, StorageError>((found, runs))
+            });
+            answer.send(found).unwrap();
+        });
+        let found = second_answer.recv_timeout(Duration::from_secs(4));
+        go_on.send(()).unwrap();
+        first.join().unwrap().unwrap();
+        second.join().unwrap();
+        // Run once: a job that is run again makes the store forget the tokens that it knows.
+        assert_eq!(found.expect("the second request waits").unwrap(), (KeyState::InFlight, 1));
     }
 
     #[test]

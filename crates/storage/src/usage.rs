@@ -16,6 +16,7 @@ use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Date, Text, Timestamp};
 
+use crate::connection::execute_deferred;
 use crate::error::StorageError;
 use crate::schema::{shadow_checks, shadow_problems, usage_by_day};
 use crate::session::Session;
@@ -140,11 +141,12 @@ impl UsageBatch {
 }
 
 impl Session<'_> {
-    /// Adds counts to those that are there.
+    /// Adds counts to those that are there. On PostgreSQL they are sent together with the end of the job, in one message: a job
+    /// has hundreds of them, and would spend its time waiting for the answers.
     ///
     /// # Errors
     ///
-    /// When the database does not answer, or there is no such token.
+    /// When the database does not answer, or there is no such token; on PostgreSQL at the end of the job.
     pub fn add_usage(&mut self, batch: &UsageBatch) -> Result<(), StorageError> {
         // The fields of a key stand first in each count, so this is the order of the keys.
         let UsageBatch { mut requests, mut checks, mut problems } = batch.clone();
@@ -152,7 +154,7 @@ impl Session<'_> {
         checks.sort_unstable();
         problems.sort_unstable();
         for UsageCount { day, total } in requests {
-            diesel::sql_query(ADD_REQUESTS)
+            let add = diesel::sql_query(ADD_REQUESTS)
                 .bind::<Date, _>(day)
                 .bind::<BigInt, _>(total.token_id)
                 .bind::<Text, _>(total.version)
@@ -162,29 +164,29 @@ impl Session<'_> {
                 .bind::<Timestamp, _>(total.first.at.naive_utc())
                 .bind::<Text, _>(total.first.request_id.to_string())
                 .bind::<Timestamp, _>(total.last.at.naive_utc())
-                .bind::<Text, _>(total.last.request_id.to_string())
-                .execute(self.connection)?;
+                .bind::<Text, _>(total.last.request_id.to_string());
+            execute_deferred!(self.connection, |inner| add.execute(inner))?;
         }
         for count in checks {
-            diesel::sql_query(ADD_CHECKS)
+            let add = diesel::sql_query(ADD_CHECKS)
                 .bind::<Date, _>(count.day)
                 .bind::<BigInt, _>(count.token_id)
                 .bind::<Text, _>(count.version)
                 .bind::<Text, _>(count.against)
                 .bind::<BigInt, _>(count.checked)
-                .bind::<BigInt, _>(count.valid)
-                .execute(self.connection)?;
+                .bind::<BigInt, _>(count.valid);
+            execute_deferred!(self.connection, |inner| add.execute(inner))?;
         }
         for count in problems {
-            diesel::sql_query(ADD_PROBLEMS)
+            let add = diesel::sql_query(ADD_PROBLEMS)
                 .bind::<Date, _>(count.day)
                 .bind::<BigInt, _>(count.token_id)
                 .bind::<Text, _>(count.version)
                 .bind::<Text, _>(count.against)
                 .bind::<Text, _>(count.field)
                 .bind::<Text, _>(count.code)
-                .bind::<BigInt, _>(count.writes)
-                .execute(self.connection)?;
+                .bind::<BigInt, _>(count.writes);
+            execute_deferred!(self.connection, |inner| add.execute(inner))?;
         }
         Ok(())
     }

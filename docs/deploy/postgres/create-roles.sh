@@ -6,5 +6,5 @@ psql --set ON_ERROR_STOP=1 --no-psqlrc --username postgres --dbname postgres <<'
 \getenv replication_password REPLICATION_PASSWORD
 CREATE ROLE replicator LOGIN REPLICATION PASSWORD :'replication_password';
 CREATE ROLE register LOGIN PASSWORD :'register_password';
-CREATE DATABASE register OWNER register;
+CREATE DATABASE register OWNER register ENCODING 'UTF8' TEMPLATE template0;
 SQL

@@ -119,7 +119,8 @@ fn remedy(error: &StorageError) -> &'static str {
         | StorageError::NoRandomness(_)
         | StorageError::ArchiveFile(_) => "; check what the operating system allows the program",
         // These say themselves what to do.
-        StorageError::SchemaNewer { .. }
+        StorageError::DatabaseEncoding { .. }
+        | StorageError::SchemaNewer { .. }
         | StorageError::SchemaOlder { .. }
         | StorageError::NotConverted { .. }
         | StorageError::RecordsNewer { .. }

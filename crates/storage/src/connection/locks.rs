@@ -85,24 +85,29 @@ impl DatabaseConnection {
         Ok(())
     }
 
-    /// Whether no other transaction handles a request with the same key; then none does until this one ends.
+    /// Locks the row of an idempotency key and runs `load`, in one message; `None` when another transaction handles a request
+    /// with the same key. Otherwise none does until this one ends, and `load` sees what is there once the row is locked.
     ///
     /// An insert that is not committed can only be waited for, and whoever waits cannot answer that a request is in flight. So
     /// the row of the key is committed first, together with what the transaction has done so far, and a new transaction goes
     /// on and locks the row. All of that is one message. That commit waits for no disk and no standby: a row that is lost is
     /// inserted again.
     ///
+    /// Whether the row is locked is known before anything else is done: a request that went on would wait for what the first
+    /// one has locked, and keep a connection of the pool meanwhile.
+    ///
     /// A row that is found locked is locked by a request with the same key: removing old rows
     /// ([`crate::session::Session::remove_old_idempotency_locks`]) locks none that was dated within `oldest`, and a row that is
     /// older is dated anew here before it is locked.
-    pub(crate) fn try_lock_idempotency_key(
+    pub(crate) fn with_idempotency_key_locked<T>(
         &mut self,
         provider_id: i64,
         key: &str,
         now: NaiveDateTime,
         oldest: NaiveDateTime,
-    ) -> Result<bool, StorageError> {
-        let Self::Postgres(inner) = self else { return Ok(true) };
+        load: impl FnOnce(&mut Self) -> Result<T, StorageError>,
+    ) -> Result<Option<T>, StorageError> {
+        let Self::Postgres(inner) = self else { return load(self).map(Some) };
         // Digits, letters and punctuation of ours alone: nothing that a client sends stands in the statements as it is.
         let digest = HEXLOWER.encode(&digest(&[b"reply", &provider_id.to_be_bytes(), key.as_bytes()]));
         let settings = inner.local_settings().to_owned();
@@ -115,14 +120,13 @@ impl DatabaseConnection {
              {settings}"
         );
         inner.deferring(|inner| inner.batch_execute(&own_row))?;
-        let row = idempotency_locks::table.find(&digest).select(idempotency_locks::digest).for_update().skip_locked();
-        if inner.allows_assumptions() {
-            // Sent together with the next query, which sees what is there once the row is locked. One that is locked makes the
-            // job run again.
-            inner.assume(&row, RawRows::of_text(&digest))?;
-            return Ok(true);
-        }
-        Ok(row.get_result::<String>(inner).optional()?.is_some())
+        let lock_row = |connection: &mut Self| {
+            let Self::Postgres(inner) = connection else { return Ok(Vec::new()) };
+            let row = idempotency_locks::table.find(&digest).select(idempotency_locks::digest);
+            Ok(row.for_update().skip_locked().load::<String>(inner)?)
+        };
+        let (locked, loaded) = self.load_in_pipeline(lock_row, load)?;
+        Ok(if locked.is_empty() { None } else { Some(loaded) })
     }
 }
 

@@ -45,6 +45,9 @@ impl PageCaches {
 /// What the page cache of any other connection takes, at most, in KiB; SQLite's default.
 const DEFAULT_PAGE_CACHE_KIB: u32 = 2_000;
 
+/// The encoding of a database of PostgreSQL.
+const ENCODING: &str = "UTF8";
+
 /// The SQLSTATE of a server that has no room for another connection.
 const TOO_MANY_CONNECTIONS: &str = "53300";
 
@@ -222,8 +225,12 @@ fn establish_postgres(
     session: postgres_client::Session,
     node: Node,
 ) -> Result<DatabaseConnection, StorageError> {
-    let made = PostgresConnection::connect(address, &session, node);
-    made.map(DatabaseConnection::Postgres).map_err(connection_error)
+    let connection = PostgresConnection::connect(address, &session, node).map_err(connection_error)?;
+    // PostgreSQL refuses the characters that another encoding lacks only when somebody sends one, such as in a name.
+    if connection.encoding() != ENCODING {
+        return Err(StorageError::DatabaseEncoding { encoding: connection.encoding().to_owned() });
+    }
+    Ok(DatabaseConnection::Postgres(connection))
 }
 
 fn connection_error(error: postgres_client::ConnectError) -> StorageError {

@@ -3,10 +3,10 @@
 //! What was written before there were partitions is in the first one, and what belongs to no other in the default one: no write
 //! fails because a partition is missing. SQLite has no partitions.
 
-use chrono::{NaiveDate, NaiveDateTime};
+use chrono::NaiveDateTime;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
-use diesel::sql_types::Text;
+use diesel::sql_types::{Nullable, Text, Timestamp};
 
 use crate::archive::Month;
 use crate::connection::{DatabaseConnection, with_inner};
@@ -22,53 +22,44 @@ const LOCK_TIMEOUT_MS: u32 = 300;
 /// For so long others may have to wait while the default partition is searched for rows of the new one.
 const STATEMENT_TIMEOUT_MS: u32 = 2_000;
 
-const PARTITIONS_SQL: &str = "SELECT c.relname::text AS name, pg_get_expr(c.relpartbound, c.oid) AS bound \
-     FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
-     WHERE i.inhparent = to_regclass('changes') AND c.relispartition";
-
-#[derive(QueryableByName)]
-struct PartitionRow {
-    #[diesel(sql_type = Text)]
-    name: String,
-    #[diesel(sql_type = Text)]
-    bound: String,
-}
+/// The partitions with their bounds. PostgreSQL writes a bound as text, with dates in the `DateStyle` of the session, and reads
+/// it so. `MINVALUE`, and the default partition, have no date there.
+const PARTITIONS_SQL: &str = "SELECT name, substring(bound FROM 'FROM \\(''([^'']+)''\\)')::timestamp AS begins_at, \
+         substring(bound FROM 'TO \\(''([^'']+)''\\)')::timestamp AS ends_at \
+     FROM (SELECT c.relname::text AS name, pg_get_expr(c.relpartbound, c.oid) AS bound \
+           FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid \
+           WHERE i.inhparent = to_regclass('changes') AND c.relispartition) AS partitions";
 
 /// A partition with its bounds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
 pub(crate) struct Partition {
+    #[diesel(sql_type = Text)]
     pub(crate) name: String,
-    /// From when on, where there is a bound, and before when; nothing for the default partition.
-    range: Option<(Option<NaiveDateTime>, NaiveDateTime)>,
+    /// From when on, where there is a bound.
+    #[diesel(sql_type = Nullable<Timestamp>)]
+    begins_at: Option<NaiveDateTime>,
+    /// Before when; nothing for the default partition.
+    #[diesel(sql_type = Nullable<Timestamp>)]
+    ends_at: Option<NaiveDateTime>,
 }
 
 impl Partition {
-    /// Reads a bound as PostgreSQL prints it.
-    fn of(PartitionRow { name, bound }: PartitionRow) -> Self {
-        let range = bound.strip_prefix("FOR VALUES FROM (").and_then(|range| {
-            let (from, to) = range.strip_suffix(')')?.split_once(") TO (")?;
-            let date = |text: &str| text.trim_matches('\'').get(..10)?.parse::<NaiveDate>().ok().map(Into::into);
-            Some((date(from), date(to)?))
-        });
-        Self { name, range }
-    }
-
     /// Whether it is made for that month alone.
     pub(crate) fn is_of(&self, month: Month) -> bool {
-        self.range == Some((Some(month.begin()), month.next().begin()))
+        (self.begins_at, self.ends_at) == (Some(month.begin()), Some(month.next().begin()))
     }
 
     /// Whether entries of that month, or a part of them, belong into it.
     fn overlaps(&self, month: Month) -> bool {
-        self.range.is_some_and(|(from, to)| from.is_none_or(|from| from < month.next().begin()) && to > month.begin())
+        self.ends_at.is_some_and(|end| end > month.begin())
+            && self.begins_at.is_none_or(|begin| begin < month.next().begin())
     }
 }
 
 /// The partitions of the history; none on SQLite, and where the schema is that of an older program.
 pub(crate) fn partitions(connection: &mut DatabaseConnection) -> Result<Vec<Partition>, StorageError> {
     let DatabaseConnection::Postgres(inner) = connection else { return Ok(Vec::new()) };
-    let rows = diesel::sql_query(PARTITIONS_SQL).load::<PartitionRow>(inner)?;
-    Ok(rows.into_iter().map(Partition::of).collect())
+    Ok(diesel::sql_query(PARTITIONS_SQL).load(inner)?)
 }
 
 /// The months from the present one on for which a partition is to be made. A month of which the default partition has entries
@@ -221,19 +212,29 @@ mod tests {
         assert_eq!(entries(&register).len(), 4);
     }
 
-    fn partition(bound: &str) -> Partition {
-        Partition::of(PartitionRow { name: "changes_x".to_owned(), bound: bound.to_owned() })
-    }
-
     #[test]
-    fn bounds_are_read_as_postgresql_prints_them() {
-        let (december, january): (Month, Month) = ("2026-12".parse().unwrap(), "2027-01".parse().unwrap());
-        let of_month = partition("FOR VALUES FROM ('2026-12-01 00:00:00') TO ('2027-01-01 00:00:00')");
-        assert!(of_month.is_of(december) && of_month.overlaps(december));
-        assert!(!of_month.is_of(january) && !of_month.overlaps(january));
-        let first = partition("FOR VALUES FROM (MINVALUE) TO ('2027-01-01 00:00:00')");
-        assert!(!first.is_of(december) && first.overlaps(december) && !first.overlaps(january));
-        let default = partition("DEFAULT");
-        assert!(!default.is_of(december) && !default.overlaps(december));
+    fn bounds_are_read_whatever_form_of_dates_the_server_writes() {
+        if Kind::of_this_run() == Kind::Sqlite {
+            return;
+        }
+        let register = Register::new();
+        register.clock.set("2124-11-30");
+        register.write(|session| session.make_partitions()).unwrap();
+        let (december, next_year): (Month, Month) = ("2124-12".parse().unwrap(), "2125-12".parse().unwrap());
+        for style in ["ISO, MDY", "German", "SQL, MDY", "SQL, DMY", "Postgres, DMY"] {
+            let mut connection = register.second_connection();
+            connection.batch_execute(&format!("SET DateStyle = '{style}'")).unwrap();
+            let found = partitions(&mut connection).unwrap();
+            let names = |has: &dyn Fn(&Partition) -> bool| {
+                found.iter().filter(|one| has(one)).map(|one| one.name.as_str()).collect::<Vec<_>>()
+            };
+            assert_eq!(names(&|one| one.is_of(december)), ["changes_2124_12"], "{style}");
+            assert_eq!(names(&|one| one.overlaps(december)), ["changes_2124_12"], "{style}");
+            assert_eq!(names(&|one| one.overlaps(next_year)), [""; 0], "{style}");
+            assert_eq!(names(&|one| one.overlaps("2001-01".parse().unwrap())), ["changes_earlier"], "{style}");
+            assert_eq!(names(&|one| one.ends_at.is_none()), ["changes_other"], "{style}");
+            let present = Month::of("2124-11-30".parse().unwrap());
+            assert_eq!(missing(&mut connection, present).unwrap(), [], "{style}");
+        }
     }
 }

@@ -3,12 +3,14 @@
 //! What is stored is read once. What differs is written in short transactions, and between two of them the database is
 //! left to others. Nothing is ever removed. Knows nothing of files.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use diesel::prelude::*;
+use diesel::sql_types::Text;
 
+use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::organisations::{PartnerRow, SchoolRow};
@@ -20,6 +22,23 @@ use crate::store::Store;
 const BATCH: usize = 500;
 /// How often a batch is tried that found the database busy.
 const ATTEMPTS: usize = 5;
+/// How long transactions that have read the organisations are waited for: none of a server takes longer.
+const TRANSACTION_WAIT: Duration = Duration::from_secs(10);
+/// How long a merge waits before it looks again for those transactions.
+const TRANSACTION_PAUSE: Duration = Duration::from_millis(10);
+
+/// The transactions that have read schools and have not ended: each holds the table's lock of readers until then. That also finds
+/// one that has written nothing yet, and has no number.
+const READERS_OF_SCHOOLS_SQL: &str = "SELECT DISTINCT virtualtransaction AS transaction FROM pg_locks \
+     WHERE locktype = 'relation' AND relation = to_regclass('schools')::oid \
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
+     AND mode IN ('AccessShareLock', 'RowShareLock') AND granted";
+
+#[derive(QueryableByName)]
+struct TransactionRow {
+    #[diesel(sql_type = Text)]
+    transaction: String,
+}
 
 /// What is stored of a school, except its number in this service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,6 +105,15 @@ pub trait Organisation: Clone + PartialEq + Send + 'static {
     ) -> Result<Option<i64>, StorageError> {
         Ok(None)
     }
+
+    /// The open transactions that may write records with what they have read of organisations.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    fn readers(_session: &mut Session<'_>) -> Result<Vec<String>, StorageError> {
+        Ok(Vec::new())
+    }
 }
 
 impl Organisation for SchoolDetails {
@@ -128,6 +156,13 @@ impl Organisation for SchoolDetails {
     ) -> Result<Option<i64>, StorageError> {
         let cause = Cause { by, ..Cause::of("school import") };
         session.update_placements_of_school((id, &self.name, self.postcode.as_deref()), after, cause)
+    }
+
+    /// On SQLite there are none: who reads a school to write a placement has the write lock.
+    fn readers(session: &mut Session<'_>) -> Result<Vec<String>, StorageError> {
+        let DatabaseConnection::Postgres(inner) = &mut *session.connection else { return Ok(Vec::new()) };
+        let found = diesel::sql_query(READERS_OF_SCHOOLS_SQL).load::<TransactionRow>(inner)?;
+        Ok(found.into_iter().map(|row| row.transaction).collect())
     }
 }
 
@@ -181,6 +216,8 @@ pub struct Merge<'a, O> {
     merged: Merged,
     /// Who imports, for the history of the records that change.
     by: Option<String>,
+    /// Transactions that were waited for in vain, such as that of a `pg_dump`: they are not waited for again.
+    long_readers: HashSet<String>,
 }
 
 impl<'a, O: Organisation> Merge<'a, O> {
@@ -195,7 +232,14 @@ impl<'a, O: Organisation> Merge<'a, O> {
             // Of several with one key the oldest counts, as it does where one is looked for.
             stored.entry(organisation.key().to_owned()).or_insert((id, organisation));
         }
-        Ok(Self { store, stored, waiting: Vec::with_capacity(BATCH), merged: Merged::default(), by: None })
+        Ok(Self {
+            store,
+            stored,
+            waiting: Vec::with_capacity(BATCH),
+            merged: Merged::default(),
+            by: None,
+            long_readers: HashSet::new(),
+        })
     }
 
     /// The same, with who imports.
@@ -252,7 +296,8 @@ impl<'a, O: Organisation> Merge<'a, O> {
     }
 
     /// Writes those that wait. Records are changed before the organisation, so that what was interrupted is found to differ
-    /// the next time, and again behind it, for those that were written meanwhile.
+    /// the next time, and again behind it, for those that were written meanwhile. A record that is written with what was stored
+    /// before is not there to be found until its transaction has ended, so that is waited for in between.
     fn write(&mut self) -> Result<(), StorageError> {
         let batch = std::mem::take(&mut self.waiting);
         if batch.is_empty() {
@@ -269,7 +314,28 @@ impl<'a, O: Organisation> Merge<'a, O> {
         })?;
         self.merged.added += added;
         self.merged.changed += changed.len();
+        if !changed.is_empty() {
+            self.wait_for_readers()?;
+        }
         self.update_records(&changed)
+    }
+
+    /// Waits until the transactions have ended that may have read the organisations as they were stored before.
+    fn wait_for_readers(&mut self) -> Result<(), StorageError> {
+        let began = Instant::now();
+        let mut readers: HashSet<_> = self.store.read_blocking(O::readers)?.into_iter().collect();
+        readers.retain(|reader| !self.long_readers.contains(reader));
+        while !readers.is_empty() {
+            if began.elapsed() > TRANSACTION_WAIT {
+                self.long_readers.extend(readers);
+                break;
+            }
+            thread::sleep(TRANSACTION_PAUSE);
+            // One that has begun since reads what is stored now.
+            let open: HashSet<_> = self.store.read_blocking(O::readers)?.into_iter().collect();
+            readers.retain(|reader| open.contains(reader));
+        }
+        Ok(())
     }
 
     fn update_records(&self, changed: &[(i64, O)]) -> Result<(), StorageError> {

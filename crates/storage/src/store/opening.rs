@@ -41,6 +41,34 @@ fn a_database_without_a_register_is_reported_and_left_as_it_is() {
     }
 }
 
+#[test]
+fn a_database_that_cannot_hold_every_character_is_refused_and_left_as_it_is() {
+    if !kinds().contains(&Kind::Postgres) {
+        return;
+    }
+    let server = Database::fresh_on(Kind::Postgres);
+    let (name, url) = other_database(&server, "latin1");
+    let sql = format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'");
+    connect(server.url()).batch_execute(&sql).unwrap();
+    let refused = [Store::open(&url, StoreOptions::default()).err().unwrap(), refusal(&url)];
+    connect(server.url()).batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).unwrap();
+    for refused in refused {
+        let StorageError::DatabaseEncoding { encoding } = &refused else { panic!("{refused:?}") };
+        assert_eq!(encoding, "LATIN1");
+        assert!(refused.to_string().contains("ENCODING 'UTF8'"), "{refused}");
+    }
+}
+
+/// The name and the URL of another database of the same server.
+fn other_database(database: &Database, suffix: &str) -> (String, String) {
+    let url = database.url();
+    let (address, parameters) = url.split_once('?').map_or((url, ""), |(address, parameters)| (address, parameters));
+    let name = address.rsplit('/').next().unwrap();
+    let other = format!("{name}_{suffix}");
+    let url = format!("{}{other}?{parameters}", address.strip_suffix(name).unwrap());
+    (other, url)
+}
+
 /// The bytes of a file, or the names of the tables of a server's database.
 fn content(database: &Database) -> Vec<u8> {
     match database.url().strip_prefix("sqlite://") {

@@ -1,5 +1,6 @@
 //! How often a job waits for an answer of PostgreSQL, once its statements are prepared and its token is known.
 
+use chrono::TimeDelta;
 use diesel::prelude::*;
 use domain::listing::{Listing, Order};
 use domain::{Placement, State, Trainee};
@@ -12,6 +13,7 @@ use crate::schema::trainees;
 use crate::testing::{NEW_TOKEN, Register, UKPRN};
 use crate::tokens::TokenDigest;
 use crate::trainees::ChangeQuery;
+use crate::usage::{Seen, UsageBatch, UsageCount, UsageTotal};
 use crate::users::Actor;
 
 type Answer = Result<(), StorageError>;
@@ -199,6 +201,49 @@ fn update_is_four_round_trips() {
         provider.update_trainee(&stored, &changed)
     });
     assert_eq!(updated, 4);
+}
+
+#[test]
+fn removing_old_replies_is_three_round_trips_and_adding_usage_one_whatever_their_number() {
+    let Some(measured) = Measured::new() else { return };
+    for number in 0..60 {
+        let digest = measured.digest.clone();
+        let keep = move |session: &mut Session<'_>| {
+            let reply = StoredReply { status: 201, headers: Vec::new(), body: String::new() };
+            let mut provider = session.authenticate(&digest, Cause::of("test"))?.unwrap();
+            provider.keep_reply(&format!("key {number}"), "digest", &reply)
+        };
+        measured.register.write(keep).unwrap();
+    }
+    measured.register.clock.advance(TimeDelta::hours(25));
+    let removed = measured.round_trips(Access::Write, |session, _| {
+        assert_eq!(session.remove_old_replies(20)?, 20);
+        Ok(())
+    });
+    let usage = usage_of(50);
+    let added = measured.round_trips(Access::Write, |session, _| session.add_usage(&usage));
+    assert_eq!((removed, added), (3, 1));
+    let totals = measured.register.read(|session| session.usage_since(usage.requests[0].day)).unwrap();
+    assert_eq!(totals.iter().map(|total| total.requests).collect::<Vec<_>>(), [3; 50]);
+}
+
+/// One request to each of so many endpoints.
+fn usage_of(endpoints: usize) -> UsageBatch {
+    let at = "2026-03-02T12:00:00Z".parse().unwrap();
+    let seen = Seen { at, request_id: "request".into() };
+    let count = |number| UsageCount {
+        day: at.date_naive(),
+        total: UsageTotal {
+            token_id: 1,
+            version: "v1".to_owned(),
+            endpoint: format!("GET /{number}"),
+            name: String::new(),
+            requests: 1,
+            first: seen.clone(),
+            last: seen.clone(),
+        },
+    };
+    UsageBatch { requests: (0..endpoints).map(count).collect(), ..UsageBatch::default() }
 }
 
 #[test]

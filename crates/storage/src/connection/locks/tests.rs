@@ -33,7 +33,8 @@ fn now() -> NaiveDateTime {
 }
 
 fn try_key(connection: &mut DatabaseConnection, provider: i64, key: &str, now: NaiveDateTime) -> bool {
-    connection.try_lock_idempotency_key(provider, key, now, now - TimeDelta::hours(24)).unwrap()
+    let oldest = now - TimeDelta::hours(24);
+    connection.with_idempotency_key_locked(provider, key, now, oldest, |_| Ok(())).unwrap().is_some()
 }
 
 #[derive(QueryableByName)]

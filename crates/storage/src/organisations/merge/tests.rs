@@ -86,6 +86,71 @@ fn placements_take_the_new_name_of_their_school_with_a_date_and_an_entry_in_the_
 }
 
 #[test]
+fn a_placement_that_is_being_written_takes_the_new_name_of_its_school_too() {
+    use std::sync::mpsc;
+
+    use crate::testing::UKPRN;
+    use domain::{Placement, State, Trainee};
+    use test_support::Kind;
+
+    if Kind::of_this_run() == Kind::Sqlite {
+        // Writes come one after the other there.
+        return;
+    }
+    let register = Register::with_provider();
+    merge(&register, &[school(1, "Ash")]);
+    let (send_read, has_read) = mpsc::channel();
+    let (go_on, goes_on) = mpsc::channel::<()>();
+    let request = register.another_store();
+    let request = thread::spawn(move || {
+        request.write_blocking(move |session| {
+            let now = session.now();
+            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            let found = provider.organisations(&["000001".to_owned()], &[], &[])?.schools.remove(0);
+            send_read.send(()).unwrap();
+            goes_on.recv().unwrap();
+            provider.insert_trainee(&Trainee {
+                trainee_id: Some("trainee".to_owned()),
+                state: Some(State::SubmittedForTrn),
+                placements: vec![Placement {
+                    placement_id: Some("placement".to_owned()),
+                    name: Some(found.name),
+                    school_id: Some(found.id),
+                    created_at: Some(now),
+                    updated_at: Some(now),
+                    ..Placement::default()
+                }],
+                created_at: Some(now),
+                updated_at: Some(now),
+                ..Trainee::default()
+            })
+        })
+    });
+    has_read.recv().unwrap();
+    let (send_merged, merged) = mpsc::channel();
+    let importing = register.another_store();
+    let import = thread::spawn(move || {
+        let mut merge = Merge::begin(&importing).unwrap();
+        merge.take(school(1, "Ashes")).unwrap();
+        send_merged.send(merge.finish().unwrap()).unwrap();
+    });
+    while stored::<SchoolDetails>(&register)[0].1.name == "Ash" {
+        thread::sleep(TRANSACTION_PAUSE);
+    }
+    let early = merged.recv_timeout(Duration::from_millis(300));
+    go_on.send(()).unwrap();
+    request.join().unwrap().unwrap();
+    import.join().unwrap();
+    let name = register.read(|session| {
+        let found = session.open_provider(UKPRN, Cause::of("test"))?.unwrap().find_trainee("trainee")?;
+        Ok(found.unwrap().record.placements.remove(0).name)
+    });
+    assert_eq!(name.unwrap().as_deref(), Some("Ashes"));
+    early.expect_err("the import did not wait");
+    assert_eq!(merged.recv().unwrap(), Merged { added: 0, changed: 1, unchanged: 0 });
+}
+
+#[test]
 fn a_merge_takes_several_transactions_and_its_repetition_none() {
     let register = Register::new();
     let count = 2 * BATCH + 1;
