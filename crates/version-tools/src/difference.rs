@@ -17,6 +17,7 @@ mod fields;
 mod lists;
 mod markdown;
 mod messages;
+mod read_only_names;
 mod rules;
 
 pub use accepted_codes::{CodeName, CodesChange, CodesChangeKind, YearsChange};
@@ -24,6 +25,7 @@ pub use endpoints::{EndpointChange, EndpointChangeKind};
 pub use fields::{FieldChange, FieldChangeKind};
 pub use lists::NestedInListsChange;
 pub use messages::{NestedErrorsChange, VocabularyChange};
+pub use read_only_names::ReadOnlyNamesChange;
 pub use rules::{RuleChange, RuleChangeKind, RuleStage, RuleSummary};
 
 /// What is different in a version, for a client of another one.
@@ -94,6 +96,8 @@ impl Effect {
 pub enum ChangeDetail {
     /// A field of a request or of a response.
     Field(FieldChange),
+    /// Read-only names that the other version does not know.
+    ReadOnlyNames(ReadOnlyNamesChange),
     /// An endpoint.
     Endpoint(EndpointChange),
     /// A rule, or a gate.
@@ -145,6 +149,7 @@ impl Difference {
     #[must_use]
     pub fn between(from: &Served, to: &Served, lists: &Lists) -> Self {
         let mut changes = fields::changes(from, to);
+        changes.extend(read_only_names::changes(from, to));
         changes.extend(rules::changes(from.version, to.version));
         changes.extend(accepted_codes::changes(from.version, to.version, lists));
         changes.extend(endpoints::changes(from.version, to.version));

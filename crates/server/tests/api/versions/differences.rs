@@ -112,6 +112,7 @@ fn on_the_way_back_codes_and_words_are_turned_round() {
                 }
                 ChangeDetail::ExceptionYears(years) => Some(format!("{:?} {:?}", years.change, years.years)),
                 ChangeDetail::Field(_)
+                | ChangeDetail::ReadOnlyNames(_)
                 | ChangeDetail::Endpoint(_)
                 | ChangeDetail::Rule(_)
                 | ChangeDetail::Codes(_)
@@ -229,6 +230,31 @@ fn the_extra_fields_of_the_first_version_are_reported_with_what_to_read_instead(
             ("withdraw_reasons_dfe_details", None),
         ]
     );
+}
+
+#[test]
+fn names_that_the_first_version_only_shows_are_unknown_in_the_newest() {
+    let register = Register::start();
+    let api = register.api(all().named("v2026.1").unwrap().version);
+    let trainee = api.create(api.example());
+    let path = format!("/trainees/{}", trainee.id());
+    let update = |name: &str| {
+        let body = json!({ "data": { name: null } });
+        api.request("PATCH", &path).header("Prefer", "handling=strict").json(body).send().status
+    };
+    let difference = between("v2025.0", "v2026.1");
+    let mut of_records = difference
+        .changes
+        .iter()
+        .filter_map(|change| if let ChangeDetail::ReadOnlyNames(names) = &change.detail { Some(names) } else { None });
+    let names = &of_records.find(|names| names.record == Trainee::NAME).unwrap().names;
+    for expected in ["lead_partner_not_applicable", "withdraw_date", "withdraw_reasons", "bursary_level"] {
+        assert!(names.contains(&expected), "{names:?}");
+    }
+    for name in names {
+        assert_eq!(update(name), 422, "{name}");
+    }
+    assert_eq!(update("state"), 200);
 }
 
 #[test]
