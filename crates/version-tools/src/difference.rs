@@ -2,7 +2,8 @@
 //!
 //! It is computed from the values of the two versions and the dictionary, in either direction and between any two. It
 //! knows no particular version, and nothing of what lies between the two. Two rules count as the same when they have the
-//! same name, demand the same and read the same fields; what a rule does inside cannot be compared.
+//! same name, demand the same and read the same fields, whatever the versions call these; what a rule does inside cannot be
+//! compared.
 
 use std::fmt;
 

@@ -5,7 +5,9 @@ use adapter_kit::version::{AllInputs, ApiVersion, Deprecation, Endpoints, Nested
 use adapter_kit::{Endpoint, Inputs, Label, Shape, VersionField, Versions, inputs, shape};
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::rules::{Gate, Rule, Rules, course};
-use domain::{AcceptedCodes, Degree, DegreeField, Kind, List, Lists, Trainee, Value, Withdrawal, WithdrawalField};
+use domain::{
+    AcceptedCodes, Degree, DegreeField, Kind, List, Lists, Trainee, TraineeField, Value, Withdrawal, WithdrawalField,
+};
 
 use super::{
     Change, ChangeDetail, CodesChangeKind, Difference, Effect, EndpointChangeKind, FieldChangeKind, RuleChangeKind,
@@ -174,6 +176,27 @@ fn a_rule_with_an_exception_refuses_nobody_whom_the_one_before_accepted() {
         assert_eq!(only(&difference).effect, effect);
         assert!(matches!(difference.rules().next().unwrap().kind, RuleChangeKind::Replaced { .. }));
     }
+}
+
+#[test]
+fn a_rule_is_described_in_the_names_of_the_version_that_has_it() {
+    const INPUTS: Inputs<Trainee> = inputs! { Trainee, TraineeField:
+        given_names = first_names, last_name, email, date_of_birth, disability1, disability2, disability3,
+        mode = study_mode, training_route, course_subject_1, course_age_range, itt_start_date, itt_end_date,
+        trainee_start_date, schools = placements, awards = degrees,
+    };
+    let older = with_trainee_rules(&[course::STUDY_MODE]);
+    let inputs = AllInputs { trainee: INPUTS, ..older.inputs };
+    let [unchanged, _] = both_ways(older, ApiVersion { inputs, ..with_trainee_rules(&[course::STUDY_MODE]) });
+    assert_eq!(unchanged.rules().count(), 0, "{unchanged:#?}");
+    let older = with_trainee_rules(&[course::STUDY_MODE]);
+    let inputs = AllInputs { trainee: INPUTS, ..older.inputs };
+    let [there, _] = both_ways(older, ApiVersion { inputs, ..with_trainee_rules(&[course::STUDY_MODE_BY_ROUTE]) });
+    let replaced = there.changes.iter().find(|change| matches!(change.detail, ChangeDetail::Rule(_))).unwrap();
+    let RuleChangeKind::Replaced { before, after } = &there.rules().next().unwrap().kind else { panic!("{there:#?}") };
+    assert_eq!((before.reads[0], after.reads[0]), ("study_mode", "mode"));
+    assert!(replaced.summary.contains("`mode` must be there, except"), "{}", replaced.summary);
+    assert!(replaced.summary.ends_with("In v2001.0: `study_mode` must be there."), "{}", replaced.summary);
 }
 
 #[test]

@@ -166,12 +166,18 @@ fn every_name_of_a_change_stands_in_the_version_that_it_is_said_of() {
             };
             assert!(right, "{change:?} from {} to {}", there.from, there.to);
         }
-        let foreign = &all().find(there.to).unwrap().other_names.trainee.refused;
+        let has_other_name = |label, rule: &RuleSummary| {
+            let other_names = &all().find(label).unwrap().other_names.trainee.refused;
+            other_names.iter().any(|(name, _)| rule.reads.contains(name))
+        };
         for rule in there.rules().filter(|rule| rule.record == Trainee::NAME) {
-            let (RuleChangeKind::Added { after }
-            | RuleChangeKind::Dropped { before: after }
-            | RuleChangeKind::Replaced { after, .. }) = &rule.kind;
-            assert!(!foreign.iter().any(|(name, _)| after.reads.contains(name)), "{rule:?} to {}", there.to);
+            let (before, after) = match &rule.kind {
+                RuleChangeKind::Added { after } => (None, Some(after)),
+                RuleChangeKind::Dropped { before } => (Some(before), None),
+                RuleChangeKind::Replaced { before, after } => (Some(before), Some(after)),
+            };
+            assert!(!before.is_some_and(|rule| has_other_name(there.from, rule)), "{rule:?} from {}", there.from);
+            assert!(!after.is_some_and(|rule| has_other_name(there.to, rule)), "{rule:?} to {}", there.to);
         }
     }
 }
