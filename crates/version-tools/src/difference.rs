@@ -2,7 +2,8 @@
 //!
 //! It is computed from the values of the two versions and the dictionary, in either direction and between any two. It
 //! knows no particular version, and nothing of what lies between the two. Two rules count as the same when they have the
-//! same name, demand the same and read the same fields; what a rule does inside cannot be compared.
+//! same name, demand the same and read the same fields, whatever the versions call these; what a rule does inside cannot be
+//! compared.
 
 use std::fmt;
 
@@ -17,6 +18,7 @@ mod fields;
 mod lists;
 mod markdown;
 mod messages;
+mod read_only_names;
 mod rules;
 
 pub use accepted_codes::{CodeName, CodesChange, CodesChangeKind, YearsChange};
@@ -24,6 +26,7 @@ pub use endpoints::{EndpointChange, EndpointChangeKind};
 pub use fields::{FieldChange, FieldChangeKind};
 pub use lists::NestedInListsChange;
 pub use messages::{NestedErrorsChange, VocabularyChange};
+pub use read_only_names::ReadOnlyNamesChange;
 pub use rules::{RuleChange, RuleChangeKind, RuleStage, RuleSummary};
 
 /// What is different in a version, for a client of another one.
@@ -94,6 +97,8 @@ impl Effect {
 pub enum ChangeDetail {
     /// A field of a request or of a response.
     Field(FieldChange),
+    /// Read-only names that the other version does not know.
+    ReadOnlyNames(ReadOnlyNamesChange),
     /// An endpoint.
     Endpoint(EndpointChange),
     /// A rule, or a gate.
@@ -145,6 +150,7 @@ impl Difference {
     #[must_use]
     pub fn between(from: &Served, to: &Served, lists: &Lists) -> Self {
         let mut changes = fields::changes(from, to);
+        changes.extend(read_only_names::changes(from, to));
         changes.extend(rules::changes(from.version, to.version));
         changes.extend(accepted_codes::changes(from.version, to.version, lists));
         changes.extend(endpoints::changes(from.version, to.version));

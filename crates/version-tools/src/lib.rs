@@ -11,6 +11,7 @@
 
 pub mod compatibility;
 mod decision;
+mod demand;
 pub mod difference;
 pub mod documents;
 pub mod openapi;

@@ -54,8 +54,9 @@ pub struct TranslationContext<'a> {
 ///
 /// - to a request that creates a record or is a transition, all problems of its rules; the state of the trainee is taken
 ///   to allow the transition;
-/// - to an update, the problems that the fields in the body have by themselves. What depends on other fields is a notice,
-///   or nothing when the missing field is all that is wrong;
+/// - to an update, the problems that the fields in the body have by themselves. What depends on other fields is a notice:
+///   a problem that another field can prevent, and every rule of the other version alone that reads a field in the body.
+///   Of a rule of both versions nothing is reported when the missing field is all that is wrong;
 /// - to a reply whose fields are sent back, the values that no request could have. The rules are not run, because the
 ///   record obeyed them when it was written.
 #[must_use]
@@ -165,8 +166,8 @@ impl<'a> Translator<'a> {
         let Some(context) = self.context else { return };
         let default = (self.kind.record.unwrap_or(RecordKind::Trainee), Direction::Request);
         let (kind, direction) = kind.unwrap_or(default);
-        let evaluation =
-            for_record_kind!(kind, evaluate::evaluate(record, direction, self.kind.purpose, self.to, context));
+        let (from, purpose) = (self.from.version, self.kind.purpose);
+        let evaluation = for_record_kind!(kind, evaluate::evaluate(record, direction, purpose, from, self.to, context));
         self.out.body_kind.purpose = self.out.body_kind.purpose.or(evaluation.purpose);
         self.out.add(evaluation.problems, evaluation.notices, at);
     }

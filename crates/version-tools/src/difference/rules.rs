@@ -4,7 +4,7 @@ use adapter_kit::names;
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::{WireRecord, for_each_record};
 use domain::rules::{Gate, Stage};
-use domain::{Record, Rule, Trainee, TraineeField};
+use domain::{Field, Record, Rule, Trainee, TraineeField};
 use serde::Serialize;
 
 use super::Change;
@@ -52,7 +52,7 @@ pub struct RuleSummary {
     /// What it demands or does.
     #[serde(rename = "demands")]
     pub description: &'static str,
-    /// The fields that it reads, in the names of the version that is moved to; it is about the first.
+    /// The fields that it reads, in the names of the version that has the rule; it is about the first.
     pub reads: Vec<&'static str>,
     /// What it does.
     pub stage: RuleStage,
@@ -75,46 +75,66 @@ pub enum RuleStage {
 /// The changes of all rules and gates.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let changes = for_each_record!(of(from, to)).concat().into_iter();
-    let gates = compared(Trainee::NAME, gates(from, to), gates(to, to));
+    let gates = compared(Trainee::NAME, gates(from), gates(to));
     changes.chain(gates).map(|change| wording::describe(change, from.label, to.label)).collect()
 }
 
 fn of<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<RuleChange> {
-    let summaries = |version: &ApiVersion| R::rules(version).iter().map(|rule| summary(rule, to)).collect();
-    compared(R::NAME, summaries(from), summaries(to))
+    let rules = |version: &ApiVersion| R::rules(version).iter().map(|rule| rule_of(rule, version)).collect();
+    compared(R::NAME, rules(from), rules(to))
 }
 
-fn summary<R: Record>(rule: &Rule<R>, names_of: &ApiVersion) -> RuleSummary {
+/// A rule of a version.
+#[derive(Debug, Clone)]
+struct VersionRule {
+    /// The fields that it reads, which versions call by different names.
+    fields: Vec<Field>,
+    summary: RuleSummary,
+}
+
+impl VersionRule {
+    fn is_same_as(&self, other: &Self) -> bool {
+        let named_alike = RuleSummary { reads: other.summary.reads.clone(), ..self.summary.clone() };
+        self.fields == other.fields && named_alike == other.summary
+    }
+}
+
+fn rule_of<R: Record>(rule: &Rule<R>, version: &ApiVersion) -> VersionRule {
     let stage = match rule.stage() {
         Stage::Adjust => RuleStage::Adjust,
         Stage::Check => RuleStage::Check,
     };
-    let reads = rule.reads.iter().map(|field| names::field(names_of, (*field).into())).collect();
-    RuleSummary { name: rule.name, description: rule.description, reads, stage, section: rule.section }
+    let fields: Vec<Field> = rule.reads.iter().map(|field| (*field).into()).collect();
+    let reads = fields.iter().map(|field| names::field(version, *field)).collect();
+    let Rule { name, description, section, .. } = *rule;
+    VersionRule { fields, summary: RuleSummary { name, description, reads, stage, section } }
 }
 
-fn gates(version: &ApiVersion, names_of: &ApiVersion) -> Vec<RuleSummary> {
-    let reads = vec![names::field(names_of, TraineeField::state.into())];
-    let text = |gate: &Gate| {
+fn gates(version: &ApiVersion) -> Vec<VersionRule> {
+    let state = Field::from(TraineeField::state);
+    let rule_of = |gate: &Gate| {
         let Gate { name, description, section, .. } = *gate;
-        RuleSummary { name, description, reads: reads.clone(), stage: RuleStage::Gate, section }
+        let reads = vec![names::field(version, state)];
+        let summary = RuleSummary { name, description, reads, stage: RuleStage::Gate, section };
+        VersionRule { fields: vec![state], summary }
     };
-    version.rules.gates.iter().map(text).collect()
+    version.rules.gates.iter().map(rule_of).collect()
 }
 
 /// How each rule changed. A new rule replaces a removed one about the same field.
-fn compared(record: &'static str, before: Vec<RuleSummary>, after: Vec<RuleSummary>) -> Vec<RuleChange> {
-    let mut added: Vec<RuleSummary> = after.iter().filter(|rule| !before.contains(rule)).cloned().collect();
+fn compared(record: &'static str, before: Vec<VersionRule>, after: Vec<VersionRule>) -> Vec<RuleChange> {
+    let stays = |rule: &VersionRule, others: &[VersionRule]| others.iter().any(|other| rule.is_same_as(other));
+    let mut added: Vec<VersionRule> = after.iter().filter(|rule| !stays(rule, &before)).cloned().collect();
     let mut changes = Vec::new();
-    for before in before.into_iter().filter(|rule| !after.contains(rule)) {
-        let about = before.reads.first();
-        let successor = added.iter().position(|rule| about.is_some() && rule.reads.first() == about);
+    for VersionRule { fields, summary } in before.into_iter().filter(|rule| !stays(rule, &after)) {
+        let about = fields.first();
+        let successor = added.iter().position(|rule| about.is_some() && rule.fields.first() == about);
         changes.push(match successor {
-            Some(at) => RuleChangeKind::Replaced { before, after: added.remove(at) },
-            None => RuleChangeKind::Dropped { before },
+            Some(at) => RuleChangeKind::Replaced { before: summary, after: added.remove(at).summary },
+            None => RuleChangeKind::Dropped { before: summary },
         });
     }
-    changes.extend(added.into_iter().map(|after| RuleChangeKind::Added { after }));
+    changes.extend(added.into_iter().map(|rule| RuleChangeKind::Added { after: rule.summary }));
     changes.into_iter().map(|kind| RuleChange { record, kind }).collect()
 }
 

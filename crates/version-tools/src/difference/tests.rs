@@ -5,10 +5,13 @@ use adapter_kit::version::{AllInputs, ApiVersion, Deprecation, Endpoints, Nested
 use adapter_kit::{Endpoint, Inputs, Label, Shape, VersionField, Versions, inputs, shape};
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::rules::{Gate, Rule, Rules, course};
-use domain::{AcceptedCodes, Degree, DegreeField, Kind, List, Lists, Trainee, Value, Withdrawal, WithdrawalField};
+use domain::{
+    AcceptedCodes, Degree, DegreeField, Kind, List, Lists, Trainee, TraineeField, Value, Withdrawal, WithdrawalField,
+};
 
 use super::{
-    Change, CodesChangeKind, Difference, Effect, EndpointChangeKind, FieldChangeKind, RuleChangeKind, RuleStage,
+    Change, ChangeDetail, CodesChangeKind, Difference, Effect, EndpointChangeKind, FieldChangeKind, RuleChangeKind,
+    RuleStage,
 };
 
 /// The difference from one version to the other, and the way back.
@@ -30,6 +33,16 @@ fn there_and_back(other: ApiVersion) -> [Difference; 2] {
 fn only(difference: &Difference) -> &Change {
     assert_eq!(difference.changes.len(), 1, "{difference:#?}");
     &difference.changes[0]
+}
+
+/// The one change, next to that of a read-only name which is no longer known.
+fn only_next_to_unknown(name: &str, difference: &Difference) -> Difference {
+    let mut difference = difference.clone();
+    let names = difference.changes.extract_if(.., |change| matches!(change.detail, ChangeDetail::ReadOnlyNames(_)));
+    let names: Vec<Change> = names.collect();
+    let [Change { effect: Effect::Refused, summary, .. }] = names.as_slice() else { panic!("{names:#?}") };
+    assert!(summary.contains(&format!("refused: `{name}`.")), "{summary}");
+    difference
 }
 
 fn only_turn(difference: &Difference) -> (Effect, FieldChangeKind) {
@@ -87,6 +100,7 @@ fn second_name_of_a_field_is_reported_with_the_first() {
         },
     ));
     let (name, same_value) = ("theme", Some("topic"));
+    let back = only_next_to_unknown(name, &back);
     assert_eq!(only_turn(&there), (Effect::NewlyPossible, FieldChangeKind::Added { name, same_value }));
     assert_eq!(only_turn(&back), (Effect::ReadDifferently, FieldChangeKind::Removed { name, same_value }));
     assert!(only(&back).advice.contains("read `topic` instead"), "{}", only(&back).advice);
@@ -104,6 +118,7 @@ fn field_of_one_version_alone_is_reported_with_its_meaning() {
         },
     ));
     let (name, same_value) = ("weight", None);
+    let back = only_next_to_unknown(name, &back);
     assert_eq!(only_turn(&there), (Effect::NewlyPossible, FieldChangeKind::Added { name, same_value }));
     assert_eq!(only_turn(&back), (Effect::ReadDifferently, FieldChangeKind::Removed { name, same_value }));
     assert_eq!(back.fields().next().map(|field| field.meaning), Some(WEIGHT.meaning));
@@ -161,6 +176,27 @@ fn a_rule_with_an_exception_refuses_nobody_whom_the_one_before_accepted() {
         assert_eq!(only(&difference).effect, effect);
         assert!(matches!(difference.rules().next().unwrap().kind, RuleChangeKind::Replaced { .. }));
     }
+}
+
+#[test]
+fn a_rule_is_described_in_the_names_of_the_version_that_has_it() {
+    const INPUTS: Inputs<Trainee> = inputs! { Trainee, TraineeField:
+        given_names = first_names, last_name, email, date_of_birth, disability1, disability2, disability3,
+        mode = study_mode, training_route, course_subject_1, course_age_range, itt_start_date, itt_end_date,
+        trainee_start_date, schools = placements, awards = degrees,
+    };
+    let older = with_trainee_rules(&[course::STUDY_MODE]);
+    let inputs = AllInputs { trainee: INPUTS, ..older.inputs };
+    let [unchanged, _] = both_ways(older, ApiVersion { inputs, ..with_trainee_rules(&[course::STUDY_MODE]) });
+    assert_eq!(unchanged.rules().count(), 0, "{unchanged:#?}");
+    let older = with_trainee_rules(&[course::STUDY_MODE]);
+    let inputs = AllInputs { trainee: INPUTS, ..older.inputs };
+    let [there, _] = both_ways(older, ApiVersion { inputs, ..with_trainee_rules(&[course::STUDY_MODE_BY_ROUTE]) });
+    let replaced = there.changes.iter().find(|change| matches!(change.detail, ChangeDetail::Rule(_))).unwrap();
+    let RuleChangeKind::Replaced { before, after } = &there.rules().next().unwrap().kind else { panic!("{there:#?}") };
+    assert_eq!((before.reads[0], after.reads[0]), ("study_mode", "mode"));
+    assert!(replaced.summary.contains("`mode` must be there, except"), "{}", replaced.summary);
+    assert!(replaced.summary.ends_with("In v2001.0: `study_mode` must be there."), "{}", replaced.summary);
 }
 
 #[test]

@@ -91,7 +91,7 @@ fn failures(context: Context<'_>, row: &Row) -> Vec<(String, ResponseBuilder)> {
     if has_body {
         failures.push((400, refused(context.profile, "The body is not JSON.")));
     }
-    if row.reply == ReplyBody::Changes {
+    if [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply) {
         failures.push((
             410,
             refused(
@@ -270,4 +270,23 @@ fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
         (operation, link.build())
     })
     .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use conformance::sample_version::SAMPLE_VERSION;
+    use domain::Lists;
+
+    use super::*;
+
+    #[test]
+    fn endpoint_that_takes_a_cursor_can_answer_that_it_has_expired() {
+        for profile in [Profile::Complete, Profile::Client] {
+            let context = Context { version: &SAMPLE_VERSION, lists: Lists::embedded(), profile };
+            for endpoint in Endpoint::ALL {
+                let has_cursor = endpoint.row().query_parameters.iter().any(|name| ["after", "cursor"].contains(name));
+                assert_eq!(of(context, *endpoint).responses.contains_key("410"), has_cursor, "{endpoint}");
+            }
+        }
+    }
 }

@@ -64,11 +64,12 @@ impl EvaluatedRecord for Withdrawal {}
 impl EvaluatedRecord for Deferral {}
 impl EvaluatedRecord for Recommendation {}
 
-/// What a version would answer to the record.
+/// What a version would answer to the record, which is translated from another one.
 pub(super) fn evaluate<R: EvaluatedRecord>(
     record: &Value,
     direction: Direction,
     purpose: Option<Purpose>,
+    from: &ApiVersion,
     to: &Served,
     setting: TranslationContext<'_>,
 ) -> Evaluation {
@@ -102,7 +103,7 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
     let purpose =
         R::shape(version).is_some().then(|| purpose.unwrap_or_else(|| guess::purpose(&sent, R::rules(version))));
     if purpose == Some(Purpose::Update) {
-        let mut found = partial_update::evaluate(own_fields(), R::rules(version), version, &context);
+        let mut found = partial_update::evaluate(own_fields(), from, version, &context);
         let mut notices = findings(version, &found.notices);
         notices.append(&mut found.findings);
         return Evaluation { purpose, notices, ..refused(&found.problems) };

@@ -72,7 +72,8 @@ fn each<R: TranslatedRecord>(
         let translated = Value::Object(translate_keys::<R>(translator, record, place, &at));
         // The nested records of a request are evaluated together with the trainee.
         if let (Direction::Reply, Some(context)) = (place.direction, translator.context) {
-            let evaluation = evaluate::evaluate::<R>(&translated, place.direction, None, translator.to, context);
+            let (from, to) = (translator.from.version, translator.to);
+            let evaluation = evaluate::evaluate::<R>(&translated, place.direction, None, from, to, context);
             translator.out.add(evaluation.problems, evaluation.notices, &at);
         }
         translated

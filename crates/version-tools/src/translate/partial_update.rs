@@ -10,6 +10,10 @@ use domain::rules::{Stage, apply as run};
 use domain::{Candidate, Context, FieldSet, ParsedRecord, Path, RecordField as _, Rule};
 
 use super::findings::Finding;
+use crate::demand::{only_adds_exception, with_subject};
+
+/// The code of what depends on the stored record.
+const MAY_BE_REFUSED: &str = "may_be_refused";
 
 /// The result.
 pub(super) struct PartialEvaluation {
@@ -21,11 +25,12 @@ pub(super) struct PartialEvaluation {
     pub(super) findings: Vec<Finding>,
 }
 
-/// Runs the rules on the fields in the body. A rule that also reads others says what may be refused, and only of a field
-/// in the body.
+/// Runs the rules of a version on the fields in the body. A rule that also reads others says what may be refused, and only
+/// of a field in the body. A rule that the version of the body does not have may refuse the update also where the fields in
+/// the body alone are no problem.
 pub(super) fn evaluate<R: WireRecord>(
     sent: ParsedRecord<R>,
-    rules: &[Rule<R>],
+    from: &ApiVersion,
     version: &ApiVersion,
     context: &Context<'_>,
 ) -> PartialEvaluation {
@@ -41,7 +46,7 @@ pub(super) fn evaluate<R: WireRecord>(
         Some(field) => fields.contains(field),
         None => rule.reads.iter().all(|field| fields.contains(*field)),
     };
-    let (decidable, others): (Vec<Rule<R>>, Vec<Rule<R>>) = rules.iter().copied().partition(is_decidable);
+    let (decidable, others): (Vec<Rule<R>>, Vec<Rule<R>>) = R::rules(version).iter().copied().partition(is_decidable);
     run(&mut candidate, &decidable, context);
     let is_in_body = |problem: &&Problem| match &problem.at {
         Path::Field(field) => R::field_of(*field).is_some_and(|field| fields.contains(field)),
@@ -57,13 +62,41 @@ pub(super) fn evaluate<R: WireRecord>(
         let mut tried = candidate.clone();
         run(&mut tried, std::slice::from_ref(rule), context);
         let absent = rule.reads.iter().filter(|field| !fields.contains(**field));
-        let absent: Vec<&str> = absent.map(|field| name(version, (*field).into())).collect();
+        let absent = absent.map(|field| name(version, (*field).into())).collect::<Vec<_>>().join(", ");
+        let before = findings.len();
         for problem in tried.problems().iter().skip(candidate.problems().len()).filter(is_in_body) {
             let (at, why) = (path_in_message(version, &problem.at), message(version, context.lists, problem));
-            let message = format!("{at} {why}, unless the stored record says otherwise in {}", absent.join(", "));
-            findings.push(Finding::new(path(version, &problem.at), "may_be_refused", message));
+            let message = format!("{at} {why}, unless the stored record says otherwise in {absent}");
+            findings.push(Finding::new(path(version, &problem.at), MAY_BE_REFUSED, message));
+        }
+        if findings.len() == before
+            && candidate.is_valid(rule.needs())
+            && !includes(R::rules(from), rule)
+            && let Some(field) = rule.reads.iter().find(|field| fields.contains(**field))
+        {
+            let at = name(version, (*field).into());
+            let message = format!(
+                "{at} may be refused by the rule {}, which {} does not have: {}; it depends on the stored record in {absent}",
+                rule.name,
+                from.label,
+                demand(rule, version),
+            );
+            findings.push(Finding::new(at, MAY_BE_REFUSED, message));
         }
     }
     let problems = candidate.problems().iter().filter(is_in_body).cloned().collect();
     PartialEvaluation { problems, notices, findings }
+}
+
+/// Whether one of the rules refuses all that this one does: it is the same, or the same without an exception.
+fn includes<R: WireRecord>(rules: &[Rule<R>], rule: &Rule<R>) -> bool {
+    let is_weakened = |other: &Rule<R>| {
+        other.reads.first() == rule.reads.first() && only_adds_exception(other.description, rule.description)
+    };
+    rules.iter().any(|other| other.name == rule.name || is_weakened(other))
+}
+
+fn demand<R: WireRecord>(rule: &Rule<R>, version: &ApiVersion) -> String {
+    let subject = rule.reads.first().map(|field| name(version, (*field).into()));
+    subject.map_or_else(|| rule.description.to_owned(), |field| with_subject(field, rule.description))
 }

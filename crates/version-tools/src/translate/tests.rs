@@ -15,11 +15,12 @@ const SHAPE: Shape<Trainee> = shape! { Trainee, TraineeField:
     planned_end = itt_end_date, word => OWN, placements, degrees,
 };
 const INPUTS: Inputs<Trainee> = inputs! { Trainee, TraineeField:
-    forenames = first_names, last_name, email, course_subject_1, iqts_country, itt_start_date, itt_end_date,
-    placements, diplomas = degrees,
+    forenames = first_names, last_name, email, course_subject_1, course_age_range, iqts_country, itt_start_date,
+    itt_end_date, placements, diplomas = degrees,
 };
 const RULES: &[Rule<Trainee>] = &[
     domain::rules::dates::END_AFTER_START,
+    domain::rules::course::PRIMARY_SUBJECT,
     required::FIRST_NAMES,
     required::LAST_NAME,
     required::EMAIL,
@@ -148,6 +149,50 @@ fn update_is_evaluated_by_the_fields_in_it() {
     assert_eq!(codes(&dates), [("not_after", "itt_end_date")]);
     assert_eq!(codes(&onwards(&json!({"data": {"itt_end_date": "2026-08-01"}}))), []);
     assert_eq!(codes(&onwards(&json!({"data": {"email": null}}))), [("blank", "email")]);
+}
+
+#[test]
+fn update_may_be_refused_by_a_rule_of_the_other_version_alone_that_reads_fields_which_are_not_sent() {
+    for (field, code, others) in [
+        ("course_age_range", "13914", "course_subject_1, training_route"),
+        ("course_subject_1", "100403", "course_age_range, training_route"),
+    ] {
+        let update = json!({ "data": { field: code } });
+        let translation = onwards(&update);
+        assert_eq!(codes(&translation), []);
+        let [notice] = translation.notices.as_slice() else { panic!("{:?}", translation.notices) };
+        assert_eq!((notice.path.as_str(), notice.code), (field, "may_be_refused"));
+        for part in [others, "primary_subject", "course_subject_1 is 100511"] {
+            assert!(notice.message.contains(part), "{}", notice.message);
+        }
+        assert_eq!(backwards(&update).notices, []);
+    }
+    // Both versions have this rule.
+    assert_eq!(onwards(&json!({"data": {"itt_end_date": "2026-08-01"}})).notices, []);
+    // A field with a problem decides nothing.
+    let invalid = onwards(&json!({"data": {"course_subject_1": "100511"}}));
+    assert_eq!((codes(&invalid), invalid.notices.len()), (vec![("unknown_code", "course_subject_1")], 0));
+}
+
+#[test]
+fn update_is_not_reported_for_a_rule_that_only_adds_an_exception() {
+    let older = ApiVersion {
+        rules: Rules { trainee: &[domain::rules::course::STUDY_MODE], ..SAMPLE_VERSION.rules },
+        ..SAMPLE_VERSION
+    };
+    let newer = ApiVersion {
+        label: Label::release(2002, 0),
+        rules: Rules { trainee: &[domain::rules::course::STUDY_MODE_BY_ROUTE], ..SAMPLE_VERSION.rules },
+        ..SAMPLE_VERSION
+    };
+    let versions = Versions::new(&[Box::leak(Box::new(older)), Box::leak(Box::new(newer))]);
+    let [older, newer]: [&Served; 2] = versions.iter().collect::<Vec<_>>().try_into().unwrap();
+    let notices = |from, to| {
+        let context = TranslationContext { today: TODAY, lists: Lists::embedded() };
+        let update = json!({"data": {"training_route": "11"}});
+        translate(&update, from, to, &BodyKind::default(), context).notices.len()
+    };
+    assert_eq!((notices(older, newer), notices(newer, older)), (0, 1));
 }
 
 #[test]

@@ -266,7 +266,8 @@ impl NewRules {
                         names.insert(before, after);
                     }
                 }
-                ChangeDetail::Endpoint(_)
+                ChangeDetail::ReadOnlyNames(_)
+                | ChangeDetail::Endpoint(_)
                 | ChangeDetail::Codes(_)
                 | ChangeDetail::ExceptionYears(_)
                 | ChangeDetail::Vocabulary(_)

@@ -112,6 +112,7 @@ fn on_the_way_back_codes_and_words_are_turned_round() {
                 }
                 ChangeDetail::ExceptionYears(years) => Some(format!("{:?} {:?}", years.change, years.years)),
                 ChangeDetail::Field(_)
+                | ChangeDetail::ReadOnlyNames(_)
                 | ChangeDetail::Endpoint(_)
                 | ChangeDetail::Rule(_)
                 | ChangeDetail::Codes(_)
@@ -165,12 +166,18 @@ fn every_name_of_a_change_stands_in_the_version_that_it_is_said_of() {
             };
             assert!(right, "{change:?} from {} to {}", there.from, there.to);
         }
-        let foreign = &all().find(there.to).unwrap().other_names.trainee.refused;
+        let has_other_name = |label, rule: &RuleSummary| {
+            let other_names = &all().find(label).unwrap().other_names.trainee.refused;
+            other_names.iter().any(|(name, _)| rule.reads.contains(name))
+        };
         for rule in there.rules().filter(|rule| rule.record == Trainee::NAME) {
-            let (RuleChangeKind::Added { after }
-            | RuleChangeKind::Dropped { before: after }
-            | RuleChangeKind::Replaced { after, .. }) = &rule.kind;
-            assert!(!foreign.iter().any(|(name, _)| after.reads.contains(name)), "{rule:?} to {}", there.to);
+            let (before, after) = match &rule.kind {
+                RuleChangeKind::Added { after } => (None, Some(after)),
+                RuleChangeKind::Dropped { before } => (Some(before), None),
+                RuleChangeKind::Replaced { before, after } => (Some(before), Some(after)),
+            };
+            assert!(!before.is_some_and(|rule| has_other_name(there.from, rule)), "{rule:?} from {}", there.from);
+            assert!(!after.is_some_and(|rule| has_other_name(there.to, rule)), "{rule:?} to {}", there.to);
         }
     }
 }
@@ -229,6 +236,31 @@ fn the_extra_fields_of_the_first_version_are_reported_with_what_to_read_instead(
             ("withdraw_reasons_dfe_details", None),
         ]
     );
+}
+
+#[test]
+fn names_that_the_first_version_only_shows_are_unknown_in_the_newest() {
+    let register = Register::start();
+    let api = register.api(all().named("v2026.1").unwrap().version);
+    let trainee = api.create(api.example());
+    let path = format!("/trainees/{}", trainee.id());
+    let update = |name: &str| {
+        let body = json!({ "data": { name: null } });
+        api.request("PATCH", &path).header("Prefer", "handling=strict").json(body).send().status
+    };
+    let difference = between("v2025.0", "v2026.1");
+    let mut of_records = difference
+        .changes
+        .iter()
+        .filter_map(|change| if let ChangeDetail::ReadOnlyNames(names) = &change.detail { Some(names) } else { None });
+    let names = &of_records.find(|names| names.record == Trainee::NAME).unwrap().names;
+    for expected in ["lead_partner_not_applicable", "withdraw_date", "withdraw_reasons", "bursary_level"] {
+        assert!(names.contains(&expected), "{names:?}");
+    }
+    for name in names {
+        assert_eq!(update(name), 422, "{name}");
+    }
+    assert_eq!(update("state"), 200);
 }
 
 #[test]

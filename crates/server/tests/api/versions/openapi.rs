@@ -5,6 +5,8 @@
 use std::collections::BTreeSet;
 
 use adapter_kit::Endpoint;
+use chrono::Utc;
+use domain::value::Date;
 use fixtures::example::AFTERWARDS;
 use serde_json::{Value, json};
 use server::versions;
@@ -35,9 +37,14 @@ fn example(api: &Api<'_>, endpoint: Endpoint) -> Option<Value> {
     examples::request(api.version, endpoint)
 }
 
-/// Registers the example on the day after which everything that it does has happened.
+/// Registers the example on the day from which on every part of it can be sent.
 fn known(api: &Api<'_>) -> Known {
-    api.register.clock.set(&format!("{AFTERWARDS}T09:00:00Z"));
+    known_on(AFTERWARDS, api)
+}
+
+/// Registers the example on a day.
+fn known_on(today: Date, api: &Api<'_>) -> Known {
+    api.register.clock.set(&format!("{today}T09:00:00Z"));
     let created = api.send("POST", "/trainees", example(api, Endpoint::CreateTrainee).unwrap()).is(201);
     let id = |pointer: &str| created.body.pointer(pointer).and_then(Value::as_str).unwrap().to_owned();
     Known {
@@ -119,6 +126,16 @@ fn operations_have_names_of_their_own_and_links_lead_to_them() {
 
 #[test]
 fn the_server_accepts_every_example_of_a_request() {
+    accepts_every_example_on(AFTERWARDS);
+}
+
+/// A clock that is behind counts as the day from which on the examples can be sent.
+#[test]
+fn the_server_accepts_every_example_of_a_request_today() {
+    accepts_every_example_on(Utc::now().date_naive().max(AFTERWARDS));
+}
+
+fn accepts_every_example_on(today: Date) {
     let mut accepted = 0;
     for served in versions::all().iter() {
         for endpoint in served.version.endpoints.all().filter(|endpoint| *endpoint != Endpoint::CreateTrainee) {
@@ -126,7 +143,7 @@ fn the_server_accepts_every_example_of_a_request() {
                 let register = Register::start();
                 let api = register.api(served.version);
                 let Some(body) = example(&api, endpoint) else { continue };
-                let reply = api.send(method, &known(&api).path(endpoint), body.clone());
+                let reply = api.send(method, &known_on(today, &api).path(endpoint), body.clone());
                 assert!((200..300).contains(&reply.status), "{endpoint:?} {}: {:#}", served.version.label, reply.body);
                 assert_eq!(reply.warnings(), Vec::<&str>::new());
                 let schema = format!("{}/requestBody/content/application~1json", place(endpoint, method));

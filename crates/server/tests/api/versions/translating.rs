@@ -87,7 +87,10 @@ fn names_of_other_versions_stay_and_unknown_ones_are_reported() {
     let body = json!({ "data": { "course_subject_1": "100403", "midle_names": "Ola", "colour": {"a": [1]} } });
     let translation = developer.translate("v2025.0", "v2026.1", body.clone());
     assert_eq!(translation["data"], body);
-    assert_eq!(each(&translation, "notices", "code"), ["foreign_name", "unknown_name", "unknown_name"]);
+    assert_eq!(
+        each(&translation, "notices", "code"),
+        ["foreign_name", "unknown_name", "unknown_name", "may_be_refused"]
+    );
     assert_eq!(translation["notices"][1]["nearest"], "middle_names");
     assert_eq!(translation["lost"], json!([]));
 }

@@ -3,13 +3,9 @@
 use adapter_kit::label::Label;
 
 use super::{RuleChange, RuleChangeKind, RuleStage, RuleSummary};
+use crate::demand::{only_adds_exception, with_subject};
 use crate::difference::{Change, ChangeDetail, Effect};
 use crate::documents::listed;
-
-/// Words by which a demand goes on after the name of its field.
-const PREDICATES: [&str; 5] = ["is", "was", "has", "must", "differs"];
-/// How a demand continues that is weaker than the one before it.
-const EXCEPTIONS: [&str; 2] = [", except ", " unless "];
 
 /// Describes the change.
 pub(super) fn describe(change: RuleChange, from: Label, to: Label) -> Change {
@@ -85,8 +81,7 @@ fn replaced(before: &RuleSummary, after: &RuleSummary, from: Label, to: Label) -
 /// Whether a demand is the one before it with an exception, so that nobody is refused who was not.
 fn eases(before: &RuleSummary, after: &RuleSummary) -> bool {
     let checks = before.stage == RuleStage::Check && after.stage == RuleStage::Check;
-    let exception = after.description.strip_prefix(before.description);
-    checks && exception.is_some_and(|rest| EXCEPTIONS.iter().any(|word| rest.starts_with(word)))
+    checks && only_adds_exception(before.description, after.description)
 }
 
 /// What to look at before sending, with the other fields that the rule reads.
@@ -100,10 +95,8 @@ fn check(rule: &RuleSummary) -> String {
 
 /// What the rule demands, with the field that it is about.
 fn demand(rule: &RuleSummary) -> String {
-    let continues = rule.description.split(' ').next().is_some_and(|first| PREDICATES.contains(&first));
     match rule.reads.first() {
-        Some(field) if continues => format!("`{field}` {}", rule.description),
-        Some(field) => format!("`{field}`: {}", rule.description),
+        Some(field) => with_subject(&format!("`{field}`"), rule.description),
         None => rule.description.to_owned(),
     }
 }
