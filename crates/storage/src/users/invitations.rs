@@ -99,7 +99,8 @@ impl Session<'_> {
         if (request.role == UserRole::Operator) != request.provider_ukprn.is_none() {
             return Err(Refusal::RoleOfOtherKind.into());
         }
-        let provider = request.provider_ukprn.map(|ukprn| self.provider(ukprn)).transpose()?;
+        // Locked first: whoever closes the organisation deletes its links, and this must not add one behind it.
+        let provider = request.provider_ukprn.map(|ukprn| self.organisation_to_change(ukprn)).transpose()?;
         if provider.as_ref().is_some_and(|provider| provider.closed_at.is_some()) {
             return Err(Refusal::ProviderClosed.into());
         }
@@ -250,6 +251,14 @@ impl Session<'_> {
     ) -> Result<(), StorageError> {
         diesel::delete(invitations::table.filter(invitations::email.eq(email)))
             .filter(of_organisation(provider_id))
+            .filter(invitations::used_at.is_null())
+            .execute(self.connection)?;
+        Ok(())
+    }
+
+    /// Removes the links to an organisation that nobody has used.
+    pub(super) fn remove_unused_invitations_of_organisation(&mut self, provider_id: i64) -> Result<(), StorageError> {
+        diesel::delete(invitations::table.filter(invitations::provider_id.eq(provider_id)))
             .filter(invitations::used_at.is_null())
             .execute(self.connection)?;
         Ok(())

@@ -182,6 +182,27 @@ fn what_ends_access_ends_sessions_and_links() {
 }
 
 #[test]
+fn sessions_and_links_of_a_closed_organisation_stay_ended_after_it_reopens() {
+    let register = register();
+    let cookie = accept(&register, &link(&register, UKPRN, "a@example.com", UserRole::Admin)).unwrap();
+    let elsewhere = accept(&register, &link(&register, OTHER, "a@example.com", UserRole::Admin)).unwrap();
+    let unused = link(&register, UKPRN, "b@example.com", UserRole::Viewer);
+    let unused_elsewhere = link(&register, OTHER, "b@example.com", UserRole::Viewer);
+    register.write(|session| session.close_organisation(COMMAND, UKPRN)).unwrap();
+    assert_eq!(signed_in(&register, &cookie), None);
+
+    register.write(|session| session.reopen_organisation(COMMAND, UKPRN)).unwrap();
+    assert_eq!(signed_in(&register, &cookie), None);
+    refused(accept(&register, &unused), Refusal::LinkNotUsable);
+    assert!(register.read(|session| session.pending_invitations(UKPRN)).unwrap().is_empty());
+    // The access stays, and so does what belongs to another organisation.
+    let again = user(&register, UKPRN, "a@example.com", UserRole::Viewer);
+    assert_eq!(again.role, UserRole::Admin);
+    assert!(signed_in(&register, &elsewhere).is_some());
+    accept(&register, &unused_elsewhere).unwrap();
+}
+
+#[test]
 fn a_user_reaches_nothing_of_another_organisation() {
     let register = register();
     let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
