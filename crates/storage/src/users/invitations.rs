@@ -76,13 +76,14 @@ pub(super) struct Usable {
 
 type Row = ((i64, String, Option<i64>, String, String, String), Option<(String, String)>, Option<NaiveDateTime>);
 
-/// An e-mail address as it is stored: in lower case.
+/// An e-mail address as it is stored: in lower case. Letters beyond ASCII stay as they are, and are refused: the lower case of
+/// some is an ASCII letter, and another person's address.
 ///
 /// # Errors
 ///
 /// [`Refusal::InvalidEmail`]
 pub fn normalised_email(text: &str) -> Result<String, Refusal> {
-    let email = text.trim().to_lowercase();
+    let email = text.trim().to_ascii_lowercase();
     if is_email(&email) && email.len() <= MAX_EMAIL_CHARS { Ok(email) } else { Err(Refusal::InvalidEmail) }
 }
 

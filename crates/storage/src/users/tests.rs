@@ -2,7 +2,10 @@
 
 use chrono::TimeDelta;
 
-use super::{ActivityFilter, ActivityKind, Actor, NewInvitation, Origin, Secret, SecretDigest, SignedIn, UserRole};
+use super::{
+    ActivityFilter, ActivityKind, Actor, NewInvitation, Origin, Secret, SecretDigest, SignedIn, UserRole,
+    normalised_email,
+};
 use crate::error::{Refusal, StorageError};
 use crate::testing::{Register, UKPRN};
 use crate::tokens::{Environment, NewToken};
@@ -200,6 +203,14 @@ fn sessions_and_links_of_a_closed_organisation_stay_ended_after_it_reopens() {
     assert_eq!(again.role, UserRole::Admin);
     assert!(signed_in(&register, &elsewhere).is_some());
     accept(&register, &unused_elsewhere).unwrap();
+}
+
+#[test]
+fn an_email_address_is_stored_in_lower_case_and_no_other_letter_becomes_an_ascii_one() {
+    assert_eq!(normalised_email(" Kim@Example.COM ").as_deref(), Ok("kim@example.com"));
+    // The Kelvin sign, whose lower case is an ASCII k.
+    assert_eq!(normalised_email("\u{212A}im@example.com"), Err(Refusal::InvalidEmail));
+    assert_eq!(normalised_email("kim@\u{212A}ent.example.com"), Err(Refusal::InvalidEmail));
 }
 
 #[test]
