@@ -9,7 +9,7 @@
 mod exclusive;
 mod postgres;
 
-use std::fs::{File, Permissions};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ use crate::environment::Unrecorded;
 use crate::error::StorageError;
 use crate::store::migrations::{Goal, MIGRATIONS_TABLE, SchemaChange, SetUp, convert, refuse_newer, set_up};
 use crate::tokens::Environment;
-use crate::{catalog, change_generation, copy, environment};
+use crate::{catalog, change_generation, copy, environment, owner_only};
 
 /// Why a backup was not made or not restored. What was there before is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -143,8 +143,8 @@ pub struct Restored {
 }
 
 /// Puts a backup in the place of the SQLite database at `url`, with its schema brought up to date. A database that is there
-/// already is replaced only when `replace` says so, and only when it is certain that nobody has it open. Blocks; no server
-/// may be started meanwhile.
+/// already is replaced only when `replace` says so, and only when it is certain that nobody has it open. Only the owner can
+/// read the new file, whatever the mode of the replaced one. Blocks; no server may be started meanwhile.
 ///
 /// The environment goes with the backup. One without trainees that does not record it gets the requested one, otherwise
 /// that of the database which it replaces, otherwise sandbox.
@@ -203,9 +203,6 @@ pub fn restore(url: &str, from: &Path, replace: bool, requested: Option<Environm
 
     // Held until the new file has the name, so that nobody begins to use the old one.
     let _held = exclusive::acquire(database)?;
-    if let Ok(replaced) = database.metadata() {
-        allow(&part, replaced.permissions())?;
-    }
     for ending in ["-wal", "-shm", "-journal"] {
         remove(&beside(database, ending))?;
     }
@@ -229,7 +226,7 @@ fn replaced_key(connections: &Connections) -> Option<String> {
 fn part_of(file: &Path) -> Result<NamedTempFile, BackupError> {
     let folder = folder_of(file);
     let failed = |source| BackupError::File { path: folder.to_owned(), source };
-    std::fs::create_dir_all(folder).map_err(failed)?;
+    owner_only::create_folders(folder).map_err(failed)?;
     tempfile::Builder::new().prefix(".register-").suffix(".part").tempfile_in(folder).map_err(failed)
 }
 
@@ -254,11 +251,6 @@ fn remove(file: &Path) -> Result<(), BackupError> {
         }
         Ok(()) | Err(_) => Ok(()),
     }
-}
-
-fn allow(part: &NamedTempFile, permissions: Permissions) -> Result<(), BackupError> {
-    let failed = |source| BackupError::File { path: part.path().to_owned(), source };
-    part.as_file().set_permissions(permissions).map_err(failed)
 }
 
 /// Brings the file to the disk, then its name.

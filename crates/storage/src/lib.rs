@@ -28,6 +28,7 @@ pub mod inspection;
 mod job;
 pub mod metrics;
 pub mod organisations;
+mod owner_only;
 pub mod probe;
 pub mod providers;
 pub mod request_log;

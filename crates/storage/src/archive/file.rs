@@ -10,6 +10,7 @@ use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
 use super::{ArchiveError, ArchivedMonth};
+use crate::owner_only;
 
 /// A file that is being written and has no name yet. It is removed unless it is finished. Only its owner can read it.
 pub(super) struct Draft {
@@ -34,7 +35,7 @@ impl Draft {
     /// Begins a file in a folder, which is made where there is none.
     pub(super) fn begin(folder: &Path) -> Result<Self, ArchiveError> {
         let failed = failed_at(folder);
-        std::fs::create_dir_all(folder).map_err(&failed)?;
+        owner_only::create_folders(folder).map_err(&failed)?;
         let file = tempfile::Builder::new().prefix(".archive-").suffix(".part").tempfile_in(folder).map_err(&failed)?;
         Ok(Self { file: Some(BufWriter::new(file)), ..Self::of_digest() })
     }

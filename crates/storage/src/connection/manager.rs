@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,6 +16,7 @@ use postgres_client::{Node, PostgresConnection};
 
 use super::DatabaseConnection;
 use crate::error::StorageError;
+use crate::owner_only;
 
 /// How long a connection waits for another one to release what it needs.
 const BUSY_TIMEOUT_MS: u32 = 5_000;
@@ -307,8 +309,11 @@ fn with_causes(error: &StorageError) -> String {
 
 fn establish_sqlite(path: &Path, page_cache_kib: u32) -> Result<SqliteConnection, StorageError> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(StorageError::Folder)?;
+        owner_only::create_folders(folder).map_err(StorageError::Folder)?;
     }
+    // SQLite would make the file with the mode that the umask leaves, and gives the files next to it the same mode.
+    let failed = |error: io::Error| StorageError::Connection(ConnectionError::BadConnection(error.to_string()));
+    owner_only::create_file(path).map_err(failed)?;
     let mut connection = SqliteConnection::establish(&path.to_string_lossy()).map_err(StorageError::Connection)?;
     // The timeout stands first, so that the change of the journal mode waits too. One statement at a time: SQLite
     // otherwise compiles them all before the first has run.
@@ -336,6 +341,8 @@ fn enter_wal_mode(connection: &mut SqliteConnection) -> Result<(), StorageError>
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use diesel::prelude::*;
     use diesel::sql_types::BigInt;
 
@@ -407,5 +414,18 @@ mod tests {
         let path = folder.path().join("a/b/register.db");
         Connections::to(&format!("sqlite://{}", path.display())).unwrap().establish().unwrap();
         assert!(path.exists());
+    }
+
+    #[test]
+    fn a_new_sqlite_database_is_readable_by_its_owner_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/register.db");
+        let mut connection = Connections::to(&format!("sqlite://{}", path.display())).unwrap().establish().unwrap();
+        connection.batch_execute("CREATE TABLE written (id INTEGER)").unwrap();
+        let mode = |name: &str| folder.path().join(name).metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode("a"), 0o700);
+        for name in ["a/register.db", "a/register.db-wal", "a/register.db-shm"] {
+            assert_eq!(mode(name), 0o600, "{name}");
+        }
     }
 }

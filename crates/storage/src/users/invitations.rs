@@ -76,13 +76,14 @@ pub(super) struct Usable {
 
 type Row = ((i64, String, Option<i64>, String, String, String), Option<(String, String)>, Option<NaiveDateTime>);
 
-/// An e-mail address as it is stored: in lower case.
+/// An e-mail address as it is stored: in lower case. Letters beyond ASCII stay as they are, and are refused: the lower case of
+/// some is an ASCII letter, and another person's address.
 ///
 /// # Errors
 ///
 /// [`Refusal::InvalidEmail`]
 pub fn normalised_email(text: &str) -> Result<String, Refusal> {
-    let email = text.trim().to_lowercase();
+    let email = text.trim().to_ascii_lowercase();
     if is_email(&email) && email.len() <= MAX_EMAIL_CHARS { Ok(email) } else { Err(Refusal::InvalidEmail) }
 }
 
@@ -99,7 +100,8 @@ impl Session<'_> {
         if (request.role == UserRole::Operator) != request.provider_ukprn.is_none() {
             return Err(Refusal::RoleOfOtherKind.into());
         }
-        let provider = request.provider_ukprn.map(|ukprn| self.provider(ukprn)).transpose()?;
+        // Locked first: whoever closes the organisation deletes its links, and this must not add one behind it.
+        let provider = request.provider_ukprn.map(|ukprn| self.organisation_to_change(ukprn)).transpose()?;
         if provider.as_ref().is_some_and(|provider| provider.closed_at.is_some()) {
             return Err(Refusal::ProviderClosed.into());
         }
@@ -250,6 +252,14 @@ impl Session<'_> {
     ) -> Result<(), StorageError> {
         diesel::delete(invitations::table.filter(invitations::email.eq(email)))
             .filter(of_organisation(provider_id))
+            .filter(invitations::used_at.is_null())
+            .execute(self.connection)?;
+        Ok(())
+    }
+
+    /// Removes the links to an organisation that nobody has used.
+    pub(super) fn remove_unused_invitations_of_organisation(&mut self, provider_id: i64) -> Result<(), StorageError> {
+        diesel::delete(invitations::table.filter(invitations::provider_id.eq(provider_id)))
             .filter(invitations::used_at.is_null())
             .execute(self.connection)?;
         Ok(())

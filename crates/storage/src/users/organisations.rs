@@ -79,8 +79,8 @@ impl Session<'_> {
         Ok(renamed)
     }
 
-    /// Closes an organisation: from the next request on its tokens and its users are refused. Closing it again changes
-    /// nothing.
+    /// Closes an organisation: from the next request on its tokens and its users are refused. The sessions of its users end and
+    /// its unused links are deleted, so that neither is valid again when it reopens. Closing it again changes nothing.
     ///
     /// # Errors
     ///
@@ -89,14 +89,16 @@ impl Session<'_> {
         require_operator(by)?;
         let was_open = self.organisation_to_change(ukprn)?.closed_at.is_none();
         let closed = self.close_provider(ukprn)?;
+        self.end_sessions_of_organisation(closed.id)?;
+        self.remove_unused_invitations_of_organisation(closed.id)?;
         if was_open {
             self.record_organisation(by, &closed, ActivityKind::OrganisationClosed, "")?;
         }
         Ok(closed)
     }
 
-    /// Reopens an organisation that was closed: its tokens that have neither expired nor been revoked are accepted again. One
-    /// that is open stays as it is.
+    /// Reopens an organisation that was closed: its tokens that have neither expired nor been revoked are accepted again, and
+    /// its users can sign in again. One that is open stays as it is.
     ///
     /// # Errors
     ///

@@ -203,6 +203,16 @@ impl Session<'_> {
         Ok(diesel::update(all.filter(sign_in_sessions::ended_at.is_null())).set(ended_at).execute(self.connection)?)
     }
 
+    /// Ends all sessions of the users of an organisation.
+    pub(super) fn end_sessions_of_organisation(&mut self, provider_id: i64) -> Result<(), StorageError> {
+        let user_ids = users::table.filter(users::provider_id.eq(provider_id)).select(users::id);
+        diesel::update(sign_in_sessions::table.filter(sign_in_sessions::user_id.eq_any(user_ids)))
+            .filter(sign_in_sessions::ended_at.is_null())
+            .set(sign_in_sessions::ended_at.eq(self.now().naive_utc()))
+            .execute(self.connection)?;
+        Ok(())
+    }
+
     /// Removes so many sessions at most that have lasted as long as any may, and says how many there were.
     ///
     /// # Errors

@@ -2,7 +2,10 @@
 
 use chrono::TimeDelta;
 
-use super::{ActivityFilter, ActivityKind, Actor, NewInvitation, Origin, Secret, SecretDigest, SignedIn, UserRole};
+use super::{
+    ActivityFilter, ActivityKind, Actor, NewInvitation, Origin, Secret, SecretDigest, SignedIn, UserRole,
+    normalised_email,
+};
 use crate::error::{Refusal, StorageError};
 use crate::testing::{Register, UKPRN};
 use crate::tokens::{Environment, NewToken};
@@ -179,6 +182,35 @@ fn what_ends_access_ends_sessions_and_links() {
     refused(accept(&register, &open), Refusal::LinkNotUsable);
     let request = NewInvitation { provider_ukprn: Some(UKPRN), email: "e@example.com", role: UserRole::Admin };
     refused(register.write(move |session| session.invite_user(COMMAND, request)), Refusal::ProviderClosed);
+}
+
+#[test]
+fn sessions_and_links_of_a_closed_organisation_stay_ended_after_it_reopens() {
+    let register = register();
+    let cookie = accept(&register, &link(&register, UKPRN, "a@example.com", UserRole::Admin)).unwrap();
+    let elsewhere = accept(&register, &link(&register, OTHER, "a@example.com", UserRole::Admin)).unwrap();
+    let unused = link(&register, UKPRN, "b@example.com", UserRole::Viewer);
+    let unused_elsewhere = link(&register, OTHER, "b@example.com", UserRole::Viewer);
+    register.write(|session| session.close_organisation(COMMAND, UKPRN)).unwrap();
+    assert_eq!(signed_in(&register, &cookie), None);
+
+    register.write(|session| session.reopen_organisation(COMMAND, UKPRN)).unwrap();
+    assert_eq!(signed_in(&register, &cookie), None);
+    refused(accept(&register, &unused), Refusal::LinkNotUsable);
+    assert!(register.read(|session| session.pending_invitations(UKPRN)).unwrap().is_empty());
+    // The access stays, and so does what belongs to another organisation.
+    let again = user(&register, UKPRN, "a@example.com", UserRole::Viewer);
+    assert_eq!(again.role, UserRole::Admin);
+    assert!(signed_in(&register, &elsewhere).is_some());
+    accept(&register, &unused_elsewhere).unwrap();
+}
+
+#[test]
+fn an_email_address_is_stored_in_lower_case_and_no_other_letter_becomes_an_ascii_one() {
+    assert_eq!(normalised_email(" Kim@Example.COM ").as_deref(), Ok("kim@example.com"));
+    // The Kelvin sign, whose lower case is an ASCII k.
+    assert_eq!(normalised_email("\u{212A}im@example.com"), Err(Refusal::InvalidEmail));
+    assert_eq!(normalised_email("kim@\u{212A}ent.example.com"), Err(Refusal::InvalidEmail));
 }
 
 #[test]
