@@ -208,6 +208,8 @@ pub(super) async fn run_in_transaction(
             let refusal = session.refusal_of(&api_request.token)?;
             return Err(ApiError::Unauthorized(AuthenticationError::Refused(refusal)).into());
         };
+        // Before a write records it, since a refusal undoes that.
+        let use_is_due = !session.token_use_is_recorded();
         let context = HandlerContext::new(&api_request, Observer::new(session.token(), is_checked), settled);
         let mut run = || {
             // It names all that is wrong at once.
@@ -217,20 +219,24 @@ pub(super) async fn run_in_transaction(
             if writes {
                 session.record_token_use()?;
             }
-            let use_is_due = !session.token_use_is_recorded();
             let reply = if writes {
                 idempotency::once(&mut session, &context, handler)
             } else {
                 (handler.run)(&mut session, &context)
             };
             // Where there is no room for the reply, nothing is done: what is refused here is undone.
-            Ok((count(&response_sender, reply?)?, use_is_due))
+            count(&response_sender, reply?)
         };
         let result = run();
         let observation = context.observer.finish();
         match result {
-            Ok((reply, use_is_due)) => Ok((reply, use_is_due, observation)),
-            Err(error) => Err(ObservedError { error, observation }),
+            Ok(reply) => Ok((reply, use_is_due && !writes, observation)),
+            Err(error) => {
+                // A database that has failed is not asked to write once more.
+                let has_failed = error.of_the_store().is_some_and(StorageError::is_temporary);
+                let use_is_due = use_is_due && !has_failed;
+                Err(ObservedError { error, use_is_due, observation })
+            }
         }
     };
     let done = match access {
@@ -241,26 +247,27 @@ pub(super) async fn run_in_transaction(
         Access::Read => state.store.read_for(&token, job).await,
         Access::Write => state.store.write(job).await,
     };
-    match done {
-        Ok((reply, use_is_due, observation)) => {
-            if use_is_due {
-                actix_web::rt::spawn(record_token_use(state.store.clone(), token, request_id::for_the_log()));
-            }
-            (Ok(reply), observation)
-        }
-        Err(ObservedError { error, observation }) => (Err(error), observation),
+    let (result, use_is_due, observation) = match done {
+        Ok((reply, use_is_due, observation)) => (Ok(reply), use_is_due, observation),
+        Err(ObservedError { error, use_is_due, observation }) => (Err(error), use_is_due, observation),
+    };
+    if use_is_due {
+        actix_web::rt::spawn(record_token_use(state.store.clone(), token, request_id::for_the_log()));
     }
+    (result, observation)
 }
 
 /// An error of a job, with what was observed before it.
 struct ObservedError {
     error: ApiError,
+    /// Whether the use of the token is still to be recorded.
+    use_is_due: bool,
     observation: RequestObservation,
 }
 
 impl<E: Into<ApiError>> From<E> for ObservedError {
     fn from(error: E) -> Self {
-        Self { error: error.into(), observation: RequestObservation::default() }
+        Self { error: error.into(), use_is_due: false, observation: RequestObservation::default() }
     }
 }
 
@@ -270,7 +277,8 @@ impl JobError for ObservedError {
     }
 }
 
-/// Records that a token was used today; once a day, after a request that only reads. The client does not wait for it.
+/// Records that a token was used today; once a day, after a request that only reads or was refused. The client does not wait
+/// for it.
 pub(super) async fn record_token_use(store: Store, token: TokenDigest, request_id: RequestId) {
     let recorded = store.write(move |session| match session.authenticate(&token, Cause::of("token use"))? {
         Some(mut session) => session.record_token_use(),

@@ -1,6 +1,8 @@
 //! Backups beside a server, and their way back.
 
+use std::fs::Permissions;
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -168,6 +170,20 @@ fn a_database_that_cannot_be_opened_can_be_replaced() {
     let restored = place.run(&["restore", "--force"], Some(&file));
     assert_eq!(restored.status(), 0, "{}", restored.stderr());
     assert!(place.run(&["provider", "list"], None).stdout().contains("10000001"));
+}
+
+#[test]
+fn only_the_owner_can_read_a_database_a_backup_and_what_is_restored_from_it() {
+    let (place, file) = with_backup();
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    let database = place.path("register.db");
+    assert_eq!((mode(&database), mode(&file)), (0o600, 0o600));
+    std::fs::set_permissions(&database, Permissions::from_mode(0o644)).unwrap();
+    assert_eq!(place.run(&["check"], None).status(), 0);
+    assert_eq!(mode(&database), 0o644);
+    let restored = place.run(&["restore", "--force"], Some(&file));
+    assert_eq!(restored.status(), 0, "{}", restored.stderr());
+    assert_eq!((mode(&database), mode(&file)), (0o600, 0o600));
 }
 
 #[test]

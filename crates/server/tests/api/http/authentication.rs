@@ -155,3 +155,17 @@ fn the_use_of_a_token_is_recorded_also_by_requests_that_only_read() {
         api.register.wait_for_token_use(TOKEN_NAME, "2026-10-06");
     });
 }
+
+#[test]
+fn the_use_of_a_token_is_recorded_also_by_requests_that_are_refused() {
+    every_version(|api| {
+        api.get("/trainees/x").is(404);
+        api.register.wait_for_token_use(TOKEN_NAME, "2026-10-05");
+        api.register.clock.set("2026-10-06T09:00:00Z");
+        api.send("POST", "/trainees", api.example().with_key("email", 1)).is(422);
+        api.register.wait_for_token_use(TOKEN_NAME, "2026-10-06");
+        api.register.clock.set("2026-10-07T09:00:00Z");
+        api.get("/trainees?status=none").is(422);
+        api.register.wait_for_token_use(TOKEN_NAME, "2026-10-07");
+    });
+}

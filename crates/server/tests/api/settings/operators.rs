@@ -40,6 +40,8 @@ fn an_organisation_is_added_renamed_closed_and_reopened() {
     operator.send(&format!("{home}/rename"), &[("name", "Cedar University")]).is(303);
     assert!(operator.open("/settings").text.contains("Cedar University"));
 
+    let admin = Browser::signed_in(&register, Some(NEW), "a@example.com", UserRole::Admin);
+    admin.open("/settings").is(200);
     assert!(operator.open(&format!("{home}/close")).is(200).text.contains("Close Cedar University?"));
     operator.send(&format!("{home}/close"), &[]).is(303);
     assert!(operator.open(&home).text.contains("closed on 5 October 2026"));
@@ -48,6 +50,8 @@ fn an_organisation_is_added_renamed_closed_and_reopened() {
     assert!(page.text.contains("The organisation is closed"), "{}", page.text);
     operator.send(&format!("{home}/people"), &[("email", "c@example.com"), ("role", "admin")]).is(409);
     operator.send(&format!("{home}/reopen"), &[]).is(303);
+    // Its people were signed out, and stay so.
+    admin.open("/settings").is(303);
     operator.send(&format!("{home}/tokens"), &[("name", "Records")]).is(200);
 
     let log = operator.open(&format!("/settings/activity?organisation={NEW}")).is(200).text;
