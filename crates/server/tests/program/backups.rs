@@ -185,6 +185,48 @@ fn a_backup_is_not_overwritten_without_a_confirmation() {
 }
 
 #[test]
+fn a_backup_does_not_replace_the_database_that_it_is_made_of() {
+    let (place, _) = with_backup();
+    let link = place.path("link.db");
+    std::os::unix::fs::symlink(place.path("register.db"), &link).unwrap();
+    let hard_link = place.path("hard-link.db");
+    std::fs::hard_link(place.path("register.db"), &hard_link).unwrap();
+    let server = place.serve(&[], None);
+    let first = register(&server, 1);
+    for file in [place.path("register.db"), place.path("./register.db"), place.path("register.db-wal"), link, hard_link]
+    {
+        assert_refused(&place, &["backup", "--force"], &file, "belongs to the database that is to be backed up");
+    }
+    let second = register(&server, 2);
+    drop(server);
+    let file = place.path("register.db");
+    assert_refused(&place, &["backup", "--force"], &file, "belongs to the database that is to be backed up");
+    assert!(ids(&place.url()).ends_with(&[first, second]));
+    assert_eq!(place.run(&["check"], None).status(), 0);
+}
+
+#[test]
+fn a_backup_does_not_replace_a_database_that_a_server_uses() {
+    let (place, _) = with_backup();
+    let other = Workplace::on_sqlite();
+    let server = other.serve(&[], None);
+    let newest = register(&server, 1);
+    let link = place.path("link.db");
+    std::os::unix::fs::symlink(other.path("register.db"), &link).unwrap();
+    for file in [other.path("register.db"), link] {
+        assert_refused(&place, &["backup", "--force"], &file, "is a database in use; choose another file");
+    }
+    assert!(ids(&other.url()).contains(&newest));
+    // The server ends without closing anything: what it left beside its database is no part of the new file.
+    drop(server);
+    assert!(other.path("register.db-wal").metadata().unwrap().len() > 0);
+    let made = place.run(&["backup", "--force"], Some(&other.path("register.db")));
+    assert_eq!(made.status(), 0, "{}", made.stderr());
+    assert_eq!(ids(&other.url()), [""; 0]);
+    assert_eq!(other.run(&["check"], None).status(), 0);
+}
+
+#[test]
 fn what_is_no_sound_backup_of_a_register_is_not_restored() {
     let (place, file) = with_backup();
     let sound = std::fs::read(&file).unwrap();
