@@ -2,14 +2,16 @@
 
 use std::io::Write as _;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use serde_json::Value;
 use server::sandbox::demo;
 use server::versions;
+use test_support::{Database, Kind, postgres_programs};
 
-use super::support::{Server, Workplace, agent, execute, texts};
+use super::support::{Ended, Server, Workplace, agent, execute, kinds, texts};
 
 /// Registers a trainee of that number and gives its identifier.
 fn register(server: &Server, number: usize) -> String {
@@ -275,7 +277,10 @@ fn an_older_backup_is_brought_up_to_date_and_stays_as_it_is() {
 #[test]
 fn for_postgresql_the_command_to_use_is_named_without_the_password() {
     let place = Workplace::on_sqlite();
-    for (command, tool) in [("backup", "pg_dump --format=custom"), ("restore", "pg_restore --clean")] {
+    for (command, tool) in [
+        ("backup", "pg_dump --format=custom"),
+        ("restore", "createdb --maintenance-db='postgres://me@host/postgres' --owner='me'"),
+    ] {
         let arguments = [command, "--database-url", "postgres://me:secret@host/register"];
         let told = place.run(&arguments, Some(&place.path("backup.dump")));
         assert_eq!((told.status(), told.stdout()), (1, ""));
@@ -286,4 +291,32 @@ fn for_postgresql_the_command_to_use_is_named_without_the_password() {
         );
         assert!(!told.stderr().contains("secret"));
     }
+}
+
+/// Runs the commands that a refusal names.
+fn run_named(ended: &Ended, programs: &Path) {
+    let (_, named) = ended.stderr().split_once("; use ").unwrap();
+    let commands = named.split_once(" (").map_or(named, |(commands, _)| commands);
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let ran = Command::new("sh").args(["-c", commands.trim_end()]).env("PATH", path).output().unwrap();
+    assert!(ran.status.success(), "{commands}: {}", String::from_utf8_lossy(&ran.stderr));
+}
+
+#[test]
+fn the_commands_that_are_named_for_postgresql_back_up_a_register_and_restore_it_in_its_place() {
+    let Some(programs) = postgres_programs().filter(|_| kinds().contains(&Kind::Postgres)) else { return };
+    let mut place = Workplace::on_sqlite();
+    place.use_database(Database::fresh_on(Kind::Postgres));
+    let add = |ukprn: &str| {
+        let added = place.run(&["provider", "add", "--ukprn", ukprn, "--name", "Ashdown"], None);
+        assert_eq!(added.status(), 0, "{}", added.stderr());
+    };
+    add("10000001");
+    let file = place.path("the backup.dump");
+    run_named(&place.run(&["backup"], Some(&file)), &programs);
+    add("10000002");
+    run_named(&place.run(&["restore"], Some(&file)), &programs);
+    let listed = place.run(&["provider", "list"], None);
+    assert!(listed.stdout().contains("10000001") && !listed.stdout().contains("10000002"), "{}", listed.stdout());
+    assert_eq!(place.run(&["check"], None).status(), 0);
 }
