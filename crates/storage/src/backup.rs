@@ -169,6 +169,18 @@ fn lock_target(to: &Path) -> Result<Exclusive, BackupError> {
     })
 }
 
+/// Fails when anybody has the SQLite database at `url` open, or nobody can say. PostgreSQL's own locks do for its databases.
+///
+/// # Errors
+///
+/// [`BackupError::InUse`], [`BackupError::UseUnknown`], or [`BackupError::Storage`] for an address of no known form.
+pub fn require_unused(url: &str) -> Result<(), BackupError> {
+    match Connections::to(url)?.file() {
+        Some(database) => exclusive::acquire(database).map(drop),
+        None => Ok(()),
+    }
+}
+
 /// A backup that was put in the place of a database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {

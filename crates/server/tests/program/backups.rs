@@ -263,7 +263,10 @@ fn what_is_no_sound_backup_of_a_register_is_not_restored() {
 fn an_older_backup_is_brought_up_to_date_and_stays_as_it_is() {
     let (place, file) = with_backup();
     let on = format!("sqlite://{}", file.display());
-    assert_eq!(place.run(&["migrate", "--to", "2026-01-05-000002", "--database-url", &on], None).status(), 0);
+    assert_eq!(
+        place.run(&["migrate", "--force", "--to", "2026-01-05-000002", "--database-url", &on], None).status(),
+        0
+    );
     let older = std::fs::read(&file).unwrap();
     let restored = place.run(&["restore", "--force"], Some(&file));
     assert_eq!(restored.status(), 0, "{}", restored.stderr());
