@@ -7,6 +7,7 @@
 //! PostgreSQL has tools of its own; for it this module says only which command to use.
 
 mod exclusive;
+mod leftovers;
 mod postgres;
 
 use std::fs::{File, Permissions};
@@ -276,7 +277,16 @@ fn part_of(file: &Path) -> Result<NamedTempFile, BackupError> {
     let folder = folder_of(file);
     let failed = |source| BackupError::File { path: folder.to_owned(), source };
     std::fs::create_dir_all(folder).map_err(failed)?;
-    tempfile::Builder::new().prefix(".register-").suffix(".part").tempfile_in(folder).map_err(failed)
+    leftovers::remove(folder);
+    loop {
+        let part = tempfile::Builder::new().prefix(leftovers::PREFIX).suffix(leftovers::SUFFIX).tempfile_in(folder);
+        let part = part.map_err(failed)?;
+        leftovers::mark_in_use(part.as_file());
+        // Another command may have taken it for a leftover before it was marked.
+        if part.path().exists() {
+            return Ok(part);
+        }
+    }
 }
 
 fn folder_of(file: &Path) -> &Path {

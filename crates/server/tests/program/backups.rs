@@ -229,6 +229,25 @@ fn a_backup_does_not_replace_a_database_that_a_server_uses() {
 }
 
 #[test]
+fn unfinished_files_of_commands_that_were_ended_are_removed() {
+    let (place, _) = with_backup();
+    let left = [".register-AbCd12.part", ".register-AbCd12.part-journal", ".register-Zz9999.part-journal"];
+    left.iter().for_each(|name| drop(place.write(name, "left")));
+    let kept = [".register-InUse1.part", ".register-InUse1.part-journal", ".register-notes.part", "register.part"];
+    let kept = kept.map(|name| place.write(name, "kept"));
+    let in_use = std::fs::File::open(&kept[0]).unwrap();
+    in_use.lock().unwrap();
+    let made = place.run(&["backup"], Some(&place.path("next.db")));
+    assert_eq!(made.status(), 0, "{}", made.stderr());
+    assert!(left.iter().all(|name| !place.path(name).exists()), "leftovers were not removed");
+    assert!(kept.iter().all(|file| file.exists()), "a file of somebody else was removed");
+    // The other command has ended.
+    drop(in_use);
+    assert_eq!(place.run(&["backup"], Some(&place.path("third.db"))).status(), 0);
+    assert!(kept[..2].iter().all(|file| !file.exists()), "leftovers were not removed");
+}
+
+#[test]
 fn what_is_no_sound_backup_of_a_register_is_not_restored() {
     let (place, file) = with_backup();
     let sound = std::fs::read(&file).unwrap();
