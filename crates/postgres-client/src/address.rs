@@ -85,6 +85,18 @@ struct Own {
 }
 
 impl Address {
+    /// The name of the database; by default that of the user.
+    #[must_use]
+    pub fn database(&self) -> Option<&str> {
+        self.hosts.first()?.config.get_dbname().or(self.user())
+    }
+
+    /// The user, where the address names one.
+    #[must_use]
+    pub fn user(&self) -> Option<&str> {
+        self.hosts.first()?.config.get_user()
+    }
+
     /// The hosts, beginning with the one that was used last, each with its number. Those that did not answer lately come last.
     pub(crate) fn hosts(&self) -> Vec<(usize, &HostAddress)> {
         let first = self.last.load(Ordering::Relaxed);

@@ -7,16 +7,19 @@
 //! PostgreSQL has tools of its own; for it this module says only which command to use.
 
 mod exclusive;
+mod leftovers;
 mod postgres;
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use diesel::sql_types::Text;
 use diesel::{Connection as _, RunQueryDsl as _, SqliteConnection};
 use tempfile::NamedTempFile;
 
+use self::exclusive::Exclusive;
 use crate::connection::{Connections, DatabaseConnection};
 use crate::copy::tables;
 use crate::environment::Unrecorded;
@@ -24,6 +27,9 @@ use crate::error::StorageError;
 use crate::store::migrations::{Goal, MIGRATIONS_TABLE, SchemaChange, SetUp, convert, refuse_newer, set_up};
 use crate::tokens::Environment;
 use crate::{catalog, change_generation, copy, environment, owner_only};
+
+/// What SQLite appends to the name of a database for the files that it keeps beside it.
+const JOURNALS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// Why a backup was not made or not restored. What was there before is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -67,6 +73,12 @@ pub enum BackupError {
         /// The first thing that was found.
         what: String,
     },
+    /// The file to write is the database that is to be read, or one of those beside it.
+    #[error("{} belongs to the database that is to be backed up; choose another file", .0.display())]
+    TargetIsSource(PathBuf),
+    /// The file to write is a database that a server, or another program, has open.
+    #[error("{} is a database in use; choose another file", .0.display())]
+    TargetInUse(PathBuf),
     /// A server, or another program, has the database open.
     #[error("{} is in use; stop the server first", .0.display())]
     InUse(PathBuf),
@@ -101,8 +113,8 @@ pub enum BackupError {
 }
 
 /// Writes a backup of the SQLite database at `url` to a file, and returns its size in bytes. A file that is there already
-/// is replaced only when `replace` says so. The schema may be that of an older program, and stays as it is. Blocks; a
-/// server goes on meanwhile.
+/// is replaced only when `replace` says so, and only when it is certain that nobody has it open. The schema may be that of
+/// an older program, and stays as it is. Blocks; a server goes on meanwhile.
 ///
 /// # Errors
 ///
@@ -115,9 +127,15 @@ pub fn back_up(url: &str, to: &Path, replace: bool, requested: Option<Environmen
     if !database.is_file() {
         return Err(BackupError::Absent(database.to_owned()));
     }
+    // Whatever --force says: a server would go on with the replaced file, and what it writes would be lost.
+    if is_part_of(to, database) {
+        return Err(BackupError::TargetIsSource(to.to_owned()));
+    }
     if to.exists() && !replace {
         return Err(BackupError::Exists(to.to_owned()));
     }
+    // Asked before the work too, which may take minutes.
+    drop(lock_target(to)?);
     let mut connection = connections.establish_existing()?;
     require_register(&mut connection, database)?;
     environment::require_same(environment::recorded(&mut connection)?, requested)?;
@@ -130,7 +148,38 @@ pub fn back_up(url: &str, to: &Path, replace: bool, requested: Option<Environmen
         .execute(inner)
         .map_err(StorageError::from)?;
     require_sound(part.path(), to)?;
+    let _held = lock_target(to)?;
+    remove_journals(to)?;
     put_in_place(part, to, replace)
+}
+
+/// Whether a file to write is a database, or one of the files beside it, under whatever name.
+fn is_part_of(file: &Path, database: &Path) -> bool {
+    let Ok(written) = file.metadata() else { return false };
+    // SQLite puts the files beside the one to which a link leads.
+    let database = database.canonicalize().unwrap_or_else(|_| database.to_owned());
+    let mut parts = JOURNALS.map(|ending| beside(&database, ending)).into_iter().chain([database]);
+    parts.any(|part| part.metadata().is_ok_and(|part| (part.dev(), part.ino()) == (written.dev(), written.ino())))
+}
+
+/// Lets nobody begin to use the file that a backup is to replace, and fails when anybody does already.
+fn lock_target(to: &Path) -> Result<Exclusive, BackupError> {
+    let database = to.canonicalize().unwrap_or_else(|_| to.to_owned());
+    exclusive::acquire(&database).map_err(|error| {
+        if let BackupError::InUse(_) = error { BackupError::TargetInUse(to.to_owned()) } else { error }
+    })
+}
+
+/// Fails when anybody has the SQLite database at `url` open, or nobody can say. PostgreSQL's own locks do for its databases.
+///
+/// # Errors
+///
+/// [`BackupError::InUse`], [`BackupError::UseUnknown`], or [`BackupError::Storage`] for an address of no known form.
+pub fn require_unused(url: &str) -> Result<(), BackupError> {
+    match Connections::to(url)?.file() {
+        Some(database) => exclusive::acquire(database).map(drop),
+        None => Ok(()),
+    }
 }
 
 /// A backup that was put in the place of a database.
@@ -203,9 +252,7 @@ pub fn restore(url: &str, from: &Path, replace: bool, requested: Option<Environm
 
     // Held until the new file has the name, so that nobody begins to use the old one.
     let _held = exclusive::acquire(database)?;
-    for ending in ["-wal", "-shm", "-journal"] {
-        remove(&beside(database, ending))?;
-    }
+    remove_journals(database)?;
     put_in_place(part, database, replace)?;
     Ok(Restored { schema, environment })
 }
@@ -227,7 +274,16 @@ fn part_of(file: &Path) -> Result<NamedTempFile, BackupError> {
     let folder = folder_of(file);
     let failed = |source| BackupError::File { path: folder.to_owned(), source };
     owner_only::create_folders(folder).map_err(failed)?;
-    tempfile::Builder::new().prefix(".register-").suffix(".part").tempfile_in(folder).map_err(failed)
+    leftovers::remove(folder);
+    loop {
+        let part = tempfile::Builder::new().prefix(leftovers::PREFIX).suffix(leftovers::SUFFIX).tempfile_in(folder);
+        let part = part.map_err(failed)?;
+        leftovers::mark_in_use(part.as_file());
+        // Another command may have taken it for a leftover before it was marked.
+        if part.path().exists() {
+            return Ok(part);
+        }
+    }
 }
 
 fn folder_of(file: &Path) -> &Path {
@@ -242,6 +298,11 @@ fn beside(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
+}
+
+/// Removes what SQLite would otherwise take for a part of the file that is put in the place of a database.
+fn remove_journals(database: &Path) -> Result<(), BackupError> {
+    JOURNALS.iter().try_for_each(|ending| remove(&beside(database, ending)))
 }
 
 fn remove(file: &Path) -> Result<(), BackupError> {

@@ -96,6 +96,12 @@ pub(crate) fn count(connection: &mut DatabaseConnection, table: &str) -> Result<
     Ok(query.get_result::<Count>(connection)?.rows)
 }
 
+/// Whether a table has a row. The name must be one of [`tables`].
+pub(crate) fn has_rows(connection: &mut DatabaseConnection, table: &str) -> Result<bool, StorageError> {
+    let query = format!("SELECT count(*) AS \"rows\" FROM (SELECT 1 FROM \"{table}\" LIMIT 1) AS first");
+    Ok(diesel::sql_query(query).get_result::<Count>(connection)?.rows > 0)
+}
+
 /// All columns that refer to another table, in the order of their names. Each foreign key of the schema is one column.
 pub(crate) fn references(connection: &mut DatabaseConnection) -> Result<Vec<Reference>, StorageError> {
     let query = diesel::sql_query(connection.either(POSTGRES_REFERENCES, SQLITE_REFERENCES));

@@ -118,6 +118,15 @@ pub enum StorageError {
         /// The names that there are.
         known: String,
     },
+    /// Taking migrations back would drop tables that hold records.
+    #[error(
+        "the migrations that would be taken back hold records, in the tables {tables}: make a backup, then give the same \
+         command with --force, by which these records are lost"
+    )]
+    RecordsWouldBeLost {
+        /// The names of the tables.
+        tables: String,
+    },
     /// There is no file where a database is to be opened.
     #[error(
         "{} does not exist: check --database-url; `trainee-register serve`, `migrate` and `provider add` create a database",
@@ -287,6 +296,7 @@ impl StorageError {
             | Self::Migration(_)
             | Self::SchemaNewer { .. }
             | Self::UnknownMigration { .. }
+            | Self::RecordsWouldBeLost { .. }
             | Self::Absent(_)
             | Self::NoRegister { .. }
             | Self::SchemaOlder { .. }

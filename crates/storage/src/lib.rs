@@ -33,6 +33,7 @@ pub mod probe;
 pub mod providers;
 pub mod request_log;
 mod schema;
+pub mod server_lock;
 pub mod session;
 mod sql_dates;
 pub mod store;

@@ -30,6 +30,7 @@ use diesel::dsl::{self, sql};
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
+use domain::commands::erasure::{identifying_parts, require_impersonal};
 
 pub use self::activity::{Activity, ActivityFilter, ActivityKind};
 pub(crate) use self::activity::{KEPT as ACTIVITY_KEPT, Subject};
@@ -234,16 +235,17 @@ impl Session<'_> {
     }
 
     /// Erases a user: the access is removed, and with it the e-mail address and the identity. The number stays in the
-    /// activity log.
+    /// activity log, and so does the reason.
     ///
     /// # Errors
     ///
-    /// [`Refusal::UnknownUser`].
+    /// [`Refusal::UnknownUser`], [`Refusal::ReasonNamesPerson`].
     pub fn erase_user(&mut self, by: Actor<'_>, id: i64, reason: &str) -> Result<(), StorageError> {
         let found = self.user_of_any_time(id)?.filter(|user| by.reaches(user.provider_id));
         self.lock_organisation(found.ok_or(Refusal::UnknownUser)?.provider_id)?;
         // Somebody may have changed it meanwhile.
         let user = self.user_of_any_time(id)?.ok_or(Refusal::UnknownUser)?;
+        require_impersonal(reason, &identifying_parts(&user.email)).map_err(|_| Refusal::ReasonNamesPerson)?;
         if user.removed_at.is_none() {
             self.end_access(by, &user)?;
         }

@@ -18,7 +18,7 @@ fn a_server_waits_for_a_transaction_that_is_in_the_way_of_its_migration() {
     on_own_machine(Form::FullOnly, test, |machine| {
         let postgres = Postgres::start(machine, &[], &[]);
         let url = postgres.url();
-        run(program(machine, &url).args(["migrate", "--to", BEFORE]));
+        run(program(machine, &url).args(["migrate", "--force", "--to", BEFORE]));
         let mut transaction = psql(machine, Host::Node(0), REGISTER, Duration::from_secs(2 * OPEN));
         let statements = format!("LOCK TABLE trainees IN ROW EXCLUSIVE MODE; SELECT pg_sleep({OPEN})");
         let mut transaction = transaction.args(["--single-transaction", "-c", &statements]).spawn().unwrap();

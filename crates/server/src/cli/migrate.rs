@@ -2,6 +2,7 @@
 
 use clap::Args;
 use indicatif::ProgressBar;
+use storage::backup;
 use storage::environment::Unrecorded;
 use storage::error::StorageError;
 use storage::store::{Conversion, Goal, Progress, Store, StoreOptions};
@@ -16,9 +17,13 @@ pub(super) struct Migrate {
     /// Go to this migration, such as 2026-01-05-000002, and take back those behind it
     ///
     /// This is the way back to an older program, whose last migration it is; do it with the newer one, and make a backup
-    /// first. What only the migrations that are taken back have room for is lost.
+    /// first. No server may run: a SQLite database in use is refused. What only the migrations that are taken back have room
+    /// for is lost; where that is whole tables with records, --force must say so.
     #[arg(long, value_name = "MIGRATION", env = "REGISTER_MIGRATE_TO")]
     to: Option<String>,
+    /// Drop tables that hold records on the way back; the records are lost
+    #[arg(long, env = "REGISTER_MIGRATE_FORCE", requires = "to")]
+    force: bool,
     /// Remove the tables in which an older program stored trainees, once they are converted
     ///
     /// Until then the tables take room on the disk, and nothing reads them. The way back is open afterwards too.
@@ -43,7 +48,15 @@ impl Migrate {
         if self.check {
             return self.check();
         }
-        let goal = self.to.as_deref().map_or(Goal::NewestUnconverted, Goal::Migration);
+        let goal = match self.to.as_deref() {
+            None => Goal::NewestUnconverted,
+            Some(to) if self.force => Goal::Migration(to),
+            Some(to) => Goal::MigrationKeepingTables(to),
+        };
+        if self.to.is_some() {
+            // A server that runs would go on without the tables that it uses.
+            backup::require_unused(&self.database.database_url)?;
+        }
         let unrecorded = self.unrecorded();
         let (store, set_up) = self.database.set_up(goal, unrecorded, StoreOptions::default())?;
         let change = set_up.schema;

@@ -14,6 +14,7 @@ use chrono::TimeDelta;
 use clap::{Args, ValueEnum};
 use storage::environment::Unrecorded;
 use storage::error::StorageError;
+use storage::server_lock;
 use storage::store::Store;
 use storage::tokens::Environment;
 
@@ -162,6 +163,12 @@ impl Serve {
         let metrics = operator.is_some().then(metrics::collect).transpose()?;
         let created = self.database.create(Unrecorded::RecordRequested, self.bounds.store());
         let (store, environment) = created.map_err(StartError::Database)?;
+        if server_lock::has_another_server(&self.database.database_url)? {
+            log::warn!(
+                "another server has the SQLite database open, which is for one server: stop one of the two, or copy the \
+                 register to PostgreSQL"
+            );
+        }
         let registry_delay = self.registry_delay(environment)?;
         log::info!("the environment of this register is {environment}");
         self.prepare(&store, environment)?;

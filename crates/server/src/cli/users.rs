@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use clap::{Args, Subcommand};
+use domain::commands::erasure::{InvalidGround, ground};
 use storage::error::StorageError;
 use storage::users::{Activity, ActivityFilter, Actor, Invited, NewInvitation, UserRecord, UserRole};
 
@@ -58,8 +59,8 @@ pub(super) enum UserCommand {
         database: Database,
         /// Number of the user, as `user list` shows it
         id: i64,
-        /// Why, without names; it stands in the activity log
-        #[arg(long, value_name = "TEXT", env = "REGISTER_REASON")]
+        /// Why, without the name or the address of the user; it stands in the activity log
+        #[arg(long, value_name = "TEXT", env = "REGISTER_REASON", value_parser = reason)]
         reason: String,
     },
     /// End all sessions of a user, or of all users, from the next request on; their access stays
@@ -215,6 +216,11 @@ fn entry(entry: Activity) -> [String; 8] {
         entry.request_id.unwrap_or_default(),
         entry.address.unwrap_or_default(),
     ]
+}
+
+/// Reads the reason of an erasure, which has the form of the ground of an erasure of a trainee.
+fn reason(text: &str) -> Result<String, InvalidGround> {
+    ground(text)
 }
 
 fn role(text: &str) -> Result<UserRole, String> {

@@ -125,6 +125,7 @@ fn remedy(error: &StorageError) -> &'static str {
         | StorageError::NotConverted { .. }
         | StorageError::RecordsNewer { .. }
         | StorageError::UnknownMigration { .. }
+        | StorageError::RecordsWouldBeLost { .. }
         | StorageError::Absent(_)
         | StorageError::NoRegister { .. }
         | StorageError::BrokenReferences { .. }

@@ -4,14 +4,16 @@ use std::fs::Permissions;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use serde_json::Value;
 use server::sandbox::demo;
 use server::versions;
+use test_support::{Database, Kind, postgres_programs};
 
-use super::support::{Server, Workplace, agent, execute, texts};
+use super::support::{Ended, Server, Workplace, agent, execute, kinds, texts};
 
 /// Registers a trainee of that number and gives its identifier.
 fn register(server: &Server, number: usize) -> String {
@@ -201,6 +203,67 @@ fn a_backup_is_not_overwritten_without_a_confirmation() {
 }
 
 #[test]
+fn a_backup_does_not_replace_the_database_that_it_is_made_of() {
+    let (place, _) = with_backup();
+    let link = place.path("link.db");
+    std::os::unix::fs::symlink(place.path("register.db"), &link).unwrap();
+    let hard_link = place.path("hard-link.db");
+    std::fs::hard_link(place.path("register.db"), &hard_link).unwrap();
+    let server = place.serve(&[], None);
+    let first = register(&server, 1);
+    for file in [place.path("register.db"), place.path("./register.db"), place.path("register.db-wal"), link, hard_link]
+    {
+        assert_refused(&place, &["backup", "--force"], &file, "belongs to the database that is to be backed up");
+    }
+    let second = register(&server, 2);
+    drop(server);
+    let file = place.path("register.db");
+    assert_refused(&place, &["backup", "--force"], &file, "belongs to the database that is to be backed up");
+    assert!(ids(&place.url()).ends_with(&[first, second]));
+    assert_eq!(place.run(&["check"], None).status(), 0);
+}
+
+#[test]
+fn a_backup_does_not_replace_a_database_that_a_server_uses() {
+    let (place, _) = with_backup();
+    let other = Workplace::on_sqlite();
+    let server = other.serve(&[], None);
+    let newest = register(&server, 1);
+    let link = place.path("link.db");
+    std::os::unix::fs::symlink(other.path("register.db"), &link).unwrap();
+    for file in [other.path("register.db"), link] {
+        assert_refused(&place, &["backup", "--force"], &file, "is a database in use; choose another file");
+    }
+    assert!(ids(&other.url()).contains(&newest));
+    // The server ends without closing anything: what it left beside its database is no part of the new file.
+    drop(server);
+    assert!(other.path("register.db-wal").metadata().unwrap().len() > 0);
+    let made = place.run(&["backup", "--force"], Some(&other.path("register.db")));
+    assert_eq!(made.status(), 0, "{}", made.stderr());
+    assert_eq!(ids(&other.url()), [""; 0]);
+    assert_eq!(other.run(&["check"], None).status(), 0);
+}
+
+#[test]
+fn unfinished_files_of_commands_that_were_ended_are_removed() {
+    let (place, _) = with_backup();
+    let left = [".register-AbCd12.part", ".register-AbCd12.part-journal", ".register-Zz9999.part-journal"];
+    left.iter().for_each(|name| drop(place.write(name, "left")));
+    let kept = [".register-InUse1.part", ".register-InUse1.part-journal", ".register-notes.part", "register.part"];
+    let kept = kept.map(|name| place.write(name, "kept"));
+    let in_use = std::fs::File::open(&kept[0]).unwrap();
+    in_use.lock().unwrap();
+    let made = place.run(&["backup"], Some(&place.path("next.db")));
+    assert_eq!(made.status(), 0, "{}", made.stderr());
+    assert!(left.iter().all(|name| !place.path(name).exists()), "leftovers were not removed");
+    assert!(kept.iter().all(|file| file.exists()), "a file of somebody else was removed");
+    // The other command has ended.
+    drop(in_use);
+    assert_eq!(place.run(&["backup"], Some(&place.path("third.db"))).status(), 0);
+    assert!(kept[..2].iter().all(|file| !file.exists()), "leftovers were not removed");
+}
+
+#[test]
 fn what_is_no_sound_backup_of_a_register_is_not_restored() {
     let (place, file) = with_backup();
     let sound = std::fs::read(&file).unwrap();
@@ -235,7 +298,10 @@ fn what_is_no_sound_backup_of_a_register_is_not_restored() {
 fn an_older_backup_is_brought_up_to_date_and_stays_as_it_is() {
     let (place, file) = with_backup();
     let on = format!("sqlite://{}", file.display());
-    assert_eq!(place.run(&["migrate", "--to", "2026-01-05-000002", "--database-url", &on], None).status(), 0);
+    assert_eq!(
+        place.run(&["migrate", "--force", "--to", "2026-01-05-000002", "--database-url", &on], None).status(),
+        0
+    );
     let older = std::fs::read(&file).unwrap();
     let restored = place.run(&["restore", "--force"], Some(&file));
     assert_eq!(restored.status(), 0, "{}", restored.stderr());
@@ -249,7 +315,10 @@ fn an_older_backup_is_brought_up_to_date_and_stays_as_it_is() {
 #[test]
 fn for_postgresql_the_command_to_use_is_named_without_the_password() {
     let place = Workplace::on_sqlite();
-    for (command, tool) in [("backup", "pg_dump --format=custom"), ("restore", "pg_restore --clean")] {
+    for (command, tool) in [
+        ("backup", "pg_dump --format=custom"),
+        ("restore", "createdb --maintenance-db='postgres://me@host/postgres' --owner='me'"),
+    ] {
         let arguments = [command, "--database-url", "postgres://me:secret@host/register"];
         let told = place.run(&arguments, Some(&place.path("backup.dump")));
         assert_eq!((told.status(), told.stdout()), (1, ""));
@@ -260,4 +329,32 @@ fn for_postgresql_the_command_to_use_is_named_without_the_password() {
         );
         assert!(!told.stderr().contains("secret"));
     }
+}
+
+/// Runs the commands that a refusal names.
+fn run_named(ended: &Ended, programs: &Path) {
+    let (_, named) = ended.stderr().split_once("; use ").unwrap();
+    let commands = named.split_once(" (").map_or(named, |(commands, _)| commands);
+    let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    let ran = Command::new("sh").args(["-c", commands.trim_end()]).env("PATH", path).output().unwrap();
+    assert!(ran.status.success(), "{commands}: {}", String::from_utf8_lossy(&ran.stderr));
+}
+
+#[test]
+fn the_commands_that_are_named_for_postgresql_back_up_a_register_and_restore_it_in_its_place() {
+    let Some(programs) = postgres_programs().filter(|_| kinds().contains(&Kind::Postgres)) else { return };
+    let mut place = Workplace::on_sqlite();
+    place.use_database(Database::fresh_on(Kind::Postgres));
+    let add = |ukprn: &str| {
+        let added = place.run(&["provider", "add", "--ukprn", ukprn, "--name", "Ashdown"], None);
+        assert_eq!(added.status(), 0, "{}", added.stderr());
+    };
+    add("10000001");
+    let file = place.path("the backup.dump");
+    run_named(&place.run(&["backup"], Some(&file)), &programs);
+    add("10000002");
+    run_named(&place.run(&["restore"], Some(&file)), &programs);
+    let listed = place.run(&["provider", "list"], None);
+    assert!(listed.stdout().contains("10000001") && !listed.stdout().contains("10000002"), "{}", listed.stdout());
+    assert_eq!(place.run(&["check"], None).status(), 0);
 }

@@ -146,7 +146,7 @@ fn a_register_with_trainees_and_without_a_record_needs_its_environment_once() {
         place.use_database(database);
         with_trainees(&place, "sandbox");
         let id = &texts(&place.url(), "SELECT trainee_id AS text FROM trainees ORDER BY id")[0];
-        succeeds(place.run(&["migrate", "--to", "2026-11-21-000006"], None));
+        succeeds(place.run(&["migrate", "--force", "--to", "2026-11-21-000006"], None));
         let remedy = "`trainee-register migrate --environment production`";
         let serve = ["serve", "--listen", "127.0.0.1:0"];
         for command in [&serve[..], &["provider", "add", "--ukprn", "10000002", "--name", "Beech"]] {
@@ -252,7 +252,7 @@ fn a_restored_register_is_of_the_environment_of_its_backup() {
 fn a_backup_from_before_the_record_is_restored_without_one() {
     let place = Workplace::on_sqlite();
     with_trainees(&place, "sandbox");
-    succeeds(place.run(&["migrate", "--to", "2026-11-21-000006"], None));
+    succeeds(place.run(&["migrate", "--force", "--to", "2026-11-21-000006"], None));
     let file = place.path("backup.db");
     succeeds(place.run(&["backup"], Some(&file)));
     let other = Workplace::on_sqlite();

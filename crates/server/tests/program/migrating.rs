@@ -27,7 +27,7 @@ fn the_schema_goes_back_to_what_an_older_program_knows_and_forth_again() {
             place.run(&[&["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"], &on[..]].concat(), None);
         assert_eq!(added.status(), 0, "{}", added.stderr());
 
-        let back = place.run(&[&["migrate", "--to", &names[1]], &on[..]].concat(), None);
+        let back = place.run(&[&["migrate", "--force", "--to", &names[1]], &on[..]].concat(), None);
         let expected: String = names[2..].iter().rev().map(|name| format!("taken back  {name}\n")).collect();
         assert_eq!((back.status(), back.stdout()), (0, expected.as_str()), "{}", back.stderr());
         // The register has a provider, so nobody may guess what it is.
@@ -37,7 +37,7 @@ fn the_schema_goes_back_to_what_an_older_program_knows_and_forth_again() {
         let listed = place.run(&[&["provider", "list"], &on[..]].concat(), None);
         assert!(listed.stdout().contains("10000001"), "{}", listed.stdout());
 
-        let unknown = place.run(&[&["migrate", "--to", "1999-01-01-000001"], &on[..]].concat(), None);
+        let unknown = place.run(&[&["migrate", "--force", "--to", "1999-01-01-000001"], &on[..]].concat(), None);
         assert_eq!((unknown.status(), unknown.stdout()), (1, ""));
         assert!(unknown.stderr().contains(&names[0]), "{}", unknown.stderr());
     }
@@ -55,7 +55,7 @@ fn no_command_changes_a_database_that_a_newer_program_has_been_at() {
         let (schools, other) = (schools.to_str().unwrap(), place.url());
         for command in [
             &["migrate"][..],
-            &["migrate", "--to", "2026-01-05-000002"],
+            &["migrate", "--force", "--to", "2026-01-05-000002"],
             &["serve", "--listen", "127.0.0.1:0"],
             &["check"],
             &["provider", "list"],
@@ -127,7 +127,7 @@ fn what_is_pending_is_reported_in_one_line_and_in_the_exit_status() {
         assert_eq!((status, stdout.as_str(), stderr.lines().count()), (1, "", 1), "{stderr}");
         assert_eq!(run(&["migrate"]).0, 0);
         assert_eq!(run(&["migrate", "--check"]), (0, "up to date\n".to_owned(), String::new()));
-        assert_eq!(run(&["migrate", "--to", "2026-11-23-000009"]).0, 0);
+        assert_eq!(run(&["migrate", "--force", "--to", "2026-11-23-000009"]).0, 0);
         let pending = "pending: 2026-11-23-000010_lock_rows, 2026-11-24-000011_change_positions, \
                        2026-11-24-000012_trainees_by_position, \
                        2026-11-25-000013_archived_months, 2026-11-25-000014_changes_by_id_and_date, \
@@ -148,6 +148,38 @@ fn what_is_pending_is_reported_in_one_line_and_in_the_exit_status() {
 }
 
 #[test]
+fn migrations_under_a_running_server_on_sqlite_are_not_taken_back() {
+    let place = Workplace::on_sqlite();
+    let server = place.serve(&[], None);
+    let refused = place.run(&["migrate", "--force", "--to", "2026-11-22-000008"], None);
+    assert_eq!((refused.status(), refused.stdout()), (1, ""));
+    assert!(refused.stderr().contains("register.db is in use; stop the server first"), "{}", refused.stderr());
+    assert_eq!(place.run(&["migrate", "--check"], None).stdout(), "up to date\n");
+    server.stop();
+    assert_eq!(place.run(&["migrate", "--force", "--to", "2026-11-22-000008"], None).status(), 0);
+}
+
+#[test]
+fn tables_with_records_are_dropped_only_where_that_is_confirmed() {
+    for kind in kinds() {
+        let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
+        let run = |command: &[&str]| place.run(&[command, &["--database-url", database.url()]].concat(), None);
+        let back = ["migrate", "--to", "2026-11-25-000018"];
+        assert_eq!(run(&["migrate"]).status(), 0);
+        // No table that would be dropped has a row.
+        assert_eq!(run(&back).status(), 0);
+        assert_eq!(run(&["migrate"]).status(), 0);
+        // That is in the activity log.
+        assert_eq!(run(&["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"]).status(), 0);
+        let refused = run(&back);
+        assert_eq!((refused.status(), refused.stdout()), (1, ""));
+        assert!(refused.stderr().contains("in the tables activity_log: make a backup"), "{}", refused.stderr());
+        assert_eq!(run(&["migrate", "--check"]).stdout(), "up to date\n");
+        assert_eq!(run(&["migrate", "--force", "--to", "2026-11-25-000018"]).status(), 0);
+    }
+}
+
+#[test]
 fn server_waits_for_a_transaction_that_holds_what_a_migration_needs() {
     if !kinds().contains(&Kind::Postgres) {
         return;
@@ -155,7 +187,7 @@ fn server_waits_for_a_transaction_that_holds_what_a_migration_needs() {
     let mut place = Workplace::on_sqlite();
     place.use_database(Database::fresh_on(Kind::Postgres));
     assert_eq!(place.run(&["migrate"], None).status(), 0);
-    assert_eq!(place.run(&["migrate", "--to", "2026-11-22-000008"], None).status(), 0);
+    assert_eq!(place.run(&["migrate", "--force", "--to", "2026-11-22-000008"], None).status(), 0);
     let mut writer = PostgresConnection::establish(&place.url()).unwrap();
     writer.batch_execute("BEGIN; LOCK TABLE trainees IN ROW EXCLUSIVE MODE").unwrap();
     let mut server = Running::begin(&place, &[]);

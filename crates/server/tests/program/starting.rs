@@ -17,6 +17,22 @@ fn require_one_line(ended: &Ended, texts: &[&str]) {
 }
 
 #[test]
+fn second_server_on_one_sqlite_file_is_warned_of() {
+    let workplace = Workplace::on_sqlite();
+    let warning = "another server has the SQLite database open";
+    let mut first = Running::begin(&workplace, &[]);
+    assert!(!first.log_until("listening on ").contains(warning));
+    let mut second = Running::begin(&workplace, &[]);
+    assert!(second.log_until("listening on ").contains(warning));
+    first.signal("TERM");
+    assert!(first.wait().success());
+    second.signal("TERM");
+    assert!(second.wait().success());
+    let mut next = Running::begin(&workplace, &[]);
+    assert!(!next.log_until("listening on ").contains(warning));
+}
+
+#[test]
 fn an_address_that_cannot_be_listened_on_is_named() {
     let workplace = Workplace::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -104,6 +104,10 @@ fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity
     done(run(&["user", "sign-out", "--all"]));
     done(run(&["user", "remove", "1"]));
     assert_eq!(ask(&browser, &home, &cookie, None).status, 303);
+    for reason in ["request of somebody@example.com", "SOMEBODY@EXAMPLE.COM", ""] {
+        assert_ne!(run(&["user", "erase", "1", "--reason", reason]).status(), 0, "{reason:?}");
+    }
+    assert!(done(run(&["user", "list"])).contains("somebody@example.com"));
     done(run(&["user", "erase", "1", "--reason", "request of 1 March"]));
     assert!(!done(run(&["user", "list"])).contains("somebody@"));
     done(run(&["token", "issue", "--provider", "10012345", "--name", "Records"]));

@@ -2,18 +2,45 @@
 
 use std::path::Path;
 
+use postgres_client::Address;
+
 /// The command that writes a backup.
 pub(super) fn dump(url: &str, file: &Path) -> String {
     format!("pg_dump --format=custom --file={} {}", quoted(&file.to_string_lossy()), quoted(&without_password(url)))
 }
 
 /// The commands that read a backup: of the form that [`dump`] writes, or of plain SQL.
+///
+/// The database is made anew. `pg_restore --clean` cannot take its place: it drops the constraints of partitions, which
+/// PostgreSQL refuses.
 pub(super) fn restore(url: &str, file: &Path) -> String {
-    let (database, file) = (quoted(&without_password(url)), quoted(&file.to_string_lossy()));
+    let address: Option<Address> = url.parse().ok();
+    let named = |name: Option<&str>| name.map(quoted);
+    let name = named(address.as_ref().and_then(Address::database)).unwrap_or_else(|| "DATABASE".to_owned());
+    let owner = named(address.as_ref().and_then(Address::user));
+    let owner = owner.map(|user| format!(" --owner={user}")).unwrap_or_default();
+    let without_password = without_password(url);
+    let (database, maintenance) = (quoted(&without_password), quoted(&of_maintenance(&without_password)));
+    let file = quoted(&file.to_string_lossy());
+    // The first one drops nothing when the backup cannot be read.
     format!(
-        "pg_restore --clean --if-exists --no-owner --single-transaction --dbname={database} {file} (or, for a file of SQL, \
+        "pg_restore --list {file} > /dev/null \
+         && dropdb --if-exists --maintenance-db={maintenance} {name} \
+         && createdb --maintenance-db={maintenance}{owner} --encoding=UTF8 --template=template0 {name} \
+         && pg_restore --no-owner --single-transaction --dbname={database} {file} \
+         (for a file of SQL leave out the first command, and the last one is \
          psql --single-transaction --set=ON_ERROR_STOP=1 --file={file} {database})"
     )
+}
+
+/// The address of the database to which one connects to make and drop others.
+fn of_maintenance(url: &str) -> String {
+    let (main, query) = url.split_once('?').map_or((url, ""), |(main, query)| (main, query));
+    let (scheme, rest) = main.split_once("://").unwrap_or(("postgres", main));
+    let host = rest.split_once('/').map_or(rest, |(host, _)| host);
+    let parameters: Vec<_> = query.split('&').filter(|part| !part.is_empty() && !part.starts_with("dbname=")).collect();
+    let parameters = if parameters.is_empty() { String::new() } else { format!("?{}", parameters.join("&")) };
+    format!("{scheme}://{host}/postgres{parameters}")
 }
 
 /// The address without what nobody may see: the tools ask for the password, or take it from `PGPASSWORD` or `~/.pgpass`.
@@ -52,6 +79,20 @@ mod tests {
         ] {
             assert_eq!(without_password(url), shown);
         }
+    }
+
+    #[test]
+    fn databases_are_made_and_dropped_from_another_database_of_the_same_server() {
+        for (url, expected) in [
+            ("postgres://me@host:5433/db", "postgres://me@host:5433/postgres"),
+            ("postgres://host", "postgres://host/postgres"),
+            ("postgres:///db?host=/run&port=1", "postgres:///postgres?host=/run&port=1"),
+            ("postgres://one,two?dbname=db", "postgres://one,two/postgres"),
+        ] {
+            assert_eq!(of_maintenance(url), expected);
+        }
+        let command = restore("postgres://it%27s@host/my%20db", Path::new("x.dump"));
+        assert!(command.contains(" --owner='it'\\''s' ") && command.contains(" 'my db' && "), "{command}");
     }
 
     #[test]

@@ -69,6 +69,9 @@ pub enum Refusal {
     /// No user who has access has this number.
     #[error("no user has this number")]
     UnknownUser,
+    /// The reason for erasing a user is kept, and would keep what is to be erased.
+    #[error("the reason names the person, and is kept: word it without the e-mail address")]
+    ReasonNamesPerson,
     /// The user has no such session.
     #[error("user has no such session")]
     UnknownSession,

@@ -41,6 +41,18 @@ pub enum Goal<'a> {
     /// To the migration of this name, such as `2026-01-05-000002_trainees` or its number alone. Those behind it are taken
     /// back, and what only they have room for is lost.
     Migration(&'a str),
+    /// The same, unless a table with rows would be dropped by that.
+    MigrationKeepingTables(&'a str),
+}
+
+impl<'a> Goal<'a> {
+    /// The name of the migration, where the goal is one of its own.
+    fn migration(self) -> Option<&'a str> {
+        match self {
+            Self::Newest | Self::NewestUnconverted => None,
+            Self::Migration(name) | Self::MigrationKeepingTables(name) => Some(name),
+        }
+    }
 }
 
 /// The migrations that were applied and taken back, by their names and in this order.
@@ -247,7 +259,11 @@ impl<'a> Migrator<'a> {
         loop {
             let (walked, answer) = self.with_schema_lock(|connection, migrations| {
                 before(connection)?;
-                if let Goal::Migration(name) = goal {
+                let filled = match goal {
+                    Goal::MigrationKeepingTables(_) => filled_tables(connection)?,
+                    Goal::Newest | Goal::NewestUnconverted | Goal::Migration(_) => Vec::new(),
+                };
+                if let Some(name) = goal.migration() {
                     document_conversion::before_migrations(connection, name)?;
                 }
                 let walked = walk_migrations(connection, migrations, goal)?;
@@ -256,6 +272,7 @@ impl<'a> Migrator<'a> {
                     views::make(connection)?;
                 }
                 document_conversion::after_migrations(connection, goal)?;
+                require_tables(connection, filled)?;
                 Ok((walked, after(connection)?))
             })?;
             change.applied.extend(walked.change.applied);
@@ -266,6 +283,24 @@ impl<'a> Migrator<'a> {
             change.applied.extend(self.apply_outside(goal)?);
         }
     }
+}
+
+/// The tables that have rows.
+fn filled_tables(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
+    let mut filled = Vec::new();
+    for table in catalog::tables(connection)? {
+        if catalog::has_rows(connection, &table)? {
+            filled.push(table);
+        }
+    }
+    Ok(filled)
+}
+
+/// Fails when one of the tables is gone, by which the transaction is undone.
+fn require_tables(connection: &mut DatabaseConnection, mut tables: Vec<String>) -> Result<(), StorageError> {
+    let left = catalog::tables(connection)?;
+    tables.retain(|table| !left.contains(table));
+    if tables.is_empty() { Ok(()) } else { Err(StorageError::RecordsWouldBeLost { tables: tables.join(", ") }) }
 }
 
 /// Removes the tables of before the conversion to documents, of a database that nobody else uses.

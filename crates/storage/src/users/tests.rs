@@ -281,6 +281,8 @@ fn an_operator_is_no_user_of_an_organisation() {
 fn an_erased_user_is_a_number_in_the_activity_log() {
     let register = register();
     let gone = user(&register, UKPRN, "a@example.com", UserRole::Admin).user_id;
+    let named = "request of A@example.com.";
+    refused(register.write(move |session| session.erase_user(COMMAND, gone, named)), Refusal::ReasonNamesPerson);
     register.write(move |session| session.erase_user(COMMAND, gone, "request of 1 March")).unwrap();
     let users = register.read(|session| session.list_users(None)).unwrap();
     assert_eq!((users[0].email.as_str(), users[0].removed_at.is_some()), ("", true));

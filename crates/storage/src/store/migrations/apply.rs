@@ -75,7 +75,7 @@ pub(super) fn known<DB: Backend>(migrations: Listed<DB>, applied: &[String]) -> 
 pub(super) fn kept<DB: Backend>(migrations: &Known<DB>, goal: Goal<'_>) -> Result<usize, StorageError> {
     match goal {
         Goal::Newest | Goal::NewestUnconverted => Ok(migrations.len()),
-        Goal::Migration(name) => Ok(1 + position(migrations, name)?),
+        Goal::Migration(name) | Goal::MigrationKeepingTables(name) => Ok(1 + position(migrations, name)?),
     }
 }
 
