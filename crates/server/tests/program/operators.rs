@@ -90,6 +90,7 @@ fn operators_have_their_pages_on_their_own_listener_and_are_nobody_on_the_public
         (operators, &operator, "/settings/registry", 200),
         (operators, &operator, "/settings/tokens", 404),
         (operators, &operator, style.as_str(), 200),
+        (operators, &operator, "/", 307),
         (operators, &operator, "/docs", 404),
         (operators, &operator, "/metrics", 200),
         (operators, &operator, "/health/ready", 200),
