@@ -49,6 +49,7 @@ mod tokens;
 mod trainees;
 mod usage;
 pub(crate) mod users;
+mod values;
 mod version;
 
 /// A register of trainee teachers, which their providers keep up to date through a versioned JSON API.

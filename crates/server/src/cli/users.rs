@@ -5,6 +5,7 @@ use clap::{Args, Subcommand};
 use storage::error::StorageError;
 use storage::users::{Activity, ActivityFilter, Actor, Invited, NewInvitation, UserRecord, UserRole};
 
+use super::values::site;
 use super::{CommandError, Database, date};
 use crate::cli::{output, trainees};
 use crate::http::paths;
@@ -21,10 +22,12 @@ pub(super) enum UserCommand {
         #[command(flatten)]
         invited: InvitedPerson,
         /// Address of the settings as their users see it, such as https://register.example
-        #[arg(long, value_name = "URL", env = "REGISTER_SETTINGS_URL", default_value = "http://127.0.0.1:8080")]
+        #[arg(long, value_name = "URL", env = "REGISTER_SETTINGS_URL", default_value = "http://127.0.0.1:8080",
+            value_parser = site)]
         settings_url: String,
         /// Address of the operators' pages as operators see it
-        #[arg(long, value_name = "URL", env = "REGISTER_OPERATOR_PAGES_URL", default_value = "http://127.0.0.1:9464")]
+        #[arg(long, value_name = "URL", env = "REGISTER_OPERATOR_PAGES_URL", default_value = "http://127.0.0.1:9464",
+            value_parser = site)]
         operator_pages_url: String,
     },
     /// List all users, those whose access was removed too

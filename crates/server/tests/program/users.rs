@@ -68,6 +68,13 @@ fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity
     assert!(link.starts_with("http://127.0.0.1:8080/settings/sign-in/") && link.lines().count() == 1, "{link}");
     let elsewhere = done(run(&[&invite[..], &["--settings-url", "https://register.example/"]].concat()));
     assert!(elsewhere.starts_with("https://register.example/settings/sign-in/"), "{elsewhere}");
+    for address in ["register.example", "https://h/settings", "https://h/x?y=z", "ftp://h", ""] {
+        for option in ["--settings-url", "--operator-pages-url"] {
+            let ended = run(&[&invite[..], &[option, address]].concat());
+            assert_eq!((ended.status(), ended.stdout()), (2, ""), "{address}");
+            assert!(ended.stderr().contains("must be a scheme and a host"), "{}", ended.stderr());
+        }
+    }
     for wrong in [
         &["user", "invite", "--email", email][..],
         &["user", "invite", "--email", email, "--operator", "--provider", "10012345"],

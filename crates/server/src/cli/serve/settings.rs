@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use storage::tokens::Environment;
 
 use crate::cli::CommandError;
+use crate::cli::values::site;
 use crate::operations::startup;
 use crate::settings::{Audience, SettingsPages};
 
@@ -23,7 +24,7 @@ pub(super) struct SettingsOptions {
     operator_pages: Option<OperatorPages>,
     /// Address of the settings as the users of organisations see it, such as https://register.example; the links that operators
     /// make begin with it [default: the address of --settings, otherwise that of --listen]
-    #[arg(long, value_name = "URL", env = "REGISTER_SERVE_SETTINGS_URL")]
+    #[arg(long, value_name = "URL", env = "REGISTER_SERVE_SETTINGS_URL", value_parser = site)]
     settings_url: Option<String>,
 }
 
