@@ -172,6 +172,9 @@ pub enum CommandError {
     /// People cannot sign in by OpenID Connect as the options say.
     #[error(transparent)]
     OpenId(#[from] serve::openid::OpenIdError),
+    /// Operators cannot have their pages where the options say.
+    #[error(transparent)]
+    OperatorPages(#[from] serve::settings::OperatorPagesError),
     /// A register was copied, and is not the same.
     #[error("rows that are not the same: {0}; do not use the copy")]
     NotTheSame(usize),

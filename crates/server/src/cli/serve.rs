@@ -2,7 +2,7 @@
 
 mod limits;
 pub(super) mod openid;
-mod settings;
+pub(super) mod settings;
 mod traces;
 
 use std::net::TcpListener;
@@ -135,9 +135,13 @@ impl Serve {
         }
     }
 
+    fn has_operator_listener(&self) -> bool {
+        !["", "off"].contains(&self.operator_listen.as_str())
+    }
+
     /// Listens for operators, unless there is to be no such thing.
     fn operator_listener(&self) -> Result<Option<TcpListener>, CommandError> {
-        if ["", "off"].contains(&self.operator_listen.as_str()) {
+        if !self.has_operator_listener() {
             return Ok(None);
         }
         let listener = startup::listen(&self.operator_listen, "--operator-listen")?;
@@ -149,6 +153,7 @@ impl Serve {
         // A request that contradicts itself does not get as far as the database.
         if let Some(requested) = self.database.expected.environment {
             self.registry_delay(requested)?;
+            self.settings.require_operator_pages(requested, self.has_operator_listener())?;
             self.openid.issuer(requested, self.settings.are_served(requested))?;
         }
         let versions = versions::chosen(&self.versions).map_err(CommandError::UnknownVersion)?;
@@ -160,6 +165,7 @@ impl Serve {
         let created = self.database.create(Unrecorded::RecordRequested, self.bounds.store());
         let (store, environment) = created.map_err(StartError::Database)?;
         let registry_delay = self.registry_delay(environment)?;
+        self.settings.require_operator_pages(environment, self.has_operator_listener())?;
         log::info!("the environment of this register is {environment}");
         clock::check(&store, self.bounds.clock_check)?;
         if environment == Environment::Sandbox {

@@ -96,3 +96,16 @@ fn a_clock_that_is_behind_the_register_refuses_the_start() {
     server.wait_for("the register was changed at 2999-01-01T00:00:00Z");
     server.wait_until_it_listens();
 }
+
+#[test]
+fn pages_of_operators_that_nothing_serves_end_the_start() {
+    let workplace = Workplace::new();
+    let refused = |arguments: &[&str], text: &str| {
+        let ended = workplace.run(&[&["serve", "--listen", "127.0.0.1:0"], arguments].concat(), None);
+        require_one_line(&ended, &[text]);
+    };
+    refused(&["--settings", "off", "--operator-pages", "settings"], "--operator-pages settings is for the pages");
+    let production = ["--environment", "production", "--operator-pages", "settings"];
+    refused(&production, "which are off: see --settings");
+    refused(&["--operator-pages", "operator-listener"], "which is off: see --operator-listen");
+}
