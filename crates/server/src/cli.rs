@@ -157,6 +157,9 @@ pub enum CommandError {
     /// The store failed, or refused.
     #[error("{}", Causes(.0))]
     Storage(#[from] StorageError),
+    /// The database cannot be opened.
+    #[error(transparent)]
+    Database(#[from] database::DatabaseError),
     /// A backup was not made, or not put back.
     #[error("{}", Causes(.0))]
     Backup(#[from] BackupError),

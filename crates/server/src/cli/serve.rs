@@ -31,7 +31,7 @@ use crate::http::rate_limit::by_address::AddressRateLimit;
 use crate::operations::operator_listener::OperatorListener;
 use crate::operations::readiness::Readiness;
 use crate::operations::shutdown::{self, StopSignals};
-use crate::operations::startup::{self, StartError, clock};
+use crate::operations::startup::{self, clock};
 use crate::operations::{maintenance, metrics, serve, settled_changes};
 use crate::request_log::RequestLog;
 use crate::sandbox::{demo, registry};
@@ -162,8 +162,7 @@ impl Serve {
         let operator = self.operator_listener()?;
         // Whatever is opened from here on is measured, if anybody can ask.
         let metrics = operator.is_some().then(metrics::collect).transpose()?;
-        let created = self.database.create(Unrecorded::RecordRequested, self.bounds.store());
-        let (store, environment) = created.map_err(StartError::Database)?;
+        let (store, environment) = self.database.create(Unrecorded::RecordRequested, self.bounds.store())?;
         let registry_delay = self.registry_delay(environment)?;
         self.settings.require_operator_pages(environment, self.has_operator_listener())?;
         log::info!("the environment of this register is {environment}");

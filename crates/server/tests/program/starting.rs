@@ -1,6 +1,9 @@
 //! What a server says when it cannot start, or should not.
 
+use std::fs::{self, Permissions};
 use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 
 use super::support::running::Running;
@@ -40,6 +43,41 @@ fn a_database_that_cannot_be_used_is_named_without_its_address() {
         require_one_line(&ended, &texts);
         assert!(!ended.stderr().contains("secret"), "{}", ended.stderr());
     }
+}
+
+#[test]
+fn every_command_states_what_to_do_about_a_database_that_it_cannot_use() {
+    let workplace = Workplace::on_sqlite();
+    let file = workplace.write("text.db", "this is no database, whatever its name is\n".repeat(100));
+    let text = format!("sqlite://{}", file.display());
+    let postgres = "postgres://register:secret@127.0.0.1:1/register";
+    for command in [&["provider", "list"][..], &["migrate"], &["migrate", "--check"], &["check"]] {
+        let run = |url| workplace.run(&[command, &["--database-url", url]].concat(), None);
+        require_one_line(&run(&text), &[file.to_str().unwrap(), "not a database", "check --database-url"]);
+        require_one_line(&run(postgres), &["database cannot be reached", "check --database-url"]);
+        assert!(!run(postgres).stderr().contains("secret"));
+    }
+}
+
+#[test]
+fn command_of_another_user_names_the_file_and_the_user_to_run_it_as() {
+    let workplace = Workplace::on_sqlite();
+    assert_eq!(workplace.run(&["migrate"], None).status(), 0);
+    let (folder, file) = (workplace.path(""), workplace.path("register.db"));
+    for (path, mode) in [(&folder, 0o555), (&file, 0o444)] {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+    let copy = folder.join("copy.db").display().to_string();
+    for arguments in [&["provider", "list"][..], &["migrate"], &["backup", &copy]] {
+        let mut command = workplace.command(arguments, None);
+        // No mode of a file holds root back.
+        if fs::metadata("/proc/self").unwrap().uid() == 0 {
+            command.uid(65_534);
+        }
+        let ended = Ended(command.output().unwrap());
+        require_one_line(&ended, &[file.to_str().unwrap(), "run the command as the user of the service"]);
+    }
+    fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
 }
 
 #[test]
