@@ -230,6 +230,14 @@ pub enum CommandError {
     /// Rows of a file were refused; the others were imported.
     #[error("rows refused: {0}; all others were imported")]
     RowsRefused(usize),
+    /// Rows of a file were refused, the last of which takes in the rest of the file.
+    #[error("rows refused: {refused}; no row after line {line} was read, where a quote is opened and never closed")]
+    RowsNotRead {
+        /// How many.
+        refused: usize,
+        /// The line on which the last one begins.
+        line: u64,
+    },
     /// Something was not done to a trainee.
     #[error("trainee {trainee_id}: {}", Causes(.error))]
     RegistryAction {

@@ -166,9 +166,10 @@ fn for_file(store: &Store, path: &Path, action: &RegistryAction, by: &str) -> Re
     let failed = |error| match error {
         // Nothing is wrong with the file.
         ImportError::Storage(error) => CommandError::from(error),
-        error @ (ImportError::Unreadable(_) | ImportError::MissingColumns { .. } | ImportError::ColumnTwice(_)) => {
-            CommandError::Import { file: path.to_owned(), error }
-        }
+        error @ (ImportError::Unreadable(_)
+        | ImportError::Format(_)
+        | ImportError::MissingColumns { .. }
+        | ImportError::ColumnTwice(_)) => CommandError::Import { file: path.to_owned(), error },
     };
     let (file, length) = organisations::open(path).map_err(failed)?;
     let bar = ProgressBar::new(length);
