@@ -312,6 +312,14 @@ pub enum CommandError {
     /// No import has the number.
     #[error("no import has the number {0}")]
     UnknownImport(i64),
+    /// A user who is to be changed has no access any more.
+    #[error("user {id} was {}: `user list` shows when", if *.is_erased { "erased" } else { "removed" })]
+    UserEnded {
+        /// The number of the user.
+        id: i64,
+        /// Whether the e-mail address was erased too.
+        is_erased: bool,
+    },
     /// No trainee has the identifier.
     #[error("no trainee has the identifier {0}")]
     UnknownTrainee(String),

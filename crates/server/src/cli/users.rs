@@ -2,7 +2,8 @@
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use clap::{Args, Subcommand};
-use storage::error::StorageError;
+use storage::error::{Refusal, StorageError};
+use storage::store::Store;
 use storage::users::{Activity, ActivityFilter, Actor, Invited, NewInvitation, UserRecord, UserRole};
 
 use super::values::site;
@@ -128,13 +129,17 @@ impl UserCommand {
                 output::table(headings, &users.into_iter().map(row).collect::<Vec<_>>())?;
             }
             Self::Role { database, id, role } => {
-                let user = database
-                    .open()?
-                    .write_blocking(move |session| session.change_role(Actor::operator(&operator), id, role))?;
+                let store = database.open()?;
+                let user = store
+                    .write_blocking(move |session| session.change_role(Actor::operator(&operator), id, role))
+                    .map_err(|error| ended(&store, id, error))?;
                 eprintln!("user {id} has the role {}", user.role);
             }
             Self::Remove { database, id } => {
-                database.open()?.write_blocking(move |session| session.remove_user(Actor::operator(&operator), id))?;
+                let store = database.open()?;
+                store
+                    .write_blocking(move |session| session.remove_user(Actor::operator(&operator), id))
+                    .map_err(|error| ended(&store, id, error))?;
                 eprintln!("the access of user {id} is removed");
             }
             Self::Erase { database, id, reason } => {
@@ -169,6 +174,18 @@ impl UserCommand {
             }
         }
         Ok(())
+    }
+}
+
+/// Why a user is not changed: one whose access has ended is in the list of users all the same.
+fn ended(store: &Store, id: i64, error: StorageError) -> CommandError {
+    if !matches!(error, StorageError::Refused(Refusal::UnknownUser)) {
+        return error.into();
+    }
+    let users = store.read_blocking::<_, StorageError>(|session| session.list_users(None)).unwrap_or_default();
+    match users.into_iter().find(|user| user.id == id && user.removed_at.is_some()) {
+        Some(user) => CommandError::UserEnded { id, is_erased: user.email.is_empty() },
+        None => error.into(),
     }
 }
 

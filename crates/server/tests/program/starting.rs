@@ -85,7 +85,7 @@ fn a_folder_of_lists_that_cannot_be_read_is_named() {
     let workplace = Workplace::new();
     let missing = workplace.path("missing");
     let ended = workplace.run(&["serve", "--reference-data"], Some(&missing));
-    require_one_line(&ended, &[missing.to_str().unwrap()]);
+    require_one_line(&ended, &[missing.to_str().unwrap(), "`reference-data export` writes a folder of lists"]);
 }
 
 #[test]

@@ -113,6 +113,9 @@ fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity
     assert_eq!(ask(&browser, &home, &cookie, None).status, 303);
     done(run(&["user", "erase", "1", "--reason", "request of 1 March"]));
     assert!(!done(run(&["user", "list"])).contains("somebody@"));
+    for change in [&["user", "remove", "1"][..], &["user", "role", "1", "viewer"]] {
+        assert!(run(change).stderr().contains("user 1 was erased"), "{}", run(change).stderr());
+    }
     done(run(&["token", "issue", "--provider", "10012345", "--name", "Records"]));
     server.stop();
 
