@@ -7,9 +7,7 @@
 use std::path::PathBuf;
 
 use adapter_kit::UnknownVersion;
-use chrono::NaiveDate;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use domain::value::strict_date;
 use storage::archive::ArchiveError;
 use storage::backup::BackupError;
 use storage::copy::CopyError;
@@ -459,11 +457,6 @@ impl Command {
             Self::Docs(docs) => docs.run(),
         }
     }
-}
-
-/// Reads a date.
-fn date(text: &str) -> Result<NaiveDate, String> {
-    strict_date(text).ok_or_else(|| "a date has the form YYYY-MM-DD".to_owned())
 }
 
 #[cfg(test)]

@@ -12,7 +12,8 @@ use storage::store::Store;
 use storage::trainees::{Awaited, QueueEntry};
 use storage::users::Actor;
 
-use super::{CommandError, Database, date, organisations};
+use super::values::date;
+use super::{CommandError, Database, organisations};
 use crate::cli::output;
 use crate::import::ImportError;
 use crate::registry::file::{FileReport, StopReason};

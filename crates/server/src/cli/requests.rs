@@ -10,6 +10,7 @@ use storage::request_log::{LogPosition, LoggedRequest, Outcome, RequestFilter};
 use storage::session::ProviderSession;
 use storage::store::Store;
 
+use super::values::id;
 use super::{CommandError, Database};
 use crate::cli::output;
 use crate::request_log::filter::{code, endpoint, statuses, time, version};
@@ -59,7 +60,7 @@ pub(super) struct List {
     #[arg(long = "version", value_name = "LABEL", env = "REGISTER_REQUEST_LIST_VERSION", value_parser = version)]
     version: Option<String>,
     /// Only requests with the token of this number, as `token list` shows it
-    #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_LIST_TOKEN")]
+    #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_LIST_TOKEN", value_parser = id)]
     token: Option<i64>,
     /// Only requests with a problem of this code
     #[arg(long, env = "REGISTER_REQUEST_LIST_CODE", value_parser = code)]

@@ -22,6 +22,7 @@ use crate::cli::serve::limits::Bounds;
 use crate::cli::serve::openid::OpenIdOptions;
 use crate::cli::serve::settings::SettingsOptions;
 use crate::cli::serve::traces::TraceOptions;
+use crate::cli::values::{between, positive, whole};
 use crate::http::admission::Admission;
 use crate::http::app_state::AppState;
 use crate::http::cursor::CursorKey;
@@ -57,24 +58,25 @@ pub(super) struct Serve {
     code_lists: CodeLists,
     /// Requests that a token can send in each window; 0 for as many as it likes [default: 100 in production, 0 in the
     /// sandbox]
-    #[arg(long, value_name = "N", env = "REGISTER_RATE_LIMIT")]
+    #[arg(long, value_name = "N", env = "REGISTER_RATE_LIMIT", value_parser = whole::<u32>)]
     rate_limit: Option<u32>,
     /// The window of --rate-limit, in seconds
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_RATE_WINDOW", default_value = "60")]
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_RATE_WINDOW", default_value = "60",
+        value_parser = positive::<NonZeroU32>)]
     rate_window: NonZeroU32,
     /// Requests for public pages, their files and documents that an address can send each minute; 0 for as many as it likes
-    #[arg(long, value_name = "N", env = "REGISTER_PAGE_RATE_LIMIT", default_value = "600")]
+    #[arg(long, value_name = "N", env = "REGISTER_PAGE_RATE_LIMIT", default_value = "600", value_parser = whole::<u32>)]
     page_rate_limit: u32,
     /// Whether the server plays the registry: issues TRNs and confirms awards (sandbox only) [default: on]
     #[arg(long, value_name = "on|off", env = "REGISTER_REGISTRY")]
     registry: Option<Switch>,
     /// Seconds from the submission to the TRN, and from the recommendation to the award (sandbox only) [default: 10]
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_REGISTRY_DELAY")]
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_REGISTRY_DELAY", value_parser = whole::<u32>)]
     registry_delay: Option<u32>,
     /// Share of the accepted writes to older versions, in percent, of which is found out behind the reply whether the newest
     /// version would accept them too; see `version readiness`
     #[arg(long, value_name = "PERCENT", env = "REGISTER_SHADOW_SHARE", default_value = "10",
-        value_parser = clap::value_parser!(u8).range(..=100))]
+        value_parser = between::<u8>(0, 100))]
     shadow_share: u8,
     /// Whether the server logs the requests of each provider, for `request list`: refused ones for 30 days, and the last
     /// accepted ones

@@ -6,8 +6,8 @@ use storage::error::{Refusal, StorageError};
 use storage::store::Store;
 use storage::users::{Activity, ActivityFilter, Actor, Invited, NewInvitation, UserRecord, UserRole};
 
-use super::values::site;
-use super::{CommandError, Database, date};
+use super::values::{date, id, site};
+use super::{CommandError, Database};
 use crate::cli::{output, trainees};
 use crate::http::paths;
 
@@ -44,6 +44,7 @@ pub(super) enum UserCommand {
         #[command(flatten)]
         database: Database,
         /// Number of the user, as `user list` shows it
+        #[arg(value_parser = id)]
         id: i64,
         /// admin or viewer
         #[arg(value_parser = role)]
@@ -54,6 +55,7 @@ pub(super) enum UserCommand {
         #[command(flatten)]
         database: Database,
         /// Number of the user, as `user list` shows it
+        #[arg(value_parser = id)]
         id: i64,
     },
     /// Remove the access of a user, and the e-mail address for good; the number stays in the activity log
@@ -61,6 +63,7 @@ pub(super) enum UserCommand {
         #[command(flatten)]
         database: Database,
         /// Number of the user, as `user list` shows it
+        #[arg(value_parser = id)]
         id: i64,
         /// Why, without names; it stands in the activity log
         #[arg(long, value_name = "TEXT", env = "REGISTER_REASON")]
@@ -71,7 +74,7 @@ pub(super) enum UserCommand {
         #[command(flatten)]
         database: Database,
         /// Number of the user
-        #[arg(required_unless_present = "all")]
+        #[arg(required_unless_present = "all", value_parser = id)]
         id: Option<i64>,
         /// End the sessions of all users
         #[arg(long, env = "REGISTER_USER_SIGN_OUT_ALL", conflicts_with = "id")]
@@ -194,6 +197,9 @@ fn show(invited: &Invited, settings_url: &str) -> Result<(), CommandError> {
     let Invited { secret, email, role, expires_at, has_access } = invited;
     let what = if *has_access { "another link for" } else { "link for" };
     eprintln!("{what} {email} ({role}); it works once, until {}", timestamp(*expires_at));
+    eprintln!(
+        "it opens where a server runs with --settings on (REGISTER_SETTINGS), which is off in production by default"
+    );
     output::line(link(settings_url, secret.reveal()))
 }
 

@@ -147,3 +147,29 @@ fn pages_of_operators_that_nothing_serves_end_the_start() {
     refused(&production, "which are off: see --settings");
     refused(&["--operator-pages", "operator-listener"], "which is off: see --operator-listen");
 }
+
+#[test]
+fn values_that_cannot_be_used_are_refused_in_words_of_the_command_line() {
+    let workplace = Workplace::migrated();
+    for (arguments, text) in [
+        (&["serve", "--settings", "yes"][..], "must be on, off, or an address and a port"),
+        (&["serve", "--settings-url", "register.example"], "must be a scheme and a host"),
+        (&["serve", "--body-timeout", "0"], "must be a whole number from 1"),
+        (&["serve", "--rate-window", "0"], "must be a whole number from 1"),
+        (&["serve", "--max-connections", "0"], "must be a whole number from 1"),
+        (&["serve", "--rate-limit", "abc"], "must be a whole number from 0"),
+        (&["serve", "--shadow-share", "abc"], "must be a whole number from 0 to 100"),
+        (&["usage", "export", "--months", "abc"], "must be a whole number from 1 to "),
+        (&["version", "readiness", "--days", "0"], "must be a whole number from 1 to "),
+        (&["token", "rotate", "x"], "must be a whole number from 1"),
+        (&["user", "remove", "0"], "must be a whole number from 1"),
+        (&["token", "issue", "--provider", "1", "--name", "a", "--expires", "2026-02-30"], "there is no such day"),
+        (&["user", "activity", "--since", "2026-13-01"], "there is no such day"),
+        (&["user", "activity", "--since", "1.3.2026"], "has the form YYYY-MM-DD"),
+        (&["archive", "write", "--archive", "x", "--before", "2026-13"], "there is no such month"),
+    ] {
+        let ended = workplace.run(arguments, None);
+        assert_eq!((ended.status(), ended.stdout()), (2, ""), "{arguments:?}: {}", ended.stderr());
+        assert!(ended.stderr().contains(text), "{arguments:?}: {}", ended.stderr());
+    }
+}

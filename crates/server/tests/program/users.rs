@@ -66,7 +66,9 @@ fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity
     let invite = ["user", "invite", "--provider", "10012345", "--email", email];
     let link = done(run(&invite));
     assert!(link.starts_with("http://127.0.0.1:8080/settings/sign-in/") && link.lines().count() == 1, "{link}");
-    let elsewhere = done(run(&[&invite[..], &["--settings-url", "https://register.example/"]].concat()));
+    let elsewhere = run(&[&invite[..], &["--settings-url", "https://register.example/"]].concat());
+    assert!(elsewhere.stderr().contains("--settings on (REGISTER_SETTINGS)"), "{}", elsewhere.stderr());
+    let elsewhere = done(elsewhere);
     assert!(elsewhere.starts_with("https://register.example/settings/sign-in/"), "{elsewhere}");
     for address in ["register.example", "https://h/settings", "https://h/x?y=z", "ftp://h", ""] {
         for option in ["--settings-url", "--operator-pages-url"] {
