@@ -7,9 +7,7 @@
 use std::path::PathBuf;
 
 use adapter_kit::UnknownVersion;
-use chrono::NaiveDate;
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use domain::iso_8601::read_date;
 use storage::archive::ArchiveError;
 use storage::backup::BackupError;
 use storage::copy::CopyError;
@@ -49,6 +47,7 @@ mod tokens;
 mod trainees;
 mod usage;
 pub(crate) mod users;
+mod values;
 mod version;
 
 /// A register of trainee teachers, which their providers keep up to date through a versioned JSON API.
@@ -156,6 +155,9 @@ pub enum CommandError {
     /// The store failed, or refused.
     #[error("{}", Causes(.0))]
     Storage(#[from] StorageError),
+    /// The database cannot be opened.
+    #[error(transparent)]
+    Database(#[from] database::DatabaseError),
     /// A backup was not made, or not put back.
     #[error("{}", Causes(.0))]
     Backup(#[from] BackupError),
@@ -171,6 +173,9 @@ pub enum CommandError {
     /// People cannot sign in by OpenID Connect as the options say.
     #[error(transparent)]
     OpenId(#[from] serve::openid::OpenIdError),
+    /// Operators cannot have their pages where the options say.
+    #[error(transparent)]
+    OperatorPages(#[from] serve::settings::OperatorPagesError),
     /// A register was copied, and is not the same.
     #[error("rows that are not the same: {0}; do not use the copy")]
     NotTheSame(usize),
@@ -223,6 +228,14 @@ pub enum CommandError {
     /// Rows of a file were refused; the others were imported.
     #[error("rows refused: {0}; all others were imported")]
     RowsRefused(usize),
+    /// Rows of a file were refused, the last of which takes in the rest of the file.
+    #[error("rows refused: {refused}; no row after line {line} was read, where a quote is opened and never closed")]
+    RowsNotRead {
+        /// How many.
+        refused: usize,
+        /// The line on which the last one begins.
+        line: u64,
+    },
     /// Something was not done to a trainee.
     #[error("trainee {trainee_id}: {}", Causes(.error))]
     RegistryAction {
@@ -297,6 +310,14 @@ pub enum CommandError {
     /// No import has the number.
     #[error("no import has the number {0}")]
     UnknownImport(i64),
+    /// A user who is to be changed has no access any more.
+    #[error("user {id} was {}: `user list` shows when", if *.is_erased { "erased" } else { "removed" })]
+    UserEnded {
+        /// The number of the user.
+        id: i64,
+        /// Whether the e-mail address was erased too.
+        is_erased: bool,
+    },
     /// No trainee has the identifier.
     #[error("no trainee has the identifier {0}")]
     UnknownTrainee(String),
@@ -436,11 +457,6 @@ impl Command {
             Self::Docs(docs) => docs.run(),
         }
     }
-}
-
-/// Reads a date.
-fn date(text: &str) -> Result<NaiveDate, String> {
-    read_date(text).ok_or_else(|| "a date has the form YYYY-MM-DD".to_owned())
 }
 
 #[cfg(test)]

@@ -152,12 +152,38 @@ impl RowProblem {
     }
 }
 
+/// What a file is that does not hold comma-separated values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FileFormat {
+    /// It holds nothing.
+    #[error("the file is empty")]
+    Empty,
+    /// Its cells are separated by semicolons.
+    #[error("the cells of the file are separated by semicolons: save it with commas between them")]
+    Semicolons,
+    /// Its cells are separated by tabs.
+    #[error("the cells of the file are separated by tabs: save it with commas between them")]
+    Tabs,
+    /// It is text in UTF-16.
+    #[error("the file is in UTF-16: save it as CSV in UTF-8")]
+    Utf16,
+    /// It is a ZIP archive, as the workbooks of spreadsheet programs are.
+    #[error("the file is a workbook (xlsx) or another archive: save it as CSV in UTF-8")]
+    Archive,
+    /// It is no text.
+    #[error("the file is no text: save it as CSV in UTF-8")]
+    Binary,
+}
+
 /// Why a file is not imported, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
     Unreadable(#[from] io::Error),
+    /// The file is of another format.
+    #[error("{0}")]
+    Format(FileFormat),
     /// Columns are missing.
     #[error(
         "the first row of the file must name the columns {}; it does not name {}",
@@ -410,7 +436,27 @@ mod tests {
             refused("URN,Title\n100000,Ash\n"),
             r#"the first row of the file must name the columns "URN", "UKPRN", "Name"; it does not name "UKPRN", "Name""#
         );
-        assert!(refused("").ends_with(r#"does not name "URN", "UKPRN", "Name""#));
         assert_eq!(refused("URN,UKPRN,Name,URN\n"), r#"the first row of the file names the column "URN" twice"#);
+    }
+
+    #[test]
+    fn file_of_another_format_is_refused_with_its_format() {
+        for (file, expected) in [
+            (&b""[..], FileFormat::Empty),
+            (b"\n\r\n", FileFormat::Empty),
+            (b"\xef\xbb\xbf", FileFormat::Empty),
+            (b"URN;UKPRN;Name\n100000;;Ash\n", FileFormat::Semicolons),
+            (b"URN\tUKPRN\tName\n100000\t\tAsh\n", FileFormat::Tabs),
+            (b"\xff\xfeU\0R\0N\0,\0", FileFormat::Utf16),
+            (b"\xfe\xff\0U\0R\0N\0,", FileFormat::Utf16),
+            (b"PK\x03\x04\x14\0\x06\0,", FileFormat::Archive),
+            (b"\x7fELF\x02\x01\x01\0,\n", FileFormat::Binary),
+        ] {
+            let error = rows::<PartnerDetails>(file).unwrap_err();
+            assert!(matches!(error, ImportError::Format(format) if format == expected), "{expected:?}: {error}");
+        }
+        // A column may be called anything.
+        let error = rows::<PartnerDetails>(b"URN,Title; or name\n").unwrap_err();
+        assert!(matches!(error, ImportError::MissingColumns { .. }), "{error}");
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Knows the paths; what stands behind each is in a file of its own.
 
+use actix_web::http::header::LOCATION;
 use actix_web::middleware::from_fn;
 use actix_web::web::ServiceConfig;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
 
 use crate::http::app_state::AppState;
 use crate::http::error::{ApiError, Missing};
@@ -21,6 +22,7 @@ mod index;
 pub(crate) mod layout;
 mod markdown;
 mod migrate;
+mod not_found;
 mod search;
 mod translate;
 mod version_notes;
@@ -29,6 +31,10 @@ mod version_notes;
 pub fn configure(config: &mut ServiceConfig, state: &AppState) {
     let scope = web::scope(paths::DOCS)
         .service(index::resource(state))
+        .service(read_only("/", || {
+            let reply = HttpResponse::PermanentRedirect().insert_header((LOCATION, paths::DOCS)).finish();
+            std::future::ready(reply)
+        }))
         .service(assets::resource())
         .service(read_only("/style.css", style))
         .service(compare::resource(state))
@@ -44,9 +50,18 @@ pub fn configure(config: &mut ServiceConfig, state: &AppState) {
     // The files of an explorer have any name, so they come last.
     let of_versions = labels
         .flat_map(|label| documents::resources(state, label).into_iter().chain(explorer::resources(state, label)));
+    let scope = of_versions.fold(scope, actix_web::Scope::service).wrap(from_fn(not_found::as_page));
     let address_rate_limit = state.page_rate_limit.clone();
-    let scope = of_versions.fold(scope, actix_web::Scope::service);
     config.service(scope.wrap(from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next))));
+    config.service(home(paths::DOCS));
+}
+
+/// The address of the listener alone, which leads to the pages that it has.
+pub(crate) fn home(pages: &'static str) -> Resource {
+    read_only("/", move || {
+        // Not kept by browsers: another program may listen there later.
+        std::future::ready(HttpResponse::TemporaryRedirect().insert_header((LOCATION, pages)).finish())
+    })
 }
 
 /// Configures the files alone that pages load, for a listener without the documents.

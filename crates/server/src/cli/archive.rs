@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use storage::archive::{Archive, ArchiveError, ArchivedMonth, Kind, Month, MonthReport};
 use storage::store::Store;
 
+use super::values::{month, whole};
 use super::{CommandError, Database};
 use crate::cli::output;
 
@@ -66,10 +67,10 @@ pub(super) struct OptionalFolder {
 #[group(required = true, multiple = false)]
 struct End {
     /// Take the months before this one
-    #[arg(long, value_name = "YYYY-MM", env = "REGISTER_BEFORE")]
+    #[arg(long, value_name = "YYYY-MM", env = "REGISTER_BEFORE", value_parser = month)]
     before: Option<Month>,
     /// Take what is older than so many whole months, the present one not counted
-    #[arg(long, value_name = "MONTHS", env = "REGISTER_OLDER_THAN")]
+    #[arg(long, value_name = "MONTHS", env = "REGISTER_OLDER_THAN", value_parser = whole::<u32>)]
     older_than: Option<u32>,
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use storage::backup::BackupError;
 use storage::error::StorageError;
 use storage::{backup, erasure};
 
@@ -34,7 +35,10 @@ pub(super) struct Restore {
 impl Backup {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let Database { database_url, expected } = &self.database;
-        let bytes = backup::back_up(database_url, &self.file, self.force, expected.environment)?;
+        let backed_up = backup::back_up(database_url, &self.file, self.force, expected.environment);
+        let bytes = backed_up.map_err(|error| {
+            if let BackupError::Storage(error) = error { self.database.open_error(error) } else { error.into() }
+        })?;
         eprintln!("wrote {} ({bytes} bytes), checked", self.file.display());
         Ok(())
     }

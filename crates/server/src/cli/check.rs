@@ -8,6 +8,7 @@ use storage::archive::ArchivedEntries;
 use storage::error::StorageError;
 
 use super::archive::OptionalFolder;
+use super::values::whole;
 use super::{CodeLists, CommandError, Database};
 use crate::cli::output;
 use crate::operations::inspection::{Inspector, Part, Progress};
@@ -25,7 +26,7 @@ pub(super) struct Check {
     #[arg(long, value_name = "PART/OF", env = "REGISTER_CHECK_PART", default_value = "1/1")]
     part: Part,
     /// Milliseconds to wait after each 500 trainees, so that others come first
-    #[arg(long, value_name = "MS", env = "REGISTER_CHECK_PAUSE", default_value = "0")]
+    #[arg(long, value_name = "MS", env = "REGISTER_CHECK_PAUSE", default_value = "0", value_parser = whole::<u32>)]
     pause: u32,
 }
 

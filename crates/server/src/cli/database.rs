@@ -1,6 +1,8 @@
 //! The database that a command opens, and how: only some commands create a register or change its schema, and all of them
 //! refuse another environment than the recorded one.
 
+use std::path::{Path, PathBuf};
+
 use clap::Args;
 use storage::environment::{Unrecorded, require_same};
 use storage::error::{Refusal, StorageError};
@@ -8,6 +10,8 @@ use storage::store::{Goal, SetUp, Store, StoreOptions};
 use storage::tokens::Environment;
 
 use super::CommandError;
+use crate::operations::error_chain::Causes;
+use crate::operations::startup::remedy;
 
 /// Which database to use, and as what.
 #[derive(Debug, Clone, Args)]
@@ -34,6 +38,51 @@ pub(super) struct Expected {
     pub(super) environment: Option<Environment>,
 }
 
+/// Why a command cannot use the database, with what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// The file is not one that this user can write.
+    #[error(
+        "{}: {}; check --database-url, and run the command as the user of the service, who can write the file and its folder",
+        .path.display(), Causes(.source)
+    )]
+    NotWritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: StorageError,
+    },
+    /// The file is no database of SQLite.
+    #[error("{}: {}; check --database-url", .path.display(), Causes(.source))]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: StorageError,
+    },
+    /// The database cannot be used for another reason.
+    #[error("{}{}", Causes(.0), remedy(.0))]
+    Other(#[source] StorageError),
+}
+
+impl DatabaseError {
+    /// Why the database at an address, of which only the file of SQLite is shown, cannot be used.
+    fn of(url: &str, source: StorageError) -> Self {
+        let Some(path) = url.strip_prefix("sqlite://").map(|path| Path::new(path).to_owned()) else {
+            return Self::Other(source);
+        };
+        // SQLite and diesel have no other sign of these.
+        let text = Causes(&source).to_string();
+        if ["readonly database", "unable to open database file"].iter().any(|sign| text.contains(sign)) {
+            Self::NotWritable { path, source }
+        } else if text.contains("file is not a database") {
+            Self::NotADatabase { path, source }
+        } else {
+            Self::Other(source)
+        }
+    }
+}
+
 impl Database {
     /// Opens the register, which must exist and record its environment.
     pub(super) fn open(&self) -> Result<Store, CommandError> {
@@ -51,11 +100,19 @@ impl Database {
         Ok(self.open_with_any_record()?.0)
     }
 
-    fn open_with_any_record(&self) -> Result<(Store, Option<Environment>), StorageError> {
-        let store = Store::open_existing(&self.database_url, StoreOptions::default())?;
-        let recorded = store.read_blocking(|session| session.environment())?;
-        require_same(recorded, self.expected.environment)?;
-        Ok((store, recorded))
+    fn open_with_any_record(&self) -> Result<(Store, Option<Environment>), CommandError> {
+        let open = || -> Result<_, StorageError> {
+            let store = Store::open_existing(&self.database_url, StoreOptions::default())?;
+            let recorded = store.read_blocking::<_, StorageError>(|session| session.environment())?;
+            require_same(recorded, self.expected.environment)?;
+            Ok((store, recorded))
+        };
+        open().map_err(|error| self.open_error(error))
+    }
+
+    /// Why the database cannot be used, with what to do.
+    pub(super) fn open_error(&self, error: StorageError) -> CommandError {
+        DatabaseError::of(&self.database_url, error).into()
     }
 
     /// Opens the register, or creates one, and brings its schema to the goal.
@@ -64,10 +121,13 @@ impl Database {
         goal: Goal<'_>,
         unrecorded: Unrecorded,
         options: StoreOptions,
-    ) -> Result<(Store, SetUp), StorageError> {
-        let store = Store::open(&self.database_url, options)?;
-        let set_up = store.set_up(goal, self.expected.environment, unrecorded)?;
-        Ok((store, set_up))
+    ) -> Result<(Store, SetUp), CommandError> {
+        let set_up = || -> Result<_, StorageError> {
+            let store = Store::open(&self.database_url, options)?;
+            let set_up = store.set_up(goal, self.expected.environment, unrecorded)?;
+            Ok((store, set_up))
+        };
+        set_up().map_err(|error| self.open_error(error))
     }
 
     /// As [`Database::set_up`] to the newest schema, with the environment.
@@ -75,7 +135,7 @@ impl Database {
         &self,
         unrecorded: Unrecorded,
         options: StoreOptions,
-    ) -> Result<(Store, Environment), StorageError> {
+    ) -> Result<(Store, Environment), CommandError> {
         let (store, set_up) = self.set_up(Goal::Newest, unrecorded, options)?;
         Ok((store, set_up.environment.ok_or(StorageError::EnvironmentNotRecorded)?))
     }

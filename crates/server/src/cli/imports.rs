@@ -3,6 +3,7 @@
 use clap::Subcommand;
 use storage::imports::ImportRecord;
 
+use super::values::id;
 use super::{CommandError, Database};
 use crate::cli::output;
 use crate::usage::report::timestamp;
@@ -19,6 +20,7 @@ pub(super) enum ImportCommand {
         #[command(flatten)]
         database: Database,
         /// Number of the import, as `import list` shows it
+        #[arg(value_parser = id)]
         id: i64,
     },
 }

@@ -93,7 +93,8 @@ impl Migrate {
 
     fn check(&self) -> Result<(), CommandError> {
         let Database { database_url, expected } = &self.database;
-        let pending = Store::pending(database_url, expected.environment, self.unrecorded())?;
+        let pending = Store::pending(database_url, expected.environment, self.unrecorded());
+        let pending = pending.map_err(|error| self.database.open_error(error))?;
         if pending.is_empty() {
             return output::line("up to date");
         }

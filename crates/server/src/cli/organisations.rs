@@ -9,7 +9,7 @@ use storage::organisations::merge::{PartnerDetails, SchoolDetails};
 
 use super::{CommandError, Database};
 use crate::cli::output;
-use crate::import::{ImportError, ImportableOrganisation, Stopped, import};
+use crate::import::{ImportError, ImportableOrganisation, RefusedRow, RowProblem, Stopped, import};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SchoolCommand {
@@ -84,7 +84,13 @@ impl Import {
             return Err(failed(reason));
         }
         report.stored.map_err(CommandError::ImportNotStored)?;
-        if report.refused.is_empty() { Ok(()) } else { Err(CommandError::RowsRefused(report.refused.len())) }
+        match (report.refused.len(), report.refused.last()) {
+            (refused, Some(RefusedRow { line, problem: RowProblem::Unclosed })) => {
+                Err(CommandError::RowsNotRead { refused, line: *line })
+            }
+            (0, _) => Ok(()),
+            (refused, _) => Err(CommandError::RowsRefused(refused)),
+        }
     }
 }
 

@@ -12,7 +12,8 @@ use storage::store::Store;
 use storage::trainees::{Awaited, QueueEntry};
 use storage::users::Actor;
 
-use super::{CommandError, Database, date, organisations};
+use super::values::date;
+use super::{CommandError, Database, organisations};
 use crate::cli::output;
 use crate::import::ImportError;
 use crate::registry::file::{FileReport, StopReason};
@@ -166,9 +167,10 @@ fn for_file(store: &Store, path: &Path, action: &RegistryAction, by: &str) -> Re
     let failed = |error| match error {
         // Nothing is wrong with the file.
         ImportError::Storage(error) => CommandError::from(error),
-        error @ (ImportError::Unreadable(_) | ImportError::MissingColumns { .. } | ImportError::ColumnTwice(_)) => {
-            CommandError::Import { file: path.to_owned(), error }
-        }
+        error @ (ImportError::Unreadable(_)
+        | ImportError::Format(_)
+        | ImportError::MissingColumns { .. }
+        | ImportError::ColumnTwice(_)) => CommandError::Import { file: path.to_owned(), error },
     };
     let (file, length) = organisations::open(path).map_err(failed)?;
     let bar = ProgressBar::new(length);

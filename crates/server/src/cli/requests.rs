@@ -10,9 +10,10 @@ use storage::request_log::{LogPosition, LoggedRequest, Outcome, RequestFilter};
 use storage::session::ProviderSession;
 use storage::store::Store;
 
+use super::values::id;
 use super::{CommandError, Database};
 use crate::cli::output;
-use crate::request_log::filter::{endpoint, statuses, time};
+use crate::request_log::filter::{code, endpoint, statuses, time, version};
 use crate::request_log::report::{RefusalLine, RefusedMost, problem_text};
 use crate::usage::report::timestamp;
 
@@ -56,13 +57,13 @@ pub(super) struct List {
     #[arg(long, env = "REGISTER_REQUEST_LIST_ENDPOINT", value_parser = endpoint)]
     endpoint: Option<String>,
     /// Only requests of this version of the API
-    #[arg(long = "version", value_name = "LABEL", env = "REGISTER_REQUEST_LIST_VERSION")]
+    #[arg(long = "version", value_name = "LABEL", env = "REGISTER_REQUEST_LIST_VERSION", value_parser = version)]
     version: Option<String>,
     /// Only requests with the token of this number, as `token list` shows it
-    #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_LIST_TOKEN")]
+    #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_LIST_TOKEN", value_parser = id)]
     token: Option<i64>,
     /// Only requests with a problem of this code
-    #[arg(long, env = "REGISTER_REQUEST_LIST_CODE")]
+    #[arg(long, env = "REGISTER_REQUEST_LIST_CODE", value_parser = code)]
     code: Option<String>,
     /// Only the request with this identifier
     #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_LIST_REQUEST_ID")]
@@ -120,6 +121,13 @@ impl List {
             request_id: self.request_id,
         };
         let store = self.database.open()?;
+        if let Some(id) = self.token {
+            let provider = self.provider.as_str();
+            let tokens = store.read_blocking::<_, StorageError>(|session| session.list_tokens(Some(provider)))?;
+            if tokens.iter().all(|token| token.id != id) {
+                return Err(StorageError::Refused(Refusal::UnknownToken).into());
+            }
+        }
         let page = of_provider(&store, &self.provider, |session| session.requests(&filter, self.after))?;
         let rows: Vec<_> = page.requests.into_iter().map(cells).collect();
         output::table(HEADINGS, &rows)?;

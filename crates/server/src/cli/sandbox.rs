@@ -5,6 +5,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use storage::error::StorageError;
 use storage::tokens::Environment;
 
+use super::values::whole;
 use super::{CodeLists, CommandError, Database};
 use crate::sandbox::seed::fill;
 
@@ -18,10 +19,10 @@ pub(super) enum SandboxCommand {
         #[arg(long, value_name = "UKPRN", env = "REGISTER_SANDBOX_SEED_PROVIDER")]
         provider: String,
         /// How many trainees to add
-        #[arg(long, value_name = "N", env = "REGISTER_TRAINEES")]
+        #[arg(long, value_name = "N", env = "REGISTER_TRAINEES", value_parser = whole::<usize>)]
         trainees: usize,
         /// The same seed gives the same trainees on the same day; one that was used here before is refused
-        #[arg(long, value_name = "S", env = "REGISTER_SEED", default_value_t = 1)]
+        #[arg(long, value_name = "S", env = "REGISTER_SEED", default_value_t = 1, value_parser = whole::<u64>)]
         seed: u64,
         #[command(flatten)]
         code_lists: CodeLists,

@@ -2,7 +2,7 @@
 
 mod limits;
 pub(super) mod openid;
-mod settings;
+pub(super) mod settings;
 mod traces;
 
 use std::net::TcpListener;
@@ -24,6 +24,7 @@ use crate::cli::serve::limits::Bounds;
 use crate::cli::serve::openid::OpenIdOptions;
 use crate::cli::serve::settings::SettingsOptions;
 use crate::cli::serve::traces::TraceOptions;
+use crate::cli::values::{between, positive, whole};
 use crate::http::admission::Admission;
 use crate::http::app_state::AppState;
 use crate::http::cursor::CursorKey;
@@ -34,7 +35,7 @@ use crate::operations::connections::Limits;
 use crate::operations::operator_listener::OperatorListener;
 use crate::operations::readiness::Readiness;
 use crate::operations::shutdown::{self, StopSignals};
-use crate::operations::startup::{self, StartError, clock};
+use crate::operations::startup::{self, clock};
 use crate::operations::{maintenance, metrics, serve, settled_changes};
 use crate::request_log::RequestLog;
 use crate::sandbox::{demo, registry};
@@ -61,24 +62,25 @@ pub(super) struct Serve {
     code_lists: CodeLists,
     /// Requests that a token can send in each window; 0 for as many as it likes [default: 100 in production, 0 in the
     /// sandbox]
-    #[arg(long, value_name = "N", env = "REGISTER_RATE_LIMIT")]
+    #[arg(long, value_name = "N", env = "REGISTER_RATE_LIMIT", value_parser = whole::<u32>)]
     rate_limit: Option<u32>,
     /// The window of --rate-limit, in seconds
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_RATE_WINDOW", default_value = "60")]
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_RATE_WINDOW", default_value = "60",
+        value_parser = positive::<NonZeroU32>)]
     rate_window: NonZeroU32,
     /// Requests for public pages, their files and documents that an address can send each minute; 0 for as many as it likes
-    #[arg(long, value_name = "N", env = "REGISTER_PAGE_RATE_LIMIT", default_value = "600")]
+    #[arg(long, value_name = "N", env = "REGISTER_PAGE_RATE_LIMIT", default_value = "600", value_parser = whole::<u32>)]
     page_rate_limit: u32,
     /// Whether the server plays the registry: issues TRNs and confirms awards (sandbox only) [default: on]
     #[arg(long, value_name = "on|off", env = "REGISTER_REGISTRY")]
     registry: Option<Switch>,
     /// Seconds from the submission to the TRN, and from the recommendation to the award (sandbox only) [default: 10]
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_REGISTRY_DELAY")]
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_REGISTRY_DELAY", value_parser = whole::<u32>)]
     registry_delay: Option<u32>,
     /// Share of the accepted writes to older versions, in percent, of which is found out behind the reply whether the newest
     /// version would accept them too; see `version readiness`
     #[arg(long, value_name = "PERCENT", env = "REGISTER_SHADOW_SHARE", default_value = "10",
-        value_parser = clap::value_parser!(u8).range(..=100))]
+        value_parser = between::<u8>(0, 100))]
     shadow_share: u8,
     /// Whether the server logs the requests of each provider, for `request list`: refused ones for 30 days, and the last
     /// accepted ones
@@ -139,9 +141,13 @@ impl Serve {
         }
     }
 
+    fn has_operator_listener(&self) -> bool {
+        !["", "off"].contains(&self.operator_listen.as_str())
+    }
+
     /// Listens for operators, unless there is to be no such thing.
     fn operator_listener(&self) -> Result<Option<TcpListener>, CommandError> {
-        if ["", "off"].contains(&self.operator_listen.as_str()) {
+        if !self.has_operator_listener() {
             return Ok(None);
         }
         let listener = startup::listen(&self.operator_listen, "--operator-listen")?;
@@ -153,6 +159,7 @@ impl Serve {
         // A request that contradicts itself does not get as far as the database.
         if let Some(requested) = self.database.expected.environment {
             self.registry_delay(requested)?;
+            self.settings.require_operator_pages(requested, self.has_operator_listener())?;
             self.openid.issuer(requested, self.settings.are_served(requested))?;
         }
         let versions = versions::chosen(&self.versions).map_err(CommandError::UnknownVersion)?;
@@ -161,8 +168,7 @@ impl Serve {
         let operator = self.operator_listener()?;
         // Whatever is opened from here on is measured, if anybody can ask.
         let metrics = operator.is_some().then(metrics::collect).transpose()?;
-        let created = self.database.create(Unrecorded::RecordRequested, self.bounds.store());
-        let (store, environment) = created.map_err(StartError::Database)?;
+        let (store, environment) = self.database.create(Unrecorded::RecordRequested, self.bounds.store())?;
         if server_lock::has_another_server(&self.database.database_url)? {
             log::warn!(
                 "another server has the SQLite database open, which is for one server: stop one of the two, or copy the \
@@ -170,6 +176,7 @@ impl Serve {
             );
         }
         let registry_delay = self.registry_delay(environment)?;
+        self.settings.require_operator_pages(environment, self.has_operator_listener())?;
         log::info!("the environment of this register is {environment}");
         self.prepare(&store, environment)?;
         let listener = startup::listen(&self.listen, "--listen")?;

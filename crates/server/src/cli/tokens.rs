@@ -5,7 +5,8 @@ use clap::{Args, Subcommand};
 use storage::tokens::{NewToken, Rotated, Rotation, Token, TokenRecord};
 use storage::users::Actor;
 
-use super::{CommandError, Database, date};
+use super::values::{date, id, whole};
+use super::{CommandError, Database};
 use crate::cli::output;
 
 #[derive(Debug, Subcommand)]
@@ -31,9 +32,10 @@ pub(super) enum TokenCommand {
         #[command(flatten)]
         database: Database,
         /// Number of the old token, as `token list` shows it
+        #[arg(value_parser = id)]
         id: i64,
         /// Days, beginning with today, on which the old token is still accepted
-        #[arg(long, value_name = "DAYS", env = "REGISTER_OVERLAP", default_value = "7")]
+        #[arg(long, value_name = "DAYS", env = "REGISTER_OVERLAP", default_value = "7", value_parser = whole::<u64>)]
         overlap: u64,
         #[command(flatten)]
         made: Made,
@@ -46,7 +48,7 @@ pub(super) enum TokenCommand {
         #[arg(long, value_name = "UKPRN", env = "REGISTER_TOKEN_LIST_PROVIDER")]
         provider: Option<String>,
         /// Only tokens that are accepted now and expire within so many days
-        #[arg(long, value_name = "DAYS", env = "REGISTER_EXPIRING")]
+        #[arg(long, value_name = "DAYS", env = "REGISTER_EXPIRING", value_parser = whole::<u32>)]
         expiring: Option<u32>,
     },
     /// Revoke a token; it is refused from the next request on, by every server
@@ -54,6 +56,7 @@ pub(super) enum TokenCommand {
         #[command(flatten)]
         database: Database,
         /// Number of the token, as `token list` shows it
+        #[arg(value_parser = id)]
         id: i64,
     },
 }

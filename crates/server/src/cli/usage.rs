@@ -8,7 +8,8 @@ use storage::error::StorageError;
 use storage::usage::KEPT_DAYS;
 
 use super::requests::of_provider;
-use super::{CommandError, Database, date};
+use super::values::{between, date};
+use super::{CommandError, Database};
 use crate::cli::output;
 use crate::usage::chart;
 use crate::usage::months::{MAX_MONTHS, UsageByMonth};
@@ -48,7 +49,7 @@ struct Export {
     provider: String,
     /// Months to look at, of which the present one is the last
     #[arg(long, value_name = "MONTHS", env = "REGISTER_MONTHS", default_value = "12",
-        value_parser = clap::value_parser!(u8).range(1..=i64::from(MAX_MONTHS)))]
+        value_parser = between(1, MAX_MONTHS))]
     months: u8,
     /// Form of the file: csv for spreadsheets, svg for a chart of the versions
     #[arg(long, env = "REGISTER_USAGE_EXPORT_FORMAT", value_enum, default_value_t = ExportFormat::Csv)]

@@ -3,10 +3,12 @@
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use clap::{Args, Subcommand};
 use domain::commands::erasure::{InvalidGround, ground};
-use storage::error::StorageError;
+use storage::error::{Refusal, StorageError};
+use storage::store::Store;
 use storage::users::{Activity, ActivityFilter, Actor, Invited, NewInvitation, UserRecord, UserRole};
 
-use super::{CommandError, Database, date};
+use super::values::{date, id, site};
+use super::{CommandError, Database};
 use crate::cli::{output, trainees};
 use crate::http::paths;
 
@@ -22,10 +24,12 @@ pub(super) enum UserCommand {
         #[command(flatten)]
         invited: InvitedPerson,
         /// Address of the settings as their users see it, such as https://register.example
-        #[arg(long, value_name = "URL", env = "REGISTER_SETTINGS_URL", default_value = "http://127.0.0.1:8080")]
+        #[arg(long, value_name = "URL", env = "REGISTER_SETTINGS_URL", default_value = "http://127.0.0.1:8080",
+            value_parser = site)]
         settings_url: String,
         /// Address of the operators' pages as operators see it
-        #[arg(long, value_name = "URL", env = "REGISTER_OPERATOR_PAGES_URL", default_value = "http://127.0.0.1:9464")]
+        #[arg(long, value_name = "URL", env = "REGISTER_OPERATOR_PAGES_URL", default_value = "http://127.0.0.1:9464",
+            value_parser = site)]
         operator_pages_url: String,
     },
     /// List all users, those whose access was removed too
@@ -41,6 +45,7 @@ pub(super) enum UserCommand {
         #[command(flatten)]
         database: Database,
         /// Number of the user, as `user list` shows it
+        #[arg(value_parser = id)]
         id: i64,
         /// admin or viewer
         #[arg(value_parser = role)]
@@ -51,6 +56,7 @@ pub(super) enum UserCommand {
         #[command(flatten)]
         database: Database,
         /// Number of the user, as `user list` shows it
+        #[arg(value_parser = id)]
         id: i64,
     },
     /// Remove the access of a user, and the e-mail address for good; the number stays in the activity log
@@ -58,6 +64,7 @@ pub(super) enum UserCommand {
         #[command(flatten)]
         database: Database,
         /// Number of the user, as `user list` shows it
+        #[arg(value_parser = id)]
         id: i64,
         /// Why, without the name or the address of the user; it stands in the activity log
         #[arg(long, value_name = "TEXT", env = "REGISTER_REASON", value_parser = reason)]
@@ -68,7 +75,7 @@ pub(super) enum UserCommand {
         #[command(flatten)]
         database: Database,
         /// Number of the user
-        #[arg(required_unless_present = "all")]
+        #[arg(required_unless_present = "all", value_parser = id)]
         id: Option<i64>,
         /// End the sessions of all users
         #[arg(long, env = "REGISTER_USER_SIGN_OUT_ALL", conflicts_with = "id")]
@@ -126,13 +133,17 @@ impl UserCommand {
                 output::table(headings, &users.into_iter().map(row).collect::<Vec<_>>())?;
             }
             Self::Role { database, id, role } => {
-                let user = database
-                    .open()?
-                    .write_blocking(move |session| session.change_role(Actor::operator(&operator), id, role))?;
+                let store = database.open()?;
+                let user = store
+                    .write_blocking(move |session| session.change_role(Actor::operator(&operator), id, role))
+                    .map_err(|error| ended(&store, id, error))?;
                 eprintln!("user {id} has the role {}", user.role);
             }
             Self::Remove { database, id } => {
-                database.open()?.write_blocking(move |session| session.remove_user(Actor::operator(&operator), id))?;
+                let store = database.open()?;
+                store
+                    .write_blocking(move |session| session.remove_user(Actor::operator(&operator), id))
+                    .map_err(|error| ended(&store, id, error))?;
                 eprintln!("the access of user {id} is removed");
             }
             Self::Erase { database, id, reason } => {
@@ -170,11 +181,26 @@ impl UserCommand {
     }
 }
 
+/// Why a user is not changed: one whose access has ended is in the list of users all the same.
+fn ended(store: &Store, id: i64, error: StorageError) -> CommandError {
+    if !matches!(error, StorageError::Refused(Refusal::UnknownUser)) {
+        return error.into();
+    }
+    let users = store.read_blocking::<_, StorageError>(|session| session.list_users(None)).unwrap_or_default();
+    match users.into_iter().find(|user| user.id == id && user.removed_at.is_some()) {
+        Some(user) => CommandError::UserEnded { id, is_erased: user.email.is_empty() },
+        None => error.into(),
+    }
+}
+
 /// Prints a link, this once.
 fn show(invited: &Invited, settings_url: &str) -> Result<(), CommandError> {
     let Invited { secret, email, role, expires_at, has_access } = invited;
     let what = if *has_access { "another link for" } else { "link for" };
     eprintln!("{what} {email} ({role}); it works once, until {}", timestamp(*expires_at));
+    eprintln!(
+        "it opens where a server runs with --settings on (REGISTER_SETTINGS), which is off in production by default"
+    );
     output::line(link(settings_url, secret.reveal()))
 }
 

@@ -24,6 +24,17 @@ pub enum ReferenceDataError {
         /// Why.
         source: io::Error,
     },
+    /// The folder cannot be read.
+    #[error("{}: {source}; `reference-data export` writes a folder of lists", .path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file to be written is there already.
+    #[error("{} is there already and stays as it is: give another folder, or move the file away", .0.display())]
+    Exists(PathBuf),
     /// A file is called like no list.
     #[error("{}: no list has this name; `reference-data export` writes them all", .0.display())]
     UnknownName(PathBuf),
@@ -54,7 +65,8 @@ pub fn with_files_of(folder: &Path) -> Result<&'static Lists, ReferenceDataError
         |source| ReferenceDataError::File { path, source }
     };
     let mut texts = HashMap::new();
-    for entry in fs::read_dir(folder).map_err(failed(folder))? {
+    let unreadable = |source| ReferenceDataError::Folder { path: folder.to_owned(), source };
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
         let entry = entry.map_err(failed(folder))?;
         if entry.file_name().as_encoded_bytes().starts_with(b".") {
             continue;
@@ -87,7 +99,10 @@ pub fn export(folder: &Path) -> Result<usize, ReferenceDataError> {
     let mut count = 0;
     for table in Lists::tables() {
         let path = folder.join(file_name(&table));
-        write(&path, &table).map_err(|source| ReferenceDataError::File { path, source })?;
+        write(&path, &table).map_err(|source| {
+            let is_there = source.kind() == io::ErrorKind::AlreadyExists;
+            if is_there { ReferenceDataError::Exists(path) } else { ReferenceDataError::File { path, source } }
+        })?;
         count += 1;
     }
     Ok(count)

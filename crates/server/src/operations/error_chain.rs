@@ -3,19 +3,23 @@
 use std::error::Error;
 use std::fmt;
 
-/// Shows an error with its causes, each behind a colon. What database servers say has several lines, which become one.
+/// Shows an error with its causes, each behind a colon. What database servers say has several lines, which become one. Many
+/// errors have the words of their cause in their own: these are not repeated.
 #[derive(Debug)]
 pub struct Causes<'a>(pub &'a dyn Error);
 
 impl fmt::Display for Causes<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut error = self.0;
-        formatter.write_str(&one_line(error))?;
+        let mut text = one_line(error);
         while let Some(cause) = error.source() {
-            write!(formatter, ": {}", one_line(cause))?;
+            let cause_text = one_line(cause);
+            if !text.contains(&cause_text) {
+                text = format!("{text}: {cause_text}");
+            }
             error = cause;
         }
-        Ok(())
+        formatter.write_str(&text)
     }
 }
 
@@ -30,6 +34,16 @@ mod tests {
     use storage::error::StorageError;
 
     use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("a.csv cannot be read: {0}")]
+    struct Unreadable(#[source] io::Error);
+
+    #[test]
+    fn cause_that_an_error_has_in_its_words_is_not_repeated() {
+        let error = Unreadable(io::Error::from_raw_os_error(2));
+        assert_eq!(Causes(&error).to_string(), "a.csv cannot be read: No such file or directory (os error 2)");
+    }
 
     #[test]
     fn what_a_database_says_in_several_lines_becomes_one() {

@@ -31,6 +31,7 @@ use crate::operations::error_chain::Causes;
 use crate::operations::metrics::requests::RequestMetrics;
 use crate::operations::readiness::Readiness;
 use crate::operations::{logging, metrics};
+use crate::pages::home;
 use crate::settings::{Audience, SettingsPages};
 
 /// How long the database may take to answer before it counts as away.
@@ -129,6 +130,7 @@ impl OperatorListener {
         if let Some(state) = &self.pages {
             let (state, tracer) = (state.clone(), state.tracer.clone());
             config.app_data(Rc::new(RequestMetrics::of(state.versions)));
+            config.service(home(paths::SETTINGS));
             let is_page = |path: &str| [paths::SETTINGS, paths::DOCS].iter().any(|pages| path.starts_with(pages));
             let pages = web::scope("")
                 .guard(fn_guard(move |request| is_page(request.head().uri.path())))

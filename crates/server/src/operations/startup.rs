@@ -90,7 +90,7 @@ fn listen_hint(error: &io::Error) -> &'static str {
 }
 
 /// What to do about a database that cannot be used, behind what is wrong with it.
-fn remedy(error: &StorageError) -> &'static str {
+pub(crate) fn remedy(error: &StorageError) -> &'static str {
     match error {
         StorageError::UnknownAddress | StorageError::Folder(_) => "; check --database-url",
         StorageError::NoReplicas => "; leave --read-database-url out",

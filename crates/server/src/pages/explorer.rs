@@ -8,6 +8,7 @@ use actix_web::http::header::{
 };
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::Label;
+use askama::Template;
 use utoipa_swagger_ui::Config;
 
 use super::assets;
@@ -17,7 +18,8 @@ use crate::http::error::{ApiError, Missing};
 use crate::http::paths;
 use crate::http::paths::OpenApiDocument;
 use crate::http::routes::read_only;
-use crate::pages::layout::HTML;
+use crate::pages::documents::{Link, navigation};
+use crate::pages::layout::{HTML, html};
 
 /// The explorer sets styles by itself, and shows pictures that are part of them.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
@@ -26,6 +28,16 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'u
 const PAGE: &str = "index.html";
 /// The script that says which document is shown.
 const INITIALIZER: &str = "swagger-initializer.js";
+
+/// The page, which names its files as the explorer does.
+#[derive(Template)]
+#[template(path = "pages/explorer.html")]
+struct Explorer {
+    label: Label,
+    /// What can be read where no script runs.
+    documents: Vec<Link>,
+    openapi: String,
+}
 
 /// The explorer of a version: its address, which leads to the page, and the files of the page.
 pub(super) fn resources(state: &AppState, label: Label) -> [Resource; 2] {
@@ -64,9 +76,13 @@ fn answer(
     };
     let address = format!("{}/{name}", paths::documentation(label));
     let content = state.contents.get(&address, || {
+        if name == PAGE {
+            let documents = navigation(label, None);
+            let page = html(&Explorer { label, documents, openapi: OpenApiDocument::Complete.of(label) });
+            return page.map(|page| with_addresses(page).into_bytes()).map_err(ApiError::UnwritablePage);
+        }
         let part = assets::part_of_explorer(name, config).ok_or(ApiError::NotFound(Missing::Path))?;
-        let text = String::from_utf8_lossy(part.plain()).into_owned();
-        Ok(if name == PAGE { with_addresses(text) } else { text }.into_bytes())
+        Ok(part.plain().to_vec())
     })?;
     let headers = [
         (CONTENT_TYPE, media_type),
@@ -82,6 +98,6 @@ fn answer(
 fn with_addresses(page: String) -> String {
     assets::addresses().fold(page, |page, (name, address)| {
         let address = format!("\"{address}\"");
-        page.replace(&format!("\"./{name}\""), &address).replace(&format!("\"{name}\""), &address)
+        page.replace(&format!("\"./{name}\""), &address)
     })
 }

@@ -33,6 +33,8 @@ pub(super) enum Place {
     Document(Label),
     /// The search in the documents of a version.
     Search(Label),
+    /// No page.
+    Missing,
 }
 
 impl Place {
@@ -40,7 +42,7 @@ impl Place {
     pub(super) fn version(self) -> Option<Label> {
         match self {
             Self::Document(label) | Self::Search(label) => Some(label),
-            Self::Index | Self::Migrate | Self::Written => None,
+            Self::Index | Self::Migrate | Self::Written | Self::Missing => None,
         }
     }
 

@@ -2,10 +2,12 @@
 
 use std::ops::RangeInclusive;
 
-use adapter_kit::Endpoint;
+use adapter_kit::{Endpoint, Label};
 use chrono::{DateTime, Utc};
+use domain::Code;
 
 use crate::http::query;
+use crate::versions::{self, REMOVED};
 
 /// Why something cannot be looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -19,6 +21,12 @@ pub enum InvalidFilter {
     /// The API has no such endpoint.
     #[error("an endpoint is a method and a path, such as POST /trainees")]
     Endpoint,
+    /// The API has, and had, no such version.
+    #[error("no version of the API has this label")]
+    Version,
+    /// No problem has the code.
+    #[error("no problem has this code: see the page of problems, such as docs/v2026.1/problems.md")]
+    Code,
 }
 
 /// The statuses from a number or a class.
@@ -55,6 +63,27 @@ pub fn endpoint(text: &str) -> Result<String, InvalidFilter> {
     known.ok_or(InvalidFilter::Endpoint)
 }
 
+/// The label of a version that is served, or was.
+///
+/// # Errors
+///
+/// [`InvalidFilter::Version`]
+pub fn version(text: &str) -> Result<String, InvalidFilter> {
+    let label = text.parse::<Label>().map_err(|_| InvalidFilter::Version)?;
+    let is_known = versions::all().find(label).is_some() || REMOVED.iter().any(|removed| removed.label == label);
+    is_known.then(|| label.to_string()).ok_or(InvalidFilter::Version)
+}
+
+/// The code of a problem.
+///
+/// # Errors
+///
+/// [`InvalidFilter::Code`]
+pub fn code(text: &str) -> Result<String, InvalidFilter> {
+    let known = Code::ALL.iter().map(|code| code.name()).find(|known| *known == text);
+    known.map(str::to_owned).ok_or(InvalidFilter::Code)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,5 +104,15 @@ mod tests {
             assert_eq!(endpoint(&known.to_string()).as_deref(), Ok(known.to_string().as_str()));
         }
         assert_eq!(endpoint("POST /nothing"), Err(InvalidFilter::Endpoint));
+    }
+
+    #[test]
+    fn version_and_code_must_be_known() {
+        let newest = versions::all().newest().unwrap().version.label.to_string();
+        assert_eq!(version(&newest), Ok(newest));
+        for text in ["", "v9", "v1999.0"] {
+            assert_eq!(version(text), Err(InvalidFilter::Version), "{text}");
+        }
+        assert_eq!((code("blank"), code("nonsense")), (Ok("blank".to_owned()), Err(InvalidFilter::Code)));
     }
 }

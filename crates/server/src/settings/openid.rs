@@ -28,6 +28,7 @@ use super::page::{Frame, PageError, Reply};
 use super::receive::{self, PageRequest};
 use crate::http::app_state::AppState;
 use crate::http::paths;
+use crate::operations::error_chain::Causes;
 
 /// Where the issuer sends a browser back, below the settings. It is registered there, so it does not change.
 pub(super) const CALLBACK: &str = "/sign-in/oidc/callback";
@@ -71,11 +72,15 @@ pub(super) async fn answer(
     request: PageRequest,
 ) -> Result<Reply, PageError> {
     let issuer = settings.issuer.clone().ok_or(PageError::NotFound)?;
-    match step {
-        Step::Begin => begin(state, settings, issuer, request).await,
-        Step::Callback => come_back(state, settings, issuer, request).await,
+    let reply = match step {
+        Step::Begin => begin(state, settings, issuer.clone(), request).await,
+        Step::Callback => come_back(state, settings, issuer.clone(), request).await,
         Step::Choose => choose(state, settings, request).await,
+    };
+    if let Err(PageError::Issuer(error)) = &reply {
+        log::warn!("nobody was signed in by OpenID Connect at {}: {}", issuer.host(), Causes(error));
     }
+    reply
 }
 
 /// Sends the browser to the issuer, by a page: the policy of our pages lets no form lead elsewhere, also not by a

@@ -22,7 +22,6 @@ use super::{Audience, Surroundings};
 use crate::http::error::ApiError;
 use crate::http::paths;
 use crate::http::rate_limit::QuotaExceeded;
-use crate::operations::error_chain::Causes;
 use crate::pages::layout::{Keep, page};
 
 /// The header by which a browser opens another page at once, as a link on the page does (HTML, section 7.11).
@@ -361,10 +360,8 @@ impl PageError {
                  operates the register, to invite you by the e-mail address with which you sign in, and sign in again within \
                  15 minutes.",
             ),
-            Self::Issuer(error) => {
-                log::warn!("nobody was signed in by OpenID Connect: {}", Causes(&error));
-                if error.is_of_issuer() { no_issuer() } else { not_completed() }
-            }
+            Self::Issuer(error) if error.is_of_issuer() => no_issuer(),
+            Self::Issuer(_) => not_completed(),
             Self::Storage(StorageError::Refused(Refusal::TooManyTokens)) => (
                 StatusCode::CONFLICT,
                 "Your organisation has too many tokens",

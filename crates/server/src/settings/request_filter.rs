@@ -3,7 +3,6 @@
 //! A form that is not understood finds nothing, and what was typed stays in it.
 
 use adapter_kit::{Endpoint, Label, Versions};
-use domain::Code;
 use form_urlencoded::Serializer;
 use storage::request_log::{Outcome, RequestFilter};
 
@@ -38,7 +37,9 @@ pub(super) fn read(query: &Form, faults: &mut Faults) -> RequestFilter {
             text.parse::<Label>().map(|label| label.to_string()).map_err(|_| "Choose a version of the list")
         }),
         token_id: reader.read("token", |text| text.parse().map_err(|_| "Enter the number of a token, such as 3")),
-        code: reader.read("code", code),
+        code: reader.read("code", |text| {
+            filter::code(text).map_err(|_| "Enter a code as the page of problems has it, such as blank")
+        }),
         from: reader.read("from", |text| filter::time(text).map_err(|_| NO_TIME)),
         until: reader.read("until", |text| filter::time(text).map_err(|_| NO_TIME)),
         request_id: reader.read("request_id", |text| {
@@ -77,11 +78,6 @@ fn outcome(text: &str) -> Result<Outcome, &'static str> {
         "accepted" => Ok(Outcome::Accepted),
         _ => Err("Choose refused or accepted requests"),
     }
-}
-
-fn code(text: &str) -> Result<String, &'static str> {
-    let known = Code::ALL.iter().map(|code| code.name()).find(|known| *known == text);
-    known.map(str::to_owned).ok_or("Enter a code as the page of problems has it, such as blank")
 }
 
 /// Whether anything is looked for.

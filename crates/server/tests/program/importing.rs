@@ -44,6 +44,24 @@ fn training_partners_are_imported_and_a_file_of_another_kind_is_refused_as_a_who
     assert!(refused.stderr().contains("does not name \"EstablishmentName\""), "{}", refused.stderr());
     let absent = place.run(&["school", "import"], Some(&place.path("absent.csv")));
     assert!(absent.status() == 1 && absent.stderr().contains("absent.csv"), "{}", absent.stderr());
+    assert_eq!(absent.stderr().matches("No such file").count(), 1, "{}", absent.stderr());
+    let folder = place.run(&["school", "import"], Some(&place.path("")));
+    assert_eq!(folder.stderr().matches("directory").count(), 1, "{}", folder.stderr());
+    for (file, expected) in [(&b""[..], "the file is empty"), (b"PK\x03\x04\x14\0", "save it as CSV in UTF-8")] {
+        let refused = place.run(&["partner", "import"], Some(&place.write("other.csv", file)));
+        assert!(refused.status() == 1 && refused.stderr().contains(expected), "{}", refused.stderr());
+    }
+}
+
+#[test]
+fn file_with_a_quote_that_is_never_closed_is_not_reported_as_imported() {
+    let place = Workplace::migrated();
+    let file =
+        place.write("schools.csv", format!("{HEADER}100000,\"Ash,,Open\n100001,Beech,,Open\n100002,Cedar,,Open\n"));
+    let imported = place.run(&["school", "import"], Some(&file));
+    assert_eq!(imported.status(), 1);
+    let expected = "rows refused: 1; no row after line 2 was read, where a quote is opened and never closed";
+    assert!(imported.stderr().contains(expected), "{}", imported.stderr());
 }
 
 #[test]

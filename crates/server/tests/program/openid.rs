@@ -72,6 +72,8 @@ fn a_server_starts_without_its_issuer_and_logs_each_failure_in_one_line_without_
     let rest: Vec<String> = log.collect();
     let failures: Vec<_> = rest.iter().filter(|line| line.contains("nobody was signed in by OpenID Connect")).collect();
     assert_eq!(failures.len(), 1, "{rest:#?}");
+    assert!(failures[0].contains("at 127.0.0.1: "), "{failures:?}");
+    assert_eq!(failures[0].matches("Connection refused").count(), 1, "{failures:?}");
     assert!(rest.iter().any(|line| line.contains("callback")), "{rest:#?}");
     assert!(rest.iter().all(|line| !line.contains("zqx")), "{rest:#?}");
 }

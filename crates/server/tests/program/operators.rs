@@ -53,6 +53,12 @@ fn link(place: &Workplace, of: &[&str], email: &str, site: &str) -> String {
     done(place.run(&[&["user", "invite", "--email", email], of, &sites].concat(), None))
 }
 
+/// The path of a link for an operator, or for an admin of a provider.
+fn link_path(place: &Workplace, of: &[&str], email: &str) -> String {
+    let site = "http://register.example";
+    link(place, of, email, site).strip_prefix(site).unwrap().to_owned()
+}
+
 /// The page of a token that an operator makes for an organisation.
 fn token_text(browser: &Agent, operators: &str, cookie: &str) -> String {
     let tokens = format!("{operators}/settings/organisations/10012345/tokens");
@@ -71,8 +77,8 @@ fn operators_have_their_pages_on_their_own_listener_and_are_nobody_on_the_public
     let status = |url: String, cookie: &str| ask(&browser, &url, cookie, None).status;
 
     // A link is used up where it belongs, and nowhere else.
-    let secret = link(&place, &["--operator"], "o@example.com", "");
-    let admin_link = link(&place, &provider, "a@example.com", "");
+    let secret = link_path(&place, &["--operator"], "o@example.com");
+    let admin_link = link_path(&place, &provider, "a@example.com");
     let shown = ask(&browser, &format!("{public}{admin_link}"), "", None);
     let form = format!("form_token={}&{}", form_token(&shown.text), secret.replace("/settings/sign-in/", "secret="));
     let elsewhere = ask(&browser, &format!("{public}/settings/sign-in"), &shown.cookie, Some(&form));
@@ -90,6 +96,7 @@ fn operators_have_their_pages_on_their_own_listener_and_are_nobody_on_the_public
         (operators, &operator, "/settings/registry", 200),
         (operators, &operator, "/settings/tokens", 404),
         (operators, &operator, style.as_str(), 200),
+        (operators, &operator, "/", 307),
         (operators, &operator, "/docs", 404),
         (operators, &operator, "/metrics", 200),
         (operators, &operator, "/health/ready", 200),
@@ -131,7 +138,7 @@ fn pages_of_operators_can_be_next_to_those_of_organisations_or_nowhere() {
         (&["--settings", "off", "--operator-pages", "operator-listener"], 404, 200),
     ] {
         let server = serve(&place, arguments);
-        let path = link(&place, &["--operator"], "o@example.com", "");
+        let path = link_path(&place, &["--operator"], "o@example.com");
         let status = |host: &str| ask(&browser(), &format!("{host}{path}"), "", None).status;
         assert_eq!((status(&server.public), status(&server.operators)), (public, operators), "{arguments:?}");
         server.stop();
@@ -143,7 +150,7 @@ fn operators_of_a_production_register_come_by_this_machine_without_tls_and_nobod
     let place = Workplace::new();
     done(place.run(&["migrate", "--environment", "production"], None));
     let server = serve(&place, &["--settings", "on"]);
-    let path = link(&place, &["--operator"], "o@example.com", "");
+    let path = link_path(&place, &["--operator"], "o@example.com");
     let browser = browser();
     assert_eq!(ask(&browser, &format!("{}/settings/sign-in", server.public), "", None).status, 403);
     let passed_on = browser.get(format!("{}{path}", server.operators)).header("X-Forwarded-For", "192.0.2.1").call();
@@ -220,7 +227,7 @@ fn a_page_says_that_its_report_is_not_among_the_imports() {
     let place = Workplace::migrated();
     let server = serve(&place, &[]);
     let (browser, path) = (browser(), format!("{}/settings/registry/file", server.operators));
-    let link = link(&place, &["--operator"], "o@example.com", "");
+    let link = link_path(&place, &["--operator"], "o@example.com");
     let cookie = sign_in(&browser, &format!("{}{link}", server.operators));
     let form = ask(&browser, &path, &cookie, None);
     let form = format!("form_token={}&action=award&rows=trainee_id%0Anobody", form_token(&form.text));

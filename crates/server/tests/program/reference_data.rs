@@ -13,7 +13,11 @@ fn what_is_exported_and_served_again_is_the_same_reference_data() {
     let exported = place.run(&["reference-data", "export"], Some(&folder));
     assert_eq!(exported.status(), 0, "{}", exported.stderr());
     let again = place.run(&["reference-data", "export"], Some(&folder));
-    assert!(again.status() == 1 && again.stderr().contains(".csv: "), "{}", again.stderr());
+    assert!(
+        again.status() == 1 && again.stderr().contains(".csv is there already and stays as it is: give another folder"),
+        "{}",
+        again.stderr()
+    );
 
     let path = format!("/api/{}/reference-data", versions::all().newest().unwrap().version.label);
     let server = place.serve(&["--reference-data"], Some(&folder));

@@ -191,3 +191,23 @@ fn usage_is_exported_by_month_for_one_provider() {
     let report: Value = serde_json::from_str(report.stdout()).unwrap();
     assert_eq!(report["total"]["requests"], json!(5));
 }
+
+#[test]
+fn filters_that_can_match_nothing_are_refused() {
+    let place = logged(1);
+    let list = ["request", "list", "--provider", "10000001"];
+    for (option, value, expected) in [
+        ("--version", "v9", "no version of the API has this label"),
+        ("--version", "v1999.0", "no version of the API has this label"),
+        ("--code", "nonsense", "no problem has this code"),
+        ("--token", "99", "no token has this number"),
+        // The token of another provider.
+        ("--token", "2", "no token has this number"),
+    ] {
+        let ended = place.run(&[&list[..], &[option, value]].concat(), None);
+        assert!(ended.status() != 0 && ended.stdout().is_empty(), "{option} {value}: {}", ended.stdout());
+        assert!(ended.stderr().contains(expected), "{option} {value}: {}", ended.stderr());
+    }
+    let again = place.run(&["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"], None);
+    assert!(again.stderr().contains("there is a provider with this ukprn already"), "{}", again.stderr());
+}

@@ -1,6 +1,9 @@
 //! What a server says when it cannot start, or should not.
 
+use std::fs::{self, Permissions};
 use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 
 use super::support::running::Running;
@@ -59,11 +62,46 @@ fn a_database_that_cannot_be_used_is_named_without_its_address() {
 }
 
 #[test]
+fn every_command_states_what_to_do_about_a_database_that_it_cannot_use() {
+    let workplace = Workplace::on_sqlite();
+    let file = workplace.write("text.db", "this is no database, whatever its name is\n".repeat(100));
+    let text = format!("sqlite://{}", file.display());
+    let postgres = "postgres://register:secret@127.0.0.1:1/register";
+    for command in [&["provider", "list"][..], &["migrate"], &["migrate", "--check"], &["check"]] {
+        let run = |url| workplace.run(&[command, &["--database-url", url]].concat(), None);
+        require_one_line(&run(&text), &[file.to_str().unwrap(), "not a database", "check --database-url"]);
+        require_one_line(&run(postgres), &["database cannot be reached", "check --database-url"]);
+        assert!(!run(postgres).stderr().contains("secret"));
+    }
+}
+
+#[test]
+fn command_of_another_user_names_the_file_and_the_user_to_run_it_as() {
+    let workplace = Workplace::on_sqlite();
+    assert_eq!(workplace.run(&["migrate"], None).status(), 0);
+    let (folder, file) = (workplace.path(""), workplace.path("register.db"));
+    for (path, mode) in [(&folder, 0o555), (&file, 0o444)] {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+    let copy = folder.join("copy.db").display().to_string();
+    for arguments in [&["provider", "list"][..], &["migrate"], &["backup", &copy]] {
+        let mut command = workplace.command(arguments, None);
+        // No mode of a file holds root back.
+        if fs::metadata("/proc/self").unwrap().uid() == 0 {
+            command.uid(65_534);
+        }
+        let ended = Ended(command.output().unwrap());
+        require_one_line(&ended, &[file.to_str().unwrap(), "run the command as the user of the service"]);
+    }
+    fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
 fn a_folder_of_lists_that_cannot_be_read_is_named() {
     let workplace = Workplace::new();
     let missing = workplace.path("missing");
     let ended = workplace.run(&["serve", "--reference-data"], Some(&missing));
-    require_one_line(&ended, &[missing.to_str().unwrap()]);
+    require_one_line(&ended, &[missing.to_str().unwrap(), "`reference-data export` writes a folder of lists"]);
 }
 
 #[test]
@@ -111,4 +149,43 @@ fn a_clock_that_is_behind_the_register_refuses_the_start() {
     let mut server = Running::begin(&workplace, &["--clock-check", "warn"]);
     server.wait_for("the register was changed at 2999-01-01T00:00:00Z");
     server.wait_until_it_listens();
+}
+
+#[test]
+fn pages_of_operators_that_nothing_serves_end_the_start() {
+    let workplace = Workplace::new();
+    let refused = |arguments: &[&str], text: &str| {
+        let ended = workplace.run(&[&["serve", "--listen", "127.0.0.1:0"], arguments].concat(), None);
+        require_one_line(&ended, &[text]);
+    };
+    refused(&["--settings", "off", "--operator-pages", "settings"], "--operator-pages settings is for the pages");
+    let production = ["--environment", "production", "--operator-pages", "settings"];
+    refused(&production, "which are off: see --settings");
+    refused(&["--operator-pages", "operator-listener"], "which is off: see --operator-listen");
+}
+
+#[test]
+fn values_that_cannot_be_used_are_refused_in_words_of_the_command_line() {
+    let workplace = Workplace::migrated();
+    for (arguments, text) in [
+        (&["serve", "--settings", "yes"][..], "must be on, off, or an address and a port"),
+        (&["serve", "--settings-url", "register.example"], "must be a scheme and a host"),
+        (&["serve", "--body-timeout", "0"], "must be a whole number from 1"),
+        (&["serve", "--rate-window", "0"], "must be a whole number from 1"),
+        (&["serve", "--max-connections", "0"], "must be a whole number from 1"),
+        (&["serve", "--rate-limit", "abc"], "must be a whole number from 0"),
+        (&["serve", "--shadow-share", "abc"], "must be a whole number from 0 to 100"),
+        (&["usage", "export", "--months", "abc"], "must be a whole number from 1 to "),
+        (&["version", "readiness", "--days", "0"], "must be a whole number from 1 to "),
+        (&["token", "rotate", "x"], "must be a whole number from 1"),
+        (&["user", "remove", "0"], "must be a whole number from 1"),
+        (&["token", "issue", "--provider", "1", "--name", "a", "--expires", "2026-02-30"], "there is no such day"),
+        (&["user", "activity", "--since", "2026-13-01"], "there is no such day"),
+        (&["user", "activity", "--since", "1.3.2026"], "has the form YYYY-MM-DD"),
+        (&["archive", "write", "--archive", "x", "--before", "2026-13"], "there is no such month"),
+    ] {
+        let ended = workplace.run(arguments, None);
+        assert_eq!((ended.status(), ended.stdout()), (2, ""), "{arguments:?}: {}", ended.stderr());
+        assert!(ended.stderr().contains(text), "{arguments:?}: {}", ended.stderr());
+    }
 }

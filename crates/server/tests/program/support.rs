@@ -111,7 +111,7 @@ impl Server {
 }
 
 /// A command that has ended.
-pub(crate) struct Ended(Output);
+pub(crate) struct Ended(pub(crate) Output);
 
 impl Ended {
     pub(crate) fn status(&self) -> i32 {

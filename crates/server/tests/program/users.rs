@@ -66,8 +66,17 @@ fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity
     let invite = ["user", "invite", "--provider", "10012345", "--email", email];
     let link = done(run(&invite));
     assert!(link.starts_with("http://127.0.0.1:8080/settings/sign-in/") && link.lines().count() == 1, "{link}");
-    let elsewhere = done(run(&[&invite[..], &["--settings-url", "https://register.example/"]].concat()));
+    let elsewhere = run(&[&invite[..], &["--settings-url", "https://register.example/"]].concat());
+    assert!(elsewhere.stderr().contains("--settings on (REGISTER_SETTINGS)"), "{}", elsewhere.stderr());
+    let elsewhere = done(elsewhere);
     assert!(elsewhere.starts_with("https://register.example/settings/sign-in/"), "{elsewhere}");
+    for address in ["register.example", "https://h/settings", "https://h/x?y=z", "ftp://h", ""] {
+        for option in ["--settings-url", "--operator-pages-url"] {
+            let ended = run(&[&invite[..], &[option, address]].concat());
+            assert_eq!((ended.status(), ended.stdout()), (2, ""), "{address}");
+            assert!(ended.stderr().contains("must be a scheme and a host"), "{}", ended.stderr());
+        }
+    }
     for wrong in [
         &["user", "invite", "--email", email][..],
         &["user", "invite", "--email", email, "--operator", "--provider", "10012345"],
@@ -110,6 +119,9 @@ fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity
     assert!(done(run(&["user", "list"])).contains("somebody@example.com"));
     done(run(&["user", "erase", "1", "--reason", "request of 1 March"]));
     assert!(!done(run(&["user", "list"])).contains("somebody@"));
+    for change in [&["user", "remove", "1"][..], &["user", "role", "1", "viewer"]] {
+        assert!(run(change).stderr().contains("user 1 was erased"), "{}", run(change).stderr());
+    }
     done(run(&["token", "issue", "--provider", "10012345", "--name", "Records"]));
     server.stop();
 

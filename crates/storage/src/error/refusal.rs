@@ -15,8 +15,8 @@ pub enum Refusal {
     /// A provider's name has 1 to 200 characters.
     #[error("provider name must have 1 to 200 characters on one line")]
     InvalidProviderName,
-    /// Another provider has this UKPRN.
-    #[error("ukprn belongs to another provider")]
+    /// A provider has this UKPRN, which may be the same one.
+    #[error("there is a provider with this ukprn already")]
     UkprnTaken,
     /// No provider has this UKPRN.
     #[error("no provider has this ukprn")]

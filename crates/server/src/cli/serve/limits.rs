@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use storage::store::StoreOptions;
 
+use crate::cli::values::{positive, whole};
 use crate::http::client_address::TrustedProxies;
 use crate::operations::connections::Limits;
 use crate::operations::serve::Service;
@@ -29,35 +30,42 @@ pub(super) struct Bounds {
     #[arg(long, value_name = "CIDR,...", env = "REGISTER_TRUSTED_PROXIES")]
     pub(super) trusted_proxies: Option<TrustedProxies>,
     /// Seconds in which the head of a request must arrive
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_HEADER_TIMEOUT", default_value = "10")]
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_HEADER_TIMEOUT", default_value = "10",
+        value_parser = positive::<NonZeroU32>)]
     header_timeout: NonZeroU32,
     /// Seconds in which the body of a request must arrive
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_BODY_TIMEOUT", default_value = "30")]
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_BODY_TIMEOUT", default_value = "30",
+        value_parser = positive::<NonZeroU32>)]
     body_timeout: NonZeroU32,
     /// Seconds that a connection stays open without a request; longer than those of a balancer in front
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_KEEP_ALIVE", default_value = "75")]
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_KEEP_ALIVE", default_value = "75",
+        value_parser = positive::<NonZeroU32>)]
     keep_alive: NonZeroU32,
     /// Connections that can be open at once; others wait
-    #[arg(long, value_name = "N", env = "REGISTER_MAX_CONNECTIONS", default_value = "1000")]
+    #[arg(long, value_name = "N", env = "REGISTER_MAX_CONNECTIONS", default_value = "1000",
+        value_parser = positive::<NonZeroUsize>)]
     max_connections: NonZeroUsize,
     /// Connections to the database that read, at most; as many again to each standby
-    #[arg(long, value_name = "N", env = "REGISTER_READ_CONNECTIONS", default_value = "8")]
+    #[arg(long, value_name = "N", env = "REGISTER_READ_CONNECTIONS", default_value = "8",
+        value_parser = positive::<NonZeroU32>)]
     read_connections: NonZeroU32,
     /// Standby of PostgreSQL from which requests read what it has replayed in time; can be given several times, and in the
     /// variable with spaces between them [default: none]
     #[arg(long, value_name = "URL", env = "REGISTER_READ_DATABASE_URL", value_delimiter = ' ', hide_env_values = true)]
     read_database_url: Vec<String>,
     /// Milliseconds for which a request waits for such a standby, which is left out while it is further behind
-    #[arg(long, value_name = "MS", env = "REGISTER_READ_MAX_LAG", default_value = "100")]
+    #[arg(long, value_name = "MS", env = "REGISTER_READ_MAX_LAG", default_value = "100",
+        value_parser = positive::<NonZeroU32>)]
     read_max_lag: NonZeroU32,
     /// Connections to PostgreSQL that write, at most; on SQLite there is one
-    #[arg(long, value_name = "N", env = "REGISTER_WRITE_CONNECTIONS", default_value = "8")]
+    #[arg(long, value_name = "N", env = "REGISTER_WRITE_CONNECTIONS", default_value = "8",
+        value_parser = positive::<NonZeroU32>)]
     write_connections: NonZeroU32,
     /// Seconds for which requests are taken after the signal to stop, until a balancer has noticed
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_STOP_DELAY", default_value = "0")]
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_STOP_DELAY", default_value = "0", value_parser = whole::<u32>)]
     stop_delay: u32,
     /// Seconds that requests in flight have to be answered when the server stops
-    #[arg(long, value_name = "SECONDS", env = "REGISTER_DRAIN_TIME", default_value = "30")]
+    #[arg(long, value_name = "SECONDS", env = "REGISTER_DRAIN_TIME", default_value = "30", value_parser = whole::<u32>)]
     drain_time: u32,
     /// What becomes of a start with a clock that must be wrong
     #[arg(long, value_name = "refuse|warn", env = "REGISTER_CLOCK_CHECK", default_value = "refuse")]

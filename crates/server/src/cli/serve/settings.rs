@@ -1,6 +1,5 @@
 //! Where the pages of the settings are served.
 
-use std::convert::Infallible;
 use std::net::TcpListener;
 use std::str::FromStr;
 
@@ -8,6 +7,7 @@ use clap::{Args, ValueEnum};
 use storage::tokens::Environment;
 
 use crate::cli::CommandError;
+use crate::cli::values::site;
 use crate::operations::startup;
 use crate::settings::{Audience, SettingsPages};
 
@@ -23,7 +23,7 @@ pub(super) struct SettingsOptions {
     operator_pages: Option<OperatorPages>,
     /// Address of the settings as the users of organisations see it, such as https://register.example; the links that operators
     /// make begin with it [default: the address of --settings, otherwise that of --listen]
-    #[arg(long, value_name = "URL", env = "REGISTER_SERVE_SETTINGS_URL")]
+    #[arg(long, value_name = "URL", env = "REGISTER_SERVE_SETTINGS_URL", value_parser = site)]
     settings_url: Option<String>,
 }
 
@@ -49,15 +49,34 @@ pub(super) enum Placement {
     Own(String),
 }
 
-impl FromStr for Placement {
-    type Err = Infallible;
+/// A text does not say where the pages are.
+#[derive(Debug, Clone, Copy, thiserror::Error)]
+#[error("must be on, off, or an address and a port such as 10.0.0.5:8443")]
+pub(super) struct NoPlacement;
 
-    fn from_str(text: &str) -> Result<Self, Infallible> {
-        Ok(match text {
-            "on" => Self::WithApi,
-            "" | "off" => Self::Nowhere,
-            address => Self::Own(address.to_owned()),
-        })
+/// Why the pages of operators cannot be where the options say.
+#[derive(Debug, thiserror::Error)]
+pub enum OperatorPagesError {
+    /// They are to be next to pages that are not served.
+    #[error("--operator-pages settings is for the pages at /settings, which are off: see --settings")]
+    WithoutSettings,
+    /// They are to be on a listener that there is not.
+    #[error("--operator-pages operator-listener is for the listener of operators, which is off: see --operator-listen")]
+    WithoutListener,
+}
+
+impl FromStr for Placement {
+    type Err = NoPlacement;
+
+    fn from_str(text: &str) -> Result<Self, NoPlacement> {
+        match text {
+            "on" => Ok(Self::WithApi),
+            "" | "off" => Ok(Self::Nowhere),
+            address => {
+                let port = address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+                port.map(|_| Self::Own(address.to_owned())).ok_or(NoPlacement)
+            }
+        }
     }
 }
 
@@ -75,6 +94,21 @@ impl SettingsOptions {
     pub(super) fn are_served(&self, environment: Environment) -> bool {
         let placement = self.placement(environment);
         !placement.is_nowhere() || self.operator_pages(&placement) != OperatorPages::Off
+    }
+
+    /// Refuses to have the pages of operators where nothing is served.
+    pub(super) fn require_operator_pages(
+        &self,
+        environment: Environment,
+        has_operator_listener: bool,
+    ) -> Result<(), OperatorPagesError> {
+        match self.operator_pages {
+            Some(OperatorPages::Settings) if self.placement(environment).is_nowhere() => {
+                Err(OperatorPagesError::WithoutSettings)
+            }
+            Some(OperatorPages::OperatorListener) if !has_operator_listener => Err(OperatorPagesError::WithoutListener),
+            Some(OperatorPages::Settings | OperatorPages::OperatorListener | OperatorPages::Off) | None => Ok(()),
+        }
     }
 
     /// Where those of operators are, next to others that are there.

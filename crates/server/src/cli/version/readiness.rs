@@ -6,6 +6,7 @@ use storage::error::StorageError;
 use super::super::Database;
 use super::{CommandError, served};
 use crate::cli::output;
+use crate::cli::values::between;
 use crate::usage::readiness::{DEFAULT_DAYS, MAX_DAYS, ProviderUse, VersionReadiness};
 use crate::usage::report::timestamp;
 use crate::versions;
@@ -22,7 +23,7 @@ pub(in crate::cli) struct Readiness {
     provider: Option<String>,
     /// How many days to look back, today among them
     #[arg(long, value_name = "N", env = "REGISTER_DAYS", default_value_t = DEFAULT_DAYS,
-        value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_DAYS)))]
+        value_parser = between(1, MAX_DAYS))]
     days: u16,
     /// Form of the answer: table to read, json for programs
     #[arg(long, env = "REGISTER_VERSION_READINESS_FORMAT", value_enum, default_value_t = Format::Table)]

@@ -12,7 +12,8 @@ use serde::Serialize;
 use serde_json::Value;
 use version_tools::translate::{BodyKind, Translation, TranslationContext, translate};
 
-use super::super::{CommandError, date};
+use super::super::CommandError;
+use super::super::values::date;
 use crate::cli::output;
 use crate::versions;
 

@@ -225,3 +225,48 @@ fn pages_answer_their_methods_and_state_them() {
     assert!(register.request("HEAD", "/docs").page().is(200).text.is_empty());
     register.request("GET", "/docs/nothing").send().error(404, "NotFound");
 }
+
+#[test]
+fn addresses_without_a_page_lead_to_the_documentation() {
+    let register = Register::start();
+    for (path, status) in [("/", 307), ("/docs/", 308)] {
+        let reply = register.request("GET", path).page().is(status);
+        assert_eq!(reply.header("location"), Some("/docs"), "{path}");
+    }
+}
+
+#[test]
+fn browser_gets_a_page_where_nothing_is_found_and_a_program_gets_an_error() {
+    let register = Register::start();
+    let label = SERVED[0].label;
+    for path in ["/docs/nothing", "/docs/v9", &format!("/docs/{label}/nothing"), "/docs/differences/v9..v8"] {
+        let accept = "text/html,application/xhtml+xml,*/*;q=0.8";
+        let page = register.request("GET", path).header("Accept", accept).page().is(404);
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
+        assert_eq!(page.header("vary"), Some("Accept"), "{path}");
+        assert!(page.text.contains("<h1>There is no such page</h1>"), "{path}: {}", page.text);
+        for accept in ["*/*", "application/json"] {
+            register.request("GET", path).header("Accept", accept).send().error(404, "NotFound");
+        }
+    }
+}
+
+#[test]
+fn explorer_of_each_version_has_its_title_and_leads_to_the_documents_without_scripts() {
+    let register = Register::start();
+    for served in SERVED.iter() {
+        let label = served.label;
+        let page = get(&register, &format!("/docs/{label}/")).is(200).text;
+        for part in [
+            format!("<title>Contract of {label}, "),
+            "<html lang=\"en-GB\">".to_owned(),
+            "name=\"viewport\"".to_owned(),
+            format!("<h1>Trainee Register API {label}</h1>"),
+            format!("<a href=\"/docs/{label}/guide\">"),
+            format!("<a href=\"/api/{label}/openapi.json\">"),
+        ] {
+            assert!(page.contains(&part), "{part}: {page}");
+        }
+        assert!(!page.contains("\"./swagger-ui"), "{page}");
+    }
+}

@@ -22,7 +22,7 @@ fn operators_and_clients_have_a_listener_each_with_paths_of_its_own() {
         assert_eq!(server.send("GET", path, &[]).status, 404, "{path}");
     }
     let newest = versions::all().newest().unwrap().version.label;
-    for path in ["/", "/health", "/docs", "/api/versions", &format!("/api/{newest}/info")] {
+    for path in ["/health", "/docs", "/api/versions", &format!("/api/{newest}/info")] {
         assert_eq!(server.ask(path).status, 404, "{path}");
     }
 }
