@@ -20,7 +20,7 @@ use crate::http::authentication::AuthenticationError;
 use crate::http::error::{ApiError, ErrorForm, RateLimitScope};
 use crate::http::middleware::access_log;
 use crate::http::middleware::request_id::{self, RequestId};
-use crate::http::middleware::response_stream::ResponseSender;
+use crate::http::middleware::response_stream::{ResponseSender, Source};
 use crate::http::rate_limit::RemainingQuota;
 use crate::http::request::{ApiRequest, HandlerContext, PathIds, VALIDATE_ONLY};
 use crate::http::response::ApiResponse;
@@ -65,8 +65,11 @@ impl Route {
             Err(error) => Err(error),
         };
         let problems = result.as_ref().err().map(|error| RequestProblems::of(error, served)).unwrap_or_default();
-        let reply = result.unwrap_or_else(|error| error.reply(served, state.lists, form));
+        let mut reply = result.unwrap_or_else(|error| error.reply(served, state.lists, form));
         if let Some(token) = headers.token {
+            if matches!(reply.source, Source::Request) {
+                reply.source = Source::AuthenticatedRequest;
+            }
             let observed = ObservedRequest { served, endpoint, status: reply.status, item: None };
             state.request_log.record(&state.store, &request, token, observed, problems);
         }

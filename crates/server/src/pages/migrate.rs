@@ -6,6 +6,7 @@ use actix_web::http::{Method as HttpMethod, StatusCode};
 use actix_web::web::{self, Payload};
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
+use adapter_kit::client_text::truncated;
 use adapter_kit::{Label, Versions};
 use askama::Template;
 use domain::{Code, Lists};
@@ -225,7 +226,7 @@ impl Outcome {
             }),
             lost: Rows::of(translation.lost, |loss| Lost {
                 path: loss.path,
-                value: loss.value.to_string(),
+                value: truncated(&loss.value.to_string()),
                 why: loss.message,
             }),
             problems: Rows::of(translation.problems, problem),

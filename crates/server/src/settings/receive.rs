@@ -22,6 +22,7 @@ use crate::http::app_state::AppState;
 use crate::http::client_address;
 use crate::http::error::ApiError;
 use crate::http::middleware::request_id::{self, RequestId};
+use crate::http::middleware::response_stream::Source;
 
 /// The media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -133,7 +134,16 @@ pub(super) async fn answer(
         Err(refused) => Err(refused),
     };
     let around = Surroundings { environment: state.environment, audience: settings.audience };
-    answered.and_then(Reply::response).unwrap_or_else(|error| error.response(around))
+    match answered.and_then(Reply::response) {
+        Ok(response) => {
+            // Other handlers run only for somebody who is signed in.
+            if route.access() != Access::Public {
+                response.extensions_mut().insert(Source::AuthenticatedRequest);
+            }
+            response
+        }
+        Err(error) => error.response(around),
+    }
 }
 
 /// Receives a request as far as nothing of the store is needed.
