@@ -117,11 +117,14 @@ pub(super) fn resource(state: &AppState) -> Resource {
 
 async fn answer(state: AppState, request: HttpRequest, payload: Payload) -> HttpResponse {
     let versions = state.versions;
-    // What was refused for its number is received too, so that its sender gets to see the reply.
-    let received = state.bodies.receive(request.headers(), payload, MAX_FORM_BYTES).await;
-    let encoded = match state.address_rate_limit.count(&request).and(received.map_err(ApiError::from)) {
+    // Counted first: whoever sends too many forms takes no room with them.
+    if let Err(failure) = state.address_rate_limit.count(&request) {
+        return refusal(failure, versions);
+    }
+    let bodies = state.bodies.unauthenticated();
+    let encoded = match bodies.receive(request.headers(), payload, MAX_FORM_BYTES).await {
         Ok(encoded) => encoded,
-        Err(failure) => return refusal(failure, versions),
+        Err(error) => return refusal(error.into(), versions),
     };
     let context = TranslationContext { today: state.store.now().date_naive(), lists: state.lists };
     let work = move || {

@@ -38,7 +38,8 @@ pub(super) fn resource(state: &AppState) -> Resource {
 
 async fn answer(state: AppState, request: HttpRequest, payload: Payload) -> Result<ApiResponse, ApiError> {
     state.address_rate_limit.count(&request)?;
-    let body = state.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await?;
+    let bodies = state.bodies.unauthenticated();
+    let body = bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await?;
     let today = state.store.now().date_naive();
     let work = move || {
         let sent = read::parse_json(&body).map_err(ApiError::Malformed)?;

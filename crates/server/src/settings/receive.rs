@@ -154,9 +154,19 @@ async fn receive(
     request: &HttpRequest,
     payload: Payload,
 ) -> Result<PageRequest, PageError> {
-    // Of a request that is refused, the form is received too, so that its sender gets to see the reply.
+    let cookie = SecretCookie::of(request, CookieName::Session);
+    let session = cookie.as_ref().map(SecretCookie::digest);
+    let is_public = route.access() == Access::Public;
+    let known = session.as_ref().filter(|session| settings.is_known(session) && !is_public);
+    if known.is_none() {
+        // Also one who has a session, where a link is tried. Before the form is read: whoever sends too many takes no room
+        // with them.
+        settings.by_address.count(request)?;
+    }
+    // Of a request that is refused otherwise, the form is received too, so that its sender gets to see the reply.
+    let bodies = if known.is_some() { state.bodies.clone() } else { state.bodies.unauthenticated() };
     let form = match has_form(route) {
-        true => state.bodies.receive(request.headers(), payload, route.max_form_bytes).await.map_err(ApiError::from),
+        true => bodies.receive(request.headers(), payload, route.max_form_bytes).await.map_err(ApiError::from),
         false => Ok(Default::default()),
     };
     // A proxy that names nobody looks like a browser on this machine: in production only TLS will do, except for operators,
@@ -171,14 +181,7 @@ async fn receive(
         require_form(request)?;
         require_own_site(state, request)?;
     }
-    let (form, cookie) = (Form::read(&form), SecretCookie::of(request, CookieName::Session));
-    let session = cookie.as_ref().map(SecretCookie::digest);
-    let is_public = route.access() == Access::Public;
-    let known = session.as_ref().filter(|session| settings.is_known(session) && !is_public);
-    if known.is_none() {
-        // Also one who has a session, where a link is tried.
-        settings.by_address.count(request)?;
-    }
+    let form = Form::read(&form);
     let browser = if is_public { Some(BrowserCookie::of(request)?) } else { None };
     let made_for = browser.as_ref().map(|browser| &browser.cookie).or(cookie.as_ref());
     // Without a cookie nobody is signed in, and the handler does not run.
