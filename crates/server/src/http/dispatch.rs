@@ -56,8 +56,7 @@ impl Route {
         let mut headers = ResponseHeaders::default();
         let result = match request::token(request.headers(), state.environment) {
             Ok(token) => {
-                headers.validates_only =
-                    handler.access == Access::Write && request::validates_only(request.headers());
+                headers.validates_only = handler.access == Access::Write && request::validates_only(request.headers());
                 // Before the body is read: nothing is kept of what comes with an invented token.
                 match admit(&state, &request, &token, &mut headers).await {
                     Ok(()) => {

@@ -209,7 +209,7 @@ impl ApiRequest {
     pub fn refused_parameters(&self) -> &[UnknownParameter] {
         match self.unknown {
             UnknownNames::Reject => &self.unknown_parameters,
-            UnknownNames::Warn => &[],
+            UnknownNames::Warn | UnknownNames::Ignore => &[],
         }
     }
 
@@ -217,7 +217,7 @@ impl ApiRequest {
     #[must_use]
     pub fn parameter_warnings(&self) -> Vec<String> {
         match self.unknown {
-            UnknownNames::Reject => Vec::new(),
+            UnknownNames::Reject | UnknownNames::Ignore => Vec::new(),
             UnknownNames::Warn => self.unknown_parameters.iter().filter_map(UnknownParameter::warning).collect(),
         }
     }

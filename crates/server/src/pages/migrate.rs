@@ -126,8 +126,13 @@ async fn answer(state: AppState, request: HttpRequest, payload: Payload) -> Http
         Ok(encoded) => encoded,
         Err(error) => return refusal(error.into(), versions),
     };
+    let Some(permit) = state.translations.acquire().await else {
+        return refusal(ApiError::TooManyTranslations, versions);
+    };
     let context = TranslationContext { today: state.store.now().date_naive(), lists: state.lists };
     let work = move || {
+        // The permit goes with the work, which goes on when nobody waits for it any more.
+        let _held = &permit;
         let mut form = Form::read(&encoded);
         if form.asks_for_example() {
             return (StatusCode::OK, html(&Migrate::with_example(form, versions, context.lists)));
@@ -155,6 +160,8 @@ fn refusal(failure: ApiError, versions: &'static Versions) -> HttpResponse {
         form::too_large()
     } else if let ApiError::Body(BodyError::Encoded) = &failure {
         "The form was sent with a Content-Encoding: send it without".to_owned()
+    } else if let ApiError::TooManyTranslations = &failure {
+        "Too many bodies are being rewritten at once: send the form again".to_owned()
     } else {
         "The form could not be received whole: send it again".to_owned()
     };
