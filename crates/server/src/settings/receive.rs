@@ -135,7 +135,7 @@ pub(super) async fn answer(
     };
     let around = Surroundings { environment: state.environment, audience: settings.audience };
     match answered.and_then(Reply::response) {
-        Ok(response) => {
+        Ok(mut response) => {
             // Other handlers run only for somebody who is signed in.
             if route.access() != Access::Public {
                 response.extensions_mut().insert(Source::AuthenticatedRequest);
@@ -243,7 +243,7 @@ pub(super) async fn write<T: Send + 'static>(
     settings: &SettingsPages,
     mut job: impl FnMut(&mut Session<'_>) -> Result<T, PageError> + Send + 'static,
 ) -> Result<T, PageError> {
-    let Some(permit) = settings.concurrency_limit.acquire().await else { return Err(PageError::Busy) };
+    let Some(permit) = settings.acquire(None).await else { return Err(PageError::Busy) };
     state
         .store
         .write(move |session| {
@@ -261,7 +261,7 @@ async fn run(
     route: &'static Route,
     received: PageRequest,
 ) -> Result<Reply, PageError> {
-    let Some(permit) = settings.concurrency_limit.acquire().await else { return Err(PageError::Busy) };
+    let Some(permit) = settings.acquire(received.session.as_ref()).await else { return Err(PageError::Busy) };
     let received = Arc::new(received);
     let request = Arc::clone(&received);
     let job = move |session: &mut Session<'_>| {
@@ -283,7 +283,7 @@ async fn run(
                 reply
             };
             if let Some((session, signed_in)) = received.session.clone().zip(signed_in) {
-                settings.remember(session);
+                settings.remember(session, signed_in.user_id);
                 // A form has recorded it already.
                 if !has_form(route) && signed_in.is_use_due(state.store.now()) {
                     state.store.write(move |session| session.record_session_use(&signed_in)).await?;
