@@ -34,6 +34,17 @@ fn depth_limit_is_the_same_wherever_the_depth_is() {
     }
 }
 
+#[test]
+fn unknown_names_that_are_ignored_are_not_reported() {
+    let versions = Versions::new(&[&SAMPLE_VERSION]);
+    let served = versions.iter().next().unwrap();
+    let body = br#"{"data":{"last_name":"Ash","last_nam":1,"last_nam":2}}"#;
+    let read = |unknown| Reader { served, unknown, nested: NestedLists::Read }.read::<Trainee>(body).unwrap();
+    let (warned, ignored) = (read(UnknownNames::Warn), read(UnknownNames::Ignore));
+    assert_eq!((warned.notices.len(), ignored.notices.len()), (1, 0));
+    assert_eq!((ignored.problems, ignored.changes), (warned.problems, warned.changes));
+}
+
 /// An item in its plain form.
 fn plain(item: &BatchItem<'_>) -> Option<String> {
     let key = item.key.as_ref()?;

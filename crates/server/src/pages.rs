@@ -2,12 +2,15 @@
 //!
 //! Knows the paths; what stands behind each is in a file of its own.
 
+use std::time::Duration;
+
 use actix_web::http::header::LOCATION;
 use actix_web::middleware::from_fn;
 use actix_web::web::ServiceConfig;
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 
 use crate::http::app_state::AppState;
+use crate::http::concurrency_limit::ConcurrencyLimit;
 use crate::http::error::{ApiError, Missing};
 use crate::http::paths;
 use crate::http::rate_limit::by_address::limit_pages;
@@ -26,6 +29,17 @@ mod not_found;
 mod search;
 mod translate;
 mod version_notes;
+
+/// Translations that run at once, and how many more wait: each may keep a processor busy.
+const TRANSLATIONS: (usize, usize) = (2, 8);
+/// How long a translation waits for its turn.
+const MAX_TRANSLATION_WAIT: Duration = Duration::from_secs(2);
+
+/// How many translations run at once, for `/docs/translate` and `/docs/migrate` together.
+pub(crate) fn translation_limit() -> ConcurrencyLimit {
+    let (running, waiting) = TRANSLATIONS;
+    ConcurrencyLimit::new(running, waiting, MAX_TRANSLATION_WAIT)
+}
 
 /// Configures the scope `/docs`.
 pub fn configure(config: &mut ServiceConfig, state: &AppState) {

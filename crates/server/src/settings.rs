@@ -33,7 +33,7 @@ mod tokens;
 mod usage;
 mod versions;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -50,7 +50,7 @@ use self::openid::Issuer;
 pub use self::routes::{Access, ROUTES, Route};
 use crate::http::app_state::AppState;
 use crate::http::client_address::TrustedProxies;
-use crate::http::concurrency_limit::ConcurrencyLimit;
+use crate::http::concurrency_limit::{ConcurrencyLimit, Permit};
 use crate::http::middleware::deprecation::methods;
 use crate::http::paths;
 use crate::http::rate_limit::by_address::AddressRateLimit;
@@ -59,6 +59,8 @@ use crate::http::routes::closed;
 
 /// Pages that are made at once, and how many more wait: the API keeps the store for itself.
 const PAGES: (usize, usize) = (4, 16);
+/// The same for the pages of one user, so that nobody takes the places of all others.
+const PAGES_OF_USER: (usize, usize) = (2, 6);
 /// How long a page waits for its turn.
 const MAX_WAIT: Duration = Duration::from_secs(2);
 /// Pages that fetch from the issuer at once, and how many more wait.
@@ -117,7 +119,7 @@ pub struct SettingsPages {
     /// Forms, by session.
     forms: KeyedRateLimiter<SecretDigest>,
     /// Sessions that were valid when they were last used.
-    known: Arc<Mutex<HashSet<SecretDigest>>>,
+    known: Arc<Mutex<HashMap<SecretDigest, KnownSession>>>,
     /// Where people sign in besides by links.
     issuer: Option<Issuer>,
     /// Whatever is fetched from the issuer: one that is slow keeps no other page waiting.
@@ -127,6 +129,21 @@ pub struct SettingsPages {
     organisations_site: Option<Arc<str>>,
     /// Whether the API has the scheme and the host of the organisations' settings.
     is_site_of_api: bool,
+}
+
+/// A session that was valid when it was last used.
+#[derive(Debug)]
+struct KnownSession {
+    user_id: i64,
+    /// The pages of the user, whatever the session.
+    concurrency_limit: ConcurrencyLimit,
+}
+
+/// The permission to make a page. It ends when this is dropped.
+#[derive(Debug)]
+struct PagePermit {
+    _of_all: Permit,
+    _of_user: Option<Permit>,
 }
 
 impl Default for SettingsPages {
@@ -180,24 +197,45 @@ impl SettingsPages {
 
     /// Whether a session was valid when it was last used. Whether it still is, is asked again in any case.
     fn is_known(&self, session: &SecretDigest) -> bool {
-        self.sessions(|known| known.contains(session))
+        self.sessions(|known| known.contains_key(session))
     }
 
-    fn remember(&self, session: SecretDigest) {
+    fn remember(&self, session: SecretDigest, user_id: i64) {
         self.sessions(|known| {
+            if known.contains_key(&session) {
+                return;
+            }
             if known.len() >= MAX_SESSIONS {
                 known.clear();
             }
-            known.insert(session);
+            // A user with several sessions has no more places than one with a single one.
+            let of_user = known.values().find(|other| other.user_id == user_id);
+            let concurrency_limit = of_user.map(|other| other.concurrency_limit.clone());
+            let (running, waiting) = PAGES_OF_USER;
+            let concurrency_limit =
+                concurrency_limit.unwrap_or_else(|| ConcurrencyLimit::new(running, waiting, MAX_WAIT));
+            known.insert(session, KnownSession { user_id, concurrency_limit });
         });
+    }
+
+    /// Waits for a place for a page: among those of the user first, where the session is known, so that whoever waits there
+    /// takes no place from others. Nothing when too many wait already, or none comes in time.
+    async fn acquire(&self, session: Option<&SecretDigest>) -> Option<PagePermit> {
+        let of_user = session
+            .and_then(|session| self.sessions(|known| known.get(session).map(|known| known.concurrency_limit.clone())));
+        let of_user = match of_user {
+            Some(limit) => Some(limit.acquire().await?),
+            None => None,
+        };
+        Some(PagePermit { _of_all: self.concurrency_limit.acquire().await?, _of_user: of_user })
     }
 
     fn forget(&self, session: &SecretDigest) {
         self.sessions(|known| known.remove(session));
     }
 
-    fn sessions<T>(&self, look: impl FnOnce(&mut HashSet<SecretDigest>) -> T) -> T {
-        // A poisoned lock is no harm: a set that lacks a session counts one request more.
+    fn sessions<T>(&self, look: impl FnOnce(&mut HashMap<SecretDigest, KnownSession>) -> T) -> T {
+        // A poisoned lock is no harm: a map that lacks a session counts one request more.
         look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -232,4 +270,32 @@ pub fn configure(config: &mut ServiceConfig, state: &AppState, settings: &Settin
 /// Whether a route reads a form.
 fn has_form(route: &Route) -> bool {
     route.method == Method::Post
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use futures_util::future::poll_immediate;
+
+    use super::*;
+
+    #[actix_web::test]
+    async fn one_user_leaves_places_to_others_whatever_the_session() {
+        let settings = SettingsPages::default();
+        let sessions = ["one", "another", "of somebody else"].map(SecretDigest::of);
+        let [one, another, of_somebody_else] = &sessions;
+        for (session, user_id) in sessions.iter().zip([1, 1, 2]) {
+            settings.remember(session.clone(), user_id);
+        }
+        let first = settings.acquire(Some(one)).await.unwrap();
+        let second = settings.acquire(Some(another)).await.unwrap();
+        let mut third = pin!(settings.acquire(Some(one)));
+        assert!(poll_immediate(third.as_mut()).await.is_none());
+        let of_others = (settings.acquire(Some(of_somebody_else)).await, settings.acquire(None).await);
+        assert!(of_others.0.is_some() && of_others.1.is_some());
+        drop((first, of_others));
+        assert!(third.await.is_some());
+        drop(second);
+    }
 }

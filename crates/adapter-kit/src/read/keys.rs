@@ -21,6 +21,8 @@ pub enum UnknownNames {
     Warn,
     /// The request is refused.
     Reject,
+    /// They are not reported, and cost nothing: the caller has looked for them already.
+    Ignore,
 }
 
 /// Keys of an object that are no inputs.
@@ -69,7 +71,7 @@ impl Keys {
         for (key, notice, problem) in lists.chain(unknown_names) {
             let at = Path::Key(key);
             match unknown {
-                UnknownNames::Warn => {
+                UnknownNames::Warn | UnknownNames::Ignore => {
                     add_once(notices, Notice { at, kind: notice }, |one| (&one.at, discriminant(&one.kind)));
                 }
                 UnknownNames::Reject => add_problem(problems, Problem { at, kind: problem }),

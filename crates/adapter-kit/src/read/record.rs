@@ -208,6 +208,10 @@ impl<'de, R: ReadableRecord> Target<'de> for One<'_, R> {
                     Some(ignored) => sent.unrecognised.add_of_other_version(ignored.name),
                     None => sent.unrecognised.unknown += 1,
                 }
+                if reader.unknown == UnknownNames::Ignore {
+                    keys.add_known(&key);
+                    continue;
+                }
                 keys.add_unknown(&key, |key| match ignored.and_then(|ignored| ignored.later) {
                     Some(later) => NameHint::Later { version: later.version.to_string(), field: later.field },
                     None => nearest(key, inputs.entries.iter().map(|input| input.name))

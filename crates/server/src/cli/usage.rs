@@ -144,7 +144,30 @@ fn cells(line: &Line) -> [String; 12] {
 fn csv(report: &Report) -> io::Result<String> {
     let mut rows = csv::Writer::from_writer(Vec::new());
     rows.write_record(HEADINGS)?;
-    report.lines.iter().try_for_each(|line| rows.write_record(cells(line)))?;
+    report.lines.iter().try_for_each(|line| rows.write_record(cells(line).map(without_formula)))?;
     let bytes = rows.into_inner().map_err(|error| error.into_error())?;
     String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+/// The cell as text where a spreadsheet would take it for a formula: providers choose the names of tokens and the identifiers
+/// of requests.
+fn without_formula(cell: String) -> String {
+    let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err();
+    if is_formula { format!("'{cell}") } else { cell }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_that_a_spreadsheet_would_calculate_begin_with_an_apostrophe() {
+        let cell = |text: &str| without_formula(text.to_owned());
+        for formula in ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-"] {
+            assert_eq!(cell(formula), format!("'{formula}"));
+        }
+        for other in ["", "Records, old", "10000001", "-7", "+4.5", "a=b"] {
+            assert_eq!(cell(other), other);
+        }
+    }
 }

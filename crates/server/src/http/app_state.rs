@@ -11,6 +11,7 @@ use crate::endpoints::reference_data::rendered::RenderedLists;
 use crate::http::admission::Admission;
 use crate::http::body::BodyReader;
 use crate::http::client_address::TrustedProxies;
+use crate::http::concurrency_limit::ConcurrencyLimit;
 use crate::http::cursor::CursorKey;
 use crate::http::long_job::LongJobs;
 use crate::http::long_poll::LongPolls;
@@ -20,6 +21,7 @@ use crate::http::shared_content::SharedContentCache;
 use crate::operations::connections::Limits;
 use crate::operations::settled_changes::SettledChanges;
 use crate::operations::traces::Tracer;
+use crate::pages;
 use crate::request_log::RequestLog;
 use crate::settings::SettingsPages;
 use crate::usage::Usage;
@@ -55,6 +57,8 @@ pub struct AppState {
     pub proxies: TrustedProxies,
     /// How often those who read public pages have asked.
     pub page_rate_limit: AddressRateLimit,
+    /// Translations between versions that run at once.
+    pub translations: ConcurrencyLimit,
     /// Content that is the same for everyone, and was requested.
     pub contents: SharedContentCache,
     /// Where replies are sent.
@@ -92,6 +96,7 @@ impl AppState {
             address_rate_limit: AddressRateLimit::default(),
             proxies: TrustedProxies::default(),
             page_rate_limit: AddressRateLimit::within(None),
+            translations: pages::translation_limit(),
             contents: SharedContentCache::default(),
             response_sender: ResponseSender::default(),
             bodies: BodyReader::within(Limits::default().body_timeout),

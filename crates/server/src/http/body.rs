@@ -2,7 +2,8 @@
 //!
 //! A connection costs its sender nothing, and a large body that stops just before its end costs the server what has arrived
 //! of it. What is kept of large bodies is therefore bounded for all requests together; ordinary ones are small and always
-//! find room, so that whoever sends large ones holds nobody else up.
+//! find room, so that whoever sends large ones holds nobody else up. Requests without a valid token or session have a room
+//! apart, so that they cannot use up that of the others.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -25,15 +26,19 @@ const MAX_DISCARDED_BYTES: usize = 8 * MAX_BODY_BYTES;
 const UNCOUNTED_BYTES: usize = 32_768;
 /// The content types of JSON values that are lines, below `application/`.
 const JSON_LINES: [&str; 3] = ["x-ndjson", "ndjson", "jsonl"];
-/// What all bodies together hold beyond that, in bytes.
+/// What all bodies of authenticated requests together hold beyond that, in bytes.
 const ROOM_BYTES: usize = 32 * 1_048_576;
+/// The same for requests without a valid token or session.
+const UNAUTHENTICATED_ROOM_BYTES: usize = 8 * 1_048_576;
 
-/// Where bodies are received. Cheap to clone; all clones share one room.
+/// Where bodies are received. Cheap to clone; all clones share the same rooms.
 #[derive(Debug, Clone)]
 pub struct BodyReader {
     timeout: Duration,
     /// One permit for each byte.
     room: Arc<Semaphore>,
+    /// The same for requests without a valid token or session.
+    unauthenticated_room: Arc<Semaphore>,
 }
 
 /// A body that arrived whole. Cheap to clone; its room is reserved as long as any clone is.
@@ -48,10 +53,35 @@ pub struct Body {
 struct Room(Option<OwnedSemaphorePermit>);
 
 impl BodyReader {
-    /// Bodies may take so long to arrive.
+    /// Receives bodies of authenticated requests, which may take so long to arrive.
     #[must_use]
     pub fn within(timeout: Duration) -> Self {
-        Self { timeout, room: Arc::new(Semaphore::new(ROOM_BYTES)) }
+        Self {
+            timeout,
+            room: Arc::new(Semaphore::new(ROOM_BYTES)),
+            unauthenticated_room: Arc::new(Semaphore::new(UNAUTHENTICATED_ROOM_BYTES)),
+        }
+    }
+
+    /// The same for requests without a valid token or session, whose bodies share a smaller room.
+    #[must_use]
+    pub fn unauthenticated(&self) -> Self {
+        Self { room: Arc::clone(&self.unauthenticated_room), ..self.clone() }
+    }
+
+    /// Reads the body of a request that is refused and keeps nothing of it, so that its sender gets to see the reply.
+    pub async fn discard(&self, mut payload: Payload) {
+        let mut received = 0;
+        let discarded = async {
+            while let Some(Ok(chunk)) = payload.next().await {
+                received += chunk.len();
+                if received > MAX_DISCARDED_BYTES {
+                    break;
+                }
+            }
+        };
+        // One that does not arrive in time is refused all the same.
+        let _in_time = rt::time::timeout(self.timeout, discarded).await;
     }
 
     /// Receives a JSON body of so many bytes at most. One of the wrong type is received too, so that its sender gets to see

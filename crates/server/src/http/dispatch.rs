@@ -1,4 +1,5 @@
-//! Answers a request for an endpoint: takes it apart, runs the handler in a transaction, and sends its reply.
+//! Answers a request for an endpoint: admits its token, takes it apart, runs the handler in a transaction, and sends its
+//! reply.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,9 +21,9 @@ use crate::http::authentication::AuthenticationError;
 use crate::http::error::{ApiError, ErrorForm, RateLimitScope};
 use crate::http::middleware::access_log;
 use crate::http::middleware::request_id::{self, RequestId};
-use crate::http::middleware::response_stream::ResponseSender;
+use crate::http::middleware::response_stream::{ResponseSender, Source};
 use crate::http::rate_limit::RemainingQuota;
-use crate::http::request::{ApiRequest, HandlerContext, PathIds, VALIDATE_ONLY};
+use crate::http::request::{self, ApiRequest, HandlerContext, PathIds, VALIDATE_ONLY};
 use crate::http::response::ApiResponse;
 use crate::http::{batch, idempotency, query};
 use crate::request_log::ObservedRequest;
@@ -53,20 +54,33 @@ impl Route {
         let Self { served, endpoint, handler } = self;
         let form = ErrorForm::requested(request.headers(), endpoint);
         let mut headers = ResponseHeaders::default();
-        let result = match ApiRequest::extract(&request, ids, payload, served, endpoint, &state).await {
-            Ok(api_request) => {
-                headers.validates_only = handler.access == Access::Write && api_request.validates_only();
-                match admit(&state, &request, &api_request, &mut headers).await {
-                    Ok(()) => self.run(&state, &request, Arc::new(api_request), &mut headers).await,
-                    Err(error) => Err(error),
+        let result = match request::token(request.headers(), state.environment) {
+            Ok(token) => {
+                headers.validates_only = handler.access == Access::Write && request::validates_only(request.headers());
+                // Before the body is read: nothing is kept of what comes with an invented token.
+                match admit(&state, &request, &token, &mut headers).await {
+                    Ok(()) => {
+                        let api_request =
+                            ApiRequest::extract(&request, token, ids, payload, served, endpoint, &state).await;
+                        headers.warnings = api_request.parameter_warnings();
+                        self.run(&state, &request, Arc::new(api_request), &mut headers).await
+                    }
+                    Err(error) => {
+                        if !matches!(error, ApiError::TooManyRequests { whose: RateLimitScope::Address, .. }) {
+                            state.bodies.discard(payload).await;
+                        }
+                        Err(error)
+                    }
                 }
             }
-            Err(ApiError::Unauthorized(failure)) => Err(state.admission.reject(&request, None, failure)),
-            Err(error) => Err(error),
+            Err(failure) => Err(state.admission.reject(&request, None, failure)),
         };
         let problems = result.as_ref().err().map(|error| RequestProblems::of(error, served)).unwrap_or_default();
-        let reply = result.unwrap_or_else(|error| error.reply(served, state.lists, form));
+        let mut reply = result.unwrap_or_else(|error| error.reply(served, state.lists, form));
         if let Some(token) = headers.token {
+            if matches!(reply.source, Source::Request) {
+                reply.source = Source::AuthenticatedRequest;
+            }
             let observed = ObservedRequest { served, endpoint, status: reply.status, item: None };
             state.request_log.record(&state.store, &request, token, observed, problems);
         }
@@ -146,14 +160,13 @@ impl ResponseHeaders {
 async fn admit(
     state: &AppState,
     request: &HttpRequest,
-    api_request: &ApiRequest,
+    token: &TokenDigest,
     headers: &mut ResponseHeaders,
 ) -> Result<(), ApiError> {
-    let admitted = state.admission.admit(&state.store, request, &api_request.token).await;
-    headers.token = state.admission.valid_token(&api_request.token);
+    let admitted = state.admission.admit(&state.store, request, token).await;
+    headers.token = state.admission.valid_token(token);
     access_log::identify(request, headers.token);
     headers.remaining = admitted?;
-    headers.warnings = api_request.parameter_warnings();
     Ok(())
 }
 

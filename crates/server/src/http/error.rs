@@ -201,6 +201,9 @@ pub enum ApiError {
     /// Too many tokens that are not known here wait to be looked up, valid or not.
     #[error("too many tokens are being looked up")]
     TooManyLookUps,
+    /// Too many bodies are being translated.
+    #[error("too many translations are running")]
+    TooManyTranslations,
     /// Filters of a list are wrong.
     #[error("filters are invalid")]
     Filters(FilterErrors),
@@ -335,6 +338,11 @@ impl ApiError {
             Self::TooManyLookUps => {
                 let request_id = request_id::for_the_log();
                 log::info!(request_id; "too many unknown tokens wait to be looked up");
+                busy()
+            }
+            Self::TooManyTranslations => {
+                let request_id = request_id::for_the_log();
+                log::info!(request_id; "too many translations wait for their turn");
                 busy()
             }
             Self::CursorOutdated => one(

@@ -86,22 +86,18 @@ pub struct ApiRequest {
 }
 
 impl ApiRequest {
-    /// Takes a request apart. A body that cannot be used is kept as a failure, because whoever has no valid token must
-    /// not learn of it.
-    ///
-    /// # Errors
-    ///
-    /// [`ApiError::Unauthorized`] when there is nothing that could be a token of this environment.
+    /// Takes a request apart whose token is admitted. A body that cannot be used is kept as a failure, because a token
+    /// that is revoked meanwhile is reported before it.
     pub async fn extract(
         request: &HttpRequest,
+        token: TokenDigest,
         ids: PathIds,
         payload: Payload,
         served: &'static Served,
         endpoint: Endpoint,
         state: &AppState,
-    ) -> Result<Self, ApiError> {
+    ) -> Self {
         let AppState { versions, lists, environment, .. } = *state;
-        let token = token(request.headers(), environment).map_err(ApiError::Unauthorized)?;
         let strict = prefers(request.headers(), "handling=strict");
         let is_batch = endpoint.row().is_batch();
         let body = if is_batch {
@@ -115,7 +111,7 @@ impl ApiRequest {
             Method::Post => Key::of(request, body.as_ref().map_or(&[], |body| body)),
             Method::Get | Method::PutOrPatch | Method::Delete => Ok(None),
         };
-        Ok(Self {
+        Self {
             served,
             versions,
             environment,
@@ -132,11 +128,11 @@ impl ApiRequest {
             if_match: tags(request.headers(), IF_MATCH),
             if_none_match: tags(request.headers(), IF_NONE_MATCH),
             idempotency_key,
-            validate_only: prefers(request.headers(), VALIDATE_ONLY),
+            validate_only: validates_only(request.headers()),
             body,
             unknown: if strict { UnknownNames::Reject } else { UnknownNames::Warn },
             names_counted: Once::new(),
-        })
+        }
     }
 
     /// The items of a batch, with the body that they are parts of.
@@ -213,7 +209,7 @@ impl ApiRequest {
     pub fn refused_parameters(&self) -> &[UnknownParameter] {
         match self.unknown {
             UnknownNames::Reject => &self.unknown_parameters,
-            UnknownNames::Warn => &[],
+            UnknownNames::Warn | UnknownNames::Ignore => &[],
         }
     }
 
@@ -221,7 +217,7 @@ impl ApiRequest {
     #[must_use]
     pub fn parameter_warnings(&self) -> Vec<String> {
         match self.unknown {
-            UnknownNames::Reject => Vec::new(),
+            UnknownNames::Reject | UnknownNames::Ignore => Vec::new(),
             UnknownNames::Warn => self.unknown_parameters.iter().filter_map(UnknownParameter::warning).collect(),
         }
     }
@@ -388,8 +384,18 @@ impl<'a> HandlerContext<'a> {
     }
 }
 
+/// Whether the client wants to know what would be answered, and nothing else to happen.
+#[must_use]
+pub fn validates_only(headers: &HeaderMap) -> bool {
+    prefers(headers, VALIDATE_ONLY)
+}
+
 /// The token of the request, as its digest.
-fn token(headers: &HeaderMap, environment: Environment) -> Result<TokenDigest, AuthenticationError> {
+///
+/// # Errors
+///
+/// Why there is nothing that could be a token of this environment.
+pub fn token(headers: &HeaderMap, environment: Environment) -> Result<TokenDigest, AuthenticationError> {
     let header = headers.get(AUTHORIZATION).ok_or(AuthenticationError::Missing)?;
     let header = header.to_str().map_err(|_| AuthenticationError::Malformed)?;
     let (scheme, token) = header.trim().split_once(' ').ok_or(AuthenticationError::Malformed)?;

@@ -6,6 +6,7 @@ use actix_web::http::{Method as HttpMethod, StatusCode};
 use actix_web::web::{self, Payload};
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
+use adapter_kit::client_text::truncated;
 use adapter_kit::{Label, Versions};
 use askama::Template;
 use domain::{Code, Lists};
@@ -116,14 +117,22 @@ pub(super) fn resource(state: &AppState) -> Resource {
 
 async fn answer(state: AppState, request: HttpRequest, payload: Payload) -> HttpResponse {
     let versions = state.versions;
-    // What was refused for its number is received too, so that its sender gets to see the reply.
-    let received = state.bodies.receive(request.headers(), payload, MAX_FORM_BYTES).await;
-    let encoded = match state.address_rate_limit.count(&request).and(received.map_err(ApiError::from)) {
+    // Counted first: whoever sends too many forms takes no room with them.
+    if let Err(failure) = state.address_rate_limit.count(&request) {
+        return refusal(failure, versions);
+    }
+    let bodies = state.bodies.unauthenticated();
+    let encoded = match bodies.receive(request.headers(), payload, MAX_FORM_BYTES).await {
         Ok(encoded) => encoded,
-        Err(failure) => return refusal(failure, versions),
+        Err(error) => return refusal(error.into(), versions),
+    };
+    let Some(permit) = state.translations.acquire().await else {
+        return refusal(ApiError::TooManyTranslations, versions);
     };
     let context = TranslationContext { today: state.store.now().date_naive(), lists: state.lists };
     let work = move || {
+        // The permit goes with the work, which goes on when nobody waits for it any more.
+        let _held = &permit;
         let mut form = Form::read(&encoded);
         if form.asks_for_example() {
             return (StatusCode::OK, html(&Migrate::with_example(form, versions, context.lists)));
@@ -151,6 +160,8 @@ fn refusal(failure: ApiError, versions: &'static Versions) -> HttpResponse {
         form::too_large()
     } else if let ApiError::Body(BodyError::Encoded) = &failure {
         "The form was sent with a Content-Encoding: send it without".to_owned()
+    } else if let ApiError::TooManyTranslations = &failure {
+        "Too many bodies are being rewritten at once: send the form again".to_owned()
     } else {
         "The form could not be received whole: send it again".to_owned()
     };
@@ -225,7 +236,7 @@ impl Outcome {
             }),
             lost: Rows::of(translation.lost, |loss| Lost {
                 path: loss.path,
-                value: loss.value.to_string(),
+                value: truncated(&loss.value.to_string()),
                 why: loss.message,
             }),
             problems: Rows::of(translation.problems, problem),

@@ -38,9 +38,13 @@ pub(super) fn resource(state: &AppState) -> Resource {
 
 async fn answer(state: AppState, request: HttpRequest, payload: Payload) -> Result<ApiResponse, ApiError> {
     state.address_rate_limit.count(&request)?;
-    let body = state.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await?;
+    let bodies = state.bodies.unauthenticated();
+    let body = bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await?;
+    let permit = state.translations.acquire().await.ok_or(ApiError::TooManyTranslations)?;
     let today = state.store.now().date_naive();
     let work = move || {
+        // The permit goes with the work, which goes on when nobody waits for it any more.
+        let _held = &permit;
         let sent = read::parse_json(&body).map_err(ApiError::Malformed)?;
         let TranslationRequest { from, to, data, body_kind } = TranslationRequest::read(&sent, state.versions)?;
         let translation = translate(data, from, to, &body_kind, TranslationContext { today, lists: state.lists });

@@ -22,6 +22,7 @@ use crate::http::app_state::AppState;
 use crate::http::client_address;
 use crate::http::error::ApiError;
 use crate::http::middleware::request_id::{self, RequestId};
+use crate::http::middleware::response_stream::Source;
 
 /// The media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -133,7 +134,16 @@ pub(super) async fn answer(
         Err(refused) => Err(refused),
     };
     let around = Surroundings { environment: state.environment, audience: settings.audience };
-    answered.and_then(Reply::response).unwrap_or_else(|error| error.response(around))
+    match answered.and_then(Reply::response) {
+        Ok(mut response) => {
+            // Other handlers run only for somebody who is signed in.
+            if route.access() != Access::Public {
+                response.extensions_mut().insert(Source::AuthenticatedRequest);
+            }
+            response
+        }
+        Err(error) => error.response(around),
+    }
 }
 
 /// Receives a request as far as nothing of the store is needed.
@@ -144,9 +154,19 @@ async fn receive(
     request: &HttpRequest,
     payload: Payload,
 ) -> Result<PageRequest, PageError> {
-    // Of a request that is refused, the form is received too, so that its sender gets to see the reply.
+    let cookie = SecretCookie::of(request, CookieName::Session);
+    let session = cookie.as_ref().map(SecretCookie::digest);
+    let is_public = route.access() == Access::Public;
+    let known = session.as_ref().filter(|session| settings.is_known(session) && !is_public);
+    if known.is_none() {
+        // Also one who has a session, where a link is tried. Before the form is read: whoever sends too many takes no room
+        // with them.
+        settings.by_address.count(request)?;
+    }
+    // Of a request that is refused otherwise, the form is received too, so that its sender gets to see the reply.
+    let bodies = if known.is_some() { state.bodies.clone() } else { state.bodies.unauthenticated() };
     let form = match has_form(route) {
-        true => state.bodies.receive(request.headers(), payload, route.max_form_bytes).await.map_err(ApiError::from),
+        true => bodies.receive(request.headers(), payload, route.max_form_bytes).await.map_err(ApiError::from),
         false => Ok(Default::default()),
     };
     // A proxy that names nobody looks like a browser on this machine: in production only TLS will do, except for operators,
@@ -161,14 +181,7 @@ async fn receive(
         require_form(request)?;
         require_own_site(state, request)?;
     }
-    let (form, cookie) = (Form::read(&form), SecretCookie::of(request, CookieName::Session));
-    let session = cookie.as_ref().map(SecretCookie::digest);
-    let is_public = route.access() == Access::Public;
-    let known = session.as_ref().filter(|session| settings.is_known(session) && !is_public);
-    if known.is_none() {
-        // Also one who has a session, where a link is tried.
-        settings.by_address.count(request)?;
-    }
+    let form = Form::read(&form);
     let browser = if is_public { Some(BrowserCookie::of(request)?) } else { None };
     let made_for = browser.as_ref().map(|browser| &browser.cookie).or(cookie.as_ref());
     // Without a cookie nobody is signed in, and the handler does not run.
@@ -230,7 +243,7 @@ pub(super) async fn write<T: Send + 'static>(
     settings: &SettingsPages,
     mut job: impl FnMut(&mut Session<'_>) -> Result<T, PageError> + Send + 'static,
 ) -> Result<T, PageError> {
-    let Some(permit) = settings.concurrency_limit.acquire().await else { return Err(PageError::Busy) };
+    let Some(permit) = settings.acquire(None).await else { return Err(PageError::Busy) };
     state
         .store
         .write(move |session| {
@@ -248,7 +261,7 @@ async fn run(
     route: &'static Route,
     received: PageRequest,
 ) -> Result<Reply, PageError> {
-    let Some(permit) = settings.concurrency_limit.acquire().await else { return Err(PageError::Busy) };
+    let Some(permit) = settings.acquire(received.session.as_ref()).await else { return Err(PageError::Busy) };
     let received = Arc::new(received);
     let request = Arc::clone(&received);
     let job = move |session: &mut Session<'_>| {
@@ -270,7 +283,7 @@ async fn run(
                 reply
             };
             if let Some((session, signed_in)) = received.session.clone().zip(signed_in) {
-                settings.remember(session);
+                settings.remember(session, signed_in.user_id);
                 // A form has recorded it already.
                 if !has_form(route) && signed_in.is_use_due(state.store.now()) {
                     state.store.write(move |session| session.record_session_use(&signed_in)).await?;

@@ -1,6 +1,6 @@
 //! Clients that keep the server waiting, on purpose or not.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
@@ -156,6 +156,54 @@ fn a_request_that_is_sent_again_with_its_key_is_known_again_once_there_is_room_f
         assert!(begun.elapsed() < PATIENCE, "the room is not given back");
     };
     assert!(again.starts_with("HTTP/1.1 201 ") && header(&again, "idempotent-replayed") == Some("true"), "{again}");
+}
+
+/// Whether the request is answered that there were too many, although its body does not come.
+fn is_refused_unread(mut stream: &TcpStream) -> bool {
+    let mut status = [0; 12];
+    stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    stream.read_exact(&mut status).is_ok() && &status == b"HTTP/1.1 429"
+}
+
+#[test]
+fn bodies_of_requests_without_a_valid_token_take_no_room_from_others() {
+    let workplace = Workplace::new();
+    let token = token(&workplace);
+    let server = impatient(&workplace, &[]);
+    let invented = format!("sandbox_{:064x}", 7);
+    let body = " ".repeat(LARGE - 1);
+    let unfinished: Vec<TcpStream> = (0..45).map(|_| begin_post(&server, &invented, "", LARGE, &body)).collect();
+    // The server sees the token for the first time, and has room for the body.
+    let whole = format!("{{}}{}", " ".repeat(LARGE - 2));
+    let told = reply(&mut begin_post(&server, &token, "", LARGE, &whole));
+    assert!(told.starts_with("HTTP/1.1 422 "), "{told}");
+    // Beyond the limit of the address, nothing is read.
+    let beyond: Vec<TcpStream> = (0..40).map(|_| begin_post(&server, &invented, "", LARGE, "")).collect();
+    assert!(beyond.iter().any(is_refused_unread));
+    drop(unfinished);
+}
+
+#[test]
+fn forms_of_public_pages_take_no_room_from_others() {
+    const FORM_BYTES: usize = 786_432;
+    let workplace = Workplace::new();
+    let token = token(&workplace);
+    let server = impatient(&workplace, &[]);
+    let body = "x".repeat(FORM_BYTES - 1);
+    let begin_form = |body: &str| {
+        let mut stream = server.connect();
+        let head = format!("POST /docs/migrate HTTP/1.1\r\nHost: register\r\nContent-Length: {FORM_BYTES}\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(body.as_bytes()).unwrap();
+        stream
+    };
+    let unfinished: Vec<TcpStream> = (0..55).map(|_| begin_form(&body)).collect();
+    let whole = format!("{{}}{}", " ".repeat(LARGE - 2));
+    let told = reply(&mut begin_post(&server, &token, "", LARGE, &whole));
+    assert!(told.starts_with("HTTP/1.1 422 "), "{told}");
+    let beyond: Vec<TcpStream> = (0..40).map(|_| begin_form("")).collect();
+    assert!(beyond.iter().any(is_refused_unread));
+    drop(unfinished);
 }
 
 #[test]

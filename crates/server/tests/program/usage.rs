@@ -112,6 +112,27 @@ fn usage_is_printed_for_spreadsheets_and_for_programs_of_one_provider_and_since_
 }
 
 #[test]
+fn names_of_tokens_are_no_formulas_in_a_spreadsheet() {
+    let (day, newest) = (recently(), newest().label);
+    let place = Workplace::new();
+    assert_eq!(place.run(&["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"], None).status(), 0);
+    let issued = place.run(&["token", "issue", "--provider", "10000001", "--name", "=HYPERLINK(A1)"], None);
+    assert_eq!(issued.status(), 0, "{}", issued.stderr());
+    execute(
+        &place.url(),
+        &format!(
+            "INSERT INTO usage_by_day (day, token_id, version, endpoint, name, requests, first_at, first_request_id,
+                                       last_at, last_request_id) VALUES
+                ('{day}', 1, '{newest}', 'GET /info', '', 7, '{day} 10:00:00', '-i1', '{day} 11:00:00', 'i2');"
+        ),
+    );
+    let ended = place.run(&["usage", "--format", "csv"], None);
+    let line = ended.stdout().lines().nth(1).unwrap();
+    let expected = format!("10000001,1,'=HYPERLINK(A1),{newest},GET /info,request,,7,{day}T10:00:00.000Z,'-i1,");
+    assert!(line.starts_with(&expected), "{line}");
+}
+
+#[test]
 fn readiness_says_who_uses_a_version_and_what_stands_against_their_writes() {
     let day = recently();
     let place = counted(day);

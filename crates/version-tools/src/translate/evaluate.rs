@@ -122,7 +122,8 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
 fn read<R: EvaluatedRecord>(record: &Value, to: &Served, nested: NestedLists) -> Result<ParsedRecord<R>, Malformed> {
     // A tree of JSON is always written.
     let body = serde_json::to_vec(&Data { data: record }).unwrap_or_default();
-    Reader { served: to, unknown: UnknownNames::Warn, nested }.read(&body)
+    // The translation has reported unknown names already, as many as one translation may have.
+    Reader { served: to, unknown: UnknownNames::Ignore, nested }.read(&body)
 }
 
 /// The schools, the first of each URN.

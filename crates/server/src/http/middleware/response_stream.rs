@@ -2,8 +2,9 @@
 //!
 //! actix-web copies a body into its write buffer as a whole unless it comes in pieces, and a client that does not read its
 //! reply would hold all of it there. In pieces, a connection holds at most 64 KiB: the write buffer, and the rest of a small
-//! body. The rest of a large body that was made for one request counts against the room for all of them together. What is
-//! the same for everyone is shared, and costs nothing more however many ask for it.
+//! body. The rest of a large body that was made for one request counts against the room for all of them together. Requests
+//! without a valid token or session have a room apart, so that they cannot use up that of the others. What is the same for
+//! everyone is shared, and costs nothing more however many ask for it.
 
 use std::convert::Infallible;
 use std::num::NonZeroUsize;
@@ -35,8 +36,10 @@ pub const WRITE_BUFFER_BYTES: usize = 16_384;
 const PIECE_BYTES: usize = 8_192;
 /// A body of so many bytes or less is kept without being counted.
 const ALWAYS_HELD_BYTES: usize = 32_768;
-/// What all larger bodies hold together that were made for one request each, in bytes.
+/// What all larger bodies hold together that were made for one authenticated request each, in bytes.
 const ROOM_BYTES: usize = 16 * 1_048_576;
+/// The same for requests without a valid token or session, in bytes: more than the largest usual page of `/docs/migrate`.
+const UNAUTHENTICATED_ROOM_BYTES: usize = 4 * 1_048_576;
 /// Room for what stands around a part of a reply, in bytes: an idempotency key, a status and punctuation.
 const AROUND_PART_BYTES: usize = 512;
 /// A body of so many bytes or less is compressed where requests are answered, which takes less time than to hand it over.
@@ -46,8 +49,10 @@ const COMPRESSED_IN_PLACE_BYTES: usize = 65_536;
 /// response; a response without it has a body that was made for its request.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// It was made for this request.
+    /// It was made for this request, of which nobody says that it is authenticated.
     Request,
+    /// It was made for this request, which has a valid token or session.
+    AuthenticatedRequest,
     /// The same, and it is counted already.
     Counted(Reservation),
     /// It is the same for everyone.
@@ -61,8 +66,10 @@ pub struct Reservation(Option<Arc<OwnedSemaphorePermit>>);
 /// Where replies are sent. Cheap to clone; all clones share one bound.
 #[derive(Debug, Clone)]
 pub struct ResponseSender {
-    /// One permit for each byte.
+    /// One permit for each byte of replies to authenticated requests.
     room: Arc<Semaphore>,
+    /// The same for other requests.
+    unauthenticated_room: Arc<Semaphore>,
     /// One permit for each large body that can be compressed at once.
     compressing: Arc<Semaphore>,
     compressor: Compressor,
@@ -73,6 +80,7 @@ impl Default for ResponseSender {
         let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         Self {
             room: Arc::new(Semaphore::new(ROOM_BYTES)),
+            unauthenticated_room: Arc::new(Semaphore::new(UNAUTHENTICATED_ROOM_BYTES)),
             compressing: Arc::new(Semaphore::new(processors)),
             compressor: Compressor::default(),
         }
@@ -80,15 +88,15 @@ impl Default for ResponseSender {
 }
 
 impl ResponseSender {
-    /// The same reply, counted. Must be asked where what was done for it can still be undone.
+    /// The same reply to an authenticated request, counted. Must be asked where what was done for it can still be undone.
     ///
     /// # Errors
     ///
     /// [`ApiError::NoRoomForReply`] when other large replies wait to be read by their clients.
     pub fn count(&self, reply: ApiResponse) -> Result<ApiResponse, ApiError> {
         match reply.source {
-            Source::Request => {
-                let source = Source::Counted(self.reserve(reply.body.len())?);
+            Source::Request | Source::AuthenticatedRequest => {
+                let source = Source::Counted(reserve(&self.room, reply.body.len())?);
                 Ok(ApiResponse { source, ..reply })
             }
             Source::Counted(_) | Source::Shared(_) => Ok(reply),
@@ -102,26 +110,13 @@ impl ResponseSender {
     /// As [`ResponseSender::count`].
     pub fn count_part(&self, reply: ApiResponse) -> Result<ApiResponse, ApiError> {
         match reply.source {
-            Source::Request => {
+            Source::Request | Source::AuthenticatedRequest => {
                 let headers: usize = reply.headers.iter().map(|(_, value)| value.len()).sum();
-                let reservation = self.acquire(reply.body.len() + headers + AROUND_PART_BYTES)?;
+                let reservation = acquire(&self.room, reply.body.len() + headers + AROUND_PART_BYTES)?;
                 Ok(ApiResponse { source: Source::Counted(reservation), ..reply })
             }
             Source::Counted(_) | Source::Shared(_) => Ok(reply),
         }
-    }
-
-    fn reserve(&self, bytes: usize) -> Result<Reservation, ApiError> {
-        if bytes <= ALWAYS_HELD_BYTES {
-            return Ok(Reservation::default());
-        }
-        self.acquire(bytes)
-    }
-
-    fn acquire(&self, bytes: usize) -> Result<Reservation, ApiError> {
-        let permits = u32::try_from(bytes).map_err(|_| ApiError::NoRoomForReply)?;
-        let permit = Arc::clone(&self.room).try_acquire_many_owned(permits).map_err(|_| ApiError::NoRoomForReply)?;
-        Ok(Reservation(Some(Arc::new(permit))))
     }
 
     /// Answers a request and sends the reply.
@@ -167,7 +162,8 @@ impl ResponseSender {
                 return response.set_body(Chunks { rest: body, reservation: Reservation::default() });
             }
             Source::Counted(reservation) => Ok(reservation),
-            Source::Request => self.reserve(body.len()),
+            Source::AuthenticatedRequest => reserve(&self.room, body.len()),
+            Source::Request => reserve(&self.unauthenticated_room, body.len()),
         };
         let reservation = match reservation {
             Ok(reservation) => reservation,
@@ -212,6 +208,16 @@ impl ResponseSender {
             None => (plain, false),
         }
     }
+}
+
+fn reserve(room: &Arc<Semaphore>, bytes: usize) -> Result<Reservation, ApiError> {
+    if bytes <= ALWAYS_HELD_BYTES { Ok(Reservation::default()) } else { acquire(room, bytes) }
+}
+
+fn acquire(room: &Arc<Semaphore>, bytes: usize) -> Result<Reservation, ApiError> {
+    let permits = u32::try_from(bytes).map_err(|_| ApiError::NoRoomForReply)?;
+    let permit = Arc::clone(room).try_acquire_many_owned(permits).map_err(|_| ApiError::NoRoomForReply)?;
+    Ok(Reservation(Some(Arc::new(permit))))
 }
 
 impl Reservation {
@@ -333,7 +339,7 @@ mod tests {
         for _ in 0..100 {
             match response_sender.count_part(of_size(1_000)).unwrap().source {
                 Source::Counted(part) => whole.merge(part),
-                Source::Request | Source::Shared(_) => panic!("not counted"),
+                Source::Request | Source::AuthenticatedRequest | Source::Shared(_) => panic!("not counted"),
             }
         }
         assert!(held() >= 100_000, "{}", held());
@@ -345,10 +351,32 @@ mod tests {
     }
 
     #[actix_web::test]
+    async fn replies_to_unauthenticated_requests_leave_the_room_of_others_alone() {
+        let response_sender = ResponseSender::default();
+        let send = async |source| {
+            let body = Bytes::from(vec![b'x'; 1_048_576]);
+            response_sender.prepare(HttpResponse::Ok().finish().drop_body(), body, source, false).await
+        };
+        let mut unread = Vec::new();
+        loop {
+            let response = send(Source::Request).await;
+            if response.status() == StatusCode::SERVICE_UNAVAILABLE {
+                break;
+            }
+            unread.push(response);
+        }
+        assert_eq!(unread.len(), 4);
+        assert_eq!(send(Source::AuthenticatedRequest).await.status(), StatusCode::OK);
+        assert!(response_sender.count(of_size(ROOM_BYTES)).is_ok());
+        drop(unread);
+        assert_eq!(send(Source::Request).await.status(), StatusCode::OK);
+    }
+
+    #[actix_web::test]
     async fn body_is_sent_in_pieces_and_its_reservation_ends_with_the_last_one() {
         let response_sender = ResponseSender::default();
         let body: Vec<u8> = (0..100_000_u32).map(|index| (index % 251) as u8).collect();
-        let reservation = response_sender.reserve(body.len()).unwrap();
+        let reservation = reserve(&response_sender.room, body.len()).unwrap();
         let mut pieces = pin!(Chunks { rest: body.clone().into(), reservation });
         assert_eq!(pieces.size(), BodySize::Sized(100_000));
         let mut received = Vec::new();
@@ -366,13 +394,13 @@ mod tests {
         let response_sender = ResponseSender::default();
         let noise = entity_tags(4_000);
         let body = Bytes::from(noise.repeat(2));
-        let reservation = response_sender.reserve(body.len()).unwrap();
+        let reservation = reserve(&response_sender.room, body.len()).unwrap();
         let (pieces, is_compressed) = response_sender.compress(Chunks { rest: body.clone(), reservation }).await;
         assert!(is_compressed && pieces.rest.len() > ALWAYS_HELD_BYTES);
         assert_eq!(ROOM_BYTES - response_sender.room.available_permits(), pieces.rest.len());
         assert_eq!(compression::decompress(&pieces.rest).unwrap(), body);
         let plain = Bytes::from("{}".repeat(40_000));
-        let reservation = response_sender.reserve(plain.len()).unwrap();
+        let reservation = reserve(&response_sender.room, plain.len()).unwrap();
         let (small, _) = response_sender.compress(Chunks { rest: plain, reservation }).await;
         drop(pieces);
         assert!(small.rest.len() < ALWAYS_HELD_BYTES);

@@ -10,6 +10,8 @@ use version_tools::translate::Translation;
 
 /// The most lines that are shown of one body.
 const MAX_LINES: usize = 3_000;
+/// The most that is shown of one body, in bytes: the page is held in memory until its reader has taken it.
+const MAX_SHOWN_BYTES: usize = 65_536;
 
 /// A line of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -180,7 +182,7 @@ fn renamed_places<'a>(
 
 /// The lines of a body.
 fn written(body: &Value, notes: &Notes) -> Marked {
-    let mut writer = Writer { notes, marked: Marked::default() };
+    let mut writer = Writer { notes, marked: Marked::default(), shown_bytes: 0 };
     writer.value("", body, &Place::Whole, 0, "", None);
     writer.marked
 }
@@ -188,11 +190,16 @@ fn written(body: &Value, notes: &Notes) -> Marked {
 struct Writer<'a> {
     notes: &'a Notes,
     marked: Marked,
+    shown_bytes: usize,
 }
 
 impl Writer<'_> {
     fn line(&mut self, depth: usize, text: &str, mark: Option<Mark>, notes: Vec<String>) {
-        if self.marked.lines.len() < MAX_LINES {
+        let bytes = 2 * depth + text.len();
+        let has_room = self.marked.lines.len() < MAX_LINES && self.shown_bytes + bytes <= MAX_SHOWN_BYTES;
+        // What is shown is the beginning, without gaps.
+        if has_room && self.marked.more == 0 {
+            self.shown_bytes += bytes;
             let text = format!("{}{text}", "  ".repeat(depth));
             self.marked.lines.push(Line { text, mark, notes });
         } else {
@@ -302,5 +309,7 @@ mod tests {
     fn of_a_long_body_the_beginning_is_shown() {
         let (old, _) = sides(&Value::from(vec![1; 5_000]), &translation());
         assert_eq!((old.lines.len(), old.more), (MAX_LINES, 2_002));
+        let (old, _) = sides(&serde_json::json!(["x", "y".repeat(MAX_SHOWN_BYTES), "z"]), &translation());
+        assert_eq!((old.lines.len(), old.more), (2, 3));
     }
 }

@@ -195,3 +195,16 @@ fn request_is_undone_when_there_is_no_room_for_its_reply() {
         api.send("POST", "/trainees", example).is(201);
     });
 }
+
+#[test]
+fn pages_without_a_token_and_replies_with_one_do_not_share_room() {
+    let register = Register::start();
+    let response_sender = register.response_sender();
+    let large = || response_sender.count(ApiResponse::of(StatusCode::OK, vec![0_u8; 1_048_576]));
+    let unread: Vec<ApiResponse> = std::iter::from_fn(|| large().ok()).collect();
+    let newest = SERVED.last().unwrap().label;
+    let form = format!("from={newest}&to={newest}&kind=detect&body=%7B%22a%22%3A%22{}%22%7D", "x".repeat(100_000));
+    let page = register.request("POST", "/docs/migrate").bytes(form).page().is(200);
+    assert!(page.text.len() > 100_000, "{}", page.text.len());
+    drop(unread);
+}

@@ -189,7 +189,7 @@ fn pages_beyond_their_limit_are_refused_and_the_api_goes_on() {
             request.header("Content-Type", FORM).header("Cookie", &cookie).page()
         };
         let sending: Vec<_> = (0..30).map(|_| scope.spawn(send)).collect();
-        // Four are begun, sixteen wait, and the others are refused at once.
+        // Of one user two are begun, six wait, and the others are refused at once.
         while sending.iter().filter(|one| one.is_finished()).count() < 10 {
             thread::sleep(Duration::from_millis(10));
         }

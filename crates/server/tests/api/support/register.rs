@@ -12,6 +12,7 @@ use adapter_kit::{ApiVersion, Served, Versions};
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use server::http::admission::Admission;
 use server::http::client_address::TrustedProxies;
+use server::http::concurrency_limit::ConcurrencyLimit;
 use server::http::long_job::LongJobs;
 use server::http::middleware::response_stream::ResponseSender;
 use server::operations::traces::Tracer;
@@ -268,6 +269,11 @@ impl Register {
     /// Where replies are sent.
     pub(crate) fn response_sender(&self) -> ResponseSender {
         self.served.response_sender.clone()
+    }
+
+    /// How many translations run at once.
+    pub(crate) fn translations(&self) -> ConcurrencyLimit {
+        self.served.translations.clone()
     }
 
     /// What goes on for longer than a request should take.

@@ -252,3 +252,32 @@ fn the_day_is_that_of_the_register() {
     developer.0.clock.set("2040-10-05T09:00:00Z");
     assert_eq!(count(&developer), 0);
 }
+
+#[test]
+fn translations_beyond_their_limit_are_refused_and_the_api_goes_on() {
+    let developer = Developer::new();
+    let translations = developer.0.translations();
+    let runtime = actix_web::rt::System::new();
+    let permits: Vec<_> = (0..2).map(|_| runtime.block_on(translations.acquire()).unwrap()).collect();
+    let refused = developer.ask(json!({ "from": "v2025.0", "to": "v2026.1", "data": {} }));
+    refused.error(503, "ServiceUnavailable");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    let form = developer.0.request("POST", "/docs/migrate").bytes("from=v2025.0&to=v2026.1&body=%7B%7D").page();
+    assert_eq!(form.is(503).header("retry-after"), Some("1"));
+    developer.0.api(version("v2026.1")).get("/info").is(200);
+    drop(permits);
+    developer.translate("v2025.0", "v2026.1", json!({}));
+}
+
+#[test]
+fn a_translation_names_a_hundred_unknown_names_at_most() {
+    let developer = Developer::new();
+    let body = || {
+        let names = (0..20).map(|number| (format!("first_nam_{number}_with_a_long_ending_to_compare"), json!(1)));
+        Value::Object(names.collect())
+    };
+    let bodies: Vec<Value> = (0..200).map(|_| body()).collect();
+    let translation = developer.translate("v2025.0", "v2026.1", bodies);
+    let unknown = each(&translation, "notices", "code").into_iter().filter(|code| *code == "unknown_name");
+    assert_eq!(unknown.count(), 100);
+}
