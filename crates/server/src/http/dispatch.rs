@@ -248,7 +248,7 @@ pub(super) async fn run_in_transaction(
                 // A database that has failed is not asked to write once more.
                 let has_failed = error.of_the_store().is_some_and(StorageError::is_temporary);
                 let use_is_due = use_is_due && !has_failed;
-                Err(ObservedError { error, use_is_due, observation })
+                Err(ObservedError { error, use_is_due, observation: Box::new(observation) })
             }
         }
     };
@@ -262,7 +262,7 @@ pub(super) async fn run_in_transaction(
     };
     let (result, use_is_due, observation) = match done {
         Ok((reply, use_is_due, observation)) => (Ok(reply), use_is_due, observation),
-        Err(ObservedError { error, use_is_due, observation }) => (Err(error), use_is_due, observation),
+        Err(ObservedError { error, use_is_due, observation }) => (Err(error), use_is_due, *observation),
     };
     if use_is_due {
         actix_web::rt::spawn(record_token_use(state.store.clone(), token, request_id::for_the_log()));
@@ -275,12 +275,12 @@ struct ObservedError {
     error: ApiError,
     /// Whether the use of the token is still to be recorded.
     use_is_due: bool,
-    observation: RequestObservation,
+    observation: Box<RequestObservation>,
 }
 
 impl<E: Into<ApiError>> From<E> for ObservedError {
     fn from(error: E) -> Self {
-        Self { error: error.into(), use_is_due: false, observation: RequestObservation::default() }
+        Self { error: error.into(), use_is_due: false, observation: Box::default() }
     }
 }
 

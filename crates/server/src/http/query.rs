@@ -259,10 +259,8 @@ impl Reading {
     /// A number from 1, or `None` where anything else was sent: it falls back. One that is too large is the largest.
     fn count(&self, name: &str) -> Option<i64> {
         let number = self.values.get(name)?.last()?.trim();
-        let number = number.parse().or_else(|error: ParseIntError| match error.kind() {
-            IntErrorKind::PosOverflow => Ok(i64::MAX),
-            _ => Err(error),
-        });
+        let is_too_large = |error: &ParseIntError| *error.kind() == IntErrorKind::PosOverflow;
+        let number = number.parse().or_else(|error| if is_too_large(&error) { Ok(i64::MAX) } else { Err(error) });
         number.ok().filter(|count| *count >= 1)
     }
 
