@@ -25,7 +25,7 @@ pub enum InvalidFilter {
     #[error("no version of the API has this label")]
     Version,
     /// No problem has the code.
-    #[error("no problem has this code: see the page of problems, such as docs/v2026.1/problems.md")]
+    #[error("no problem has this code: see the page of problems of a version, below /docs")]
     Code,
 }
 

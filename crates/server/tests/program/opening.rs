@@ -94,7 +94,7 @@ fn an_older_schema_is_named_and_left_alone_and_can_still_be_backed_up() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
         let url = database.url();
         let on = ["--database-url", url];
-        for command in ["provider add --ukprn 10000001 --name Ashdown", "migrate --to 2026-11-21-000003"] {
+        for command in ["provider add --ukprn 10000001 --name Ashdown", "migrate --to 2026-11-21-000003 --force"] {
             let ended = place.run(&[&words(command)[..], &on].concat(), None);
             assert_eq!(ended.status(), 0, "{}", ended.stderr());
         }

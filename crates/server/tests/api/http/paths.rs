@@ -29,7 +29,9 @@ fn a_version_that_never_was_is_not_found() {
     let register = Register::start();
     let newest = SERVED.iter().map(|version| version.label).max().unwrap();
     let never = Label::release(newest.year + 1, newest.major);
-    for path in [format!("/api/{never}/info"), "/api".to_owned(), "/".to_owned(), "/api/latest/trainees".to_owned()] {
+    for path in
+        [format!("/api/{never}/info"), "/api".to_owned(), "/nothing".to_owned(), "/api/latest/trainees".to_owned()]
+    {
         register.request("GET", &path).send().error(404, "NotFound");
     }
 }
