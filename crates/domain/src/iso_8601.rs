@@ -6,7 +6,9 @@ use std::io::Write as _;
 use chrono::{DateTime, Datelike as _, FixedOffset, NaiveDate, NaiveTime, Timelike as _, Utc};
 
 /// Characters of `YYYY-MM-DD`.
-const DATE_LENGTH: usize = 10;
+pub(crate) const DATE_LENGTH: usize = 10;
+/// The minus of typographers, which ISO 8601 prefers to the hyphen where it can be written.
+const MINUS_SIGN: char = '\u{2212}';
 /// Years that are written with four digits and no sign.
 const PLAIN_YEARS: std::ops::RangeInclusive<i32> = 0..=9_999;
 
@@ -90,7 +92,7 @@ pub fn read_date_time(text: &str) -> Option<DateTime<Utc>> {
     let (day, rest) = text.split_at_checked(DATE_LENGTH)?;
     let day = read_date(day)?;
     let rest = rest.strip_prefix(['T', 't', ' '])?;
-    let (time, offset) = rest.split_at(rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len()));
+    let (time, offset) = rest.split_at(rest.find(['Z', 'z', '+', '-', MINUS_SIGN]).unwrap_or(rest.len()));
     let time = ["%H:%M:%S%.f", "%H:%M"].iter().find_map(|format| NaiveTime::parse_from_str(time, format).ok())?;
     let offset = read_offset(offset)?;
     day.and_time(time).checked_sub_offset(offset).map(|timestamp| timestamp.and_utc())
@@ -101,7 +103,7 @@ fn read_offset(text: &str) -> Option<FixedOffset> {
         "" | "Z" | "z" => return FixedOffset::east_opt(0),
         _ => text.starts_with('+'),
     };
-    let digits = text.get(1..)?;
+    let digits = text.strip_prefix(['+', '-', MINUS_SIGN])?;
     let (hours, minutes) = match digits.len() {
         2 => (digits, "00"),
         4 => digits.split_at_checked(2)?,
@@ -149,6 +151,7 @@ mod tests {
             "2026-03-01T10:30:00+0100",
             "2026-03-01T10:30:00.0+01",
             "2026-03-01T04:00-05:30",
+            "2026-03-01T08:30:00\u{2212}01:00",
         ] {
             assert_eq!(read_date_time(text), expected, "{text}");
         }
@@ -165,7 +168,6 @@ mod tests {
             "2026-03-01T09:30:00+01:0",
             "2026-03-01T09:30:00Zulu",
             "2026-03-01T09:30:00-",
-            "2026-03-01T09:30:00\u{2212}01:00",
         ] {
             assert_eq!(read_date_time(text), None, "{text}");
         }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, NaiveDate, Utc};
 use uuid::Uuid;
 
-use crate::iso_8601::{has_date_format, read_date, read_date_time};
+use crate::iso_8601::{DATE_LENGTH, has_date_format, read_date, read_date_time};
 
 /// Text of any length; the dictionary gives the limit, if there is one.
 pub type Text = String;
@@ -225,14 +225,14 @@ fn collapse_whitespace(text: &str) -> Text {
 /// The date at the start of a text, if it has the format `YYYY-MM-DD` and does not exist, such as `2026-02-30`.
 #[must_use]
 pub fn impossible_date(text: &str) -> Option<&str> {
-    let (day, _) = text.split_at_checked(10)?;
+    let (day, _) = text.split_at_checked(DATE_LENGTH)?;
     (has_date_format(day) && day.parse::<NaiveDate>().is_err()).then_some(day)
 }
 
 /// Parses `YYYY-MM-DD`, or the date part of an ISO 8601 date-time, whatever its offset.
 fn date(text: &str) -> Option<NaiveDate> {
-    let day = read_date(text.get(..text.len().min(10))?)?;
-    (text.len() == 10 || read_date_time(text).is_some()).then_some(day)
+    let day = read_date(text.get(..DATE_LENGTH)?)?;
+    (text.len() == DATE_LENGTH || read_date_time(text).is_some()).then_some(day)
 }
 
 #[cfg(test)]
@@ -268,5 +268,39 @@ mod tests {
             assert_eq!(Date::parse(text(written)), None, "{written}");
         }
         assert_eq!(Date::parse(Input::Integer(20_260_901)), None);
+    }
+
+    #[test]
+    fn impossible_date_is_distinguished_from_other_text() {
+        for (text, impossible) in [
+            ("2026-13-01", Some("2026-13-01")),
+            ("2026-02-30T10:00:00Z", Some("2026-02-30")),
+            ("2026-02-28", None),
+            ("2026-09-01T25:00:00Z", None),
+            ("01/09/2026", None),
+            ("2026-9-1", None),
+        ] {
+            assert_eq!(impossible_date(text), impossible, "{text}");
+        }
+    }
+
+    #[test]
+    fn whole_number_is_parsed_as_text_without_leading_zeros() {
+        assert_eq!(Text::parse(Input::Integer(202)), Some("202".to_owned()));
+        assert_eq!(Text::parse(Input::Integer(1)), Some("1".to_owned()));
+    }
+
+    #[test]
+    fn year_is_parsed_from_a_number_a_text_and_a_full_date() {
+        for input in [Input::Integer(2021), text("2021"), text("2021-07-01"), text("2021-07-01T10:00:00Z")] {
+            assert_eq!(Year::parse(input), Some(Year(2021)));
+        }
+        assert_eq!(Year::parse(text("twenty")), None);
+        assert_eq!(Year::parse(text("21")), None);
+    }
+
+    #[test]
+    fn collapsed_text_has_single_inner_spaces_and_none_around() {
+        assert_eq!("  Ann \t  Marie\n".to_owned().collapse_whitespace(), "Ann Marie");
     }
 }

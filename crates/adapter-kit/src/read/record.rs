@@ -230,7 +230,7 @@ impl<'de, R: ReadableRecord> Target<'de> for One<'_, R> {
             }
         }
         keys.report(&mut sent.problems, &mut sent.notices, reader.unknown);
-        if count == read_only {
+        if count == read_only && count > 0 {
             sent.notices.push(Notice { at: Path::Data, kind: NoticeKind::ReadOnly });
         }
         Ok((count > 0).then_some(sent))
