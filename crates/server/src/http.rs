@@ -19,6 +19,7 @@ pub mod long_job;
 pub mod long_poll;
 pub mod middleware;
 pub mod paths;
+pub mod preferences;
 pub mod query;
 pub mod rate_limit;
 pub mod request;

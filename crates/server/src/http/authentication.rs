@@ -1,9 +1,30 @@
-//! Why a request has no valid token. The operator learns all of it; whoever sent the request learns what they can see in it
-//! themselves, and nothing of the tokens that there are.
+//! The token of a request, or why it has no valid one. The operator learns all of it; whoever sent the request learns what
+//! they can see in it themselves, and nothing of the tokens that there are.
 
 use std::fmt;
 
-use storage::tokens::TokenRefusal;
+use actix_web::http::header::{AUTHORIZATION, HeaderMap};
+use storage::tokens::{Environment, TokenDigest, TokenRefusal};
+
+/// The token of the request, as its digest.
+///
+/// # Errors
+///
+/// Why there is nothing that could be a token of this environment.
+pub fn token(headers: &HeaderMap, environment: Environment) -> Result<TokenDigest, AuthenticationError> {
+    let header = headers.get(AUTHORIZATION).ok_or(AuthenticationError::Missing)?;
+    let header = header.to_str().map_err(|_| AuthenticationError::Malformed)?;
+    let (scheme, token) = header.trim().split_once(' ').ok_or(AuthenticationError::Malformed)?;
+    if !scheme.eq_ignore_ascii_case("bearer") {
+        return Err(AuthenticationError::WrongScheme);
+    }
+    let token = token.trim();
+    match Environment::of_token(token) {
+        Some(own) if own == environment => Ok(TokenDigest::of(token)),
+        Some(_) => Err(AuthenticationError::OtherEnvironment),
+        None => Err(AuthenticationError::Malformed),
+    }
+}
 
 /// Why a request has no valid token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -17,13 +17,14 @@ use storage::tokens::TokenDigest;
 
 use crate::endpoints::{Access, Handler};
 use crate::http::app_state::AppState;
-use crate::http::authentication::AuthenticationError;
+use crate::http::authentication::{self, AuthenticationError};
 use crate::http::error::{ApiError, ErrorForm, RateLimitScope};
 use crate::http::middleware::access_log;
 use crate::http::middleware::request_id::{self, RequestId};
 use crate::http::middleware::response_stream::{ResponseSender, Source};
+use crate::http::preferences::{Preferences, VALIDATE_ONLY};
 use crate::http::rate_limit::RemainingQuota;
-use crate::http::request::{self, ApiRequest, HandlerContext, PathIds, VALIDATE_ONLY};
+use crate::http::request::{ApiRequest, HandlerContext, PathIds};
 use crate::http::response::ApiResponse;
 use crate::http::{batch, idempotency, query};
 use crate::request_log::ObservedRequest;
@@ -54,18 +55,20 @@ impl Route {
         let Self { served, endpoint, handler } = self;
         let form = ErrorForm::requested(request.headers(), endpoint);
         let mut headers = ResponseHeaders::default();
-        let result = match request::token(request.headers(), state.environment) {
+        let result = match authentication::token(request.headers(), state.environment) {
             Ok(token) => {
-                headers.validates_only = handler.access == Access::Write && request::validates_only(request.headers());
                 // Before the body is read: nothing is kept of what comes with an invented token.
                 match admit(&state, &request, &token, &mut headers).await {
                     Ok(()) => {
                         let api_request =
                             ApiRequest::extract(&request, token, ids, payload, served, endpoint, &state).await;
+                        headers.validates_only = handler.access == Access::Write && api_request.validates_only();
                         headers.warnings = api_request.parameter_warnings();
                         self.run(&state, &request, Arc::new(api_request), &mut headers).await
                     }
                     Err(error) => {
+                        let preferences = Preferences::of(request.headers());
+                        headers.validates_only = handler.access == Access::Write && preferences.validates_only;
                         if !matches!(error, ApiError::TooManyRequests { whose: RateLimitScope::Address, .. }) {
                             state.bodies.discard(payload).await;
                         }

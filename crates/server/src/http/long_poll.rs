@@ -8,7 +8,6 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use actix_web::http::header::HeaderMap;
 use actix_web::rt::time::{Instant, sleep_until};
 use futures_util::future::{Either, select};
 use storage::tokens::TokenDigest;
@@ -102,20 +101,6 @@ impl Drop for LongPoll {
     }
 }
 
-/// How long a client prefers to wait, if it does.
-#[must_use]
-pub fn preferred(headers: &HeaderMap) -> Option<Duration> {
-    let preferences = headers.get_all("prefer").filter_map(|header| header.to_str().ok());
-    let wait = preferences.flat_map(|header| header.split([',', ';'])).find_map(|part| {
-        let (name, value) = part.split_once('=')?;
-        let is_number = |value: &str| !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-        let value = Some(value.trim()).filter(|value| name.trim().eq_ignore_ascii_case("wait") && is_number(value))?;
-        // A number that is too large is one.
-        Some(value.parse().unwrap_or(u64::MAX))
-    })?;
-    Some(Duration::from_secs(wait)).filter(|wait| !wait.is_zero())
-}
-
 impl fmt::Debug for LongPolls {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("LongPolls").field("most", &self.most).finish_non_exhaustive()
@@ -124,8 +109,6 @@ impl fmt::Debug for LongPolls {
 
 #[cfg(test)]
 mod tests {
-    use actix_web::http::header::{HeaderName, HeaderValue};
-
     use super::*;
 
     #[test]
@@ -141,18 +124,5 @@ mod tests {
         assert!(polls.begin(&one, wait).is_some());
         polls.stop();
         assert!(polls.begin(&one, wait).is_none(), "begun although the server stops");
-    }
-
-    #[test]
-    fn a_wait_is_found_among_other_preferences() {
-        let preferred = |value: &'static str| {
-            let headers = [(HeaderName::from_static("prefer"), HeaderValue::from_static(value))];
-            preferred(&headers.into_iter().collect())
-        };
-        assert_eq!(preferred("handling=strict, Wait = 20"), Some(Duration::from_secs(20)));
-        assert!(preferred("wait=99999999999999999999999").is_some_and(|wait| wait > MAX_WAIT));
-        for none in ["wait", "wait=0", "wait=-1", "wait=1.5", "handling=strict"] {
-            assert_eq!(preferred(none), None, "{none}");
-        }
     }
 }

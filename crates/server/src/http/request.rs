@@ -7,7 +7,7 @@ use std::sync::Once;
 use std::time::Duration;
 
 use actix_web::HttpRequest;
-use actix_web::http::header::{AUTHORIZATION, ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
+use actix_web::http::header::{ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use actix_web::http::{Method as HttpMethod, StatusCode};
 use actix_web::web::Payload;
 use adapter_kit::read::{BatchForm, BatchItem, NestedLists, ReadableRecord, Reader, UnknownNames, read_batch};
@@ -19,21 +19,18 @@ use storage::tokens::{Environment, TokenDigest};
 
 use crate::endpoints::reference_data::rendered::RenderedLists;
 use crate::http::app_state::AppState;
-use crate::http::authentication::AuthenticationError;
 use crate::http::body::{Body, MAX_BODY_BYTES};
 use crate::http::cursor::CursorKey;
 use crate::http::error::{ApiError, BodyError, PreconditionError};
 use crate::http::etag::{Comparison, are_quoted, is_among};
 use crate::http::idempotency::{Key, MalformedKey};
 use crate::http::middleware::request_id::{self, RequestId};
+use crate::http::preferences::Preferences;
 use crate::http::query::UnknownParameter;
 use crate::http::response::ApiResponse;
-use crate::http::{etag, long_poll, query};
+use crate::http::{etag, query};
 use crate::operations::metrics;
 use crate::usage::observation::Observer;
-
-/// The preference of a client that only wants to know what would be answered (RFC 7240).
-pub const VALIDATE_ONLY: &str = "validate-only";
 
 /// The identifiers in a path; empty where it has none.
 #[derive(Debug, Clone)]
@@ -78,7 +75,7 @@ pub struct ApiRequest {
     if_match: Option<String>,
     if_none_match: Option<String>,
     idempotency_key: Result<Option<Key>, MalformedKey>,
-    validate_only: bool,
+    validates_only: bool,
     body: Result<Body, BodyError>,
     unknown: UnknownNames,
     /// The names in the body are counted once, however often the handler is run.
@@ -98,7 +95,7 @@ impl ApiRequest {
         state: &AppState,
     ) -> Self {
         let AppState { versions, lists, environment, .. } = *state;
-        let strict = prefers(request.headers(), "handling=strict");
+        let Preferences { is_strict, validates_only, wait } = Preferences::of(request.headers());
         let is_batch = endpoint.row().is_batch();
         let body = if is_batch {
             state.bodies.read_batch(request.headers(), payload, MAX_BODY_BYTES).await
@@ -118,7 +115,7 @@ impl ApiRequest {
             lists,
             rendered_lists: state.rendered_lists.clone(),
             cursors: state.cursors.clone(),
-            wait: long_poll::preferred(request.headers()),
+            wait,
             token,
             endpoint,
             request_id: request_id::current(),
@@ -128,9 +125,9 @@ impl ApiRequest {
             if_match: tags(request.headers(), IF_MATCH),
             if_none_match: tags(request.headers(), IF_NONE_MATCH),
             idempotency_key,
-            validate_only: validates_only(request.headers()),
+            validates_only,
             body,
-            unknown: if strict { UnknownNames::Reject } else { UnknownNames::Warn },
+            unknown: if is_strict { UnknownNames::Reject } else { UnknownNames::Warn },
             names_counted: Once::new(),
         }
     }
@@ -167,7 +164,7 @@ impl ApiRequest {
             if_match: None,
             if_none_match: None,
             idempotency_key: Ok(Some(Key::new(key, &HttpMethod::POST, &path, &body))),
-            validate_only: self.validate_only,
+            validates_only: self.validates_only,
             body: Ok(batch.part(body)),
             unknown: self.unknown,
             names_counted: Once::new(),
@@ -225,7 +222,7 @@ impl ApiRequest {
     /// Whether the client wants to know what would be answered, and nothing else to happen.
     #[must_use]
     pub fn validates_only(&self) -> bool {
-        self.validate_only
+        self.validates_only
     }
 
     /// Draws identifiers for so many new records; none for a request that is only tried out.
@@ -234,7 +231,7 @@ impl ApiRequest {
     ///
     /// When the operating system gives no random bytes.
     pub fn identifiers(&self, count: usize) -> Result<Identifiers, ApiError> {
-        Ok(Identifiers::draw(if self.validate_only { 0 } else { count })?)
+        Ok(Identifiers::draw(if self.validates_only { 0 } else { count })?)
     }
 
     /// By what the request is known; empty outside the server.
@@ -282,7 +279,7 @@ impl ApiRequest {
     }
 
     fn with_tag(&self, reply: ApiResponse, tag: String) -> ApiResponse {
-        if self.validate_only { reply } else { reply.with(ETAG.as_str(), tag) }
+        if self.validates_only { reply } else { reply.with(ETAG.as_str(), tag) }
     }
 
     /// The reply to a request that reads, with its entity tag; without its body when the client has it already.
@@ -384,75 +381,8 @@ impl<'a> HandlerContext<'a> {
     }
 }
 
-/// Whether the client wants to know what would be answered, and nothing else to happen.
-#[must_use]
-pub fn validates_only(headers: &HeaderMap) -> bool {
-    prefers(headers, VALIDATE_ONLY)
-}
-
-/// The token of the request, as its digest.
-///
-/// # Errors
-///
-/// Why there is nothing that could be a token of this environment.
-pub fn token(headers: &HeaderMap, environment: Environment) -> Result<TokenDigest, AuthenticationError> {
-    let header = headers.get(AUTHORIZATION).ok_or(AuthenticationError::Missing)?;
-    let header = header.to_str().map_err(|_| AuthenticationError::Malformed)?;
-    let (scheme, token) = header.trim().split_once(' ').ok_or(AuthenticationError::Malformed)?;
-    if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(AuthenticationError::WrongScheme);
-    }
-    let token = token.trim();
-    match Environment::of_token(token) {
-        Some(own) if own == environment => Ok(TokenDigest::of(token)),
-        Some(_) => Err(AuthenticationError::OtherEnvironment),
-        None => Err(AuthenticationError::Malformed),
-    }
-}
-
 /// The entity tags of a header.
 fn tags(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     let lines: Vec<&str> = headers.get_all(name).filter_map(|line| line.to_str().ok()).collect();
     (!lines.is_empty()).then(|| lines.join(","))
-}
-
-/// Whether the client has a preference, such as `handling=strict` (RFC 7240, section 2).
-fn prefers(headers: &HeaderMap, preference: &str) -> bool {
-    headers.get_all("prefer").filter_map(|header| header.to_str().ok()).flat_map(|header| header.split([',', ';'])).any(
-        |part| match (part.split_once('='), preference.split_once('=')) {
-            (Some((name, value)), Some((expected_name, expected))) => {
-                let value = value.trim();
-                let value = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
-                name.trim().eq_ignore_ascii_case(expected_name) && value.eq_ignore_ascii_case(expected)
-            }
-            _ => part.trim().eq_ignore_ascii_case(preference),
-        },
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use actix_web::http::header::{HeaderName, HeaderValue};
-
-    use super::*;
-
-    fn headers(name: &'static str, value: &'static str) -> HeaderMap {
-        [(HeaderName::from_static(name), HeaderValue::from_static(value))].into_iter().collect()
-    }
-
-    #[test]
-    fn a_preference_is_found_among_others_in_any_case() {
-        for value in [
-            "handling=strict",
-            "respond-async, Handling=Strict",
-            "wait=10; handling=strict",
-            "handling=\"strict\"",
-            "handling = strict",
-        ] {
-            assert!(prefers(&headers("prefer", value), "handling=strict"), "{value}");
-        }
-        for value in ["handling=lenient", "handling", "handling=\"strict", "strict"] {
-            assert!(!prefers(&headers("prefer", value), "handling=strict"), "{value}");
-        }
-    }
 }

@@ -1,0 +1,91 @@
+//! What a client prefers: the header `Prefer` (RFC 7240).
+
+use std::time::Duration;
+
+use actix_web::http::header::HeaderMap;
+
+/// The preference of a client that only wants to know what would be answered.
+pub const VALIDATE_ONLY: &str = "validate-only";
+
+/// The preferences that the API knows; others are passed over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Preferences {
+    /// Unknown names are refused (`handling=strict`).
+    pub is_strict: bool,
+    /// The request is tried out, and changes nothing ([`VALIDATE_ONLY`]).
+    pub validates_only: bool,
+    /// How long the client wants to wait for changes (`wait=20`), in seconds on the wire.
+    pub wait: Option<Duration>,
+}
+
+impl Preferences {
+    /// Those of a request.
+    #[must_use]
+    pub fn of(headers: &HeaderMap) -> Self {
+        let mut preferences = Self::default();
+        let lines = headers.get_all("prefer").filter_map(|line| line.to_str().ok());
+        for preference in lines.flat_map(|line| line.split([',', ';'])) {
+            let (name, value) = preference.split_once('=').unwrap_or((preference, ""));
+            let (name, value) = (name.trim(), unquoted(value.trim()));
+            if name.eq_ignore_ascii_case("handling") {
+                preferences.is_strict |= value.eq_ignore_ascii_case("strict");
+            } else if name.eq_ignore_ascii_case(VALIDATE_ONLY) {
+                preferences.validates_only |= value.is_empty();
+            } else if name.eq_ignore_ascii_case("wait") {
+                preferences.wait = preferences.wait.or(seconds(value));
+            }
+        }
+        preferences.wait = preferences.wait.filter(|wait| !wait.is_zero());
+        preferences
+    }
+}
+
+fn unquoted(value: &str) -> &str {
+    value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value)
+}
+
+fn seconds(value: &str) -> Option<Duration> {
+    let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
+    // A number that is too large is one.
+    is_number.then(|| Duration::from_secs(value.parse().unwrap_or(u64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::{HeaderName, HeaderValue};
+
+    use super::*;
+
+    fn of(value: &'static str) -> Preferences {
+        let header = (HeaderName::from_static("prefer"), HeaderValue::from_static(value));
+        Preferences::of(&[header].into_iter().collect())
+    }
+
+    #[test]
+    fn a_preference_is_found_among_others_in_any_case() {
+        for value in [
+            "handling=strict",
+            "respond-async, Handling=Strict",
+            "wait=10; handling=strict",
+            "handling=\"strict\"",
+            "handling = strict",
+        ] {
+            assert!(of(value).is_strict, "{value}");
+        }
+        for value in ["handling=lenient", "handling", "handling=\"strict", "strict"] {
+            assert!(!of(value).is_strict, "{value}");
+        }
+        assert!(of("handling=strict, Validate-Only").validates_only);
+        assert!(!of("validate-only=no").validates_only);
+        assert_eq!(Preferences::of(&HeaderMap::new()), Preferences::default());
+    }
+
+    #[test]
+    fn a_wait_is_found_among_other_preferences() {
+        assert_eq!(of("handling=strict, Wait = 20").wait, Some(Duration::from_secs(20)));
+        assert_eq!(of("wait=99999999999999999999999").wait, Some(Duration::from_secs(u64::MAX)));
+        for none in ["wait", "wait=0", "wait=-1", "wait=1.5", "handling=strict"] {
+            assert_eq!(of(none).wait, None, "{none}");
+        }
+    }
+}
