@@ -4,6 +4,7 @@
 //! next to a running server, is for [`storage::organisations::merge`]. A row that cannot be used is reported and
 //! keeps no other row back.
 
+mod file_format;
 mod organisations;
 pub mod reference_data;
 mod row;
@@ -20,6 +21,7 @@ use storage::organisations::merge::{Merge, Merged, Organisation};
 use storage::store::Store;
 use storage::users::Actor;
 
+pub use self::file_format::FileFormat;
 pub use self::row::Row;
 use self::table::Table;
 use crate::retries::write_blocking_with_retries;
@@ -150,29 +152,6 @@ impl RowProblem {
             | Self::TooLong { .. } => self.to_string(),
         }
     }
-}
-
-/// What a file is that does not hold comma-separated values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum FileFormat {
-    /// It holds nothing.
-    #[error("the file is empty")]
-    Empty,
-    /// Its cells are separated by semicolons.
-    #[error("the cells of the file are separated by semicolons: save it with commas between them")]
-    Semicolons,
-    /// Its cells are separated by tabs.
-    #[error("the cells of the file are separated by tabs: save it with commas between them")]
-    Tabs,
-    /// It is text in UTF-16.
-    #[error("the file is in UTF-16: save it as CSV in UTF-8")]
-    Utf16,
-    /// It is a ZIP archive, as the workbooks of spreadsheet programs are.
-    #[error("the file is a workbook (xlsx) or another archive: save it as CSV in UTF-8")]
-    Archive,
-    /// It is no text.
-    #[error("the file is no text: save it as CSV in UTF-8")]
-    Binary,
 }
 
 /// Why a file is not imported, or not to its end.

@@ -8,7 +8,7 @@ use std::io::{self, Chain, Read};
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 use encoding_rs::WINDOWS_1252;
 
-use super::{FileFormat, ImportError, RowProblem};
+use super::{ImportError, RowProblem, file_format};
 
 /// A file whose header row was read.
 pub(super) struct Table<R> {
@@ -101,7 +101,7 @@ impl<R: Read> Table<R> {
         if missing.is_empty() {
             Ok(Self { rows, width: header.len(), record, places })
         } else {
-            Err(match format(&record, columns) {
+            Err(match file_format::of(&record, cells(&record), columns) {
                 Some(format) => ImportError::Format(format),
                 None => ImportError::MissingColumns { needed: columns, missing },
             })
@@ -122,29 +122,6 @@ impl<R: Read> Table<R> {
         let cell = |at: &Option<usize>| decoded(at.and_then(|at| self.record.get(at)).unwrap_or_default());
         Ok(Some((line, Ok(self.places.iter().map(cell).collect()))))
     }
-}
-
-/// The format of a file whose header row lacks columns, where that is the reason.
-fn format(header: &ByteRecord, columns: &[&str]) -> Option<FileFormat> {
-    let first = header.get(0).unwrap_or_default();
-    if first.starts_with(&[0xff, 0xfe]) || first.starts_with(&[0xfe, 0xff]) {
-        return Some(FileFormat::Utf16);
-    }
-    if first.starts_with(b"PK\x03\x04") {
-        return Some(FileFormat::Archive);
-    }
-    let is_control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
-    if header.iter().any(|cell| cell.iter().any(is_control)) {
-        return Some(FileFormat::Binary);
-    }
-    if header.iter().all(|cell| cell.trim_ascii().is_empty()) {
-        return Some(FileFormat::Empty);
-    }
-    let row = cells(header).collect::<Vec<_>>().join(",");
-    let is_separated_by = |separator| row.split(separator).filter(|name| columns.contains(&name.trim())).count() > 1;
-    [(';', FileFormat::Semicolons), ('\t', FileFormat::Tabs)]
-        .into_iter()
-        .find_map(|(separator, format)| is_separated_by(separator).then_some(format))
 }
 
 fn cells(record: &ByteRecord) -> impl Iterator<Item = Cow<'_, str>> {
