@@ -69,19 +69,10 @@ impl BodyReader {
         Self { room: Arc::clone(&self.unauthenticated_room), ..self.clone() }
     }
 
-    /// Reads the body of a request that is refused and keeps nothing of it, so that its sender gets to see the reply.
-    pub async fn discard(&self, mut payload: Payload) {
-        let mut received = 0;
-        let discarded = async {
-            while let Some(Ok(chunk)) = payload.next().await {
-                received += chunk.len();
-                if received > MAX_DISCARDED_BYTES {
-                    break;
-                }
-            }
-        };
+    /// Receives the body of a request that is refused and keeps nothing of it, so that its sender gets to see the reply.
+    pub async fn discard(&self, payload: Payload) {
         // One that does not arrive in time is refused all the same.
-        let _in_time = rt::time::timeout(self.timeout, discarded).await;
+        let _refused = rt::time::timeout(self.timeout, self.receive_whole(payload, 0)).await;
     }
 
     /// Receives a JSON body of so many bytes at most. One of the wrong type is received too, so that its sender gets to see

@@ -4,16 +4,17 @@
 //! It takes keys in the order of the dictionary, no white space, and nothing unknown. Whatever else it meets ends the scan,
 //! and the document is read in the other way.
 
-use std::borrow::Cow;
-
-use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use domain::field_set::FieldSet;
 use domain::record::{Record, StoredJson};
 use domain::trainee::NestedRecords;
 use domain::{Degree, Kind, Placement, RecordField as _, Stored, Trainee, TraineeField, Value};
 
+pub(crate) use self::values::calendar_day;
+use self::values::{date, integer, read, texts, timestamp};
 use super::read::Parsed;
 use super::{Extra, Nested, WITHDRAWALS};
+
+mod values;
 
 /// Bytes of a date with its quotes.
 const DATE_LENGTH: usize = 12;
@@ -346,72 +347,6 @@ fn plain_length(bytes: &[u8]) -> usize {
     }
     let is_plain = |byte: &u8| !matches!(byte, 0..0x20 | b'"' | b'\\');
     bytes.len() - rest.len() + rest.iter().take_while(|byte| is_plain(byte)).count()
-}
-
-/// The value of the kind that is written so.
-fn read(kind: Kind, value: &str) -> Option<Value<'_>> {
-    match kind {
-        Kind::Text => text(value).map(Value::Text),
-        Kind::Document => text(value).map(Value::Document),
-        Kind::Integer | Kind::Year => integer(value).map(Value::Integer),
-        Kind::Boolean => Some(Value::Boolean(value == "true")),
-        Kind::Date => date(value).map(Value::Date),
-        Kind::Timestamp => timestamp(value).map(Value::Timestamp),
-        Kind::TextList => texts(value).map(Value::TextList),
-        Kind::Uuid | Kind::Records => None,
-    }
-}
-
-/// A string, copied only where it has escapes.
-fn text(value: &str) -> Option<Cow<'_, str>> {
-    if value.contains('\\') {
-        return serde_json::from_str(value).ok().map(Cow::Owned);
-    }
-    value.strip_prefix('"')?.strip_suffix('"').map(Cow::Borrowed)
-}
-
-fn texts(value: &str) -> Option<Vec<Cow<'_, str>>> {
-    let texts: Vec<String> = serde_json::from_str(value).ok()?;
-    Some(texts.into_iter().map(Cow::Owned).collect())
-}
-
-/// A number as JSON writes one: without a sign of plus and without leading zeros.
-fn integer(text: &str) -> Option<i64> {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    let is_plain = text == "0" || !digits.starts_with('0');
-    text.parse().ok().filter(|_| is_plain)
-}
-
-/// The number that some digits form.
-fn number(digits: &[u8]) -> Option<u32> {
-    digits.iter().try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + u32::from(digit - b'0')))
-}
-
-/// `"YYYY-MM-DD"`.
-fn date(value: &str) -> Option<NaiveDate> {
-    let [b'"', day @ .., b'"'] = value.as_bytes() else { return None };
-    calendar_day(day)
-}
-
-/// The day that `YYYY-MM-DD` is.
-pub(crate) fn calendar_day(text: &[u8]) -> Option<NaiveDate> {
-    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else { return None };
-    let year = i32::try_from(number(&[*y1, *y2, *y3, *y4])?).ok()?;
-    NaiveDate::from_ymd_opt(year, number(&[*m1, *m2])?, number(&[*d1, *d2])?)
-}
-
-/// `"YYYY-MM-DDTHH:MM:SS.mmmZ"`.
-fn timestamp(value: &str) -> Option<DateTime<Utc>> {
-    let [b'"', text @ .., b'"'] = value.as_bytes() else { return None };
-    let (day, time) = text.split_at_checked(10)?;
-    let [b'T', h1, h2, b':', m1, m2, b':', s1, s2, b'.', milliseconds @ .., b'Z'] = time else { return None };
-    let time = NaiveTime::from_hms_milli_opt(
-        number(&[*h1, *h2])?,
-        number(&[*m1, *m2])?,
-        number(&[*s1, *s2])?,
-        number(milliseconds)?,
-    )?;
-    Some(calendar_day(day)?.and_time(time).and_utc())
 }
 
 #[cfg(test)]
