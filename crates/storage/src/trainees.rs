@@ -16,6 +16,7 @@ use crate::history::Changed;
 use crate::identifiers::can_be_identifier;
 use crate::schema::trainees;
 use crate::session::ProviderSession;
+use crate::sql_dates::Day;
 
 mod batches;
 mod change_feed;
@@ -192,7 +193,7 @@ impl ProviderSession<'_> {
         let query = static_query(
             trainees::table
                 .filter(visible(provider))
-                .filter(trainees::date_of_birth.eq(duplicate_key.date_of_birth))
+                .filter(trainees::date_of_birth.eq(duplicate_key.date_of_birth.map(Day)))
                 .filter(trainees::training_route.eq(duplicate_key.training_route.as_deref()))
                 .filter(trainees::academic_cycle.eq(duplicate_key.academic_cycle))
                 .filter(trainees::last_name_folded.eq(duplicate_key.last_name.as_str()))

@@ -24,7 +24,6 @@ use std::time::{Duration, Instant};
 use diesel::connection::SimpleConnection as _;
 
 use crate::clock::{JobTime, WriteClock};
-use crate::connection::prepared::{OpenSavepoint, ReleaseSavepoint, RollBackToSavepoint};
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::error::StorageError;
 use crate::job::{Job, Verdict};
@@ -334,18 +333,15 @@ struct DateWait {
 
 /// Runs one job inside the group's transaction and takes back what it did when it is refused or must wait.
 ///
-/// Two savepoints stand around the job. The inner one is diesel's by its name and in its count, so that a job which closes
-/// one transaction too many closes that and not the group's. The outer one is ours: diesel may take a failed roll-back of
-/// its own savepoints for a success, and here every failure must show. When the transaction has ended, the savepoints are
-/// gone with it, and releasing them fails.
+/// The savepoint is diesel's by its name and in its count, so that a job which closes one transaction too many closes that and
+/// not the group's, and the count tells. When the transaction has ended, the savepoint is gone with it, and releasing it fails.
 fn run_in_savepoint(
     connection: &mut DatabaseConnection,
     watch: &Watch,
     clock: &Arc<WriteClock>,
     job: &mut dyn Job,
 ) -> Result<Option<DateWait>, StorageError> {
-    connection.run_prepared(OpenSavepoint)?;
-    connection.open_inner_savepoint()?;
+    connection.open_savepoint()?;
     let verdict = catch_unwind(AssertUnwindSafe(|| {
         let mut session = Session::new(connection, Access::Write, JobTime::of_writing(clock));
         (job.run(&mut session), session.waits_for())
@@ -353,15 +349,14 @@ fn run_in_savepoint(
     watch.require_open()?;
     let (verdict, trainee) = verdict.map_err(|_| StorageError::JobPanicked)?;
     connection.require_depth(2)?;
-    connection.release_inner_savepoint().map_err(StorageError::of_lost_transaction)?;
     let wait = match verdict {
         Verdict::Keep => None,
         Verdict::Undo | Verdict::Wait(_) => {
-            connection.run_prepared(RollBackToSavepoint).map_err(StorageError::of_lost_transaction)?;
+            connection.roll_back_to_savepoint().map_err(StorageError::of_lost_transaction)?;
             if let Verdict::Wait(wait) = verdict { Some(DateWait { wait, trainee }) } else { None }
         }
     };
-    connection.run_prepared(ReleaseSavepoint).map_err(StorageError::of_lost_transaction)?;
+    connection.release_savepoint().map_err(StorageError::of_lost_transaction)?;
     connection.require_depth(1)?;
     Ok(wait)
 }

@@ -25,25 +25,17 @@ pub(crate) struct Commit;
 #[derive(Debug, Clone, Copy, QueryId)]
 pub(crate) struct RollBack;
 
-/// Opens the savepoint around a job of the writer.
+/// Opens the savepoint around a job of the writer: the first one inside a transaction, by the name that diesel gives it.
 #[derive(Debug, Clone, Copy, QueryId)]
-pub(crate) struct OpenSavepoint;
+struct OpenSavepoint;
 
 /// Takes back what was done since the savepoint was opened, and leaves it open.
 #[derive(Debug, Clone, Copy, QueryId)]
-pub(crate) struct RollBackToSavepoint;
+struct RollBackToSavepoint;
 
 /// Closes the savepoint, and keeps what was done.
 #[derive(Debug, Clone, Copy, QueryId)]
-pub(crate) struct ReleaseSavepoint;
-
-/// Opens the savepoint that diesel closes as the first one inside a transaction, by the name that it has there.
-#[derive(Debug, Clone, Copy, QueryId)]
-struct OpenInnerSavepoint;
-
-/// Closes it, and keeps what was done.
-#[derive(Debug, Clone, Copy, QueryId)]
-struct ReleaseInnerSavepoint;
+struct ReleaseSavepoint;
 
 /// The number of the state of the file that the transaction sees. It is another one after each commit of another connection, of
 /// any process, and means something on one connection only.
@@ -71,11 +63,9 @@ statements! {
     Begin => "BEGIN",
     Commit => "COMMIT",
     RollBack => "ROLLBACK",
-    OpenSavepoint => "SAVEPOINT job",
-    RollBackToSavepoint => "ROLLBACK TO SAVEPOINT job",
-    ReleaseSavepoint => "RELEASE SAVEPOINT job",
-    OpenInnerSavepoint => "SAVEPOINT diesel_savepoint_1",
-    ReleaseInnerSavepoint => "RELEASE SAVEPOINT diesel_savepoint_1",
+    OpenSavepoint => "SAVEPOINT diesel_savepoint_1",
+    RollBackToSavepoint => "ROLLBACK TO SAVEPOINT diesel_savepoint_1",
+    ReleaseSavepoint => "RELEASE SAVEPOINT diesel_savepoint_1",
     DataVersion => "PRAGMA data_version",
 }
 
@@ -91,14 +81,20 @@ impl DatabaseConnection {
 
     /// Opens the first savepoint inside a transaction on SQLite, as diesel's transaction manager does, which prepares the
     /// statement anew each time; nothing on PostgreSQL.
-    pub(crate) fn open_inner_savepoint(&mut self) -> Result<(), DieselError> {
-        self.run_prepared(OpenInnerSavepoint)?;
+    pub(crate) fn open_savepoint(&mut self) -> Result<(), DieselError> {
+        self.run_prepared(OpenSavepoint)?;
         self.change_depth(TransactionDepthChange::IncreaseDepth)
     }
 
-    /// Closes the first savepoint inside a transaction on SQLite, as [`DatabaseConnection::commit`] does.
-    pub(crate) fn release_inner_savepoint(&mut self) -> Result<(), DieselError> {
-        self.run_prepared(ReleaseInnerSavepoint)?;
+    /// Takes back what was done since the savepoint was opened, and leaves it open. A failure shows, which diesel may take for
+    /// a success.
+    pub(crate) fn roll_back_to_savepoint(&mut self) -> Result<(), DieselError> {
+        self.run_prepared(RollBackToSavepoint)
+    }
+
+    /// Closes the savepoint, and keeps what was done.
+    pub(crate) fn release_savepoint(&mut self) -> Result<(), DieselError> {
+        self.run_prepared(ReleaseSavepoint)?;
         self.change_depth(TransactionDepthChange::DecreaseDepth)
     }
 

@@ -1,12 +1,12 @@
 //! The columns of a trainee that follow from its document: what is searched, ordered, counted or unique in it.
 
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
 use domain::duplicate::DuplicateKey;
 use domain::{State, Trainee};
 
 use crate::schema::trainees;
-use crate::sql_dates::Timestamp;
+use crate::sql_dates::{Day, Timestamp};
 
 /// The columns that follow from a record.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Insertable, AsChangeset)]
@@ -16,9 +16,9 @@ pub(super) struct Derived {
     last_name_folded: String,
     first_names_folded: String,
     email_folded: String,
-    date_of_birth: Option<NaiveDate>,
+    date_of_birth: Option<Day>,
     training_route: Option<String>,
-    itt_start_date: Option<NaiveDate>,
+    itt_start_date: Option<Day>,
     trn: Option<String>,
     state: Option<String>,
     created_at: Option<Timestamp>,
@@ -55,24 +55,23 @@ impl Derived {
     /// The columns of a record that is written on that day.
     pub(super) fn of(trainee: &Trainee, today: NaiveDate) -> Self {
         let duplicate_key = DuplicateKey::of(trainee, today);
+        let timestamp = |timestamp: Option<DateTime<Utc>>| timestamp.map(|timestamp| Timestamp(timestamp.naive_utc()));
         Self {
             academic_cycle: duplicate_key.academic_cycle,
             last_name_folded: duplicate_key.last_name,
             first_names_folded: duplicate_key.first_names,
             email_folded: duplicate_key.email,
-            date_of_birth: trainee.date_of_birth,
+            date_of_birth: trainee.date_of_birth.map(Day),
             training_route: trainee.training_route.clone(),
-            itt_start_date: trainee.itt_start_date,
+            itt_start_date: trainee.itt_start_date.map(Day),
             trn: trainee.trn.clone(),
             state: trainee.state.map(|state| State::name(state).to_owned()),
-            created_at: trainee.created_at.map(|timestamp| Timestamp(timestamp.naive_utc())),
-            updated_at: trainee.updated_at.map(|timestamp| Timestamp(timestamp.naive_utc())),
-            submitted_for_trn_at: trainee.submitted_for_trn_at.map(|timestamp| Timestamp(timestamp.naive_utc())),
-            recommended_for_award_at: trainee
-                .recommended_for_award_at
-                .map(|timestamp| Timestamp(timestamp.naive_utc())),
-            awarded_at: trainee.awarded_at.map(|timestamp| Timestamp(timestamp.naive_utc())),
-            discarded_at: trainee.discarded_at.map(|timestamp| Timestamp(timestamp.naive_utc())),
+            created_at: timestamp(trainee.created_at),
+            updated_at: timestamp(trainee.updated_at),
+            submitted_for_trn_at: timestamp(trainee.submitted_for_trn_at),
+            recommended_for_award_at: timestamp(trainee.recommended_for_award_at),
+            awarded_at: timestamp(trainee.awarded_at),
+            discarded_at: timestamp(trainee.discarded_at),
         }
     }
 
