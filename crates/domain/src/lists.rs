@@ -4,9 +4,9 @@
 //! ([`Lists::with_replacements`]), and nothing here knows where those come from. Which codes a version of the API accepts is
 //! its own business ([`crate::accepted_codes`]).
 
-use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use foldhash::{HashMap, HashSet};
 use uuid::Uuid;
 
 mod entry;

@@ -1,7 +1,6 @@
 //! Reads the codes of a list, and what follows from each, from the rows of its table.
 
-use std::collections::{HashMap, HashSet};
-
+use foldhash::{HashMap, HashSet};
 use uuid::Uuid;
 
 use super::entry::{Entry, Route, WithdrawalReason};
@@ -10,7 +9,7 @@ use super::table::{ListError, ListErrorKind, Row, rows};
 use crate::vocabulary::{LEVELS, QUALIFICATIONS, WITHDRAWAL_TRIGGERS};
 
 pub(super) fn entries(list: List, text: &str, namespace: &Uuid) -> Result<Vec<Entry>, ListError> {
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     let mut entries = rows(list.name(), text)?
         .iter()
         .map(|row| {
@@ -33,7 +32,7 @@ pub(super) fn entries(list: List, text: &str, namespace: &Uuid) -> Result<Vec<En
 }
 
 pub(super) fn reasons(text: &str) -> Result<Vec<WithdrawalReason>, ListError> {
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     let reason = |row: &Row<'_>| {
         let (code, trigger) = (row.text("code")?, row.one_of("trigger", WITHDRAWAL_TRIGGERS)?);
         if !seen.insert((code.to_owned(), trigger)) {
