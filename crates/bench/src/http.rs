@@ -45,8 +45,16 @@ pub(crate) fn get(path: &str, token: &str, headers: &str) -> Vec<u8> {
 
 /// A request with a body of JSON.
 pub(crate) fn post(path: &str, token: &str, headers: &str, body: &str) -> Vec<u8> {
+    with_body("POST", path, token, headers, body)
+}
+
+pub(crate) fn put(path: &str, token: &str, body: &str) -> Vec<u8> {
+    with_body("PUT", path, token, "", body)
+}
+
+fn with_body(method: &str, path: &str, token: &str, headers: &str, body: &str) -> Vec<u8> {
     let (authorization, length) = (authorization(token), body.len());
-    let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\n{authorization}{headers}");
+    let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{authorization}{headers}");
     format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
 }
 

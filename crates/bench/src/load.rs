@@ -24,32 +24,44 @@ const BUSY: u16 = 503;
 pub(crate) enum Step {
     /// One of these requests, in turn. The reply is `200`.
     Read(Rc<[Vec<u8>]>),
-    /// New trainees. The reply is `201` to one, and `200` to a batch.
-    Create(Rc<[Create]>),
+    /// One of these requests, in turn, each with other letters than the one before.
+    Write(Rc<[Write]>),
 }
 
-/// A request that registers somebody new each time it is sent, or several.
+/// A request that registers somebody new each time it is sent, or several, or changes somebody to what nobody was.
 #[derive(Debug, Clone)]
-pub(crate) struct Create {
+pub(crate) struct Write {
     request: Vec<u8>,
     /// Where the letters stand that tell one person from the next.
     places: Vec<usize>,
     persons: usize,
+    /// The status of the reply.
+    expected: u16,
 }
 
-impl Create {
+impl Write {
     /// What stands in a request in place of the letters that differ.
     pub(crate) const LETTERS: &str = "qqqqqqqq";
 
-    pub(crate) fn new(request: Vec<u8>) -> Self {
-        Self::batch(request, 1)
+    /// A request that registers somebody.
+    pub(crate) fn create(request: Vec<u8>) -> Self {
+        Self::of(request, 1, 201)
     }
 
-    /// A request for so many persons, each of whom has as many places.
+    /// A request that registers so many persons, each of whom has as many places.
     pub(crate) fn batch(request: Vec<u8>, persons: usize) -> Self {
+        Self::of(request, persons, 200)
+    }
+
+    /// A request that changes somebody.
+    pub(crate) fn update(request: Vec<u8>) -> Self {
+        Self::of(request, 1, 200)
+    }
+
+    fn of(request: Vec<u8>, persons: usize, expected: u16) -> Self {
         let letters = Self::LETTERS.as_bytes();
         let places = request.windows(letters.len()).enumerate().filter(|(_, window)| *window == letters);
-        Self { places: places.map(|(place, _)| place).collect(), request, persons }
+        Self { places: places.map(|(place, _)| place).collect(), request, persons, expected }
     }
 
     fn write(&self, number: usize, out: &mut Vec<u8>) {
@@ -172,10 +184,10 @@ impl Load {
                 out.extend_from_slice(request.ok_or("no request")?);
                 connection.expected = 200;
             }
-            Step::Create(creates) => {
-                let create = creates.get(number % creates.len()).ok_or("no request")?;
-                create.write(number, out);
-                connection.expected = if create.persons == 1 { 201 } else { 200 };
+            Step::Write(writes) => {
+                let write = writes.get(number % writes.len()).ok_or("no request")?;
+                write.write(number, out);
+                connection.expected = write.expected;
             }
         }
         (connection.written, connection.began) = (0, Instant::now());

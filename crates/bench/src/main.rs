@@ -46,8 +46,8 @@ struct Options {
     /// Kinds of database: sqlite, postgres
     #[arg(long, value_name = "KIND,...", value_delimiter = ',', default_value = "sqlite,postgres")]
     database: Vec<String>,
-    /// What is measured: get, list, since, copy, changes, post, batch, start, memory; "list" stands for all whose names
-    /// begin so [default: all]
+    /// What is measured: get, list, since, copy, changes, post, batch, put, start, memory; "list" stands for all whose
+    /// names begin so [default: all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     only: Vec<String>,
     /// Also serve the first register with this share of the requests traced, in percent, to a collector next to the load

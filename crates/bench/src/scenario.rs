@@ -6,9 +6,9 @@ use chrono::{Datelike as _, Utc};
 use serde_json::Value;
 
 use crate::Outcome;
-use crate::http::{Client, get, post};
+use crate::http::{Client, get, post, put};
 use crate::limit::CommitMode;
-use crate::load::{Create, Load, Step};
+use crate::load::{Load, Step, Write};
 use crate::register::Register;
 
 /// Connections of a load that reads.
@@ -64,10 +64,12 @@ pub(crate) enum Scenario {
     PostWithKey,
     /// The same trainees with keys by batches.
     Batch,
+    /// A change of one field of a trainee.
+    Put,
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 15] = [
+    pub(crate) const ALL: [Self; 16] = [
         Self::Get,
         Self::GetOldest,
         Self::GetGzip,
@@ -83,6 +85,7 @@ impl Scenario {
         Self::Post,
         Self::PostWithKey,
         Self::Batch,
+        Self::Put,
     ];
 
     /// What the option `--only` calls it.
@@ -103,6 +106,7 @@ impl Scenario {
             Self::Post => "post",
             Self::PostWithKey => "post-key",
             Self::Batch => "batch",
+            Self::Put => "put",
         }
     }
 
@@ -124,15 +128,16 @@ impl Scenario {
             Self::Post => "New trainee with two placements and a degree",
             Self::PostWithKey => "The same with an `Idempotency-Key`",
             Self::Batch => "The same with keys by batches of 200, for each trainee",
+            Self::Put => "Change of one field of a trainee",
         }
     }
 
     /// The scenarios in the oldest version, with the same in the newest one.
     pub(crate) const OLDEST: [(Self, Self); 2] = [(Self::GetOldest, Self::Get), (Self::ListOldest, Self::List)];
 
-    /// Whether trainees are registered.
+    /// Whether trainees are registered or changed.
     pub(crate) fn writes(self) -> bool {
-        [Self::Post, Self::PostWithKey, Self::Batch].contains(&self)
+        [Self::Post, Self::PostWithKey, Self::Batch, Self::Put].contains(&self)
     }
 
     /// The load on a register, if that has what is asked for.
@@ -147,6 +152,7 @@ impl Scenario {
                 Some(Load::new(vec![Step::Read(requests.into())], COPIERS).weighing(COPIED_AT_ONCE))
             }
             Self::Batch => Some(Load::new(vec![facts.create_by_batches()], BATCH_WRITERS).weighing(BATCH_ITEMS)),
+            Self::Put => facts.update().map(|update| Load::new(vec![update], WRITERS)),
             Self::Get
             | Self::GetOldest
             | Self::GetGzip
@@ -162,14 +168,14 @@ impl Scenario {
 
     /// Whether there is a limit: what counts for many trainees, or keeps its reply, is compared with that of a single one.
     pub(crate) fn has_limit(self) -> bool {
-        ![Self::Copy, Self::Changes, Self::PostWithKey, Self::Batch].contains(&self)
+        ![Self::Copy, Self::Changes, Self::PostWithKey, Self::Batch, Self::Put].contains(&self)
     }
 
     /// The load on a limit program that is filled with [`Scenario::replies`].
     pub(crate) fn load_on_limit(self, facts: &Facts, commits: CommitMode) -> Load {
         if self == Self::Post {
             let request = post(&format!("{}?{}", commits.path(), facts.created_bytes), "", "", &facts.body);
-            return Load::new(vec![Step::Create(Rc::new([Create::new(request)]))], WRITERS);
+            return Load::new(vec![Step::Write(Rc::new([Write::create(request)]))], WRITERS);
         }
         let requests: Vec<_> =
             self.keys(self.requests(facts).len()).map(|key| get(&format!("/{key}"), "", "")).collect();
@@ -207,7 +213,7 @@ impl Scenario {
             Self::Since => facts.first_pages(|provider| format!("since={}", provider.since)),
             Self::Copy => facts.of_providers(|provider| &provider.pages_of_copy),
             Self::Changes => facts.of_providers(|provider| &provider.changes_of_copy),
-            Self::Post | Self::PostWithKey | Self::Batch => Vec::new(),
+            Self::Post | Self::PostWithKey | Self::Batch | Self::Put => Vec::new(),
         }
     }
 }
@@ -240,6 +246,8 @@ pub(crate) struct Facts {
 struct Provider {
     token: String,
     trainees: Vec<String>,
+    /// Those of one list that may be changed.
+    in_training: Vec<String>,
     /// The academic cycle with the most trainees.
     cycle: i32,
     /// The pages of 50 of its list.
@@ -263,8 +271,8 @@ impl Facts {
         let example = document.pointer("/paths/~1trainees/post/requestBody/content/application~1json/example");
         let mut body = example.ok_or("there is no example")?.clone();
         let data = body.get_mut("data").and_then(Value::as_object_mut).ok_or("the example has no data")?;
-        data.insert("last_name".to_owned(), Create::LETTERS.into());
-        data.insert("email".to_owned(), format!("{}@example.com", Create::LETTERS).into());
+        data.insert("last_name".to_owned(), Write::LETTERS.into());
+        data.insert("email".to_owned(), format!("{}@example.com", Write::LETTERS).into());
         let body = body.to_string();
         let has_additions = document.pointer("/paths/~1changes").is_some();
         let mut providers = Vec::new();
@@ -323,29 +331,40 @@ impl Facts {
 
     fn create(&self) -> Step {
         let path = format!("{}/trainees", self.newest);
-        Step::Create(self.providers.iter().map(|of| Create::new(post(&path, &of.token, "", &self.body))).collect())
+        Step::Write(self.providers.iter().map(|of| Write::create(post(&path, &of.token, "", &self.body))).collect())
     }
 
     fn create_with_key(&self) -> Step {
         let path = format!("{}/trainees", self.newest);
-        let (body, key) = (self.body_of_others("Key"), format!("Idempotency-Key: single-{}\r\n", Create::LETTERS));
-        let create = |of: &Provider| Create::new(post(&path, &of.token, &key, &body));
-        Step::Create(self.providers.iter().map(create).collect())
+        let (body, key) = (self.body_of_others("Key"), format!("Idempotency-Key: single-{}\r\n", Write::LETTERS));
+        let create = |of: &Provider| Write::create(post(&path, &of.token, &key, &body));
+        Step::Write(self.providers.iter().map(create).collect())
+    }
+
+    /// Nothing where nobody may be changed.
+    fn update(&self) -> Option<Step> {
+        let body = format!("{{\"data\":{{\"provider_trainee_id\":\"{}\"}}}}", Write::LETTERS);
+        let of = |provider: &Provider| -> Vec<_> {
+            let paths = provider.in_training.iter().map(|trainee| format!("{}/trainees/{trainee}", self.newest));
+            paths.map(|path| Write::update(put(&path, &provider.token, &body))).collect()
+        };
+        let updates: Rc<[Write]> = self.providers.iter().flat_map(of).collect();
+        (!updates.is_empty()).then_some(Step::Write(updates))
     }
 
     /// The body for persons whom no other load registers in the same register.
     fn body_of_others(&self, name: &str) -> String {
-        let letters = Create::LETTERS;
+        let letters = Write::LETTERS;
         self.body.replace(&format!("\"{letters}\""), &format!("\"{name}{letters}\""))
     }
 
     fn create_by_batches(&self) -> Step {
-        let (path, letters) = (format!("{}/trainees/batch", self.newest), Create::LETTERS);
+        let (path, letters) = (format!("{}/trainees/batch", self.newest), Write::LETTERS);
         let item = self.body_of_others("Batch");
         let item = item.replacen('{', &format!("{{\"idempotency_key\":\"{letters}\","), 1);
         let body = format!("[{}]", vec![item; BATCH_ITEMS].join(","));
-        let batch = |of: &Provider| Create::batch(post(&path, &of.token, "", &body), BATCH_ITEMS);
-        Step::Create(self.providers.iter().map(batch).collect())
+        let batch = |of: &Provider| Write::batch(post(&path, &of.token, "", &body), BATCH_ITEMS);
+        Step::Write(self.providers.iter().map(batch).collect())
     }
 }
 
@@ -375,13 +394,16 @@ impl Provider {
         let pages = total(&page(format!("academic_cycle={cycle}"))?, "total_pages");
         let changed = page(format!("academic_cycle={cycle}&per_page=1&page={FEW_CHANGES}"))?;
         let since = texts(&changed, "updated_at").pop().ok_or("a list has no changes")?;
+        // None is a 404.
+        let in_training = page(format!("academic_cycle={cycle}&status=in_training&per_page=500"));
+        let in_training = in_training.map_or(Vec::new(), |listed| texts(&listed, "trainee_id"));
         let (mut pages_of_copy, mut changes_of_copy) = (Vec::new(), Vec::new());
         if has_additions {
             let list = format!("{base}/trainees?academic_cycle={cycle}&per_page={COPIED_AT_ONCE}");
             pages_of_copy = copy(client, token, format!("{list}&include=placements,degrees"))?;
             changes_of_copy = copy(client, token, format!("{base}/changes?limit={COPIED_AT_ONCE}"))?;
         }
-        Ok(Self { token: token.to_owned(), trainees, cycle, pages, since, pages_of_copy, changes_of_copy })
+        Ok(Self { token: token.to_owned(), trainees, in_training, cycle, pages, since, pages_of_copy, changes_of_copy })
     }
 }
 
