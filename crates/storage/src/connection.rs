@@ -16,7 +16,7 @@ use diesel::result::Error as DieselError;
 use postgres_client::{PipelineMode, PostgresConnection};
 
 pub(crate) use self::manager::{Connections, LogPoolErrors, PROBE_TIMEOUT, PageCaches};
-pub(crate) use self::static_query::static_query;
+pub(crate) use self::static_query::{static_query, static_update};
 use crate::error::StorageError;
 
 /// A connection to one of the two databases.

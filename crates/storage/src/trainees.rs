@@ -8,7 +8,7 @@ use domain::duplicate::DuplicateKey;
 use domain::{State, Trainee};
 
 use crate::change_position::CurrentPosition;
-use crate::connection::{DatabaseConnection, static_query, with_inner};
+use crate::connection::{DatabaseConnection, static_query, static_update, with_inner};
 use crate::document::{Extra, JsonText, Parsed};
 pub use crate::document::{Nested, ReadTrainee};
 use crate::error::StorageError;
@@ -233,17 +233,19 @@ impl ProviderSession<'_> {
 
     /// Writes a record in the place of the one that was found, with its next revision.
     fn replace_record(&mut self, stored: &StoredTrainee, record: &Trainee, extra: &Extra) -> Result<(), StorageError> {
-        let query = diesel::update(trainees::table)
-            .filter(trainees::id.eq(stored.key))
-            .filter(trainees::provider_id.eq(self.provider().id))
-            .filter(trainees::revision.eq(stored.revision))
-            .set((
-                trainees::revision.eq(stored.revision + 1),
-                trainees::changed_in.eq(CurrentPosition),
-                trainees::record.eq(JsonText::of(record, extra)?),
-                Derived::of(record, self.today()),
-            ));
-        let replaced = with_inner!(self.connection, |inner| query.execute(inner))?;
+        struct ReplaceRecord;
+        let filter = trainees::id
+            .eq(stored.key)
+            .and(trainees::provider_id.eq(self.provider().id))
+            .and(trainees::revision.eq(stored.revision));
+        let changes = (
+            trainees::revision.eq(stored.revision + 1),
+            trainees::changed_in.eq(CurrentPosition),
+            trainees::record.eq(JsonText::of(record, extra)?),
+            Derived::of(record, self.today()),
+        );
+        let update = static_update::<ReplaceRecord, _, _, _>(trainees::table, filter, changes);
+        let replaced = with_inner!(self.connection, |inner| update.execute(inner))?;
         if replaced == 1 { Ok(()) } else { Err(StorageError::Stale) }
     }
 }

@@ -138,6 +138,23 @@ fn writes_of_records_with_any_set_of_fields_share_their_statements() {
 }
 
 #[test]
+fn what_changes_a_trainee_stays_prepared() {
+    let hearing = Hearing::begin();
+    let register = Register::start();
+    // The first transaction finds a register without a change, the second one does not.
+    write(&register, 1_000, 100);
+    let kept = hearing.cached();
+    hearing.forget();
+    write(&register, 100_000, 50);
+    let heard = hearing.heard();
+    let of_trainees: BTreeSet<_> =
+        heard.iter().filter(|sql| sql.contains("trainees") || sql.contains("changes")).collect();
+    let anew: Vec<_> = of_trainees.iter().filter(|sql| !kept.contains(**sql)).collect();
+    assert!(anew.is_empty(), "prepared again at each execution: {anew:#?}");
+    assert!(of_trainees.iter().any(|sql| sql.starts_with("UPDATE")), "nothing was changed: {of_trainees:#?}");
+}
+
+#[test]
 fn lists_are_as_many_statements_as_there_are_combinations_of_conditions() {
     let hearing = Hearing::begin();
     let register = Register::start();

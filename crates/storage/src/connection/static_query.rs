@@ -3,10 +3,11 @@
 //! Before each execution diesel walks through a query to see whether it may stay prepared. Of such a query it always may, and
 //! the walk through all columns of a row takes longer than to look the statement up.
 
-use diesel::RunQueryDsl;
+use std::marker::PhantomData;
+
 use diesel::backend::Backend;
+use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
-use diesel::result::QueryResult;
 
 /// A query that stays prepared; made by [`static_query`].
 #[derive(Debug, Clone, Copy)]
@@ -38,3 +39,47 @@ impl<DB: Backend, Q: QueryFragment<DB>> QueryFragment<DB> for StaticQuery<Q> {
 }
 
 impl<Q, Connection> RunQueryDsl<Connection> for StaticQuery<Q> {}
+
+/// An update that stays prepared; made by [`static_update`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StaticUpdate<Id, Table, Filter, Changes> {
+    table: Table,
+    filter: Filter,
+    changes: Changes,
+    id: PhantomData<Id>,
+}
+
+/// Updates the rows of a table that pass a filter, by a statement that stays prepared. diesel's own prepares each update anew,
+/// since changes may leave out columns: the SQL of these must be the same whatever the values are, and `Id` is a type that
+/// belongs to this update alone.
+pub(crate) fn static_update<Id: 'static, Table: QuerySource, Filter, Changes: AsChangeset<Target = Table>>(
+    table: Table,
+    filter: Filter,
+    changes: Changes,
+) -> StaticUpdate<Id, Table::FromClause, Filter, Changes::Changeset> {
+    StaticUpdate { table: table.from_clause(), filter, changes: changes.as_changeset(), id: PhantomData }
+}
+
+impl<Id: 'static, Table, Filter, Changes> QueryId for StaticUpdate<Id, Table, Filter, Changes> {
+    type QueryId = Id;
+    const HAS_STATIC_QUERY_ID: bool = true;
+}
+
+impl<DB, Id, Table, Filter, Changes> QueryFragment<DB> for StaticUpdate<Id, Table, Filter, Changes>
+where
+    DB: Backend,
+    Table: QueryFragment<DB>,
+    Filter: QueryFragment<DB>,
+    Changes: QueryFragment<DB>,
+{
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, DB>) -> QueryResult<()> {
+        out.push_sql("UPDATE ");
+        self.table.walk_ast(out.reborrow())?;
+        out.push_sql(" SET ");
+        self.changes.walk_ast(out.reborrow())?;
+        out.push_sql(" WHERE ");
+        self.filter.walk_ast(out)
+    }
+}
+
+impl<Id, Table, Filter, Changes, Connection> RunQueryDsl<Connection> for StaticUpdate<Id, Table, Filter, Changes> {}
