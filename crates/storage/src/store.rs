@@ -16,6 +16,7 @@ mod reclaim;
 mod replicas;
 #[cfg(test)]
 mod round_trips;
+mod statistics;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

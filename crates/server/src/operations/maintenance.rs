@@ -1,5 +1,5 @@
 //! What a server does besides answering: it removes what is no longer needed, a little at a time, makes the partitions of coming
-//! months, and counts the tokens that expire soon.
+//! months, counts the tokens that expire soon, and has PostgreSQL look at a register that grows from nothing.
 
 use std::time::Duration;
 
@@ -14,11 +14,14 @@ use crate::operations::metrics;
 
 /// How often a server looks for what it can remove.
 const PAUSE: Duration = Duration::from_secs(600);
+/// How often a server asks whether the register has grown much. For so long statements may be planned for an empty one.
+const GROWTH_PAUSE: Duration = Duration::from_secs(5);
 /// Rows that are removed in one transaction.
 const BATCH: u16 = 500;
 
 /// Looks after the store as long as the server runs. Must be called where the server runs.
 pub fn start(store: Store) {
+    rt::spawn(follow_growth(store.clone()));
     rt::spawn(async move {
         let mut time = rt::time::interval(PAUSE);
         loop {
@@ -37,6 +40,25 @@ pub fn start(store: Store) {
             }
         }
     });
+}
+
+/// Has PostgreSQL look at the trainees each time when there are ten times as many.
+async fn follow_growth(store: Store) {
+    loop {
+        rt::time::sleep(GROWTH_PAUSE).await;
+        if let Err(error) = make_statistics(&store).await {
+            // A database that is away is reported by the probe, and asked again soon.
+            log::debug!("statistics of the trainees were not made: {}", Causes(&error));
+        }
+    }
+}
+
+async fn make_statistics(store: &Store) -> Result<(), StorageError> {
+    if store.read(|session| session.statistics_are_due()).await? {
+        store.write(|session| session.make_statistics()).await?;
+        log::info!("postgresql has looked at the trainees, which had become many more");
+    }
+    Ok(())
 }
 
 /// Makes the partitions of the history that are missing, on PostgreSQL; nothing where there are all.

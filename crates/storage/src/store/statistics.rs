@@ -1,0 +1,95 @@
+//! Statistics of the trainees while a register is small, on PostgreSQL.
+//!
+//! A statement is planned once on each connection, on the first day of a register while the table is empty. To the planner all
+//! indexes cost the same then, and it takes whichever: also to find a trainee by its identifier it may pass by all trainees of
+//! the provider. New statistics have PostgreSQL plan anew. Autovacuum makes them a minute or more later, when a provider
+//! may have sent thousands; so servers make them themselves.
+
+use diesel::connection::SimpleConnection as _;
+use diesel::prelude::*;
+use diesel::sql_types::Bool;
+
+use crate::connection::DatabaseConnection;
+use crate::error::StorageError;
+use crate::session::Session;
+
+/// Whether there are ten times as many trainees as the statistics tell, and this role may make new ones.
+const DUE_SQL: &str = "SELECT pg_stat_get_mod_since_analyze(oid) > greatest(100, 10 * reltuples) \
+         AND pg_has_role(relowner, 'USAGE') AS due \
+     FROM pg_class WHERE oid = to_regclass('trainees')";
+
+/// One server at a time; another that makes them does so for all.
+const ANALYZE_SQL: &str = "ANALYZE (SKIP_LOCKED) trainees";
+
+#[derive(QueryableByName)]
+struct Due {
+    #[diesel(sql_type = Bool)]
+    due: bool,
+}
+
+impl Session<'_> {
+    /// Whether the register has grown so much that PostgreSQL should look at it again; never on SQLite, which plans without
+    /// statistics.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn statistics_are_due(&mut self) -> Result<bool, StorageError> {
+        let DatabaseConnection::Postgres(inner) = &mut *self.connection else { return Ok(false) };
+        Ok(diesel::sql_query(DUE_SQL).get_result::<Due>(inner).optional()?.is_some_and(|found| found.due))
+    }
+
+    /// Has PostgreSQL look at the trainees, and plan all statements about them anew.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn make_statistics(&mut self) -> Result<(), StorageError> {
+        Ok(self.connection.batch_execute(ANALYZE_SQL)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::sql_types::Text;
+    use test_support::Kind;
+
+    use super::*;
+    use crate::testing::Register;
+
+    #[derive(QueryableByName)]
+    struct Line {
+        #[diesel(sql_type = Text, column_name = "QUERY PLAN")]
+        line: String,
+    }
+
+    #[test]
+    fn a_register_that_grows_from_nothing_is_planned_anew() {
+        let register = Register::with_provider();
+        let due = || register.read(|session| session.statistics_are_due()).unwrap();
+        if Kind::of_this_run() == Kind::Sqlite {
+            assert!(!due());
+            return;
+        }
+        let mut connection = register.second_connection();
+        let prepare = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+             PREPARE by_identifier AS SELECT id FROM trainees WHERE trainee_id = $1 AND provider_id = $2";
+        connection.batch_execute(prepare).unwrap();
+        let mut plan = || {
+            let explain = diesel::sql_query("EXPLAIN EXECUTE by_identifier('t', 1)");
+            let lines = explain.load::<Line>(&mut connection).unwrap();
+            lines.into_iter().map(|found| found.line).collect::<String>()
+        };
+        assert!(!plan().contains("trainees_trainee_id_key"), "the planner knows better by itself: {}", plan());
+        assert!(!due(), "there is nothing to look at");
+        let insert = "INSERT INTO trainees (provider_id, trainee_id, revision, academic_cycle, last_name_folded, \
+             first_names_folded, email_folded, state, created_at, updated_at, record) \
+             SELECT 1, 't' || number, 1, 2026, '', '', '', 'draft', '2026-03-02', '2026-03-02', '{}' \
+             FROM generate_series(1, 200) AS number; SELECT pg_stat_force_next_flush()";
+        register.second_connection().batch_execute(insert).unwrap();
+        assert!(due());
+        register.write(|session| session.make_statistics()).unwrap();
+        assert!(plan().contains("trainees_trainee_id_key"), "{}", plan());
+        assert!(!due(), "they have just been made");
+    }
+}
