@@ -92,6 +92,10 @@ memory-test: ## Register 20,000 trainees with random sets of optional fields; th
 unread-test: ## Ask for the largest replies on 900 connections that do not read them; the server may hold 64 MiB more at most
 	UNREAD_CONNECTIONS=900 $(ENDURANCE) replies_that_nobody_reads
 
+.PHONY: dist
+dist: ## Build the program that is installed, optimised by what it does under load (docs/operations.md)
+	scripts/dist
+
 .PHONY: bench
 bench: ## Measure the server over loopback, against a limit program and the commit before: make bench BENCH="--help"
 	scripts/bench $(BENCH)
