@@ -1,7 +1,6 @@
 //! Adds a trainee together with what refers to it: the schools of its placements and the first entry of its history.
 //!
-//! Nobody waits for the key of the new row: what refers to it has an expression for the key. On PostgreSQL all is one statement,
-//! so that the server answers once.
+//! On PostgreSQL that is one statement, so that nobody waits for the key of the new row, and the server answers once.
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
@@ -18,7 +17,7 @@ use crate::connection::{DatabaseConnection, static_query};
 use crate::document::{Extra, JsonText};
 use crate::error::StorageError;
 use crate::history::{NO_FIELDS, NewEntry};
-use crate::schema::{changes, placement_schools, trainees};
+use crate::schema::{changes, trainees};
 use crate::session::ProviderSession;
 
 impl ProviderSession<'_> {
@@ -33,41 +32,37 @@ impl ProviderSession<'_> {
         let in_training = if trainee.trn.is_some() { State::TrnReceived } else { State::SubmittedForTrn };
         let before = Trainee { state: Some(in_training), ..Trainee::default() };
         let extra = Extra::default().after(&before, trainee, self.now());
-        let schools = schools_of(trainee);
-        let row = diesel::insert_into(trainees::table).values((
-            trainees::provider_id.eq(self.provider().id),
-            trainees::trainee_id.eq(trainee.trainee_id.as_deref().unwrap_or_default()),
-            trainees::revision.eq(1_i64),
-            trainees::changed_in.eq(CurrentPosition),
-            trainees::record.eq(JsonText::of(trainee, &extra)?),
-            Derived::of(trainee, self.today()),
-        ));
+        let row = diesel::insert_into(trainees::table)
+            .values((
+                trainees::provider_id.eq(self.provider().id),
+                trainees::trainee_id.eq(trainee.trainee_id.as_deref().unwrap_or_default()),
+                trainees::revision.eq(1_i64),
+                trainees::changed_in.eq(CurrentPosition),
+                trainees::record.eq(JsonText::of(trainee, &extra)?),
+                Derived::of(trainee, self.today()),
+            ))
+            .returning(trainees::id);
         let entry = NewEntry::in_session(self, NO_FIELDS);
-        let entry = diesel::insert_into(changes::table).values((changes::trainee_key.eq(InsertedKey), entry));
         match &mut *self.connection {
             DatabaseConnection::Postgres(inner) => {
-                let (row, schools) = (row.returning(trainees::id), schools.into_iter().collect());
+                let schools = schools_of(trainee).into_iter().collect();
+                let entry = diesel::insert_into(changes::table).values((changes::trainee_key.eq(InsertedKey), entry));
                 let all = static_query(InsertWithRelated { row, schools, entry });
                 inner.deferring(|inner| all.execute(inner))?;
+                Ok(())
             }
             DatabaseConnection::Sqlite(inner) => {
-                static_query(row).execute(inner)?;
-                for school in schools {
-                    let link =
-                        (placement_schools::trainee_key.eq(InsertedKey), placement_schools::school_id.eq(school));
-                    static_query(diesel::insert_into(placement_schools::table).values(link)).execute(inner)?;
-                }
-                static_query(entry).execute(inner)?;
+                let key = static_query(row).get_result(inner)?;
+                self.link_schools(key, &Trainee::default(), trainee)?;
+                self.add_entry_without_fields(key)
             }
         }
-        Ok(())
     }
 }
 
 fixed_expressions! {
-    /// The key of the trainee that is inserted: on PostgreSQL by the same [`InsertWithRelated`]; on SQLite by the statement before,
-    /// with nothing but links to schools in between, whose table has no such keys.
-    InsertedKey: BigInt = "(SELECT id FROM inserted)", sqlite: "last_insert_rowid()";
+    /// The key of the trainee that an [`InsertWithRelated`] inserts.
+    InsertedKey: BigInt = "(SELECT id FROM inserted)";
 }
 
 /// Inserts a trainee and the rows that refer to it by its key.
