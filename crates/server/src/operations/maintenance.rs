@@ -1,5 +1,5 @@
 //! What a server does besides answering: it removes what is no longer needed, a little at a time, makes the partitions of coming
-//! months, counts the tokens that expire soon, and has PostgreSQL look at a register that grows from nothing.
+//! months, counts the tokens that expire soon, and makes statistics of a register that grows from nothing.
 
 use std::time::Duration;
 
@@ -42,23 +42,23 @@ pub fn start(store: Store) {
     });
 }
 
-/// Has PostgreSQL look at the trainees each time when there are ten times as many.
+/// Makes statistics of the trainees whenever there are many more; ends on SQLite.
 async fn follow_growth(store: Store) {
     loop {
         rt::time::sleep(GROWTH_PAUSE).await;
-        if let Err(error) = make_statistics(&store).await {
+        let due: Result<_, StorageError> = store.read(|session| session.statistics_are_due()).await;
+        let made = match due {
+            Ok(None) => return,
+            Ok(Some(false)) => continue,
+            Ok(Some(true)) => store.write(|session| session.make_statistics()).await,
+            Err(error) => Err(error),
+        };
+        match made {
+            Ok(()) => log::info!("statistics of the trainees were made: there are many more"),
             // A database that is away is reported by the probe, and asked again soon.
-            log::debug!("statistics of the trainees were not made: {}", Causes(&error));
+            Err(error) => log::debug!("statistics of the trainees were not made: {}", Causes(&error)),
         }
     }
-}
-
-async fn make_statistics(store: &Store) -> Result<(), StorageError> {
-    if store.read(|session| session.statistics_are_due()).await? {
-        store.write(|session| session.make_statistics()).await?;
-        log::info!("postgresql has looked at the trainees, which had become many more");
-    }
-    Ok(())
 }
 
 /// Makes the partitions of the history that are missing, on PostgreSQL; nothing where there are all.
