@@ -105,8 +105,13 @@ impl ProviderSession<'_> {
         };
         let found = self.connection.with_idempotency_key_locked(provider, key, now, oldest, find)?;
         let Some(found) = found else { return Ok(KeyState::InFlight) };
-        let found = found.filter(|(created_at, _)| *created_at > oldest);
-        let Some((_, (digest, status, headers, body))) = found else { return Ok(KeyState::Unused) };
+        let Some((created_at, (digest, status, headers, body))) = found else { return Ok(KeyState::Unused) };
+        if created_at <= oldest {
+            // It has had its day and gives its place to the next one.
+            let old = diesel::delete(replies::table.find((provider, key)));
+            execute_deferred!(self.connection, |inner| old.execute(inner))?;
+            return Ok(KeyState::Unused);
+        }
         if digest.is_empty() {
             return Ok(KeyState::Erased);
         }
@@ -121,16 +126,13 @@ impl ProviderSession<'_> {
         }))
     }
 
-    /// Stores the reply to a request with a key of which [`ProviderSession::earlier_reply`] said that nothing is known.
+    /// Stores the reply to a request with a key of which [`ProviderSession::earlier_reply`] said in this job that nothing is known.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
     pub fn keep_reply(&mut self, key: &str, request_digest: &str, reply: &StoredReply) -> Result<(), StorageError> {
         let provider = self.provider().id;
-        // One that has had its day may still be there.
-        let earlier = diesel::delete(replies::table.find((provider, key)));
-        execute_deferred!(self.connection, |inner| earlier.execute(inner))?;
         // A list of texts is always JSON.
         let headers = serde_json::to_string(&reply.headers).unwrap_or_default();
         let kept = diesel::insert_into(replies::table).values((
@@ -299,8 +301,17 @@ mod tests {
         register.clock.advance(TimeDelta::hours(24) - TimeDelta::minutes(1));
         assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Reply(reply()));
         register.clock.advance(TimeDelta::minutes(2));
-        assert_eq!(earlier(&register, UKPRN, "two"), KeyState::Unused);
-        with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "two", &reply()));
+        // A request that is refused leaves the old reply where it is.
+        let refused = |session: &mut Session<'_>| {
+            let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            assert_eq!(session.earlier_reply(KEY, "two")?, KeyState::Unused);
+            Err::<(), _>(StorageError::Closed)
+        };
+        register.store.write_blocking(refused).unwrap_err();
+        with_provider(&register, UKPRN, |session| {
+            assert_eq!(session.earlier_reply(KEY, "two")?, KeyState::Unused);
+            session.keep_reply(KEY, "two", &reply())
+        });
         assert_eq!(earlier(&register, UKPRN, "two"), KeyState::Reply(reply()));
     }
 
@@ -411,13 +422,7 @@ mod tests {
         if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
             return;
         }
-        // As when the locks were lost: the row of the other request is there, and is not removed.
-        connect(register.url())
-            .batch_execute(
-                "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
-                 CREATE TRIGGER hold BEFORE DELETE ON replies FOR EACH ROW EXECUTE FUNCTION hold()",
-            )
-            .unwrap();
+        // As when the locks were lost: the reply of the other request is there.
         with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "one", &reply()));
         let mut runs = 0;
         let found = with_provider(&register, UKPRN, move |session| {
