@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use domain::{Degree, Placement, PlacementField, Record, RecordField as _, Trainee, TraineeField, history};
+use indexmap::IndexMap;
 use serde_json::Value as Json;
 
 use super::entry::{FieldEntry, TraineeHistory, read_fields};
@@ -124,8 +125,8 @@ pub(super) fn complete_creation(
 #[derive(Default)]
 pub(super) struct Rebuilt {
     trainee: Trainee,
-    placements: Vec<(String, Placement)>,
-    degrees: Vec<(String, Degree)>,
+    placements: IndexMap<String, Placement>,
+    degrees: IndexMap<String, Degree>,
 }
 
 impl Rebuilt {
@@ -154,31 +155,31 @@ impl Rebuilt {
                 (PLACEMENTS, None, None) => put_in_order(&mut self.placements, value)?,
                 (DEGREES, None, None) => put_in_order(&mut self.degrees, value)?,
                 (name, None, None) => values::set(&mut self.trainee, name, value)?,
-                (PLACEMENTS, Some(id), Some(name)) => values::set(of_id(&mut self.placements, id)?, name, value)?,
-                (DEGREES, Some(id), Some(name)) => values::set(of_id(&mut self.degrees, id)?, name, value)?,
+                (PLACEMENTS, Some(id), Some(name)) => values::set(of_id(&mut self.placements, id), name, value)?,
+                (DEGREES, Some(id), Some(name)) => values::set(of_id(&mut self.degrees, id), name, value)?,
                 _ => return None,
             }
         }
         // What has lost its identifier was removed.
-        self.placements.retain(|(_, placement)| placement.placement_id.is_some());
-        self.degrees.retain(|(_, degree)| degree.degree_id.is_some());
+        self.placements.retain(|_, placement| placement.placement_id.is_some());
+        self.degrees.retain(|_, degree| degree.degree_id.is_some());
         Some(())
     }
 
     /// Whether the record holds what the history says. A placement in a known school shows what the school is called
     /// today, so its name and its postcode are left out.
     fn leads_to(&self, record: &Trainee) -> bool {
-        let same_placement = |(id, then): &(String, Placement)| {
-            let now = record.placements.iter().find(|now| now.placement_id.as_ref() == Some(id));
-            now.is_some_and(|now| {
-                history::changes(then, now).all(|change| {
+        let placements: HashMap<_, _> = record.placements.iter().map(|now| (now.placement_id.as_ref(), now)).collect();
+        let degrees: HashMap<_, _> = record.degrees.iter().map(|now| (now.degree_id.as_ref(), now)).collect();
+        let same_placement = |(id, then): (&String, &Placement)| {
+            placements.get(&Some(id)).is_some_and(|now| {
+                history::changes(then, *now).all(|change| {
                     now.school_id.is_some() && [PlacementField::name, PlacementField::postcode].contains(&change.field)
                 })
             })
         };
-        let same_degree = |(id, then): &(String, Degree)| {
-            let now = record.degrees.iter().find(|now| now.degree_id.as_ref() == Some(id));
-            now.is_some_and(|now| history::changes(then, now).next().is_none())
+        let same_degree = |(id, then): (&String, &Degree)| {
+            degrees.get(&Some(id)).is_some_and(|now| history::changes(then, *now).next().is_none())
         };
         history::changes(&self.trainee, record).next().is_none()
             && (self.placements.len(), self.degrees.len()) == (record.placements.len(), record.degrees.len())
@@ -188,24 +189,22 @@ impl Rebuilt {
 
     /// The trainee as it was then.
     fn trainee(&self) -> Trainee {
-        let placements = self.placements.iter().map(|(_, placement)| placement.clone()).collect();
-        let mut degrees: Vec<Degree> = self.degrees.iter().map(|(_, degree)| degree.clone()).collect();
+        let placements = self.placements.values().cloned().collect();
+        let mut degrees: Vec<Degree> = self.degrees.values().cloned().collect();
         degrees.sort_by_key(|degree| (degree.graduation_year, degree.created_at));
         Trainee { placements, degrees, ..self.trainee.clone() }
     }
 }
 
 /// Puts nested records into the order of their identifiers in an entry.
-fn put_in_order<R>(records: &mut [(String, R)], ids: &Json) -> Option<()> {
+fn put_in_order<R>(records: &mut IndexMap<String, R>, ids: &Json) -> Option<()> {
     let ids = ids.as_array()?;
-    records.sort_by_key(|(id, _)| ids.iter().position(|one| one.as_str() == Some(id)).unwrap_or(ids.len()));
+    let places: HashMap<_, _> = ids.iter().enumerate().map(|(place, id)| (id.as_str(), place)).collect();
+    records.sort_by_cached_key(|id, _| places.get(&Some(id.as_str())).copied().unwrap_or(ids.len()));
     Some(())
 }
 
 /// The nested record with the identifier, which is an empty one at first.
-fn of_id<'a, R: Record>(records: &'a mut Vec<(String, R)>, id: &str) -> Option<&'a mut R> {
-    if !records.iter().any(|(known, _)| known == id) {
-        records.push((id.to_owned(), R::default()));
-    }
-    records.iter_mut().find(|(known, _)| known == id).map(|(_, record)| record)
+fn of_id<'a, R: Record>(records: &'a mut IndexMap<String, R>, id: &str) -> &'a mut R {
+    records.entry(id.to_owned()).or_default()
 }

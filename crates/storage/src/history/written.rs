@@ -3,6 +3,7 @@
 //! A field of a placement or a degree stands behind its list and its identifier, as in `placements.<placement_id>.urn`.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use diesel::QueryResult;
@@ -39,15 +40,15 @@ impl<'a> Changed<'a> {
         after: &'a [R],
         id: impl Fn(&R) -> Option<&str>,
     ) {
-        let of_id = |records: &'a [R], wanted: Option<&str>| {
-            records.iter().find(|record| id(record) == wanted).unwrap_or(R::empty())
-        };
-        let removed = before.iter().filter(|one| !after.iter().any(|other| id(one) == id(other)));
-        for one in removed {
+        // There may be thousands of them.
+        let kept: HashSet<_> = after.iter().map(&id).collect();
+        for one in before.iter().filter(|one| !kept.contains(&id(one))) {
             self.record(&format!("{name}.{}.", id(one).unwrap_or_default()), one, R::empty());
         }
+        let earlier: HashMap<_, _> = before.iter().map(|one| (id(one), one)).collect();
         for one in after {
-            self.record(&format!("{name}.{}.", id(one).unwrap_or_default()), of_id(before, id(one)), one);
+            let then = earlier.get(&id(one)).copied().unwrap_or(R::empty());
+            self.record(&format!("{name}.{}.", id(one).unwrap_or_default()), then, one);
         }
         if after.len() < before.len() && before.len() > 1 {
             let ids = |records: &'a [R]| {
@@ -103,3 +104,28 @@ macro_rules! empty_record {
     };
 }
 empty_record!(Placement, Degree);
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn what_changes_among_many_nested_records_is_found_in_one_walk() {
+        let records = |numbers: std::ops::Range<usize>| -> Vec<Placement> {
+            let one = |number| Placement { placement_id: Some(format!("{number}")), ..Placement::default() };
+            numbers.map(one).collect()
+        };
+        let (before, mut after) = (records(0..1_000), records(1..1_001));
+        after[500].name = Some("Elmfield School".to_owned());
+        let (mut changed, looks) = (Changed::default(), Cell::new(0));
+        changed.list(PLACEMENTS, &before, &after, |one| {
+            looks.set(looks.get() + 1);
+            one.placement_id.as_deref()
+        });
+        let paths: Vec<&str> = changed.fields.iter().map(|(path, ..)| &**path).collect();
+        assert_eq!(paths, ["placements.0.placement_id", "placements.501.name", "placements.1000.placement_id"],);
+        assert!(looks.get() < 10_000, "{}", looks.get());
+    }
+}
