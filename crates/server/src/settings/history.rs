@@ -14,7 +14,7 @@ use super::routes::OperatorContext;
 use crate::usage::report::timestamp;
 
 /// Entries that are shown, the newest; the command prints them all.
-const MAX_ENTRIES: usize = 200;
+const MAX_ENTRIES: i64 = 200;
 
 #[derive(Template)]
 #[template(path = "settings/history.html")]
@@ -36,7 +36,7 @@ struct HistoryPage {
     /// Newest first.
     entries: Vec<Line>,
     /// How many older ones are not shown.
-    left_out: usize,
+    left_out: i64,
 }
 
 struct Line {
@@ -68,19 +68,18 @@ pub(super) fn show(
         faults.add("trainee_id", "Enter the identifier of the trainee");
         return Reply::faults(&HistoryForm { frame, form: &request.form, faults });
     }
-    let Some(history) = session.view_history(operator.actor, trainee_id)? else {
+    let Some(history) = session.view_history(operator.actor, trainee_id, MAX_ENTRIES)? else {
         faults.add("trainee_id", "No trainee has this identifier");
         return Reply::faults(&HistoryForm { frame, form: &request.form, faults });
     };
-    let left_out = history.entries.len().saturating_sub(MAX_ENTRIES);
     Reply::page(&HistoryPage {
         frame,
         archived: history.removed.iter().map(ArchivedMonth::file_name).collect(),
         trainee_id: history.trainee_id,
         ukprn: history.ukprn,
         erasure: history.erasure,
-        entries: history.entries.into_iter().skip(left_out).rev().map(Line::from).collect(),
-        left_out,
+        entries: history.entries.into_iter().rev().map(Line::from).collect(),
+        left_out: history.left_out,
     })
 }
 

@@ -30,6 +30,8 @@ pub struct TraineeHistory {
     /// One entry for each request that changed something. Of an erased trainee there is the one of the erasure, without
     /// fields.
     pub entries: Vec<Entry>,
+    /// How many older entries the database has, where only the latest were asked for.
+    pub left_out: i64,
     /// The erasure of the trainee, if there was one.
     pub erasure: Option<Erasure>,
     /// The archived months, oldest first, whose entries may be in their files alone and are not among [`Self::entries`]; none
@@ -110,7 +112,7 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer, or an entry is corrupt.
     pub fn history_of(&mut self, trainee_id: &str) -> Result<Option<TraineeHistory>, StorageError> {
-        let history = history_of(self.connection, trainee_id)?;
+        let history = history_of(self.connection, trainee_id, None)?;
         Ok(history.filter(|history| history.ukprn == self.provider().ukprn))
     }
 }
@@ -123,11 +125,28 @@ impl Session<'_> {
     ///
     /// When the database does not answer, or an entry is corrupt.
     pub fn history_of(&mut self, trainee_id: &str) -> Result<Option<TraineeHistory>, StorageError> {
-        history_of(self.connection, trainee_id)
+        history_of(self.connection, trainee_id, None)
+    }
+
+    /// The same, with so many of the entries at most, the latest.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::history_of`].
+    pub(crate) fn latest_history_of(
+        &mut self,
+        trainee_id: &str,
+        most: i64,
+    ) -> Result<Option<TraineeHistory>, StorageError> {
+        history_of(self.connection, trainee_id, Some(most))
     }
 }
 
-fn history_of(connection: &mut DatabaseConnection, trainee_id: &str) -> Result<Option<TraineeHistory>, StorageError> {
+fn history_of(
+    connection: &mut DatabaseConnection,
+    trainee_id: &str,
+    most: Option<i64>,
+) -> Result<Option<TraineeHistory>, StorageError> {
     if !can_be_identifier(trainee_id) {
         return Ok(None);
     }
@@ -142,12 +161,18 @@ fn history_of(connection: &mut DatabaseConnection, trainee_id: &str) -> Result<O
         // A restored backup may be older than a trainee who was erased.
         return Ok(erasure.map(|erasure| TraineeHistory::of_erased(erasure, Vec::new())));
     };
+    let mut left_out = 0;
+    if let Some(most) = most {
+        let all = changes::table.filter(changes::trainee_key.eq(key)).count();
+        left_out = (with_inner!(connection, |inner| all.get_result::<i64>(inner))? - most).max(0);
+    }
     let rows = changes::table
         .left_join(tokens::table)
         .filter(changes::trainee_key.eq(key))
         // Each change of a trainee is later than the last one. Keys may be given out in blocks; they only distinguish
         // what older programs dated alike.
         .order((changes::changed_at, changes::id))
+        .offset(left_out)
         .select((
             changes::id,
             changes::changed_at,
@@ -168,7 +193,8 @@ fn history_of(connection: &mut DatabaseConnection, trainee_id: &str) -> Result<O
     if let Some(created_at) = trainee.created_at {
         removed.retain(|month| month.month.next().first_day() > created_at.date_naive());
     }
-    TraineeHistory::of(trainee_id.to_owned(), ukprn, trainee, stored, removed).map(Some)
+    let history = TraineeHistory::of(trainee_id.to_owned(), ukprn, trainee, stored, removed)?;
+    Ok(Some(TraineeHistory { left_out, ..history }))
 }
 
 impl TraineeHistory {
@@ -178,6 +204,7 @@ impl TraineeHistory {
             trainee_id: erasure.trainee_id.clone(),
             ukprn: erasure.ukprn.clone(),
             entries,
+            left_out: 0,
             erasure: Some(erasure),
             removed: Vec::new(),
             base: Trainee::default(),
@@ -211,7 +238,7 @@ impl TraineeHistory {
             // The order of nested records is no field.
             entry.fields.retain(|field| field.path != PLACEMENTS && field.path != DEGREES);
         }
-        Ok(Self { trainee_id, ukprn, entries, erasure: None, removed, base, record, stored })
+        Ok(Self { trainee_id, ukprn, entries, left_out: 0, erasure: None, removed, base, record, stored })
     }
 
     /// The whole history, with the entries in the files of the removed months.

@@ -27,16 +27,21 @@ impl Session<'_> {
         self.record_trainee(by, trainee_id, ActivityKind::RegistryActed, operation)
     }
 
-    /// The history of a trainee of whatever provider, and logs that an operator looked at it; `None`, and no entry, when there
-    /// is no such trainee.
+    /// The history of a trainee of whatever provider, with so many entries at most, the latest, and logs that an operator looked
+    /// at it; `None`, and no entry, when there is no such trainee.
     ///
     /// # Errors
     ///
     /// [`Refusal::NotPermitted`](crate::error::Refusal::NotPermitted) for a user of an organisation;
     /// [`StorageError::CorruptRow`] when an entry holds what no field can hold.
-    pub fn view_history(&mut self, by: Actor<'_>, trainee_id: &str) -> Result<Option<TraineeHistory>, StorageError> {
+    pub fn view_history(
+        &mut self,
+        by: Actor<'_>,
+        trainee_id: &str,
+        most: i64,
+    ) -> Result<Option<TraineeHistory>, StorageError> {
         require_operator(by)?;
-        let Some(history) = self.history_of(trainee_id)? else { return Ok(None) };
+        let Some(history) = self.latest_history_of(trainee_id, most)? else { return Ok(None) };
         self.record_trainee(by, trainee_id, ActivityKind::HistoryViewed, "")?;
         Ok(Some(history))
     }
@@ -57,17 +62,55 @@ impl Session<'_> {
 
 #[cfg(test)]
 mod tests {
+    use domain::{State, Trainee};
+
     use super::*;
     use crate::error::Refusal;
+    use crate::history::{Cause, Entry};
     use crate::testing::{Register, UKPRN};
     use crate::users::{ActivityFilter, Origin};
+
+    #[test]
+    fn only_the_latest_entries_of_a_history_are_read_for_a_page() {
+        let register = Register::with_provider();
+        register
+            .write(|session| {
+                let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                let created_at = Some(provider.now());
+                let trainee = Trainee {
+                    trainee_id: Some("trainee".to_owned()),
+                    state: Some(State::SubmittedForTrn),
+                    created_at,
+                    updated_at: created_at,
+                    ..Trainee::default()
+                };
+                provider.insert_trainee(&trainee)?;
+                for name in ["Ash", "Beech", "Cedar"] {
+                    let stored = provider.find_trainee("trainee")?.unwrap();
+                    let changed = Trainee { last_name: Some(name.to_owned()), ..stored.record.clone() };
+                    provider.update_trainee(&stored, &changed)?;
+                }
+                Ok(())
+            })
+            .unwrap();
+        let seen = |most| {
+            let view = move |session: &mut Session<'_>| session.view_history(Actor::operator("o"), "trainee", most);
+            let history = register.write(view).unwrap().unwrap();
+            let last = |entry: &Entry| entry.fields.last().unwrap().after();
+            (history.entries.iter().map(last).collect::<Vec<_>>(), history.left_out)
+        };
+        assert_eq!(seen(2), (vec!["\"Beech\"".to_owned(), "\"Cedar\"".to_owned()], 2));
+        let (all, left_out) = seen(4);
+        assert_eq!((all.len(), left_out), (4, 0));
+        assert_eq!(all, seen(200).0);
+    }
 
     #[test]
     fn a_user_of_an_organisation_does_nothing_of_what_operators_do_to_trainees() {
         let register = Register::with_provider();
         let user = Actor::user(1, Some(1), Origin::default());
         let refused = [
-            register.write(move |session| session.view_history(user, "nobody").map(drop)).unwrap_err(),
+            register.write(move |session| session.view_history(user, "nobody", 10).map(drop)).unwrap_err(),
             register
                 .write(move |session| session.record_registry_action(user, "nobody", "registry award"))
                 .unwrap_err(),
@@ -75,7 +118,7 @@ mod tests {
         for error in refused {
             assert!(matches!(error, StorageError::Refused(Refusal::NotPermitted)), "{error:?}");
         }
-        let nobody = register.write(|session| session.view_history(Actor::operator("operator"), "nobody")).unwrap();
+        let nobody = register.write(|session| session.view_history(Actor::operator("operator"), "nobody", 10)).unwrap();
         assert_eq!(nobody, None);
         let filter = ActivityFilter { provider_ukprn: Some(UKPRN), limit: 10, ..ActivityFilter::default() };
         assert!(register.read(move |session| session.list_activity(filter)).unwrap().is_empty());
