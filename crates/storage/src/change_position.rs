@@ -151,48 +151,105 @@ pub(crate) fn standing(
     Ok(Standing { snapshot: snapshot.shortened(), next, generation })
 }
 
+/// Up to where the changes on a PostgreSQL server are final, whatever transaction is open.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// The changes before this position are; none before 1.
+    pub position: i64,
+    /// The timeline of the server. One that was promoted gives out numbers anew that the server before it had given out.
+    pub timeline: i64,
+}
+
 /// Whether the last change of a trainee is final: no transaction that is still open can be committed before it. Every change
-/// on SQLite is. On PostgreSQL changes before `settled` are, whatever is open.
+/// on SQLite is.
 pub(crate) struct IsFinal {
-    pub(crate) settled: i64,
-    /// On a standby that has come to where the primary stood: what the primary showed then.
-    pub(crate) primary: Option<Snapshot>,
+    /// Changes before it are, on a server of its timeline.
+    settled: Settled,
+    /// On a standby that has come to where the primary stood: the oldest transaction that was open there.
+    oldest_open: Option<i64>,
 }
 
-impl Expression for IsFinal {
-    type SqlType = Bool;
+impl IsFinal {
+    pub(crate) fn new(settled: Settled, primary: Option<&PrimaryPosition>) -> Self {
+        let Some(PrimaryPosition { generation, snapshot, .. }) = primary else {
+            return Self { settled, oldest_open: None };
+        };
+        let is_of_primary = i64::from_str_radix(&generation.timeline, 16) == Ok(settled.timeline);
+        let settled = if is_of_primary && settled.position <= snapshot.next { settled } else { Settled::default() };
+        Self { settled, oldest_open: Some(snapshot.oldest_open) }
+    }
 }
 
-impl AppearsOnTable<trainees::table> for IsFinal {}
+/// Conditions on trainees whose SQL depends on their values.
+macro_rules! conditions {
+    ($($name:ident),+) => {$(
+        impl Expression for $name {
+            type SqlType = Bool;
+        }
 
-impl ValidGrouping<()> for IsFinal {
-    type IsAggregate = is_aggregate::No;
-}
+        impl AppearsOnTable<trainees::table> for $name {}
 
-impl QueryId for IsFinal {
-    type QueryId = ();
-    const HAS_STATIC_QUERY_ID: bool = false;
+        impl ValidGrouping<()> for $name {
+            type IsAggregate = is_aggregate::No;
+        }
+
+        impl QueryId for $name {
+            type QueryId = ();
+            const HAS_STATIC_QUERY_ID: bool = false;
+        }
+    )+};
 }
+conditions!(IsFinal, IsUnseen);
 
 impl QueryFragment<Backend> for IsFinal {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
-        if let Some(primary) = &self.primary {
-            let settled = if self.settled <= primary.next { self.settled } else { 0 };
+        if let Some(oldest_open) = &self.oldest_open {
             out.push_sql("trainees.changed_in < greatest(");
-            out.push_bind_param::<BigInt, i64>(&primary.oldest_open)?;
+            out.push_bind_param::<BigInt, i64>(oldest_open)?;
             out.push_sql("::bigint, ");
-            out.push_sql(&settled.to_string());
-            out.push_sql(")");
+            out.push_bind_param::<BigInt, i64>(&self.settled.position)?;
+            out.push_sql("::bigint)");
             return Ok(());
         }
         // What was settled on a primary may not be replayed on its standby, and a server with smaller numbers is another one.
         out.push_sql("trainees.changed_in < greatest((SELECT settled FROM (SELECT ");
-        out.push_bind_param::<BigInt, i64>(&self.settled)?;
+        out.push_bind_param::<BigInt, i64>(&self.settled.position)?;
         out.push_sql(
-            "::bigint AS settled) AS known WHERE NOT pg_is_in_recovery() \
-             AND settled <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint), \
-             pg_snapshot_xmin(pg_current_snapshot())::text::bigint)",
+            "::bigint AS settled) AS known \
+             WHERE settled <= pg_snapshot_xmax(pg_current_snapshot())::text::bigint AND ",
         );
+        out.push_sql(TIMELINE_SQL);
+        out.push_sql(" = ");
+        out.push_bind_param::<BigInt, i64>(&self.settled.timeline)?;
+        out.push_sql("::bigint), pg_snapshot_xmin(pg_current_snapshot())::text::bigint)");
+        Ok(())
+    }
+}
+
+/// Whether a snapshot does not see the last change of a trainee.
+pub(crate) struct IsUnseen {
+    next: i64,
+    /// The numbers of the transactions that were open, separated by commas. On SQLite there are none.
+    open: String,
+}
+
+impl IsUnseen {
+    pub(crate) fn by(Snapshot { next, open, .. }: &Snapshot) -> Self {
+        let open: Vec<String> = open.iter().map(i64::to_string).collect();
+        Self { next: *next, open: open.join(",") }
+    }
+}
+
+impl QueryFragment<Backend> for IsUnseen {
+    fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
+        out.push_sql("(trainees.changed_in >= ");
+        out.push_bind_param::<BigInt, i64>(&self.next)?;
+        if !self.open.is_empty() {
+            out.push_sql(" OR trainees.changed_in = ANY (string_to_array(");
+            out.push_bind_param::<Text, String>(&self.open)?;
+            out.push_sql(", ',')::bigint[])");
+        }
+        out.push_sql(")");
         Ok(())
     }
 }
@@ -206,10 +263,8 @@ pub struct OpenTransactions {
     pub next: i64,
     /// The key of the last entry in the history.
     pub last_change: Option<i64>,
-    /// The timeline of the server; `None` on a standby.
+    /// The timeline of the server; `None` on a standby, which says nothing of the open transactions of its primary.
     pub timeline: Option<i64>,
-    /// Whether the server is a standby, which says nothing of the open transactions of its primary.
-    pub in_recovery: bool,
     /// The oldest one that may yet be committed, however old it is: it waits for a standby, or is prepared, or nobody here
     /// may know what it does.
     pub oldest_to_be_kept: Option<i64>,
@@ -225,25 +280,34 @@ struct OpenTransactionsRow {
     last_change: Option<i64>,
     #[diesel(sql_type = Nullable<BigInt>)]
     timeline: Option<i64>,
-    #[diesel(sql_type = Bool)]
-    in_recovery: bool,
     /// Without the upper half of its bits.
     #[diesel(sql_type = Nullable<BigInt>)]
     kept: Option<i64>,
 }
 
+/// The timeline of a PostgreSQL server as a number; null on a standby.
+macro_rules! timeline {
+    () => {
+        "CASE WHEN NOT pg_is_in_recovery() THEN \
+         ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END"
+    };
+}
+
+const TIMELINE_SQL: &str = timeline!();
+
 /// A backend that waits inside an active statement may be waiting in its COMMIT.
-const OPEN_TRANSACTIONS_SQL: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest, \
-     pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next, (SELECT max(id) FROM changes) AS last_change, \
-     CASE WHEN NOT pg_is_in_recovery() THEN \
-         ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END AS timeline, \
-     pg_is_in_recovery() AS in_recovery, \
+const OPEN_TRANSACTIONS_SQL: &str = concat!(
+    "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest, \
+     pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next, (SELECT max(id) FROM changes) AS last_change, ",
+    timeline!(),
+    " AS timeline, \
      (SELECT xid::text::bigint FROM \
          (SELECT backend_xid AS xid FROM pg_stat_activity JOIN pg_database ON pg_database.oid = datid \
           WHERE pg_database.datname = current_database() \
           AND (state IS NULL OR (state = 'active' AND wait_event_type IN ('IO', 'IPC', 'LWLock'))) \
           UNION ALL SELECT transaction FROM pg_prepared_xacts WHERE database = current_database()) AS kept \
-      WHERE xid IS NOT NULL ORDER BY age(xid) DESC LIMIT 1) AS kept";
+      WHERE xid IS NOT NULL ORDER BY age(xid) DESC LIMIT 1) AS kept"
+);
 
 impl Session<'_> {
     /// The open transactions of a PostgreSQL server; `None` on SQLite, where every change is final.
@@ -257,8 +321,8 @@ impl Session<'_> {
         // The number is one of the last 2^31.
         let whole = |lower: i64| row.next - ((row.next - lower) & 0xffff_ffff);
         let oldest_to_be_kept = row.kept.map(whole);
-        let OpenTransactionsRow { oldest, next, last_change, timeline, in_recovery, .. } = row;
-        Ok(Some(OpenTransactions { oldest, next, last_change, timeline, in_recovery, oldest_to_be_kept }))
+        let OpenTransactionsRow { oldest, next, last_change, timeline, .. } = row;
+        Ok(Some(OpenTransactions { oldest, next, last_change, timeline, oldest_to_be_kept }))
     }
 }
 

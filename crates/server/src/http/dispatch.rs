@@ -217,7 +217,7 @@ pub(super) async fn run_in_transaction(
     let reads_query = [Endpoint::ListTrainees, Endpoint::ListChanges].contains(&endpoint);
     let response_sender = state.response_sender.clone();
     // Before the primary is asked where it stands: what is final by then is replayed where the job runs.
-    let settled = state.settled_changes.position();
+    let settled = state.settled_changes.get();
     let job = move |session: &mut Session<'_>| {
         let opened = session.authenticate(&api_request.token, api_request.cause())?;
         let Some(mut session) = opened else {

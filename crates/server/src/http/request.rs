@@ -13,6 +13,7 @@ use actix_web::web::Payload;
 use adapter_kit::read::{BatchForm, BatchItem, NestedLists, ReadableRecord, Reader, UnknownNames, read_batch};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served, Versions};
 use domain::{Lists, ParsedRecord};
+use storage::change_position::Settled;
 use storage::history::Cause;
 use storage::identifiers::Identifiers;
 use storage::tokens::{Environment, TokenDigest};
@@ -326,8 +327,8 @@ pub struct HandlerContext<'a> {
     request: &'a ApiRequest,
     /// What is observed of the request.
     pub observer: Observer,
-    /// The position before which changes were final when the run was begun.
-    pub settled: i64,
+    /// Up to where changes were final when the run was begun.
+    pub settled: Settled,
 }
 
 impl Deref for HandlerContext<'_> {
@@ -341,7 +342,7 @@ impl Deref for HandlerContext<'_> {
 impl<'a> HandlerContext<'a> {
     /// For a run of the handler of the request.
     #[must_use]
-    pub fn new(request: &'a ApiRequest, observer: Observer, settled: i64) -> Self {
+    pub fn new(request: &'a ApiRequest, observer: Observer, settled: Settled) -> Self {
         Self { request, observer, settled }
     }
 

@@ -6,13 +6,12 @@
 //! committed at this time, which may wait for a standby.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use actix_web::rt;
 use actix_web::rt::task::JoinHandle;
-use storage::change_position::OpenTransactions;
+use storage::change_position::{OpenTransactions, Settled};
 use storage::error::StorageError;
 use storage::store::Store;
 
@@ -25,15 +24,19 @@ const INTERVAL: Duration = Duration::from_secs(2);
 /// A transaction that began so long ago can no longer change a trainee.
 const TIME_TO_COMMIT: Duration = Duration::from_secs(20);
 
-/// The position before which changes are final, whatever is open. Cheap to clone; all clones are the same.
+/// Up to where changes are final, whatever is open. Cheap to clone; all clones are the same.
 #[derive(Debug, Clone, Default)]
-pub struct SettledChanges(Arc<AtomicI64>);
+pub struct SettledChanges(Arc<Mutex<Settled>>);
 
 impl SettledChanges {
-    /// The position.
+    /// Up to where they are.
     #[must_use]
-    pub fn position(&self) -> i64 {
-        self.0.load(Ordering::Relaxed)
+    pub fn get(&self) -> Settled {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set(&self, settled: Settled) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = settled;
     }
 }
 
@@ -44,15 +47,17 @@ struct Observations {
     next: VecDeque<(Instant, i64)>,
     /// The oldest open transaction, and since when it is known to be the oldest.
     oldest: Option<(i64, Instant)>,
+    /// The timeline of the server on which it was seen.
+    timeline: Option<i64>,
 }
 
 impl Observations {
     /// Adds what is seen now; returns the position before which changes are final, if any, and for how long the oldest open
     /// transaction has been holding others up.
     fn add(&mut self, now: Instant, seen: OpenTransactions) -> (Option<i64>, Duration) {
-        if self.next.back().is_some_and(|(_, next)| *next > seen.next) {
-            // It is another server.
-            *self = Self::default();
+        if self.timeline != seen.timeline || self.next.back().is_some_and(|(_, next)| *next > seen.next) {
+            // It is another server. One that was promoted may give out numbers that were seen on the one before it.
+            *self = Self { timeline: seen.timeline, ..Self::default() };
         }
         let is_open = seen.oldest < seen.next;
         let same = self.oldest.filter(|(oldest, _)| is_open && *oldest == seen.oldest);
@@ -77,12 +82,12 @@ pub fn start(store: Store, settled_changes: SettledChanges) {
             time.tick().await;
             let seen: Result<_, StorageError> = store.read(|session| session.open_transactions()).await;
             match seen {
-                // A standby does not see the transactions of its primary.
-                Ok(Some(seen)) if seen.in_recovery => {}
                 Ok(Some(seen)) => {
-                    let (settled, delay) = observations.add(Instant::now(), seen);
-                    if let Some(settled) = settled {
-                        settled_changes.0.store(settled, Ordering::Relaxed);
+                    // A standby does not see the transactions of its primary.
+                    let Some(timeline) = seen.timeline else { continue };
+                    let (position, delay) = observations.add(Instant::now(), seen);
+                    if let Some(position) = position {
+                        settled_changes.set(Settled { position, timeline });
                     }
                     metrics::changes_delay(delay);
                     record.keep(&store, seen).await;
@@ -139,14 +144,7 @@ mod tests {
     use super::*;
 
     fn open(next: i64) -> OpenTransactions {
-        OpenTransactions {
-            oldest: 10,
-            next,
-            last_change: None,
-            timeline: Some(1),
-            in_recovery: false,
-            oldest_to_be_kept: None,
-        }
+        OpenTransactions { oldest: 10, next, last_change: None, timeline: Some(1), oldest_to_be_kept: None }
     }
 
     #[test]
@@ -162,6 +160,19 @@ mod tests {
         assert_eq!(at(20, 50, None).0, Some(11), "the transaction is 20 seconds old");
         let (settled, delay) = at(25, 60, Some(10));
         assert_eq!((settled, delay), (Some(10), Duration::from_secs(25)), "it is being committed");
+    }
+
+    #[test]
+    fn what_was_seen_on_another_timeline_says_nothing_although_numbers_go_on() {
+        let (begin, mut observations) = (Instant::now(), Observations::default());
+        let mut at = |seconds: u64, next, timeline| {
+            let seen = OpenTransactions { timeline: Some(timeline), ..open(next) };
+            observations.add(begin + Duration::from_secs(seconds), seen).0
+        };
+        assert_eq!((at(0, 1_010, 1), at(10, 1_050, 1)), (None, None));
+        // The promoted server began again at 990, and was faster than the next look.
+        assert_eq!((at(12, 1_060, 2), at(22, 1_070, 2), at(31, 1_080, 2)), (None, None, None));
+        assert_eq!(at(32, 1_090, 2), Some(1_060));
     }
 
     #[test]

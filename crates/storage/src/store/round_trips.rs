@@ -7,6 +7,7 @@ use domain::{Placement, State, Trainee};
 use test_support::Kind;
 
 use super::*;
+use crate::change_position::Settled;
 use crate::history::Cause;
 use crate::idempotency::{KeyState, StoredReply};
 use crate::schema::trainees;
@@ -169,7 +170,7 @@ fn changes_and_a_page_behind_a_cursor_are_one_round_trip() {
     });
     let changes = measured.round_trips(Access::Read, |session, _| {
         let mut provider = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
-        assert!(provider.changes(ChangeQuery { after: None, limit: 10, settled: 0 })?.is_some());
+        assert!(provider.changes(ChangeQuery { after: None, limit: 10, settled: Settled::default() })?.is_some());
         Ok(())
     });
     assert_eq!((page, changes), (1, 1));

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::documents::{self, RecordText};
 use super::{TraineeDocument, is_not_draft};
 use crate::change_generation::{Continuity, Generation};
-use crate::change_position::{IsFinal, Snapshot, Standing, standing};
+use crate::change_position::{IsFinal, Settled, Snapshot, Standing, standing};
 use crate::connection::DatabaseConnection;
 use crate::document::JsonText;
 use crate::error::StorageError;
@@ -73,8 +73,8 @@ pub struct ChangeQuery<'a> {
     pub after: Option<&'a ChangePlace>,
     /// The most changes.
     pub limit: i64,
-    /// The changes before this position are final, whatever transaction is still open: [`OpenTransactions`].
-    pub settled: i64,
+    /// Up to where changes are final, whatever transaction is still open.
+    pub settled: Settled,
 }
 
 /// A row: position, key, identifier, and when the trainee was discarded.
@@ -89,7 +89,7 @@ impl ProviderSession<'_> {
     /// When the database does not answer.
     pub fn changes(&mut self, query: ChangeQuery<'_>) -> Result<Option<ChangePage>, StorageError> {
         let provider = self.provider().id;
-        let shown = self.primary.as_ref().map(|primary| primary.snapshot.clone());
+        let primary = self.primary.as_ref();
         let (position, key) = query.after.map_or((0, i64::MIN), |place| (place.position, place.key));
         let discarded_from = query.after.map_or(i64::MAX, |place| place.began.oldest_open);
         let load = |connection: &mut DatabaseConnection| {
@@ -106,7 +106,7 @@ impl ProviderSession<'_> {
                 .limit(query.limit + 1);
             let columns = (trainees::changed_in, trainees::id, trainees::trainee_id, trainees::discarded_at);
             if connection.is_remote() {
-                found = found.filter(IsFinal { settled: query.settled, primary: shown.clone() });
+                found = found.filter(IsFinal::new(query.settled, primary));
                 let found: Vec<(Row, String)> = found.select((columns, RecordText)).load(connection)?;
                 return Ok(found.into_iter().map(|(row, record)| (row, JsonText(record))).collect::<Vec<_>>());
             }
@@ -118,7 +118,7 @@ impl ProviderSession<'_> {
             Ok(rows.into_iter().filter_map(|row| records.remove(&row.1).map(|record| (row, record))).collect())
         };
         let (standing, mut found) =
-            self.connection.load_in_pipeline(|connection| standing(connection, self.primary.as_ref()), load)?;
+            self.connection.load_in_pipeline(|connection| standing(connection, primary), load)?;
         let Standing { snapshot, next, generation } = standing;
         if let Some(place) = query.after {
             let position = place.position.max(place.began.next - 1);
@@ -148,12 +148,50 @@ impl ProviderSession<'_> {
 #[cfg(test)]
 mod tests {
     use diesel::connection::SimpleConnection as _;
+    use domain::{State, Trainee};
     use test_support::Kind;
 
     use super::*;
     use crate::history::Cause;
     use crate::testing::filled::connect;
     use crate::testing::{Register, UKPRN};
+
+    #[test]
+    fn what_was_settled_says_nothing_on_another_timeline() {
+        if Kind::of_this_run() != Kind::Postgres {
+            return;
+        }
+        let register = Register::with_provider();
+        let mut open = register.second_connection();
+        open.batch_execute("BEGIN; SELECT pg_current_xact_id()").unwrap();
+        let create = |session: &mut crate::session::Session<'_>| {
+            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            let created_at = Some(provider.now());
+            let trainee = Trainee {
+                trainee_id: Some("trainee".to_owned()),
+                state: Some(State::SubmittedForTrn),
+                created_at,
+                updated_at: created_at,
+                ..Trainee::default()
+            };
+            provider.insert_trainee(&trainee)
+        };
+        register.write(create).unwrap();
+        let seen = register.read(|session| session.open_transactions()).unwrap().unwrap();
+        let (position, timeline) = (seen.next, seen.timeline.unwrap());
+        let shown = |settled| {
+            let changes = |session: &mut crate::session::Session<'_>| {
+                let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                Ok(provider.changes(ChangeQuery { after: None, limit: 10, settled })?.unwrap().changes.len())
+            };
+            register.read(changes).unwrap()
+        };
+        assert_eq!(shown(Settled::default()), 0);
+        assert_eq!(shown(Settled { position, timeline: timeline + 1 }), 0);
+        assert_eq!(shown(Settled { position, timeline }), 1);
+        open.batch_execute("COMMIT").unwrap();
+        assert_eq!(shown(Settled::default()), 1);
+    }
 
     #[test]
     fn a_promoted_server_knows_the_positions_that_were_replicated() {
@@ -164,7 +202,7 @@ mod tests {
         let changes = |after: Option<ChangePlace>| {
             let job = |session: &mut crate::session::Session<'_>| {
                 let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
-                provider.changes(ChangeQuery { after: after.as_ref(), limit: 10, settled: 0 })
+                provider.changes(ChangeQuery { after: after.as_ref(), limit: 10, settled: Settled::default() })
             };
             register.read(job).unwrap()
         };

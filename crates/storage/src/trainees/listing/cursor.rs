@@ -85,15 +85,7 @@ impl Passage {
         }
     }
 
-    /// Whether the passage is to show the trainee, if it has not changed since it began.
-    fn shows(&self, listed: &Listed) -> bool {
-        match self {
-            Self::List { .. } => true,
-            Self::Changes { since, .. } => !since.sees(listed.changed_in),
-        }
-    }
-
-    /// The next trainees, not more than `most`, also those that it is not to show.
+    /// The next trainees, not more than `most`. A passage through the list has also those that it is not to show.
     fn next(
         &self,
         connection: &mut DatabaseConnection,
@@ -106,8 +98,8 @@ impl Passage {
                 let place = (time_of(*updated_at), *key);
                 finding::behind(connection, provider, listing, today, place, most)
             }
-            Self::Changes { position, key, .. } => {
-                finding::changed(connection, provider, listing, today, (*position, *key), most)
+            Self::Changes { since, position, key } => {
+                finding::changed(connection, provider, listing, today, (since, *position, *key), most)
             }
         }
     }
@@ -132,7 +124,7 @@ impl ProviderSession<'_> {
         let generation = present.generation.after(Some(&cursor.generation));
         let ListCursor { snapshot, passage, .. } = cursor;
         let is_end = has_fewer(&listed, listing.per_page);
-        let shows = |one: &Listed| passage.shows(one) && snapshot.sees(one.changed_in);
+        let shows = |one: &Listed| snapshot.sees(one.changed_in);
         let reached = passage.clone().moved_behind(listed.last());
         let mut shown: Vec<Listed> = listed.into_iter().filter(shows).collect();
         if !is_end {
@@ -147,7 +139,7 @@ impl ProviderSession<'_> {
             let found = place.next(self.connection, of, listing, MAX_PER_PAGE)?;
             let is_all = has_fewer(&found, MAX_PER_PAGE);
             place = place.moved_behind(found.last());
-            changed.extend(found.into_iter().filter(|one| start.shows(one)));
+            changed.extend(found);
             if is_all || changed.len() > room {
                 break;
             }

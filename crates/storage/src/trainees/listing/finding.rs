@@ -23,6 +23,7 @@ use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 
 use super::cache::{CachedList, Place};
 use super::counting::{self, Count, Days, may_begin_on_a_day, start_of_walk};
+use crate::change_position::{IsUnseen, Snapshot};
 use crate::connection::{Backend, DatabaseConnection};
 use crate::error::StorageError;
 use crate::schema::trainees;
@@ -244,14 +245,14 @@ pub(super) fn behind(
     }
 }
 
-/// The trainees that a list shows and that have changed at a position or behind it, in the order of their changes: those
-/// behind a place, not more than `most`.
+/// The trainees that a list shows and whose last change a snapshot does not see, in the order of their changes: those behind a
+/// place, not more than `most`.
 pub(super) fn changed(
     connection: &mut DatabaseConnection,
     provider: i64,
     listing: &Listing,
     today: NaiveDate,
-    (position, key): (i64, i64),
+    (since, position, key): (&Snapshot, i64, i64),
     most: i64,
 ) -> Result<Vec<Listed>, StorageError> {
     // The cycle as a sum: no index of a list is a candidate, only that of positions.
@@ -264,6 +265,7 @@ pub(super) fn changed(
     }
     let page = narrowed
         .filter(trainees::changed_in.ge(position))
+        .filter(IsUnseen::by(since))
         .filter(trainees::changed_in.gt(position).or(trainees::id.gt(key)))
         .order((trainees::changed_in, trainees::id))
         .limit(most);
@@ -329,5 +331,58 @@ fn narrowed(trainees: Trainees, listing: &Listing, today: NaiveDate) -> Trainees
         Some(true) => trainees.filter(trainees::trn.is_not_null()),
         Some(false) => trainees.filter(trainees::trn.is_null()),
         None => trainees,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::Utc;
+    use domain::Trainee;
+    use test_support::Kind;
+
+    use super::*;
+    use crate::history::Cause;
+    use crate::testing::{Register, UKPRN};
+
+    #[test]
+    fn changes_that_were_seen_are_not_read_again_however_long_a_transaction_is_open() {
+        let register = Register::with_provider();
+        for number in 0..3 {
+            let create = move |session: &mut crate::session::Session<'_>| {
+                let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                let created_at = Some(provider.now());
+                let trainee = Trainee {
+                    trainee_id: Some(format!("trainee {number}")),
+                    state: Some(State::SubmittedForTrn),
+                    created_at,
+                    updated_at: created_at,
+                    ..Trainee::default()
+                };
+                provider.insert_trainee(&trainee)
+            };
+            register.write(create).unwrap();
+        }
+        let positions = trainees::table.order(trainees::id).select((
+            trainees::provider_id,
+            trainees::academic_cycle,
+            trainees::changed_in,
+        ));
+        let positions: Vec<(i64, i32, i64)> = positions.load(&mut register.second_connection()).unwrap();
+        let [(provider, cycle, first), (.., second), (.., third)] = positions[..] else { panic!("{positions:?}") };
+        let (status, since, has_trn, order) = (None, None, None, Order::NewestFirst);
+        let listing = Listing { cycle, status, since, has_trn, order, page: 1, per_page: 10 };
+        let unseen = |oldest_open, next, open| {
+            let since = Snapshot { oldest_open, next, open };
+            let place = (&since, since.oldest_open, i64::MIN);
+            let connection = &mut register.second_connection();
+            let found = changed(connection, provider, &listing, Utc::now().date_naive(), place, 10).unwrap();
+            found.iter().map(|one| one.changed_in).collect::<Vec<_>>()
+        };
+        assert_eq!(unseen(first, first, Vec::new()), [first, second, third]);
+        assert_eq!(unseen(first, third, Vec::new()), [third]);
+        if Kind::of_this_run() == Kind::Postgres {
+            assert_eq!(unseen(first, third, vec![first - 1, second]), [second, third]);
+            assert_eq!(unseen(first, third + 1, vec![first]), [first]);
+        }
     }
 }
