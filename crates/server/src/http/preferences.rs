@@ -23,8 +23,8 @@ impl Preferences {
     #[must_use]
     pub fn of(headers: &HeaderMap) -> Self {
         let mut preferences = Self::default();
-        let lines = headers.get_all("prefer").filter_map(|line| line.to_str().ok());
-        for preference in lines.flat_map(|line| line.split([',', ';'])) {
+        let lines: Vec<_> = headers.get_all("prefer").map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
+        for preference in lines.iter().flat_map(|line| elements(line)) {
             let (name, value) = preference.split_once('=').unwrap_or((preference, ""));
             let (name, value) = (name.trim(), unquoted(value.trim()));
             if name.eq_ignore_ascii_case("handling") {
@@ -38,6 +38,24 @@ impl Preferences {
         preferences.wait = preferences.wait.filter(|wait| !wait.is_zero());
         preferences
     }
+}
+
+/// The preferences and parameters of a line. A quoted value may have separators in it; where a quote does not end, each separator
+/// counts.
+fn elements(line: &str) -> Vec<&str> {
+    const SEPARATORS: [char; 2] = [',', ';'];
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let separates = |character: char| {
+        let after_backslash = std::mem::take(&mut is_escaped);
+        match character {
+            '\\' => is_escaped = is_quoted && !after_backslash,
+            '"' if !after_backslash => is_quoted = !is_quoted,
+            _ => {}
+        }
+        !is_quoted && SEPARATORS.contains(&character)
+    };
+    let found: Vec<&str> = line.split(separates).collect();
+    if is_quoted { line.split(SEPARATORS).collect() } else { found }
 }
 
 fn unquoted(value: &str) -> &str {
@@ -56,8 +74,8 @@ mod tests {
 
     use super::*;
 
-    fn of(value: &'static str) -> Preferences {
-        let header = (HeaderName::from_static("prefer"), HeaderValue::from_static(value));
+    fn of(value: &str) -> Preferences {
+        let header = (HeaderName::from_static("prefer"), HeaderValue::from_bytes(value.as_bytes()).unwrap());
         Preferences::of(&[header].into_iter().collect())
     }
 
@@ -78,6 +96,19 @@ mod tests {
         assert!(of("handling=strict, Validate-Only").validates_only);
         assert!(!of("validate-only=no").validates_only);
         assert_eq!(Preferences::of(&HeaderMap::new()), Preferences::default());
+    }
+
+    #[test]
+    fn a_quoted_value_hides_nothing_that_stands_beside_it() {
+        for value in ["validate-only; note=\"é\"", "x=\"a, b\", validate-only", "x=\"\\\", b\", validate-only"] {
+            assert!(of(value).validates_only, "{value}");
+        }
+        for value in ["x=\"a, validate-only, b\"", "x=\"\\\\, validate-only\""] {
+            assert!(!of(value).validates_only, "{value}");
+        }
+        assert!(of("x=\"a, validate-only").validates_only, "the quote does not end");
+        let header = (HeaderName::from_static("prefer"), HeaderValue::from_bytes(b"validate-only; note=\xe9").unwrap());
+        assert!(Preferences::of(&[header].into_iter().collect()).validates_only);
     }
 
     #[test]

@@ -382,8 +382,8 @@ impl<'a> HandlerContext<'a> {
     }
 }
 
-/// The entity tags of a header.
+/// The entity tags of a header. One that is no text is among them: it is nobody's, and a condition all the same.
 fn tags(headers: &HeaderMap, name: HeaderName) -> Option<String> {
-    let lines: Vec<&str> = headers.get_all(name).filter_map(|line| line.to_str().ok()).collect();
+    let lines: Vec<_> = headers.get_all(name).map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
     (!lines.is_empty()).then(|| lines.join(","))
 }

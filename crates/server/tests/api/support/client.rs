@@ -43,7 +43,7 @@ impl<'a> Request<'a> {
     /// The same request with this header and no other of its name.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         let name: HeaderName = name.parse().unwrap();
-        self.request.headers_mut().insert(name, HeaderValue::from_str(value).unwrap());
+        self.request.headers_mut().insert(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         self
     }
 
