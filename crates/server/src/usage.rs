@@ -46,7 +46,14 @@ const NO_NAME: &str = "";
 
 /// Counts that are not written yet. Cheap to clone; all clones count together.
 #[derive(Debug, Clone, Default)]
-pub struct Usage(Arc<Mutex<Counts>>);
+pub struct Usage(Arc<Waiting>);
+
+#[derive(Debug, Default)]
+struct Waiting {
+    counts: Mutex<Counts>,
+    /// Locked during a flush, so that the last flush of a server waits for one that is under way.
+    flush: tokio::sync::Mutex<()>,
+}
 
 /// A request that is counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,12 +146,13 @@ impl Usage {
         });
     }
 
-    /// Writes what was counted so far.
+    /// Writes what was counted so far. Waits for a flush that is under way.
     ///
     /// # Errors
     ///
     /// When the store does not take it. What it may take later is kept until then.
     pub async fn flush(&self, store: &Store) -> Result<(), StorageError> {
+        let _flush = self.0.flush.lock().await;
         let Counts { requests, checks, problems, dropped } = self.with(std::mem::take);
         if dropped > 0 {
             log::warn!("usage: {dropped} counts were dropped, since there was no room for them");
@@ -162,8 +170,9 @@ impl Usage {
             let batch = taken.batch();
             let written = store.write::<_, StorageError>(move |session| session.add_usage(&batch)).await;
             if let Err(error) = written {
-                // What the store will not take tomorrow either would stand in the way of the rest.
-                if error.is_temporary() {
+                // What the store will not take tomorrow either would stand in the way of the rest. What it may have taken
+                // would be counted twice.
+                if error.is_temporary() && !error.is_of_unknown_outcome() {
                     self.with(|counts| counts.put_back(taken));
                 }
                 self.with(|counts| counts.put_back(left));
@@ -174,7 +183,7 @@ impl Usage {
 
     fn with<T>(&self, count: impl FnOnce(&mut Counts) -> T) -> T {
         // A poisoned lock is no harm: each count is changed in one step.
-        count(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        count(&mut self.0.counts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

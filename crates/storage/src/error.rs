@@ -269,6 +269,11 @@ impl StorageError {
         matches!(self, Self::Query(DieselError::DatabaseError(DatabaseErrorKind::UniqueViolation, _)))
     }
 
+    /// Whether what the job did may have been kept all the same.
+    pub fn is_of_unknown_outcome(&self) -> bool {
+        matches!(self, Self::OutcomeUnknown(_))
+    }
+
     /// Whether the same job may well succeed when it is tried again.
     pub fn is_temporary(&self) -> bool {
         match self {

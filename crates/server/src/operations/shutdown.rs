@@ -97,7 +97,7 @@ pub async fn run(
     shutdown_timeouts: ShutdownTimeouts,
     state: &AppState,
 ) -> io::Result<()> {
-    let handle = server.handle();
+    let (handle, stopping) = (server.handle(), settings.clone());
     let (long_polls, long_jobs) = (state.long_polls.clone(), state.long_jobs.clone());
     rt::spawn(async move {
         let signal = signals.next().await;
@@ -110,9 +110,13 @@ pub async fn run(
         readiness.stop();
         long_polls.stop();
         long_jobs.stop();
-        stop(signal, &handle, settings.as_ref(), shutdown_timeouts).await;
+        stop(signal, &handle, stopping.as_ref(), shutdown_timeouts).await;
     });
     server.await?;
+    if let Some(settings) = settings {
+        // It may have requests to answer when the other has none. One that is being stopped goes on as it was told first.
+        settings.stop(true).await;
+    }
     finish(state, shutdown_timeouts.drain_time).await;
     log::info!("stopped");
     Ok(())
@@ -132,7 +136,6 @@ async fn stop(
         drain_time.as_secs()
     );
     rt::time::sleep(stop_delay).await;
-    // What is finished behind the last request waits for both.
     let settings = async {
         if let Some(settings) = settings {
             settings.stop(true).await;

@@ -6,6 +6,7 @@ use std::thread;
 
 use chrono::TimeDelta;
 use futures_util::FutureExt as _;
+use futures_util::future::{Either, select};
 use storage::clock::Clock;
 use storage::session::Session;
 use storage::store::StoreOptions;
@@ -125,6 +126,24 @@ fn counts_are_kept_while_the_store_does_not_answer() {
     flush(&usage, &store).unwrap();
     let requests: Vec<_> = totals(&store).iter().map(|total| total.requests).collect();
     assert_eq!(requests, [2, 1]);
+}
+
+#[test]
+fn the_last_flush_waits_for_the_one_that_is_under_way() {
+    let database = Database::fresh();
+    let (usage, store) = (Usage::default(), store(&database));
+    let names: Vec<&'static str> = (0..3 * BATCH).map(|number| &*format!("name_{number}").leak()).collect();
+    usage.count(&request(0), &names);
+    rt::System::new().block_on(async {
+        let mut under_way = Box::pin(usage.flush(&store));
+        assert!(under_way.as_mut().now_or_never().is_none());
+        let Either::Left((first, last)) = select(under_way, Box::pin(usage.flush(&store))).await else {
+            panic!("the last flush has ended before the other one");
+        };
+        first.unwrap();
+        last.await.unwrap();
+    });
+    assert_eq!(totals(&store).len(), 3 * BATCH + 1);
 }
 
 #[test]
