@@ -1,14 +1,16 @@
 //! The path of every request: what must hold before a handler runs, in its order, and the job in which it runs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::http::header::{CONTENT_TYPE, ORIGIN};
 use actix_web::web::Payload;
-use actix_web::{HttpRequest, HttpResponse};
+use actix_web::{HttpRequest, HttpResponse, rt};
 use adapter_kit::Versions;
-use storage::error::Refusal;
+use storage::error::{Refusal, StorageError};
 use storage::history::Cause;
 use storage::session::Session;
+use storage::store::Store;
 use storage::tokens::Environment;
 use storage::users::{Origin, SecretDigest, SignedIn};
 
@@ -26,6 +28,8 @@ use crate::http::middleware::response_stream::Source;
 
 /// The media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";
+/// How long a page waits until the use of its session is recorded.
+const RECORDING_TIME: Duration = Duration::from_secs(1);
 /// What a browser says of where a request was made (Fetch Metadata, section 2.3).
 const FETCH_SITE: &str = "sec-fetch-site";
 
@@ -286,7 +290,9 @@ async fn run(
                 settings.remember(session, signed_in.user_id);
                 // A form has recorded it already.
                 if !has_form(route) && signed_in.is_use_due(state.store.now()) {
-                    state.store.write(move |session| session.record_session_use(&signed_in)).await?;
+                    let recording = record_session_use(state.store.clone(), signed_in, request_id::for_the_log());
+                    // It goes on when it takes longer.
+                    let _ = rt::time::timeout(RECORDING_TIME, rt::spawn(recording)).await;
                 }
             }
             Ok(reply)
@@ -297,6 +303,15 @@ async fn run(
             }
             Err(error)
         }
+    }
+}
+
+/// Records that a session was used, once a minute, after a page that only reads. A page is shown also when that fails: pages are
+/// there to be read while nothing can be written.
+async fn record_session_use(store: Store, signed_in: SignedIn, request_id: RequestId) {
+    let recorded: Result<(), StorageError> = store.write(move |session| session.record_session_use(&signed_in)).await;
+    if let Err(error) = recorded {
+        log::warn!(request_id; "the use of a session was not recorded: {error}");
     }
 }
 

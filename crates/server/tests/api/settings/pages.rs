@@ -1,6 +1,10 @@
 //! What the pages show to whom, and how they keep to themselves.
 
+use std::sync::mpsc;
+use std::thread;
+
 use server::versions::SERVED;
+use storage::error::StorageError;
 use storage::users::{Actor, UserRole};
 
 use super::browser::{Browser, link, text_after};
@@ -64,6 +68,29 @@ fn every_page_of_the_settings_keeps_to_itself_and_is_not_compressed() {
     keeps_to_itself(&admin.open("/settings/nothing").is(404));
     keeps_to_itself(&admin.open("/settings/tokens/x/revoke").is(404));
     keeps_to_itself(&admin.send_form("/settings/tokens", &[]).is(403));
+}
+
+#[test]
+fn pages_are_read_while_nothing_can_be_written() {
+    let register = Register::start();
+    let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
+    register.clock.set("2026-10-05T09:02:00Z");
+    let store = register.store();
+    let (begun, has_begun) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel::<()>();
+    let writing = thread::spawn(move || {
+        // On SQLite nobody else writes meanwhile.
+        store.write_blocking::<_, StorageError>(move |_| {
+            begun.send(()).unwrap();
+            may_go_on.recv().unwrap();
+            Ok(())
+        })
+    });
+    has_begun.recv().unwrap();
+    let page = admin.open("/settings/tokens");
+    go_on.send(()).unwrap();
+    writing.join().unwrap().unwrap();
+    page.is(200);
 }
 
 #[test]
