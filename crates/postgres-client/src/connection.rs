@@ -226,10 +226,13 @@ impl PostgresConnection {
     ///
     /// When one of them was not sent yet, and fails.
     pub fn assumptions_hold(&mut self) -> QueryResult<bool> {
+        let mut sent = Ok(());
         if self.assumptions.is_open() && !self.assumptions.is_met() {
-            self.transport.run(async { Ok(()) }).map_err(|failure| self.failed(failure))?;
+            sent = self.transport.run(async { Ok(()) }).map_err(|failure| self.failed(failure));
         }
-        Ok(self.assumptions.end())
+        // Also after a failure: they are none of what the connection does next.
+        let hold = self.assumptions.end();
+        sent.map(|()| hold)
     }
 
     /// What a query is for the server: prepared, unless it cannot be.

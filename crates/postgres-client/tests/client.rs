@@ -12,7 +12,9 @@ mod client {
     use diesel::r2d2::R2D2Connection as _;
     use diesel::sql_types::{BigInt, Nullable, Text};
     use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, sql_query};
-    use postgres_client::{Address, Node, OUTCOME_UNKNOWN, PipelineMode, PostgresConnection, Session, sqlstate};
+    use postgres_client::{
+        Address, Node, OUTCOME_UNKNOWN, PipelineMode, PostgresConnection, RawRows, Session, sqlstate,
+    };
     use test_support::{Cluster, Kind, Settings, Variant};
 
     #[derive(QueryableByName, Debug, PartialEq, Eq)]
@@ -154,6 +156,20 @@ mod client {
         sql_query("INSERT INTO t VALUES (1)").execute(&mut connection).unwrap();
         AnsiTransactionManager::commit_transaction(&mut connection).unwrap();
         assert_eq!(number(&mut other, "SELECT count(*) FROM t"), 1);
+    }
+
+    #[test]
+    fn assumption_of_a_job_that_fails_says_nothing_of_the_next_one() {
+        let Some(cluster) = start(Settings::Fast) else { return };
+        let mut connection = connect(&cluster);
+        connection.batch_execute("CREATE TABLE t (n bigint UNIQUE); INSERT INTO t VALUES (1)").unwrap();
+        begin(&mut connection);
+        connection.assume(&sql_query("SELECT n FROM t"), RawRows::of_integer(2)).unwrap();
+        connection.deferring(|connection| sql_query("INSERT INTO t VALUES (1)").execute(connection)).unwrap();
+        let failed = connection.assumptions_hold().unwrap_err();
+        assert_eq!(sqlstate(&failed), Some("23505"));
+        AnsiTransactionManager::rollback_transaction(&mut connection).unwrap();
+        assert!(connection.assumptions_hold().unwrap());
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use crate::clock::{Clock, JobTime, MAX_DATE_WAIT, WriteClock};
-use crate::connection::{Access, Connections, DatabaseConnection, LogPoolErrors};
+use crate::connection::{Access, Connections, DatabaseConnection, JOB_LOCK_TIMEOUT, LogPoolErrors};
 use crate::error::{JobError, StorageError};
 use crate::metrics::StoreMetrics;
 use crate::session::Session;
@@ -271,7 +271,14 @@ impl JobPool {
                 }
                 Retry::OnAnotherConnection(pause) => pause,
             };
-            if Instant::now() + pause >= last_run {
+            // One that has waited for a lock in vain may wait as long again. If its time ended meanwhile, the connection would
+            // have to be given up.
+            let wait = if matches!(storage_error(&answer), Some(StorageError::Busy)) {
+                JOB_LOCK_TIMEOUT
+            } else {
+                Duration::ZERO
+            };
+            if Instant::now() + pause + wait >= last_run {
                 return answer;
             }
             thread::sleep(pause);
@@ -282,10 +289,10 @@ impl JobPool {
     fn retry<T, E: JobError>(&self, access: Access, answer: &Result<T, E>, collisions: u32) -> Option<Retry> {
         // On SQLite nobody collides, and the busy timeout has passed.
         self.limits?;
-        let error = answer.as_ref().err().and_then(JobError::of_the_store)?;
+        let error = storage_error(answer)?;
         // A row of another transaction that was not there when the job looked: run again, it finds the row.
         let was_overtaken = collisions == 0 && access == Access::Write && error.is_unique_violation();
-        if was_overtaken || matches!(error, StorageError::Collided | StorageError::Busy) {
+        if was_overtaken || is_contention(answer) {
             // The other one gets a little time, and more each time.
             let pause = COLLISION_PAUSE * (collisions + 1);
             return Some(Retry::AfterContention(pause.min(LONGEST_COLLISION_PAUSE)));
@@ -355,6 +362,8 @@ impl JobPool {
         };
         match assumptions_hold {
             Ok(true) => Some(answer),
+            // What was sent with a lock that was waited for in vain has failed with it, and says nothing.
+            Ok(false) if is_contention(&answer) => Some(answer),
             Ok(false) => None,
             Err(error) => Some(Err(StorageError::from(error).into())),
         }
@@ -394,9 +403,18 @@ fn wait_failed(trace: &mut Option<JobTrace>, access: Access) {
     }
 }
 
+/// The error of the store with which a job failed, if it was one.
+fn storage_error<T, E: JobError>(answer: &Result<T, E>) -> Option<&StorageError> {
+    answer.as_ref().err().and_then(JobError::of_the_store)
+}
+
+/// Whether a job failed because another one held what it needs.
+fn is_contention<T, E: JobError>(answer: &Result<T, E>) -> bool {
+    matches!(storage_error(answer), Some(StorageError::Collided | StorageError::Busy))
+}
+
 /// How long a job waits before it is run again, when the date of its change is not due and it has not waited too long.
 fn wait_for_date<T, E: JobError>(answer: &Result<T, E>, begun: Instant) -> Option<Duration> {
-    let Err(error) = answer else { return None };
-    let Some(StorageError::DateNotDue { wait }) = error.of_the_store() else { return None };
+    let Some(StorageError::DateNotDue { wait }) = storage_error(answer) else { return None };
     Some(*wait).filter(|wait| begun.elapsed() + *wait <= MAX_DATE_WAIT)
 }
