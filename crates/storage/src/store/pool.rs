@@ -418,3 +418,36 @@ fn wait_for_date<T, E: JobError>(answer: &Result<T, E>, begun: Instant) -> Optio
     let Some(StorageError::DateNotDue { wait }) = storage_error(answer) else { return None };
     Some(*wait).filter(|wait| begun.elapsed() + *wait <= MAX_DATE_WAIT)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use diesel::connection::SimpleConnection as _;
+    use diesel::prelude::*;
+    use test_support::Kind;
+
+    use super::*;
+    use crate::schema::providers;
+    use crate::store::Writes;
+    use crate::testing::Register;
+
+    #[test]
+    fn job_that_waits_for_a_lock_in_vain_ends_before_its_connection_has_to_be_given_up() {
+        if Kind::of_this_run() != Kind::Postgres {
+            return;
+        }
+        let register = Register::with_provider();
+        let Writes::Pool(pool) = &register.store.writes else { panic!("another database was opened") };
+        let mut holding = register.second_connection();
+        holding.batch_execute("BEGIN; SELECT * FROM providers FOR UPDATE").unwrap();
+        let rename = |session: &mut Session<'_>| {
+            diesel::update(providers::table).set(providers::name.eq("Other")).execute(session.connection)?;
+            Ok(())
+        };
+        let run = Arc::clone(pool).run(Access::Write, rename);
+        let refused: Result<(), StorageError> = crate::testing::block_on(run);
+        assert!(matches!(refused, Err(StorageError::Busy)), "{refused:?}");
+        assert_eq!(pool.state().connections, 1);
+    }
+}
