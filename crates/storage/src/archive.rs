@@ -105,6 +105,13 @@ pub enum ArchiveError {
     /// A file is not what was archived.
     #[error("{} is not what was archived: its SHA-256 is another one", .0.display())]
     Differs(PathBuf),
+    /// An unfinished file may hold entries of erased trainees.
+    #[error(
+        "{} is being written by another command, or cannot be locked or removed, and may hold entries of those who are erased: \
+         give the same command again when the other one has ended, or remove the file when there is none",
+        .0.display()
+    )]
+    Unfinished(PathBuf),
     /// A line of a file is no entry.
     #[error("{}, line {line}: no entry of an archive", .path.display())]
     Malformed {
@@ -202,7 +209,8 @@ impl<'a> Archive<'a> {
     }
 
     /// Writes the months before another one to files of a folder, those that are not there yet, and returns them. A month that
-    /// has other entries than were archived, or none any more, and is not removed, is archived again.
+    /// has other entries than were archived, or none any more, and is not removed, is archived again. Files that commands left
+    /// unfinished are removed from the folder.
     ///
     /// # Errors
     ///
@@ -215,6 +223,7 @@ impl<'a> Archive<'a> {
         mut report: impl FnMut(&ArchivedMonth),
     ) -> Result<(), ArchiveError> {
         self.require_over(before)?;
+        file::remove_leftovers(folder)?;
         let archived = manifest::of_kind(&mut self.connection, kind)?;
         let mut counts = match kind {
             Kind::History => history::counts(&mut self.connection, before.begin())?,
@@ -271,7 +280,7 @@ impl<'a> Archive<'a> {
     }
 
     /// Removes the months before another one from the database, of those that are archived, and returns them. Each file must
-    /// be in the folder and be what was archived.
+    /// be in the folder and be what was archived. Files that commands left unfinished are removed from the folder.
     ///
     /// # Errors
     ///
@@ -284,6 +293,7 @@ impl<'a> Archive<'a> {
         mut report: impl FnMut(&ArchivedMonth),
     ) -> Result<(), ArchiveError> {
         self.require_over(before)?;
+        file::remove_leftovers(folder)?;
         let archived = manifest::of_kind(&mut self.connection, kind)?;
         for mut month in archived.into_iter().filter(|one| one.month < before && one.removed_at.is_none()) {
             file::verify(&folder.join(month.file_name()), &month)?;

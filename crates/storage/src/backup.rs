@@ -7,7 +7,6 @@
 //! PostgreSQL has tools of its own; for it this module says only which command to use.
 
 mod exclusive;
-mod leftovers;
 mod postgres;
 
 use std::fs::File;
@@ -26,10 +25,14 @@ use crate::environment::Unrecorded;
 use crate::error::StorageError;
 use crate::store::migrations::{Goal, MIGRATIONS_TABLE, SchemaChange, SetUp, convert, refuse_newer, set_up};
 use crate::tokens::Environment;
+use crate::unfinished::UnfinishedFiles;
 use crate::{catalog, change_generation, copy, environment, owner_only};
 
 /// What SQLite appends to the name of a database for the files that it keeps beside it.
 const JOURNALS: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// Databases that are being written.
+const UNFINISHED: UnfinishedFiles = UnfinishedFiles { prefix: ".register-", journals: &JOURNALS };
 
 /// Why a backup was not made or not restored. What was there before is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -274,16 +277,9 @@ fn part_of(file: &Path) -> Result<NamedTempFile, BackupError> {
     let folder = folder_of(file);
     let failed = |source| BackupError::File { path: folder.to_owned(), source };
     owner_only::create_folders(folder).map_err(failed)?;
-    leftovers::remove(folder);
-    loop {
-        let part = tempfile::Builder::new().prefix(leftovers::PREFIX).suffix(leftovers::SUFFIX).tempfile_in(folder);
-        let part = part.map_err(failed)?;
-        leftovers::mark_in_use(part.as_file());
-        // Another command may have taken it for a leftover before it was marked.
-        if part.path().exists() {
-            return Ok(part);
-        }
-    }
+    // A leftover that cannot be removed is no reason to make no backup.
+    let _ = UNFINISHED.remove_leftovers(folder);
+    UNFINISHED.create(folder).map_err(failed)
 }
 
 fn folder_of(file: &Path) -> &Path {

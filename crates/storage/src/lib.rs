@@ -43,6 +43,7 @@ mod timestamps;
 pub mod tokens;
 pub mod trace;
 pub mod trainees;
+mod unfinished;
 pub mod usage;
 pub mod users;
 mod writer;

@@ -129,6 +129,44 @@ fn an_erasure_cleans_the_database_also_when_the_folder_of_the_archive_is_another
 }
 
 #[test]
+fn unfinished_files_of_commands_that_were_ended_are_removed_from_the_folder_of_the_archive() {
+    let (place, id) = place_with_history(test_support::Kind::Sqlite);
+    let folder = place.path("archive");
+    let before = ["--before", "2024-02", "--archive", folder.to_str().unwrap()];
+    let provider =
+        texts(&place.url(), "SELECT ukprn AS text FROM providers JOIN trainees ON provider_id = providers.id");
+    let erase = ["trainee", "erase", &id, "--provider", &provider[0], "--ground", "case 17", "--yes"];
+    let write = [&["archive", "write"], &before[..]].concat();
+    let remove = [&["archive", "remove"], &before[..]].concat();
+    let erase = [&erase[..], &before[2..]].concat();
+    std::fs::create_dir(&folder).unwrap();
+    let line = format!("{{\"trainee_id\":\"{id}\",\"fields\":{{\"last_name\":[\"Example\",\"Newname\"]}}}}\n");
+    let part = |name: &str| {
+        let file = folder.join(name);
+        std::fs::write(&file, &line).unwrap();
+        file
+    };
+    // Of the second `archive write` there is nothing to do.
+    for command in [&write, &write, &remove, &erase, &erase] {
+        let (left, used) = (part(".archive-AbCd12.part"), part(".archive-InUse1.part"));
+        let kept = [part(".archive-notes.part"), part("archive.part")];
+        let in_use = std::fs::File::open(&used).unwrap();
+        in_use.lock().unwrap();
+        let ended = place.run(command, None);
+        assert!(!left.exists(), "{command:?} left it");
+        assert!(used.exists() && kept.iter().all(|file| file.exists()), "{command:?} removed what is in use");
+        // Nobody knows whom a file in use holds.
+        let is_erasure = command == &erase;
+        assert_eq!(ended.status(), i32::from(is_erasure), "{}", ended.stderr());
+        assert_eq!(ended.stderr().contains(used.to_str().unwrap()), is_erasure, "{}", ended.stderr());
+        // The other command has ended.
+        drop(in_use);
+        done(&place, command);
+        assert!(!used.exists(), "{command:?} left it");
+    }
+}
+
+#[test]
 fn what_is_left_of_a_history_is_held_against_the_record() {
     for kind in kinds() {
         let (place, id) = place_with_history(kind);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::file::{Draft, each_line, open, path_of};
 use super::line::HistoryLine;
-use super::{Archive, ArchiveError, ArchivedMonth, Kind, manifest};
+use super::{Archive, ArchiveError, ArchivedMonth, Kind, file, manifest};
 use crate::erasure::OPERATION;
 
 /// Which files an erasure takes for those of archived months.
@@ -27,11 +27,13 @@ fn is_of_erasure(line: &[u8]) -> bool {
 
 impl Archive<'_> {
     /// Removes the entries of trainees from the files of all archived months of the history, and returns how many there were.
-    /// Those of their erasures stay: they say nothing of the person. All files must be in the folder.
+    /// Those of their erasures stay: they say nothing of the person. All files must be in the folder. Files that commands left
+    /// unfinished are removed.
     ///
     /// # Errors
     ///
-    /// [`ArchiveError`]. Files that were written before stay so, and the same call goes on there.
+    /// [`ArchiveError`]; [`ArchiveError::Unfinished`] when all months are done. Files that were written before stay so, and the
+    /// same call goes on there.
     pub fn erase(
         &mut self,
         trainee_ids: &[String],
@@ -41,11 +43,13 @@ impl Archive<'_> {
         let beginnings: Vec<String> = trainee_ids.iter().filter_map(|id| HistoryLine::beginning(id)).collect();
         let is_of_them = |line: &[u8]| beginnings.iter().any(|beginning| line.starts_with(beginning.as_bytes()));
         let is_erased = |line: &[u8]| is_of_them(line) && !is_of_erasure(line);
+        // Before the months are read: whoever begins to write after this reads entries without those of these trainees.
+        let unfinished = file::remove_leftovers(folder)?;
         let mut erased = 0;
         for month in manifest::of_kind(&mut self.connection, Kind::History)? {
             erased += self.erase_from(&month, folder, accepted, is_erased)?;
         }
-        Ok(erased)
+        unfinished.into_iter().next().map_or(Ok(erased), |path| Err(ArchiveError::Unfinished(path)))
     }
 
     fn erase_from(

@@ -11,6 +11,10 @@ use tempfile::NamedTempFile;
 
 use super::{ArchiveError, ArchivedMonth};
 use crate::owner_only;
+use crate::unfinished::UnfinishedFiles;
+
+/// Files of months that are being written.
+const UNFINISHED: UnfinishedFiles = UnfinishedFiles { prefix: ".archive-", journals: &[] };
 
 /// A file that is being written and has no name yet. It is removed unless it is finished. Only its owner can read it.
 pub(super) struct Draft {
@@ -36,7 +40,7 @@ impl Draft {
     pub(super) fn begin(folder: &Path) -> Result<Self, ArchiveError> {
         let failed = failed_at(folder);
         owner_only::create_folders(folder).map_err(&failed)?;
-        let file = tempfile::Builder::new().prefix(".archive-").suffix(".part").tempfile_in(folder).map_err(&failed)?;
+        let file = UNFINISHED.create(folder).map_err(&failed)?;
         Ok(Self { file: Some(BufWriter::new(file)), ..Self::of_digest() })
     }
 
@@ -176,6 +180,15 @@ pub(super) fn each_line(
         number += 1;
         see(number, at, &line)?;
         at += read as u64;
+    }
+}
+
+/// Removes the drafts of a folder that no command writes any more, and returns those that stay.
+pub(super) fn remove_leftovers(folder: &Path) -> Result<Vec<PathBuf>, ArchiveError> {
+    match UNFINISHED.remove_leftovers(folder) {
+        // Nothing was ever written there.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        outcome => outcome.map_err(failed_at(folder)),
     }
 }
 
