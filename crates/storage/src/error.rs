@@ -59,8 +59,8 @@ pub enum StorageError {
     /// The connection was lost, or given up, while a commit was under way. Whether it was kept is not known.
     #[error("it is not known whether the transaction was committed")]
     OutcomeUnknown(#[source] DieselError),
-    /// The database server is a standby, or otherwise read-only. Nothing was changed.
-    #[error("database server is read-only")]
+    /// The database server is a standby, or otherwise read-only, or SQLite cannot write the file. Nothing was changed.
+    #[error("database is read-only")]
     ReadOnly(#[source] DieselError),
     /// The database server cancelled the statement, or lacks memory, connections or the like. Nothing was changed.
     #[error("database server did not serve the statement")]

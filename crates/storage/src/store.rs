@@ -17,6 +17,7 @@ mod replicas;
 #[cfg(test)]
 mod round_trips;
 mod statistics;
+mod writable;
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

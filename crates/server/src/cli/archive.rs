@@ -138,7 +138,7 @@ impl Months {
         done: &str,
         work: impl Fn(&mut Archive<'_>, Kind, Month, &Path, &mut dyn FnMut(&ArchivedMonth)) -> Result<(), ArchiveError>,
     ) -> Result<(), CommandError> {
-        let store = self.database.open()?;
+        let store = self.database.open_to_write()?;
         let before = self.end.month(&store);
         let mut archive = Archive::of(&store)?;
         let chosen = self.kind.map(|kind| match kind {

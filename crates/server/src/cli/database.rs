@@ -89,8 +89,19 @@ impl Database {
         Ok(self.open_with_environment()?.0)
     }
 
-    /// As [`Database::open`], with the environment.
-    pub(super) fn open_with_environment(&self) -> Result<(Store, Environment), CommandError> {
+    /// As [`Database::open`], for a command that writes; fails where SQLite cannot write the file.
+    pub(super) fn open_to_write(&self) -> Result<Store, CommandError> {
+        Ok(self.open_to_write_with_environment()?.0)
+    }
+
+    /// As [`Database::open_to_write`], with the environment.
+    pub(super) fn open_to_write_with_environment(&self) -> Result<(Store, Environment), CommandError> {
+        let (store, environment) = self.open_with_environment()?;
+        store.require_writable().map_err(|error| self.open_error(error))?;
+        Ok((store, environment))
+    }
+
+    fn open_with_environment(&self) -> Result<(Store, Environment), CommandError> {
         let (store, recorded) = self.open_with_any_record()?;
         Ok((store, recorded.ok_or(StorageError::EnvironmentNotRecorded)?))
     }
@@ -115,7 +126,8 @@ impl Database {
         DatabaseError::of(&self.database_url, error).into()
     }
 
-    /// Opens the register, or creates one, and brings its schema to the goal.
+    /// Opens the register, or creates one, and brings its schema to the goal. Fails where SQLite cannot write the file, also when
+    /// the schema is up to date.
     pub(super) fn set_up(
         &self,
         goal: Goal<'_>,
@@ -125,6 +137,7 @@ impl Database {
         let set_up = || -> Result<_, StorageError> {
             let store = Store::open(&self.database_url, options)?;
             let set_up = store.set_up(goal, self.expected.environment, unrecorded)?;
+            store.require_writable()?;
             Ok((store, set_up))
         };
         set_up().map_err(|error| self.open_error(error))

@@ -64,7 +64,7 @@ impl Import {
     fn run<O: ImportableOrganisation>(self, by: &str) -> Result<(), CommandError> {
         let failed = |error| CommandError::Import { file: self.file.clone(), error };
         let (file, length) = open(&self.file).map_err(failed)?;
-        let store = self.database.open()?;
+        let store = self.database.open_to_write()?;
         let bar = ProgressBar::new(length);
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% of the file, {eta} left") {
             bar.set_style(style);

@@ -62,7 +62,7 @@ impl ProviderCommand {
             }
             Self::Rename { database, ukprn, name } => {
                 let provider = database
-                    .open()?
+                    .open_to_write()?
                     .write_blocking(move |session| session.rename_organisation(Actor::operator(&by), &ukprn, &name))?;
                 eprintln!("the name of provider {} is {}", provider.ukprn, provider.name);
             }
@@ -79,13 +79,13 @@ impl ProviderCommand {
             }
             Self::Close { database, ukprn } => {
                 let provider = database
-                    .open()?
+                    .open_to_write()?
                     .write_blocking(move |session| session.close_organisation(Actor::operator(&by), &ukprn))?;
                 eprintln!("provider {} ({}) is closed", provider.ukprn, provider.name);
             }
             Self::Reopen { database, ukprn } => {
                 let provider = database
-                    .open()?
+                    .open_to_write()?
                     .write_blocking(move |session| session.reopen_organisation(Actor::operator(&by), &ukprn))?;
                 eprintln!("provider {} ({}) is open", provider.ukprn, provider.name);
             }

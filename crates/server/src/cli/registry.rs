@@ -127,7 +127,7 @@ impl RegistryCommand {
 impl Common {
     /// Performs the action on the trainee, or on those in the file, whose rows say the rest of it.
     fn run(self, action: &RegistryAction, by: &str) -> Result<(), CommandError> {
-        let store = self.database.open()?;
+        let store = self.database.open_to_write()?;
         if let Some(path) = &self.from_file {
             return for_file(&store, path, action, by);
         }

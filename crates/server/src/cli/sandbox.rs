@@ -33,7 +33,7 @@ impl SandboxCommand {
     pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
         let Self::Seed { database, provider, trainees, seed, code_lists } = self;
         let lists = code_lists.read()?;
-        let (store, environment) = database.open_with_environment()?;
+        let (store, environment) = database.open_to_write_with_environment()?;
         if environment != Environment::Sandbox {
             return Err(CommandError::SeedOutsideSandbox);
         }

@@ -74,7 +74,7 @@ impl TokenCommand {
         match self {
             Self::Issue { database, provider, name, made } => {
                 let by = by.to_owned();
-                let (store, environment) = database.open_with_environment()?;
+                let (store, environment) = database.open_to_write_with_environment()?;
                 let (token, record) = store.write_blocking(move |session| {
                     session.issue_token(&NewToken {
                         provider_ukprn: &provider,
@@ -88,7 +88,7 @@ impl TokenCommand {
             }
             Self::Rotate { database, id, overlap, made } => {
                 let by = by.to_owned();
-                let (store, environment) = database.open_with_environment()?;
+                let (store, environment) = database.open_to_write_with_environment()?;
                 let Rotated { token, new, old } = store.write_blocking(move |session| {
                     let rotation = Rotation {
                         environment,
@@ -112,8 +112,9 @@ impl TokenCommand {
             }
             Self::Revoke { database, id } => {
                 let by = by.to_owned();
-                let token =
-                    database.open()?.write_blocking(move |session| session.revoke_token(id, Actor::operator(&by)))?;
+                let token = database
+                    .open_to_write()?
+                    .write_blocking(move |session| session.revoke_token(id, Actor::operator(&by)))?;
                 eprintln!("token {} of {} is {}", token.id, token.provider_name, token.status);
             }
         }

@@ -115,7 +115,7 @@ fn csv(rows: &[[String; 6]]) -> io::Result<String> {
 impl Erase {
     fn run(self, by: &str) -> Result<(), CommandError> {
         let reclaim = if self.keep_free_space { Reclaim::LogOnly } else { Reclaim::Everything };
-        let store = self.database.open()?;
+        let store = self.database.open_to_write()?;
         if let Some(path) = &self.again {
             let (rows, refused) = read(path)?;
             return again(&store, rows, refused, reclaim, (by, &self.archive), || self.confirm());

@@ -121,7 +121,7 @@ impl UserCommand {
             Self::Invite { database, invited, settings_url, operator_pages_url } => {
                 let InvitedPerson { provider, operator: is_operator, email, role } = invited;
                 let role = if is_operator { UserRole::Operator } else { role.unwrap_or(UserRole::Admin) };
-                let invited = database.open()?.write_blocking(move |session| {
+                let invited = database.open_to_write()?.write_blocking(move |session| {
                     let request = NewInvitation { provider_ukprn: provider.as_deref(), email: &email, role };
                     session.invite_user(Actor::operator(&operator), request)
                 })?;
@@ -133,27 +133,27 @@ impl UserCommand {
                 output::table(headings, &users.into_iter().map(row).collect::<Vec<_>>())?;
             }
             Self::Role { database, id, role } => {
-                let store = database.open()?;
+                let store = database.open_to_write()?;
                 let user = store
                     .write_blocking(move |session| session.change_role(Actor::operator(&operator), id, role))
                     .map_err(|error| ended(&store, id, error))?;
                 eprintln!("user {id} has the role {}", user.role);
             }
             Self::Remove { database, id } => {
-                let store = database.open()?;
+                let store = database.open_to_write()?;
                 store
                     .write_blocking(move |session| session.remove_user(Actor::operator(&operator), id))
                     .map_err(|error| ended(&store, id, error))?;
                 eprintln!("the access of user {id} is removed");
             }
             Self::Erase { database, id, reason } => {
-                let store = database.open()?;
+                let store = database.open_to_write()?;
                 store.write_blocking(move |session| session.erase_user(Actor::operator(&operator), id, &reason))?;
                 trainees::reclaim_all_space(&store)?;
                 eprintln!("user {id} is erased");
             }
             Self::SignOut { database, id, .. } => {
-                let ended = database.open()?.write_blocking::<_, StorageError>(move |session| match id {
+                let ended = database.open_to_write()?.write_blocking::<_, StorageError>(move |session| match id {
                     Some(id) => session.sign_out_user(Actor::operator(&operator), id).map(|()| 1),
                     None => session.sign_out_all(Actor::operator(&operator)),
                 })?;

@@ -2,12 +2,28 @@
 
 use std::fs::{self, Permissions};
 use std::net::TcpListener;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
+use std::process::Command;
 
 use super::support::running::Running;
 use super::support::{Ended, Workplace, execute};
+
+/// A user whom the mode of a file holds back, as it does not root.
+const OTHER_USER: u32 = 65_534;
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").unwrap().uid() == 0
+}
+
+/// The same command, of a user whom the modes of files hold back.
+fn as_ordinary_user(mut command: Command) -> Command {
+    if is_root() {
+        command.uid(OTHER_USER);
+    }
+    command
+}
 
 /// Requires that a command ended with one line that has these texts.
 fn require_one_line(ended: &Ended, texts: &[&str]) {
@@ -85,15 +101,51 @@ fn command_of_another_user_names_the_file_and_the_user_to_run_it_as() {
     }
     let copy = folder.join("copy.db").display().to_string();
     for arguments in [&["provider", "list"][..], &["migrate"], &["backup", &copy]] {
-        let mut command = workplace.command(arguments, None);
-        // No mode of a file holds root back.
-        if fs::metadata("/proc/self").unwrap().uid() == 0 {
-            command.uid(65_534);
-        }
-        let ended = Ended(command.output().unwrap());
+        let ended = Ended(as_ordinary_user(workplace.command(arguments, None)).output().unwrap());
         require_one_line(&ended, &[file.to_str().unwrap(), "run the command as the user of the service"]);
     }
     fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn sqlite_file_that_cannot_be_written_refuses_the_start_and_every_command_that_writes() {
+    let workplace = Workplace::on_sqlite();
+    // A server that is killed leaves the files beside the database, with which SQLite can read it.
+    drop(workplace.serve(&[], None));
+    let file = workplace.path("register.db");
+    give_to_ordinary_user(&workplace);
+    fs::set_permissions(&file, Permissions::from_mode(0o400)).unwrap();
+    let archive = workplace.path("archive").display().to_string();
+    for arguments in [
+        // Whatever it says of the address comes later.
+        &["serve", "--listen", "203.0.113.1:8080"][..],
+        &["migrate"],
+        &["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"],
+        &["provider", "close", "10000001"],
+        &["token", "issue", "--provider", "10000001", "--name", "Records"],
+        &["token", "revoke", "1"],
+        &["user", "sign-out", "--all"],
+        &["registry", "award", "none"],
+        &["sandbox", "seed", "--provider", "10000001", "--trainees", "1"],
+        &["trainee", "erase", "none", "--provider", "10000001", "--ground", "case 17", "--yes"],
+        &["archive", "write", "--older-than", "0", "--archive", &archive],
+    ] {
+        let ended = Ended(as_ordinary_user(workplace.command(arguments, None)).output().unwrap());
+        let texts = [file.to_str().unwrap(), "database is read-only", "run the command as the user of the service"];
+        require_one_line(&ended, &texts);
+    }
+    // One that only reads does not mind.
+    let listed = as_ordinary_user(workplace.command(&["provider", "list"], None)).output().unwrap();
+    assert!(listed.status.success(), "{listed:?}");
+}
+
+/// Gives the files of a workplace to the user of [`as_ordinary_user`].
+fn give_to_ordinary_user(workplace: &Workplace) {
+    if is_root() {
+        let folder = workplace.path("");
+        let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+        files.chain([folder]).for_each(|path| chown(path, Some(OTHER_USER), Some(OTHER_USER)).unwrap());
+    }
 }
 
 #[test]

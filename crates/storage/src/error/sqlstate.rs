@@ -45,6 +45,8 @@ const LOCK_NOT_AVAILABLE: &str = "55P03";
 const SQLITE_BUSY: &str = "database is locked";
 /// How SQLite says that there is no room.
 const SQLITE_FULL: &str = "database or disk is full";
+/// How SQLite says that it can only read the file.
+const SQLITE_READONLY: &str = "attempt to write a readonly database";
 
 /// Sorts a refusal by the database into the variants of [`StorageError`].
 ///
@@ -63,6 +65,7 @@ impl From<DieselError> for StorageError {
             match information.message() {
                 SQLITE_BUSY => return Self::Busy,
                 SQLITE_FULL => return Self::NoSpace(error),
+                SQLITE_READONLY => return Self::ReadOnly(error),
                 _ => {}
             }
         }
@@ -83,6 +86,12 @@ mod tests {
 
     fn refusal(message: &str) -> DieselError {
         DieselError::DatabaseError(DatabaseErrorKind::Unknown, Box::new(message.to_owned()))
+    }
+
+    #[test]
+    fn file_of_sqlite_that_can_only_be_read_is_no_defect() {
+        let error = StorageError::from(refusal("attempt to write a readonly database"));
+        assert!(matches!(error, StorageError::ReadOnly(_)) && error.is_temporary(), "{error:?}");
     }
 
     #[test]
