@@ -133,6 +133,9 @@ pub enum StorageError {
         .0.display()
     )]
     Absent(PathBuf),
+    /// There is a folder where the file of a SQLite database is to be.
+    #[error("{} is a folder: name the file of the database in --database-url, such as sqlite://{}", .0.display(), .0.join("register.db").display())]
+    IsFolder(PathBuf),
     /// The database holds no register.
     #[error(
         "{database} holds no register: check --database-url; `trainee-register serve`, `migrate` and `provider add` \
@@ -303,6 +306,7 @@ impl StorageError {
             | Self::UnknownMigration { .. }
             | Self::RecordsWouldBeLost { .. }
             | Self::Absent(_)
+            | Self::IsFolder(_)
             | Self::NoRegister { .. }
             | Self::SchemaOlder { .. }
             | Self::NotConverted { .. }

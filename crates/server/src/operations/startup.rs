@@ -127,6 +127,7 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::UnknownMigration { .. }
         | StorageError::RecordsWouldBeLost { .. }
         | StorageError::Absent(_)
+        | StorageError::IsFolder(_)
         | StorageError::NoRegister { .. }
         | StorageError::BrokenReferences { .. }
         | StorageError::OtherEnvironment { .. }

@@ -65,6 +65,29 @@ fn a_mistyped_path_is_an_error_and_creates_nothing() {
 }
 
 #[test]
+fn folder_in_place_of_a_database_is_an_error_and_stays_as_it_is() {
+    let place = Workplace::on_sqlite();
+    let folder = place.path("folder");
+    std::fs::create_dir(&folder).unwrap();
+    let url = format!("sqlite://{}", folder.display());
+    let on = ["--database-url", &url];
+    let expected = [folder.to_str().unwrap(), "is a folder"];
+    let creating = ["serve", "migrate", "migrate --check", "provider add --ukprn 10000001 --name Ashdown"];
+    for command in COMMANDS.iter().chain(&creating) {
+        refuses(&place, &[&words(command)[..], &on].concat(), &expected);
+    }
+    let file = place.write("backup.db", "");
+    for command in [&["backup", "--force"][..], &["restore"], &["restore", "--force"]] {
+        refuses(&place, &[command, &on, &[file.to_str().unwrap()]].concat(), &expected);
+    }
+    assert_eq!(place.run(&["migrate"], None).status(), 0);
+    for (from, to) in [(&url, &place.url()), (&place.url(), &url)] {
+        refuses(&place, &["copy", "--from", from, "--to", to], &expected);
+    }
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[test]
 fn a_database_without_a_register_is_an_error_and_stays_as_it_is() {
     for kind in kinds() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));

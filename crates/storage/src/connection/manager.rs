@@ -87,14 +87,18 @@ impl Connections {
     /// # Errors
     ///
     /// [`StorageError::UnknownAddress`] for any scheme but `sqlite`, `postgres` and `postgresql`, and for a SQLite
-    /// address without a file: a database in memory would be another one for each connection.
+    /// address without a file: a database in memory would be another one for each connection. [`StorageError::IsFolder`].
     /// [`StorageError::Connection`] for an address of PostgreSQL with a part that cannot be used.
     pub(crate) fn to(url: &str) -> Result<Self, StorageError> {
         let address = match url.split_once("://") {
             Some(("postgres" | "postgresql", _)) => Address::Postgres(url.parse().map_err(connection_error)?),
             Some(("sqlite", path)) if !path.is_empty() && path != ":memory:" => {
                 // SQLite reads a name that begins with "file:" as a URI; behind a folder it is a name like any other.
-                Address::Sqlite(Path::new(".").join(path))
+                let path = Path::new(".").join(path);
+                if path.is_dir() {
+                    return Err(StorageError::IsFolder(path));
+                }
+                Address::Sqlite(path)
             }
             Some(_) | None => return Err(StorageError::UnknownAddress),
         };
@@ -345,6 +349,7 @@ mod tests {
 
     use diesel::prelude::*;
     use diesel::sql_types::BigInt;
+    use tempfile::TempDir;
 
     use super::*;
 
@@ -391,11 +396,18 @@ mod tests {
         size: i64,
     }
 
+    /// Connections to what became a folder afterwards.
+    fn unopened(folder: &TempDir) -> Connections {
+        let path = folder.path().join("register.db");
+        let connections = Connections::to(&format!("sqlite://{}", path.display())).unwrap();
+        std::fs::create_dir(path).unwrap();
+        connections
+    }
+
     #[test]
     fn the_cause_of_a_failed_connection_is_kept() {
         let folder = tempfile::tempdir().unwrap();
-        let connections = Connections::to(&format!("sqlite://{}", folder.path().display())).unwrap();
-        let error = connections.establish().err().unwrap();
+        let error = unopened(&folder).establish().err().unwrap();
         let StorageError::Connection(cause) = error else { panic!("{error:?}") };
         assert!(cause.to_string().contains("unable to open"), "{cause}");
     }
@@ -403,8 +415,7 @@ mod tests {
     #[test]
     fn the_pool_says_why_it_has_no_connection() {
         let folder = tempfile::tempdir().unwrap();
-        let connections = Connections::to(&format!("sqlite://{}", folder.path().display())).unwrap();
-        let text = r2d2::ManageConnection::connect(&connections).err().unwrap().to_string();
+        let text = r2d2::ManageConnection::connect(&unopened(&folder)).err().unwrap().to_string();
         assert!(text.contains("cannot be reached") && text.contains("unable to open"), "{text}");
     }
 
