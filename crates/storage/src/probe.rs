@@ -61,12 +61,18 @@ impl Probe {
         }
     }
 
-    /// Writes a row that belongs to this server, and commits it; at most once a second.
+    /// Writes a row that belongs to this server, and commits it; at most once a second. The row has no date of a change, so it
+    /// is also asked whether a change could get one.
     ///
     /// # Errors
     ///
     /// Why a write would not be kept. Must be called within a tokio runtime.
     pub async fn ask_to_write(&self) -> Result<(), StorageError> {
+        self.ask_to_write_row().await?;
+        self.store.require_date()
+    }
+
+    async fn ask_to_write_row(&self) -> Result<(), StorageError> {
         let mut kept = self.kept.lock().await;
         if kept.is_some_and(|kept| kept.elapsed() < WRITE_INTERVAL) {
             return Ok(());

@@ -133,6 +133,8 @@ pub struct Store {
     replicas: Arc<Replicas>,
     counters: Arc<WriteCounters>,
     clock: Clock,
+    /// Where changes get their dates.
+    dates: Arc<WriteClock>,
 }
 
 /// Where jobs write.
@@ -191,11 +193,12 @@ impl Store {
             Arc::new(LookUps::over(for_look_ups, options.look_up_threads, clock, metrics.clone()))
         });
         let writes = if connections.allow_one_writer() {
+            let clock = Arc::clone(&clock);
             Writes::Thread(Writer::start(for_writer, first, clock, Arc::clone(&counters), metrics, &options)?)
         } else {
             Writes::Pool(pool(&connections.for_writing(), options.writers))
         };
-        Ok(Self { connections, pool: reads, look_ups, writes, replicas, counters, clock: options.clock })
+        Ok(Self { connections, pool: reads, look_ups, writes, replicas, counters, clock: options.clock, dates: clock })
     }
 
     /// Opens a register that exists and has the schema of this program. Otherwise the database is left as it is.

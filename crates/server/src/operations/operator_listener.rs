@@ -61,7 +61,8 @@ enum NotReady {
     Stopping,
     /// The database does not answer.
     Database,
-    /// The database answers, and keeps no write: its server is a standby, or is not acknowledged by its own standby.
+    /// The database answers, and keeps no write: its server is a standby, or is not acknowledged by its own standby. Or no change
+    /// could be dated.
     Writes,
 }
 

@@ -206,6 +206,21 @@ fn changes_wait_for_a_clock_that_was_set_back_and_reads_do_not() {
 }
 
 #[test]
+fn write_check_fails_while_the_clock_is_further_behind_the_last_change_than_changes_wait() {
+    let register = register_with_trainees(1);
+    register.write(|session| change(session, "0")).unwrap();
+    let probe = register.store.probe();
+    block_on(probe.ask_to_write()).unwrap();
+    register.clock.advance(-TimeDelta::seconds(4));
+    block_on(probe.ask_to_write()).unwrap();
+    register.clock.advance(-TimeDelta::hours(1));
+    let refused = block_on(probe.ask_to_write());
+    assert!(matches!(refused, Err(StorageError::DateNotDue { .. })), "{refused:?}");
+    register.clock.advance(TimeDelta::hours(1));
+    block_on(probe.ask_to_write()).unwrap();
+}
+
+#[test]
 fn on_sqlite_no_process_dates_a_change_before_one_that_is_committed() {
     let register = register_with_trainees(2);
     if Kind::of_this_run() != Kind::Sqlite {
