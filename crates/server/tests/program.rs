@@ -24,6 +24,7 @@ mod program {
     mod reference_data;
     mod registry;
     mod requests;
+    mod restoring;
     mod slow;
     mod starting;
     mod stopping;

@@ -8,6 +8,7 @@
 
 mod exclusive;
 mod postgres;
+mod restoring;
 
 use std::fs::File;
 use std::io;
@@ -19,14 +20,14 @@ use diesel::{Connection as _, RunQueryDsl as _, SqliteConnection};
 use tempfile::NamedTempFile;
 
 use self::exclusive::Exclusive;
+pub use self::restoring::{PreparedRestore, Restored, prepare_restore};
 use crate::connection::{Connections, DatabaseConnection};
 use crate::copy::tables;
-use crate::environment::Unrecorded;
 use crate::error::StorageError;
-use crate::store::migrations::{Goal, MIGRATIONS_TABLE, SchemaChange, SetUp, convert, refuse_newer, set_up};
+use crate::store::migrations::{MIGRATIONS_TABLE, refuse_newer};
 use crate::tokens::Environment;
 use crate::unfinished::UnfinishedFiles;
-use crate::{catalog, change_generation, copy, environment, owner_only};
+use crate::{catalog, environment, owner_only};
 
 /// What SQLite appends to the name of a database for the files that it keeps beside it.
 const JOURNALS: [&str; 3] = ["-wal", "-shm", "-journal"];
@@ -183,93 +184,6 @@ pub fn require_unused(url: &str) -> Result<(), BackupError> {
         Some(database) => exclusive::acquire(database).map(drop),
         None => Ok(()),
     }
-}
-
-/// A backup that was put in the place of a database.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Restored {
-    /// The migrations that brought it up to date.
-    pub schema: SchemaChange,
-    /// Its environment; nothing when the backup holds trainees and does not record it.
-    pub environment: Option<Environment>,
-}
-
-/// Puts a backup in the place of the SQLite database at `url`, with its schema brought up to date. A database that is there
-/// already is replaced only when `replace` says so, and only when it is certain that nobody has it open. Only the owner can
-/// read the new file, whatever the mode of the replaced one. Blocks; no server may be started meanwhile.
-///
-/// The environment goes with the backup. One without trainees that does not record it gets the requested one, otherwise
-/// that of the database which it replaces, otherwise sandbox.
-///
-/// # Errors
-///
-/// [`BackupError`].
-pub fn restore(url: &str, from: &Path, replace: bool, requested: Option<Environment>) -> Result<Restored, BackupError> {
-    let connections = Connections::to(url)?;
-    let Some(database) = connections.file() else {
-        return Err(BackupError::OtherTool(postgres::restore(url, from)));
-    };
-    if !from.is_file() {
-        return Err(BackupError::Absent(from.to_owned()));
-    }
-    for ending in ["-wal", "-journal"] {
-        let journal = beside(from, ending);
-        if journal.metadata().is_ok_and(|file| file.len() > 0) {
-            return Err(BackupError::NotWhole { file: from.to_owned(), journal });
-        }
-    }
-    if database.exists() && !replace {
-        return Err(BackupError::Exists(database.to_owned()));
-    }
-    // A copy is looked at and brought up to date, so that the backup stays as it is.
-    let mut part = part_of(database)?;
-    let failed = |source| BackupError::File { path: from.to_owned(), source };
-    io::copy(&mut File::open(from).map_err(failed)?, &mut part).map_err(failed)?;
-    require_sound(part.path(), from)?;
-    let mut restored = Connections::to(&format!("sqlite://{}", part.path().display()))?.establish()?;
-    if copy::is_unfinished(&mut restored)? {
-        return Err(StorageError::UnfinishedCopy.into());
-    }
-    let replaced = recorded_at(&connections);
-    environment::require_same(replaced, requested)?;
-    if let (Some(backup), Some(replaced)) = (environment::recorded(&mut restored)?, replaced)
-        && backup != replaced
-    {
-        let (file, database) = (from.to_owned(), database.to_owned());
-        return Err(BackupError::OtherEnvironment { file, backup, database, replaced });
-    }
-    let requested = requested.or(replaced);
-    let key = match change_generation::key(&mut restored)? {
-        None => replaced_key(&connections),
-        Some(_) => None,
-    };
-    let SetUp { schema, environment, .. } =
-        set_up(&mut restored, Goal::NewestUnconverted, requested, Unrecorded::Keep)?;
-    convert(&mut restored, |_| {})?;
-    change_generation::renew(&mut restored)?;
-    if let Some(key) = key {
-        change_generation::keep_key(&mut restored, &key)?;
-    }
-    // With its last connection SQLite removes the files next to the database.
-    drop(restored);
-
-    // Held until the new file has the name, so that nobody begins to use the old one.
-    let _held = exclusive::acquire(database)?;
-    remove_journals(database)?;
-    put_in_place(part, database, replace)?;
-    Ok(Restored { schema, environment })
-}
-
-/// What the database that is to be replaced records; nothing where there is none, or it cannot be read any more.
-fn recorded_at(connections: &Connections) -> Option<Environment> {
-    let mut connection = connections.establish_existing().ok()?;
-    environment::recorded(&mut connection).ok().flatten()
-}
-
-/// The key of the cursors that the database gave out which is to be replaced: they are outdated, and not forged.
-fn replaced_key(connections: &Connections) -> Option<String> {
-    let mut connection = connections.establish_existing().ok()?;
-    change_generation::key(&mut connection).ok().flatten()
 }
 
 /// A new file in the folder of another one, which is removed unless it is put in place. Only its owner can read it.

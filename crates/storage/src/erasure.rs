@@ -8,7 +8,7 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
 
 use crate::catalog;
-use crate::connection::{Connections, DatabaseConnection};
+use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::schema::{erasures, providers};
 use crate::session::{ProviderSession, Session};
@@ -81,18 +81,12 @@ pub(crate) fn among(connection: &mut DatabaseConnection, ids: &[&str]) -> Result
     Ok(found.load::<String>(connection)?.into_iter().collect())
 }
 
-/// The erasures that the database at `url` holds, oldest first; none where its schema has no room for them. The database
-/// stays as it is. Blocks.
-///
-/// # Errors
-///
-/// When there is no database, or it cannot be read.
-pub fn recorded_at(url: &str) -> Result<Vec<Erasure>, StorageError> {
-    let mut connection = Connections::to(url)?.establish_existing()?;
-    if !catalog::tables(&mut connection)?.iter().any(|table| table == TABLE) {
+/// The erasures that a database records, oldest first; none where its schema has no room for them.
+pub(crate) fn recorded_in(connection: &mut DatabaseConnection) -> Result<Vec<Erasure>, StorageError> {
+    if !catalog::tables(connection)?.iter().any(|table| table == TABLE) {
         return Ok(Vec::new());
     }
-    let rows = rows().order(erasures::id).load::<Row>(&mut connection)?;
+    let rows = rows().order(erasures::id).load::<Row>(connection)?;
     Ok(rows.into_iter().map(erasure).collect())
 }
 

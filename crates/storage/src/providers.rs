@@ -6,8 +6,9 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
 use domain::organisations::is_ukprn;
 
+use crate::connection::DatabaseConnection;
 use crate::error::{Refusal, StorageError};
-use crate::schema::providers;
+use crate::schema::{erasures, providers};
 use crate::session::Session;
 
 /// A provider as an operator sees it.
@@ -141,6 +142,29 @@ impl Session<'_> {
             .execute(self.connection)?;
         self.provider(ukprn)
     }
+}
+
+/// Adds to a register the providers of which another one records erasures, where it does not have them.
+pub(crate) fn add_those_of_erasures(
+    register: &mut DatabaseConnection,
+    other: &mut DatabaseConnection,
+) -> Result<(), StorageError> {
+    let of_erasures = providers::id.eq_any(erasures::table.select(erasures::provider_id));
+    let found = providers::table.filter(of_erasures).select(ProviderRow::as_select()).load(other)?;
+    let present: Vec<String> = providers::table.select(providers::ukprn).load(register)?;
+    for ProviderRow { ukprn, name, created_at, closed_at, .. } in found {
+        if !present.contains(&ukprn) {
+            diesel::insert_into(providers::table)
+                .values((
+                    providers::ukprn.eq(ukprn),
+                    providers::name.eq(name),
+                    providers::created_at.eq(created_at),
+                    providers::closed_at.eq(closed_at),
+                ))
+                .execute(register)?;
+        }
+    }
+    Ok(())
 }
 
 impl From<ProviderRow> for ProviderRecord {

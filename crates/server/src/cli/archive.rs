@@ -55,7 +55,7 @@ pub(super) struct Folder {
 }
 
 /// The folder of the files, where removed months are to be read too.
-#[derive(Debug, Clone, Default, Args)]
+#[derive(Debug, Clone, Args)]
 pub(super) struct OptionalFolder {
     /// Folder with the files of archived months
     #[arg(long = "archive", id = "archive", value_name = "DIR", env = "REGISTER_ARCHIVE")]

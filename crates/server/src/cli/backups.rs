@@ -3,12 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use storage::backup;
 use storage::backup::BackupError;
 use storage::error::StorageError;
-use storage::{backup, erasure};
 
-use super::{CommandError, Database, trainees};
-use crate::erasure::rows::ErasureRow;
+use super::{CommandError, Database, output, trainees};
 
 #[derive(Debug, Args)]
 pub(super) struct Backup {
@@ -45,29 +44,30 @@ impl Backup {
 }
 
 impl Restore {
-    /// Restores the backup, and erases again whom the database that is replaced had erased.
+    /// Restores the backup, and erases again whom the database that is replaced had erased: before it is replaced, so that
+    /// its list of them is there until that is done.
     pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
         let Database { database_url, expected } = &self.database;
-        let erasures = erasure::recorded_at(database_url);
-        let restored = backup::restore(database_url, &self.file, self.force, expected.environment)?;
+        let prepared = backup::prepare_restore(database_url, &self.file, self.force, expected.environment)?;
+        let erasures = prepared.erasures.as_deref().unwrap_or_else(|_| {
+            eprintln!(
+                "the erasures of the replaced database cannot be read: use your list of them with `trainee-register \
+                 trainee erase --again`"
+            );
+            &[]
+        });
+        let again = match erasures {
+            [] => None,
+            erasures => Some(trainees::erase_in_copy(&prepared.open()?, erasures, by)?),
+        };
+        let restored = prepared.put_in_place()?;
         eprintln!("restored {}; migrations applied: {}", self.file.display(), restored.schema.applied.len());
         if restored.environment.is_none() {
             eprintln!("{}", StorageError::EnvironmentNotRecorded);
         }
-        let rows: Vec<ErasureRow> = match erasures {
-            Ok(erasures) => erasures.into_iter().map(ErasureRow::from).collect(),
-            Err(StorageError::Absent(_)) => Vec::new(),
-            Err(_) => {
-                eprintln!(
-                    "the erasures of the replaced database cannot be read: use your list of them with `trainee-register \
-                     trainee erase --again`"
-                );
-                Vec::new()
-            }
-        };
-        if rows.is_empty() {
-            return Ok(());
+        if restored.removed_former_tables {
+            eprintln!("the tables of the older program were removed: trainees cannot be erased from them");
         }
-        trainees::erase_again(&self.database.open_unrecorded()?, rows, by)
+        again.map_or(Ok(()), output::line)
     }
 }

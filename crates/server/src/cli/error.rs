@@ -126,6 +126,12 @@ pub enum CommandError {
     /// Trainees were erased, and the space of rows that are gone was not reclaimed.
     #[error("erased, but the files of the database may hold traces of it: give the same command again: {}", Causes(.0))]
     SpaceNotReclaimed(#[source] StorageError),
+    /// A backup was not put in place: erasures of the replaced database cannot be made again in it.
+    #[error(
+        "nothing was replaced: erasures that cannot be made again in the backup: {0}; keep the list that \
+         `trainee-register trainee erasures --format csv` writes, and restore to another database, or move the present one away"
+    )]
+    ErasuresWouldBeLost(usize),
     /// Rows of a file were refused; the others were processed.
     #[error("rows refused: {0}; all others were done")]
     ActionsRefused(usize),

@@ -1,5 +1,6 @@
 //! Commands that erase trainees, and list those that were erased.
 
+use std::fmt;
 use std::io::{self, BufRead as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use domain::commands::erasure::{InvalidGround, ground};
 use storage::archive::{Archive, ArchiveFiles};
-use storage::erasure::ErasureOrder;
+use storage::erasure::{Erasure, ErasureOrder};
 use storage::error::StorageError;
 use storage::store::{Reclaim, Store};
 
@@ -195,38 +196,74 @@ fn read(path: &Path) -> Result<(Vec<ErasureRow>, Vec<String>), CommandError> {
     Ok((rows, refused))
 }
 
-/// Makes erasures again, after a confirmation, and says what became of them.
+/// What became of erasures that were made again.
+#[derive(Debug)]
+pub(super) struct ErasedAgain {
+    erased: usize,
+    unchanged: usize,
+    refused: Vec<String>,
+}
+
+impl fmt::Display for ErasedAgain {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { erased, unchanged, refused } = self;
+        write!(formatter, "erased     {erased}\nunchanged  {unchanged}\nrefused    {}", refused.len())?;
+        refused.iter().try_for_each(|refusal| write!(formatter, "\n{refusal}"))
+    }
+}
+
+/// Makes the erasures of a file again, after a confirmation, and says what became of them.
 fn again(
     store: &Store,
     rows: Vec<ErasureRow>,
-    mut refused: Vec<String>,
+    refused: Vec<String>,
     reclaim: Reclaim,
     (by, archive): (&str, &OptionalFolder),
     confirm: impl FnOnce() -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
     eprintln!("erasures in the file: {}", rows.len());
     confirm()?;
-    let (mut erased, mut unchanged) = (0_usize, 0_usize);
     let trainee_ids: Vec<_> = rows.iter().map(|row| row.trainee_id.clone()).collect();
+    let again = erase_rows(store, rows, refused, by)?;
+    output::line(&again)?;
+    clean(store, &trainee_ids, (archive, ArchiveFiles::AsRecordedOrShorter), reclaim)?;
+    if again.refused.is_empty() { Ok(()) } else { Err(CommandError::ActionsRefused(again.refused.len())) }
+}
+
+fn erase_rows(
+    store: &Store,
+    rows: Vec<ErasureRow>,
+    refused: Vec<String>,
+    by: &str,
+) -> Result<ErasedAgain, CommandError> {
+    let mut again = ErasedAgain { erased: 0, unchanged: 0, refused };
     for ErasureRow { ukprn, trainee_id, order } in rows {
         match erase_blocking(store, &ukprn, &trainee_id, &order, by) {
-            Ok(Outcome::Erased(_)) => erased += 1,
-            Ok(Outcome::Before(_) | Outcome::Recorded(_)) => unchanged += 1,
+            Ok(Outcome::Erased(_)) => again.erased += 1,
+            Ok(Outcome::Before(_) | Outcome::Recorded(_)) => again.unchanged += 1,
             Err(ErasureError::Storage(error)) => return Err(error.into()),
             Err(error @ (ErasureError::UnknownTrainee | ErasureError::Ground(_) | ErasureError::FormerTables)) => {
-                refused.push(format!("trainee {trainee_id} of provider {ukprn}: {error}"));
+                again.refused.push(format!("trainee {trainee_id} of provider {ukprn}: {error}"));
             }
         }
     }
-    output::line(format_args!("erased     {erased}\nunchanged  {unchanged}\nrefused    {}", refused.len()))?;
-    refused.iter().try_for_each(output::line)?;
-    clean(store, &trainee_ids, (archive, ArchiveFiles::AsRecordedOrShorter), reclaim)?;
-    if refused.is_empty() { Ok(()) } else { Err(CommandError::ActionsRefused(refused.len())) }
+    Ok(again)
 }
 
-/// Makes the erasures again that a database had which was replaced by a backup.
-pub(super) fn erase_again(store: &Store, rows: Vec<ErasureRow>, by: &str) -> Result<(), CommandError> {
-    again(store, rows, Vec::new(), Reclaim::Everything, (by, &OptionalFolder::default()), || Ok(()))
+/// Makes the erasures of a database again in the copy of a backup that is to replace it: all of them, or it is an error.
+pub(super) fn erase_in_copy(copy: &Store, erasures: &[Erasure], by: &str) -> Result<ErasedAgain, CommandError> {
+    let again = erase_rows(copy, erasures.iter().cloned().map(ErasureRow::from).collect(), Vec::new(), by)?;
+    if !again.refused.is_empty() {
+        again.refused.iter().for_each(|refusal| eprintln!("{refusal}"));
+        return Err(CommandError::ErasuresWouldBeLost(again.refused.len()));
+    }
+    if Archive::of(copy)?.has_history()? {
+        eprintln!(
+            "the files of archived months were not looked at: use `trainee-register trainee erase --again CSV --archive DIR`"
+        );
+    }
+    copy.reclaim_space(Reclaim::Everything)?;
+    Ok(again)
 }
 
 /// Removes what is left of erased trainees outside of the tables. What fails in the files of archived months does not keep the

@@ -17,7 +17,7 @@ use ureq::Agent;
 use super::privacy::{BORN_ON, CANARY, Planter, assert_nothing_of_a_person, tables};
 use super::support::{Ended, Server, Workplace, agent, execute, kinds, texts};
 
-const GROUND: &str = "request of 1 March, case 17";
+pub(super) const GROUND: &str = "request of 1 March, case 17";
 
 fn newest() -> &'static ApiVersion {
     versions::all().newest().unwrap().version
@@ -28,7 +28,7 @@ fn path(rest: &str) -> String {
 }
 
 /// Registers the example of the newest version with another last name, and gives the identifier.
-fn register(server: &Server, last_name: &str) -> String {
+pub(super) fn register(server: &Server, last_name: &str) -> String {
     let (status, reply) = server.send(&agent(), "POST", &path("/trainees"), Some(&example(last_name)));
     assert_eq!(status, 201, "{reply:#}");
     reply["data"]["trainee_id"].as_str().unwrap().to_owned()
@@ -41,21 +41,21 @@ fn example(last_name: &str) -> Value {
 }
 
 /// The UKPRN of the provider of the demo.
-fn provider_of_demo(url: &str) -> String {
+pub(super) fn provider_of_demo(url: &str) -> String {
     texts(url, "SELECT ukprn AS text FROM providers WHERE id = (SELECT min(provider_id) FROM tokens)").remove(0)
 }
 
 /// The arguments of an erasure that needs no confirmation.
-fn erase<'a>(on: &[&'a str], provider: &'a str, ids: &[&'a str]) -> Vec<&'a str> {
+pub(super) fn erase<'a>(on: &[&'a str], provider: &'a str, ids: &[&'a str]) -> Vec<&'a str> {
     [&["trainee", "erase", "--provider", provider, "--ground", GROUND, "--yes"][..], on, ids].concat()
 }
 
-fn done(ended: Ended) -> String {
+pub(super) fn done(ended: Ended) -> String {
     assert_eq!(ended.status(), 0, "{}{}", ended.stdout(), ended.stderr());
     ended.stdout().to_owned()
 }
 
-fn require_clean(place: &Workplace, on: &[&str]) {
+pub(super) fn require_clean(place: &Workplace, on: &[&str]) {
     done(place.run(&[&["check"], on].concat(), None));
 }
 
@@ -69,7 +69,7 @@ fn changes(server: &Server, agent: &Agent, after: Option<&str>) -> (Vec<Value>, 
 }
 
 /// Looks through the files of a SQLite database, byte by byte.
-fn assert_nothing_in_files(url: &str) {
+pub(super) fn assert_nothing_in_files(url: &str) {
     let Some(database) = url.strip_prefix("sqlite://") else { return };
     for ending in ["", "-wal", "-journal"] {
         let Ok(bytes) = fs::read(format!("{database}{ending}")) else { continue };
@@ -415,27 +415,4 @@ fn what_an_older_copy_brings_back_is_erased_again_by_the_list() {
         assert_eq!(refused.status(), 1);
         assert!(refused.stdout().starts_with("erased     0\nunchanged  0\nrefused    3\n"), "{}", refused.stdout());
     }
-}
-
-#[test]
-fn a_restored_backup_brings_nobody_back() {
-    let place = Workplace::on_sqlite();
-    let server = place.serve(&[], None);
-    let id = register(&server, CANARY);
-    let backup = place.path("backup.db");
-    done(place.run(&["backup"], Some(&backup)));
-    done(place.run(&erase(&[], &provider_of_demo(&place.url()), &[&id]), None));
-    server.stop();
-    assert!(fs::read(&backup).unwrap().windows(CANARY.len()).any(|bytes| bytes == CANARY.as_bytes()));
-    let restored = place.run(&["restore", "--force"], Some(&backup));
-    assert!(done(restored).starts_with("erased     1\n"));
-    assert_nothing_in_files(&place.url());
-    require_clean(&place, &[]);
-    let audit = done(place.run(&["audit", &id], None));
-    assert!(audit.contains(GROUND), "{audit}");
-    // What is damaged cannot say whom it had erased.
-    fs::write(place.url().strip_prefix("sqlite://").unwrap(), "no database").unwrap();
-    let restored = place.run(&["restore", "--force"], Some(&backup));
-    assert!(restored.stderr().contains("trainee erase --again"), "{}", restored.stderr());
-    done(restored);
 }

@@ -13,14 +13,25 @@ use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
 
 use super::{BackupError, beside};
+use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 
 /// A database that nobody else has open, until this is dropped.
 pub(super) enum Exclusive {
     /// SQLite holds the lock.
-    Connection { _connection: SqliteConnection },
+    Connection { connection: Box<DatabaseConnection> },
     /// The file is locked; nothing where there is no file.
     File { _file: Option<File> },
+}
+
+impl Exclusive {
+    /// A connection to the database; `None` where there is no database, or SQLite cannot use it.
+    pub(super) fn connection(&mut self) -> Option<&mut DatabaseConnection> {
+        match self {
+            Self::Connection { connection } => Some(connection),
+            Self::File { .. } => None,
+        }
+    }
 }
 
 /// Takes the database, with all that its journal holds brought into its one file where SQLite can read it.
@@ -33,7 +44,7 @@ pub(super) fn acquire(database: &Path) -> Result<Exclusive, BackupError> {
     // The lock is given back at once: it is SQLite that may need it next.
     drop(lock(&beside(database, "-shm"), database)?);
     if let Some(connection) = acquire_by_sqlite(database)? {
-        return Ok(Exclusive::Connection { _connection: connection });
+        return Ok(Exclusive::Connection { connection: Box::new(DatabaseConnection::Sqlite(connection)) });
     }
     Ok(Exclusive::File { _file: lock(database, database)? })
 }

@@ -304,7 +304,6 @@ fn require_tables(connection: &mut DatabaseConnection, mut tables: Vec<String>) 
 }
 
 /// Removes the tables of before the conversion to documents, of a database that nobody else uses.
-#[cfg(test)]
 pub(crate) fn finish(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     Migrator::new(connection).finish()
 }

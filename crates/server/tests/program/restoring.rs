@@ -1,0 +1,128 @@
+//! Backups from before an erasure, restored: nobody comes back, and the list of erasures stays.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::thread;
+
+use test_support::Process;
+
+use super::erasing::{GROUND, assert_nothing_in_files, done, erase, provider_of_demo, register, require_clean};
+use super::privacy::CANARY;
+use super::support::{Workplace, execute};
+
+/// A place with the backup of a trainee who was erased since, and the identifier. No server runs.
+fn with_backup_of_erased() -> (Workplace, PathBuf, String) {
+    let place = Workplace::on_sqlite();
+    let server = place.serve(&[], None);
+    let id = register(&server, CANARY);
+    let backup = place.path("backup.db");
+    done(place.run(&["backup"], Some(&backup)));
+    done(place.run(&erase(&[], &provider_of_demo(&place.url()), &[&id]), None));
+    server.stop();
+    (place, backup, id)
+}
+
+fn assert_erased(place: &Workplace, id: &str) {
+    let listed = done(place.run(&["trainee", "erasures", "--format", "csv"], None));
+    assert!(listed.contains(id) && listed.contains(GROUND), "the list of erasures is lost: {listed}");
+    require_clean(place, &[]);
+    assert!(done(place.run(&["audit", id], None)).contains("\nerased "));
+    assert_nothing_in_files(&place.url());
+}
+
+#[test]
+fn a_restored_backup_brings_nobody_back() {
+    let place = Workplace::on_sqlite();
+    let server = place.serve(&[], None);
+    let id = register(&server, CANARY);
+    let backup = place.path("backup.db");
+    done(place.run(&["backup"], Some(&backup)));
+    done(place.run(&erase(&[], &provider_of_demo(&place.url()), &[&id]), None));
+    server.stop();
+    assert!(fs::read(&backup).unwrap().windows(CANARY.len()).any(|bytes| bytes == CANARY.as_bytes()));
+    let restored = place.run(&["restore", "--force"], Some(&backup));
+    assert!(done(restored).starts_with("erased     1\n"));
+    assert_nothing_in_files(&place.url());
+    require_clean(&place, &[]);
+    let audit = done(place.run(&["audit", &id], None));
+    assert!(audit.contains(GROUND), "{audit}");
+    // What is damaged cannot say whom it had erased.
+    fs::write(place.url().strip_prefix("sqlite://").unwrap(), "no database").unwrap();
+    let restored = place.run(&["restore", "--force"], Some(&backup));
+    assert!(restored.stderr().contains("trainee erase --again"), "{}", restored.stderr());
+    done(restored);
+}
+
+#[test]
+fn a_killed_restore_brings_nobody_back() {
+    let (place, backup, id) = with_backup_of_erased();
+    let database = place.path("register.db");
+    let unfinished = || {
+        let names =
+            fs::read_dir(place.path(".")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.ends_with(".part-wal")).count()
+    };
+    let replaced = database.metadata().unwrap().ino();
+    let is_replaced = || database.metadata().unwrap().ino() != replaced;
+    // While the copy is written, and as soon as it has the name of the database.
+    for until in [&(|| unfinished() > 0) as &dyn Fn() -> bool, &is_replaced] {
+        let mut restore = Process::start(place.command(&["restore", "--force"], Some(&backup)).stderr(Stdio::null()));
+        while !until() {
+            thread::yield_now();
+        }
+        restore.kill();
+        assert_erased(&place, &id);
+    }
+    done(place.run(&["restore", "--force"], Some(&backup)));
+    assert_erased(&place, &id);
+    assert_eq!(unfinished(), 0);
+}
+
+#[test]
+fn a_backup_from_before_the_documents_brings_nobody_back() {
+    let (place, backup, id) = with_backup_of_erased();
+    let on = format!("sqlite://{}", backup.display());
+    done(place.run(&["migrate", "--to", "2026-11-22-000008", "--force", "--database-url", &on], None));
+    let restored = place.run(&["restore", "--force"], Some(&backup));
+    assert!(restored.stderr().contains("the tables of the older program were removed"), "{}", restored.stderr());
+    assert_eq!(done(restored), "erased     1\nunchanged  0\nrefused    0\n");
+    assert_erased(&place, &id);
+    done(place.run(&["restore", "--force"], Some(&backup)));
+    assert_erased(&place, &id);
+}
+
+#[test]
+fn a_restore_that_would_lose_an_erasure_replaces_nothing() {
+    let (place, backup, id) = with_backup_of_erased();
+    // An erasure of another provider than the one that the backup has the trainee of.
+    done(place.run(&["provider", "add", "--ukprn", "10000009", "--name", "Beech"], None));
+    let other = "(SELECT id FROM providers WHERE ukprn = '10000009')";
+    execute(&place.url(), &format!("UPDATE erasures SET provider_id = {other}"));
+    let refused = place.run(&["restore", "--force"], Some(&backup));
+    assert_eq!((refused.status(), refused.stdout()), (1, ""), "{}", refused.stderr());
+    let reason = format!("trainee {id} of provider 10000009: the provider has no trainee with this identifier");
+    assert!(
+        refused.stderr().contains(&reason) && refused.stderr().contains("nothing was replaced"),
+        "{}",
+        refused.stderr()
+    );
+    assert!(done(place.run(&["provider", "list"], None)).contains("10000009"));
+}
+
+#[test]
+fn an_erasure_of_a_provider_that_the_backup_does_not_have_is_recorded() {
+    let place = Workplace::on_sqlite();
+    done(place.run(&["migrate"], None));
+    let backup = place.path("backup.db");
+    done(place.run(&["backup"], Some(&backup)));
+    let server = place.serve(&[], None);
+    let id = register(&server, CANARY);
+    server.stop();
+    let provider = provider_of_demo(&place.url());
+    done(place.run(&erase(&[], &provider, &[&id]), None));
+    assert_eq!(done(place.run(&["restore", "--force"], Some(&backup))), "erased     0\nunchanged  1\nrefused    0\n");
+    assert_erased(&place, &id);
+    assert!(done(place.run(&["provider", "list"], None)).contains(&provider));
+}

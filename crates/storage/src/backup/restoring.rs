@@ -1,0 +1,222 @@
+//! Puts a backup in the place of a database, in two steps: a copy of the backup is brought up to date next to the database,
+//! and then takes its name. What else must be true of the restored register is done to the copy between the two.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use diesel::connection::SimpleConnection as _;
+use diesel::{Connection as _, SqliteConnection};
+use tempfile::NamedTempFile;
+
+use super::{BackupError, beside, exclusive, part_of, postgres, put_in_place, remove_journals, require_sound};
+use crate::connection::Connections;
+use crate::environment::Unrecorded;
+use crate::erasure::Erasure;
+use crate::error::StorageError;
+use crate::store::migrations::{Conversion, Goal, SchemaChange, SetUp, convert, finish, set_up};
+use crate::store::{Store, StoreOptions};
+use crate::tokens::Environment;
+use crate::{change_generation, copy, environment, erasure, providers};
+
+/// How long the connections of a store that was dropped may take to close.
+const CLOSING_TIME: Duration = Duration::from_secs(10);
+/// How long to wait before looking again.
+const CLOSING_PAUSE: Duration = Duration::from_millis(10);
+
+/// A backup that was put in the place of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The migrations that brought it up to date.
+    pub schema: SchemaChange,
+    /// Its environment; nothing when the backup holds trainees and does not record it.
+    pub environment: Option<Environment>,
+    /// Whether the tables of before the conversion to documents were removed: trainees cannot be erased from those.
+    pub removed_former_tables: bool,
+}
+
+/// A copy of a backup that is to take the place of a database. Dropped, it is removed, and the database is as it was.
+#[derive(Debug)]
+pub struct PreparedRestore {
+    copy: NamedTempFile,
+    database: PathBuf,
+    replace: bool,
+    restored: Restored,
+    /// The erasures that the database records, which the backup may not know; or why they cannot be read. None where there is
+    /// no database.
+    pub erasures: Result<Vec<Erasure>, StorageError>,
+}
+
+/// Prepares to put a backup in the place of the SQLite database at `url`: a copy of it, with its schema brought up to date. A
+/// database that is there already is to be replaced only when `replace` says so. Blocks; no server may be started until the
+/// end.
+///
+/// The environment goes with the backup. One without trainees that does not record it gets the requested one, otherwise
+/// that of the database which it replaces, otherwise sandbox. The providers of erasures are added where the backup does not have
+/// them.
+///
+/// # Errors
+///
+/// [`BackupError`].
+pub fn prepare_restore(
+    url: &str,
+    from: &Path,
+    replace: bool,
+    requested: Option<Environment>,
+) -> Result<PreparedRestore, BackupError> {
+    let connections = Connections::to(url)?;
+    let Some(database) = connections.file() else {
+        return Err(BackupError::OtherTool(postgres::restore(url, from)));
+    };
+    if !from.is_file() {
+        return Err(BackupError::Absent(from.to_owned()));
+    }
+    for ending in ["-wal", "-journal"] {
+        let journal = beside(from, ending);
+        if journal.metadata().is_ok_and(|file| file.len() > 0) {
+            return Err(BackupError::NotWhole { file: from.to_owned(), journal });
+        }
+    }
+    if database.exists() && !replace {
+        return Err(BackupError::Exists(database.to_owned()));
+    }
+    // A copy is looked at and brought up to date, so that the backup stays as it is.
+    let mut copy = part_of(database)?;
+    let failed = |source| BackupError::File { path: from.to_owned(), source };
+    io::copy(&mut File::open(from).map_err(failed)?, &mut copy).map_err(failed)?;
+    require_sound(copy.path(), from)?;
+    let mut restored = Connections::to(&url_of(&copy))?.establish()?;
+    if copy::is_unfinished(&mut restored)? {
+        return Err(StorageError::UnfinishedCopy.into());
+    }
+    let replaced = recorded_at(&connections);
+    environment::require_same(replaced, requested)?;
+    if let (Some(backup), Some(replaced)) = (environment::recorded(&mut restored)?, replaced)
+        && backup != replaced
+    {
+        let (file, database) = (from.to_owned(), database.to_owned());
+        return Err(BackupError::OtherEnvironment { file, backup, database, replaced });
+    }
+    let requested = requested.or(replaced);
+    let key = match change_generation::key(&mut restored)? {
+        None => replaced_key(&connections),
+        Some(_) => None,
+    };
+    let SetUp { schema, environment, conversion } =
+        set_up(&mut restored, Goal::NewestUnconverted, requested, Unrecorded::Keep)?;
+    convert(&mut restored, |_| {})?;
+    change_generation::renew(&mut restored)?;
+    if let Some(key) = key {
+        change_generation::keep_key(&mut restored, &key)?;
+    }
+    let erasures = erasures_of(&connections);
+    let has_erasures = erasures.as_ref().is_ok_and(|erasures| !erasures.is_empty());
+    if has_erasures {
+        providers::add_those_of_erasures(&mut restored, &mut connections.establish_existing()?)?;
+        finish(&mut restored)?;
+    }
+    let removed_former_tables = has_erasures && conversion != Conversion::Finished;
+    let restored = Restored { schema, environment, removed_former_tables };
+    Ok(PreparedRestore { copy, database: database.to_owned(), replace, restored, erasures })
+}
+
+impl PreparedRestore {
+    /// Opens the copy as a register. All that was opened must be dropped before [`PreparedRestore::put_in_place`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::open_existing`].
+    pub fn open(&self) -> Result<Store, StorageError> {
+        Store::open_existing(&url_of(&self.copy), StoreOptions::default())
+    }
+
+    /// Gives the copy the name of the database, when it is certain that nobody has that one open. Only the owner can read the
+    /// new file, whatever the mode of the replaced one. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`BackupError`].
+    pub fn put_in_place(self) -> Result<Restored, BackupError> {
+        let Self { copy, database, replace, restored, erasures } = self;
+        close(copy.path())?;
+        // Held until the new file has the name, so that nobody begins to use the old one.
+        let mut held = exclusive::acquire(&database)?;
+        if let (Ok(known), Some(connection)) = (erasures, held.connection())
+            && erasure::recorded_in(connection)? != known
+        {
+            // Somebody has erased a trainee meanwhile.
+            return Err(BackupError::InUse(database));
+        }
+        remove_journals(&database)?;
+        put_in_place(copy, &database, replace)?;
+        Ok(restored)
+    }
+}
+
+fn url_of(copy: &NamedTempFile) -> String {
+    format!("sqlite://{}", copy.path().display())
+}
+
+/// Brings all that was written to a database into its one file. The connections of a store that was dropped may still be
+/// closing, on threads of their own.
+fn close(database: &Path) -> Result<(), StorageError> {
+    let opened = SqliteConnection::establish(&database.to_string_lossy());
+    let mut connection = opened.map_err(StorageError::Connection)?;
+    let deadline = Instant::now() + CLOSING_TIME;
+    loop {
+        // This mode cannot be entered while another connection is open, and SQLite does not wait for it.
+        match connection.batch_execute("PRAGMA journal_mode = DELETE").map_err(StorageError::from) {
+            Err(StorageError::Busy) if Instant::now() < deadline => thread::sleep(CLOSING_PAUSE),
+            outcome => return outcome,
+        }
+    }
+}
+
+/// What the database that is to be replaced records; nothing where there is none, or it cannot be read any more.
+fn recorded_at(connections: &Connections) -> Option<Environment> {
+    let mut connection = connections.establish_existing().ok()?;
+    environment::recorded(&mut connection).ok().flatten()
+}
+
+/// The key of the cursors that the database gave out which is to be replaced: they are outdated, and not forged.
+fn replaced_key(connections: &Connections) -> Option<String> {
+    let mut connection = connections.establish_existing().ok()?;
+    change_generation::key(&mut connection).ok().flatten()
+}
+
+/// The erasures that the database records which is to be replaced; none where there is no database.
+fn erasures_of(connections: &Connections) -> Result<Vec<Erasure>, StorageError> {
+    match connections.establish_existing() {
+        Ok(mut connection) => erasure::recorded_in(&mut connection),
+        Err(StorageError::Absent(_)) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use test_support::Kind;
+
+    use super::*;
+    use crate::backup::back_up;
+    use crate::testing::filled::{connect, filled};
+
+    #[test]
+    fn a_database_in_which_a_trainee_was_erased_meanwhile_is_not_replaced() {
+        let (database, folder) = (filled(Kind::Sqlite, 3), tempfile::tempdir().unwrap());
+        let backup = folder.path().join("backup.db");
+        back_up(database.url(), &backup, false, None).unwrap();
+        let prepare = || prepare_restore(database.url(), &backup, true, None).unwrap();
+        let prepared = prepare();
+        let mut connection = connect(database.url());
+        connection.batch_execute("UPDATE erasures SET trainee_id = trainee_id || 'x'").unwrap();
+        drop(connection);
+        let erasures = erasure::recorded_in(&mut connect(database.url())).unwrap();
+        assert_ne!(erasures, []);
+        assert!(matches!(prepared.put_in_place().unwrap_err(), BackupError::InUse(_)));
+        assert_eq!(erasure::recorded_in(&mut connect(database.url())).unwrap(), erasures);
+        prepare().put_in_place().unwrap();
+    }
+}
