@@ -4,7 +4,7 @@ use std::fs::Permissions;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -315,29 +315,32 @@ fn an_older_backup_is_brought_up_to_date_and_stays_as_it_is() {
 #[test]
 fn for_postgresql_the_command_to_use_is_named_without_the_password() {
     let place = Workplace::on_sqlite();
-    for (command, tool) in [
-        ("backup", "pg_dump --format=custom"),
-        ("restore", "createdb --maintenance-db='postgres://me@host/postgres' --owner='me'"),
+    for (command, tool, database) in [
+        ("backup", "pg_dump --format=custom", "'postgres://me@host/register'"),
+        (
+            "restore",
+            "createdb --maintenance-db='postgres://me@host/postgres' --owner='me'",
+            "'postgres://me@host/register_restored'",
+        ),
     ] {
         let arguments = [command, "--database-url", "postgres://me:secret@host/register"];
         let told = place.run(&arguments, Some(&place.path("backup.dump")));
         assert_eq!((told.status(), told.stdout()), (1, ""));
-        assert!(
-            told.stderr().contains(tool) && told.stderr().contains("'postgres://me@host/register'"),
-            "{}",
-            told.stderr()
-        );
+        assert!(told.stderr().contains(tool) && told.stderr().contains(database), "{}", told.stderr());
         assert!(!told.stderr().contains("secret"));
     }
 }
 
 /// Runs the commands that a refusal names.
-fn run_named(ended: &Ended, programs: &Path) {
+fn run_named(ended: &Ended, programs: &Path) -> Output {
     let (_, named) = ended.stderr().split_once("; use ").unwrap();
     let commands = named.split_once(" (").map_or(named, |(commands, _)| commands);
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
-    let ran = Command::new("sh").args(["-c", commands.trim_end()]).env("PATH", path).output().unwrap();
-    assert!(ran.status.success(), "{commands}: {}", String::from_utf8_lossy(&ran.stderr));
+    Command::new("sh").args(["-c", commands.trim_end()]).env("PATH", path).output().unwrap()
+}
+
+fn require_done(ran: &Output) {
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 
 #[test]
@@ -351,10 +354,33 @@ fn the_commands_that_are_named_for_postgresql_back_up_a_register_and_restore_it_
     };
     add("10000001");
     let file = place.path("the backup.dump");
-    run_named(&place.run(&["backup"], Some(&file)), &programs);
+    require_done(&run_named(&place.run(&["backup"], Some(&file)), &programs));
     add("10000002");
-    run_named(&place.run(&["restore"], Some(&file)), &programs);
+    require_done(&run_named(&place.run(&["restore"], Some(&file)), &programs));
     let listed = place.run(&["provider", "list"], None);
     assert!(listed.stdout().contains("10000001") && !listed.stdout().contains("10000002"), "{}", listed.stdout());
     assert_eq!(place.run(&["check"], None).status(), 0);
+}
+
+#[test]
+fn the_commands_that_are_named_for_postgresql_drop_no_database_that_they_cannot_create() {
+    let Some(programs) = postgres_programs().filter(|_| kinds().contains(&Kind::Postgres)) else { return };
+    let mut place = Workplace::on_sqlite();
+    place.use_database(Database::fresh_on(Kind::Postgres));
+    let url = place.url();
+    let added = place.run(&["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"], None);
+    assert_eq!(added.status(), 0, "{}", added.stderr());
+    let file = place.path("backup.dump");
+    require_done(&run_named(&place.run(&["backup"], Some(&file)), &programs));
+    let name = texts(&url, "SELECT current_database()::TEXT AS text").remove(0);
+    let superuser = texts(&url, "SELECT current_user::TEXT AS text").remove(0);
+    let owner = format!("{name}_owner");
+    execute(&url, &format!("CREATE ROLE {owner} LOGIN; ALTER DATABASE {name} OWNER TO {owner}"));
+    let of_owner = url.replacen(&format!("://{superuser}"), &format!("://{owner}"), 1);
+    let ran = run_named(&place.run(&["restore", "--database-url", &of_owner], Some(&file)), &programs);
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert!(!ran.status.success() && told.contains("permission denied to create database"), "{told}");
+    let listed = place.run(&["provider", "list"], None);
+    assert!(listed.stdout().contains("10000001"), "{}", listed.stderr());
+    execute(&url, &format!("ALTER DATABASE {name} OWNER TO {superuser}; DROP ROLE {owner}"));
 }
