@@ -7,6 +7,7 @@
 //! PostgreSQL has tools of its own; for it this module says only which command to use.
 
 mod exclusive;
+mod part;
 mod postgres;
 mod restoring;
 
@@ -17,23 +18,22 @@ use std::path::{Path, PathBuf};
 
 use diesel::sql_types::Text;
 use diesel::{Connection as _, RunQueryDsl as _, SqliteConnection};
-use tempfile::NamedTempFile;
 
 use self::exclusive::Exclusive;
+use self::part::Part;
 pub use self::restoring::{PreparedRestore, Restored, prepare_restore};
 use crate::connection::{Connections, DatabaseConnection};
 use crate::copy::tables;
 use crate::error::StorageError;
 use crate::store::migrations::{MIGRATIONS_TABLE, refuse_newer};
 use crate::tokens::Environment;
-use crate::unfinished::UnfinishedFiles;
-use crate::{catalog, environment, owner_only};
+use crate::{catalog, environment};
 
 /// What SQLite appends to the name of a database for the files that it keeps beside it.
 const JOURNALS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Databases that are being written.
-const UNFINISHED: UnfinishedFiles = UnfinishedFiles { prefix: ".register-", journals: &JOURNALS };
+/// The most links that are followed from one to another, as on Linux.
+const MAX_LINKS: usize = 40;
 
 /// Why a backup was not made or not restored. What was there before is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +50,12 @@ pub enum BackupError {
     /// There is a file already where one is to be written.
     #[error("{} exists already; --force replaces it", .0.display())]
     Exists(PathBuf),
+    /// A folder was given for a file.
+    #[error("{} is a folder; name a file", .0.display())]
+    IsFolder(PathBuf),
+    /// The disk of the folder to write to is full.
+    #[error("{}: the disk of this folder has no space left; make room there", .0.display())]
+    NoSpace(PathBuf),
     /// The file cannot be read or written.
     #[error("{}: {source}", .path.display())]
     File {
@@ -116,6 +122,16 @@ pub enum BackupError {
     },
 }
 
+impl BackupError {
+    /// The same error of writing to a folder, which it names where its disk is full.
+    fn of_folder(self, folder: &Path) -> Self {
+        let is_said_by_sqlite = matches!(self, Self::Storage(StorageError::NoSpace(_)));
+        let is_said_by_system =
+            matches!(&self, Self::File { source, .. } if source.kind() == io::ErrorKind::StorageFull);
+        if is_said_by_sqlite || is_said_by_system { Self::NoSpace(folder.to_owned()) } else { self }
+    }
+}
+
 /// Writes a backup of the SQLite database at `url` to a file, and returns its size in bytes. A file that is there already
 /// is replaced only when `replace` says so, and only when it is certain that nobody has it open. The schema may be that of
 /// an older program, and stays as it is. Blocks; a server goes on meanwhile.
@@ -135,26 +151,50 @@ pub fn back_up(url: &str, to: &Path, replace: bool, requested: Option<Environmen
     if is_part_of(to, database) {
         return Err(BackupError::TargetIsSource(to.to_owned()));
     }
+    require_no_folder(to)?;
     if to.exists() && !replace {
         return Err(BackupError::Exists(to.to_owned()));
     }
+    let target = follow_links(to);
     // Asked before the work too, which may take minutes.
-    drop(lock_target(to)?);
+    drop(lock_target(&target, to)?);
     let mut connection = connections.establish_existing()?;
     require_register(&mut connection, database)?;
     environment::require_same(environment::recorded(&mut connection)?, requested)?;
-    let part = part_of(to)?;
     let DatabaseConnection::Sqlite(inner) = &mut connection else {
         return Err(BackupError::NotARegister(database.to_owned()));
     };
+    write(inner, to, &target, replace).map_err(|error| error.of_folder(folder_of(&target)))
+}
+
+/// Writes the backup that is called `shown` to its target.
+fn write(connection: &mut SqliteConnection, shown: &Path, target: &Path, replace: bool) -> Result<u64, BackupError> {
+    let part = Part::beside(target)?;
     diesel::sql_query("VACUUM INTO ?")
         .bind::<Text, _>(part.path().to_string_lossy())
-        .execute(inner)
+        .execute(connection)
         .map_err(StorageError::from)?;
-    require_sound(part.path(), to)?;
-    let _held = lock_target(to)?;
-    remove_journals(to)?;
-    put_in_place(part, to, replace)
+    require_sound(part.path(), shown)?;
+    let _held = lock_target(target, shown)?;
+    remove_journals(target)?;
+    put_in_place(part, target, replace)
+}
+
+/// Fails when a path is that of a folder, there or not.
+fn require_no_folder(path: &Path) -> Result<(), BackupError> {
+    let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if is_folder { Err(BackupError::IsFolder(path.to_owned())) } else { Ok(()) }
+}
+
+/// The file to which a path leads, also where it does not exist. SQLite has the files beside it there, and a link that is
+/// replaced would leave the file as it was.
+fn follow_links(path: &Path) -> PathBuf {
+    let mut file = path.to_owned();
+    for _ in 0..MAX_LINKS {
+        let Ok(next) = file.read_link() else { break };
+        file = folder_of(&file).join(next);
+    }
+    file
 }
 
 /// Whether a file to write is a database, or one of the files beside it, under whatever name.
@@ -166,11 +206,11 @@ fn is_part_of(file: &Path, database: &Path) -> bool {
     parts.any(|part| part.metadata().is_ok_and(|part| (part.dev(), part.ino()) == (written.dev(), written.ino())))
 }
 
-/// Lets nobody begin to use the file that a backup is to replace, and fails when anybody does already.
-fn lock_target(to: &Path) -> Result<Exclusive, BackupError> {
-    let database = to.canonicalize().unwrap_or_else(|_| to.to_owned());
-    exclusive::acquire(&database).map_err(|error| {
-        if let BackupError::InUse(_) = error { BackupError::TargetInUse(to.to_owned()) } else { error }
+/// Lets nobody begin to use the file that a backup is to replace, and fails when anybody does already; `shown` is what to call
+/// it.
+fn lock_target(target: &Path, shown: &Path) -> Result<Exclusive, BackupError> {
+    exclusive::acquire(target).map_err(|error| {
+        if let BackupError::InUse(_) = error { BackupError::TargetInUse(shown.to_owned()) } else { error }
     })
 }
 
@@ -181,19 +221,9 @@ fn lock_target(to: &Path) -> Result<Exclusive, BackupError> {
 /// [`BackupError::InUse`], [`BackupError::UseUnknown`], or [`BackupError::Storage`] for an address of no known form.
 pub fn require_unused(url: &str) -> Result<(), BackupError> {
     match Connections::to(url)?.file() {
-        Some(database) => exclusive::acquire(database).map(drop),
+        Some(database) => exclusive::acquire(&follow_links(database)).map(drop),
         None => Ok(()),
     }
-}
-
-/// A new file in the folder of another one, which is removed unless it is put in place. Only its owner can read it.
-fn part_of(file: &Path) -> Result<NamedTempFile, BackupError> {
-    let folder = folder_of(file);
-    let failed = |source| BackupError::File { path: folder.to_owned(), source };
-    owner_only::create_folders(folder).map_err(failed)?;
-    // A leftover that cannot be removed is no reason to make no backup.
-    let _ = UNFINISHED.remove_leftovers(folder);
-    UNFINISHED.create(folder).map_err(failed)
 }
 
 fn folder_of(file: &Path) -> &Path {
@@ -225,10 +255,11 @@ fn remove(file: &Path) -> Result<(), BackupError> {
 }
 
 /// Brings the file to the disk, then its name.
-fn put_in_place(part: NamedTempFile, to: &Path, replace: bool) -> Result<u64, BackupError> {
+fn put_in_place(part: Part, to: &Path, replace: bool) -> Result<u64, BackupError> {
     let failed = |source| BackupError::File { path: to.to_owned(), source };
-    part.as_file().sync_all().map_err(failed)?;
-    let outcome = if replace { part.persist(to) } else { part.persist_noclobber(to) };
+    let Part { file, journals: _journals } = part;
+    file.as_file().sync_all().map_err(failed)?;
+    let outcome = if replace { file.persist(to) } else { file.persist_noclobber(to) };
     let file = outcome.map_err(|error| {
         let is_there = error.error.kind() == io::ErrorKind::AlreadyExists;
         if is_there { BackupError::Exists(to.to_owned()) } else { failed(error.error) }
@@ -267,4 +298,25 @@ fn require_sound(file: &Path, shown: &Path) -> Result<(), BackupError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::result::{DatabaseErrorKind, Error as DieselError};
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_reported_with_the_folder() {
+        let full =
+            DieselError::DatabaseError(DatabaseErrorKind::Unknown, Box::new("database or disk is full".to_owned()));
+        let path = PathBuf::from("/var/backups/register.db");
+        let of_file = |kind| BackupError::File { path: path.clone(), source: io::Error::from(kind) };
+        for error in [StorageError::from(full).into(), of_file(io::ErrorKind::StorageFull)] {
+            let BackupError::NoSpace(folder) = error.of_folder(folder_of(&path)) else { panic!("no full disk") };
+            assert_eq!(folder, Path::new("/var/backups"));
+        }
+        let other = of_file(io::ErrorKind::PermissionDenied).of_folder(folder_of(&path));
+        assert!(matches!(other, BackupError::File { .. }));
+    }
 }

@@ -245,6 +245,51 @@ fn a_backup_does_not_replace_a_database_that_a_server_uses() {
 }
 
 #[test]
+fn a_folder_is_no_file_to_write_or_to_read() {
+    let (place, backup) = with_backup();
+    let folder = place.path("backups");
+    std::fs::create_dir(&folder).unwrap();
+    let told = "is a folder; name a file";
+    for path in [folder.clone(), place.path("backups/"), place.path("absent/")] {
+        for arguments in [&["backup"][..], &["backup", "--force"], &["restore", "--force"]] {
+            assert_refused(&place, arguments, &path, told);
+        }
+    }
+    let on = format!("sqlite://{}", folder.display());
+    let told = "is a folder: name the file of the database";
+    assert_refused(&place, &["restore", "--force", "--database-url", &on], &backup, told);
+}
+
+#[test]
+fn a_link_is_followed_to_the_file_that_is_replaced() {
+    let (place, _) = with_backup();
+    place.run(&["provider", "add", "--ukprn", "10000002", "--name", "Beech"], None);
+    let (file, link) = (place.path("disk/backup.db"), place.path("link.db"));
+    std::os::unix::fs::symlink("disk/backup.db", &link).unwrap();
+    // The first one is written where the link leads, although there is nothing yet.
+    for arguments in [&["backup"][..], &["backup", "--force"]] {
+        let made = place.run(arguments, Some(&link));
+        assert_eq!(made.status(), 0, "{}", made.stderr());
+        assert!(link.is_symlink() && file.is_file());
+    }
+    let other = Workplace::on_sqlite();
+    let database = other.path("disk/register.db");
+    std::fs::create_dir(other.path("disk")).unwrap();
+    std::os::unix::fs::symlink(&database, other.path("register.db")).unwrap();
+    let server = other.serve(&[], None);
+    register(&server, 1);
+    assert_refused(&other, &["restore", "--force"], &file, "is in use");
+    drop(server);
+    assert!(other.path("disk/register.db-wal").exists());
+    let restored = other.run(&["restore", "--force"], Some(&file));
+    assert_eq!(restored.status(), 0, "{}", restored.stderr());
+    assert!(other.path("register.db").is_symlink());
+    assert_eq!(ids(&format!("sqlite://{}", database.display())), [""; 0]);
+    assert!(other.run(&["provider", "list"], None).stdout().contains("10000002"));
+    assert_eq!(other.run(&["check"], None).status(), 0);
+}
+
+#[test]
 fn unfinished_files_of_commands_that_were_ended_are_removed() {
     let (place, _) = with_backup();
     let left = [".register-AbCd12.part", ".register-AbCd12.part-journal", ".register-Zz9999.part-journal"];

@@ -9,9 +9,12 @@ use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, SqliteConnection};
-use tempfile::NamedTempFile;
 
-use super::{BackupError, beside, exclusive, part_of, postgres, put_in_place, remove_journals, require_sound};
+use super::part::Part;
+use super::{
+    BackupError, beside, exclusive, folder_of, follow_links, postgres, put_in_place, remove_journals,
+    require_no_folder, require_sound,
+};
 use crate::connection::Connections;
 use crate::environment::Unrecorded;
 use crate::erasure::Erasure;
@@ -40,7 +43,7 @@ pub struct Restored {
 /// A copy of a backup that is to take the place of a database. Dropped, it is removed, and the database is as it was.
 #[derive(Debug)]
 pub struct PreparedRestore {
-    copy: NamedTempFile,
+    copy: Part,
     database: PathBuf,
     replace: bool,
     restored: Restored,
@@ -70,6 +73,8 @@ pub fn prepare_restore(
     let Some(database) = connections.file() else {
         return Err(BackupError::OtherTool(postgres::restore(url, from)));
     };
+    require_no_folder(from)?;
+    require_no_folder(database)?;
     if !from.is_file() {
         return Err(BackupError::Absent(from.to_owned()));
     }
@@ -82,16 +87,31 @@ pub fn prepare_restore(
     if database.exists() && !replace {
         return Err(BackupError::Exists(database.to_owned()));
     }
-    // A copy is looked at and brought up to date, so that the backup stays as it is.
-    let mut copy = part_of(database)?;
+    let database = follow_links(database);
+    let prepared = prepare_copy(&connections, &database, from, requested);
+    let (copy, restored, erasures) = prepared.map_err(|error| error.of_folder(folder_of(&database)))?;
+    Ok(PreparedRestore { copy, database, replace, restored, erasures })
+}
+
+/// The copy, what became of it, and the erasures of the database.
+type Prepared = (Part, Restored, Result<Vec<Erasure>, StorageError>);
+
+/// A copy is looked at and brought up to date, so that the backup stays as it is.
+fn prepare_copy(
+    connections: &Connections,
+    database: &Path,
+    from: &Path,
+    requested: Option<Environment>,
+) -> Result<Prepared, BackupError> {
+    let mut copy = Part::beside(database)?;
     let failed = |source| BackupError::File { path: from.to_owned(), source };
-    io::copy(&mut File::open(from).map_err(failed)?, &mut copy).map_err(failed)?;
+    io::copy(&mut File::open(from).map_err(failed)?, &mut copy.file).map_err(failed)?;
     require_sound(copy.path(), from)?;
     let mut restored = Connections::to(&url_of(&copy))?.establish()?;
     if copy::is_unfinished(&mut restored)? {
         return Err(StorageError::UnfinishedCopy.into());
     }
-    let replaced = recorded_at(&connections);
+    let replaced = recorded_at(connections);
     environment::require_same(replaced, requested)?;
     if let (Some(backup), Some(replaced)) = (environment::recorded(&mut restored)?, replaced)
         && backup != replaced
@@ -101,7 +121,7 @@ pub fn prepare_restore(
     }
     let requested = requested.or(replaced);
     let key = match change_generation::key(&mut restored)? {
-        None => replaced_key(&connections),
+        None => replaced_key(connections),
         Some(_) => None,
     };
     let SetUp { schema, environment, conversion } =
@@ -111,7 +131,7 @@ pub fn prepare_restore(
     if let Some(key) = key {
         change_generation::keep_key(&mut restored, &key)?;
     }
-    let erasures = erasures_of(&connections);
+    let erasures = erasures_of(connections);
     let has_erasures = erasures.as_ref().is_ok_and(|erasures| !erasures.is_empty());
     if has_erasures {
         providers::add_those_of_erasures(&mut restored, &mut connections.establish_existing()?)?;
@@ -119,7 +139,7 @@ pub fn prepare_restore(
     }
     let removed_former_tables = has_erasures && conversion != Conversion::Finished;
     let restored = Restored { schema, environment, removed_former_tables };
-    Ok(PreparedRestore { copy, database: database.to_owned(), replace, restored, erasures })
+    Ok((copy, restored, erasures))
 }
 
 impl PreparedRestore {
@@ -132,8 +152,8 @@ impl PreparedRestore {
         Store::open_existing(&url_of(&self.copy), StoreOptions::default())
     }
 
-    /// Gives the copy the name of the database, when it is certain that nobody has that one open. Only the owner can read the
-    /// new file, whatever the mode of the replaced one. Blocks.
+    /// Gives the copy the name of the database, or of the file to which that leads as a link, when it is certain that nobody has
+    /// it open. Only the owner can read the new file, whatever the mode of the replaced one. Blocks.
     ///
     /// # Errors
     ///
@@ -150,12 +170,12 @@ impl PreparedRestore {
             return Err(BackupError::InUse(database));
         }
         remove_journals(&database)?;
-        put_in_place(copy, &database, replace)?;
+        put_in_place(copy, &database, replace).map_err(|error| error.of_folder(folder_of(&database)))?;
         Ok(restored)
     }
 }
 
-fn url_of(copy: &NamedTempFile) -> String {
+fn url_of(copy: &Part) -> String {
     format!("sqlite://{}", copy.path().display())
 }
 
