@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use domain::{State, Trainee};
 use test_support::{Database, Kind};
 
 use crate::clock::Clock;
@@ -93,6 +94,18 @@ impl Register {
     /// Adds the provider [`UKPRN`].
     pub(crate) fn add_provider(&self) {
         self.write(|session| session.add_provider(UKPRN, "Ashdown University")).unwrap();
+    }
+
+    /// Registers a trainee of the provider [`UKPRN`], with nothing but the identifier.
+    pub(crate) fn add_trainee(&self, trainee_id: &'static str) {
+        let create = move |session: &mut Session<'_>| {
+            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            let now = Some(provider.now());
+            let (id, state) = (Some(trainee_id.to_owned()), Some(State::SubmittedForTrn));
+            let trainee = Trainee { trainee_id: id, state, created_at: now, updated_at: now, ..Trainee::default() };
+            provider.insert_trainee(&trainee)
+        };
+        self.write(create).unwrap();
     }
 
     pub(crate) fn issue_token(&self, request: NewToken<'static>) -> Result<(Token, TokenRecord), StorageError> {

@@ -148,7 +148,6 @@ impl ProviderSession<'_> {
 #[cfg(test)]
 mod tests {
     use diesel::connection::SimpleConnection as _;
-    use domain::{State, Trainee};
     use test_support::Kind;
 
     use super::*;
@@ -164,19 +163,7 @@ mod tests {
         let register = Register::with_provider();
         let mut open = register.second_connection();
         open.batch_execute("BEGIN; SELECT pg_current_xact_id()").unwrap();
-        let create = |session: &mut crate::session::Session<'_>| {
-            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
-            let created_at = Some(provider.now());
-            let trainee = Trainee {
-                trainee_id: Some("trainee".to_owned()),
-                state: Some(State::SubmittedForTrn),
-                created_at,
-                updated_at: created_at,
-                ..Trainee::default()
-            };
-            provider.insert_trainee(&trainee)
-        };
-        register.write(create).unwrap();
+        register.add_trainee("trainee");
         let seen = register.read(|session| session.open_transactions()).unwrap().unwrap();
         let (position, timeline) = (seen.next, seen.timeline.unwrap());
         let shown = |settled| {

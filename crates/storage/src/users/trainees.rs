@@ -62,7 +62,7 @@ impl Session<'_> {
 
 #[cfg(test)]
 mod tests {
-    use domain::{State, Trainee};
+    use domain::Trainee;
 
     use super::*;
     use crate::error::Refusal;
@@ -73,18 +73,10 @@ mod tests {
     #[test]
     fn only_the_latest_entries_of_a_history_are_read_for_a_page() {
         let register = Register::with_provider();
+        register.add_trainee("trainee");
         register
             .write(|session| {
                 let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
-                let created_at = Some(provider.now());
-                let trainee = Trainee {
-                    trainee_id: Some("trainee".to_owned()),
-                    state: Some(State::SubmittedForTrn),
-                    created_at,
-                    updated_at: created_at,
-                    ..Trainee::default()
-                };
-                provider.insert_trainee(&trainee)?;
                 for name in ["Ash", "Beech", "Cedar"] {
                     let stored = provider.find_trainee("trainee")?.unwrap();
                     let changed = Trainee { last_name: Some(name.to_owned()), ..stored.record.clone() };

@@ -337,31 +337,15 @@ fn narrowed(trainees: Trainees, listing: &Listing, today: NaiveDate) -> Trainees
 #[cfg(test)]
 mod tests {
     use chrono::Utc;
-    use domain::Trainee;
     use test_support::Kind;
 
     use super::*;
-    use crate::history::Cause;
-    use crate::testing::{Register, UKPRN};
+    use crate::testing::Register;
 
     #[test]
     fn changes_that_were_seen_are_not_read_again_however_long_a_transaction_is_open() {
         let register = Register::with_provider();
-        for number in 0..3 {
-            let create = move |session: &mut crate::session::Session<'_>| {
-                let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
-                let created_at = Some(provider.now());
-                let trainee = Trainee {
-                    trainee_id: Some(format!("trainee {number}")),
-                    state: Some(State::SubmittedForTrn),
-                    created_at,
-                    updated_at: created_at,
-                    ..Trainee::default()
-                };
-                provider.insert_trainee(&trainee)
-            };
-            register.write(create).unwrap();
-        }
+        ["one", "two", "three"].into_iter().for_each(|trainee_id| register.add_trainee(trainee_id));
         let positions = trainees::table.order(trainees::id).select((
             trainees::provider_id,
             trainees::academic_cycle,
