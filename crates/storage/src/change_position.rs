@@ -229,13 +229,14 @@ impl QueryFragment<Backend> for IsFinal {
 /// Whether a snapshot does not see the last change of a trainee.
 pub(crate) struct IsUnseen {
     next: i64,
-    /// The numbers of the transactions that were open, separated by commas. On SQLite there are none.
+    /// The numbers of the transactions that were open, separated by commas.
     open: String,
 }
 
 impl IsUnseen {
-    pub(crate) fn by(Snapshot { next, open, .. }: &Snapshot) -> Self {
-        let open: Vec<String> = open.iter().map(i64::to_string).collect();
+    /// On SQLite no transaction was open: a snapshot that says otherwise is of another database, and its cursor is outdated.
+    pub(crate) fn by(Snapshot { next, open, .. }: &Snapshot, connection: &DatabaseConnection) -> Self {
+        let open: Vec<String> = open.iter().filter(|_| connection.is_remote()).map(i64::to_string).collect();
         Self { next: *next, open: open.join(",") }
     }
 }

@@ -265,7 +265,7 @@ pub(super) fn changed(
     }
     let page = narrowed
         .filter(trainees::changed_in.ge(position))
-        .filter(IsUnseen::by(since))
+        .filter(IsUnseen::by(since, connection))
         .filter(trainees::changed_in.gt(position).or(trainees::id.gt(key)))
         .order((trainees::changed_in, trainees::id))
         .limit(most);
@@ -364,9 +364,14 @@ mod tests {
         };
         assert_eq!(unseen(first, first, Vec::new()), [first, second, third]);
         assert_eq!(unseen(first, third, Vec::new()), [third]);
-        if Kind::of_this_run() == Kind::Postgres {
-            assert_eq!(unseen(first, third, vec![first - 1, second]), [second, third]);
-            assert_eq!(unseen(first, third + 1, vec![first]), [first]);
+        let (one_open, all_seen_but_one) = (vec![first - 1, second], vec![first]);
+        match Kind::of_this_run() {
+            Kind::Postgres => {
+                assert_eq!(unseen(first, third, one_open), [second, third]);
+                assert_eq!(unseen(first, third + 1, all_seen_but_one), [first]);
+            }
+            // Of a register that was copied from PostgreSQL: the cursor is refused, and the query does not fail.
+            Kind::Sqlite => assert_eq!(unseen(first, third, one_open), [third]),
         }
     }
 }
