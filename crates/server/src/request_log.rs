@@ -187,8 +187,7 @@ impl RequestLog {
             if let Err(error) = written {
                 // What the store will not take tomorrow either would stand in the way of the rest. What it may have taken
                 // would stand there twice.
-                let is_kept = error.is_temporary() && !error.is_of_unknown_outcome();
-                let given_up = if is_kept { Vec::new() } else { std::mem::take(&mut left) };
+                let given_up = if error.is_repeatable() { Vec::new() } else { std::mem::take(&mut left) };
                 let given_up = given_up.iter().filter(|(_, one)| one.outcome() == Outcome::Refused).count();
                 left.extend(rest);
                 count_dropped(given_up + waiting.put_back(left));

@@ -172,7 +172,7 @@ impl Usage {
             if let Err(error) = written {
                 // What the store will not take tomorrow either would stand in the way of the rest. What it may have taken
                 // would be counted twice.
-                if error.is_temporary() && !error.is_of_unknown_outcome() {
+                if error.is_repeatable() {
                     self.with(|counts| counts.put_back(taken));
                 }
                 self.with(|counts| counts.put_back(left));

@@ -272,9 +272,9 @@ impl StorageError {
         matches!(self, Self::Query(DieselError::DatabaseError(DatabaseErrorKind::UniqueViolation, _)))
     }
 
-    /// Whether what the job did may have been kept all the same.
-    pub fn is_of_unknown_outcome(&self) -> bool {
-        matches!(self, Self::OutcomeUnknown(_))
+    /// Whether the job was not done and may well succeed when it is tried again: to repeat it does nothing twice.
+    pub fn is_repeatable(&self) -> bool {
+        self.is_temporary() && !matches!(self, Self::OutcomeUnknown(_))
     }
 
     /// Whether the same job may well succeed when it is tried again.

@@ -57,16 +57,25 @@ impl UnfinishedFiles {
                 Err(error) => error.kind() == io::ErrorKind::NotFound,
             };
             if is_left {
-                for ending in self.journals.iter().chain([&""]) {
-                    // Most of them do not exist.
-                    let _ = std::fs::remove_file(folder.join(format!("{name}{ending}")));
-                }
+                self.remove_journals(&path);
+                // It may be gone already.
+                let _ = std::fs::remove_file(&path);
             }
             if path.exists() {
                 stay.push(path);
             }
         }
         Ok(stay)
+    }
+
+    /// Removes what SQLite kept beside one of them. What cannot be removed stays: the next command tries again.
+    pub(crate) fn remove_journals(&self, file: &Path) {
+        for ending in self.journals {
+            let mut journal = file.as_os_str().to_owned();
+            journal.push(ending);
+            // Most of them do not exist.
+            let _ = std::fs::remove_file(journal);
+        }
     }
 
     /// The name of the unfinished file that a file is, or beside which SQLite keeps it.

@@ -34,18 +34,11 @@ fn assert_erased(place: &Workplace, id: &str) {
 
 #[test]
 fn a_restored_backup_brings_nobody_back() {
-    let place = Workplace::on_sqlite();
-    let server = place.serve(&[], None);
-    let id = register(&server, CANARY);
-    let backup = place.path("backup.db");
-    done(place.run(&["backup"], Some(&backup)));
-    done(place.run(&erase(&[], &provider_of_demo(&place.url()), &[&id]), None));
-    server.stop();
+    let (place, backup, id) = with_backup_of_erased();
     assert!(fs::read(&backup).unwrap().windows(CANARY.len()).any(|bytes| bytes == CANARY.as_bytes()));
     let restored = place.run(&["restore", "--force"], Some(&backup));
     assert!(done(restored).starts_with("erased     1\n"));
-    assert_nothing_in_files(&place.url());
-    require_clean(&place, &[]);
+    assert_erased(&place, &id);
     let audit = done(place.run(&["audit", &id], None));
     assert!(audit.contains(GROUND), "{audit}");
     // What is damaged cannot say whom it had erased.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::{BackupError, JOURNALS, beside, folder_of};
+use super::{BackupError, JOURNALS, folder_of};
 use crate::owner_only;
 use crate::unfinished::UnfinishedFiles;
 
@@ -44,15 +44,13 @@ impl Part {
 
 impl Drop for Journals {
     fn drop(&mut self) {
-        for journal in JOURNALS.map(|ending| beside(&self.part, ending)) {
-            // Most of them do not exist. What cannot be removed stays: the next command tries again.
-            let _ = std::fs::remove_file(journal);
-        }
+        UNFINISHED.remove_journals(&self.part);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::beside;
     use super::*;
 
     #[test]

@@ -187,7 +187,7 @@ fn history_of(
     let Parsed { trainee, .. } = record.parsed().ok_or(StorageError::CorruptRow { table: "trainees", id: key })?;
     let stored = rows.into_iter().map(entry).collect::<Result<Vec<_>, _>>()?;
     if let Some(erasure) = erasure {
-        return Ok(Some(TraineeHistory::of_erased(erasure, stored)));
+        return Ok(Some(TraineeHistory { left_out, ..TraineeHistory::of_erased(erasure, stored) }));
     }
     let mut removed = removed_history(connection)?;
     if let Some(created_at) = trainee.created_at {
