@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::file::{Draft, each_line, open, path_of};
 use super::line::HistoryLine;
-use super::{Archive, ArchiveError, ArchivedMonth, Kind, file, manifest};
+use super::{Archive, ArchiveError, ArchivedMonth, file, manifest};
 use crate::erasure::OPERATION;
 
 /// Which files an erasure takes for those of archived months.
@@ -46,7 +46,9 @@ impl Archive<'_> {
         // Before the months are read: whoever begins to write after this reads entries without those of these trainees.
         let unfinished = file::remove_leftovers(folder)?;
         let mut erased = 0;
-        for month in manifest::of_kind(&mut self.connection, Kind::History)? {
+        // Whoever has just given a file its name has yet to commit that the month is recorded.
+        let months = self.write_transaction(manifest::history_when_recorded)?;
+        for month in months {
             erased += self.erase_from(&month, folder, accepted, is_erased)?;
         }
         unfinished.into_iter().next().map_or(Ok(erased), |path| Err(ArchiveError::Unfinished(path)))

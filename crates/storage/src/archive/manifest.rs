@@ -1,6 +1,7 @@
 //! What the database records of archived months.
 
 use chrono::{DateTime, Utc};
+use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 
 use super::file::Done;
@@ -89,6 +90,15 @@ pub(super) fn of_kind(connection: &mut DatabaseConnection, kind: Kind) -> Result
         .order(archived_months::month)
         .load::<ArchivedMonthRow>(connection)?;
     rows.into_iter().map(ArchivedMonth::of).collect()
+}
+
+/// The archived months of the history, oldest first, when all those are committed that others are recording. Runs in a
+/// transaction that writes: on SQLite it begins when no other one is open.
+pub(super) fn history_when_recorded(connection: &mut DatabaseConnection) -> Result<Vec<ArchivedMonth>, StorageError> {
+    if let DatabaseConnection::Postgres(inner) = connection {
+        inner.batch_execute("LOCK TABLE archived_months IN SHARE MODE")?;
+    }
+    of_kind(connection, Kind::History)
 }
 
 /// Records that a month was archived, in the place of what was known of it.

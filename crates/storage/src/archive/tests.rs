@@ -1,6 +1,8 @@
 //! Months are archived and removed, also interrupted, and the history stays whole.
 
 use std::fs;
+use std::thread;
+use std::time::Duration;
 
 use diesel::connection::SimpleConnection as _;
 use domain::{State, Trainee};
@@ -370,6 +372,28 @@ fn the_lines_of_an_erased_trainee_are_removed_from_all_files_also_when_it_was_in
         fs::remove_file(path(8)).unwrap();
         assert!(matches!(erase(), Err(ArchiveError::Missing(_))));
     }
+}
+
+#[test]
+fn erasing_waits_for_months_that_are_being_recorded() {
+    let year = YEARS[0];
+    let (register, folder) = (register(year), tempfile::tempdir().unwrap());
+    archive(&register, month(year, 8), &folder).unwrap();
+    let mut recording = register.second_connection();
+    recording
+        .batch_execute("CREATE TEMPORARY TABLE recorded AS SELECT * FROM archived_months; DELETE FROM archived_months")
+        .unwrap();
+    recording.begin(Access::Write).unwrap();
+    recording.batch_execute("INSERT INTO archived_months SELECT * FROM recorded").unwrap();
+    let mut erasing = Archive::of(&register.store).unwrap();
+    let erased = thread::scope(|scope| {
+        let erasing =
+            scope.spawn(|| erasing.erase(&["one".to_owned()], folder.path(), ArchiveFiles::AsRecorded).unwrap());
+        thread::sleep(Duration::from_millis(200));
+        recording.commit().unwrap();
+        erasing.join().unwrap()
+    });
+    assert_eq!(erased, 2);
 }
 
 #[test]
