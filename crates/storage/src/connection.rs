@@ -15,7 +15,7 @@ use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionMa
 use diesel::result::Error as DieselError;
 use postgres_client::{PipelineMode, PostgresConnection};
 
-pub(crate) use self::manager::{Connections, JOB_LOCK_TIMEOUT, LogPoolErrors, PROBE_TIMEOUT, PageCaches};
+pub(crate) use self::manager::{Connections, LogPoolErrors, PROBE_TIMEOUT, PageCaches};
 pub(crate) use self::static_query::{static_query, static_update};
 use crate::error::StorageError;
 

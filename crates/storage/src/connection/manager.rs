@@ -22,7 +22,7 @@ use crate::owner_only;
 const BUSY_TIMEOUT_MS: u32 = 5_000;
 
 /// How long a statement of a job waits for a lock on PostgreSQL before the job is undone and run again.
-pub(crate) const JOB_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
+const JOB_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long each step of a look at whether PostgreSQL answers may take.
 pub(crate) const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a connection to a read-only server is used before one that writes is looked for again.

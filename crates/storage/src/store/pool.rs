@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use crate::clock::{Clock, JobTime, MAX_DATE_WAIT, WriteClock};
-use crate::connection::{Access, Connections, DatabaseConnection, JOB_LOCK_TIMEOUT, LogPoolErrors};
+use crate::connection::{Access, Connections, DatabaseConnection, LogPoolErrors};
 use crate::error::{JobError, StorageError};
 use crate::metrics::StoreMetrics;
 use crate::session::Session;
@@ -35,6 +35,8 @@ const IDLE_TIME: Duration = Duration::from_secs(60);
 const COLLISION_PAUSE: Duration = Duration::from_millis(5);
 /// How long it waits after any, at most.
 const LONGEST_COLLISION_PAUSE: Duration = Duration::from_millis(100);
+/// By how much the time of a job that has waited for a lock in vain must exceed that of its last run, to be run again.
+const CONTENTION_MARGIN: Duration = Duration::from_millis(250);
 /// How long a job waits before it tries another connection.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
 
@@ -271,14 +273,14 @@ impl JobPool {
                 }
                 Retry::OnAnotherConnection(pause) => pause,
             };
-            // One that has waited for a lock in vain may wait as long again. If its time ended meanwhile, the connection would
+            // One that has waited for a lock in vain may take as long again. If its time ended meanwhile, the connection would
             // have to be given up.
-            let wait = if matches!(storage_error(&answer), Some(StorageError::Busy)) {
-                JOB_LOCK_TIMEOUT
+            let run = if matches!(storage_error(&answer), Some(StorageError::Busy)) {
+                begun.elapsed() + CONTENTION_MARGIN
             } else {
                 Duration::ZERO
             };
-            if Instant::now() + pause + wait >= last_run {
+            if Instant::now() + pause + run >= last_run {
                 return answer;
             }
             thread::sleep(pause);
