@@ -166,13 +166,12 @@ fn history_of(
         let all = changes::table.filter(changes::trainee_key.eq(key)).count();
         left_out = (with_inner!(connection, |inner| all.get_result::<i64>(inner))? - most).max(0);
     }
-    let rows = changes::table
+    let entries = changes::table
         .left_join(tokens::table)
         .filter(changes::trainee_key.eq(key))
         // Each change of a trainee is later than the last one. Keys may be given out in blocks; they only distinguish
         // what older programs dated alike.
-        .order((changes::changed_at, changes::id))
-        .offset(left_out)
+        .order((changes::changed_at.desc(), changes::id.desc()))
         .select((
             changes::id,
             changes::changed_at,
@@ -182,18 +181,23 @@ fn history_of(
             changes::version,
             changes::operation,
             changes::fields,
-        ))
-        .load::<Row>(connection)?;
+        ));
+    let latest_first = match most {
+        // With a limit, databases keep no more than that while they sort.
+        Some(most) => entries.limit(most).load::<Row>(connection)?,
+        None => entries.load::<Row>(connection)?,
+    };
     let Parsed { trainee, .. } = record.parsed().ok_or(StorageError::CorruptRow { table: "trainees", id: key })?;
-    let stored = rows.into_iter().map(entry).collect::<Result<Vec<_>, _>>()?;
-    if let Some(erasure) = erasure {
-        return Ok(Some(TraineeHistory { left_out, ..TraineeHistory::of_erased(erasure, stored) }));
-    }
-    let mut removed = removed_history(connection)?;
-    if let Some(created_at) = trainee.created_at {
-        removed.retain(|month| month.month.next().first_day() > created_at.date_naive());
-    }
-    let history = TraineeHistory::of(trainee_id.to_owned(), ukprn, trainee, stored, removed)?;
+    let stored = latest_first.into_iter().rev().map(entry).collect::<Result<Vec<_>, _>>()?;
+    let history = if let Some(erasure) = erasure {
+        TraineeHistory::of_erased(erasure, stored)
+    } else {
+        let mut removed = removed_history(connection)?;
+        if let Some(created_at) = trainee.created_at {
+            removed.retain(|month| month.month.next().first_day() > created_at.date_naive());
+        }
+        TraineeHistory::of(trainee_id.to_owned(), ukprn, trainee, stored, removed)?
+    };
     Ok(Some(TraineeHistory { left_out, ..history }))
 }
 
