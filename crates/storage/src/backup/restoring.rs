@@ -15,7 +15,7 @@ use super::{
     BackupError, beside, exclusive, folder_of, follow_links, postgres, put_in_place, remove_journals,
     require_no_folder, require_sound,
 };
-use crate::connection::Connections;
+use crate::connection::{Connections, DatabaseConnection};
 use crate::environment::Unrecorded;
 use crate::erasure::Erasure;
 use crate::error::StorageError;
@@ -88,21 +88,18 @@ pub fn prepare_restore(
         return Err(BackupError::Exists(database.to_owned()));
     }
     let database = follow_links(database);
-    let prepared = prepare_copy(&connections, &database, from, requested);
-    let (copy, restored, erasures) = prepared.map_err(|error| error.of_folder(folder_of(&database)))?;
-    Ok(PreparedRestore { copy, database, replace, restored, erasures })
+    let prepared = prepare_copy(&connections, &database, from, replace, requested);
+    prepared.map_err(|error| error.of_folder(folder_of(&database)))
 }
-
-/// The copy, what became of it, and the erasures of the database.
-type Prepared = (Part, Restored, Result<Vec<Erasure>, StorageError>);
 
 /// A copy is looked at and brought up to date, so that the backup stays as it is.
 fn prepare_copy(
     connections: &Connections,
     database: &Path,
     from: &Path,
+    replace: bool,
     requested: Option<Environment>,
-) -> Result<Prepared, BackupError> {
+) -> Result<PreparedRestore, BackupError> {
     let mut copy = Part::beside(database)?;
     let failed = |source| BackupError::File { path: from.to_owned(), source };
     io::copy(&mut File::open(from).map_err(failed)?, &mut copy.file).map_err(failed)?;
@@ -111,7 +108,8 @@ fn prepare_copy(
     if copy::is_unfinished(&mut restored)? {
         return Err(StorageError::UnfinishedCopy.into());
     }
-    let replaced = recorded_at(connections);
+    let mut in_use = connections.establish_existing();
+    let replaced = recorded_in(&mut in_use, environment::recorded)?;
     environment::require_same(replaced, requested)?;
     if let (Some(backup), Some(replaced)) = (environment::recorded(&mut restored)?, replaced)
         && backup != replaced
@@ -119,27 +117,50 @@ fn prepare_copy(
         let (file, database) = (from.to_owned(), database.to_owned());
         return Err(BackupError::OtherEnvironment { file, backup, database, replaced });
     }
-    let requested = requested.or(replaced);
+    // The cursors that the database gave out are outdated then, and not forged.
     let key = match change_generation::key(&mut restored)? {
-        None => replaced_key(connections),
+        None => recorded_in(&mut in_use, change_generation::key)?,
         Some(_) => None,
     };
     let SetUp { schema, environment, conversion } =
-        set_up(&mut restored, Goal::NewestUnconverted, requested, Unrecorded::Keep)?;
+        set_up(&mut restored, Goal::NewestUnconverted, requested.or(replaced), Unrecorded::Keep)?;
     convert(&mut restored, |_| {})?;
     change_generation::renew(&mut restored)?;
     if let Some(key) = key {
         change_generation::keep_key(&mut restored, &key)?;
     }
-    let erasures = erasures_of(connections);
-    let has_erasures = erasures.as_ref().is_ok_and(|erasures| !erasures.is_empty());
-    if has_erasures {
-        providers::add_those_of_erasures(&mut restored, &mut connections.establish_existing()?)?;
-        finish(&mut restored)?;
+    let mut removed_former_tables = false;
+    let erasures = match in_use {
+        Ok(mut in_use) => {
+            let erasures = erasure::recorded_in(&mut in_use);
+            if erasures.as_ref().is_ok_and(|erasures| !erasures.is_empty()) {
+                providers::add_those_of_erasures(&mut restored, &mut in_use)?;
+                finish(&mut restored)?;
+                removed_former_tables = conversion != Conversion::Finished;
+            }
+            erasures
+        }
+        Err(StorageError::Absent(_)) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    };
+    if let Err(StorageError::Busy) = erasures {
+        return Err(StorageError::Busy.into());
     }
-    let removed_former_tables = has_erasures && conversion != Conversion::Finished;
     let restored = Restored { schema, environment, removed_former_tables };
-    Ok((copy, restored, erasures))
+    Ok(PreparedRestore { copy, database: database.to_owned(), replace, restored, erasures })
+}
+
+/// What the database that is to be replaced records; nothing where there is none, or it cannot be read any more. Fails where it can
+/// be read later.
+fn recorded_in<T>(
+    in_use: &mut Result<DatabaseConnection, StorageError>,
+    read: impl FnOnce(&mut DatabaseConnection) -> Result<Option<T>, StorageError>,
+) -> Result<Option<T>, StorageError> {
+    let Ok(in_use) = in_use else { return Ok(None) };
+    match read(in_use) {
+        Err(StorageError::Busy) => Err(StorageError::Busy),
+        recorded => Ok(recorded.ok().flatten()),
+    }
 }
 
 impl PreparedRestore {
@@ -191,27 +212,6 @@ fn close(database: &Path) -> Result<(), StorageError> {
             Err(StorageError::Busy) if Instant::now() < deadline => thread::sleep(CLOSING_PAUSE),
             outcome => return outcome,
         }
-    }
-}
-
-/// What the database that is to be replaced records; nothing where there is none, or it cannot be read any more.
-fn recorded_at(connections: &Connections) -> Option<Environment> {
-    let mut connection = connections.establish_existing().ok()?;
-    environment::recorded(&mut connection).ok().flatten()
-}
-
-/// The key of the cursors that the database gave out which is to be replaced: they are outdated, and not forged.
-fn replaced_key(connections: &Connections) -> Option<String> {
-    let mut connection = connections.establish_existing().ok()?;
-    change_generation::key(&mut connection).ok().flatten()
-}
-
-/// The erasures that the database records which is to be replaced; none where there is no database.
-fn erasures_of(connections: &Connections) -> Result<Vec<Erasure>, StorageError> {
-    match connections.establish_existing() {
-        Ok(mut connection) => erasure::recorded_in(&mut connection),
-        Err(StorageError::Absent(_)) => Ok(Vec::new()),
-        Err(error) => Err(error),
     }
 }
 
