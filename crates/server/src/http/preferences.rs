@@ -40,18 +40,19 @@ impl Preferences {
     }
 }
 
-/// The preferences and parameters of a line. A quoted value may have separators in it; where a quote does not end, each separator
-/// counts.
+/// The preferences and parameters of a line. A value that begins with a quote may have separators in it; where the quote does not
+/// end, each separator counts.
 fn elements(line: &str) -> Vec<&str> {
     const SEPARATORS: [char; 2] = [',', ';'];
-    let (mut is_quoted, mut is_escaped) = (false, false);
+    let (mut is_quoted, mut is_escaped, mut begins_value) = (false, false, false);
     let separates = |character: char| {
         let after_backslash = std::mem::take(&mut is_escaped);
         match character {
             '\\' => is_escaped = is_quoted && !after_backslash,
-            '"' if !after_backslash => is_quoted = !is_quoted,
+            '"' if !after_backslash => is_quoted = begins_value && !is_quoted,
             _ => {}
         }
+        begins_value = character == '=' || (begins_value && [' ', '\t'].contains(&character));
         !is_quoted && SEPARATORS.contains(&character)
     };
     let found: Vec<&str> = line.split(separates).collect();
@@ -107,6 +108,7 @@ mod tests {
             assert!(!of(value).validates_only, "{value}");
         }
         assert!(of("x=\"a, validate-only").validates_only, "the quote does not end");
+        assert!(of("x=5\", validate-only, y=6\"").validates_only, "no value begins with a quote");
         let header = (HeaderName::from_static("prefer"), HeaderValue::from_bytes(b"validate-only; note=\xe9").unwrap());
         assert!(Preferences::of(&[header].into_iter().collect()).validates_only);
     }
