@@ -58,13 +58,30 @@ pub fn say_untested(line: &str) {
     assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{line}");
 }
 
-/// The kinds of database that there are here, for a test that is about both.
+/// The kinds of database for a test that is about each of them: that of this run where the environment names one, otherwise all
+/// that there are here.
+///
+/// # Panics
+///
+/// As [`all_kinds`], and as [`Kind::of_this_run`].
+#[must_use]
+pub fn kinds() -> Vec<Kind> {
+    if std::env::var_os(KIND_VARIABLE).is_none() {
+        return all_kinds();
+    }
+    match Kind::of_this_run() {
+        Kind::Sqlite => vec![Kind::Sqlite],
+        Kind::Postgres => all_kinds().into_iter().filter(|kind| *kind == Kind::Postgres).collect(),
+    }
+}
+
+/// The kinds of database that there are here, for a test that is about both at once.
 ///
 /// # Panics
 ///
 /// As [`say_untested`], where there is no PostgreSQL.
 #[must_use]
-pub fn kinds() -> Vec<Kind> {
+pub fn all_kinds() -> Vec<Kind> {
     match is_postgres_there() {
         Ok(()) => vec![Kind::Sqlite, Kind::Postgres],
         Err(reason) => {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
-use test_support::{Kind, kinds};
+use test_support::{Kind, all_kinds, kinds};
 
 use super::verify::DifferenceKind;
 use super::*;
@@ -15,10 +15,9 @@ use crate::testing::filled::{connect, counts, empty, filled};
 /// Trainees of a register that takes more than two batches.
 const MANY: usize = 1_203;
 
-/// All pairs of databases that there are here.
+/// All pairs of databases of which the second is of this run.
 fn pairs() -> Vec<(Kind, Kind)> {
-    let kinds = kinds();
-    kinds.iter().flat_map(|from| kinds.iter().map(|to| (*from, *to))).collect()
+    all_kinds().into_iter().flat_map(|from| kinds().into_iter().map(move |to| (from, to))).collect()
 }
 
 /// Copies, and asks for the whole copy to be good.
