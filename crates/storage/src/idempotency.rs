@@ -408,7 +408,7 @@ mod tests {
             });
             answer.send(found).unwrap();
         });
-        let found = second_answer.recv_timeout(Duration::from_secs(4));
+        let found = second_answer.recv_timeout(Duration::from_secs(20));
         go_on.send(()).unwrap();
         first.join().unwrap().unwrap();
         second.join().unwrap();

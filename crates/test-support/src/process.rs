@@ -70,6 +70,16 @@ impl Process {
         self.wait();
     }
 
+    /// Whether the process has ended.
+    ///
+    /// # Panics
+    ///
+    /// When the operating system does not say.
+    pub fn has_ended(&mut self) -> bool {
+        let ended = self.0.try_wait();
+        ended.unwrap_or_else(|error| panic!("the process cannot be looked at: {error}")).is_some()
+    }
+
     /// Waits until the process has ended.
     ///
     /// # Panics

@@ -292,16 +292,15 @@ fn a_request_waits_for_a_change_where_the_client_prefers_to() {
     assert!(waited < Duration::from_secs(10), "{waited:?}");
     // The sixth that waits is answered at once.
     let path = format!("/changes?after={}", reply.body["meta"]["after"].as_str().unwrap());
+    let has_waited =
+        |wait| api.request("GET", &path).header("Prefer", wait).send().is(200).header("preference-applied").is_some();
+    // One of five may find its place taken by the sixth.
+    let wait = || while !has_waited("wait=30") {};
     thread::scope(|scope| {
-        let ask = || api.request("GET", &path).header("Prefer", "wait=3").send().is(200);
-        let waiting: Vec<_> = (0..5).map(|_| scope.spawn(ask)).collect();
-        thread::sleep(Duration::from_millis(500));
-        let begun = Instant::now();
-        assert_eq!(ask().header("preference-applied"), None);
-        assert!(begun.elapsed() < Duration::from_secs(1));
-        for one in waiting {
-            assert_eq!(one.join().unwrap().header("preference-applied"), Some("wait=3"));
-        }
+        let waiting: Vec<_> = (0..5).map(|_| scope.spawn(wait)).collect();
+        assert!((0..20).any(|_| !has_waited("wait=1")));
+        assert!(waiting.iter().all(|one| !one.is_finished()));
+        api.create(api.example().with(F::last_name, "Another"));
     });
 }
 
@@ -322,7 +321,7 @@ fn a_token_that_is_revoked_ends_the_wait() {
         });
         let begun = Instant::now();
         waiting.join().unwrap().is(401);
-        assert!(begun.elapsed() < Duration::from_secs(4));
+        assert!(begun.elapsed() < Duration::from_secs(15));
     });
 }
 
@@ -336,7 +335,7 @@ fn copies_that_are_made_beside_writers_are_right_in_the_end() {
     let ids = first.changeable();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
-        for writer in 0..6 {
+        let write = |writer: usize| {
             let (api, ids, done) = (&api, &ids, &done);
             scope.spawn(move || {
                 for at in 0.. {
@@ -358,8 +357,9 @@ fn copies_that_are_made_beside_writers_are_right_in_the_end() {
                         }
                     }
                 }
-            });
-        }
+            })
+        };
+        let writers: Vec<_> = (0..6).map(write).collect();
         let followers: Vec<_> = [7, 50, 500]
             .map(|limit| {
                 let api = &api;
@@ -377,6 +377,9 @@ fn copies_that_are_made_beside_writers_are_right_in_the_end() {
             .collect();
         thread::sleep(Duration::from_secs(4));
         done.store(true, Ordering::Relaxed);
+        for writer in writers {
+            writer.join().unwrap();
+        }
         for follower in followers {
             let mut mirror = follower.join().unwrap();
             // A change may have been made after the last look.

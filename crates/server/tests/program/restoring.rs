@@ -57,16 +57,25 @@ fn a_killed_restore_brings_nobody_back() {
             fs::read_dir(place.path(".")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
         names.filter(|name| name.ends_with(".part-wal")).count()
     };
-    let replaced = database.metadata().unwrap().ino();
-    let is_replaced = || database.metadata().unwrap().ino() != replaced;
+    let inode = || database.metadata().unwrap().ino();
     // While the copy is written, and as soon as it has the name of the database.
-    for until in [&(|| unfinished() > 0) as &dyn Fn() -> bool, &is_replaced] {
-        let mut restore = Process::start(place.command(&["restore", "--force"], Some(&backup)).stderr(Stdio::null()));
-        while !until() {
-            thread::yield_now();
+    for until in [&(|_| unfinished() > 0) as &dyn Fn(u64) -> bool, &|replaced| inode() != replaced] {
+        // One that is over before that was seen is begun again.
+        for _ in 0..20 {
+            let replaced = inode();
+            let mut restore =
+                Process::start(place.command(&["restore", "--force"], Some(&backup)).stderr(Stdio::null()));
+            while !until(replaced) && inode() == replaced {
+                assert!(!restore.has_ended() || inode() != replaced, "the restore has failed");
+                thread::yield_now();
+            }
+            let is_met = until(replaced);
+            restore.kill();
+            assert_erased(&place, &id);
+            if is_met {
+                break;
+            }
         }
-        restore.kill();
-        assert_erased(&place, &id);
     }
     done(place.run(&["restore", "--force"], Some(&backup)));
     assert_erased(&place, &id);

@@ -123,8 +123,8 @@ fn a_transaction_that_stays_open_delays_changes_for_30_seconds_at_most() {
     assert!(delay(&server) == 0.0, "{}", delay(&server));
 
     let idle = OpenTransaction::begin(&site);
-    let begun = Instant::now();
     let mut late = Some(begin_to_change(&site, trainees.last().unwrap()));
+    let begun = Instant::now();
 
     let (mut pending, mut shown, mut longest) = (Vec::new(), Vec::new(), 0.0_f64);
     let mut coming = CHANGES.iter().enumerate().peekable();
