@@ -224,6 +224,20 @@ mod tests {
     use crate::testing::filled::{connect, filled};
 
     #[test]
+    fn a_database_that_another_program_holds_is_not_replaced() {
+        let (database, folder) = (filled(Kind::Sqlite, 3), tempfile::tempdir().unwrap());
+        let backup = folder.path().join("backup.db");
+        back_up(database.url(), &backup, false, None).unwrap();
+        let mut holding = connect(database.url());
+        holding.batch_execute("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE").unwrap();
+        let refused = prepare_restore(database.url(), &backup, true, None);
+        assert!(matches!(refused, Err(BackupError::Storage(StorageError::Busy))), "{refused:?}");
+        holding.batch_execute("COMMIT").unwrap();
+        drop(holding);
+        assert_ne!(prepare_restore(database.url(), &backup, true, None).unwrap().erasures.unwrap(), []);
+    }
+
+    #[test]
     fn a_database_in_which_a_trainee_was_erased_meanwhile_is_not_replaced() {
         let (database, folder) = (filled(Kind::Sqlite, 3), tempfile::tempdir().unwrap());
         let backup = folder.path().join("backup.db");

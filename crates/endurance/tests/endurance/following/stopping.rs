@@ -14,7 +14,7 @@ const WAITING: usize = 5;
 /// How long each would wait, in seconds.
 const WAIT: usize = 25;
 /// How long the server may take to answer them, and to end.
-const AT_ONCE: Duration = Duration::from_secs(12);
+const AT_ONCE: Duration = Duration::from_secs(3);
 
 #[test]
 fn a_server_that_stops_answers_long_polls() {

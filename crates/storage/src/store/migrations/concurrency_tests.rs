@@ -65,8 +65,7 @@ fn nothing_is_locked_where_nothing_is_pending() {
         store.finish_conversion().unwrap();
         let pending = Store::pending(database.url(), None, Unrecorded::Keep).unwrap();
         assert!(pending.is_empty(), "{pending}");
-        // Whoever waited for the other transaction would wait for longer.
-        assert!(begun.elapsed() < Duration::from_secs(10), "{kind:?}: {:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_millis(900), "{kind:?}: {:?}", begun.elapsed());
     }
 }
 
@@ -154,7 +153,7 @@ fn change_of_the_schema_waits_for_another_one_and_for_a_transaction_that_holds_w
             for _ in 0..5 {
                 let begun = Instant::now();
                 server.batch_execute("UPDATE trainees SET revision = 3 WHERE id = 4").unwrap();
-                assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+                assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
                 thread::sleep(Duration::from_millis(40));
             }
             other.batch_execute("COMMIT").unwrap();
@@ -261,7 +260,7 @@ fn index_is_built_once_while_others_write_however_many_servers_start() {
         for _ in 0..5 {
             let begun = Instant::now();
             other.batch_execute("UPDATE trainees SET revision = 3 WHERE id = 4").unwrap();
-            assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+            assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
             thread::sleep(Duration::from_millis(40));
         }
         long.batch_execute("COMMIT").unwrap();
