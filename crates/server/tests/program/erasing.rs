@@ -6,8 +6,6 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::thread::ScopedJoinHandle;
-use std::time::{Duration, Instant};
 
 use adapter_kit::ApiVersion;
 use serde_json::{Value, json};
@@ -18,7 +16,7 @@ use test_support::{Database, Kind};
 use ureq::Agent;
 
 use super::privacy::{BORN_ON, CANARY, Planter, assert_nothing_of_a_person, tables};
-use super::support::{Ended, Server, Workplace, agent, execute, kinds, texts};
+use super::support::{Ended, Server, Workplace, agent, execute, kinds, texts, wait_until};
 
 pub(super) const GROUND: &str = "request of 1 March, case 17";
 
@@ -78,15 +76,12 @@ fn changes_until(
     after: Option<&str>,
     is_there: impl Fn(&Value) -> bool,
 ) -> (Vec<Value>, String) {
-    let deadline = Instant::now() + Duration::from_secs(30);
-    loop {
-        let (found, cursor) = changes(server, agent, after);
-        if found.iter().any(&is_there) {
-            return (found, cursor);
-        }
-        assert!(Instant::now() < deadline, "{found:#?}");
-        thread::sleep(Duration::from_millis(50));
-    }
+    let mut seen = (Vec::new(), String::new());
+    wait_until("the change is shown", || {
+        seen = changes(server, agent, after);
+        seen.0.iter().any(&is_there)
+    });
+    seen
 }
 
 /// Looks through the files of a SQLite database, byte by byte.
@@ -329,9 +324,7 @@ fn updates_at_the_same_time_leave_nothing_behind() {
         thread::scope(|scope| {
             let update = &update;
             let workers: Vec<_> = (0..4).map(|worker| scope.spawn(move || update(worker))).collect();
-            while begun.load(Ordering::Relaxed) < workers.len() && !workers.iter().any(ScopedJoinHandle::is_finished) {
-                thread::yield_now();
-            }
+            wait_until("all have changed the trainee", || begun.load(Ordering::Relaxed) == workers.len());
             done(place.run(&erase(&on, &provider, &[&id]), None));
             for worker in workers {
                 let (status, accepted) = worker.join().unwrap();

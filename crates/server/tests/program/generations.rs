@@ -1,13 +1,10 @@
 //! What becomes of the cursors of the changes when a register is started again, restored, copied or moved to another server.
 
-use std::thread;
-use std::time::{Duration, Instant};
-
 use serde_json::Value;
 use server::versions;
 use test_support::{Database, Kind, all_kinds};
 
-use super::support::{Server, Workplace, agent, execute, kinds};
+use super::support::{Server, Workplace, agent, execute, kinds, wait_until};
 
 /// The provider of the demo.
 const DEMO: &str = "10099999";
@@ -37,16 +34,15 @@ fn list_cursor(server: &Server) -> String {
 
 /// A cursor behind all changes.
 fn cursor(server: &Server) -> String {
-    // Changes are shown when the transactions of other tests on the same server have ended.
-    let deadline = Instant::now() + Duration::from_secs(30);
-    loop {
+    let mut after = String::new();
+    // They are shown when the transactions of other tests on the same server have ended.
+    wait_until("all changes are shown", || {
         let (status, reply) = changes(server, None);
-        if reply["data"].as_array().is_some_and(|all| all.len() == TRAINEES) {
-            return reply["meta"]["after"].as_str().unwrap().to_owned();
-        }
-        assert!(status == 200 && Instant::now() < deadline, "{status}: {reply}");
-        thread::sleep(Duration::from_millis(50));
-    }
+        assert_eq!(status, 200, "{reply}");
+        reply["meta"]["after"].as_str().unwrap().clone_into(&mut after);
+        reply["data"].as_array().unwrap().len() == TRAINEES
+    });
+    after
 }
 
 /// Checks that the cursor is refused as outdated, and that a copy can begin.

@@ -5,6 +5,8 @@ pub(crate) mod running;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection};
@@ -14,6 +16,15 @@ use tempfile::TempDir;
 pub(crate) use test_support::kinds;
 use test_support::{Database, Process};
 use ureq::Agent;
+
+/// Waits until something is so.
+pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "it never came to this: {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
 
 /// A database, and a folder for the files of one test.
 pub(crate) struct Workplace {

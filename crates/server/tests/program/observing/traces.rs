@@ -13,19 +13,10 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use test_support::Collector;
 
 use super::server::Watched;
-use crate::program::support::Workplace;
+use crate::program::support::{Workplace, wait_until};
 
 const EXPORTED: &str = "register_trace_spans_exported_total";
 const DROPPED: &str = "register_trace_spans_dropped_total";
-
-/// Waits until something is so.
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < deadline, "it never came to this: {what}");
-        thread::sleep(Duration::from_millis(20));
-    }
-}
 
 #[test]
 fn nothing_is_exported_unless_a_collector_is_named() {
