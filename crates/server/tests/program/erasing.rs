@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::thread::ScopedJoinHandle;
 
 use adapter_kit::ApiVersion;
 use serde_json::{Value, json};
@@ -324,7 +325,9 @@ fn updates_at_the_same_time_leave_nothing_behind() {
         thread::scope(|scope| {
             let update = &update;
             let workers: Vec<_> = (0..4).map(|worker| scope.spawn(move || update(worker))).collect();
-            wait_until("all have changed the trainee", || begun.load(Ordering::Relaxed) == workers.len());
+            wait_until("all have changed the trainee", || {
+                begun.load(Ordering::Relaxed) == workers.len() || workers.iter().any(ScopedJoinHandle::is_finished)
+            });
             done(place.run(&erase(&on, &provider, &[&id]), None));
             for worker in workers {
                 let (status, accepted) = worker.join().unwrap();

@@ -61,7 +61,7 @@ fn a_killed_restore_brings_nobody_back() {
     // While the copy is written, and as soon as it has the name of the database.
     for until in [&(|_| unfinished() > 0) as &dyn Fn(u64) -> bool, &|replaced| inode() != replaced] {
         // One that is over before that was seen is begun again.
-        for _ in 0..20 {
+        let is_killed_then = (0..20).any(|_| {
             let replaced = inode();
             let mut restore =
                 Process::start(place.command(&["restore", "--force"], Some(&backup)).stderr(Stdio::null()));
@@ -72,10 +72,9 @@ fn a_killed_restore_brings_nobody_back() {
             let is_met = until(replaced);
             restore.kill();
             assert_erased(&place, &id);
-            if is_met {
-                break;
-            }
-        }
+            is_met
+        });
+        assert!(is_killed_then, "twenty restores were over too early");
     }
     done(place.run(&["restore", "--force"], Some(&backup)));
     assert_erased(&place, &id);
