@@ -18,6 +18,23 @@ impl RawRows {
         Self(Arc::new([vec![Some(number.to_be_bytes().to_vec())]]))
     }
 
+    /// No row.
+    #[must_use]
+    pub fn none() -> Self {
+        Self(Arc::new([]))
+    }
+
+    /// Each row by itself.
+    pub fn each(&self) -> impl Iterator<Item = Self> {
+        self.0.iter().map(|row| Self(Arc::new([row.clone()])))
+    }
+
+    /// The rows of all, one after the other.
+    #[must_use]
+    pub fn concat<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+        Self(all.into_iter().flat_map(|rows| rows.0.iter().cloned()).collect())
+    }
+
     pub(crate) fn of(rows: &[Row]) -> Self {
         Self(rows.iter().map(|row| (0..row.len()).map(|at| bytes_of(row, at).map(<[u8]>::to_vec)).collect()).collect())
     }

@@ -42,6 +42,8 @@ pub struct PostgresConnection {
     assumptions: Assumptions,
     /// Whether [`PostgresConnection::assumptions_hold`] will be called.
     allows_assumptions: bool,
+    /// How many statements were run but for queries with assumed rows.
+    unassumed_statements: u64,
     /// The rows of a query, for [`PostgresConnection::captured`].
     capture: Capture,
     transaction: AnsiTransactionManager,
@@ -89,6 +91,7 @@ impl PostgresConnection {
             pipeline: Pipeline::default(),
             assumptions: Assumptions::default(),
             allows_assumptions: false,
+            unassumed_statements: 0,
             capture: Capture::No,
             transaction: AnsiTransactionManager::default(),
             metadata: Box::new(PgMetadataCache::new()),
@@ -133,6 +136,12 @@ impl PostgresConnection {
     #[must_use]
     pub fn round_trips(&self) -> u64 {
         self.transport.round_trips()
+    }
+
+    /// How many statements were run since the connection was made but for queries with assumed rows. Those that were deferred count.
+    #[must_use]
+    pub fn unassumed_statements(&self) -> u64 {
+        self.unassumed_statements
     }
 
     /// Until when a statement may take. What is not answered then is given up, and the connection with it.
@@ -286,6 +295,7 @@ impl PostgresConnection {
     }
 
     fn execute_text(&mut self, sql: &str) -> Result<(), PostgresError> {
+        self.unassumed_statements += 1;
         let kind = StatementKind::of(sql);
         let client = self.transport.client();
         if kind == StatementKind::Commit {
@@ -321,6 +331,7 @@ impl PostgresConnection {
     }
 
     fn execute_bound(&mut self, bound: BoundStatement) -> Result<usize, PostgresError> {
+        self.unassumed_statements += 1;
         let client = self.transport.client();
         if self.defers {
             self.transport.defer(async move { execute(&client, &bound).await.map(drop) });
@@ -344,6 +355,7 @@ impl PostgresConnection {
     }
 
     fn load_bound(&mut self, bound: BoundStatement) -> Result<Rows, PostgresError> {
+        self.unassumed_statements += 1;
         let client = self.transport.client();
         if self.pipeline.mode == PipelineMode::Queue {
             let queued = self.pipeline.push();

@@ -35,6 +35,16 @@ pub enum Access {
     Read,
     /// It may write.
     Write,
+    /// It may add a record, and changes none that is there.
+    Insert,
+}
+
+impl Access {
+    /// Whether it may write.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::Insert)
+    }
 }
 
 /// What runs at an endpoint.
@@ -58,12 +68,13 @@ pub fn of(endpoint: Endpoint) -> Handler {
     let looking_up = |run| Handler { access: Access::LookUp, run };
     let reading = |run| Handler { access: Access::Read, run };
     let writing = |run| Handler { access: Access::Write, run };
+    let inserting = |run| Handler { access: Access::Insert, run };
     match endpoint {
         Endpoint::Info => looking_up(info::show),
         Endpoint::ListTrainees => reading(listing::list),
         Endpoint::ListChanges => reading(changes::list),
         // Of a batch, what each item is handled by.
-        Endpoint::CreateTrainee | Endpoint::CreateTrainees => writing(trainees::create),
+        Endpoint::CreateTrainee | Endpoint::CreateTrainees => inserting(trainees::create),
         Endpoint::ShowTrainee => looking_up(trainees::show),
         Endpoint::UpdateTrainee => writing(trainees::update),
         Endpoint::ListPlacements => reading(nested::list::<Placement>),

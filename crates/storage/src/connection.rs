@@ -121,6 +121,11 @@ impl DatabaseConnection {
         }
     }
 
+    /// How many statements a job has run on PostgreSQL but for queries with assumed rows, which change nothing.
+    pub(crate) fn unassumed_statements(&self) -> u64 {
+        if let Self::Postgres(inner) = self { inner.unassumed_statements() } else { 0 }
+    }
+
     /// Whether the queries of a job had the rows that it assumed: [`PostgresConnection::assume`].
     pub(crate) fn assumptions_hold(&mut self) -> Result<bool, DieselError> {
         if let Self::Postgres(inner) = self { inner.assumptions_hold() } else { Ok(true) }

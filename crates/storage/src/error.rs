@@ -58,7 +58,7 @@ pub enum StorageError {
     PoolTimeout(Duration),
     /// The connection was lost, or given up, while a commit was under way. Whether it was kept is not known.
     #[error("it is not known whether the transaction was committed")]
-    OutcomeUnknown(#[source] DieselError),
+    OutcomeUnknown(#[source] Arc<DieselError>),
     /// The database server is a standby, or otherwise read-only, or SQLite cannot write the file. Nothing was changed.
     #[error("database is read-only")]
     ReadOnly(#[source] DieselError),

@@ -31,6 +31,7 @@ pub mod organisations;
 mod owner_only;
 pub mod probe;
 pub mod providers;
+mod recent;
 pub mod request_log;
 mod schema;
 pub mod server_lock;

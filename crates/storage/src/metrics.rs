@@ -21,6 +21,7 @@ const CONNECTIONS_LIMIT: &str = "register_store_connections_limit";
 const COMMITS: &str = "register_store_commits_total";
 const COMMITTED_JOBS: &str = "register_store_committed_jobs_total";
 const GROUPS_LOST: &str = "register_store_groups_lost_total";
+const GROUPS_UNDONE: &str = "register_store_groups_undone_total";
 const COLLISIONS: &str = "register_store_collisions_total";
 /// Requests that could read from a standby, by where they did.
 pub(crate) const REPLICA_READS: &str = "register_replica_reads_total";
@@ -38,12 +39,8 @@ pub const BUCKETS: [(&str, &[f64]); 3] = [(JOB_DURATION, DURATIONS), (GROUP_SIZE
 /// Tells the recorder what each metric means.
 pub fn describe() {
     describe_histogram!(JOB_DURATION, Unit::Seconds, "Time for which a job was run in its transaction, by access.");
-    describe_histogram!(GROUP_SIZE, Unit::Count, "Writes that shared a commit on SQLite.");
-    describe_histogram!(
-        GROUP_DURATION,
-        Unit::Seconds,
-        "Time from the beginning of a group of writes to its end on SQLite."
-    );
+    describe_histogram!(GROUP_SIZE, Unit::Count, "Writes that shared a transaction.");
+    describe_histogram!(GROUP_DURATION, Unit::Seconds, "Time from the beginning of a group of writes to its end.");
     describe_gauge!(QUEUE_LENGTH, Unit::Count, "Jobs that wait to be begun.");
     describe_gauge!(QUEUE_LIMIT, Unit::Count, "The most jobs that may wait; one more is refused.");
     describe_gauge!(CONNECTIONS, Unit::Count, "Connections of the pool, by whether a job uses them.");
@@ -51,6 +48,11 @@ pub fn describe() {
     describe_counter!(COMMITS, Unit::Count, "Commits that succeeded.");
     describe_counter!(COMMITTED_JOBS, Unit::Count, "Jobs that those commits served.");
     describe_counter!(GROUPS_LOST, Unit::Count, "Groups of writes that were lost with all that they did.");
+    describe_counter!(
+        GROUPS_UNDONE,
+        Unit::Count,
+        "Groups of writes on PostgreSQL that were undone, and whose writes were run again by themselves."
+    );
     describe_counter!(REPLICA_READS, Unit::Count, "Requests that could read from a standby, by where they did.");
     describe_gauge!(
         REPLICA_LAG,
@@ -116,6 +118,7 @@ impl Store {
         counter!(COMMITS).absolute(written.groups);
         counter!(COMMITTED_JOBS).absolute(written.jobs);
         counter!(GROUPS_LOST).absolute(written.groups_lost);
+        counter!(GROUPS_UNDONE).absolute(written.groups_undone);
         counter!(COLLISIONS).absolute(written.collisions);
     }
 }

@@ -5,9 +5,11 @@
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use domain::organisations::{Organisations, School, TrainingPartner};
+use postgres_client::RawRows;
 
 use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::StorageError;
+use crate::recent::{RecentPartners, RecentRows, RecentSchool};
 use crate::schema::{schools, training_partners};
 use crate::session::{ProviderSession, Session};
 
@@ -28,11 +30,11 @@ impl ProviderSession<'_> {
         partner_urns: &[String],
         partner_ukprns: &[String],
     ) -> Result<Organisations, StorageError> {
-        let schools = schools_by_urn(self.connection, school_urns)?;
-        let training_partners = partners_by(self.connection, partner_urns, partner_ukprns)?;
+        let schools = schools_by_urn(self.connection, school_urns, self.recent)?;
+        let training_partners = partners_by(self.connection, partner_urns, partner_ukprns, self.recent)?;
         // Whether a register is empty matters only where something was not found in it.
-        let unknown_school = schools.len() < school_urns.len();
-        let unknown_partner = training_partners.len() < partner_urns.len() + partner_ukprns.len();
+        let unknown_school = school_urns.iter().any(|urn| schools.iter().all(|school| school.urn != *urn));
+        let unknown_partner = partners_unknown(&training_partners, partner_urns, partner_ukprns);
         Ok(Organisations {
             no_schools_loaded: unknown_school && has_no_schools(self.connection)?,
             no_training_partners_loaded: unknown_partner && has_no_partners(self.connection)?,
@@ -109,17 +111,40 @@ impl Session<'_> {
 }
 
 /// The schools with these URNs, in no particular order; those that are not known are left out.
-fn schools_by_urn(connection: &mut DatabaseConnection, urns: &[String]) -> Result<Vec<School>, StorageError> {
-    let rows: Vec<SchoolRow> = match connection {
-        DatabaseConnection::Postgres(_) if urns.is_empty() => Vec::new(),
-        DatabaseConnection::Postgres(inner) => schools::table.filter(schools::urn.eq_any(urns)).load(inner)?,
+fn schools_by_urn(
+    connection: &mut DatabaseConnection,
+    urns: &[String],
+    recent: Option<&RecentRows>,
+) -> Result<Vec<School>, StorageError> {
+    let inner = match connection {
+        DatabaseConnection::Postgres(_) if urns.is_empty() => return Ok(Vec::new()),
+        DatabaseConnection::Postgres(inner) => inner,
         // One statement that stays prepared, in place of one for each number of URNs that does not.
         DatabaseConnection::Sqlite(inner) => {
             let found = urns.iter().map(|urn| schools::table.filter(schools::urn.eq(urn)).get_result(inner).optional());
-            found.filter_map(Result::transpose).collect::<Result<_, _>>()?
+            return found.filter_map(Result::transpose).map(|found| Ok(school(found?))).collect();
         }
     };
-    Ok(rows.into_iter().map(school).collect())
+    let query = schools::table.filter(schools::urn.eq_any(urns)).order(schools::id);
+    let recent = recent.map(|recent| &recent.schools);
+    if inner.allows_assumptions()
+        && let Some(recent) = recent
+        && let Some(mut known) = urns.iter().map(|urn| recent.find(urn)).collect::<Option<Vec<_>>>()
+    {
+        known.sort_unstable_by_key(|one| one.school.id);
+        known.dedup_by_key(|one| one.school.id);
+        inner.assume(&query, RawRows::concat(known.iter().map(|one| &one.row)))?;
+        return Ok(known.into_iter().map(|one| one.school).collect());
+    }
+    inner.capture_next();
+    let found: Vec<_> = query.load::<SchoolRow>(inner)?.into_iter().map(school).collect();
+    if let (Some(recent), Some(rows)) = (recent, inner.captured()) {
+        urns.iter().for_each(|urn| recent.forget(urn));
+        for (school, row) in found.iter().zip(rows.each()) {
+            recent.remember(school.urn.clone(), RecentSchool { school: school.clone(), row });
+        }
+    }
+    Ok(found)
 }
 
 /// The training partners that have one of these URNs or one of these UKPRNs, by key. Several may share a UKPRN.
@@ -127,13 +152,11 @@ fn partners_by(
     connection: &mut DatabaseConnection,
     urns: &[String],
     ukprns: &[String],
+    recent: Option<&RecentRows>,
 ) -> Result<Vec<TrainingPartner>, StorageError> {
-    let rows: Vec<PartnerRow> = match connection {
-        DatabaseConnection::Postgres(_) if urns.is_empty() && ukprns.is_empty() => Vec::new(),
-        DatabaseConnection::Postgres(inner) => training_partners::table
-            .filter(training_partners::urn.eq_any(urns).or(training_partners::ukprn.eq_any(ukprns)))
-            .order(training_partners::id)
-            .load(inner)?,
+    let inner = match connection {
+        DatabaseConnection::Postgres(_) if urns.is_empty() && ukprns.is_empty() => return Ok(Vec::new()),
+        DatabaseConnection::Postgres(inner) => inner,
         // As for schools.
         DatabaseConnection::Sqlite(inner) => {
             let mut rows: Vec<PartnerRow> = Vec::new();
@@ -145,10 +168,40 @@ fn partners_by(
             }
             rows.sort_unstable_by_key(|(id, ..)| *id);
             rows.dedup_by_key(|(id, ..)| *id);
-            rows
+            return Ok(rows.into_iter().map(partner).collect());
         }
     };
-    Ok(rows.into_iter().map(partner).collect())
+    let query = training_partners::table
+        .filter(training_partners::urn.eq_any(urns).or(training_partners::ukprn.eq_any(ukprns)))
+        .order(training_partners::id);
+    let (recent, numbers) = (recent.map(|recent| &recent.partners), (urns.to_vec(), ukprns.to_vec()));
+    if inner.allows_assumptions()
+        && let Some(RecentPartners { partners, rows }) = recent.and_then(|recent| recent.find(&numbers))
+    {
+        inner.assume(&query, rows)?;
+        return Ok(partners);
+    }
+    inner.capture_next();
+    let partners: Vec<_> = query.load::<PartnerRow>(inner)?.into_iter().map(partner).collect();
+    // What no partner has is as long as a client likes, and is not kept.
+    let are_known = !partners_unknown(&partners, urns, ukprns);
+    match (recent, inner.captured()) {
+        (Some(recent), Some(rows)) if are_known => {
+            recent.remember(numbers, RecentPartners { partners: partners.clone(), rows });
+        }
+        (Some(recent), _) => recent.forget(&numbers),
+        (None, _) => {}
+    }
+    Ok(partners)
+}
+
+/// Whether no partner has one of these numbers.
+fn partners_unknown(partners: &[TrainingPartner], urns: &[String], ukprns: &[String]) -> bool {
+    let has = |number: fn(&TrainingPartner) -> Option<&str>, sought: &str| {
+        partners.iter().any(|partner| number(partner) == Some(sought))
+    };
+    urns.iter().any(|urn| !has(|partner| partner.urn.as_deref(), urn))
+        || ukprns.iter().any(|ukprn| !has(|partner| partner.ukprn.as_deref(), ukprn))
 }
 
 type SchoolRow = (i64, String, String, Option<String>, bool);
@@ -195,12 +248,12 @@ mod tests {
         let register = Register::new();
         register.write(|session| session.ensure_sandbox_organisations()).unwrap();
         let urns = ["990001", "990017", "123456"].map(str::to_owned);
-        let mut found = register.read(|session| schools_by_urn(session.connection, &urns)).unwrap();
+        let mut found = register.read(|session| schools_by_urn(session.connection, &urns, None)).unwrap();
         found.sort_by(|one, other| one.urn.cmp(&other.urn));
         let [first, second] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((first.urn.as_str(), first.postcode.as_deref(), first.open), ("990001", Some("ZZ1 1AA"), true));
         assert_eq!((second.urn.as_str(), second.postcode.as_deref()), ("990017", None));
-        assert!(register.read(|session| schools_by_urn(session.connection, &[])).unwrap().is_empty());
+        assert!(register.read(|session| schools_by_urn(session.connection, &[], None)).unwrap().is_empty());
     }
 
     #[test]
@@ -208,7 +261,7 @@ mod tests {
         let register = Register::new();
         register.write(|session| session.ensure_sandbox_organisations()).unwrap();
         let (urns, ukprns) = (["990004".to_owned()], ["10090101", "99999999"].map(str::to_owned));
-        let found = register.read(|session| partners_by(session.connection, &urns, &ukprns)).unwrap();
+        let found = register.read(|session| partners_by(session.connection, &urns, &ukprns, None)).unwrap();
         let numbers: Vec<_> = found.iter().map(|one| (one.urn.as_deref(), one.ukprn.as_deref())).collect();
         assert_eq!(numbers, [(Some("990004"), Some("10090001")), (None, Some("10090101"))]);
     }
@@ -221,6 +274,6 @@ mod tests {
             .records()
             .filter_map(|line| present(line.unwrap().get(0).unwrap()).map(str::to_owned))
             .collect();
-        assert_eq!(register.read(|session| schools_by_urn(session.connection, &urns)).unwrap().len(), 20);
+        assert_eq!(register.read(|session| schools_by_urn(session.connection, &urns, None)).unwrap().len(), 20);
     }
 }

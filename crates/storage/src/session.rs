@@ -17,10 +17,11 @@ use crate::connection::{Access, DatabaseConnection, execute_deferred, static_que
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::identifiers::can_be_identifier;
+use crate::recent::{RecentRows, RecentToken};
 use crate::schema::{providers, tokens, trainees};
 use crate::sql_dates::Day;
 use crate::tokens::TokenDigest;
-use crate::tokens::recent::{RecentToken, RecentTokens, TokenCache};
+use crate::tokens::cache::TokenCache;
 use crate::trainees::ListCache;
 
 /// A job's access to the register, before it is known for whom.
@@ -30,8 +31,8 @@ pub struct Session<'a> {
     time: JobTime,
     /// What the primary says of a token, where the connection is to a standby.
     opened: Option<OpenedOnPrimary>,
-    /// The tokens that need not be waited for, where there are any.
-    recent_tokens: Option<&'a RecentTokens>,
+    /// The rows that need not be waited for, where there are any.
+    recent: Option<&'a RecentRows>,
     /// The tokens that need not be queried while nothing is committed, where there are any.
     token_cache: Option<&'a mut TokenCache>,
     /// What is kept in memory of the lists of the database, where anything is.
@@ -49,6 +50,8 @@ pub struct ProviderSession<'a> {
     token: Option<UsedToken>,
     /// Where the primary stood when the request came, if the connection is to a standby that has come there.
     pub(crate) primary: Option<PrimaryPosition>,
+    /// The rows that need not be waited for, where there are any.
+    pub(crate) recent: Option<&'a RecentRows>,
     /// What is kept in memory of the lists of the database, where anything is.
     pub(crate) list_cache: Option<&'a ListCache>,
 }
@@ -104,7 +107,7 @@ pub struct Provider {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(connection: &'a mut DatabaseConnection, access: Access, time: JobTime) -> Self {
-        Self { connection, access, time, opened: None, recent_tokens: None, token_cache: None, list_cache: None }
+        Self { connection, access, time, opened: None, recent: None, token_cache: None, list_cache: None }
     }
 
     /// Whom a token belongs to, for a job on a standby; `None` when the token is not valid, or the server is no primary.
@@ -120,10 +123,10 @@ impl<'a> Session<'a> {
         self.opened = Some(opened);
     }
 
-    /// The same, where a token that was valid lately is queried together with the first query of the job. Whether it is
-    /// still valid must be asked before the answer of the job leaves the store: [`DatabaseConnection::assumptions_hold`].
-    pub(crate) fn with_recent_tokens(self, recent_tokens: Option<&'a RecentTokens>) -> Self {
-        Self { recent_tokens, ..self }
+    /// The same, where rows that were read lately are queried together with what follows. Whether they are still what they were
+    /// must be asked before the answer of the job leaves the store: [`DatabaseConnection::assumptions_hold`].
+    pub(crate) fn with_recent_rows(self, recent: &'a RecentRows) -> Self {
+        Self { recent: Some(recent), ..self }
     }
 
     /// The same, where tokens that the connection found valid are not queried again while nothing is committed to the file. The
@@ -191,11 +194,11 @@ impl<'a> Session<'a> {
                     tokens::digest,
                 )),
         );
-        if let (DatabaseConnection::Postgres(inner), Some(recent)) = (&mut *self.connection, self.recent_tokens) {
+        let tokens = self.recent.map(|recent| &recent.tokens);
+        if let (DatabaseConnection::Postgres(inner), Some(tokens)) = (&mut *self.connection, tokens) {
             // The use of one that was not used today is about to be recorded, by which its row changes.
-            if let Some(RecentToken { provider, token: used, rows }) =
-                recent.find(digest).filter(|recent| recent.token.last_used_on.is_some_and(|day| day >= today))
-            {
+            let recent = tokens.find(digest).filter(|recent| recent.token.last_used_on.is_some_and(|day| day >= today));
+            if let Some(RecentToken { provider, token: used, rows }) = recent.filter(|_| inner.allows_assumptions()) {
                 inner.assume(&token, rows)?;
                 return Ok(Some(self.open(provider, cause, Some(used))));
             }
@@ -206,13 +209,18 @@ impl<'a> Session<'a> {
             if let DatabaseConnection::Postgres(inner) = &mut *self.connection { inner.captured() } else { None };
         // The database compares as it likes; what is accepted is compared in the same time for every digest.
         let found = found.optional()?.filter(|(_, _, stored)| digest.is_stored_as(stored));
-        let Some((provider, used, _)) = found else { return Ok(None) };
+        let Some((provider, used, _)) = found else {
+            if let Some(tokens) = tokens {
+                tokens.forget(digest);
+            }
+            return Ok(None);
+        };
         let provider = Arc::new(provider);
         if let Some(cache) = &mut self.token_cache {
             cache.insert(digest, Arc::clone(&provider), used.clone());
         }
-        if let (Some(recent), Some(rows)) = (self.recent_tokens, rows) {
-            recent.remember(digest, RecentToken { provider: Arc::clone(&provider), token: used.clone(), rows });
+        if let (Some(tokens), Some(rows)) = (tokens, rows) {
+            tokens.remember(digest.clone(), RecentToken { provider: Arc::clone(&provider), token: used.clone(), rows });
         }
         Ok(Some(self.open(provider, cause, Some(used))))
     }
@@ -231,6 +239,7 @@ impl<'a> Session<'a> {
             cause,
             token,
             primary: None,
+            recent: self.recent,
             list_cache: self.list_cache,
         }
     }

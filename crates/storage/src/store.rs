@@ -7,6 +7,7 @@
 mod dates;
 #[cfg(test)]
 mod durability;
+mod group_commit;
 mod look_ups;
 pub(crate) mod migrations;
 #[cfg(test)]
@@ -369,6 +370,26 @@ impl Store {
         answer.await.unwrap_or_else(|_| Err(StorageError::Closed.into()))
     }
 
+    /// As [`Store::write`], for a job that needs nothing another one may have locked, but for what it can do without when it is run
+    /// a second time. On PostgreSQL such jobs share a transaction when several come at the same time; on SQLite all do.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::write`].
+    pub async fn write_in_group<T, E>(
+        &self,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        match &self.writes {
+            Writes::Thread(_) => self.write(job).await,
+            Writes::Pool(pool) => Arc::clone(pool).run_in_group(job).await,
+        }
+    }
+
     /// As [`Store::read`], for callers outside any tokio runtime.
     ///
     /// # Errors
@@ -415,6 +436,10 @@ impl Store {
         let writer = match &self.writes {
             Writes::Thread(writer) => writer,
             Writes::Pool(pool) => {
+                let last = pool.groups.last();
+                while pool.groups.hold_any_until(last) {
+                    sleep(POSTPONED_PAUSE).await;
+                }
                 pool.drain().await;
                 return Ok(());
             }

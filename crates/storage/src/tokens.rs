@@ -2,9 +2,9 @@
 //!
 //! Only the digest of a token is ever stored. A token has 256 random bits, so the digest needs no salt.
 
+pub(crate) mod cache;
 mod expiry;
 mod management;
-pub(crate) mod recent;
 mod refusal;
 
 use std::fmt;

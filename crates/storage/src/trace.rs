@@ -69,10 +69,12 @@ pub enum StepKind {
         /// How many more statements it sent than are recorded.
         left_out: u32,
     },
-    /// What it did was committed on SQLite, together with what others did.
+    /// What it did was committed, together with what others did.
     Commit {
         /// How many jobs shared the commit.
         jobs: usize,
+        /// The database.
+        database: Database,
     },
 }
 
@@ -161,9 +163,16 @@ impl JobTrace {
     }
 
     /// What the job did was committed, or not, together with that of others.
-    pub(crate) fn committed(&mut self, jobs: usize, begun: Instant, ended: Instant, is_kept: bool) {
+    pub(crate) fn committed(&mut self, database: Database, jobs: usize, begun: Instant, ended: Instant, is_kept: bool) {
         let failure = (!is_kept).then_some("not_committed");
-        self.steps.push(Step { kind: StepKind::Commit { jobs }, begun, ended, failure });
+        self.steps.push(Step { kind: StepKind::Commit { jobs, database }, begun, ended, failure });
+    }
+
+    /// What the job did when it was last run is undone, together with what others did.
+    pub(crate) fn undone(&mut self) {
+        if let Some(run) = self.steps.last_mut() {
+            run.failure = Some("group_undone");
+        }
     }
 }
 

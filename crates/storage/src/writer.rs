@@ -31,7 +31,7 @@ use crate::metrics::StoreMetrics;
 use crate::session::Session;
 use crate::store::{Queue, StoreOptions};
 use crate::timestamps;
-use crate::trace::DATE_NOT_DUE;
+use crate::trace::{DATE_NOT_DUE, Database};
 use crate::writer::deferred::{Postponed, Taken};
 use crate::writer::watch::Watch;
 
@@ -43,12 +43,14 @@ const CHECKPOINT_PAGES: u32 = 4_000;
 /// What a store has written since it was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WriterStats {
-    /// Commits that succeeded. On PostgreSQL each job that is kept has its own.
+    /// Commits that succeeded.
     pub groups: u64,
-    /// Jobs that those commits served, the refused ones among them.
+    /// Jobs that those commits served, those among them that were refused beside others.
     pub jobs: u64,
     /// Groups that were lost with all that they did.
     pub groups_lost: u64,
+    /// Groups on PostgreSQL that were undone, after which each of their jobs was run by itself.
+    pub groups_undone: u64,
     /// Jobs that collided with others on PostgreSQL and were run again.
     pub collisions: u64,
 }
@@ -59,6 +61,7 @@ pub(crate) struct WriteCounters {
     groups: AtomicU64,
     jobs: AtomicU64,
     groups_lost: AtomicU64,
+    groups_undone: AtomicU64,
     collisions: AtomicU64,
 }
 
@@ -72,6 +75,10 @@ impl WriteCounters {
         self.groups_lost.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn undone(&self) {
+        self.groups_undone.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn collided(&self) {
         self.collisions.fetch_add(1, Ordering::Relaxed);
     }
@@ -81,6 +88,7 @@ impl WriteCounters {
             groups: self.groups.load(Ordering::Relaxed),
             jobs: self.jobs.load(Ordering::Relaxed),
             groups_lost: self.groups_lost.load(Ordering::Relaxed),
+            groups_undone: self.groups_undone.load(Ordering::Relaxed),
             collisions: self.collisions.load(Ordering::Relaxed),
         }
     }
@@ -375,7 +383,7 @@ fn failure_of_run(ended: &Result<Option<DateWait>, StorageError>) -> Option<&'st
 fn trace_commit(group: &mut [Taken], begun: Instant, is_kept: bool) {
     let (jobs, ended) = (group.len(), Instant::now());
     for trace in group.iter_mut().filter_map(|taken| taken.job.trace()) {
-        trace.committed(jobs, begun, ended, is_kept);
+        trace.committed(Database::Sqlite, jobs, begun, ended, is_kept);
     }
 }
 

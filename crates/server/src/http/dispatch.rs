@@ -62,13 +62,13 @@ impl Route {
                     Ok(()) => {
                         let api_request =
                             ApiRequest::extract(&request, token, ids, payload, served, endpoint, &state).await;
-                        headers.validates_only = handler.access == Access::Write && api_request.validates_only();
+                        headers.validates_only = handler.access.writes() && api_request.validates_only();
                         headers.warnings = api_request.parameter_warnings();
                         self.run(&state, &request, Arc::new(api_request), &mut headers).await
                     }
                     Err(error) => {
                         let preferences = Preferences::of(request.headers());
-                        headers.validates_only = handler.access == Access::Write && preferences.validates_only;
+                        headers.validates_only = handler.access.writes() && preferences.validates_only;
                         if !matches!(error, ApiError::TooManyRequests { whose: RateLimitScope::Address, .. }) {
                             state.bodies.discard(payload).await;
                         }
@@ -210,10 +210,12 @@ pub(super) async fn run_in_transaction(
 ) -> (Result<ApiResponse, ApiError>, RequestObservation) {
     let token = api_request.token.clone();
     // What is only tried out must not write, and runs where nothing can.
-    let is_tried_out = handler.access == Access::Write && api_request.validates_only();
+    let is_tried_out = handler.access.writes() && api_request.validates_only();
     let access = if is_tried_out { Access::Read } else { handler.access };
-    let writes = access == Access::Write;
+    let writes = access.writes();
     let is_checked = writes && endpoint.row().shadow_checked && state.shadow.samples(api_request.served);
+    // A key is locked by a transaction of its own.
+    let may_share = access == Access::Insert && matches!(api_request.idempotency_key(), Ok(None));
     let reads_query = [Endpoint::ListTrainees, Endpoint::ListChanges].contains(&endpoint);
     let response_sender = state.response_sender.clone();
     // Before the primary is asked where it stands: what is final by then is replayed where the job runs.
@@ -261,7 +263,8 @@ pub(super) async fn run_in_transaction(
         // It takes locks where it can, as if it wrote.
         Access::Read if is_tried_out => state.store.read(job).await,
         Access::Read => state.store.read_for(&token, job).await,
-        Access::Write => state.store.write(job).await,
+        Access::Insert if may_share => state.store.write_in_group(job).await,
+        Access::Insert | Access::Write => state.store.write(job).await,
     };
     let (result, use_is_due, observation) = match done {
         Ok((reply, use_is_due, observation)) => (Ok(reply), use_is_due, observation),

@@ -70,8 +70,9 @@ impl DatabaseConnection {
         let stripe = stripe(parts);
         let row = || lock_stripes::table.find(stripe).select(lock_stripes::stripe).for_update();
         if inner.allows_assumptions() {
-            // Sent together with the next query, which sees what is there once the row is locked.
-            inner.assume(&row(), RawRows::of_integer(stripe))?;
+            // Sent together with the next query, which sees what is there once the row is locked. A job whose assumption fails is run
+            // again, and then waits.
+            inner.assume(&row().skip_locked(), RawRows::of_integer(stripe))?;
             return Ok(());
         }
         if row().get_result::<i32>(inner).optional()?.is_none() {

@@ -18,7 +18,7 @@ impl StorageError {
     fn of_sqlstate(state: &str, error: DieselError) -> Self {
         match (state.get(..2).unwrap_or_default(), state) {
             // statement_completion_unknown
-            (_, postgres_client::OUTCOME_UNKNOWN | "40003") => Self::OutcomeUnknown(error),
+            (_, postgres_client::OUTCOME_UNKNOWN | "40003") => Self::OutcomeUnknown(error.into()),
             (_, state) if COLLISIONS.contains(&state) => Self::Collided,
             (_, LOCK_NOT_AVAILABLE) => Self::Busy,
             // read_only_sql_transaction

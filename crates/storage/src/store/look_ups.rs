@@ -16,7 +16,7 @@ use crate::connection::{Access, Connections, DatabaseConnection, prepared};
 use crate::error::{JobError, StorageError};
 use crate::metrics::StoreMetrics;
 use crate::session::Session;
-use crate::tokens::recent::TokenCache;
+use crate::tokens::cache::TokenCache;
 use crate::trace::{JobTrace, failure_of};
 
 /// The next thread that looks something up has this number.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use r2d2::{Pool, State};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
@@ -16,9 +16,10 @@ use crate::clock::{Clock, JobTime, MAX_DATE_WAIT, WriteClock};
 use crate::connection::{Access, Connections, DatabaseConnection, LogPoolErrors};
 use crate::error::{JobError, StorageError};
 use crate::metrics::StoreMetrics;
+use crate::recent::RecentRows;
 use crate::session::Session;
+use crate::store::group_commit::Groups;
 use crate::store::{Queue, StoreOptions};
-use crate::tokens::recent::RecentTokens;
 use crate::trace::{JobTrace, failure_of};
 use crate::trainees::ListCache;
 use crate::writer::WriteCounters;
@@ -45,16 +46,18 @@ pub(super) struct JobPool {
     connections: Pool<Connections>,
     /// How the connections are made.
     manager: Connections,
-    recent_tokens: RecentTokens,
-    list_cache: ListCache,
+    pub(super) recent: RecentRows,
+    pub(super) list_cache: ListCache,
     /// How long a job may wait for a place, and take in all. On SQLite it waits for its turn, and the database for nobody.
     limits: Option<Limits>,
     read_clock: Clock,
-    write_clock: Arc<WriteClock>,
-    counters: Arc<WriteCounters>,
-    metrics: StoreMetrics,
+    pub(super) write_clock: Arc<WriteClock>,
+    pub(super) counters: Arc<WriteCounters>,
+    pub(super) metrics: StoreMetrics,
     /// The most jobs that wait.
     queue: usize,
+    /// The writes that may share a transaction, and wait for others to do so.
+    pub(super) groups: Groups,
     /// One permit for each job that runs, so that no thread is spent on waiting for a connection.
     places: Arc<Semaphore>,
     /// One permit for each job that runs or waits to.
@@ -91,7 +94,7 @@ impl JobPool {
         Self {
             connections: pool,
             manager: connections.clone(),
-            recent_tokens: RecentTokens::default(),
+            recent: RecentRows::default(),
             list_cache: ListCache::default(),
             limits,
             read_clock: options.clock.clone(),
@@ -99,6 +102,7 @@ impl JobPool {
             counters,
             metrics,
             queue: options.queue,
+            groups: Groups::default(),
             places: Arc::new(Semaphore::new(places)),
             admitted: Semaphore::new(places.saturating_add(options.queue).min(Semaphore::MAX_PERMITS)),
         }
@@ -147,18 +151,38 @@ impl JobPool {
     /// share with others.
     pub(super) async fn run_when<T, E>(
         self: Arc<Self>,
-        mut ready: impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError> + Send + 'static,
+        ready: impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError> + Send + 'static,
         deadline: Option<Instant>,
         access: Access,
-        mut job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: JobError,
     {
-        let _admitted = self.admitted.try_acquire().map_err(|_| StorageError::QueueFull)?;
+        let _admitted = self.admit()?;
+        Arc::clone(&self).run_admitted(ready, deadline, access, job, JobTrace::current()).await
+    }
+
+    /// Lets a job wait for a place, unless too many do.
+    pub(super) fn admit(&self) -> Result<SemaphorePermit<'_>, StorageError> {
+        self.admitted.try_acquire().map_err(|_| StorageError::QueueFull)
+    }
+
+    /// As [`JobPool::run_when`], for a job that was admitted.
+    pub(super) async fn run_admitted<T, E>(
+        self: Arc<Self>,
+        mut ready: impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError> + Send + 'static,
+        deadline: Option<Instant>,
+        access: Access,
+        mut job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+        mut trace: Option<JobTrace>,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
         let begun = Instant::now();
-        let mut trace = JobTrace::current();
         loop {
             let place = self.place(deadline).await.inspect_err(|_| wait_failed(&mut trace, access))?;
             let pool = Arc::clone(&self);
@@ -177,7 +201,7 @@ impl JobPool {
         }
     }
 
-    async fn place(&self, deadline: Option<Instant>) -> Result<OwnedSemaphorePermit, StorageError> {
+    pub(super) async fn place(&self, deadline: Option<Instant>) -> Result<OwnedSemaphorePermit, StorageError> {
         let place = Arc::clone(&self.places).acquire_owned();
         let place = match self.limits {
             None => place.await,
@@ -232,10 +256,7 @@ impl JobPool {
         let last_run = deadline.unwrap_or_else(|| Instant::now() + JOB_TIME);
         let mut collisions = 0;
         loop {
-            let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
-            let patience = left.min(self.connections.connection_timeout());
-            let pooled = self.connections.get_timeout(patience).map_err(StorageError::Unavailable);
-            let mut pooled = pooled.inspect_err(|_| wait_failed(trace, access))?;
+            let mut pooled = self.connection(deadline).inspect_err(|_| wait_failed(trace, access))?;
             let connection = &mut pooled.connection;
             let begun = Instant::now();
             if let Some(trace) = trace {
@@ -287,6 +308,16 @@ impl JobPool {
         }
     }
 
+    /// A connection, as soon as one is free.
+    pub(super) fn connection(
+        &self,
+        deadline: Option<Instant>,
+    ) -> Result<r2d2::PooledConnection<Connections>, StorageError> {
+        let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+        let patience = left.min(self.connections.connection_timeout());
+        self.connections.get_timeout(patience).map_err(StorageError::Unavailable)
+    }
+
     /// Whether a job is to be run again.
     fn retry<T, E: JobError>(&self, access: Access, answer: &Result<T, E>, collisions: u32) -> Option<Retry> {
         // On SQLite nobody collides, and the busy timeout has passed.
@@ -307,8 +338,9 @@ impl JobPool {
         is_elsewhere.then_some(Retry::OnAnotherConnection(RECONNECT_PAUSE))
     }
 
-    /// Runs a job on the assumption that a token which was valid lately still is, and again without it when it is not.
-    pub(super) fn run_job<T, E>(
+    /// Runs a job on the assumption that what was read lately is what it was, that what it locks is not locked, and that it finds no
+    /// duplicate; and again without assuming anything when that does not hold.
+    pub(crate) fn run_job<T, E>(
         &self,
         connection: &mut DatabaseConnection,
         access: Access,
@@ -317,16 +349,10 @@ impl JobPool {
     where
         E: JobError,
     {
-        match self.run_in_transaction(connection, access, Some(&self.recent_tokens), job) {
-            Some(answer) => answer,
-            None => {
-                // Whichever assumption it was: a token that has changed must not be assumed again.
-                self.recent_tokens.forget();
-                // Without assumptions there is always an answer.
-                let answer = self.run_in_transaction(connection, access, None, job);
-                answer.unwrap_or_else(|| Err(StorageError::TransactionDepth.into()))
-            }
-        }
+        let answer = self.run_in_transaction(connection, access, true, job);
+        // Without assumptions there is always an answer.
+        let answer = answer.or_else(|| self.run_in_transaction(connection, access, false, job));
+        answer.unwrap_or_else(|| Err(StorageError::TransactionDepth.into()))
     }
 
     /// Runs a job in a transaction; nothing when an assumption of the job does not hold. Then nothing was changed.
@@ -334,13 +360,13 @@ impl JobPool {
         &self,
         connection: &mut DatabaseConnection,
         access: Access,
-        recent_tokens: Option<&RecentTokens>,
+        may_assume: bool,
         job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
     ) -> Option<Result<T, E>>
     where
         E: JobError,
     {
-        connection.allow_assumptions(recent_tokens.is_some());
+        connection.allow_assumptions(may_assume);
         if let Err(error) = connection.begin(access) {
             return Some(Err(StorageError::from(error).into()));
         }
@@ -349,12 +375,12 @@ impl JobPool {
             Access::Write => JobTime::of_writing(&self.write_clock),
         };
         let depth = connection.depth_of(access);
-        let session = Session::new(connection, access, time).with_recent_tokens(recent_tokens);
+        let session = Session::new(connection, access, time).with_recent_rows(&self.recent);
         let answer = job(&mut session.with_list_cache(&self.list_cache));
         // Before anything is committed, and before any answer leaves, a refusal too.
         let assumptions_hold = connection.assumptions_hold();
         if let (Ok(_), Ok(true)) = (&answer, &assumptions_hold) {
-            let ended = self.end(connection, access, depth);
+            let ended = self.end(connection, access, depth, 1);
             return Some(answer.and_then(|answer| ended.map(|()| answer).map_err(E::from)));
         }
         // What cannot be rolled back is never committed either: the pool drops the connection.
@@ -371,7 +397,14 @@ impl JobPool {
         }
     }
 
-    fn end(&self, connection: &mut DatabaseConnection, access: Access, depth: u32) -> Result<(), StorageError> {
+    /// Ends the transaction of so many jobs.
+    pub(super) fn end(
+        &self,
+        connection: &mut DatabaseConnection,
+        access: Access,
+        depth: u32,
+        jobs: u64,
+    ) -> Result<(), StorageError> {
         connection.require_depth(depth)?;
         let ended = match access {
             Access::LookUp | Access::Read => connection.end_reading(false),
@@ -383,7 +416,7 @@ impl JobPool {
         })?;
         connection.require_depth(0)?;
         if let Access::Write = access {
-            self.counters.committed(1);
+            self.counters.committed(jobs);
         }
         Ok(())
     }

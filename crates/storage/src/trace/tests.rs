@@ -34,7 +34,7 @@ fn words(step: &Step) -> String {
     match &step.kind {
         StepKind::Wait { queue } => format!("{queue:?}{failure}"),
         StepKind::Run { access, attempt, .. } => format!("{access} {attempt}{failure}"),
-        StepKind::Commit { jobs } => format!("commit of {jobs}{failure}"),
+        StepKind::Commit { jobs, .. } => format!("commit of {jobs}{failure}"),
     }
 }
 
@@ -81,6 +81,25 @@ fn a_job_that_is_run_again_has_a_wait_and_a_run_for_each_attempt() {
         });
         run(&register, &collected, job);
         assert_eq!(collected.words(), ["Writer", "write 1 collided", "Writer", "write 2"]);
+    }
+}
+
+#[test]
+fn write_that_may_share_a_transaction_has_its_commit_or_is_run_again() {
+    let register = Register::new();
+    let collected = Arc::new(Collected::default());
+    run(&register, &collected, register.store.write_in_group(|session| session.add_provider(UKPRN, "A provider")));
+    assert_eq!(collected.words(), ["Writer", "write 1", "commit of 1"]);
+
+    if !is_sqlite() {
+        let mut runs = 0;
+        let job = register.store.write_in_group(move |session| {
+            runs += 1;
+            session.add_provider("10000002", "Another provider")?;
+            if runs == 1 { Err(StorageError::Collided) } else { Ok(()) }
+        });
+        run(&register, &collected, job);
+        assert_eq!(collected.words(), ["Writer", "write 1 group_undone", "Writer", "write 2"]);
     }
 }
 

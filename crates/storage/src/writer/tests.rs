@@ -106,7 +106,10 @@ fn waiting_jobs_share_one_commit() {
     for job in waiting {
         job.answer().unwrap();
     }
-    assert_eq!(register.store.writer_stats(), WriterStats { groups: 1, jobs: 41, groups_lost: 0, collisions: 0 });
+    assert_eq!(
+        register.store.writer_stats(),
+        WriterStats { groups: 1, jobs: 41, groups_lost: 0, groups_undone: 0, collisions: 0 }
+    );
     assert_eq!(kept(&register), (0..40).collect::<Vec<_>>());
 }
 
@@ -137,7 +140,13 @@ fn a_group_has_a_limit() {
     }
     assert_eq!(
         register.store.writer_stats(),
-        WriterStats { groups: 2, jobs: StoreOptions::default().group as u64 + 1, groups_lost: 0, collisions: 0 }
+        WriterStats {
+            groups: 2,
+            jobs: StoreOptions::default().group as u64 + 1,
+            groups_lost: 0,
+            groups_undone: 0,
+            collisions: 0
+        }
     );
 }
 
@@ -191,7 +200,10 @@ fn a_refused_job_changes_nothing_while_its_neighbours_are_kept() {
     assert!(held.is_ok() && before.is_ok() && after.is_ok());
     assert!(matches!(refused, Err(StorageError::Refused(Refusal::UnknownProvider))));
     assert_eq!(kept(&register), [1, 3]);
-    assert_eq!(register.store.writer_stats(), WriterStats { groups: 1, jobs: 4, groups_lost: 0, collisions: 0 });
+    assert_eq!(
+        register.store.writer_stats(),
+        WriterStats { groups: 1, jobs: 4, groups_lost: 0, groups_undone: 0, collisions: 0 }
+    );
 }
 
 #[test]

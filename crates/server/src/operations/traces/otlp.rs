@@ -234,10 +234,10 @@ fn write_step(context: SpanContext, step: Step, ids: &SystemRandom, batch: &mut 
             }
             span
         }
-        StepKind::Commit { jobs } => {
+        StepKind::Commit { jobs, database } => {
             let mut span = Span::of(context, id, Some(context.span_id), "COMMIT".into(), Kind::Client);
             let jobs = u64::try_from(jobs).unwrap_or(u64::MAX);
-            span.attributes = vec![system(Database::Sqlite), number("register.commit.jobs", jobs)];
+            span.attributes = vec![system(database), number("register.commit.jobs", jobs)];
             span
         }
     };
