@@ -79,6 +79,14 @@ enum Outcome {
     Failed,
 }
 
+/// How a group ended that was not undone.
+struct Ended {
+    /// What each of its writes did.
+    outcomes: Vec<Outcome>,
+    /// Whether it was committed, or why that is not known.
+    committed: Result<(), Arc<DieselError>>,
+}
+
 struct Pending<T, E, F> {
     job: F,
     answer: Option<Result<T, E>>,
@@ -248,9 +256,9 @@ impl JobPool {
     /// Runs a group and answers its callers, or has them run their writes by themselves.
     fn run_group(&self, mut group: Vec<Box<dyn Member>>) {
         let begun = Instant::now();
-        let outcomes = self.run_and_commit(&mut group);
+        let ended = self.run_and_commit(&mut group);
         self.metrics.group_ended(group.len(), begun);
-        let Some((outcomes, committed)) = outcomes else {
+        let Some(Ended { outcomes, committed }) = ended else {
             self.counters.undone();
             group.iter_mut().filter_map(|member| member.trace()).for_each(JobTrace::undone);
             return group.into_iter().for_each(Member::give_back);
@@ -265,8 +273,8 @@ impl JobPool {
         }
     }
 
-    /// What became of the writes of a group, and of its commit where that is not known; nothing when nothing was kept.
-    fn run_and_commit(&self, group: &mut [Box<dyn Member>]) -> Option<(Vec<Outcome>, Result<(), Arc<DieselError>>)> {
+    /// Runs the writes of a group and commits them; nothing when nothing was kept.
+    fn run_and_commit(&self, group: &mut [Box<dyn Member>]) -> Option<Ended> {
         let deadline = group.iter().filter_map(|member| member.deadline()).min();
         let mut pooled = self.connection(deadline).ok()?;
         let connection = &mut pooled.connection;
@@ -290,7 +298,7 @@ impl JobPool {
         for trace in group.iter_mut().filter_map(|member| member.trace()) {
             trace.committed(Database::Postgres, jobs, begun, ended, committed.is_ok());
         }
-        Some((outcomes, committed))
+        Some(Ended { outcomes, committed })
     }
 
     /// Runs the writes of a group in one transaction; nothing when it must not be committed.
