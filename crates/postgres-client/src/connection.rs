@@ -11,6 +11,7 @@ use std::time::Instant;
 use diesel::connection::{
     AnsiTransactionManager, DynInstrumentation, InstrumentationEvent, TransactionManager as _, TransactionManagerStatus,
 };
+use diesel::debug_query;
 use diesel::pg::{Pg, PgMetadataCache, PgQueryBuilder};
 use diesel::query_builder::{QueryBuilder as _, QueryFragment, QueryId};
 use diesel::result::{Error as DieselError, QueryResult};
@@ -217,7 +218,7 @@ impl PostgresConnection {
     where
         T: QueryFragment<Pg> + QueryId,
     {
-        let bound = self.bind(query)?;
+        let bound = self.reporting(query, |connection| connection.bind(query))?;
         let client = self.transport.client();
         let met = self.assumptions.begin();
         self.transport.defer(async move {
@@ -242,6 +243,20 @@ impl PostgresConnection {
         // Also after a failure: they are none of what the connection does next.
         let hold = self.assumptions.end();
         sent.map(|()| hold)
+    }
+
+    /// Sends a query, and tells who listens to the connection of its beginning and its end. Of one that nobody waits for they are
+    /// those of its sending.
+    fn reporting<T, R>(&mut self, query: &T, send: impl FnOnce(&mut Self) -> QueryResult<R>) -> QueryResult<R>
+    where
+        T: QueryFragment<Pg>,
+    {
+        self.instrumentation.on_connection_event(InstrumentationEvent::start_query(&debug_query::<Pg, _>(query)));
+        let outcome = send(self);
+        let error = outcome.as_ref().err();
+        self.instrumentation
+            .on_connection_event(InstrumentationEvent::finish_query(&debug_query::<Pg, _>(query), error));
+        outcome
     }
 
     /// What a query is for the server: prepared, unless it cannot be.

@@ -9,7 +9,7 @@ use postgres_client::RawRows;
 
 use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::StorageError;
-use crate::recent::{RecentPartners, RecentRows, RecentSchool};
+use crate::recent::RecentRows;
 use crate::schema::{schools, training_partners};
 use crate::session::{ProviderSession, Session};
 
@@ -131,17 +131,17 @@ fn schools_by_urn(
         && let Some(recent) = recent
         && let Some(mut known) = urns.iter().map(|urn| recent.find(urn)).collect::<Option<Vec<_>>>()
     {
-        known.sort_unstable_by_key(|one| one.school.id);
-        known.dedup_by_key(|one| one.school.id);
-        inner.assume(&query, RawRows::concat(known.iter().map(|one| &one.row)))?;
-        return Ok(known.into_iter().map(|one| one.school).collect());
+        known.sort_unstable_by_key(|(school, _)| school.id);
+        known.dedup_by_key(|(school, _)| school.id);
+        inner.assume(&query, RawRows::concat(known.iter().map(|(_, row)| row)))?;
+        return Ok(known.into_iter().map(|(school, _)| school).collect());
     }
     inner.capture_next();
     let found: Vec<_> = query.load::<SchoolRow>(inner)?.into_iter().map(school).collect();
     if let (Some(recent), Some(rows)) = (recent, inner.captured()) {
         urns.iter().for_each(|urn| recent.forget(urn));
         for (school, row) in found.iter().zip(rows.each()) {
-            recent.remember(school.urn.clone(), RecentSchool { school: school.clone(), row });
+            recent.remember(school.urn.clone(), school.clone(), row);
         }
     }
     Ok(found)
@@ -176,7 +176,7 @@ fn partners_by(
         .order(training_partners::id);
     let (recent, numbers) = (recent.map(|recent| &recent.partners), (urns.to_vec(), ukprns.to_vec()));
     if inner.allows_assumptions()
-        && let Some(RecentPartners { partners, rows }) = recent.and_then(|recent| recent.find(&numbers))
+        && let Some((partners, rows)) = recent.and_then(|recent| recent.find(&numbers))
     {
         inner.assume(&query, rows)?;
         return Ok(partners);
@@ -187,7 +187,7 @@ fn partners_by(
     let are_known = !partners_unknown(&partners, urns, ukprns);
     match (recent, inner.captured()) {
         (Some(recent), Some(rows)) if are_known => {
-            recent.remember(numbers, RecentPartners { partners: partners.clone(), rows });
+            recent.remember(numbers, partners.clone(), rows);
         }
         (Some(recent), _) => recent.forget(&numbers),
         (None, _) => {}
@@ -232,7 +232,8 @@ fn present(cell: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Register;
+    use crate::history::Cause;
+    use crate::testing::{Register, UKPRN};
 
     #[test]
     fn the_sandbox_fills_empty_registers_once() {
@@ -241,6 +242,53 @@ mod tests {
         register.write(|session| session.ensure_sandbox_organisations()).unwrap();
         register.write(|session| session.ensure_sandbox_organisations()).unwrap();
         assert_eq!(register.read(|session| session.registers_empty()).unwrap(), (false, false));
+    }
+
+    /// The names of the schools with these URNs, and of the partners with these UKPRNs, as a job of a provider finds them.
+    fn names(register: &Register, urns: &[&str], ukprns: &[&str]) -> Vec<String> {
+        let of = |texts: &[&str]| texts.iter().copied().map(str::to_owned).collect::<Vec<_>>();
+        let (urns, ukprns) = (of(urns), of(ukprns));
+        let found = register.write(move |session| {
+            session.open_provider(UKPRN, Cause::of("test"))?.unwrap().organisations(&urns, &[], &ukprns)
+        });
+        let Organisations { schools, training_partners, .. } = found.unwrap();
+        schools
+            .into_iter()
+            .map(|school| school.name)
+            .chain(training_partners.into_iter().map(|partner| partner.name))
+            .collect()
+    }
+
+    #[test]
+    fn what_has_changed_since_it_was_read_lately_is_read_again() {
+        let register = Register::with_provider();
+        register.write(|session| session.ensure_sandbox_organisations()).unwrap();
+        // The other way round than they are stored.
+        let read = || names(&register, &["990017", "990001"], &["10090101"]);
+        let before = read();
+        assert_eq!(before.len(), 3, "{before:?}");
+        assert_eq!(read(), before);
+        let mut connection = register.second_connection();
+        diesel::update(schools::table.filter(schools::urn.eq("990001")))
+            .set(schools::name.eq("Another school"))
+            .execute(&mut connection)
+            .unwrap();
+        diesel::update(training_partners::table.filter(training_partners::ukprn.eq("10090101")))
+            .set(training_partners::name.eq("Another partner"))
+            .execute(&mut connection)
+            .unwrap();
+        for _ in 0..2 {
+            let after = read();
+            assert!(after.contains(&"Another school".to_owned()) && after.contains(&"Another partner".to_owned()));
+            assert_eq!(after.len(), before.len());
+        }
+        diesel::delete(schools::table.filter(schools::urn.eq("990001"))).execute(&mut connection).unwrap();
+        diesel::delete(training_partners::table.filter(training_partners::ukprn.eq("10090101")))
+            .execute(&mut connection)
+            .unwrap();
+        for _ in 0..2 {
+            assert_eq!(read().len(), before.len() - 2);
+        }
     }
 
     #[test]

@@ -21,47 +21,20 @@ const MAX_ROWS: usize = 4_096;
 /// What the jobs of a pool have read lately.
 #[derive(Debug, Default)]
 pub(crate) struct RecentRows {
-    /// The tokens that were valid.
-    pub(crate) tokens: Recent<TokenDigest, RecentToken>,
+    /// The tokens that were valid, with their providers.
+    pub(crate) tokens: Recent<TokenDigest, (Arc<Provider>, UsedToken)>,
     /// The schools, by URN.
-    pub(crate) schools: Recent<String, RecentSchool>,
-    /// The training partners, by what was searched for.
-    pub(crate) partners: Recent<PartnerNumbers, RecentPartners>,
+    pub(crate) schools: Recent<String, School>,
+    /// The training partners that have one of some URNs or one of some UKPRNs.
+    pub(crate) partners: Recent<(Vec<String>, Vec<String>), Vec<TrainingPartner>>,
 }
 
-/// The URNs and the UKPRNs of which training partners have one.
-pub(crate) type PartnerNumbers = (Vec<String>, Vec<String>);
-
-/// Training partners, as they were read.
-#[derive(Clone)]
-pub(crate) struct RecentPartners {
-    pub(crate) partners: Vec<TrainingPartner>,
-    /// What the database answered.
-    pub(crate) rows: RawRows,
-}
-
-/// A token and its provider, as they were read.
-#[derive(Clone)]
-pub(crate) struct RecentToken {
-    pub(crate) provider: Arc<Provider>,
-    pub(crate) token: UsedToken,
-    /// What the database answered.
-    pub(crate) rows: RawRows,
-}
-
-/// A school, as it was read.
-#[derive(Clone)]
-pub(crate) struct RecentSchool {
-    pub(crate) school: School,
-    /// What the database answered.
-    pub(crate) row: RawRows,
-}
-
-/// Rows of one kind.
-pub(crate) struct Recent<K, V>(RwLock<HashMap<K, V>>);
+/// Rows of one kind: what was read, and the rows that the database answered.
+pub(crate) struct Recent<K, V>(RwLock<HashMap<K, (V, RawRows)>>);
 
 impl<K: Eq + Hash, V: Clone> Recent<K, V> {
-    pub(crate) fn find<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<V>
+    /// What was read, unless it was forgotten.
+    pub(crate) fn find<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<(V, RawRows)>
     where
         K: Borrow<Q>,
     {
@@ -69,14 +42,16 @@ impl<K: Eq + Hash, V: Clone> Recent<K, V> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
-    pub(crate) fn remember(&self, key: K, value: V) {
-        let mut rows = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if rows.len() >= MAX_ROWS {
-            rows.clear();
+    /// Keeps what was read.
+    pub(crate) fn remember(&self, key: K, value: V, rows: RawRows) {
+        let mut kept = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() >= MAX_ROWS {
+            kept.clear();
         }
-        rows.insert(key, value);
+        kept.insert(key, (value, rows));
     }
 
+    /// Forgets what was not found again.
     pub(crate) fn forget<Q: Eq + Hash + ?Sized>(&self, key: &Q)
     where
         K: Borrow<Q>,

@@ -17,7 +17,7 @@ use crate::connection::{Access, DatabaseConnection, execute_deferred, static_que
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::identifiers::can_be_identifier;
-use crate::recent::{RecentRows, RecentToken};
+use crate::recent::RecentRows;
 use crate::schema::{providers, tokens, trainees};
 use crate::sql_dates::Day;
 use crate::tokens::TokenDigest;
@@ -197,8 +197,8 @@ impl<'a> Session<'a> {
         let tokens = self.recent.map(|recent| &recent.tokens);
         if let (DatabaseConnection::Postgres(inner), Some(tokens)) = (&mut *self.connection, tokens) {
             // The use of one that was not used today is about to be recorded, by which its row changes.
-            let recent = tokens.find(digest).filter(|recent| recent.token.last_used_on.is_some_and(|day| day >= today));
-            if let Some(RecentToken { provider, token: used, rows }) = recent.filter(|_| inner.allows_assumptions()) {
+            let recent = tokens.find(digest).filter(|((_, used), _)| used.last_used_on.is_some_and(|day| day >= today));
+            if let Some(((provider, used), rows)) = recent.filter(|_| inner.allows_assumptions()) {
                 inner.assume(&token, rows)?;
                 return Ok(Some(self.open(provider, cause, Some(used))));
             }
@@ -220,7 +220,7 @@ impl<'a> Session<'a> {
             cache.insert(digest, Arc::clone(&provider), used.clone());
         }
         if let (Some(tokens), Some(rows)) = (tokens, rows) {
-            tokens.remember(digest.clone(), RecentToken { provider: Arc::clone(&provider), token: used.clone(), rows });
+            tokens.remember(digest.clone(), (Arc::clone(&provider), used.clone()), rows);
         }
         Ok(Some(self.open(provider, cause, Some(used))))
     }

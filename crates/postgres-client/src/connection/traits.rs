@@ -7,7 +7,6 @@ use diesel::connection::{
     InstrumentationEvent, LoadConnection, MultiConnectionHelper, SimpleConnection, StrQueryHelper,
     TransactionManager as _,
 };
-use diesel::debug_query;
 use diesel::expression::QueryMetadata;
 use diesel::migration::{CREATE_MIGRATIONS_TABLE, MigrationConnection};
 use diesel::pg::{GetPgMetadataCache, Pg, PgMetadataCache, PgMetadataLookup};
@@ -49,13 +48,10 @@ impl Connection for PostgresConnection {
     where
         T: QueryFragment<Pg> + QueryId,
     {
-        self.instrumentation.on_connection_event(InstrumentationEvent::start_query(&debug_query::<Pg, _>(source)));
-        let outcome =
-            self.bind(source).and_then(|bound| self.execute_bound(bound).map_err(|failure| self.failed(failure)));
-        let error = outcome.as_ref().err();
-        self.instrumentation
-            .on_connection_event(InstrumentationEvent::finish_query(&debug_query::<Pg, _>(source), error));
-        outcome
+        self.reporting(source, |connection| {
+            let bound = connection.bind(source)?;
+            connection.execute_bound(bound).map_err(|failure| connection.failed(failure))
+        })
     }
 
     fn transaction_state(&mut self) -> &mut AnsiTransactionManager {
@@ -85,13 +81,10 @@ impl LoadConnection<DefaultLoadingMode> for PostgresConnection {
         if self.pipeline.mode == PipelineMode::Read {
             return self.queued_rows();
         }
-        self.instrumentation.on_connection_event(InstrumentationEvent::start_query(&debug_query::<Pg, _>(&source)));
-        let outcome =
-            self.bind(&source).and_then(|bound| self.load_bound(bound).map_err(|failure| self.failed(failure)));
-        let error = outcome.as_ref().err();
-        self.instrumentation
-            .on_connection_event(InstrumentationEvent::finish_query(&debug_query::<Pg, _>(&source), error));
-        outcome
+        self.reporting(&source, |connection| {
+            let bound = connection.bind(&source)?;
+            connection.load_bound(bound).map_err(|failure| connection.failed(failure))
+        })
     }
 }
 

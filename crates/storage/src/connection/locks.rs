@@ -6,7 +6,7 @@
 //! What is waited for has one of a fixed number of rows (lock striping), by its digest: nothing is inserted or updated, so the
 //! table neither grows nor is left with dead rows. Two things may share a row; then one waits for the other for no reason.
 //! That makes no deadlock: a transaction waits for one of these rows at most, and only before it locks a trainee; that of the
-//! operators is waited for before any other. Who already
+//! operators is waited for before any other. One that holds more of them, for several registrations, waits for none; and who already
 //! holds a trainee does not wait ([`DatabaseConnection::try_lock_trn`]).
 //!
 //! An idempotency key has a row of its own, since a request is refused for it, and must not be for another key.

@@ -31,7 +31,7 @@ use crate::trace::{Database, JobTrace, failure_of};
 /// The most writes that share a transaction.
 const MAX_GROUP: usize = 32;
 /// How long a write waits for a group before it is run by itself.
-const PATIENCE: Duration = Duration::from_millis(250);
+const MAX_WAIT: Duration = Duration::from_millis(250);
 
 /// The writes that wait for a group.
 #[derive(Default)]
@@ -64,8 +64,8 @@ trait Member: Send {
     /// Gives the caller the answer that was held back, or the error if there is one.
     fn answer(self: Box<Self>, outcome: Result<(), StorageError>);
 
-    /// Has the caller run the write by itself.
-    fn give_back(self: Box<Self>);
+    /// Has the caller run the write by itself, without any assumption where it is known that one does not hold.
+    fn give_back(self: Box<Self>, may_assume: bool);
 }
 
 /// What a write of a group did.
@@ -98,8 +98,8 @@ struct Pending<T, E, F> {
 /// What the caller of a write gets.
 enum Reply<T, E, F> {
     Answer(Result<T, E>),
-    /// The write, to be run by itself.
-    Unanswered(F, Option<JobTrace>),
+    /// The write, to be run by itself, and whether it may assume anything.
+    Unanswered(F, Option<JobTrace>, bool),
 }
 
 impl<T, E, F> Member for Pending<T, E, F>
@@ -141,9 +141,9 @@ where
         let _ = self.caller.send(Reply::Answer(answer));
     }
 
-    fn give_back(self: Box<Self>) {
+    fn give_back(self: Box<Self>, may_assume: bool) {
         // A caller that has gone away has done nothing.
-        let _ = self.caller.send(Reply::Unanswered(self.job, self.trace));
+        let _ = self.caller.send(Reply::Unanswered(self.job, self.trace, may_assume));
     }
 }
 
@@ -213,7 +213,7 @@ impl Drop for Lead {
         while !self.is_over {
             let left = self.pool.groups.next();
             self.is_over = left.is_empty();
-            left.into_iter().for_each(Member::give_back);
+            left.into_iter().for_each(|member| member.give_back(true));
         }
     }
 }
@@ -235,19 +235,19 @@ impl JobPool {
             let (lead, runtime) = (Lead { pool: Arc::clone(&self), is_over: false }, Handle::current());
             spawn_blocking(move || lead.run_groups(&runtime));
         }
-        let replied = match timeout(PATIENCE, &mut reply).await {
+        let replied = match timeout(MAX_WAIT, &mut reply).await {
             Ok(replied) => replied,
             Err(_) => {
                 if let Some(member) = self.groups.remove(number) {
-                    member.give_back();
+                    member.give_back(true);
                 }
                 reply.await
             }
         };
         match replied {
             Ok(Reply::Answer(answer)) => answer,
-            Ok(Reply::Unanswered(job, trace)) => {
-                Arc::clone(&self).run_admitted(|_| Ok(()), deadline, Access::Write, job, trace).await
+            Ok(Reply::Unanswered(job, trace, may_assume)) => {
+                Arc::clone(&self).run_admitted(|_| Ok(()), deadline, Access::Write, job, trace, may_assume).await
             }
             Err(_) => Err(StorageError::Closed.into()),
         }
@@ -261,11 +261,13 @@ impl JobPool {
         let Some(Ended { outcomes, committed }) = ended else {
             self.counters.undone();
             group.iter_mut().filter_map(|member| member.trace()).for_each(JobTrace::undone);
-            return group.into_iter().for_each(Member::give_back);
+            // Of several it is not known whose assumption failed.
+            let may_assume = group.len() > 1;
+            return group.into_iter().for_each(|member| member.give_back(may_assume));
         };
         for (member, outcome) in group.into_iter().zip(outcomes) {
             match outcome {
-                Outcome::Failed => member.give_back(),
+                Outcome::Failed => member.give_back(true),
                 Outcome::Done | Outcome::Refused => {
                     member.answer(committed.clone().map_err(StorageError::OutcomeUnknown));
                 }

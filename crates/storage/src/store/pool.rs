@@ -2,6 +2,8 @@
 //!
 //! Knows nothing of the writer's thread: it takes the writing jobs that it is given.
 
+mod retry;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
@@ -12,7 +14,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
-use crate::clock::{Clock, JobTime, MAX_DATE_WAIT, WriteClock};
+use self::retry::{Retry, is_contention, storage_error, wait_for_date};
+use crate::clock::{Clock, JobTime, WriteClock};
 use crate::connection::{Access, Connections, DatabaseConnection, LogPoolErrors};
 use crate::error::{JobError, StorageError};
 use crate::metrics::StoreMetrics;
@@ -32,14 +35,8 @@ const READ_TIME: Duration = Duration::from_secs(4);
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a connection stays that nobody uses. Others may need the room that the database has.
 const IDLE_TIME: Duration = Duration::from_secs(60);
-/// How long a job waits after its first collision.
-const COLLISION_PAUSE: Duration = Duration::from_millis(5);
-/// How long it waits after any, at most.
-const LONGEST_COLLISION_PAUSE: Duration = Duration::from_millis(100);
 /// By how much the time of a job that has waited for a lock in vain must exceed that of its last run, to be run again.
 const CONTENTION_MARGIN: Duration = Duration::from_millis(250);
-/// How long a job waits before it tries another connection.
-const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
 pub(super) struct JobPool {
@@ -121,7 +118,8 @@ impl JobPool {
     /// The jobs that wait for a place.
     pub(super) fn queue(&self) -> Queue {
         let places = usize::try_from(self.size()).unwrap_or(Semaphore::MAX_PERMITS);
-        // A job is admitted first and then gets its place, so between the two looks there may be one more or less.
+        // A job is admitted first and then gets its place, so between the two looks there may be one more or less. Those that share
+        // a transaction have one place together, and seem to wait but for one.
         let running = places.saturating_sub(self.places.available_permits());
         let admitted = places.saturating_add(self.queue).saturating_sub(self.admitted.available_permits());
         Queue { length: admitted.saturating_sub(running), limit: self.queue }
@@ -161,7 +159,7 @@ impl JobPool {
         E: JobError,
     {
         let _admitted = self.admit()?;
-        Arc::clone(&self).run_admitted(ready, deadline, access, job, JobTrace::current()).await
+        Arc::clone(&self).run_admitted(ready, deadline, access, job, JobTrace::current(), true).await
     }
 
     /// Lets a job wait for a place, unless too many do.
@@ -169,7 +167,8 @@ impl JobPool {
         self.admitted.try_acquire().map_err(|_| StorageError::QueueFull)
     }
 
-    /// As [`JobPool::run_when`], for a job that was admitted.
+    /// As [`JobPool::run_when`], for a job that was admitted. One of which it is known that an assumption does not hold is run
+    /// without any.
     pub(super) async fn run_admitted<T, E>(
         self: Arc<Self>,
         mut ready: impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError> + Send + 'static,
@@ -177,6 +176,7 @@ impl JobPool {
         access: Access,
         mut job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
         mut trace: Option<JobTrace>,
+        may_assume: bool,
     ) -> Result<T, E>
     where
         T: Send + 'static,
@@ -189,7 +189,7 @@ impl JobPool {
             let running = spawn_blocking(move || {
                 // The place goes into the thread, which runs on when its caller stops waiting.
                 let _place = place;
-                let answer = pool.run_until_it_ends(access, deadline, &mut ready, &mut job, &mut trace);
+                let answer = pool.run_until_it_ends(access, deadline, &mut ready, &mut job, &mut trace, may_assume);
                 (ready, job, trace, answer)
             });
             let Ok((same, again, of_all_runs, answer)) = running.await else {
@@ -233,7 +233,7 @@ impl JobPool {
         let begun = Instant::now();
         loop {
             // No client waits for it, and it may be long.
-            let answer = self.run_until_it_ends(access, None, &mut |_| Ok(()), &mut job, &mut None);
+            let answer = self.run_until_it_ends(access, None, &mut |_| Ok(()), &mut job, &mut None, true);
             let Some(wait) = wait_for_date(&answer, begun) else { return answer };
             thread::sleep(wait);
         }
@@ -248,6 +248,7 @@ impl JobPool {
         ready: &mut impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError>,
         job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
         trace: &mut Option<JobTrace>,
+        may_assume: bool,
     ) -> Result<T, E>
     where
         E: JobError,
@@ -268,7 +269,7 @@ impl JobPool {
                 Access::Write => deadline,
             }));
             let answer = catch_unwind(AssertUnwindSafe(|| match ready(connection) {
-                Ok(()) => self.run_job(connection, access, job),
+                Ok(()) => self.run_job(connection, access, job, may_assume),
                 Err(error) => Err(error.into()),
             }));
             self.metrics.job_ended(access, begun);
@@ -280,7 +281,9 @@ impl JobPool {
             if let Some(trace) = trace {
                 trace.run_ended(connection, access, begun, failure_of(&answer));
             }
-            let Some(retry) = self.retry(access, &answer, collisions) else { return answer };
+            // On SQLite nobody collides, and the busy timeout has passed.
+            let retry = self.limits.and_then(|_| Retry::after(access, &answer, collisions));
+            let Some(retry) = retry else { return answer };
             if let Retry::OnAnotherConnection(_) = retry {
                 connection.close();
                 self.manager.invalidate();
@@ -318,38 +321,19 @@ impl JobPool {
         self.connections.get_timeout(patience).map_err(StorageError::Unavailable)
     }
 
-    /// Whether a job is to be run again.
-    fn retry<T, E: JobError>(&self, access: Access, answer: &Result<T, E>, collisions: u32) -> Option<Retry> {
-        // On SQLite nobody collides, and the busy timeout has passed.
-        self.limits?;
-        let error = storage_error(answer)?;
-        // A row of another transaction that was not there when the job looked: run again, it finds the row.
-        let was_overtaken = collisions == 0 && access == Access::Write && error.is_unique_violation();
-        if was_overtaken || is_contention(answer) {
-            // The other one gets a little time, and more each time.
-            let pause = COLLISION_PAUSE * (collisions + 1);
-            return Some(Retry::AfterContention(pause.min(LONGEST_COLLISION_PAUSE)));
-        }
-        let is_elsewhere = match access {
-            // It has tried to write, which is a defect.
-            Access::LookUp | Access::Read => matches!(error, StorageError::ConnectionLost(_)),
-            Access::Write => matches!(error, StorageError::ConnectionLost(_) | StorageError::ReadOnly(_)),
-        };
-        is_elsewhere.then_some(Retry::OnAnotherConnection(RECONNECT_PAUSE))
-    }
-
     /// Runs a job on the assumption that what was read lately is what it was, that what it locks is not locked, and that it finds no
-    /// duplicate; and again without assuming anything when that does not hold.
-    pub(crate) fn run_job<T, E>(
+    /// duplicate; and again without assuming anything when that does not hold, or may not be assumed.
+    pub(super) fn run_job<T, E>(
         &self,
         connection: &mut DatabaseConnection,
         access: Access,
         job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
+        may_assume: bool,
     ) -> Result<T, E>
     where
         E: JobError,
     {
-        let answer = self.run_in_transaction(connection, access, true, job);
+        let answer = if may_assume { self.run_in_transaction(connection, access, true, job) } else { None };
         // Without assumptions there is always an answer.
         let answer = answer.or_else(|| self.run_in_transaction(connection, access, false, job));
         answer.unwrap_or_else(|| Err(StorageError::TransactionDepth.into()))
@@ -422,36 +406,11 @@ impl JobPool {
     }
 }
 
-/// How a job is run again.
-#[derive(Debug, Clone, Copy)]
-enum Retry {
-    /// After so long, when the one that it collided with may have ended.
-    AfterContention(Duration),
-    /// After so long, on another connection.
-    OnAnotherConnection(Duration),
-}
-
 /// Records that a job waited for a place or a connection which it did not get.
 fn wait_failed(trace: &mut Option<JobTrace>, access: Access) {
     if let Some(trace) = trace {
         trace.waited(access, Instant::now(), Some("unavailable"));
     }
-}
-
-/// The error of the store with which a job failed, if it was one.
-fn storage_error<T, E: JobError>(answer: &Result<T, E>) -> Option<&StorageError> {
-    answer.as_ref().err().and_then(JobError::of_the_store)
-}
-
-/// Whether a job failed because another one held what it needs.
-fn is_contention<T, E: JobError>(answer: &Result<T, E>) -> bool {
-    matches!(storage_error(answer), Some(StorageError::Collided | StorageError::Busy))
-}
-
-/// How long a job waits before it is run again, when the date of its change is not due and it has not waited too long.
-fn wait_for_date<T, E: JobError>(answer: &Result<T, E>, begun: Instant) -> Option<Duration> {
-    let Some(StorageError::DateNotDue { wait }) = storage_error(answer) else { return None };
-    Some(*wait).filter(|wait| begun.elapsed() + *wait <= MAX_DATE_WAIT)
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ impl Measured {
         let mut before = 0;
         for run in 0..3 {
             before = waited(&connection);
-            pool.run_job(&mut connection, access, &mut |session| job(session, run)).unwrap();
+            pool.run_job(&mut connection, access, &mut |session| job(session, run), true).unwrap();
         }
         waited(&connection) - before
     }

@@ -99,8 +99,7 @@ impl Spans {
             let statements = self.children(span);
             match span.name.as_str() {
                 "job" => {
-                    // There may be none: on PostgreSQL a query with assumed rows is not recorded.
-                    assert!(statements.iter().all(|one| one.kind == 3), "{statements:#?}");
+                    assert!(!statements.is_empty() && statements.iter().all(|one| one.kind == 3), "{statements:#?}");
                     let failure = if span.is_error { format!(" {}", span.get("error.type")) } else { String::new() };
                     format!("{} {}{failure}", span.get("register.job.access"), span.get("register.job.attempt"))
                 }

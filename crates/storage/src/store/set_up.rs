@@ -1,0 +1,92 @@
+//! Brings the schema of a register, and its records, to what the program needs.
+
+use super::Store;
+use super::migrations::{self, Goal, Migrator, Pending, Progress, SetUp};
+use crate::connection::{Connections, DatabaseConnection};
+use crate::copy;
+use crate::environment::Unrecorded;
+use crate::error::StorageError;
+use crate::tokens::Environment;
+
+impl Store {
+    /// What [`Store::set_up`] to the newest schema, and what follows it, would do to a register that exists. Changes
+    /// nothing, takes no lock but those of reading, and blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Absent`], [`StorageError::NoRegister`], [`StorageError::SchemaNewer`],
+    /// [`StorageError::RecordsNewer`], [`StorageError::OtherEnvironment`] or [`StorageError::UnfinishedCopy`];
+    /// otherwise when the database does not answer.
+    pub fn pending(url: &str, requested: Option<Environment>, unrecorded: Unrecorded) -> Result<Pending, StorageError> {
+        let connections = Connections::to(url)?;
+        let mut connection = connections.establish_existing()?;
+        if copy::is_unfinished(&mut connection)? {
+            return Err(StorageError::UnfinishedCopy);
+        }
+        migrations::require_register(&mut connection, &connections.display_name())?;
+        Migrator::new(&mut connection).pending(requested, unrecorded)
+    }
+
+    /// Brings the schema up to date and returns how many migrations were applied. Blocks.
+    ///
+    /// Two servers that start together over one database are safe: one of them waits and then finds nothing to do. It waits
+    /// for ten minutes at most, also for a transaction that holds what a migration needs, and says so in the log. Where
+    /// nothing is to be done, nothing is locked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::set_up`], except the environment.
+    pub fn migrate(&self) -> Result<usize, StorageError> {
+        let mut connection = self.connection_to_set_up()?;
+        Ok(Migrator::with_connections(&mut connection, &self.connections).bring_to(Goal::Newest)?.applied.len())
+    }
+
+    /// Brings the schema to the goal, forwards or back, and records the environment of a register that has none recorded:
+    /// the requested one, otherwise sandbox. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::SchemaNewer`], [`StorageError::UnfinishedCopy`], [`StorageError::UnknownMigration`],
+    /// [`StorageError::Migration`], [`StorageError::BrokenReferences`], [`StorageError::OtherEnvironment`] or
+    /// [`StorageError::EnvironmentNotRecorded`], after which nothing was changed; [`StorageError::Connection`];
+    /// [`StorageError::Busy`].
+    pub fn set_up(
+        &self,
+        goal: Goal<'_>,
+        requested: Option<Environment>,
+        unrecorded: Unrecorded,
+    ) -> Result<SetUp, StorageError> {
+        let mut connection = self.connection_to_set_up()?;
+        Migrator::with_connections(&mut connection, &self.connections).set_up(goal, requested, unrecorded)
+    }
+
+    /// Converts the trainees that are stored as an older program stored them, a batch in a transaction, and makes the views
+    /// over the records anew. What was converted stays when this is interrupted. Blocks; no server may run.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn convert(&self, progress: impl FnMut(Progress)) -> Result<(), StorageError> {
+        let mut connection = self.connection_to_set_up()?;
+        migrations::convert(&mut connection, progress)?;
+        Migrator::with_connections(&mut connection, &self.connections).remake_views()
+    }
+
+    /// Removes the tables in which an older program stored trainees. Blocks; no server may run.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::NotConverted`], or when the database does not answer.
+    pub fn finish_conversion(&self) -> Result<(), StorageError> {
+        let mut connection = self.connection_to_set_up()?;
+        Migrator::with_connections(&mut connection, &self.connections).finish()
+    }
+
+    fn connection_to_set_up(&self) -> Result<DatabaseConnection, StorageError> {
+        let mut connection = self.connections.establish()?;
+        if copy::is_unfinished(&mut connection)? {
+            return Err(StorageError::UnfinishedCopy);
+        }
+        Ok(connection)
+    }
+}
