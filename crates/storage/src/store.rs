@@ -59,6 +59,9 @@ pub struct StoreOptions {
     pub writers: u32,
     /// How long a job waits on PostgreSQL for one of its connections to become free.
     pub place_wait: Duration,
+    /// How long opening the store, and a job that no client waits for, wait for a server of PostgreSQL that has no connection left.
+    /// Other servers give theirs back when they do not use them.
+    pub connection_wait: Duration,
     /// The threads that look records up on SQLite over connections of their own; see [`Store::look_up`].
     pub look_up_threads: u32,
     /// Jobs that may wait to read; as many again may wait to write. One more is refused at once.
@@ -83,6 +86,7 @@ impl Default for StoreOptions {
             readers: 8,
             writers: 8,
             place_wait: Duration::from_secs(2),
+            connection_wait: Duration::ZERO,
             look_up_threads,
             queue: 256,
             group: 64,
@@ -155,7 +159,7 @@ impl Store {
     /// [`StorageError::UnknownAddress`], [`StorageError::Folder`], [`StorageError::Connection`] or
     /// [`StorageError::Unavailable`].
     pub fn open(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
-        let connections = Connections::to(url)?;
+        let connections = Connections::to(url)?.waiting(options.connection_wait);
         let for_pool = connections.sharing(PageCaches::POOL, options.readers);
         let for_look_ups = connections.sharing(PageCaches::LOOK_UPS, options.look_up_threads);
         let for_writer = connections.sharing(PageCaches::WRITER, 1);

@@ -11,8 +11,8 @@ const UKPRN: &str = "10000001";
 /// Each server has its own number behind these.
 const PORT: u16 = 8081;
 const OPERATORS_PORT: u16 = 9464;
-/// How long a server may take until it listens.
-const START: Duration = Duration::from_secs(30);
+/// How long a server may take until it listens, also where it has to wait until another one gives a connection back.
+const START: Duration = Duration::from_secs(120);
 
 /// What is served.
 pub(crate) struct Site<'a> {

@@ -40,6 +40,8 @@ fn a_dead_host_that_is_first_in_the_address_is_passed_over() {
         // All connections are made anew.
         let faults = Scenario::over_one_node(&site, "dead host first").run(|_| {
             postgres.stop();
+            // Long enough to be seen by those who watch the node.
+            wait(3);
             postgres.start_again();
         });
         assert!(faults.is_empty(), "{faults:#?}");

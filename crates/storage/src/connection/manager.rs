@@ -53,6 +53,9 @@ const ENCODING: &str = "UTF8";
 /// The SQLSTATE of a server that has no room for another connection.
 const TOO_MANY_CONNECTIONS: &str = "53300";
 
+/// How long to wait before a server that had no connection left is asked again.
+const NO_CONNECTION_PAUSE: Duration = Duration::from_millis(500);
+
 /// How long a connection waits before it tries again to bring a new file into WAL mode.
 const WAL_RETRY_PAUSE: Duration = Duration::from_millis(5);
 
@@ -66,6 +69,8 @@ pub(crate) struct Connections {
     generation: Arc<AtomicU64>,
     /// What the page cache of one connection to SQLite takes, at most, in KiB.
     page_cache_kib: u32,
+    /// How long [`Connections::establish`] waits for a server of PostgreSQL that has no connection left.
+    wait: Duration,
 }
 
 enum Address {
@@ -107,12 +112,19 @@ impl Connections {
             node: Node::PreferWritable,
             generation: Arc::default(),
             page_cache_kib: DEFAULT_PAGE_CACHE_KIB,
+            wait: Duration::ZERO,
         })
     }
 
     /// The same, for so many connections at most, which share the page caches of their use.
     pub(crate) fn sharing(&self, PageCaches(together): PageCaches, connections: u32) -> Self {
         Self { page_cache_kib: together / connections.max(1), ..self.clone() }
+    }
+
+    /// The same, waiting so long for a server of PostgreSQL that has no connection left. Other servers of the register give theirs
+    /// back when they do not use them.
+    pub(crate) fn waiting(&self, wait: Duration) -> Self {
+        Self { wait, ..self.clone() }
     }
 
     /// The same, for a pool whose connections write.
@@ -175,7 +187,7 @@ impl Connections {
             Address::Postgres(address) => {
                 let lock_timeout = Some(Duration::from_millis(u64::from(BUSY_TIMEOUT_MS)));
                 let session = postgres_client::Session { lock_timeout, ..postgres_client::Session::default() };
-                establish_postgres(address, session, Node::PreferWritable)
+                when_a_connection_is_left(self.wait, || establish_postgres(address, session, Node::PreferWritable))
             }
             Address::Sqlite(path) => establish_sqlite(path, self.page_cache_kib).map(DatabaseConnection::Sqlite),
         }
@@ -222,6 +234,27 @@ impl Connections {
                 connection.batch_execute("PRAGMA query_only = ON")?;
                 Ok(connection)
             }
+        }
+    }
+}
+
+/// Tries until the server has a connection left, within a time.
+fn when_a_connection_is_left(
+    patience: Duration,
+    mut establish: impl FnMut() -> Result<DatabaseConnection, StorageError>,
+) -> Result<DatabaseConnection, StorageError> {
+    let deadline = Instant::now() + patience;
+    let mut is_logged = false;
+    loop {
+        match establish() {
+            Err(error @ StorageError::NoConnectionLeft(_)) if Instant::now() < deadline => {
+                if !is_logged {
+                    log::warn!("{}; waiting for {} s at most", with_causes(&error), patience.as_secs());
+                }
+                is_logged = true;
+                thread::sleep(NO_CONNECTION_PAUSE);
+            }
+            outcome => return outcome,
         }
     }
 }
@@ -437,6 +470,33 @@ mod tests {
         assert_eq!(mode("a"), 0o700);
         for name in ["a/register.db", "a/register.db-wal", "a/register.db-shm"] {
             assert_eq!(mode(name), 0o600, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_connection_is_waited_for_while_the_server_has_none_left() {
+        let mut refusals = 2;
+        let made = when_a_connection_is_left(Duration::from_secs(60), || {
+            refusals -= 1;
+            if refusals >= 0 {
+                return Err(StorageError::NoConnectionLeft(ConnectionError::BadConnection("53300".into())));
+            }
+            SqliteConnection::establish(":memory:").map(DatabaseConnection::Sqlite).map_err(StorageError::Connection)
+        });
+        assert!(made.is_ok() && refusals == -1);
+    }
+
+    #[test]
+    fn nothing_but_a_server_without_a_connection_left_is_waited_for() {
+        for (patience, no_connection_left) in [(Duration::ZERO, true), (Duration::from_secs(60), false)] {
+            let mut attempts = 0;
+            let made = when_a_connection_is_left(patience, || {
+                attempts += 1;
+                let cause = ConnectionError::BadConnection(String::new());
+                let error = if no_connection_left { StorageError::NoConnectionLeft } else { StorageError::Connection };
+                Err(error(cause))
+            });
+            assert!(made.is_err() && attempts == 1);
         }
     }
 }

@@ -45,6 +45,8 @@ pub(super) struct JobPool {
     manager: Connections,
     pub(super) recent: RecentRows,
     pub(super) list_cache: ListCache,
+    /// How long a job without a deadline waits for a connection.
+    connection_wait: Duration,
     /// How long a job may wait for a place, and take in all. On SQLite it waits for its turn, and the database for nobody.
     limits: Option<Limits>,
     read_clock: Clock,
@@ -79,13 +81,14 @@ impl JobPool {
     ) -> Self {
         let size = size.max(1);
         let limits = (!connections.allow_one_writer()).then_some(Limits { place: options.place_wait, job: JOB_TIME });
+        let connection_timeout = limits.map_or(CONNECTION_TIMEOUT, |limits| limits.place);
         let pool = Pool::builder()
             .max_size(size)
             // Otherwise it would make one more whenever one is taken.
             .min_idle(Some(0))
             .idle_timeout(Some(IDLE_TIME))
             .error_handler(Box::new(LogPoolErrors))
-            .connection_timeout(limits.map_or(CONNECTION_TIMEOUT, |limits| limits.place))
+            .connection_timeout(connection_timeout)
             .build_unchecked(connections.clone());
         let places = usize::try_from(size).unwrap_or(Semaphore::MAX_PERMITS);
         Self {
@@ -93,6 +96,7 @@ impl JobPool {
             manager: connections.clone(),
             recent: RecentRows::default(),
             list_cache: ListCache::default(),
+            connection_wait: connection_timeout.max(options.connection_wait),
             limits,
             read_clock: options.clock.clone(),
             write_clock,
@@ -316,8 +320,9 @@ impl JobPool {
         &self,
         deadline: Option<Instant>,
     ) -> Result<r2d2::PooledConnection<Connections>, StorageError> {
-        let left = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
-        let patience = left.min(self.connections.connection_timeout());
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
+        let patience =
+            deadline.map_or(self.connection_wait, |deadline| left(deadline).min(self.connections.connection_timeout()));
         self.connections.get_timeout(patience).map_err(StorageError::Unavailable)
     }
 

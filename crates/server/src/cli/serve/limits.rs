@@ -17,6 +17,10 @@ use crate::operations::startup::clock::ClockCheck;
 use crate::operations::startup::open_files;
 use crate::operations::tls::{Certificate, TlsError};
 
+/// How long a start waits for a server of PostgreSQL that has no connection left: longer than other servers of the register keep
+/// a connection that they do not use.
+const CONNECTION_WAIT: Duration = Duration::from_secs(120);
+
 #[derive(Debug, Args)]
 pub(super) struct Bounds {
     /// Certificate chain in PEM form, with which TLS is spoken; SIGHUP reads it again
@@ -78,6 +82,7 @@ impl Bounds {
         StoreOptions {
             readers: self.read_connections.get(),
             writers: self.write_connections.get(),
+            connection_wait: CONNECTION_WAIT,
             replicas: self.read_database_url.clone(),
             replica_max_lag: Duration::from_millis(self.read_max_lag.get().into()),
             ..StoreOptions::default()
