@@ -23,8 +23,9 @@ fn on_postgres() -> Option<Database> {
 /// A connection in a transaction that writes, which waits for locks only briefly.
 fn writing(database: &Database) -> DatabaseConnection {
     let mut connection = connect(database.url());
-    connection.batch_execute("SET lock_timeout = '100ms'").unwrap();
     connection.begin(Access::Write).unwrap();
+    // For this transaction alone: behind a pooler the next one may be in another session.
+    connection.batch_execute("SET LOCAL lock_timeout = '100ms'").unwrap();
     connection
 }
 
