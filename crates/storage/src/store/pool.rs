@@ -81,14 +81,13 @@ impl JobPool {
     ) -> Self {
         let size = size.max(1);
         let limits = (!connections.allow_one_writer()).then_some(Limits { place: options.place_wait, job: JOB_TIME });
-        let connection_timeout = limits.map_or(CONNECTION_TIMEOUT, |limits| limits.place);
         let pool = Pool::builder()
             .max_size(size)
             // Otherwise it would make one more whenever one is taken.
             .min_idle(Some(0))
             .idle_timeout(Some(IDLE_TIME))
             .error_handler(Box::new(LogPoolErrors))
-            .connection_timeout(connection_timeout)
+            .connection_timeout(limits.map_or(CONNECTION_TIMEOUT, |limits| limits.place))
             .build_unchecked(connections.clone());
         let places = usize::try_from(size).unwrap_or(Semaphore::MAX_PERMITS);
         Self {
@@ -96,7 +95,7 @@ impl JobPool {
             manager: connections.clone(),
             recent: RecentRows::default(),
             list_cache: ListCache::default(),
-            connection_wait: connection_timeout.max(options.connection_wait),
+            connection_wait: limits.map_or(CONNECTION_TIMEOUT, |limits| limits.place.max(options.connection_wait)),
             limits,
             read_clock: options.clock.clone(),
             write_clock,
