@@ -7,6 +7,7 @@ mod locks;
 mod manager;
 pub(crate) mod prepared;
 mod static_query;
+mod waiting;
 
 use std::time::Instant;
 

@@ -15,6 +15,7 @@ use diesel::{Connection as _, ConnectionError, SqliteConnection};
 use postgres_client::{Node, PostgresConnection};
 
 use super::DatabaseConnection;
+use super::waiting::when_a_connection_is_left;
 use crate::error::StorageError;
 use crate::owner_only;
 
@@ -52,9 +53,6 @@ const ENCODING: &str = "UTF8";
 
 /// The SQLSTATE of a server that has no room for another connection.
 const TOO_MANY_CONNECTIONS: &str = "53300";
-
-/// How long to wait before a server that had no connection left is asked again.
-const NO_CONNECTION_PAUSE: Duration = Duration::from_millis(500);
 
 /// How long a connection waits before it tries again to bring a new file into WAL mode.
 const WAL_RETRY_PAUSE: Duration = Duration::from_millis(5);
@@ -238,27 +236,6 @@ impl Connections {
     }
 }
 
-/// Tries until the server has a connection left, within a time.
-fn when_a_connection_is_left(
-    patience: Duration,
-    mut establish: impl FnMut() -> Result<DatabaseConnection, StorageError>,
-) -> Result<DatabaseConnection, StorageError> {
-    let deadline = Instant::now() + patience;
-    let mut is_logged = false;
-    loop {
-        match establish() {
-            Err(error @ StorageError::NoConnectionLeft(_)) if Instant::now() < deadline => {
-                if !is_logged {
-                    log::warn!("{}; waiting for {} s at most", with_causes(&error), patience.as_secs());
-                }
-                is_logged = true;
-                thread::sleep(NO_CONNECTION_PAUSE);
-            }
-            outcome => return outcome,
-        }
-    }
-}
-
 fn establish_postgres(
     address: &postgres_client::Address,
     session: postgres_client::Session,
@@ -334,7 +311,7 @@ impl r2d2::HandleError<PoolError> for LogPoolErrors {
     }
 }
 
-fn with_causes(error: &StorageError) -> String {
+pub(super) fn with_causes(error: &StorageError) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -470,33 +447,6 @@ mod tests {
         assert_eq!(mode("a"), 0o700);
         for name in ["a/register.db", "a/register.db-wal", "a/register.db-shm"] {
             assert_eq!(mode(name), 0o600, "{name}");
-        }
-    }
-
-    #[test]
-    fn a_connection_is_waited_for_while_the_server_has_none_left() {
-        let mut refusals = 2;
-        let made = when_a_connection_is_left(Duration::from_secs(60), || {
-            refusals -= 1;
-            if refusals >= 0 {
-                return Err(StorageError::NoConnectionLeft(ConnectionError::BadConnection("53300".into())));
-            }
-            SqliteConnection::establish(":memory:").map(DatabaseConnection::Sqlite).map_err(StorageError::Connection)
-        });
-        assert!(made.is_ok() && refusals == -1);
-    }
-
-    #[test]
-    fn nothing_but_a_server_without_a_connection_left_is_waited_for() {
-        for (patience, no_connection_left) in [(Duration::ZERO, true), (Duration::from_secs(60), false)] {
-            let mut attempts = 0;
-            let made = when_a_connection_is_left(patience, || {
-                attempts += 1;
-                let cause = ConnectionError::BadConnection(String::new());
-                let error = if no_connection_left { StorageError::NoConnectionLeft } else { StorageError::Connection };
-                Err(error(cause))
-            });
-            assert!(made.is_err() && attempts == 1);
         }
     }
 }
