@@ -32,6 +32,11 @@ const MEMORY: &str = "/dev/shm";
 /// What a server has at most in its files during a run, with much to spare.
 const ROOM_IN_KIB: u64 = 2 * 1024 * 1024;
 
+/// What a server says whose port another process took after it was found to be free, which one with TLS may meet.
+const PORT_TAKEN: &str = "Address already in use";
+/// How often a server is started, each time at another port.
+const ATTEMPTS: usize = 5;
+
 /// The name of the server's superuser.
 const SUPERUSER: &str = "postgres";
 
@@ -104,8 +109,18 @@ impl Cluster {
 
     /// As [`Cluster::start_as`], or why not.
     pub(crate) fn try_start(settings: Settings, variant: &Variant) -> Result<Self, String> {
-        let folder = new_folder(settings)?;
-        Self::launch(folder.clone(), &folder, settings, variant, "remove")
+        let launch = || {
+            let folder = new_folder(settings)?;
+            Self::launch(folder.clone(), &folder, settings, variant, "remove")
+        };
+        let mut started = launch();
+        for _ in 1..ATTEMPTS {
+            if started.as_ref().err().is_none_or(|reason| !reason.contains(PORT_TAKEN)) {
+                break;
+            }
+            started = launch();
+        }
+        started
     }
 
     /// Starts a server in a folder. `callers` is one of the caller's own; what happens to the other `at_end`, the keeper
