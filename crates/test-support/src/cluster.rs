@@ -5,7 +5,8 @@
 //! test's process ends in any way, be it killed. The shell is in a process group of its own, so what is typed at a
 //! terminal to end the tests does not end it.
 //!
-//! The server listens on a socket in its folder only: no port can be taken, and nobody else can reach it.
+//! The server listens on a socket in its folder only: no port can be taken, and nobody else can reach it. Only one with TLS
+//! listens on a port of this machine too.
 
 mod programs;
 mod variant;
@@ -113,14 +114,13 @@ impl Cluster {
             let folder = new_folder(settings)?;
             Self::launch(folder.clone(), &folder, settings, variant, "remove")
         };
-        let mut started = launch();
         for _ in 1..ATTEMPTS {
-            if started.as_ref().err().is_none_or(|reason| !reason.contains(PORT_TAKEN)) {
-                break;
+            match launch() {
+                Err(reason) if reason.contains(PORT_TAKEN) => {}
+                started => return started,
             }
-            started = launch();
         }
-        started
+        launch()
     }
 
     /// Starts a server in a folder. `callers` is one of the caller's own; what happens to the other `at_end`, the keeper
