@@ -7,7 +7,11 @@ use chrono::NaiveDate;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::academic_year;
+use crate::text::{case_folded, is_invisible, nfkc_casefold};
 use crate::trainee::{Trainee, start_date};
+
+/// Characters that are written in place of the apostrophe U+0027: quotation marks and modifier letters.
+const APOSTROPHES: [char; 4] = ['\u{2018}', '\u{2019}', '\u{2bb}', '\u{2bc}'];
 
 /// What the duplicate rule compares of a trainee.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +20,7 @@ pub struct DuplicateKey {
     pub date_of_birth: Option<NaiveDate>,
     /// Training route.
     pub training_route: Option<String>,
-    /// Last name without case.
+    /// Last name in the form `NFKC_Casefold`, with one character for all apostrophes.
     pub last_name: String,
     /// Academic year of the start.
     pub academic_cycle: i32,
@@ -33,10 +37,10 @@ impl DuplicateKey {
         Self {
             date_of_birth: trainee.date_of_birth,
             training_route: trainee.training_route.clone(),
-            last_name: folded(trainee.last_name.as_deref().unwrap_or_default()),
+            last_name: last_name_key(trainee.last_name.as_deref().unwrap_or_default()),
             academic_cycle: academic_year::of_start(start_date(trainee), today),
-            first_names: normal_form(trainee.first_names.as_deref().unwrap_or_default()),
-            email: folded(trainee.email.as_deref().unwrap_or_default().trim()),
+            first_names: first_names_key(trainee.first_names.as_deref().unwrap_or_default()),
+            email: trainee.email.as_deref().unwrap_or_default().trim().to_lowercase(),
         }
     }
 
@@ -52,15 +56,17 @@ impl DuplicateKey {
     }
 }
 
-/// Text without case: going through upper case makes ß and ss, σ and ς equal.
-fn folded(text: &str) -> String {
-    text.to_uppercase().to_lowercase()
+fn last_name_key(text: &str) -> String {
+    nfkc_casefold(text).replace(APOSTROPHES, "'")
 }
 
-/// Text without case, combining marks, punctuation and other signs, with single spaces.
-fn normal_form(text: &str) -> String {
+/// First names without case, combining marks, punctuation and other signs, with single spaces.
+fn first_names_key(text: &str) -> String {
     let unmarked: String = text.nfkd().filter(|c| !('\u{300}'..='\u{36f}').contains(c)).collect();
-    let kept: String = folded(&unmarked).chars().filter(|c| c.is_alphanumeric() || c.is_whitespace()).collect();
+    // Upper case makes the dotless ı equal to i.
+    let folded = case_folded(&unmarked.to_uppercase());
+    let is_letter = |c: &char| c.is_alphanumeric() && !is_invisible(*c) && !APOSTROPHES.contains(c);
+    let kept: String = folded.chars().filter(|c| is_letter(c) || c.is_whitespace()).collect();
     kept.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -77,16 +83,59 @@ mod tests {
             ("  Ann  Lee ", "ann lee"),
             ("Straße", "STRASSE"),
             ("ΝΊΚΟΣ", "νίκος"),
+            ("ΝΊΚΟΣ-ΑΝΝΑ", "νίκοσαννα"),
             ("ﬁona", "Fiona"),
+            ("Zoë", "zoe\u{308}"),
+            ("Işıl", "ISIL"),
+            ("Ka\u{2bb}iulani", "Kaiulani"),
+            ("D\u{2bc}Arcy", "D'ARCY"),
+            ("D\u{2019}Arcy", "darcy"),
+            ("Ann\u{200b}a", "Anna\u{3164}"),
         ] {
-            assert_eq!(normal_form(one), normal_form(other), "{one} {other}");
+            assert_eq!(first_names_key(one), first_names_key(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn last_names_are_equal_in_each_canonical_spelling_and_with_each_apostrophe() {
+        for (one, other) in [
+            ("Nuñez", "NUN\u{303}EZ"),
+            ("Ｏｋａｆｏｒ", "Okafor"),
+            ("Weiß", "WEISS"),
+            ("Weiß", "WEIẞ"),
+            ("ﬁsher", "Fisher"),
+            ("ΠΑΠΠΆΣ", "παππάς"),
+            ("İnan", "I\u{307}nan"),
+            ("O'Neil", "O\u{2019}NEIL"),
+            ("O\u{2018}Neil", "O\u{ff07}Neil"),
+            ("Ka\u{2bb}iulani", "Ka\u{2bc}iulani"),
+            ("\u{149}Dour", "'nDour"),
+            ("Smith\u{200d}", "Smith"),
+        ] {
+            assert_eq!(last_name_key(one), last_name_key(other), "{one} {other}");
+        }
+        for (one, other) in
+            [("O'Neil", "ONeil"), ("Smith", "Sm_th"), ("Smith", "S%"), ("Inan", "ınan"), ("Nuñez", "Nunez")]
+        {
+            assert_ne!(last_name_key(one), last_name_key(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn keys_of_keys_are_the_same_keys() {
+        for character in char::MIN..=char::MAX {
+            for text in [format!("{character}"), format!("a{character}\u{301}b")] {
+                let (last_name, first_names) = (last_name_key(&text), first_names_key(&text));
+                assert_eq!(last_name_key(&last_name), last_name, "{text:?}");
+                assert_eq!(first_names_key(&first_names), first_names, "{text:?}");
+            }
         }
     }
 
     #[test]
     fn names_in_another_script_keep_their_letters() {
-        assert_ne!(normal_form("李"), normal_form("王"));
-        assert!(!normal_form("李").is_empty());
+        assert_ne!(first_names_key("李"), first_names_key("王"));
+        assert!(!first_names_key("李").is_empty());
     }
 
     #[test]

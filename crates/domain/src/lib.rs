@@ -31,6 +31,7 @@ pub mod placement;
 pub mod problem;
 pub mod record;
 pub mod rules;
+pub mod text;
 pub mod trainee;
 pub mod transition;
 pub mod trn;

@@ -49,6 +49,35 @@ fn a_name_is_the_same_in_any_case_and_with_any_punctuation() {
 }
 
 #[test]
+fn last_name_is_the_same_in_each_unicode_spelling_and_with_each_apostrophe() {
+    every_version(|api| {
+        let body = |last_name: &str| api.example().with(F::last_name, last_name);
+        for spellings in [
+            ["Nuñez", "NUN\u{303}EZ", "Ｎｕñｅｚ"],
+            ["O'Neil", "O\u{2019}NEIL", "O\u{2bc}Neil"],
+            ["Weiß", "WEIẞ", "weiss"],
+            ["ﬁsher\u{ad}", "Fi\u{200b}sher", "FISHER"],
+        ] {
+            let created = api.create(body(spellings[0]));
+            for spelling in spellings {
+                is_duplicate(api, body(spelling), &[&created]);
+            }
+        }
+    });
+}
+
+#[test]
+fn modifier_letters_in_place_of_an_apostrophe_do_not_change_first_names() {
+    every_version(|api| {
+        let body = |first_names: &str| api.example().with(F::first_names, first_names);
+        let created = api.create(body("Ka\u{2bb}iulani"));
+        for first_names in ["Kaiulani", "ka\u{2bc}iulani", "Ka'iulani"] {
+            is_duplicate(api, body(first_names).with(F::email, "elsewhere@example.com"), &[&created]);
+        }
+    });
+}
+
+#[test]
 fn an_address_is_the_same_in_any_case_whatever_the_first_names_are() {
     every_version(|api| {
         let created = api.create(api.example());

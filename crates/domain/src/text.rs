@@ -1,0 +1,142 @@
+//! Properties of text that Unicode defines: whether anything of it is visible, and which spellings are the same text.
+
+use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
+use icu_properties::{CodePointMapData, CodePointSetData};
+use unicase::UniCase;
+use unicode_normalization::UnicodeNormalization as _;
+
+/// The pattern without dots of Braille, which fonts draw as a space.
+const BRAILLE_BLANK: char = '\u{2800}';
+
+/// Whether no character of the text is visible.
+#[must_use]
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(is_invisible)
+}
+
+/// The text without surrounding white space; `None` unless it is visible, on one line, without control characters and
+/// at most `max` characters long.
+#[must_use]
+pub fn visible_line(text: &str, max: usize) -> Option<&str> {
+    let line = text.trim();
+    let is_valid = !is_blank(line) && line.chars().count() <= max && !line.contains(char::is_control);
+    is_valid.then_some(line)
+}
+
+/// Whether the character is white space, a control or format character, ignorable, or drawn as a space.
+pub(crate) fn is_invisible(character: char) -> bool {
+    character.is_whitespace()
+        || character.is_control()
+        || (!character.is_ascii()
+            && (character == BRAILLE_BLANK
+                || is_default_ignorable(character)
+                || CodePointMapData::<GeneralCategory>::new().get(character) == GeneralCategory::Format))
+}
+
+fn is_default_ignorable(character: char) -> bool {
+    CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character)
+}
+
+/// The text with full case folding.
+pub(crate) fn case_folded(text: &str) -> String {
+    UniCase::new(text).to_folded_case()
+}
+
+/// The text in the form `NFKC_Casefold`: equal for texts that differ only in case, in compatible or composed
+/// characters, or in default ignorable characters.
+#[must_use]
+pub fn nfkc_casefold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let mut folded = nfkc_casefold_once(text);
+    loop {
+        let again = nfkc_casefold_once(&folded);
+        if again == folded {
+            return folded;
+        }
+        folded = again;
+    }
+}
+
+/// One pass of [`nfkc_casefold`]. A case folding can produce characters that normalisation changes.
+fn nfkc_casefold_once(text: &str) -> String {
+    let decomposed: String = text.nfkd().filter(|character| !is_default_ignorable(*character)).collect();
+    case_folded(&decomposed).nfkc().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One character of each kind that is not visible.
+    const INVISIBLE: [char; 16] = [
+        ' ', '\t', '\n', '\0', '\u{7f}', '\u{85}', '\u{a0}', '\u{ad}', '\u{200b}', '\u{202e}', '\u{2060}', '\u{2800}',
+        '\u{3000}', '\u{3164}', '\u{fe0f}', '\u{feff}',
+    ];
+
+    #[test]
+    fn text_of_invisible_characters_is_blank() {
+        assert!(is_blank(""));
+        for character in INVISIBLE.into_iter().chain(['\u{600}', '\u{115f}', '\u{e0001}', '\u{e0100}', '\u{1d173}']) {
+            assert!(is_blank(&format!(" {character}{character}")), "{character:?}");
+            assert!(!is_blank(&format!("{character}x{character}")), "{character:?}");
+        }
+    }
+
+    #[test]
+    fn text_with_a_visible_character_is_not_blank() {
+        for text in ["a", "-", "0", "'", "\u{301}", "李", "\u{2801}", "\u{fffd}", "👩\u{200d}🎓"] {
+            assert!(!is_blank(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn visible_line_is_trimmed_and_bounded() {
+        assert_eq!(visible_line(" A b ", 3), Some("A b"));
+        for text in ["", " ", "\u{200b}", "a\nb", "a\u{1b}b", "abcd"] {
+            assert_eq!(visible_line(text, 3), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn spellings_of_one_text_fold_to_one_form() {
+        for (one, other) in [
+            ("Zoë", "ZOE\u{308}"),
+            ("Straße", "STRASSE"),
+            ("Straße", "STRAẞE"),
+            ("ﬁona", "FIONA"),
+            ("Ｏｋａｆｏｒ", "okafor"),
+            ("ΝΊΚΟΣ", "νίκος"),
+            ("ΝΊΚΟΣ", "νίκοσ"),
+            ("İnan", "i\u{307}nan"),
+            ("Ann\u{ad}a\u{200d}", "anna"),
+            ("\u{212b}kesson", "åkesson"),
+            ("Ǆ", "dž"),
+            ("ᾳ", "αι"),
+            ("가", "\u{1100}\u{1161}"),
+        ] {
+            assert_eq!(nfkc_casefold(one), nfkc_casefold(other), "{one} {other}");
+        }
+        for (one, other) in
+            [("i", "ı"), ("Zoë", "Zoe"), ("a%", "ab"), ("a_", "ab"), ("李", "王"), ("Ann Lee", "AnnLee")]
+        {
+            assert_ne!(nfkc_casefold(one), nfkc_casefold(other), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn every_character_folds_to_a_stable_form_shared_by_its_canonical_spellings() {
+        for character in char::MIN..=char::MAX {
+            let folded = nfkc_casefold(&character.to_string());
+            assert_eq!(nfkc_casefold(&folded), folded, "{character:?}");
+            let marked = format!("{character}\u{345}\u{301}");
+            for text in [character.to_string(), marked] {
+                let expected = nfkc_casefold(&text);
+                assert_eq!(nfkc_casefold(&text.nfc().collect::<String>()), expected, "{text:?}");
+                assert_eq!(nfkc_casefold(&text.nfd().collect::<String>()), expected, "{text:?}");
+            }
+            assert_eq!(nfkc_casefold(&case_folded(&character.to_string())), folded, "{character:?}");
+        }
+    }
+}
