@@ -5,6 +5,7 @@
 use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
 use domain::organisations::is_ukprn;
+use domain::text::is_blank;
 
 use crate::connection::DatabaseConnection;
 use crate::error::{Refusal, StorageError};
@@ -46,7 +47,7 @@ impl Session<'_> {
         if !is_ukprn(ukprn) {
             return Err(Refusal::InvalidUkprn.into());
         }
-        if name.is_empty() {
+        if is_blank(name) {
             return Err(Refusal::BlankProviderName.into());
         }
         diesel::insert_into(providers::table)
@@ -134,7 +135,7 @@ impl Session<'_> {
     /// [`Refusal::BlankProviderName`] or [`Refusal::UnknownProvider`].
     pub fn rename_provider(&mut self, ukprn: &str, name: &str) -> Result<ProviderRecord, StorageError> {
         let name = name.trim();
-        if name.is_empty() {
+        if is_blank(name) {
             return Err(Refusal::BlankProviderName.into());
         }
         diesel::update(providers::table.filter(providers::ukprn.eq(ukprn)).filter(providers::name.ne(name)))
@@ -216,8 +217,10 @@ mod tests {
             let refused = register.write(move |session| session.ensure_provider(ukprn, "A provider")).unwrap_err();
             assert!(matches!(refused, StorageError::Refused(Refusal::InvalidUkprn)), "{ukprn}");
         }
-        let refused = register.write(|session| session.add_provider(UKPRN, "  ")).unwrap_err();
-        assert!(matches!(refused, StorageError::Refused(Refusal::BlankProviderName)));
+        for blank in ["  ", "\u{200b}\u{3164}"] {
+            let refused = register.write(move |session| session.add_provider(UKPRN, blank)).unwrap_err();
+            assert!(matches!(refused, StorageError::Refused(Refusal::BlankProviderName)), "{blank:?}");
+        }
     }
 
     #[test]
@@ -232,8 +235,10 @@ mod tests {
             let reopened = register.write(|session| session.reopen_provider(UKPRN)).unwrap();
             assert_eq!((reopened.closed_at, reopened.name.as_str()), (None, "Beech University"));
         }
-        let blank = register.write(|session| session.rename_provider(UKPRN, " ")).unwrap_err();
-        assert!(matches!(blank, StorageError::Refused(Refusal::BlankProviderName)));
+        for blank in [" ", "\u{2060}"] {
+            let refused = register.write(move |session| session.rename_provider(UKPRN, blank)).unwrap_err();
+            assert!(matches!(refused, StorageError::Refused(Refusal::BlankProviderName)), "{blank:?}");
+        }
         for unknown in [
             register.write(|session| session.rename_provider("10000009", "Nobody")).unwrap_err(),
             register.write(|session| session.reopen_provider("10000009")).unwrap_err(),

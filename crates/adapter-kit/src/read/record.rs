@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use domain::problem::{NameHint, NoticeKind};
 use domain::record::Changes as _;
+use domain::text::is_blank;
 use domain::value::impossible_date;
 use domain::{
     Deferral, Degree, FieldSet, Input, Kind, Notice, ParsedRecord, Path, Placement, Problem, ProblemKind,
@@ -250,7 +251,7 @@ impl<'de, R: ReadableRecord> Target<'de> for List<'_, R> {
     type Output = Result<Vec<ParsedRecord<R>>, ProblemKind>;
 
     fn scalar(self, value: Scalar<'de>) -> Self::Output {
-        if is_blank(&value) { Ok(Vec::new()) } else { Err(wrong_type(Kind::Records)) }
+        if is_empty(&value) { Ok(Vec::new()) } else { Err(wrong_type(Kind::Records)) }
     }
 
     fn array<A: SeqAccess<'de>>(self, mut elements: Elements<'de, A>) -> Result<Self::Output, A::Error> {
@@ -275,7 +276,7 @@ impl<'de> Target<'de> for Strings {
     type Output = Result<Option<Vec<String>>, ProblemKind>;
 
     fn scalar(self, value: Scalar<'de>) -> Self::Output {
-        if is_blank(&value) { Ok(None) } else { Err(wrong_type(Kind::TextList)) }
+        if is_empty(&value) { Ok(None) } else { Err(wrong_type(Kind::TextList)) }
     }
 
     fn array<A: SeqAccess<'de>>(self, mut elements: Elements<'de, A>) -> Result<Self::Output, A::Error> {
@@ -309,8 +310,8 @@ fn wrong_type(expected: Kind) -> ProblemKind {
     ProblemKind::WrongType { expected, impossible_date: None }
 }
 
-fn is_blank(value: &Scalar<'_>) -> bool {
-    matches!(value, Scalar::Null) || matches!(value, Scalar::Text(text) if text.trim().is_empty())
+fn is_empty(value: &Scalar<'_>) -> bool {
+    matches!(value, Scalar::Null) || matches!(value, Scalar::Text(text) if is_blank(text))
 }
 
 /// Sets a field to the value, or reports why it cannot be read.
@@ -322,7 +323,7 @@ fn set<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, value: Scalar<'_>
         Scalar::Text(text) if has_control_character(&text) => {
             return reject(sent, field, ProblemKind::ControlCharacter);
         }
-        Scalar::Text(text) if text.trim().is_empty() => return sent.changes.blank(field),
+        Scalar::Text(text) if is_blank(&text) => return sent.changes.blank(field),
         Scalar::Text(text) => {
             if matches!(expected, Kind::Date | Kind::Year) {
                 wrong_date = impossible_date(&text).map(str::to_owned);

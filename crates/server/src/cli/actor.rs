@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::{env, fs};
 
 use clap::Args;
+use domain::text::{is_blank, visible_line};
 
 /// The longest name, in characters.
 const MAX_CHARS: usize = 200;
@@ -49,14 +50,13 @@ fn user_with(id: &str, passwd: &str) -> Option<String> {
 
 /// Reads a name. Blank text counts as absent, as an environment variable that is set to nothing does.
 fn name_or_blank(text: &str) -> Result<String, String> {
-    if text.trim().is_empty() { Ok(String::new()) } else { name(text) }
+    if is_blank(text) { Ok(String::new()) } else { name(text) }
 }
 
 /// Reads a name. It stands in the log and in tables that are printed, so it is one short line.
 fn name(text: &str) -> Result<String, String> {
-    let text = text.trim();
-    let is_name = (1..=MAX_CHARS).contains(&text.chars().count()) && !text.chars().any(char::is_control);
-    if is_name { Ok(text.to_owned()) } else { Err(format!("a name is 1 to {MAX_CHARS} characters on one line")) }
+    let name = visible_line(text, MAX_CHARS).map(str::to_owned);
+    name.ok_or_else(|| format!("a name is 1 to {MAX_CHARS} characters on one line"))
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_name_is_one_short_line() {
         assert_eq!(name(" A. Operator ").as_deref(), Ok("A. Operator"));
-        for text in ["", "  ", "A\nB", "A\u{1b}[2J", &"x".repeat(MAX_CHARS + 1)] {
+        for text in ["", "  ", "\u{200b}", "A\nB", "A\u{1b}[2J", &"x".repeat(MAX_CHARS + 1)] {
             assert!(name(text).is_err(), "{text:?}");
         }
     }
@@ -84,6 +84,8 @@ mod tests {
         let resolved = |text| By { by: Some(name_or_blank(text).unwrap()) }.resolve();
         assert_eq!(resolved("A. Operator"), "A. Operator");
         let absent = By { by: None }.resolve();
-        assert_eq!([resolved(""), resolved("  ")], [absent.clone(), absent]);
+        for blank in ["", "  ", "\u{200b}"] {
+            assert_eq!(resolved(blank), absent, "{blank:?}");
+        }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use domain::text::is_blank;
+
 /// The name of the field with the token of the session.
 pub(super) const TOKEN: &str = "form_token";
 
@@ -21,9 +23,10 @@ impl Form {
         Self { fields: form_urlencoded::parse(encoded).into_owned().collect() }
     }
 
-    /// What stands in a field, without blanks around it.
+    /// The text of a field without white space around it; empty when it is blank.
     pub(super) fn value(&self, name: &str) -> &str {
-        self.untrimmed(name).trim()
+        let text = self.untrimmed(name).trim();
+        if is_blank(text) { "" } else { text }
     }
 
     /// What stands in a field, as it was typed: the lines of rows are counted from its beginning.

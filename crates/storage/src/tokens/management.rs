@@ -7,6 +7,7 @@ use std::ops::RangeInclusive;
 
 use chrono::{DateTime, Days, Months, NaiveDate, NaiveDateTime, Utc};
 use diesel::prelude::*;
+use domain::text::visible_line;
 
 use super::{Environment, Token, TokenDigest};
 use crate::error::{Refusal, StorageError};
@@ -151,10 +152,7 @@ impl Session<'_> {
 
     /// Adds a token, and leaves what is logged to the caller.
     fn add_token(&mut self, request: &NewToken<'_>) -> Result<(Token, TokenRecord), StorageError> {
-        let name = request.name.trim();
-        if name.is_empty() || name.chars().count() > MAX_NAME_CHARS || name.chars().any(char::is_control) {
-            return Err(Refusal::InvalidTokenName.into());
-        }
+        let name = visible_line(request.name, MAX_NAME_CHARS).ok_or(Refusal::InvalidTokenName)?;
         let expiry_dates = expiry_dates(self.today()).ok_or(Refusal::ExpiryOutOfRange)?;
         let expires_on = request.expires_on.unwrap_or(*expiry_dates.end());
         if !expiry_dates.contains(&expires_on) {

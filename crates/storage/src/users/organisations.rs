@@ -1,5 +1,7 @@
 //! What operators do to organisations, with its entry in the activity log.
 
+use domain::text::visible_line;
+
 use super::{ActivityKind, Actor, Subject};
 use crate::error::{Refusal, StorageError};
 use crate::providers::ProviderRecord;
@@ -131,10 +133,7 @@ pub(super) fn require_operator(by: Actor<'_>) -> Result<(), Refusal> {
 }
 
 fn valid_name(name: &str) -> Result<&str, Refusal> {
-    let name = name.trim();
-    let is_valid =
-        (1..=MAX_ORGANISATION_NAME_CHARS).contains(&name.chars().count()) && !name.contains(char::is_control);
-    if is_valid { Ok(name) } else { Err(Refusal::InvalidProviderName) }
+    visible_line(name, MAX_ORGANISATION_NAME_CHARS).ok_or(Refusal::InvalidProviderName)
 }
 
 #[cfg(test)]

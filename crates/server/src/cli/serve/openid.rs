@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
+use domain::text::is_blank;
 use storage::tokens::Environment;
 
 use crate::settings::openid::{AddressError, ClaimName, ClaimNames, Issuer, IssuerConfig};
@@ -62,8 +63,8 @@ impl OpenIdOptions {
     /// The issuer, where there is one. Fetches nothing: it may be away.
     pub(super) fn issuer(&self, environment: Environment, has_pages: bool) -> Result<Option<Issuer>, OpenIdError> {
         // A variable that is set to nothing counts as absent.
-        let set = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-        let named = |name: &Option<ClaimName>| name.clone().filter(|name| !name.to_string().trim().is_empty());
+        let set = |text: &Option<String>| text.clone().filter(|text| !is_blank(text));
+        let named = |name: &Option<ClaimName>| name.clone().filter(|name| !is_blank(&name.to_string()));
         let (Some(issuer), Some(client_id)) = (set(&self.oidc_issuer), set(&self.oidc_client_id)) else {
             return Ok(None);
         };
@@ -74,7 +75,7 @@ impl OpenIdOptions {
             issuer,
             client_id,
             client_secret: self.client_secret()?,
-            scopes: self.oidc_scopes.iter().filter(|scope| !scope.is_empty()).cloned().collect(),
+            scopes: self.oidc_scopes.iter().filter(|scope| !is_blank(scope)).cloned().collect(),
             claims: ClaimNames {
                 provider: named(&self.oidc_provider_claim),
                 role: named(&self.oidc_role_claim),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::{ApiVersion, Label, Served, Versions, read};
+use domain::text::is_blank;
 use serde_json::Value;
 use version_tools::translate::BodyKind;
 
@@ -150,7 +151,7 @@ impl Form {
 
     fn body(&self) -> Result<Value, String> {
         let text = self.value(FormField::Body);
-        if text.trim().is_empty() {
+        if is_blank(text) {
             return Err("Enter a body".to_owned());
         }
         if text.len() > MAX_BODY_BYTES {

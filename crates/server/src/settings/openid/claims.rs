@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use domain::text::is_blank;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use storage::users::UserRole;
@@ -102,7 +103,7 @@ impl OtherClaims {
             Some(value) => text(value).into_iter().collect(),
             None => Vec::new(),
         };
-        texts.retain(|text| !text.is_empty());
+        texts.retain(|text| !is_blank(text));
         texts
     }
 }

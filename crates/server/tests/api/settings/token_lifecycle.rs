@@ -115,6 +115,7 @@ fn faults_of_a_form_are_shown_all_at_once_and_what_was_typed_stays() {
     let long = "x".repeat(201);
     for fields in [
         [("name", long.as_str()), ("expires", "")],
+        [("name", "\u{200b}\u{2060}"), ("expires", "")],
         [("name", "Records"), ("expires", "2026-10-05")],
         [("name", "Records"), ("expires", "2026-11-2")],
         [("name", "Records"), ("expires", "2027-04-06")],

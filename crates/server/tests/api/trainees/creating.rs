@@ -38,6 +38,21 @@ fn a_created_trainee_is_submitted_for_a_trn_at_the_time_of_the_request() {
 }
 
 #[test]
+fn required_text_of_invisible_characters_is_missing() {
+    every_version(|api| {
+        for field in REQUIRED {
+            let name = api.version.inputs.trainee.name_of(field).unwrap();
+            for text in ["\u{200b}", "\u{3164}\u{115f}", "\u{2800} \u{2800}", "\u{202e}\u{fe0f}", "\u{600}"] {
+                let messages = api.send("POST", "/trainees", api.example().with(field, text));
+                assert!(messages.problems(&[name])[0].contains("blank"), "{text:?}: {:#}", messages.body);
+            }
+        }
+        // A name that is visible keeps what is invisible in it.
+        api.create(api.example().with(F::last_name, "a\u{200d}b")).has(&[(F::last_name, json!("a\u{200d}b"))]);
+    });
+}
+
+#[test]
 fn a_created_trainee_has_every_field_of_the_version_in_order() {
     every_version(|api| {
         let shape = &api.version.shapes.trainee;

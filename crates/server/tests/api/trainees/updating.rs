@@ -75,7 +75,9 @@ fn null_and_blank_text_clear_an_optional_field() {
         (F::employing_school_urn, json!("990001")),
     ];
     every_version(|api| {
-        for (method, blank) in [("PUT", Value::Null), ("PATCH", json!("")), ("PATCH", json!(" \t "))] {
+        let invisible = json!("\u{200b} \u{2800}\u{3164}\u{ad}");
+        let blanks = [("PUT", Value::Null), ("PATCH", json!("")), ("PATCH", json!(" \t ")), ("PATCH", invisible)];
+        for (method, blank) in blanks {
             let filled = optional.iter().fold(api.example(), |body, (field, value)| body.with(*field, value.clone()));
             let created = api.create(filled.with(F::agency_id, "0310261553102").with(F::last_name, blank_name(&blank)));
             created.has(&optional);
@@ -118,7 +120,8 @@ fn null_and_blank_text_are_refused_in_a_required_field() {
     every_version(|api| {
         let created = api.create(api.example());
         for field in REQUIRED {
-            for (method, blank) in [("PUT", Value::Null), ("PATCH", json!("  "))] {
+            for (method, blank) in [("PUT", Value::Null), ("PATCH", json!("  ")), ("PATCH", json!("\u{2060}\u{200f}"))]
+            {
                 let reply = api.send(method, &created.path(), Body::new(api.version).with(field, blank));
                 let messages = reply.problems(&[api.version.inputs.trainee.name_of(field).unwrap()]);
                 assert!(messages[0].contains("blank"), "{messages:?}");

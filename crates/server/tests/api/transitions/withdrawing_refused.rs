@@ -65,9 +65,11 @@ fn a_withdrawal_needs_a_date_a_trigger_the_future_interest_and_reasons() {
         let required = names(api, [W::withdrawal_date, W::trigger, W::future_interest, W::reasons]);
         let absent = Body::new(api.version).with_withdrawal(W::another_reason, "Nothing else");
         let null = required.iter().fold(Body::new(api.version), |body, name| body.with_key(name, Value::Null));
-        let blank = required.iter().fold(Body::new(api.version), |body, name| body.with_key(name, " "));
+        let with_all =
+            |text: &str| required.iter().fold(Body::new(api.version), |body, name| body.with_key(name, text));
+        let (blank, invisible) = (with_all(" "), with_all("\u{feff}\u{200b}"));
         let no_reason = null.clone().with_withdrawal(W::reasons, json!([]));
-        for body in [absent, null, blank, no_reason] {
+        for body in [absent, null, blank, invisible, no_reason] {
             withdraw(api, &created, body).problems(&required);
         }
         api.read(created.id()).has(&[(F::state, json!("submitted_for_trn"))]);
