@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::convert::Infallible;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -58,10 +59,10 @@ pub(crate) struct FileOptions {
     /// File of comma-separated values whose columns are the fields of the version
     pub(crate) file: PathBuf,
     /// Column that finds the trainee of a row without a trainee_id
-    #[arg(long = "match", value_name = "COLUMN", default_value = "provider_trainee_id")]
+    #[arg(long = "match", value_name = "COLUMN", default_value = "provider_trainee_id", value_parser = column_name)]
     pub(crate) match_column: String,
     /// Columns to leave out, separated by commas
-    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',', value_parser = column_name)]
     pub(crate) ignore: Vec<String>,
     /// Trainees that are updated at once
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..=8))]
@@ -115,6 +116,12 @@ pub(crate) fn run() -> Result<Outcome> {
         Command::Diff(options) => diff::diff(&mut options.file.open()?, &options.file, options.check),
         Command::Translate(options) => translate::translate(&options),
     }
+}
+
+/// The name of a column in the form in which a file is read: in lower case, without surrounding space.
+#[expect(clippy::unnecessary_wraps, reason = "the form of a parser of values")]
+pub(crate) fn column_name(text: &str) -> Result<String, Infallible> {
+    Ok(text.trim().to_ascii_lowercase())
 }
 
 impl FileOptions {

@@ -12,14 +12,18 @@ use crate::private_file::PrivateFile;
 use crate::record::cell;
 use crate::register::{LISTS, TRAINEE_ID};
 use crate::store::Store;
+use crate::table::add_apostrophe;
 
+/// The form of the files, before the cursor that they show: files of another form are written again.
+const FORM: &str = "2 ";
 /// The name of the file with the trainees themselves.
 const TRAINEES_FILE: &str = "trainees.csv";
 
 /// Writes the files of the folder where they do not show the copy as it is. Returns whether they were written.
 pub(crate) fn export(store: &Store, folder: &Path) -> Result<bool> {
     let Some(cursor) = store.cursor()? else { return Ok(false) };
-    if store.exported()?.as_deref() == Some(&cursor) && files().all(|file| folder.join(file).exists()) {
+    let shown = format!("{FORM}{cursor}");
+    if store.exported()?.as_deref() == Some(&shown) && files().all(|file| folder.join(file).exists()) {
         return Ok(false);
     }
     let columns = store.columns();
@@ -33,10 +37,10 @@ pub(crate) fn export(store: &Store, folder: &Path) -> Result<bool> {
         lists.push((list, fields, writer));
     }
     store.each_record(|record| {
-        trainees.write_record(columns.trainees.iter().map(|field| cell(&record[field])))?;
+        trainees.write_record(columns.trainees.iter().map(|field| add_apostrophe(cell(&record[field]))))?;
         for (list, fields, writer) in &mut lists {
             for nested in record[list.name].as_array().into_iter().flatten() {
-                let cells = fields.iter().map(|field| cell(&nested[field]));
+                let cells = fields.iter().map(|field| add_apostrophe(cell(&nested[field])));
                 writer.write_record(std::iter::once(cell(&record[TRAINEE_ID])).chain(cells))?;
             }
         }
@@ -45,7 +49,7 @@ pub(crate) fn export(store: &Store, folder: &Path) -> Result<bool> {
     for writer in std::iter::once(trainees).chain(lists.into_iter().map(|(_, _, writer)| writer)) {
         finish(writer)?;
     }
-    store.set_exported(&cursor)?;
+    store.set_exported(&shown)?;
     Ok(true)
 }
 

@@ -97,6 +97,7 @@ pub(crate) fn push(connection: &mut Connection, options: &FileOptions) -> Result
 pub(crate) fn prepare(connection: &mut Connection, options: &FileOptions) -> Result<Plan> {
     require_other_file(connection, &options.file)?;
     let table = Table::read(&options.file)?;
+    table.warn_without_rows();
     let inputs = connection.register().inputs()?;
     let rows = table.trainee_rows(&connection.identity.version, &inputs, &options.ignore)?;
     pull(connection, PAGE_SIZE)?;

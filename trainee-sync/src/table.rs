@@ -15,6 +15,9 @@ use crate::record::input;
 use crate::register::{INPUT_SUFFIX, Inputs, LISTS, List, TRAINEE_ID, UPDATED_AT};
 use crate::store::digest;
 
+/// Precedes the text of a cell in some files, and is no part of it.
+const APOSTROPHE: char = '\'';
+
 /// What a cell of a column is.
 #[derive(Debug, PartialEq, Clone)]
 enum Column {
@@ -35,7 +38,7 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
 }
 
-/// A row: its line in the file, and its cells without surrounding white space.
+/// A row: its line in the file, and its cells without surrounding white space and without the apostrophe before a text.
 #[derive(Debug, Clone)]
 pub(crate) struct Row {
     pub(crate) line: u64,
@@ -68,24 +71,34 @@ impl Table {
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let unreadable = || format!("{} cannot be read", path.display());
         let text = fs::read(path).with_context(unreadable)?;
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.as_slice());
-        let header: Vec<String> =
-            reader.headers().map_err(explain).with_context(unreadable)?.iter().map(str::to_owned).collect();
+        let mut rows = rows(&text).with_context(unreadable)?.into_iter();
+        let Some(first) = rows.next() else { bail!("{}: the file is empty", path.display()) };
+        let header: Vec<String> = first.cells.iter().map(|name| name.to_ascii_lowercase()).collect();
+        if let Some(separator) = other_separator(&header) {
+            let problem = "the cells of the file are separated by";
+            bail!("{}: {problem} {separator}: save it with commas between them", path.display());
+        }
         let unique: BTreeSet<&String> = header.iter().collect();
         if unique.len() < header.len() || header.iter().any(String::is_empty) {
             bail!("{}: each column needs a name of its own in the first line", path.display());
         }
-        let mut rows = Vec::new();
-        let mut record = StringRecord::new();
-        let mut lines = LineCounter { text: &text, at: 0, line: 1 };
-        while reader.read_record(&mut record).map_err(explain).with_context(unreadable)? {
-            let line = lines.line_of(record.position().map_or(0, csv::Position::byte));
-            // Spreadsheets write rows of blank cells at the end.
-            if record.iter().any(|cell| !cell.is_empty()) {
-                rows.push(Row { line, cells: record.iter().map(str::to_owned).collect() });
-            }
+        let (rows, columns): (Vec<Row>, usize) = (rows.collect(), header.len());
+        if let Some(Row { line, cells }) = rows.iter().find(|row| row.cells.len() != columns) {
+            let advice = "put quotes around cells with commas";
+            bail!(
+                "{}: line {line} has {} cells, and the first line has {columns}; {advice}",
+                path.display(),
+                cells.len()
+            );
         }
         Ok(Self { header, rows })
+    }
+
+    /// Prints that a file with a header row alone changes nothing.
+    pub(crate) fn warn_without_rows(&self) {
+        if self.rows.is_empty() {
+            eprintln!("the file has a header row and no other rows");
+        }
     }
 
     /// The rows by the fields of the version. A column that is none is refused: nothing is sent of a file that the program
@@ -110,7 +123,44 @@ impl Table {
     }
 }
 
-/// Counts the lines of a file as an editor does. The reader of rows counts otherwise where lines end in two characters.
+/// The rows of a file, the header row first, without those whose cells are all blank.
+fn rows(text: &[u8]) -> Result<Vec<Row>> {
+    let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).trim(csv::Trim::All).from_reader(text);
+    let mut lines = LineCounter { text, at: 0, line: 1 };
+    let (mut rows, mut record) = (Vec::new(), StringRecord::new());
+    while reader.read_record(&mut record).map_err(|error| explain(error, &mut lines))? {
+        let line = lines.line_of(record.position().map_or(0, csv::Position::byte));
+        let cells: Vec<String> = record.iter().map(|cell| remove_apostrophe(cell).to_owned()).collect();
+        if cells.iter().any(|cell| !cell.is_empty()) {
+            rows.push(Row { line, cells });
+        }
+    }
+    Ok(rows)
+}
+
+/// The text of a cell without the one apostrophe that may precede it. Spreadsheet templates put it before text that a
+/// spreadsheet would take for a number.
+fn remove_apostrophe(cell: &str) -> &str {
+    cell.strip_prefix(APOSTROPHE).map_or(cell, str::trim_start)
+}
+
+/// The cell of a text: [`remove_apostrophe`] returns the text again.
+pub(crate) fn add_apostrophe(text: String) -> String {
+    if text.starts_with(APOSTROPHE) { format!("{APOSTROPHE}{text}") } else { text }
+}
+
+/// What separates the cells of a file whose header row seems to have one cell; `None` if that is no list of names.
+fn other_separator(header: &[String]) -> Option<&'static str> {
+    let [only] = header else { return None };
+    let is_name = |text: &&str| {
+        let text = text.trim();
+        !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'))
+    };
+    let separates = |separator: char| only.split(separator).filter(is_name).count() > 1;
+    [(';', "semicolons"), ('\t', "tabs")].into_iter().find_map(|(separator, name)| separates(separator).then_some(name))
+}
+
+/// Counts the lines of a file as an editor does: each ends with LF, CR or both.
 struct LineCounter<'a> {
     text: &'a [u8],
     at: usize,
@@ -124,7 +174,8 @@ impl LineCounter<'_> {
         while let Some(next) = self.text.get(self.at)
             && (self.at < byte || matches!(next, b'\r' | b'\n'))
         {
-            self.line += u64::from(*next == b'\n');
+            let follows_return = self.at.checked_sub(1).and_then(|at| self.text.get(at)) == Some(&b'\r');
+            self.line += u64::from(*next == b'\r' || (*next == b'\n' && !follows_return));
             self.at += 1;
         }
         self.line
@@ -242,18 +293,14 @@ fn body_of(fields: &[(String, String)]) -> Map<String, Value> {
     fields.iter().filter(|(_, cell)| !cell.is_empty()).map(|(field, cell)| (field.clone(), input(cell))).collect()
 }
 
-/// What is wrong with a file, in the words of whoever made it.
+/// What is wrong with a file, and what to do about it.
 #[expect(clippy::wildcard_enum_match_arm, reason = "the other errors of reading say what they are")]
-fn explain(error: csv::Error) -> anyhow::Error {
-    let line = |position: &Option<csv::Position>| position.as_ref().map_or(1, csv::Position::line);
+fn explain(error: csv::Error, lines: &mut LineCounter<'_>) -> anyhow::Error {
     match error.kind() {
         ErrorKind::Utf8 { pos, .. } => {
-            anyhow::anyhow!("line {} is not UTF-8; save the file as CSV UTF-8", line(pos))
+            let line = lines.line_of(pos.as_ref().map_or(0, csv::Position::byte));
+            anyhow::anyhow!("line {line} is not UTF-8; save the file as CSV UTF-8")
         }
-        ErrorKind::UnequalLengths { pos, expected_len, len } => anyhow::anyhow!(
-            "line {} has {len} cells, and the first line has {expected_len}; put quotes around cells with commas",
-            line(pos)
-        ),
         _ => error.into(),
     }
 }
@@ -316,11 +363,52 @@ mod tests {
 
     #[test]
     fn lines_are_counted_as_an_editor_does() {
-        for end in ["\n", "\r\n"] {
-            let text = ["a,b", "1,2", "", "\"x", "y\",2", ",", "3,4"].join(end);
+        let lines = ["a,b", "1,2", "", "\"x", "y\",2", ",", "3,4"];
+        let mixed = "a,b\r1,2\r\n\r\"x\ny\",2\n,\r3,4\r".to_owned();
+        for text in ["\n", "\r\n", "\r"].map(|end| lines.join(end)).into_iter().chain([mixed]) {
             let rows = table(&text).unwrap().rows;
-            assert_eq!(rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 4, 7], "{end:?}");
+            assert_eq!(rows.iter().map(|row| row.line).collect::<Vec<_>>(), [2, 4, 7], "{text:?}");
         }
+    }
+
+    #[test]
+    fn one_apostrophe_before_a_cell_is_removed() {
+        let text = "'Trainee_ID,first_names\n'01,''t Hooft\n ' 02 ,O'Neil\n',''\n',\n\u{2019}03,'\u{2bc}x\n";
+        let table = table(text).unwrap();
+        assert_eq!(table.header, ["trainee_id", "first_names"]);
+        let rows: Vec<_> = table.rows.iter().map(|row| (row.line, row.cells.join("|"))).collect();
+        let expected = [(2, "01|'t Hooft"), (3, "02|O'Neil"), (4, "|'"), (6, "\u{2019}03|\u{2bc}x")];
+        assert_eq!(rows, expected.map(|(line, cells)| (line, cells.to_owned())));
+        for text in ["'t Hooft", "''", "O'Neil", ""] {
+            assert_eq!(remove_apostrophe(&add_apostrophe(text.to_owned())), text);
+        }
+    }
+
+    #[test]
+    fn rows_of_blank_cells_are_skipped_whatever_their_number_is() {
+        let rows = table(",,,\nfirst_names,email\n , \nAyo,\n,,,\n,").unwrap().rows;
+        assert_eq!(rows.iter().map(|row| row.line).collect::<Vec<_>>(), [4]);
+    }
+
+    #[test]
+    fn column_names_are_compared_without_case_and_surrounding_space() {
+        let rows = table("First_Names , EMAIL\nAyo,a@x\n").unwrap().trainee_rows("v1", &inputs(), &[]).unwrap();
+        assert_eq!(rows[0].body(), r#"{"first_names":"Ayo","email":"a@x"}"#);
+    }
+
+    #[test]
+    fn other_separators_are_named() {
+        for (text, separator) in [
+            ("first_names;email\nAyo;a@x\n", "separated by semicolons: save it with commas"),
+            ("first_names;email;Title (long)\nAyo, B.;a@x;1,5\n", "separated by semicolons"),
+            ("first_names\tdegrees.1.subject\nAyo\tx\n", "separated by tabs"),
+            ("\u{feff}\r\n", "the file is empty"),
+        ] {
+            let refused = format!("{:#}", table(text).unwrap_err());
+            assert!(refused.contains(separator), "{refused}");
+        }
+        assert_eq!(table("a; b\nx\n").unwrap_err().to_string().matches("semicolons").count(), 1);
+        assert!(table("Title; or name\nx\n").is_ok());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::cli::Outcome;
+use crate::cli::{Outcome, column_name};
 use crate::client::Client;
 use crate::connection::{ConnectionOptions, require_label};
 use crate::export::finish;
@@ -18,7 +18,7 @@ use crate::progress::Progress;
 use crate::record::{cell, input};
 use crate::register::{INPUT_SUFFIX, LISTS, Register, TRAINEE_ID, UPDATED_AT};
 use crate::report::{Problem, refused_rows, write_report};
-use crate::table::{Row, Table, nested_name};
+use crate::table::{Row, Table, add_apostrophe, nested_name};
 
 /// Rows of a request, at most.
 const MOST_ROWS: usize = 500;
@@ -39,7 +39,7 @@ pub(crate) struct TranslateOptions {
     #[arg(long, value_name = "LABEL")]
     to: String,
     /// Columns to leave out, separated by commas
-    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',', value_parser = column_name)]
     ignore: Vec<String>,
 }
 
@@ -59,6 +59,7 @@ pub(crate) fn translate(options: &TranslateOptions) -> Result<Outcome> {
     let (register, version) = options.connection.chosen(None)?;
     require_label(&options.to)?;
     let table = Table::read(&options.file)?;
+    table.warn_without_rows();
     let progress = Progress::new();
     let client = options.connection.client(register, None, true, &progress)?;
     let bodies: Vec<Body> = table.rows.iter().map(|row| read_body(&table, row, &options.ignore)).collect();
@@ -219,7 +220,8 @@ fn write_file(path: &std::path::Path, rows: &[Vec<(String, String)>]) -> Result<
         writer.write_record(&header)?;
     }
     for row in rows {
-        let cell = |name: &&str| row.iter().find(|(one, _)| one == name).map_or("", |(_, text)| text.as_str());
+        let text = |name: &&str| row.iter().find(|(one, _)| one == name).map(|(_, text)| text.clone());
+        let cell = |name: &&str| add_apostrophe(text(name).unwrap_or_default());
         writer.write_record(header.iter().map(cell))?;
     }
     finish(writer)
@@ -247,10 +249,10 @@ mod tests {
 
     #[test]
     fn answer_is_written_by_line_and_column() {
-        let bodies = bodies("old_name,degrees.2.subject\na,x\nb,\n");
+        let bodies = bodies("old_name,degrees.2.subject\n'a,x\nb,\n");
         let batch: Vec<&Body> = bodies.iter().collect();
         let answer = json!({
-            "data": [{ "new_name": "a", "degrees_attributes": [{ "subject": "x" }] }, { "new_name": "b" }],
+            "data": [{ "new_name": "'a", "degrees_attributes": [{ "subject": "x" }] }, { "new_name": "b" }],
             "problems": [
                 { "field": "[0].degrees_attributes[0].subject", "code": "unknown_code", "message": "m" },
                 { "field": "[1].new_name", "code": "blank", "message": "m" },
@@ -272,7 +274,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new.csv");
         write_file(&path, &translated.into_values().collect::<Vec<_>>()).unwrap();
-        assert_eq!(std::fs::read_to_string(path).unwrap(), "new_name,degrees.2.subject\na,x\nb,\n");
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "new_name,degrees.2.subject\n''a,x\nb,\n");
     }
 
     #[test]
