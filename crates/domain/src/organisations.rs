@@ -34,6 +34,15 @@ pub struct TrainingPartner {
 /// available, no URN exists, not available (sector code list).
 pub const URNS_WITHOUT_SCHOOL: [&str; 4] = ["900000", "900010", "900020", "900030"];
 
+/// URN without a meaning that record systems export where they have none.
+const EMPTY_URN: &str = "000000";
+
+/// Whether the URN is reserved: no school and no training partner has it.
+#[must_use]
+pub fn is_reserved_urn(urn: &str) -> bool {
+    urn == EMPTY_URN || URNS_WITHOUT_SCHOOL.contains(&urn)
+}
+
 /// The schools and training partners that a request mentions, as they were found.
 #[derive(Debug, Clone, Default)]
 pub struct Organisations {
@@ -48,16 +57,16 @@ pub struct Organisations {
 }
 
 impl Organisations {
-    /// The school with the URN.
+    /// The school with the URN; `None` for a reserved URN, whatever an earlier import has stored.
     #[must_use]
     pub fn school(&self, urn: &str) -> Option<&School> {
-        self.schools.iter().find(|school| school.urn == urn)
+        self.schools.iter().find(|school| school.urn == urn && !is_reserved_urn(urn))
     }
 
-    /// The training partner with the URN.
+    /// The training partner with the URN; `None` for a reserved URN, as for schools.
     #[must_use]
     pub fn training_partner_with_urn(&self, urn: &str) -> Option<&TrainingPartner> {
-        self.training_partners.iter().find(|partner| partner.urn.as_deref() == Some(urn))
+        self.training_partners.iter().find(|partner| partner.urn.as_deref() == Some(urn) && !is_reserved_urn(urn))
     }
 
     /// The training partner with the UKPRN.

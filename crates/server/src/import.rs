@@ -11,7 +11,6 @@ mod row;
 mod table;
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::io::{self, Read};
 
 use domain::trn::MalformedTrn;
@@ -25,6 +24,9 @@ pub use self::file_format::FileFormat;
 pub use self::row::Row;
 use self::table::Table;
 use crate::retries::write_blocking_with_retries;
+
+/// What is printed about a file that has only a header row.
+pub const NO_ROWS: &str = "the file has a header row and no other rows";
 
 /// Something that can be read from a row.
 pub trait Importable: Sized {
@@ -98,9 +100,15 @@ pub enum RowProblem {
     /// The URN is missing or has another form.
     #[error("URN must be 6 digits")]
     BadUrn,
+    /// The URN stands for no school and no partner.
+    #[error("the URN is reserved: no school and no training partner has it")]
+    ReservedUrn,
     /// The UKPRN has another form.
     #[error("UKPRN must be 8 digits")]
     BadUkprn,
+    /// Another training partner is stored with the UKPRN.
+    #[error("another training partner has the UKPRN {0}")]
+    UkprnInUse(String),
     /// The row has neither number.
     #[error("there is neither a URN nor a UKPRN")]
     NoNumber,
@@ -124,10 +132,10 @@ pub enum RowProblem {
         /// The longest text that is accepted.
         max: usize,
     },
-    /// An earlier row is about the same organisation.
+    /// An earlier row has the same number.
     #[error("{number} is on line {line} already")]
     Repeated {
-        /// The number by which organisations are identified.
+        /// The URN or the UKPRN.
         number: String,
         /// The line of the first row with it.
         line: u64,
@@ -139,10 +147,12 @@ impl RowProblem {
     #[must_use]
     pub fn without_values(&self) -> String {
         match self {
-            Self::Repeated { line, .. } => format!("line {line} is about the same organisation"),
+            Self::Repeated { line, .. } => format!("line {line} has the same number"),
+            Self::UkprnInUse(_) => "another training partner has the UKPRN".to_owned(),
             Self::Ragged { .. }
             | Self::Unclosed
             | Self::BadUrn
+            | Self::ReservedUrn
             | Self::BadUkprn
             | Self::NoNumber
             | Self::BadTrn(_)
@@ -203,6 +213,10 @@ pub fn import<O: ImportableOrganisation>(store: &Store, file: impl Read, by: &st
         if !merge.is_waiting() {
             not_done = line;
         }
+        let row = row.and_then(|organisation| match merge.number_in_use(&organisation) {
+            Some(number) => Err(RowProblem::UkprnInUse(number.to_owned())),
+            None => Ok(organisation),
+        });
         match row {
             Ok(organisation) => merge.take(organisation)?,
             Err(problem) => refused.push(RefusedRow { line, problem }),
@@ -223,6 +237,12 @@ pub fn import<O: ImportableOrganisation>(store: &Store, file: impl Read, by: &st
 }
 
 impl Report {
+    /// Whether the file has no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.merged == Merged::default() && self.refused.is_empty() && self.stopped.is_none()
+    }
+
     /// The report as it is stored.
     fn import<O: ImportableOrganisation>(&self) -> NewImport {
         let Merged { added, changed, unchanged } = self.merged;
@@ -260,182 +280,25 @@ fn rest<R: Importable>(
     Ok(())
 }
 
-/// Reads all rows, and refuses those that are about an organisation that was there before.
+/// Reads all rows, and refuses those with a number that an earlier row has.
 fn read<O: Importable + Organisation>(
     table: &mut Table<impl Read>,
     mut take: impl FnMut(u64, Result<O, RowProblem>) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     let mut lines = HashMap::new();
     rest(table, |line, row: Result<O, RowProblem>| {
-        let row = row.and_then(|organisation| match lines.entry(organisation.key().to_owned()) {
-            Entry::Occupied(first) => {
-                Err(RowProblem::Repeated { number: organisation.key().to_owned(), line: *first.get() })
+        let row = row.and_then(|organisation| {
+            for number in organisation.numbers() {
+                if let Some(first) = lines.get(number) {
+                    return Err(RowProblem::Repeated { number: number.to_owned(), line: *first });
+                }
             }
-            Entry::Vacant(place) => {
-                place.insert(line);
-                Ok(organisation)
-            }
+            lines.extend(organisation.numbers().map(|number| (number.to_owned(), line)));
+            Ok(organisation)
         });
         take(line, row)
     })
 }
 
 #[cfg(test)]
-mod tests {
-    use storage::organisations::merge::{PartnerDetails, SchoolDetails};
-
-    use super::*;
-
-    type Rows<O> = Vec<(u64, Result<O, RowProblem>)>;
-
-    fn rows<O: Importable + Organisation>(file: &[u8]) -> Result<Rows<O>, ImportError> {
-        let mut rows = Vec::new();
-        read(&mut Table::open(file, O::COLUMNS, O::OPTIONAL_COLUMNS)?, |line, row| {
-            rows.push((line, row));
-            Ok(())
-        })?;
-        Ok(rows)
-    }
-
-    fn schools(rows: &str) -> Rows<SchoolDetails> {
-        super::tests::rows(format!("URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n{rows}").as_bytes())
-            .unwrap()
-    }
-
-    fn school(urn: &str, name: &str, postcode: Option<&str>, open: bool) -> SchoolDetails {
-        SchoolDetails { urn: urn.to_owned(), name: name.to_owned(), postcode: postcode.map(str::to_owned), open }
-    }
-
-    #[test]
-    fn columns_are_found_by_name_and_others_are_ignored() {
-        let file = "LA (code),Postcode,URN,EstablishmentStatus (name),EstablishmentName\r\n\
-            201,EC3A 5DE,100000,Open,The Aldgate School\r\n201,,100001,\"Open, but proposed to close\",Ash\r\n\
-            201,EC4M 9AD,100002,Closed,Beech\r\n201,EC4M 9AE,100003,Proposed to open,Cedar";
-        let expected = [
-            (2, Ok(school("100000", "The Aldgate School", Some("EC3A 5DE"), true))),
-            (3, Ok(school("100001", "Ash", None, true))),
-            (4, Ok(school("100002", "Beech", Some("EC4M 9AD"), false))),
-            (5, Ok(school("100003", "Cedar", Some("EC4M 9AE"), false))),
-        ];
-        assert_eq!(rows::<SchoolDetails>(file.as_bytes()).unwrap(), expected);
-    }
-
-    #[test]
-    fn both_encodings_are_understood_with_and_without_a_byte_order_mark() {
-        let utf_8 = "URN,UKPRN,Name\n100000,,St Zoë’s\n";
-        let marked = format!("\u{feff}{utf_8}");
-        let windows_1252 = b"URN,UKPRN,Name\n100000,,St Zo\xeb\x92s\n";
-        for file in [utf_8.as_bytes(), marked.as_bytes(), windows_1252.as_slice()] {
-            let rows = rows::<PartnerDetails>(file).unwrap();
-            let [(2, Ok(partner))] = rows.as_slice() else { panic!("{rows:?}") };
-            assert_eq!(partner.name, "St Zoë’s");
-        }
-    }
-
-    #[test]
-    fn a_quoted_name_may_hold_commas_quotes_and_line_breaks_and_lines_are_counted_on() {
-        for end in ["\n", "\r\n"] {
-            let rows = schools(
-                &["100000,\"Ash,", "the \"\"old\"\"  School\",\"ZZ1 1AA\",\"Open\"", "", "100000,,,Open"].join(end),
-            );
-            let expected = [
-                (2, Ok(school("100000", "Ash, the \"old\" School", Some("ZZ1 1AA"), true))),
-                (5, Err(RowProblem::Blank("EstablishmentName"))),
-            ];
-            assert_eq!(rows, expected, "{end:?}");
-        }
-    }
-
-    #[test]
-    fn a_quote_that_is_not_closed_is_refused_where_it_stands_and_swallows_no_row_in_silence() {
-        let closed = "100000,Ash,,\"Open\"\n\n100001,\"Be\nech\n\",,Open";
-        assert!(schools(closed).iter().all(|(_, row)| row.is_ok()));
-        for opened in ["\"", "\"Open\n100003,Fir,,Open\n", "\"Open\"\"", "\"Open\r\n\r\n100003,Fir,,Open\r\n"] {
-            let rows = schools(&format!("{closed}\n\n100002,Elm,,{opened}"));
-            assert_eq!(rows.len(), 3, "{opened:?}: {rows:?}");
-            assert_eq!(rows[2], (8, Err(RowProblem::Unclosed)), "{opened:?}");
-        }
-    }
-
-    #[test]
-    fn a_row_that_cannot_be_used_is_refused_with_its_line_and_keeps_no_other_back() {
-        let long = "x".repeat(256);
-        let rows = schools(&format!(
-            "12345,Ash,,Open\n100000,  ,,Open\n100001,Ash,ZZ1 1AAAA,Open\n100002,Ash,ZZ1 1AA\n100003,Ash,,Open\n\
-             100003,Ash,,Closed\n100004,{long},,Open\n,Ash,,Open\n"
-        ));
-        let problems: Vec<_> = rows
-            .iter()
-            .map(|(line, row)| {
-                format!("{line}: {}", row.as_ref().map_or_else(ToString::to_string, |row| row.urn.clone()))
-            })
-            .collect();
-        assert_eq!(
-            problems,
-            [
-                "2: URN must be 6 digits",
-                "3: EstablishmentName is blank",
-                "4: Postcode is longer than 8 characters",
-                "5: the row has 3 columns where the header row has 4",
-                "6: 100003",
-                "7: 100003 is on line 6 already",
-                "8: EstablishmentName is longer than 255 characters",
-                "9: URN must be 6 digits",
-            ]
-        );
-    }
-
-    #[test]
-    fn a_training_partner_has_a_urn_or_a_ukprn() {
-        let file =
-            "Name,UKPRN,URN\nAsh,10000001,\nBeech,10000001,100000\nCedar,,\nDamson,1000,\nElm,,1000\nFir,10000001,\n";
-        let rows: Vec<_> = rows::<PartnerDetails>(file.as_bytes()).unwrap().into_iter().map(|(_, row)| row).collect();
-        let partner = |urn: Option<&str>, name: &str| {
-            Ok(PartnerDetails {
-                urn: urn.map(str::to_owned),
-                ukprn: Some("10000001".to_owned()),
-                name: name.to_owned(),
-            })
-        };
-        let expected = [
-            partner(None, "Ash"),
-            partner(Some("100000"), "Beech"),
-            Err(RowProblem::NoNumber),
-            Err(RowProblem::BadUkprn),
-            Err(RowProblem::BadUrn),
-            Err(RowProblem::Repeated { number: "10000001".to_owned(), line: 2 }),
-        ];
-        assert_eq!(rows, expected);
-    }
-
-    #[test]
-    fn a_file_without_a_column_is_refused_as_a_whole() {
-        let refused = |file: &str| rows::<PartnerDetails>(file.as_bytes()).unwrap_err().to_string();
-        assert_eq!(
-            refused("URN,Title\n100000,Ash\n"),
-            r#"the first row of the file must name the columns "URN", "UKPRN", "Name"; it does not name "UKPRN", "Name""#
-        );
-        assert_eq!(refused("URN,UKPRN,Name,URN\n"), r#"the first row of the file names the column "URN" twice"#);
-    }
-
-    #[test]
-    fn file_of_another_format_is_refused_with_its_format() {
-        for (file, expected) in [
-            (&b""[..], FileFormat::Empty),
-            (b"\n\r\n", FileFormat::Empty),
-            (b"\xef\xbb\xbf", FileFormat::Empty),
-            (b"URN;UKPRN;Name\n100000;;Ash\n", FileFormat::Semicolons),
-            (b"URN\tUKPRN\tName\n100000\t\tAsh\n", FileFormat::Tabs),
-            (b"\xff\xfeU\0R\0N\0,\0", FileFormat::Utf16),
-            (b"\xfe\xff\0U\0R\0N\0,", FileFormat::Utf16),
-            (b"PK\x03\x04\x14\0\x06\0,", FileFormat::Archive),
-            (b"\x7fELF\x02\x01\x01\0,\n", FileFormat::Binary),
-        ] {
-            let error = rows::<PartnerDetails>(file).unwrap_err();
-            assert!(matches!(error, ImportError::Format(format) if format == expected), "{expected:?}: {error}");
-        }
-        // A column may be called anything.
-        let error = rows::<PartnerDetails>(b"URN,Title; or name\n").unwrap_err();
-        assert!(matches!(error, ImportError::MissingColumns { .. }), "{error}");
-    }
-}
+mod tests;

@@ -1,12 +1,17 @@
 //! What the database itself says of its invariants, whatever its tables mean.
 
+use std::collections::BTreeMap;
+
 use diesel::connection::SimpleConnection as _;
+use diesel::prelude::*;
+use domain::organisations::is_reserved_urn;
 
 use crate::catalog;
 use crate::catalog::Orphan;
 use crate::connection::DatabaseConnection;
 use crate::copy::tables;
 use crate::error::StorageError;
+use crate::schema::{schools, training_partners};
 use crate::session::Session;
 use crate::trainees::miscounted;
 
@@ -19,6 +24,8 @@ pub struct Inspection {
     pub orphans: Vec<Orphan>,
     /// How many of the counts that the database keeps for lists are wrong.
     pub miscounted: i64,
+    /// Schools and training partners with a number that none of them may have.
+    pub organisations: Vec<String>,
     /// How many rows each table has.
     pub counts: Vec<(&'static str, i64)>,
 }
@@ -39,9 +46,32 @@ impl Session<'_> {
             found.orphans.extend(catalog::orphans(self.connection, &reference)?);
         }
         found.miscounted = miscounted(self.connection)?;
+        found.organisations = problems_of_organisations(self.connection)?;
         for table in tables::copied().chain(tables::DERIVED.iter().copied()) {
             found.counts.push((table, catalog::count(self.connection, table)?));
         }
         Ok(found)
     }
+}
+
+/// The reserved URNs and the shared UKPRNs of an earlier import. A new one refuses them.
+fn problems_of_organisations(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
+    let schools: Vec<String> = schools::table.select(schools::urn).order(schools::urn).load(connection)?;
+    let partners: Vec<(Option<String>, Option<String>)> = training_partners::table
+        .select((training_partners::urn, training_partners::ukprn))
+        .order(training_partners::urn)
+        .load(connection)?;
+    let reserved = |table: &str, urn: &str| format!("{table}: URN {urn} is reserved");
+    let is_reserved = |urn: &&str| is_reserved_urn(urn);
+    let mut problems: Vec<String> =
+        schools.iter().map(String::as_str).filter(is_reserved).map(|urn| reserved("schools", urn)).collect();
+    let urns = partners.iter().filter_map(|(urn, _)| urn.as_deref());
+    problems.extend(urns.filter(is_reserved).map(|urn| reserved("training_partners", urn)));
+    let mut ukprns: BTreeMap<&str, usize> = BTreeMap::new();
+    for ukprn in partners.iter().filter_map(|(_, ukprn)| ukprn.as_deref()) {
+        *ukprns.entry(ukprn).or_default() += 1;
+    }
+    let shared = ukprns.into_iter().filter(|(_, count)| *count > 1);
+    problems.extend(shared.map(|(ukprn, count)| format!("training_partners: {count} have the UKPRN {ukprn}")));
+    Ok(problems)
 }

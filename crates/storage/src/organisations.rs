@@ -147,7 +147,8 @@ fn schools_by_urn(
     Ok(found)
 }
 
-/// The training partners that have one of these URNs or one of these UKPRNs, by key. Several may share a UKPRN.
+/// The training partners that have one of these URNs or one of these UKPRNs, by key. After an earlier import several may share a
+/// UKPRN.
 fn partners_by(
     connection: &mut DatabaseConnection,
     urns: &[String],
@@ -242,6 +243,7 @@ mod tests {
         register.write(|session| session.ensure_sandbox_organisations()).unwrap();
         register.write(|session| session.ensure_sandbox_organisations()).unwrap();
         assert_eq!(register.read(|session| session.registers_empty()).unwrap(), (false, false));
+        assert_eq!(register.read(|session| session.inspect()).unwrap().organisations, [""; 0]);
     }
 
     /// The names of the schools with these URNs, and of the partners with these UKPRNs, as a job of a provider finds them.

@@ -3,6 +3,8 @@
 use thiserror::Error;
 use uuid::Uuid;
 
+use crate::text::is_blank;
+
 /// A list that cannot be used.
 #[derive(Debug, Error)]
 #[error("list {list}, line {line}: {kind}")]
@@ -67,13 +69,17 @@ pub(super) fn rows<'a>(list: &'a str, text: &'a str) -> Result<Vec<Row<'a>>, Lis
         ListError { list: list.to_owned(), line, kind: ListErrorKind::Csv(error) }
     };
     let headers = reader.headers().map_err(broken)?.clone();
-    let rows = reader
-        .records()
-        .map(|cells| {
-            let row = Row { list, text, headers: headers.clone(), cells: cells.map_err(broken)? };
-            if row.cells.len() == headers.len() { Ok(row) } else { Err(row.error(ListErrorKind::Ragged)) }
-        })
-        .collect::<Result<Vec<_>, ListError>>()?;
+    let mut rows = Vec::new();
+    for cells in reader.records() {
+        let row = Row { list, text, headers: headers.clone(), cells: cells.map_err(broken)? };
+        if row.cells.iter().all(is_blank) {
+            continue;
+        }
+        if row.cells.len() != headers.len() {
+            return Err(row.error(ListErrorKind::Ragged));
+        }
+        rows.push(row);
+    }
     if rows.is_empty() {
         return Err(ListError { list: list.to_owned(), line: 1, kind: ListErrorKind::NoRows });
     }
@@ -91,7 +97,7 @@ impl Row<'_> {
         let missing =
             || ListError { list: self.list.to_owned(), line: 1, kind: ListErrorKind::Missing(column.to_owned()) };
         let cell = self.cell(column).ok_or_else(missing)?;
-        Ok((!cell.is_empty()).then_some(cell))
+        Ok((!is_blank(cell)).then_some(cell))
     }
 
     /// A column of `true` and `false`.
@@ -111,18 +117,18 @@ impl Row<'_> {
     /// A column of years that a list need not have.
     pub(super) fn year(&self, column: &str) -> Result<Option<i32>, ListError> {
         match self.cell(column) {
-            None | Some("") => Ok(None),
-            Some(_) => self.number(column).map(Some),
+            Some(text) if !is_blank(text) => self.number(column).map(Some),
+            Some(_) | None => Ok(None),
         }
     }
 
     /// A column of UUIDs that a list need not have, in which a cell can be empty.
     pub(super) fn uuid(&self, column: &str) -> Result<Option<Uuid>, ListError> {
         match self.cell(column) {
-            None | Some("") => Ok(None),
-            Some(text) => {
+            Some(text) if !is_blank(text) => {
                 Uuid::try_parse(text).map(Some).map_err(|_| self.error(ListErrorKind::NotUuid(column.to_owned())))
             }
+            Some(_) | None => Ok(None),
         }
     }
 
@@ -140,17 +146,24 @@ impl Row<'_> {
     }
 
     fn cell(&self, column: &str) -> Option<&str> {
-        self.headers.iter().position(|header| header == column).and_then(|at| self.cells.get(at))
+        let is_column = |header: &str| header.trim().eq_ignore_ascii_case(column);
+        self.headers.iter().position(is_column).and_then(|at| self.cells.get(at))
     }
 }
 
-/// The line on which a row begins. The reader's own count points to where the row before ended: in front of a line feed
-/// that follows a carriage return, and of blank lines.
+/// The line on which a row begins; each line ends with LF, CR or both. The reader's own count points to where the row
+/// before ended: in front of a line feed that follows a carriage return, and of blank lines.
 fn line_of(text: &str, at: &csv::Position) -> u64 {
     let end = usize::try_from(at.byte()).unwrap_or(usize::MAX);
     let (before, rest) = text.split_at_checked(end).unwrap_or((text, ""));
     let blank = rest.bytes().take_while(|byte| matches!(byte, b'\r' | b'\n'));
-    1 + before.bytes().chain(blank).filter(|byte| *byte == b'\n').count() as u64
+    let mut lines = 1;
+    let mut follows_return = false;
+    for byte in before.bytes().chain(blank) {
+        lines += u64::from(byte == b'\r' || (byte == b'\n' && !follows_return));
+        follows_return = byte == b'\r';
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -173,6 +186,10 @@ mod tests {
             ("sex", "code,name\n10,Female\n11,Male\n10,Other\n", "list sex, line 4: code 10 is there already"),
             ("sex", "code,name\r\n10,Female\r\n10,Male\r\n", "list sex, line 3: code 10 is there already"),
             ("sex", "\u{feff}code,name\r\n\r\n10,\"Fe\r\nmale\"\r\n10,M", "list sex, line 5: code 10 is there already"),
+            ("sex", "code,name\r10,Female\r\r10,Male", "list sex, line 4: code 10 is there already"),
+            ("sex", "code,name\r\n10,Female\n,\r10,\"Ma\rle\"\r10,Male", "list sex, line 4: code 10 is there already"),
+            ("sex", "code,name\n,\n \t,\u{200b}\n,,\n", "list sex, line 1: there are no rows"),
+            ("sex", "code,name\n10,\u{200b}\n", "list sex, line 2: column name is empty"),
             ("sex", "code,name\n10,Female,\n", "list sex, line 2: the row does not have as many columns as the header"),
             ("sex", "code,name,end_year\n10,Female,soon\n", "list sex, line 2: column end_year must be a whole number"),
             (
@@ -193,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_table_takes_the_place_of_the_embedded_one_and_leaves_the_others() {
-        let text = "code,name\r\n10,Female\r\n42,Something else\r\n";
+        let text = "CODE, Name\r\n10,Female\r\n,\r\n42,Something else\r\n,,";
         let lists = Lists::with_replacements(|name| (name == "sex").then_some(text)).unwrap();
         assert_eq!(lists.codes(crate::List::Sex).collect::<Vec<_>>(), ["10", "42"]);
         assert_eq!(lists.entries(crate::List::Country), Lists::embedded().entries(crate::List::Country));

@@ -9,7 +9,7 @@ use storage::organisations::merge::{PartnerDetails, SchoolDetails};
 
 use super::{CommandError, Database};
 use crate::cli::output;
-use crate::import::{ImportError, ImportableOrganisation, RefusedRow, RowProblem, Stopped, import};
+use crate::import::{ImportError, ImportableOrganisation, NO_ROWS, RefusedRow, RowProblem, Stopped, import};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SchoolCommand {
@@ -17,7 +17,8 @@ pub(super) enum SchoolCommand {
     ///
     /// The file holds comma-separated values with a header row, in UTF-8 or Windows-1252, such as the national extract of
     /// schools. The columns `URN` (6 digits), `EstablishmentName`, `Postcode` and `EstablishmentStatus (name)` are read,
-    /// in any order; others are ignored. A school is open when its status begins with `Open`.
+    /// in any order; others are ignored. A school is open when its status begins with `Open`. A row with a URN that
+    /// stands for no school (000000, 900000, 900010, 900020 or 900030) is refused.
     ///
     /// Schools are identified by their URN. A school that is not in the file stays as it is, and nothing is removed. A
     /// row that cannot be used is reported with its line and the others are imported; the exit status is then 1. The same
@@ -30,7 +31,9 @@ pub(super) enum PartnerCommand {
     /// Add and change training partners as a file says; a running server goes on meanwhile
     ///
     /// The file holds comma-separated values with a header row, in UTF-8 or Windows-1252. The columns `URN` (6 digits),
-    /// `UKPRN` (8 digits) and `Name` are read, in any order; others are ignored. Each row has a URN, a UKPRN or both.
+    /// `UKPRN` (8 digits) and `Name` are read, in any order; others are ignored. Each row has a URN, a UKPRN or both. A
+    /// row is refused when its URN stands for no school (000000, 900000, 900010, 900020 or 900030), or when another
+    /// training partner has its UKPRN.
     ///
     /// Training partners are identified by their URN, and those without one by their UKPRN. A partner that is not in the
     /// file stays as it is, and nothing is removed. A row that cannot be used is reported with its line and the others
@@ -78,6 +81,9 @@ impl Import {
         output::line(format_args!("refused    {}", report.refused.len()))?;
         for refused in &report.refused {
             output::line(format_args!("line {}: {}", refused.line, refused.problem))?;
+        }
+        if report.is_empty() {
+            output::line(NO_ROWS)?;
         }
         if let Some(Stopped { line, reason }) = report.stopped {
             output::line(format_args!("stopped at line {line}"))?;

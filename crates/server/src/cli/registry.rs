@@ -15,7 +15,7 @@ use storage::users::Actor;
 use super::values::date;
 use super::{CommandError, Database, organisations};
 use crate::cli::output;
-use crate::import::ImportError;
+use crate::import::{ImportError, NO_ROWS};
 use crate::registry::file::{FileReport, StopReason};
 use crate::registry::rows::each_order;
 use crate::registry::{RegistryAction, perform_blocking};
@@ -213,5 +213,8 @@ fn print(report: &FileReport) -> Result<(), CommandError> {
     let FileReport { done, unchanged, refused, stopped } = report;
     output::line(format_args!("done       {done}\nunchanged  {unchanged}\nrefused    {}", refused.len()))?;
     refused.iter().try_for_each(|row| output::line(format_args!("line {}: {}", row.line, row.problem)))?;
+    if report.is_empty() {
+        output::line(NO_ROWS)?;
+    }
     stopped.map_or(Ok(()), |stopped| output::line(format_args!("stopped at line {}", stopped.line)))
 }

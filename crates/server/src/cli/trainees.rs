@@ -18,7 +18,7 @@ use super::{CommandError, Database, organisations};
 use crate::cli::output;
 use crate::erasure::rows::{ErasureRow, HEADINGS, cells};
 use crate::erasure::{ErasureError, Outcome, Planned, erase_blocking, plan};
-use crate::import::{ImportError, each_row};
+use crate::import::{ImportError, NO_ROWS, each_row};
 use crate::usage::report::timestamp;
 
 /// What has to be typed to go on.
@@ -119,6 +119,9 @@ impl Erase {
         let store = self.database.open_to_write()?;
         if let Some(path) = &self.again {
             let (rows, refused) = read(path)?;
+            if rows.is_empty() && refused.is_empty() {
+                return output::line(NO_ROWS);
+            }
             return again(&store, rows, refused, reclaim, (by, &self.archive), || self.confirm());
         }
         let (ukprn, ground) = (self.provider.clone().unwrap_or_default(), self.ground.clone().unwrap_or_default());

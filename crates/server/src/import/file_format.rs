@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use csv::ByteRecord;
 
+use super::table::is_column;
+
 /// What a file is that does not hold comma-separated values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FileFormat {
@@ -48,7 +50,8 @@ pub(super) fn of<'a>(
         return Some(FileFormat::Empty);
     }
     let row = names.collect::<Vec<_>>().join(",");
-    let is_separated_by = |separator| row.split(separator).filter(|name| columns.contains(&name.trim())).count() > 1;
+    let is_known = |name: &&str| columns.iter().any(|column| is_column(name, column));
+    let is_separated_by = |separator| row.split(separator).filter(is_known).count() > 1;
     [(';', FileFormat::Semicolons), ('\t', FileFormat::Tabs)]
         .into_iter()
         .find_map(|(separator, format)| is_separated_by(separator).then_some(format))

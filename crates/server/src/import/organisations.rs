@@ -1,7 +1,7 @@
 //! What the rows of schools and training partners say.
 
 use domain::RecordField as _;
-use domain::organisations::{is_ukprn, is_urn};
+use domain::organisations::{is_reserved_urn, is_ukprn, is_urn};
 use domain::placement::PlacementField;
 use storage::imports::ImportKind;
 use storage::organisations::merge::{PartnerDetails, SchoolDetails};
@@ -28,6 +28,18 @@ impl Row<'_> {
         Ok(text)
     }
 
+    /// The URN, where the row has one.
+    fn urn(&self) -> Result<Option<String>, RowProblem> {
+        let urn = self.text(URN);
+        if urn.as_deref().is_some_and(|urn| !is_urn(urn)) {
+            return Err(RowProblem::BadUrn);
+        }
+        if urn.as_deref().is_some_and(is_reserved_urn) {
+            return Err(RowProblem::ReservedUrn);
+        }
+        Ok(urn)
+    }
+
     fn name(&self, column: &'static str) -> Result<String, RowProblem> {
         self.text_for(column, PlacementField::name)?.ok_or(RowProblem::Blank(column))
     }
@@ -38,7 +50,7 @@ impl Importable for SchoolDetails {
 
     fn from_row(row: &Row<'_>) -> Result<Self, RowProblem> {
         Ok(Self {
-            urn: row.text(URN).filter(|urn| is_urn(urn)).ok_or(RowProblem::BadUrn)?,
+            urn: row.urn()?.ok_or(RowProblem::BadUrn)?,
             name: row.name(SCHOOL_NAME)?,
             postcode: row.text_for(POSTCODE, PlacementField::postcode)?,
             open: row.text(STATUS).is_some_and(|status| status.starts_with(OPEN)),
@@ -50,12 +62,9 @@ impl Importable for PartnerDetails {
     const COLUMNS: &'static [&'static str] = &[URN, UKPRN, PARTNER_NAME];
 
     fn from_row(row: &Row<'_>) -> Result<Self, RowProblem> {
-        let (urn, ukprn) = (row.text(URN), row.text(UKPRN));
+        let (urn, ukprn) = (row.urn()?, row.text(UKPRN));
         if urn.is_none() && ukprn.is_none() {
             return Err(RowProblem::NoNumber);
-        }
-        if urn.as_deref().is_some_and(|urn| !is_urn(urn)) {
-            return Err(RowProblem::BadUrn);
         }
         if ukprn.as_deref().is_some_and(|ukprn| !is_ukprn(ukprn)) {
             return Err(RowProblem::BadUkprn);

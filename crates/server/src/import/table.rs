@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::io::{self, Chain, Read};
 
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
+use domain::text::is_blank;
 use encoding_rs::WINDOWS_1252;
 
 use super::{ImportError, RowProblem, file_format};
@@ -22,8 +23,36 @@ pub(super) struct Table<R> {
 /// The rows as they stand in the file.
 ///
 /// Rows end at a line feed alone, and each has one: so the line on which a row ends is certain, however many blank lines
-/// come before it. A carriage return in front of the line feed is left on the last cell.
-struct Rows<R>(Reader<Chain<R, Ending>>);
+/// come before it.
+struct Rows<R>(Reader<Chain<LineFeeds<R>, Ending>>);
+
+/// A file whose lines end with LF, CR or both, read with LF alone.
+struct LineFeeds<R> {
+    file: R,
+    /// Whether the last byte was a carriage return: a line feed behind it belongs to the same end of a line.
+    follows_return: bool,
+}
+
+impl<R: Read> Read for LineFeeds<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.file.read(buffer)?;
+            let mut kept = Vec::with_capacity(count);
+            for byte in buffer.iter().take(count).copied() {
+                let is_second = byte == b'\n' && self.follows_return;
+                self.follows_return = byte == b'\r';
+                if !is_second {
+                    kept.push(if self.follows_return { b'\n' } else { byte });
+                }
+            }
+            // Nothing read means the end of the file.
+            if count == 0 || !kept.is_empty() {
+                buffer.iter_mut().zip(&kept).for_each(|(place, byte)| *place = *byte);
+                return Ok(kept.len());
+            }
+        }
+    }
+}
 
 /// Where a row stands.
 struct Place {
@@ -53,20 +82,19 @@ impl<R: Read> Rows<R> {
             .has_headers(false)
             .flexible(true)
             .terminator(Terminator::Any(b'\n'))
-            .from_reader(file.chain(Ending { left: b"\n\n", is_over: false }));
+            .from_reader(LineFeeds { file, follows_return: false }.chain(Ending { left: b"\n\n", is_over: false }));
         Self(rows)
     }
 
-    /// Reads a row and says where it stands; `None` at the end.
+    /// Reads the next row that has a cell which is not blank, and returns its place; `None` at the end.
     fn next(&mut self, record: &mut ByteRecord) -> Result<Option<Place>, ImportError> {
         loop {
             if !self.0.read_byte_record(record).map_err(io::Error::from)? {
                 return Ok(None);
             }
-            let is_blank = record.len() == 1 && matches!(record.get(0), Some(b"" | b"\r"));
-            if !is_blank {
+            let is_closed = !self.0.get_ref().get_ref().1.is_over;
+            if !is_closed || !cells(record).all(|cell| is_blank(&cell)) {
                 let inside: usize = record.iter().map(|cell| cell.iter().filter(|byte| **byte == b'\n').count()).sum();
-                let is_closed = !self.0.get_ref().get_ref().1.is_over;
                 // A row that is not closed has no end of its own.
                 let after = inside as u64 + u64::from(is_closed);
                 return Ok(Some(Place { line: self.0.position().line().saturating_sub(after), is_closed }));
@@ -84,13 +112,13 @@ impl<R: Read> Table<R> {
     ) -> Result<Self, ImportError> {
         let (mut rows, mut record) = (Rows::new(file), ByteRecord::new());
         rows.next(&mut record)?;
-        let header: Vec<_> = cells(&record).map(|cell| cell.trim().to_owned()).collect();
+        let header: Vec<_> = cells(&record).map(Cow::into_owned).collect();
         let mut places = Vec::new();
         let mut missing = Vec::new();
         for (&column, is_optional) in
             columns.iter().map(|column| (column, false)).chain(optional_columns.iter().map(|column| (column, true)))
         {
-            let mut at = header.iter().enumerate().filter(|(_, name)| *name == column).map(|(at, _)| at);
+            let mut at = header.iter().enumerate().filter(|(_, name)| is_column(name, column)).map(|(at, _)| at);
             match (at.next(), at.next()) {
                 (Some(place), None) => places.push(Some(place)),
                 (Some(_), Some(_)) => return Err(ImportError::ColumnTwice(column)),
@@ -122,6 +150,11 @@ impl<R: Read> Table<R> {
         let cell = |at: &Option<usize>| decoded(at.and_then(|at| self.record.get(at)).unwrap_or_default());
         Ok(Some((line, Ok(self.places.iter().map(cell).collect()))))
     }
+}
+
+/// Whether a name in a header row is that of the column.
+pub(super) fn is_column(name: &str, column: &str) -> bool {
+    name.trim().eq_ignore_ascii_case(column)
 }
 
 fn cells(record: &ByteRecord) -> impl Iterator<Item = Cow<'_, str>> {

@@ -105,6 +105,7 @@ impl Inspector<'_> {
             let whole = store.read_blocking::<_, StorageError>(|session| session.inspect())?;
             let mut problems = whole.damage;
             problems.extend(whole.orphans.iter().map(ToString::to_string));
+            problems.extend(whole.organisations);
             problems.extend(
                 (whole.miscounted > 0)
                     .then(|| format!("tables of counts: {} counts are not what there is", whole.miscounted)),

@@ -47,6 +47,12 @@ pub struct RefusedOrder {
 }
 
 impl FileReport {
+    /// Whether the file has no rows.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.done == 0 && self.unchanged == 0 && self.refused.is_empty() && self.stopped.is_none()
+    }
+
     /// Adds a row that asks for nothing that can be done.
     pub fn add_unreadable(&mut self, line: u64, problem: &RowProblem) {
         self.refused.push(RefusedOrder { line, problem: problem.to_string(), stored: problem.without_values() });

@@ -106,6 +106,27 @@ fn a_trainee_that_an_import_of_schools_would_pass_over_is_named() {
 }
 
 #[test]
+fn reserved_urns_and_shared_ukprns_of_earlier_imports_are_named() {
+    for kind in kinds() {
+        let place = Workplace::on_sqlite();
+        let database = seeded(&place, kind);
+        let url = database.url();
+        execute(url, "INSERT INTO schools (urn, name, postcode, open) VALUES ('900020', 'None', NULL, TRUE)");
+        execute(url, "INSERT INTO training_partners (urn, ukprn, name) VALUES ('000000', '10000008', 'None')");
+        execute(url, "INSERT INTO training_partners (urn, ukprn, name) VALUES ('100008', '10000008', 'Ash')");
+        let checked = place.run(&["check", "--database-url", url], None);
+        assert_eq!(checked.status(), 1, "{kind:?}: {}", checked.stdout());
+        for problem in [
+            "schools: URN 900020 is reserved",
+            "training_partners: URN 000000 is reserved",
+            "training_partners: 2 have the UKPRN 10000008",
+        ] {
+            assert!(checked.stdout().lines().any(|line| line == problem), "{kind:?}: {}", checked.stdout());
+        }
+    }
+}
+
+#[test]
 fn a_degree_between_the_kinds_is_named_and_made_whole_by_its_next_change() {
     for kind in kinds() {
         let place = Workplace::on_sqlite();

@@ -54,6 +54,44 @@ fn training_partners_are_imported_and_a_file_of_another_kind_is_refused_as_a_who
 }
 
 #[test]
+fn file_with_a_header_and_no_rows_says_so() {
+    let place = Workplace::migrated();
+    let said = "the file has a header row and no other rows\n";
+    let file = place.write("schools.csv", HEADER);
+    let imported = place.run(&["school", "import"], Some(&file));
+    let expected = format!("added      0\nchanged    0\nunchanged  0\nrefused    0\n{said}");
+    assert_eq!((imported.status(), imported.stdout()), (0, &*expected), "{}", imported.stderr());
+    let file = place.write("awards.csv", "trainee_id\r,\r\n");
+    let awarded = place.run(&["registry", "award", "--from-file"], Some(&file));
+    let expected = format!("done       0\nunchanged  0\nrefused    0\n{said}");
+    assert_eq!((awarded.status(), awarded.stdout()), (0, &*expected), "{}", awarded.stderr());
+    let file = place.write("erasures.csv", "trainee_id,provider,erased_at,by,ground,entries_removed\n,,,,,\n");
+    let erased = place.run(&["trainee", "erase", "--again"], Some(&file));
+    assert_eq!((erased.status(), erased.stdout()), (0, said), "{}", erased.stderr());
+}
+
+#[test]
+fn partner_with_the_ukprn_of_another_one_is_refused() {
+    let place = Workplace::migrated();
+    let import = |rows: &str| {
+        let file = place.write("partners.csv", format!("URN,UKPRN,Name\n{rows}"));
+        place.run(&["partner", "import"], Some(&file))
+    };
+    assert_eq!(import("100000,10000001,Ash\n,10000002,Beech\n").status(), 0);
+    let refused = import("100001,10000001,Cedar\n100002,10000002,Damson\n,10000001,Elm\n100003,10000003,Fir\n");
+    let taken = |line: u32, ukprn: &str| format!("line {line}: another training partner has the UKPRN {ukprn}\n");
+    let problems = [taken(2, "10000001"), taken(3, "10000002"), "line 4: 10000001 is on line 2 already\n".to_owned()];
+    let expected = format!("added      1\nchanged    0\nunchanged  0\nrefused    3\n{}", problems.concat());
+    assert_eq!((refused.status(), refused.stdout()), (1, &*expected));
+    let shown = place.run(&["import", "show", "2"], None);
+    assert!(shown.stdout().contains("another training partner has the UKPRN"), "{}", shown.stdout());
+    assert!(!shown.stdout().contains("10000001"), "{}", shown.stdout());
+    // A partner that gives up its UKPRN in a row leaves it to the rows behind.
+    let moved = import("100000,,Ash\n100001,10000001,Cedar\n");
+    assert_eq!((moved.status(), moved.stdout()), (0, "added      1\nchanged    1\nunchanged  0\nrefused    0\n"));
+}
+
+#[test]
 fn file_with_a_quote_that_is_never_closed_is_not_reported_as_imported() {
     let place = Workplace::migrated();
     let file =

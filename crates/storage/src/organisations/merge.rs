@@ -66,8 +66,13 @@ pub struct PartnerDetails {
 
 /// An organisation of which there is a register.
 pub trait Organisation: Clone + PartialEq + Send + 'static {
-    /// By what an organisation that comes is known to be one that is stored.
-    fn key(&self) -> &str;
+    /// The numbers that no two organisations share. The first one identifies the organisation.
+    fn numbers(&self) -> impl Iterator<Item = &str>;
+
+    /// The number that identifies the organisation, and never changes.
+    fn key(&self) -> &str {
+        self.numbers().next().unwrap_or_default()
+    }
 
     /// All that are stored, oldest first, each with its number in this service.
     ///
@@ -117,8 +122,8 @@ pub trait Organisation: Clone + PartialEq + Send + 'static {
 }
 
 impl Organisation for SchoolDetails {
-    fn key(&self) -> &str {
-        &self.urn
+    fn numbers(&self) -> impl Iterator<Item = &str> {
+        [self.urn.as_str()].into_iter()
     }
 
     fn stored(session: &mut Session<'_>) -> Result<Vec<(i64, Self)>, StorageError> {
@@ -167,9 +172,9 @@ impl Organisation for SchoolDetails {
 }
 
 impl Organisation for PartnerDetails {
-    /// The URN, and the UKPRN of a partner that has none. One has 6 digits and the other 8, so they cannot be confused.
-    fn key(&self) -> &str {
-        self.urn.as_deref().or(self.ukprn.as_deref()).unwrap_or_default()
+    /// The URN and the UKPRN. One has 6 digits and the other 8, so they cannot be confused.
+    fn numbers(&self) -> impl Iterator<Item = &str> {
+        [self.urn.as_deref(), self.ukprn.as_deref()].into_iter().flatten()
     }
 
     fn stored(session: &mut Session<'_>) -> Result<Vec<(i64, Self)>, StorageError> {
@@ -211,6 +216,8 @@ pub struct Merged {
 pub struct Merge<'a, O> {
     store: &'a Store,
     stored: HashMap<String, (i64, O)>,
+    /// The keys of the organisations that have a number, without those whose key it is.
+    holders: HashMap<String, HashSet<String>>,
     /// What is to be written next; what is stored already comes with its number.
     waiting: Vec<(Option<i64>, O)>,
     merged: Merged,
@@ -228,13 +235,16 @@ impl<'a, O: Organisation> Merge<'a, O> {
     /// When the database does not answer.
     pub fn begin(store: &'a Store) -> Result<Self, StorageError> {
         let mut stored = HashMap::new();
+        let mut holders = HashMap::new();
         for (id, organisation) in store.read_blocking(O::stored)? {
+            hold_numbers(&mut holders, &organisation);
             // Of several with one key the oldest counts, as it does where one is looked for.
             stored.entry(organisation.key().to_owned()).or_insert((id, organisation));
         }
         Ok(Self {
             store,
             stored,
+            holders,
             waiting: Vec::with_capacity(BATCH),
             merged: Merged::default(),
             by: None,
@@ -248,6 +258,16 @@ impl<'a, O: Organisation> Merge<'a, O> {
         Self { by: Some(by.to_owned()), ..self }
     }
 
+    /// The number of the organisation that another one has: one that is stored, or that was taken before.
+    #[must_use]
+    pub fn number_in_use<'o>(&self, organisation: &'o O) -> Option<&'o str> {
+        let key = organisation.key();
+        organisation.numbers().find(|number| {
+            let is_key_of_other = *number != key && self.stored.contains_key(*number);
+            is_key_of_other || self.holders.get(*number).is_some_and(|keys| keys.iter().any(|holder| holder != key))
+        })
+    }
+
     /// Takes one organisation, and now and then writes those that wait.
     ///
     /// # Errors
@@ -259,9 +279,17 @@ impl<'a, O: Organisation> Merge<'a, O> {
                 self.merged.unchanged += 1;
                 return Ok(());
             }
-            Some((id, _)) => Some(*id),
+            Some((id, stored)) => {
+                for number in stored.numbers() {
+                    if let Some(keys) = self.holders.get_mut(number) {
+                        keys.remove(organisation.key());
+                    }
+                }
+                Some(*id)
+            }
             None => None,
         };
+        hold_numbers(&mut self.holders, &organisation);
         self.waiting.push((id, organisation));
         if self.waiting.len() < BATCH {
             return Ok(());
@@ -367,6 +395,12 @@ impl<'a, O: Organisation> Merge<'a, O> {
                 outcome => return outcome,
             }
         }
+    }
+}
+
+fn hold_numbers<O: Organisation>(holders: &mut HashMap<String, HashSet<String>>, organisation: &O) {
+    for number in organisation.numbers().skip(1) {
+        holders.entry(number.to_owned()).or_default().insert(organisation.key().to_owned());
     }
 }
 

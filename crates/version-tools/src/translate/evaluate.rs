@@ -9,7 +9,7 @@ use adapter_kit::problems::{ErrorEntry, Errors, warning};
 use adapter_kit::read::{Malformed, NestedLists, Reader, UnknownNames, lacks_data};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Served;
-use domain::organisations::{Organisations, School, URNS_WITHOUT_SCHOOL, is_urn};
+use domain::organisations::{Organisations, School, is_reserved_urn, is_urn};
 use domain::problem::NoticeKind;
 use domain::{
     Candidate, Change, Context, Deferral, Degree, Notice, ParsedRecord, Placement, Problem, Recommendation, State,
@@ -47,7 +47,7 @@ impl EvaluatedRecord for Placement {
     /// A school with the URN, and the name in the request.
     fn schools(sent: &ParsedRecord<Self>) -> Vec<School> {
         let text = |change: &Change<String>| if let Change::Set(text) = change { Some(text.clone()) } else { None };
-        let urn = text(&sent.changes.urn).filter(|urn| is_urn(urn) && !URNS_WITHOUT_SCHOOL.contains(&urn.as_str()));
+        let urn = text(&sent.changes.urn).filter(|urn| is_urn(urn) && !is_reserved_urn(urn));
         let school = urn.map(|urn| School {
             id: 0,
             name: text(&sent.changes.name).unwrap_or_else(|| urn.clone()),

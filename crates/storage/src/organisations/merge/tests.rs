@@ -32,6 +32,23 @@ fn a_merge_writes_what_differs_and_removes_nothing() {
 }
 
 #[test]
+fn number_that_another_organisation_has_is_in_use_until_it_is_given_up() {
+    let register = Register::new();
+    let ash = partner(Some("100000"), Some("10000001"), "Ash");
+    merge(&register, &[ash.clone(), partner(None, Some("10000002"), "Beech")]);
+    let mut merge = Merge::begin(&register.store).unwrap();
+    let cedar = partner(Some("100001"), Some("10000001"), "Cedar");
+    assert_eq!(merge.number_in_use(&cedar), Some("10000001"));
+    assert_eq!(merge.number_in_use(&partner(None, Some("10000001"), "Damson")), Some("10000001"));
+    assert_eq!(merge.number_in_use(&partner(Some("100002"), Some("10000002"), "Elm")), Some("10000002"));
+    assert_eq!(merge.number_in_use(&ash), None);
+    merge.take(PartnerDetails { ukprn: None, ..ash.clone() }).unwrap();
+    assert_eq!(merge.number_in_use(&cedar), None);
+    merge.take(cedar).unwrap();
+    assert_eq!(merge.number_in_use(&ash), Some("10000001"));
+}
+
+#[test]
 fn placements_take_the_new_name_of_their_school_with_a_date_and_an_entry_in_the_history() {
     use crate::testing::UKPRN;
     use domain::{Placement, State, Trainee};
