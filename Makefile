@@ -120,9 +120,10 @@ lint:
 	cargo clippy --manifest-path trainee-sync/Cargo.toml --target-dir $(SYNC_TARGET) --all-targets --locked -- -D warnings
 
 .PHONY: structure
-structure: ## Check which crate may know which, and that no file grows too long
+structure: ## Check which crate may know which, the length of files, names, and what documents refer to
 	scripts/check-structure
 	scripts/check-names
+	scripts/check-documents
 
 .PHONY: snapshots
 snapshots: ## Accept what the tests now write; snapshots of released versions only with ACCEPT_RELEASED=1
