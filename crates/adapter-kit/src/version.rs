@@ -43,8 +43,8 @@ pub struct ApiVersion {
 /// versions.
 #[derive(Debug, Clone, Copy)]
 pub struct Publication {
-    /// The day on which it appeared.
-    pub since: NaiveDate,
+    /// The day on which it appears; `None` while no date is set.
+    pub since: Option<NaiveDate>,
     /// Where it can be used.
     pub status: Status,
     /// The day from which it should no longer be used.

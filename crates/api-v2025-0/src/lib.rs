@@ -22,7 +22,7 @@ mod rules;
 #[rustfmt::skip]
 pub static V2025_0: ApiVersion = ApiVersion {
     label: Label::release(2025, 0),
-    publication: Publication { since: date(2025, 9, 1), status: Status::Released, deprecated_on: None, sunset_on: None },
+    publication: Publication { since: Some(date(2025, 9, 1)), status: Status::Released, deprecated_on: None, sunset_on: None },
     shapes: names::SHAPES,
     inputs: names::INPUTS,
     rules: rules::RULES,

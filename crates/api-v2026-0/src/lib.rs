@@ -19,7 +19,7 @@ mod rules;
 #[rustfmt::skip]
 pub static V2026_0: ApiVersion = ApiVersion {
     label: Label::release(2026, 0),
-    publication: Publication { since: date(2026, 1, 30), status: Status::SandboxOnly, deprecated_on: None, sunset_on: None },
+    publication: Publication { since: Some(date(2026, 1, 30)), status: Status::SandboxOnly, deprecated_on: None, sunset_on: None },
     shapes: names::SHAPES,
     inputs: names::INPUTS,
     rules: rules::RULES,

@@ -20,7 +20,7 @@ use crate::{Check, CheckFailure, Sample};
 pub const SAMPLE_VERSION: ApiVersion = ApiVersion {
     label: Label::release(2001, 0),
     publication: Publication {
-        since: date(2001, 1, 1),
+        since: Some(date(2001, 1, 1)),
         status: Status::Released,
         deprecated_on: None,
         sunset_on: None,

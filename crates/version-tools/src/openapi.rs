@@ -95,10 +95,10 @@ fn info(version: &ApiVersion, profile: Profile) -> Info {
     let mut description = String::from(
         "Teacher-training providers keep the records of their trainees in step with the national register.\n\n",
     );
-    let since = version.publication.since;
-    description.push_str(&match version.publication.status {
-        Status::Released => format!("Released on {since}."),
-        Status::SandboxOnly => format!("In the sandbox since {since}."),
+    description.push_str(&match (version.publication.since, version.publication.status) {
+        (None, _) => "Not released; no date is set.".to_owned(),
+        (Some(since), Status::Released) => format!("Released on {since}."),
+        (Some(since), Status::SandboxOnly) => format!("In the sandbox since {since}."),
     });
     if let Some(deprecated) = version.publication.deprecated_on {
         description.push_str(&format!(" Deprecated since {deprecated}."));

@@ -25,7 +25,7 @@ const MAX_AGE_SECONDS: u32 = 3_600;
 struct Listed {
     label: String,
     status: &'static str,
-    since: String,
+    since: Option<String>,
     deprecated_on: Option<String>,
     sunset_on: Option<String>,
     removed: bool,
@@ -84,7 +84,7 @@ fn served_version(version: &ApiVersion, versions: &Versions) -> Listed {
             Status::Released => "released",
             Status::SandboxOnly => "sandbox",
         },
-        since: version.publication.since.to_string(),
+        since: version.publication.since.as_ref().map(ToString::to_string),
         deprecated_on: version.publication.deprecated_on.as_ref().map(ToString::to_string),
         sunset_on: version.publication.sunset_on.as_ref().map(ToString::to_string),
         removed: false,
@@ -106,7 +106,7 @@ fn removed_version(removed: &Removed, versions: &Versions) -> Listed {
     Listed {
         label: removed.label.to_string(),
         status: "removed",
-        since: removed.since.to_string(),
+        since: Some(removed.since.to_string()),
         deprecated_on: None,
         sunset_on: None,
         removed: true,

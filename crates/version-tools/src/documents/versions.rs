@@ -81,10 +81,10 @@ fn steps(version: &Served, versions: &Versions) -> String {
 
 fn state(version: &ApiVersion) -> String {
     let publication = &version.publication;
-    let since = publication.since;
-    let mut state = match publication.status {
-        Status::Released => format!("Released on {since}, in the sandbox and in production."),
-        Status::SandboxOnly => format!("In the sandbox since {since}."),
+    let mut state = match (publication.since, publication.status) {
+        (None, _) => "Not released; no date is set.".to_owned(),
+        (Some(since), Status::Released) => format!("Released on {since}, in the sandbox and in production."),
+        (Some(since), Status::SandboxOnly) => format!("In the sandbox since {since}."),
     };
     if let Some(day) = publication.deprecated_on {
         state.push_str(&format!(" It should no longer be used from {day}."));
