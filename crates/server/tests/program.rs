@@ -13,6 +13,7 @@ mod program {
     mod generations;
     mod guide;
     mod importing;
+    mod invitations;
     mod migrating;
     mod observing;
     mod openid;

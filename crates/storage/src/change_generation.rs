@@ -13,9 +13,10 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use serde::{Deserialize, Serialize};
 
+use crate::connection::DatabaseConnection;
 use crate::connection::fixed_expression::fixed_expressions;
-use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::StorageError;
+use crate::register_setting::{read, write};
 use crate::schema::register_settings;
 use crate::session::Session;
 
@@ -199,21 +200,6 @@ fn random<const BYTES: usize>() -> Result<String, StorageError> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes).map_err(StorageError::NoRandomness)?;
     Ok(HEXLOWER.encode(&bytes))
-}
-
-fn read(connection: &mut DatabaseConnection, name: &str) -> Result<Option<String>, StorageError> {
-    let setting = register_settings::table.find(name).select(register_settings::value);
-    Ok(with_inner!(connection, |inner| setting.first::<String>(inner)).optional()?)
-}
-
-fn write(connection: &mut DatabaseConnection, name: &str, value: &str) -> Result<(), StorageError> {
-    let setting = register_settings::table.find(name);
-    if diesel::update(setting).set(register_settings::value.eq(value)).execute(connection)? == 0 {
-        diesel::insert_into(register_settings::table)
-            .values((register_settings::name.eq(name), register_settings::value.eq(value)))
-            .execute(connection)?;
-    }
-    Ok(())
 }
 
 #[derive(QueryableByName)]

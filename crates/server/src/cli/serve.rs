@@ -14,6 +14,7 @@ use chrono::TimeDelta;
 use clap::{Args, ValueEnum};
 use storage::environment::Unrecorded;
 use storage::error::StorageError;
+use storage::served_addresses::ServedAddresses;
 use storage::server_lock;
 use storage::store::Store;
 use storage::tokens::Environment;
@@ -32,6 +33,7 @@ use crate::http::long_poll::LongPolls;
 use crate::http::rate_limit::RateLimit;
 use crate::http::rate_limit::by_address::AddressRateLimit;
 use crate::operations::connections::Limits;
+use crate::operations::error_chain::Causes;
 use crate::operations::operator_listener::OperatorListener;
 use crate::operations::readiness::Readiness;
 use crate::operations::shutdown::{self, StopSignals};
@@ -43,6 +45,11 @@ use crate::settings::SettingsPages;
 use crate::usage::shadow_checks::ShadowChecks;
 use crate::{request_log, usage, versions};
 
+/// The default address and port for clients.
+pub(super) const LISTEN: &str = "127.0.0.1:8080";
+/// The default address and port for operators.
+pub(super) const OPERATOR_LISTEN: &str = "127.0.0.1:9464";
+
 #[derive(Debug, Args)]
 pub(super) struct Serve {
     #[command(flatten)]
@@ -50,10 +57,10 @@ pub(super) struct Serve {
     #[command(flatten)]
     bounds: Bounds,
     /// Address and port to listen on
-    #[arg(long, value_name = "ADDR", env = "REGISTER_LISTEN", default_value = "127.0.0.1:8080")]
+    #[arg(long, value_name = "ADDR", env = "REGISTER_LISTEN", default_value = LISTEN)]
     listen: String,
     /// Address and port for operators alone, with metrics and health; port 0 for a free one, "off" for none
-    #[arg(long, value_name = "ADDR|off", env = "REGISTER_OPERATOR_LISTEN", default_value = "127.0.0.1:9464")]
+    #[arg(long, value_name = "ADDR|off", env = "REGISTER_OPERATOR_LISTEN", default_value = OPERATOR_LISTEN)]
     operator_listen: String,
     /// Versions to serve, separated by commas [default: all]
     #[arg(long, value_name = "LABELS", env = "REGISTER_VERSIONS", value_delimiter = ',')]
@@ -190,16 +197,26 @@ impl Serve {
         let address = listener.local_addr().map_err(CommandError::Server)?;
         let scheme = if service.certificate.is_some() { "https" } else { "http" };
         let base = format!("{scheme}://{address}");
-        let settings_address = match &settings_listener {
-            Some(listener) => listener.local_addr().map_err(CommandError::Server)?,
-            None => address,
+        let mut settings_address = address;
+        if let Some(listener) = &settings_listener {
+            settings_address = listener.local_addr().map_err(CommandError::Server)?;
+            log::info!("settings are at {scheme}://{settings_address}");
+        }
+        let settings_site = self.settings.site(startup::site(scheme, settings_address));
+        let operator_pages = self.settings.on_operator_listener(&placement, &settings_site);
+        let operator_site = match &operator {
+            // The listener for operators has no TLS.
+            Some(listener) => Some(startup::site("http", listener.local_addr().map_err(CommandError::Server)?)),
+            None => None,
         };
-        let operator_pages = self.settings.on_operator_listener(&placement, &format!("{scheme}://{settings_address}"));
+        let served = self.settings.served_addresses(&placement, &settings_site, operator_site);
+        record_served_addresses(&store, &served);
         let state = AppState { versions, ..AppState::of(store, environment).with_lists(lists) };
         let settings_with_api = placement.is_with_api().then(|| settings.clone());
         let state = self.app_state(state, service.limits, settings_with_api)?;
         if self.demo {
-            output::line(demo::prepare(&state, &base, registry_delay)?)?;
+            let api_site = startup::site(scheme, address);
+            output::line(demo::prepare(&state, &api_site, served.settings.as_deref(), registry_delay)?)?;
         }
         let expiring_tokens = state.store.read_blocking(maintenance::count_expiring_tokens)?;
         let (shutdown_timeouts, readiness) = (self.bounds.shutdown_timeouts(), Readiness::default());
@@ -282,6 +299,24 @@ impl Serve {
         let state = state.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
         let shadow = ShadowChecks::start(self.shadow_share, state.versions, state.lists, state.usage.clone());
         Ok(AppState { shadow: shadow.map_err(CommandError::Server)?, ..state })
+    }
+}
+
+/// Records where the pages are served, for the links of `user invite`, unless the register has it so already. A server starts
+/// also where nothing can be written now.
+fn record_served_addresses(store: &Store, served: &ServedAddresses) {
+    let recorded = store.read_blocking::<_, StorageError>(|session| session.served_addresses()).and_then(|last| {
+        if last.as_ref() == Some(served) {
+            return Ok(());
+        }
+        let served = served.clone();
+        store.write_blocking(move |session| session.record_served_addresses(&served))
+    });
+    if let Err(error) = recorded {
+        log::warn!(
+            "the addresses of the pages were not recorded, so `user invite` may print older ones: {}",
+            Causes(&error)
+        );
     }
 }
 

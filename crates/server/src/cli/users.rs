@@ -5,10 +5,11 @@ use clap::{Args, Subcommand};
 use domain::commands::erasure::{InvalidGround, ground};
 use storage::error::{Refusal, StorageError};
 use storage::store::Store;
+use storage::tokens::Environment;
 use storage::users::{Activity, ActivityFilter, Actor, Invited, NewInvitation, UserRecord, UserRole};
 
 use super::values::{date, id, site};
-use super::{CommandError, Database};
+use super::{CommandError, Database, serve};
 use crate::cli::{output, trainees};
 use crate::http::paths;
 
@@ -23,14 +24,13 @@ pub(super) enum UserCommand {
         database: Database,
         #[command(flatten)]
         invited: InvitedPerson,
-        /// Address of the settings as their users see it, such as https://register.example
-        #[arg(long, value_name = "URL", env = "REGISTER_SETTINGS_URL", default_value = "http://127.0.0.1:8080",
-            value_parser = site)]
-        settings_url: String,
-        /// Address of the operators' pages as operators see it
-        #[arg(long, value_name = "URL", env = "REGISTER_OPERATOR_PAGES_URL", default_value = "http://127.0.0.1:9464",
-            value_parser = site)]
-        operator_pages_url: String,
+        /// Address of the settings as their users see it, such as https://register.example [default: where `serve` served them
+        /// last]
+        #[arg(long, value_name = "URL", env = "REGISTER_SETTINGS_URL", value_parser = site)]
+        settings_url: Option<String>,
+        /// Address of the operators' pages as operators see it [default: where `serve` served them last]
+        #[arg(long, value_name = "URL", env = "REGISTER_OPERATOR_PAGES_URL", value_parser = site)]
+        operator_pages_url: Option<String>,
     },
     /// List all users, those whose access was removed too
     List {
@@ -121,11 +121,14 @@ impl UserCommand {
             Self::Invite { database, invited, settings_url, operator_pages_url } => {
                 let InvitedPerson { provider, operator: is_operator, email, role } = invited;
                 let role = if is_operator { UserRole::Operator } else { role.unwrap_or(UserRole::Admin) };
-                let invited = database.open_to_write()?.write_blocking(move |session| {
+                let store = database.open_to_write()?;
+                let invited = store.write_blocking(move |session| {
                     let request = NewInvitation { provider_ukprn: provider.as_deref(), email: &email, role };
                     session.invite_user(Actor::operator(&operator), request)
                 })?;
-                show(&invited, if is_operator { &operator_pages_url } else { &settings_url })?;
+                let pages = if is_operator { Pages::OfOperators } else { Pages::Settings };
+                let requested = if is_operator { operator_pages_url } else { settings_url };
+                show(&invited, &pages.site(&store, requested)?)?;
             }
             Self::List { database, provider } => {
                 let users = database.open()?.read_blocking(|session| session.list_users(provider.as_deref()))?;
@@ -193,15 +196,61 @@ fn ended(store: &Store, id: i64, error: StorageError) -> CommandError {
     }
 }
 
+/// The pages to which a link leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pages {
+    /// The settings of an organisation.
+    Settings,
+    /// The pages of operators.
+    OfOperators,
+}
+
+impl Pages {
+    /// The site of the pages: the requested one, otherwise the one at which they were served last. Says on standard error what
+    /// keeps the link from opening, or where its address is a guess.
+    fn site(self, store: &Store, requested: Option<String>) -> Result<String, CommandError> {
+        let (served, environment) = store
+            .read_blocking::<_, StorageError>(|session| Ok((session.served_addresses()?, session.environment()?)))?;
+        let is_recorded = served.is_some();
+        let site = served.and_then(|served| match self {
+            Self::Settings => served.settings,
+            Self::OfOperators => served.operator_pages,
+        });
+        let is_off_by_default = environment == Some(Environment::Production) && !is_recorded;
+        if site.is_none() && (is_recorded || is_off_by_default) {
+            eprintln!("the link opens only where a server runs with {}", self.option());
+        }
+        if let Some(site) = requested.or(site) {
+            return Ok(site);
+        }
+        let (listen, option) = self.usual_address();
+        eprintln!("the address of these pages is not known: the link begins with the default one; see {option}");
+        Ok(format!("http://{listen}"))
+    }
+
+    /// The option of `serve` that serves the pages.
+    const fn option(self) -> &'static str {
+        match self {
+            Self::Settings => "--settings on (REGISTER_SETTINGS)",
+            Self::OfOperators => "--operator-pages operator-listener (REGISTER_OPERATOR_PAGES)",
+        }
+    }
+
+    /// The address and port at which `serve` serves the pages by default, and the option of `user invite` for another address.
+    const fn usual_address(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Settings => (serve::LISTEN, "--settings-url"),
+            Self::OfOperators => (serve::OPERATOR_LISTEN, "--operator-pages-url"),
+        }
+    }
+}
+
 /// Prints a link, this once.
-fn show(invited: &Invited, settings_url: &str) -> Result<(), CommandError> {
+fn show(invited: &Invited, site: &str) -> Result<(), CommandError> {
     let Invited { secret, email, role, expires_at, has_access } = invited;
     let what = if *has_access { "another link for" } else { "link for" };
     eprintln!("{what} {email} ({role}); it works once, until {}", timestamp(*expires_at));
-    eprintln!(
-        "it opens where a server runs with --settings on (REGISTER_SETTINGS), which is off in production by default"
-    );
-    output::line(link(settings_url, secret.reveal()))
+    output::line(link(site, secret.reveal()))
 }
 
 /// The address at which a link is opened.

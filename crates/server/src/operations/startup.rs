@@ -4,7 +4,7 @@
 //! Whatever is wrong is reported in one line, with what to do. What would write wrong dates into the register refuses
 //! the start; what may be an accident is a warning.
 
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::{fs, io};
 
 use socket2::{Domain, Protocol, Socket, Type};
@@ -68,6 +68,18 @@ pub fn listen(address: &str, option: &'static str) -> Result<TcpListener, StartE
         Err(failed.unwrap_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the name stands for no address")))
     };
     listen().map_err(|source| StartError::Listen { address: address.to_owned(), option, source })
+}
+
+/// The site at an address, such as `http://127.0.0.1:8080`, as a browser on this machine opens it: a listener on all addresses
+/// of the machine is reached at the loopback address.
+#[must_use]
+pub fn site(scheme: &str, mut address: SocketAddr) -> String {
+    match address.ip() {
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => address.set_ip(Ipv4Addr::LOCALHOST.into()),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => address.set_ip(Ipv6Addr::LOCALHOST.into()),
+        IpAddr::V4(_) | IpAddr::V6(_) => {}
+    }
+    format!("{scheme}://{address}")
 }
 
 fn listener(address: SocketAddr) -> io::Result<TcpListener> {
@@ -141,5 +153,21 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::TransactionLost(_)
         | StorageError::Query(_)
         | StorageError::SandboxOrganisations(_) => "; look for what is wrong with `trainee-register check`",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn site_of_a_listener_on_all_addresses_is_the_loopback_address() {
+        for (address, expected) in [
+            ("0.0.0.0:8080", "https://127.0.0.1:8080"),
+            ("[::]:8080", "https://[::1]:8080"),
+            ("192.0.2.1:443", "https://192.0.2.1:443"),
+        ] {
+            assert_eq!(site("https", address.parse().unwrap()), expected);
+        }
     }
 }

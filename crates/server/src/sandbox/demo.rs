@@ -21,13 +21,18 @@ const DEMO_TRAINEES: usize = 50;
 const DEMO_SEED: u64 = 2026;
 
 /// Makes sure that the demo provider exists and has trainees, issues a fresh token for it, and says what to try first.
-/// `base` is where the server is, and `registry_delay` is how many seconds the registry takes that is played; nothing where
-/// none is.
+/// `base` is the site of the API, `settings_site` that of the settings, where they are served, and `registry_delay` is how many
+/// seconds the registry takes that is played; `None` where none is.
 ///
 /// # Errors
 ///
 /// When the store fails.
-pub fn prepare(state: &AppState, base: &str, registry_delay: Option<u32>) -> Result<String, CommandError> {
+pub fn prepare(
+    state: &AppState,
+    base: &str,
+    settings_site: Option<&str>,
+    registry_delay: Option<u32>,
+) -> Result<String, CommandError> {
     let (token, link, is_new) = state.store.write_blocking::<_, StorageError>(|session| {
         session.ensure_provider(DEMO_UKPRN, DEMO_NAME)?;
         let is_new = match session.open_provider(DEMO_UKPRN, Cause::of("demo"))? {
@@ -51,7 +56,7 @@ pub fn prepare(state: &AppState, base: &str, registry_delay: Option<u32>) -> Res
     if is_new {
         fill(&state.store, state.lists, DEMO_UKPRN, DEMO_TRAINEES, DEMO_SEED, None, |_| {})?;
     }
-    let link = state.settings.as_ref().map(|_| users::link(base, link.reveal()));
+    let link = settings_site.map(|site| users::link(site, link.reveal()));
     Ok(introduction(state.versions, base, token.reveal(), link.as_deref(), registry_delay))
 }
 

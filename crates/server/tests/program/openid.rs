@@ -58,7 +58,7 @@ fn a_server_starts_without_its_issuer_and_logs_each_failure_in_one_line_without_
     command.env("RUST_LOG", "debug").env("REGISTER_REGISTRY", "off").stderr(Stdio::piped());
     let mut process = Process::start(&mut command);
     let mut log = BufReader::new(process.stderr()).lines().map_while(Result::ok);
-    let address = log.find_map(|line| Some(line.split_once("settings are at ")?.1.to_owned())).unwrap();
+    let address = log.find_map(|line| Some(line.split_once("settings are at http://")?.1.to_owned())).unwrap();
     let (browser, url) = (browser(), |path: &str| format!("http://{address}/settings/sign-in{path}"));
     let shown = ask(&browser, &url(""), "", None);
     assert!(shown.status == 200 && shown.text.contains("Sign in at 127.0.0.1"), "{}", shown.text);

@@ -50,8 +50,8 @@ fn what_is_in_flight_is_answered_before_the_server_stops() {
 fn what_is_in_flight_on_a_listener_of_the_settings_is_answered_too() {
     let workplace = Workplace::new();
     let mut server = Running::begin(&workplace, &["--settings", "127.0.0.1:0", "--drain-time", "600"]);
-    let line = server.wait_for("settings are at ");
-    let settings = line.split_once("settings are at ").unwrap().1.trim().to_owned();
+    let line = server.wait_for("settings are at http://");
+    let settings = line.split_once("settings are at http://").unwrap().1.trim().to_owned();
     server.wait_until_it_listens();
     let mut stream = TcpStream::connect(settings).unwrap();
     let head = "POST /settings/sign-in HTTP/1.1\r\nHost: register\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\

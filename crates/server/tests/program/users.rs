@@ -67,7 +67,7 @@ fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity
     let link = done(run(&invite));
     assert!(link.starts_with("http://127.0.0.1:8080/settings/sign-in/") && link.lines().count() == 1, "{link}");
     let elsewhere = run(&[&invite[..], &["--settings-url", "https://register.example/"]].concat());
-    assert!(elsewhere.stderr().contains("--settings on (REGISTER_SETTINGS)"), "{}", elsewhere.stderr());
+    assert!(!elsewhere.stderr().contains("production"), "{}", elsewhere.stderr());
     let elsewhere = done(elsewhere);
     assert!(elsewhere.starts_with("https://register.example/settings/sign-in/"), "{elsewhere}");
     for address in ["register.example", "https://h/settings", "https://h/x?y=z", "ftp://h", ""] {
@@ -202,12 +202,21 @@ fn the_settings_can_have_a_listener_of_their_own() {
     let mut process = Process::start(&mut command);
     let mut lines = BufReader::new(process.stderr()).lines().map_while(Result::ok);
     let mut address = |words: &str| lines.find_map(|line| Some(line.split_once(words)?.1.to_owned())).unwrap();
-    let (settings, api) = (address("settings are at "), address("listening on http://"));
+    let (settings, api) = (address("settings are at http://"), address("listening on http://"));
     let (browser, status) =
         (browser(), |host: &str, path: &str| ask(&self::browser(), &format!("http://{host}{path}"), "", None).status);
     assert_eq!(status(&settings, "/settings/sign-in"), 200);
     assert_eq!(status(&settings, "/docs"), 200);
-    assert_eq!(status(&settings, "/api/versions"), 404);
+    // The API is elsewhere; the pages lead to its descriptions.
+    let newest = SERVED.last().unwrap().label;
+    assert_eq!(status(&settings, &format!("/api/{newest}/info")), 404);
+    for description in ["versions", "openapi.json", "openapi-client.json", "openapi-3.0.json"] {
+        let path =
+            if description == "versions" { "/api/versions".to_owned() } else { format!("/api/{newest}/{description}") };
+        let [there, here] = [&api, &settings].map(|host| ask(&browser, &format!("http://{host}{path}"), "", None));
+        assert_eq!((there.status, here.status), (200, 200), "{path}");
+        assert!(there.text == here.text && !here.text.is_empty(), "{path}");
+    }
     assert_eq!(status(&api, "/settings/sign-in"), 404);
     assert_eq!(status(&api, "/api/versions"), 200);
     let invite = ["user", "invite", "--operator", "--email", "o@example.com", "--operator-pages-url"];

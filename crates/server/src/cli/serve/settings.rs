@@ -4,6 +4,7 @@ use std::net::TcpListener;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use storage::served_addresses::ServedAddresses;
 use storage::tokens::Environment;
 
 use crate::cli::CommandError;
@@ -120,9 +121,30 @@ impl SettingsOptions {
         self.operator_pages.unwrap_or(usual)
     }
 
-    /// The pages on the listener for operators, if there are any; `base` is where organisations have theirs by default.
-    pub(super) fn on_operator_listener(&self, others: &Placement, base: &str) -> Option<SettingsPages> {
-        let site = self.settings_url.as_deref().unwrap_or(base);
+    /// The site of the settings as the users of organisations see it; `listener` is that of the listener.
+    pub(super) fn site(&self, listener: String) -> String {
+        self.settings_url.clone().unwrap_or(listener)
+    }
+
+    /// The sites at which the pages are served: `settings` is that of the settings, where they are served, and `operators` that
+    /// of the listener for operators, if there is one.
+    pub(super) fn served_addresses(
+        &self,
+        others: &Placement,
+        settings: &str,
+        operators: Option<String>,
+    ) -> ServedAddresses {
+        let settings = Some(settings.to_owned()).filter(|_| !others.is_nowhere());
+        let operator_pages = match self.operator_pages(others) {
+            OperatorPages::OperatorListener => operators,
+            OperatorPages::Settings => operators.or_else(|| settings.clone()),
+            OperatorPages::Off => None,
+        };
+        ServedAddresses { settings, operator_pages }
+    }
+
+    /// The pages on the listener for operators, if there are any; `site` is that of the settings of organisations.
+    pub(super) fn on_operator_listener(&self, others: &Placement, site: &str) -> Option<SettingsPages> {
         match self.operator_pages(others) {
             OperatorPages::OperatorListener | OperatorPages::Settings => {
                 let pages = SettingsPages::default().with_organisations_at(site);
@@ -163,11 +185,7 @@ impl Placement {
     /// The listener of their own, if they have one.
     pub(super) fn listen(&self) -> Result<Option<TcpListener>, CommandError> {
         match self {
-            Self::Own(address) => {
-                let listener = startup::listen(address, "--settings")?;
-                log::info!("settings are at {}", listener.local_addr().map_err(CommandError::Server)?);
-                Ok(Some(listener))
-            }
+            Self::Own(address) => Ok(Some(startup::listen(address, "--settings")?)),
             Self::WithApi | Self::Nowhere => Ok(None),
         }
     }
