@@ -16,6 +16,7 @@ pub mod context;
 pub mod degree;
 mod dictionary;
 pub mod duplicate;
+pub mod ended_codes;
 pub mod field;
 pub mod field_set;
 pub mod history;

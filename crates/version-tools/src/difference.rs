@@ -21,7 +21,7 @@ mod messages;
 mod read_only_names;
 mod rules;
 
-pub use accepted_codes::{CodeName, CodesChange, CodesChangeKind, YearsChange};
+pub use accepted_codes::{CodeName, CodeSuccessor, CodesChange, CodesChangeKind, YearsChange};
 pub use endpoints::{EndpointChange, EndpointChangeKind};
 pub use fields::{FieldChange, FieldChangeKind};
 pub use lists::NestedInListsChange;

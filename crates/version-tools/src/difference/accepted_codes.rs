@@ -2,6 +2,7 @@
 
 use adapter_kit::reference;
 use adapter_kit::version::ApiVersion;
+use domain::ended_codes::{Successor, successor};
 use domain::{List, Lists, academic_year};
 use serde::Serialize;
 
@@ -19,6 +20,30 @@ pub struct CodesChange {
     pub change: CodesChangeKind,
     /// The codes.
     pub codes: Vec<CodeName>,
+    /// What takes the place of those that ended.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub successors: Vec<CodeSuccessor>,
+}
+
+/// What takes the place of a code that ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CodeSuccessor {
+    /// The code that ended.
+    pub ended: String,
+    /// The code to send in its place; null where there is none.
+    pub code: Option<&'static str>,
+    /// What to do, as a clause.
+    pub advice: String,
+}
+
+impl CodeSuccessor {
+    fn new(ended: &str, successor: Successor) -> Self {
+        let code = match successor {
+            Successor::Code(code) => Some(code),
+            Successor::None { .. } => None,
+        };
+        Self { ended: ended.to_owned(), code, advice: successor.to_string() }
+    }
 }
 
 /// How codes or years changed.
@@ -71,11 +96,19 @@ fn codes(list: List, change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion
     let values: Vec<String> = codes.iter().map(|code| format!("`{}` ({})", code.code, code.name)).collect();
     let these = if codes.len() == 1 { "this code" } else { "these codes" };
     let (values, named) = (values.join(", "), listed(fields.iter().copied()));
+    let successors: Vec<CodeSuccessor> = match change {
+        CodesChangeKind::Accepted => Vec::new(),
+        CodesChangeKind::Refused => {
+            let ended = codes.iter().map(|CodeName { code, .. }| code.as_str());
+            ended.filter_map(|code| Some(CodeSuccessor::new(code, successor(list, code)?))).collect()
+        }
+    };
+    let instead: String = successors.iter().map(|one| format!(" `{}`: {}.", one.ended, one.advice)).collect();
     let (effect, summary, advice) = match change {
         CodesChangeKind::Refused => (
             Effect::Refused,
             format!("No longer accepted in {named}: {values}."),
-            format!("Do not send {these}. A record that has such a code already is shown with it."),
+            format!("Do not send {these}.{instead} A record that has such a code already is shown with it."),
         ),
         CodesChangeKind::Accepted => (
             Effect::NewlyPossible,
@@ -86,7 +119,7 @@ fn codes(list: List, change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion
     let of = format!("list {}", list.name());
     Some(Change::new(
         effect,
-        ChangeDetail::Codes(CodesChange { list: list.name(), fields, change, codes }),
+        ChangeDetail::Codes(CodesChange { list: list.name(), fields, change, codes, successors }),
         of,
         summary,
         advice,

@@ -3,6 +3,7 @@
 use adapter_kit::reference;
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Versions;
+use domain::ended_codes::successor;
 use domain::field::Codes;
 use domain::lists::Entry;
 use domain::vocabulary::{FUTURE_INTERESTS, WITHDRAWAL_TRIGGERS};
@@ -82,7 +83,7 @@ fn codes(list: List, versions: &Versions, lists: &Lists) -> String {
     format!("{all}{}", table(&columns, rows))
 }
 
-/// The versions that accept a code.
+/// The versions that accept a code, and what takes its place where it has ended.
 fn accepting(list: List, entry: &Entry, versions: &Versions) -> String {
     let accepts = |version: &ApiVersion| version.accepted_codes.accepts(list, &entry.code);
     if versions.iter().all(|served| accepts(served.version)) {
@@ -91,7 +92,11 @@ fn accepting(list: List, entry: &Entry, versions: &Versions) -> String {
     let labels =
         versions.iter().filter(|served| accepts(served.version)).map(|served| served.version.label.to_string());
     let labels = labels.collect::<Vec<_>>().join(", ");
-    if labels.is_empty() { "none".to_owned() } else { labels }
+    let labels = if labels.is_empty() { "none".to_owned() } else { labels };
+    match successor(list, &entry.code) {
+        Some(successor) => format!("{labels}; {successor}"),
+        None => labels,
+    }
 }
 
 fn years(entry: &Entry) -> String {

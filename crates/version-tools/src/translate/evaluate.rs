@@ -9,11 +9,13 @@ use adapter_kit::problems::{ErrorEntry, Errors, warning};
 use adapter_kit::read::{Malformed, NestedLists, Reader, UnknownNames, lacks_data};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Served;
+use domain::ended_codes::successor;
+use domain::field::Codes;
 use domain::organisations::{Organisations, School, is_reserved_urn, is_urn};
 use domain::problem::NoticeKind;
 use domain::{
-    Candidate, Change, Context, Deferral, Degree, Notice, ParsedRecord, Placement, Problem, Recommendation, State,
-    Trainee, Withdrawal,
+    Candidate, Change, Context, Deferral, Degree, Notice, ParsedRecord, Path, Placement, Problem, ProblemKind,
+    Recommendation, State, Trainee, Withdrawal,
 };
 use serde_json::Value;
 
@@ -79,8 +81,11 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
     };
     let TranslationContext { today, lists } = setting;
     let version = to.version;
-    let refused =
-        |problems: &[Problem]| Evaluation { problems: Errors::of(to, lists, problems).errors, ..Evaluation::default() };
+    let refused = |problems: &[Problem]| Evaluation {
+        problems: Errors::of(to, lists, problems).errors,
+        notices: problems.iter().filter_map(|problem| ended_code(version, problem)).collect(),
+        ..Evaluation::default()
+    };
     if direction == Direction::Request && lacks_data(&sent) {
         return refused(sent.problems.get(..1).unwrap_or_default());
     }
@@ -104,9 +109,10 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
         R::shape(version).is_some().then(|| purpose.unwrap_or_else(|| guess::purpose(&sent, R::rules(version))));
     if purpose == Some(Purpose::Update) {
         let mut found = partial_update::evaluate(own_fields(), from, version, &context);
-        let mut notices = findings(version, &found.notices);
-        notices.append(&mut found.findings);
-        return Evaluation { purpose, notices, ..refused(&found.problems) };
+        let mut refused = refused(&found.problems);
+        refused.notices.splice(..0, findings(version, &found.notices));
+        refused.notices.append(&mut found.findings);
+        return Evaluation { purpose, ..refused };
     }
     // A transition is decided on a trainee whose state allows all of them.
     let state = Some(State::TrnReceived);
@@ -148,6 +154,16 @@ fn findings(version: &ApiVersion, notices: &[Notice]) -> Vec<Finding> {
         Some(Finding::new(path(version, &notice.at), code, warning(version, notice)?))
     };
     notices.iter().filter_map(finding).collect()
+}
+
+/// What to send in place of a code that ended, where that is the problem.
+fn ended_code(version: &ApiVersion, problem: &Problem) -> Option<Finding> {
+    let (Path::Field(field) | Path::Nested { field, .. }) = &problem.at else { return None };
+    let ProblemKind::UnknownCode { value, .. } = &problem.kind else { return None };
+    let Some(Codes::Listed(list)) = field.info().codes else { return None };
+    let (at, label) = (path(version, &problem.at), version.label);
+    let message = format!("{at} has the code {value}, which {label} no longer accepts: {}", successor(list, value)?);
+    Some(Finding::new(at, "code_ended", message))
 }
 
 /// What is answered to a body that no version reads.

@@ -115,7 +115,7 @@ pub struct Finding {
     /// answer, which is in its own.
     pub path: String,
     /// The code: `unknown_name`, `name_of_target`, `foreign_name`, `said_twice`,
-    /// `may_be_refused`, `use_endpoint`, `no_match`, `moves_with`, `read_only` or `fell_away`.
+    /// `may_be_refused`, `code_ended`, `use_endpoint`, `no_match`, `moves_with`, `read_only` or `fell_away`.
     pub code: &'static str,
     /// The same as a sentence.
     pub message: String,

@@ -83,6 +83,21 @@ fn the_list_shows_every_version_with_its_days_and_where_to_read() {
 }
 
 #[test]
+fn version_without_a_date_is_shown_as_not_released() {
+    let old = republished(SERVED[0], Publication { since: None, ..SERVED[0].publication });
+    let list: Vec<_> = SERVED.iter().map(|version| if version.label == old.label { old } else { *version }).collect();
+    let register = Register::serving(Box::leak(Box::new(Versions::new(&list))));
+    let label = old.label;
+    for path in ["/docs".to_owned(), format!("/docs/versions/{label}"), format!("/api/{label}/openapi.json")] {
+        let text = get(&register, &path).is(200).text;
+        assert!(text.to_lowercase().contains("not released") && !text.contains("9999-12-31"), "{path}: {text}");
+    }
+    let listed = register.request("GET", "/api/versions").send().is(200).body;
+    let listed = listed["data"].as_array().unwrap().iter().find(|listed| listed["label"] == label.to_string());
+    assert_eq!(listed.unwrap()["since"], serde_json::Value::Null);
+}
+
+#[test]
 fn the_form_that_compares_leads_to_the_difference() {
     let register = Register::start();
     let (oldest, newest) = oldest_and_newest();
@@ -108,6 +123,8 @@ fn a_body_stands_beside_the_new_one_with_its_changes_marked() {
     assert!(page.text.contains(&format!("was {old_name}")));
     assert!(page.text.contains("1 name changed"));
     assert!(page.text.contains("not a valid e-mail address"));
+    let ended = rewrite(&register, &from, &to, "update", "{\"data\": {\"training_route\": \"02\"}}").is(200);
+    assert!(ended.text.contains("no code takes its place"), "{}", ended.text);
     assert!(page.text.contains(domain::Code::ALL.iter().find(|code| code.name() == "not_email").unwrap().remedy()));
     // What was sent is shown as text.
     assert!(!page.text.contains("<b>"), "{}", page.text);

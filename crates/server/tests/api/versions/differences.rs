@@ -1,8 +1,9 @@
 //! What is told about versions: the differences between any two, and what follows from them.
 
 use adapter_kit::body_kind::Direction;
-use adapter_kit::{ApiVersion, Endpoint, WireRecord};
-use domain::{Deferral, Degree, Lists, Placement, Recommendation, Record as _, Trainee, Withdrawal};
+use adapter_kit::{ApiVersion, Endpoint, Served, WireRecord};
+use domain::ended_codes::{Successor, successor};
+use domain::{Deferral, Degree, List, Lists, Placement, Recommendation, Record as _, Trainee, Withdrawal};
 use serde_json::{Value, json};
 use server::versions::all;
 use version_tools::Difference;
@@ -89,6 +90,36 @@ fn on_the_way_back_a_rule_that_came_has_gone() {
         let back = again.rules().map(turned).map(|(record, before, after)| (record, after, before));
         same(there.rules().map(turned), back);
     }
+}
+
+#[test]
+fn code_that_ended_has_a_successor_or_an_answer_whom_to_ask() {
+    let lists = Lists::embedded();
+    let mut ended = 0;
+    for older in all().iter() {
+        for newer in all().iter().filter(|newer| newer.version.label > older.version.label) {
+            let (from, to) = (older.version.label, newer.version.label);
+            let markdown = Difference::between(older, newer, lists).markdown();
+            for list in List::ALL {
+                for code in lists.codes(*list) {
+                    let accepts = |served: &Served| served.version.accepted_codes.accepts(*list, code);
+                    if !accepts(older) || accepts(newer) {
+                        continue;
+                    }
+                    ended += 1;
+                    let successor = successor(*list, code);
+                    let successor = successor.unwrap_or_else(|| {
+                        panic!("{code} of {} ended between {from} and {to}: what takes its place?", list.name())
+                    });
+                    if let Successor::Code(code) = successor {
+                        assert!(newer.version.accepted_codes.accepts(*list, code), "{successor:?} in {to}");
+                    }
+                    assert!(markdown.contains(&format!("`{code}`: {successor}.")), "{markdown}");
+                }
+            }
+        }
+    }
+    assert!(ended > 0, "no code ended");
 }
 
 #[test]

@@ -82,6 +82,26 @@ fn names_are_renamed_also_in_a_withdrawal_and_beside_nested_records() {
 }
 
 #[test]
+fn code_that_ended_is_translated_with_what_to_send_in_its_place() {
+    let developer = Developer::new();
+    let body = example("v2025.0").with(F::training_route, "02");
+    let translation = developer.translate("v2025.0", "v2026.1", body);
+    assert_eq!(problems(&translation), [("unknown_code", "training_route")]);
+    let ended =
+        translation["notices"].as_array().unwrap().iter().find(|notice| notice["code"] == "code_ended").unwrap();
+    assert_eq!(
+        (&ended["path"], &ended["message"]),
+        (
+            &json!("training_route"),
+            &json!(
+                "training_route has the code 02, which v2026.1 no longer accepts: no code takes its place; ask the \
+                 operator of the register which route the trainee is on"
+            )
+        )
+    );
+}
+
+#[test]
 fn names_of_other_versions_stay_and_unknown_ones_are_reported() {
     let developer = Developer::new();
     let body = json!({ "data": { "course_subject_1": "100403", "midle_names": "Ola", "colour": {"a": [1]} } });

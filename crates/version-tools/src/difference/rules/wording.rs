@@ -1,6 +1,7 @@
 //! Describes changes of rules: what changes, its effect on a client, and what to do.
 
 use adapter_kit::label::Label;
+use domain::ended_codes::value_in_place;
 
 use super::{RuleChange, RuleChangeKind, RuleStage, RuleSummary};
 use crate::demand::{only_adds_exception, with_subject};
@@ -86,7 +87,10 @@ fn eases(before: &RuleSummary, after: &RuleSummary) -> bool {
 
 /// What to look at before sending, with the other fields that the rule reads.
 fn check(rule: &RuleSummary) -> String {
-    let checked = format!("Check what you send: {}. Anything else is refused.", demand(rule));
+    let mut checked = format!("Check what you send: {}. Anything else is refused.", demand(rule));
+    if let Some(instead) = value_in_place(rule.name) {
+        checked.push_str(&format!(" {instead}"));
+    }
     match rule.reads.get(1..) {
         Some(others) if !others.is_empty() => format!("{checked} It depends on {}.", listed(others.iter().copied())),
         Some(_) | None => checked,
