@@ -13,6 +13,7 @@ mod browser {
     mod openid;
     mod operators;
     mod reports;
+    mod resources;
     mod served;
     mod settings;
 }

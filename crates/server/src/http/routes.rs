@@ -9,11 +9,12 @@ use actix_web::web::{Payload, ServiceConfig};
 use actix_web::{FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder, web};
 use adapter_kit::Method;
 
-use crate::endpoints::version_list;
+use crate::endpoints::{openapi, version_list};
 use crate::http::app_state::AppState;
 use crate::http::error::ApiError;
-use crate::http::middleware::deprecation::methods;
+use crate::http::middleware::deprecation::{DeprecationHeaders, methods};
 use crate::http::paths;
+use crate::http::paths::OpenApiDocument;
 use crate::http::rate_limit::by_address::limit_pages;
 use crate::http::routes::router::{Router, not_found};
 use crate::operations::metrics::requests::RequestMetrics;
@@ -27,9 +28,7 @@ pub fn configure(config: &mut ServiceConfig, state: &AppState) {
     // One for all requests of a worker.
     let state = Rc::new(state.clone());
     config.app_data(Rc::new(RequestMetrics::of(state.versions)));
-    let address_rate_limit = state.page_rate_limit.clone();
-    let count = from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next));
-    config.service(version_list(&state).wrap(count));
+    configure_version_list(config, &state);
     let routes = Rc::new(Router::of(&state));
     let answer = move |request: HttpRequest, payload: Payload| Rc::clone(&routes).dispatch(request, payload);
     config.service(web::scope(paths::API).default_service(web::to(answer)));
@@ -40,10 +39,13 @@ pub fn configure(config: &mut ServiceConfig, state: &AppState) {
     config.default_service(web::to(move |request: HttpRequest| std::future::ready(not_found(&state, &request))));
 }
 
-/// Configures a listener of the pages for people alone: the settings, and the documents that they lead to.
+/// Configures a listener of the pages for people alone: the settings, the documents that they lead to, and the descriptions of
+/// the API that these load.
 pub fn configure_settings(config: &mut ServiceConfig, state: &AppState) {
     let state = Rc::new(state.clone());
     config.app_data(Rc::new(RequestMetrics::of(state.versions)));
+    configure_version_list(config, &state);
+    configure_openapi_documents(config, &state);
     pages::configure(config, &state);
     if let Some(settings) = &state.settings {
         settings::configure(config, &state, settings);
@@ -56,6 +58,29 @@ pub fn configure_operator_pages(config: &mut ServiceConfig, state: &AppState) {
     pages::configure_files(config);
     if let Some(settings) = &state.settings {
         settings::configure(config, state, settings);
+    }
+}
+
+fn configure_version_list(config: &mut ServiceConfig, state: &AppState) {
+    let address_rate_limit = state.page_rate_limit.clone();
+    let count = from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next));
+    config.service(version_list(state).wrap(count));
+}
+
+/// Configures the OpenAPI documents of all versions on a listener without the API.
+fn configure_openapi_documents(config: &mut ServiceConfig, state: &AppState) {
+    for served in state.versions.iter() {
+        for document in OpenApiDocument::ALL {
+            let (address_rate_limit, state) = (state.page_rate_limit.clone(), state.clone());
+            let deprecation = DeprecationHeaders { version: served.version, versions: state.versions };
+            let answer = move |request: HttpRequest| {
+                let mut response = openapi::answer(served, document, &state, &request);
+                deprecation.write(response.headers_mut(), None, request.path());
+                std::future::ready(response)
+            };
+            let count = from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next));
+            config.service(read_only(&document.of(served.version.label), answer).wrap(count));
+        }
     }
 }
 

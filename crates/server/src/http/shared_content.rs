@@ -67,15 +67,15 @@ impl SharedContent {
     }
 
     /// The reply to a request for this content, with these headers and the entity tag; it has no body when the client
-    /// has the content already. Which form the body has is decided where replies are sent
-    /// ([`crate::http::middleware::response_stream`]).
+    /// has the content already. The body is the plain form. Where replies are sent through
+    /// [`crate::http::middleware::response_stream`], a client that accepts gzip gets the compressed form in its place.
     #[must_use]
     pub fn response(&self, request: &HttpRequest, headers: &[(HeaderName, &str)]) -> HttpResponse {
         match conditional(request, self.entity_tag(), headers) {
             Condition::Cached(mut response) => response.finish(),
             Condition::Modified(mut response) => {
                 response.extensions_mut().insert(Source::Shared(self.clone()));
-                response.finish()
+                response.body(self.plain().clone())
             }
         }
     }
@@ -141,6 +141,10 @@ impl SharedContentCache {
 
 #[cfg(test)]
 mod tests {
+    use actix_web::body::to_bytes;
+    use actix_web::http::StatusCode;
+    use actix_web::test::TestRequest;
+
     use super::*;
     use crate::http::error::Missing;
 
@@ -158,6 +162,20 @@ mod tests {
         assert!(cache.get("/two", || Err(ApiError::NotFound(Missing::Path))).is_err());
         let two = cache.get("/two", || Ok(b"{}".to_vec())).unwrap();
         assert_eq!((two.plain().as_ref(), two.gzip()), (&b"{}"[..], None));
+    }
+
+    #[actix_web::test]
+    async fn reply_has_its_body_on_a_listener_without_middleware() {
+        let gzip: &'static [u8] =
+            compression::gzip_thoroughly("part of the program ".repeat(100).as_bytes()).unwrap().leak();
+        for content in [SharedContent::of("body { margin: 0 }"), SharedContent::compressed(gzip)] {
+            let response = content.response(&TestRequest::get().to_http_request(), &[]);
+            assert_eq!(to_bytes(response.into_body()).await.unwrap(), content.plain());
+            let known = TestRequest::get().insert_header((IF_NONE_MATCH, content.entity_tag())).to_http_request();
+            let response = content.response(&known, &[]);
+            assert_eq!(response.status(), StatusCode::NOT_MODIFIED);
+            assert!(to_bytes(response.into_body()).await.unwrap().is_empty());
+        }
     }
 
     #[test]

@@ -25,6 +25,7 @@ use storage::store::Store;
 use crate::http::app_state::AppState;
 use crate::http::error::{ApiError, Missing};
 use crate::http::middleware::access_log;
+use crate::http::middleware::response_stream::ResponseSender;
 use crate::http::paths;
 use crate::http::routes::{configure_operator_pages, read_only};
 use crate::operations::error_chain::Causes;
@@ -76,8 +77,10 @@ impl OperatorListener {
     /// The same with the pages of operators.
     #[must_use]
     pub fn with_pages(self, state: &AppState, pages: SettingsPages) -> Self {
-        let pages = pages.only_for(Audience::Operators).behind(state.proxies.clone());
-        Self { pages: Some(AppState { settings: Some(pages), ..state.clone() }), ..self }
+        let settings = Some(pages.only_for(Audience::Operators).behind(state.proxies.clone()));
+        // Replies to operators do not share the memory for replies to clients.
+        let response_sender = ResponseSender::default();
+        Self { pages: Some(AppState { settings, response_sender, ..state.clone() }), ..self }
     }
 
     /// Answers operators from now on, until the handle is stopped. Signals are left to the server of the clients. Must
@@ -130,11 +133,13 @@ impl OperatorListener {
         config.service(read_only("/health/writable", writable));
         if let Some(state) = &self.pages {
             let (state, tracer) = (state.clone(), state.tracer.clone());
+            let response_sender = state.response_sender.clone();
             config.app_data(Rc::new(RequestMetrics::of(state.versions)));
             config.service(home(paths::SETTINGS));
             let is_page = |path: &str| [paths::SETTINGS, paths::DOCS].iter().any(|pages| path.starts_with(pages));
             let pages = web::scope("")
                 .guard(fn_guard(move |request| is_page(request.head().uri.path())))
+                .wrap(from_fn(move |request, next| response_sender.clone().send(request, next)))
                 .wrap(from_fn(move |request, next| access_log::log(tracer.clone(), request, next)))
                 .configure(move |config| configure_operator_pages(config, &state));
             config.service(pages);

@@ -1,7 +1,8 @@
 //! `GET /docs/assets/<digest>/<name>`: the files that the pages load, which are parts of the program.
 //!
 //! The address has a digest of the content, so a browser keeps a file for good and never asks for it again; a new
-//! program has new addresses. The files of the explorer are compressed when the program is built.
+//! program has new addresses. The listener of operators once answered such addresses with empty files, which browsers still
+//! keep: the digest has [`EDITION`] before it. The files of the explorer are compressed when the program is built.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -39,6 +40,9 @@ const FOR_AN_HOUR: &str = "public, max-age=3600";
 /// At the address of other content, such as that of a server of another release next to this one.
 const NOT_WITHOUT_ASKING: &str = "no-cache";
 
+/// Stands before the digest in addresses. Another one makes browsers fetch every file again.
+const EDITION: &str = "2-";
+
 struct Asset {
     media_type: &'static str,
     content: SharedContent,
@@ -72,7 +76,7 @@ pub(super) fn resource() -> Resource {
 fn answer(request: &HttpRequest) -> HttpResponse {
     let segment = |name| request.match_info().get(name).unwrap_or_default();
     match ASSETS.get(segment("name")) {
-        Some(asset) if digest(&asset.content) == segment("digest") => asset.response(request, IMMUTABLE),
+        Some(asset) if versioned_digest(&asset.content) == segment("digest") => asset.response(request, IMMUTABLE),
         Some(asset) => asset.response(request, NOT_WITHOUT_ASKING),
         None => ApiError::NotFound(Missing::Path).response_without_version().into(),
     }
@@ -92,7 +96,7 @@ impl Asset {
 
 /// The names of all files with their addresses.
 pub(super) fn addresses() -> impl Iterator<Item = (&'static str, String)> {
-    ASSETS.iter().map(|(name, asset)| (*name, paths::asset(digest(&asset.content), name)))
+    ASSETS.iter().map(|(name, asset)| (*name, paths::asset(&versioned_digest(&asset.content), name)))
 }
 
 /// The address of the style, for pages.
@@ -102,13 +106,21 @@ pub(crate) fn style() -> String {
 }
 
 /// The digest of content, as it stands in addresses.
-fn digest(content: &SharedContent) -> &str {
-    content.entity_tag().trim_matches('"')
+fn versioned_digest(content: &SharedContent) -> String {
+    format!("{EDITION}{}", content.entity_tag().trim_matches('"'))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn address_differs_from_the_one_at_which_browsers_keep_an_empty_file() {
+        for (name, address) in addresses() {
+            let digest = ASSETS[name].content.entity_tag().trim_matches('"');
+            assert!(address.contains(digest) && !address.contains(&format!("/{digest}/")), "{address}");
+        }
+    }
 
     #[test]
     fn files_of_the_explorer_are_compressed_at_build_time_and_whole() {

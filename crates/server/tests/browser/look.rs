@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use server::versions::SERVED;
 
 use super::driver::{Browser, ENTER, Scripts, TAB};
+use super::resources::require_loaded;
 use super::served::Server;
 
 /// The least contrast of text (WCAG 2.2, 1.4.3).
@@ -74,8 +75,7 @@ fn check(browser: &Browser, page: &str) {
     ids.sort_unstable();
     ids.dedup();
     assert_eq!(ids.len(), all, "an id stands twice on {page}");
-    // The style has arrived.
-    assert_eq!(browser.see("document.styleSheets[0].cssRules.length > 50"), json!(true), "{page}");
+    require_loaded(browser, page);
 }
 
 /// Sends the form with this body.

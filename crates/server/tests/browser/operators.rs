@@ -9,7 +9,7 @@ use super::driver::{Browser, Scripts};
 use super::served::Server;
 use super::settings::{WIDTHS, examine, open_until, submit, wait_for_title};
 
-fn sign_in(browser: &Browser, server: &Server) {
+pub(crate) fn sign_in(browser: &Browser, server: &Server) {
     browser.open(&server.operator_link());
     wait_for_title(browser, "Sign in");
     browser.tab_to("sign-in");

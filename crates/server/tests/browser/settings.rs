@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::axe;
 use super::driver::{Browser, ENTER, Scripts, TAB};
+use super::resources::require_loaded;
 use super::served::Server;
 
 /// On a desk, and on a phone with large text.
@@ -39,6 +40,7 @@ pub(crate) fn open_until(browser: &Browser, server: &Server, page: &str, express
 
 /// Examines the open page on a desk and on a phone.
 pub(crate) fn examine(browser: &Browser, page: &str) {
+    require_loaded(browser, page);
     for width in WIDTHS {
         browser.set_width(width);
         assert_eq!(axe::violations(browser), axe::nothing(), "{page} at {width}");

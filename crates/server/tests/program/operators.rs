@@ -3,11 +3,13 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 use std::process::Stdio;
+use std::str::FromStr as _;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use test_support::Process;
 use ureq::Agent;
+use ureq::http::{HeaderName, HeaderValue};
 
 use crate::program::support::running::PATIENCE;
 use crate::program::support::{Ended, Workplace, execute, texts};
@@ -125,6 +127,64 @@ fn operators_have_their_pages_on_their_own_listener_and_are_nobody_on_the_public
     let server = serve(&place, &[]);
     let text = token_text(&browser, &server.operators, &operator);
     assert!(text.contains("at the address of the API") && !text.contains("http://127.0.0.1"), "{text}");
+    server.stop();
+}
+
+/// The status, the headers that do not differ by request, and the body.
+fn reply(
+    agent: &Agent,
+    method: &str,
+    url: &str,
+    header: Option<(&str, &str)>,
+) -> (u16, Vec<(String, String)>, Vec<u8>) {
+    let mut request = ureq::http::Request::builder().method(method).uri(url).header("Accept-Encoding", "identity");
+    if let Some((name, value)) = header {
+        let headers = request.headers_mut().unwrap();
+        headers.insert(HeaderName::from_str(name).unwrap(), value.parse().unwrap());
+    }
+    let (head, mut body) = agent.run(request.body(()).unwrap()).unwrap().into_parts();
+    let text = |(name, value): (&HeaderName, &HeaderValue)| (name.to_string(), value.to_str().unwrap().to_owned());
+    let mut headers: Vec<(String, String)> = head.headers.iter().map(text).collect();
+    headers.retain(|(name, _)| !["connection", "date", "x-request-id", "set-cookie"].contains(&name.as_str()));
+    headers.sort();
+    (head.status.as_u16(), headers, body.read_to_vec().unwrap())
+}
+
+#[test]
+fn listener_for_operators_answers_files_and_pages_as_the_public_one_does() {
+    let place = Workplace::migrated();
+    let server = serve(&place, &[]);
+    let browser = browser();
+    let page = ask(&browser, &format!("{}/settings/sign-in", server.operators), "", None).text;
+    let style = page.split_once("rel=\"stylesheet\" href=\"").unwrap().1.split('"').next().unwrap();
+    let tag = reply(&browser, "GET", &format!("{}{style}", server.public), None).1;
+    let tag = tag.iter().find(|(name, _)| name == "etag").unwrap().1.clone();
+    for (method, header) in [
+        ("GET", None),
+        ("HEAD", None),
+        ("POST", None),
+        ("OPTIONS", None),
+        ("GET", Some(("Accept-Encoding", "gzip"))),
+        ("GET", Some(("If-None-Match", tag.as_str()))),
+    ] {
+        for path in [style, "/settings/nothing", "/settings/"] {
+            let at = |site: &str| reply(&browser, method, &format!("{site}{path}"), header);
+            let (mut public, mut operators) = (at(&server.public), at(&server.operators));
+            let told = format!("{method} {path} {header:?}");
+            assert_eq!(public.0, operators.0, "{told}");
+            // The texts of the pages differ.
+            let length = |headers: &mut Vec<(String, String)>| headers.retain(|(name, _)| name != "content-length");
+            if path != style {
+                length(&mut public.1);
+                length(&mut operators.1);
+            }
+            assert_eq!(public.1, operators.1, "{told}");
+            if path == style {
+                assert_eq!(public.2, operators.2, "{told}");
+                assert_eq!(!public.2.is_empty(), ["GET", "POST"].contains(&method) && public.0 != 304, "{told}");
+            }
+        }
+    }
     server.stop();
 }
 

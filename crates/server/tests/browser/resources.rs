@@ -1,0 +1,142 @@
+//! The style and the files of every page, on every listener that has pages.
+
+use std::collections::BTreeSet;
+
+use adapter_kit::Method;
+use serde_json::{Value, json};
+use server::settings::{Access, ROUTES, Route};
+use server::versions::SERVED;
+
+use super::driver::{Browser, Scripts};
+use super::operators;
+use super::served::{Server, agent};
+use super::settings::sign_in;
+
+/// Resources that were not answered 200 with a body.
+const FAILED: &str = "performance.getEntriesByType('resource')
+    .filter(entry => entry.responseStatus !== 200 || entry.decodedBodySize === 0)
+    .map(entry => `${entry.name}: ${entry.responseStatus} with ${entry.decodedBodySize} bytes`)";
+
+/// Fails unless the open page has a style, each of its sheets has rules, and everything that it loads has arrived.
+#[track_caller]
+pub(crate) fn require_loaded(browser: &Browser, page: &str) {
+    browser.wait_until("document.readyState === 'complete'");
+    let rules = browser.see("[...document.styleSheets].map(sheet => sheet.cssRules.length)");
+    let rules: Vec<u64> = rules.as_array().unwrap().iter().filter_map(Value::as_u64).collect();
+    assert!(!rules.is_empty() && !rules.contains(&0), "{page}: rules of each style sheet: {rules:?}");
+    assert_eq!(browser.see(FAILED), json!([]), "{page}");
+}
+
+/// The links of the open page that lead to other pages of this site, without their fragments.
+fn links(browser: &Browser, site: &str) -> Vec<String> {
+    let links = browser.see(
+        "[...document.links].map(link => link.href.split('#')[0]).filter(link => link !== location.href.split('#')[0])",
+    );
+    let links = links.as_array().unwrap().iter().filter_map(Value::as_str).map(str::to_owned);
+    links.filter(|link| link.starts_with(site)).collect()
+}
+
+/// Fails where the listener has nothing at one of the addresses.
+fn require_answered(addresses: &BTreeSet<String>) {
+    let agent = agent();
+    for address in addresses {
+        let status = agent.head(address).call().unwrap().status().as_u16();
+        assert!(status < 400, "{address}: {status}");
+    }
+}
+
+/// Opens every page of the settings that these users can have on the listener, by the table of routes.
+fn walk_settings(browser: &Browser, site: &str, is_for: fn(Access) -> bool) {
+    let mut linked = BTreeSet::new();
+    let is_page =
+        |route: &&Route| route.method == Method::Get && is_for(route.access()) && !route.path.ends_with(".csv");
+    for route in ROUTES.iter().filter(is_page) {
+        let path = route.path.replace("{id}", "1").replace("{ukprn}", "10099999").replace("{secret}", "x");
+        let page = format!("{site}/settings{path}");
+        browser.open(&page);
+        require_loaded(browser, &page);
+        linked.extend(links(browser, site));
+    }
+    require_answered(&linked);
+}
+
+/// Opens every page below `/docs` that a page leads to, and gives their addresses.
+fn walk_documents(browser: &Browser, site: &str) -> BTreeSet<String> {
+    let (oldest, newest) = (SERVED[0].label, SERVED.last().unwrap().label);
+    let mut next: Vec<String> = [
+        "/docs".to_owned(),
+        "/docs/nothing".to_owned(),
+        "/docs/search?q=cursor".to_owned(),
+        // These are reached by a form.
+        format!("/docs/differences/{oldest}..{newest}"),
+    ]
+    .map(|path| format!("{site}{path}"))
+    .into();
+    let (mut seen, mut linked) = (BTreeSet::new(), BTreeSet::new());
+    let documents = format!("{site}/docs");
+    while let Some(page) = next.pop() {
+        if !seen.insert(page.clone()) {
+            continue;
+        }
+        browser.open(&page);
+        require_loaded(browser, &page);
+        let links = links(browser, site);
+        next.extend(links.iter().filter(|link| link.starts_with(&documents) && !seen.contains(*link)).cloned());
+        linked.extend(links);
+    }
+    require_answered(&linked);
+    seen
+}
+
+fn is_for_organisations(access: Access) -> bool {
+    match access {
+        Access::Public | Access::SignedIn | Access::Organisation | Access::Admin => true,
+        Access::Operator => false,
+    }
+}
+
+fn is_for_operators(access: Access) -> bool {
+    match access {
+        Access::Public | Access::SignedIn | Access::Operator => true,
+        Access::Organisation | Access::Admin => false,
+    }
+}
+
+#[test]
+fn every_page_next_to_the_api_has_its_style_and_files() {
+    let Some(browser) = Browser::start(Scripts::Run) else { return };
+    let server = Server::start();
+    let documents = walk_documents(&browser, &server.origin);
+    for version in SERVED {
+        let label = version.label;
+        for name in ["guide", "contract", "fields", "reference-data/training_route", ""] {
+            let page = format!("{}/docs/{label}/{name}", server.origin);
+            assert!(documents.contains(&page) || documents.contains(page.trim_end_matches('/')), "{page}");
+        }
+    }
+    sign_in(&browser, &server);
+    walk_settings(&browser, &server.origin, is_for_organisations);
+}
+
+#[test]
+fn every_page_on_a_listener_of_the_settings_has_its_style_and_files() {
+    let Some(browser) = Browser::start(Scripts::Run) else { return };
+    let server = Server::start_with(&["--settings", "127.0.0.1:0", "--operator-pages", "settings"], &[]);
+    let site = server.link.split_once("/settings/").unwrap().0.to_owned();
+    assert_ne!(site, server.origin);
+    walk_documents(&browser, &site);
+    sign_in(&browser, &server);
+    walk_settings(&browser, &site, is_for_organisations);
+    operators::sign_in(&browser, &server);
+    walk_settings(&browser, &site, is_for_operators);
+}
+
+#[test]
+fn every_page_on_the_listener_of_operators_has_its_style_and_files() {
+    let Some(browser) = Browser::start(Scripts::Run) else { return };
+    let server = Server::start_with(&["--operator-listen", "127.0.0.1:0"], &[]);
+    operators::sign_in(&browser, &server);
+    let site = browser.read("location.origin");
+    assert_ne!(site, server.origin);
+    walk_settings(&browser, &site, is_for_operators);
+}
