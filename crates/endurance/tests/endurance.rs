@@ -13,6 +13,7 @@ mod endurance {
     mod durability;
     mod expected_record;
     mod following;
+    mod held_requests;
     mod history;
     mod http;
     mod kit_balancer;

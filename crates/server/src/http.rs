@@ -17,6 +17,7 @@ pub mod etag;
 pub mod idempotency;
 pub mod long_job;
 pub mod long_poll;
+pub mod memory_budget;
 pub mod middleware;
 pub mod paths;
 pub mod preferences;

@@ -63,7 +63,7 @@ pub struct AppState {
     pub contents: SharedContentCache,
     /// Where replies are sent.
     pub response_sender: ResponseSender,
-    /// Where the bodies of requests are received.
+    /// Receives the bodies of requests.
     pub bodies: BodyReader,
     /// What tokens ask for.
     pub usage: Usage,
@@ -99,7 +99,7 @@ impl AppState {
             translations: pages::translation_limit(),
             contents: SharedContentCache::default(),
             response_sender: ResponseSender::default(),
-            bodies: BodyReader::within(Limits::default().body_timeout),
+            bodies: BodyReader::new(Limits::default().body_timeout),
             usage: Usage::default(),
             request_log: RequestLog::default(),
             shadow: ShadowChecks::default(),

@@ -18,6 +18,15 @@ mod forwarded;
 
 use forwarded::Hop;
 
+/// How clients reach a listener. Data of its application.
+#[derive(Debug, Clone)]
+pub struct ListenerAddress {
+    /// Whether the listener speaks TLS.
+    pub is_secure: bool,
+    /// The address and the port.
+    pub host: String,
+}
+
 /// The networks of the reverse proxies that are trusted to name the client. Cheap to clone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Arc<[IpNet]>);
@@ -59,13 +68,15 @@ impl TrustedProxies {
     pub fn origin(&self, request: &HttpRequest) -> String {
         let is_secure = self.is_secure(request);
         let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-        format!("{}://{}", if is_secure { "https" } else { "http" }, host.unwrap_or(request.app_config().host()))
+        let listener = request.app_data::<ListenerAddress>().map(|listener| &*listener.host);
+        let host = host.or(listener).unwrap_or("localhost");
+        format!("{}://{host}", if is_secure { "https" } else { "http" })
     }
 
     /// Whether the request came over TLS: to the server itself, or to a trusted proxy that says so.
     #[must_use]
     pub fn is_secure(&self, request: &HttpRequest) -> bool {
-        request.app_config().secure() || (self.contains(peer_address(request)) && is_secure_at_proxy(request.headers()))
+        is_listener_secure(request) || (self.contains(peer_address(request)) && is_secure_at_proxy(request.headers()))
     }
 
     fn contains(&self, address: IpAddr) -> bool {
@@ -112,6 +123,12 @@ pub fn is_local(request: &HttpRequest) -> bool {
         host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
     });
     peer_address(request).is_loopback() && is_host_local && !is_forwarded
+}
+
+/// Whether the request came over TLS to the server itself.
+#[must_use]
+pub fn is_listener_secure(request: &HttpRequest) -> bool {
+    request.app_data::<ListenerAddress>().is_some_and(|listener| listener.is_secure)
 }
 
 /// The address that the connection comes from.

@@ -70,7 +70,7 @@ impl Route {
                         let preferences = Preferences::of(request.headers());
                         headers.validates_only = handler.access.writes() && preferences.validates_only;
                         if !matches!(error, ApiError::TooManyRequests { whose: RateLimitScope::Address, .. }) {
-                            state.bodies.discard(payload).await;
+                            state.bodies.discard(request.headers(), payload).await;
                         }
                         Err(error)
                     }

@@ -25,6 +25,7 @@ use crate::http::cursor::CursorKey;
 use crate::http::error::{ApiError, BodyError, PreconditionError};
 use crate::http::etag::{Comparison, are_quoted, is_among};
 use crate::http::idempotency::{Key, MalformedKey};
+use crate::http::memory_budget::BudgetOwner;
 use crate::http::middleware::request_id::{self, RequestId};
 use crate::http::preferences::Preferences;
 use crate::http::query::UnknownParameter;
@@ -98,10 +99,16 @@ impl ApiRequest {
         let AppState { versions, lists, environment, .. } = *state;
         let Preferences { is_strict, validates_only, wait } = Preferences::of(request.headers());
         let is_batch = endpoint.row().is_batch();
-        let body = if is_batch {
-            state.bodies.read_batch(request.headers(), payload, MAX_BODY_BYTES).await
-        } else {
-            state.bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await
+        let bodies = state.bodies.for_client(BudgetOwner::Token(token.clone()));
+        let body = match endpoint.method() {
+            Method::Get => {
+                state.bodies.discard(request.headers(), payload).await;
+                Ok(Body::default())
+            }
+            Method::Post if is_batch => bodies.read_batch(request.headers(), payload, MAX_BODY_BYTES).await,
+            Method::Post | Method::PutOrPatch | Method::Delete => {
+                bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await
+            }
         };
         let idempotency_key = match endpoint.method() {
             // Each item has a key of its own.

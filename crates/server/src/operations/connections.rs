@@ -1,37 +1,33 @@
-//! What a connection may cost: how many there are, and how long each may keep the server waiting.
+//! What a connection may cost: how many there are, how long each may keep the server waiting, and what is read ahead of it.
 //!
 //! actix-web bounds the wait for the first head on a connection, and for the next request while nothing of it has come. It
-//! bounds neither a later head that comes byte by byte, nor a body that no handler reads, nor a client that does not take
-//! its reply. So each connection has its own [`Watch`], which closes it when it has kept the server waiting
-//! for too long. And a chunked body that was given up is read on by actix-web for as long as it comes; so it is not given up
-//! ([`ChunkedBody`]). How long the body of a request may take is for [`crate::http::body`].
+//! bounds neither a later head that comes byte by byte, nor a client that does not take its reply. So each connection has its
+//! own [`Watch`], which closes it when it has kept the server waiting for too long. How long the body of a request may take is
+//! for [`crate::http::body`].
+//!
+//! [`client_stream`] bounds what is read ahead, and [`application`] tells it what is done with each request.
 //!
 //! Knows sockets and moments, and nothing of what is asked.
 
-use std::any::Any;
-use std::cell::{Cell, RefCell};
-use std::fmt;
+use std::cell::Cell;
 use std::net::Shutdown;
 use std::num::NonZeroUsize;
-use std::pin::Pin;
 use std::rc::Rc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use actix_tls::accept::rustls_0_23::TlsStream;
 use actix_web::body::MessageBody;
-use actix_web::dev::{Extensions, Payload, ServiceRequest, ServiceResponse};
-use actix_web::error::PayloadError;
-use actix_web::http::header::TRANSFER_ENCODING;
+use actix_web::dev::{Extensions, ServiceRequest, ServiceResponse};
 use actix_web::http::{ConnectionType, StatusCode};
 use actix_web::middleware::Next;
-use actix_web::rt::net::TcpStream;
 use actix_web::rt::task::JoinHandle;
-use actix_web::web::Bytes;
-use actix_web::{Error, HttpMessage as _, rt};
-use futures_util::Stream;
+use actix_web::{Error, rt};
 use socket2::{SockRef, Socket};
 use tokio::sync::Notify;
+
+use self::client_stream::ClientStream;
+
+pub(crate) mod application;
+pub(crate) mod client_stream;
 
 /// Files that an open connection takes: its socket, and the handle by which it is closed when it must be.
 const FILES_OF_A_CONNECTION: usize = 2;
@@ -91,8 +87,6 @@ struct Watched {
     idle: Cell<IdleState>,
     /// Tells the watch that the end of an idle time is nearer than it was.
     sooner: Notify,
-    /// The chunked body of the last request, until the next one comes.
-    last_body: RefCell<Option<ChunkedBody>>,
 }
 
 /// Whether a connection keeps the server waiting.
@@ -104,37 +98,6 @@ enum IdleState {
     Until(Instant),
 }
 
-/// A chunked body that stays with its connection until its request was answered, read or not. What is left of it then is
-/// the end of the connection; dropped before, it would be read on and thrown away, without an end if it has none.
-#[derive(Clone)]
-struct ChunkedBody(Rc<RefCell<Payload>>);
-
-impl fmt::Debug for ChunkedBody {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ChunkedBody(..)")
-    }
-}
-
-impl ChunkedBody {
-    /// Takes hold of the body of a request, if it is chunked. Whoever reads the request does not notice.
-    fn of(request: &mut ServiceRequest) -> Option<Self> {
-        let is_chunked = request.request().headers().contains_key(TRANSFER_ENCODING);
-        is_chunked.then(|| {
-            let body = Self(Rc::new(RefCell::new(request.take_payload())));
-            request.set_payload(Payload::Stream { payload: Box::pin(body.clone()) });
-            body
-        })
-    }
-}
-
-impl Stream for ChunkedBody {
-    type Item = Result<Bytes, PayloadError>;
-
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Pin::new(&mut *self.0.borrow_mut()).poll_next(context)
-    }
-}
-
 impl Drop for Watch {
     fn drop(&mut self) {
         // The handle of the socket goes with the task. The connection is over only when all its handles are gone.
@@ -142,18 +105,14 @@ impl Drop for Watch {
     }
 }
 
-/// Begins to watch a connection that was made, as [`actix_web::HttpServer::on_connect`] reports it.
-pub(crate) fn watch(connection: &dyn Any, data: &mut Extensions, limits: Limits) {
-    let plain = connection.downcast_ref::<TcpStream>();
-    let stream = plain.or_else(|| connection.downcast_ref::<TlsStream<TcpStream>>().map(|tls| tls.get_ref().0));
-    let Some(stream) = stream else {
-        log::error!("a connection is of no known kind, and is not watched");
-        return;
-    };
+/// Begins to watch a connection that was made.
+pub(crate) fn watch(connection: &ClientStream, data: &mut Extensions, limits: Limits) {
+    data.insert(Rc::clone(connection.window()));
+    let stream = connection.socket();
     match SockRef::from(stream).try_clone() {
         Ok(socket) => {
             let idle = Cell::new(IdleState::Until(Instant::now() + limits.longest_idle_time()));
-            let watched = Rc::new(Watched { idle, sooner: Notify::new(), last_body: RefCell::default() });
+            let watched = Rc::new(Watched { idle, sooner: Notify::new() });
             let watching = rt::spawn(close_when_idle(socket, Rc::clone(&watched)));
             data.insert(Rc::new(Watch { watched, watching }));
         }
@@ -199,13 +158,12 @@ fn close(socket: &Socket) {
 /// Those of the service behind.
 pub(crate) async fn track_activity(
     limits: Limits,
-    mut request: ServiceRequest,
+    request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let watch = request.conn_data::<Rc<Watch>>().cloned();
     if let Some(watch) = &watch {
         watch.watched.idle.set(IdleState::Broken);
-        watch.watched.last_body.replace(ChunkedBody::of(&mut request));
     }
     let mut answered = next.call(request).await;
     let too_slow = matches!(&answered, Ok(response) if response.status() == StatusCode::REQUEST_TIMEOUT);

@@ -23,6 +23,7 @@ use storage::probe::Probe;
 use storage::store::Store;
 
 use crate::http::app_state::AppState;
+use crate::http::client_address::ListenerAddress;
 use crate::http::error::{ApiError, Missing};
 use crate::http::middleware::access_log;
 use crate::http::middleware::response_stream::ResponseSender;
@@ -102,7 +103,8 @@ impl OperatorListener {
                 metrics.run_upkeep();
             }
         });
-        let app = move || App::new().configure(|config| self.configure_routes(config));
+        let address = ListenerAddress { is_secure: false, host: listener.local_addr()?.to_string() };
+        let app = move || App::new().app_data(address.clone()).configure(|config| self.configure_routes(config));
         let server = HttpServer::new(app)
             .workers(1)
             .disable_signals()

@@ -1,30 +1,43 @@
 //! Runs the HTTP server: over which listener, within which limits, and with or without TLS.
 
-use std::net::TcpListener;
+use std::future::ready;
+use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 use std::{io, thread};
 
-use actix_web::dev::Server;
+use actix_http::error::DispatchError;
+use actix_http::{HttpService, Request};
+use actix_server::{GracefulShutdownSignal, Server, ServerBuilder};
+use actix_service::{Service as ActixService, ServiceFactory, ServiceFactoryExt as _, fn_service, map_config};
+use actix_tls::accept::TlsError;
+use actix_tls::accept::rustls_0_23::Acceptor;
+use actix_web::body::MessageBody;
+use actix_web::dev::{AppConfig, ServiceResponse};
 use actix_web::http::header::STRICT_TRANSPORT_SECURITY;
 use actix_web::middleware::{Condition, DefaultHeaders, from_fn};
 use actix_web::rt::signal::unix::{SignalKind, signal};
 use actix_web::web::ServiceConfig;
-use actix_web::{App, HttpServer, rt};
+use actix_web::{App, Error, rt};
 
 use crate::http::app_state::AppState;
 use crate::http::body::BodyReader;
+use crate::http::client_address::ListenerAddress;
 use crate::http::middleware::{access_log, response_stream};
 use crate::http::routes::{configure, configure_settings};
 use crate::operations::connections;
 use crate::operations::connections::Limits;
-use crate::operations::metrics::requests::connected;
+use crate::operations::connections::application::ApplicationFactory;
+use crate::operations::connections::client_stream::{ClientStream, LargeHeads};
+use crate::operations::metrics::requests;
 use crate::operations::tls::{self, Certificate};
 use crate::settings::SettingsPages;
 
-/// How long a connection that is to be closed may take over it.
-const DISCONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The name of the listener in messages of actix-server.
+const LISTENER: &str = "clients";
+/// The protocol over TLS (RFC 7301).
+const HTTP_1_1: &[u8] = b"http/1.1";
 /// Connections to the pages of the settings that can be open at once, where they have a listener of their own.
 const MAX_SETTINGS_CONNECTIONS: NonZeroUsize = NonZeroUsize::new(100).unwrap();
 /// For how long a browser asks for nothing but HTTPS: a year (RFC 6797).
@@ -86,44 +99,96 @@ impl Service {
         listener: TcpListener,
     ) -> io::Result<Server> {
         let limits = self.limits;
-        let state = AppState { bodies: BodyReader::within(limits.body_timeout), ..state };
+        let state = AppState { bodies: BodyReader::new(limits.body_timeout), ..state };
         let is_secure = self.certificate.is_some();
+        let address = ListenerAddress { is_secure, host: listener.local_addr()?.to_string() };
         let app = move || {
             let secure = DefaultHeaders::new().add((STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT));
             let (response_sender, tracer) = (state.response_sender.clone(), state.tracer.clone());
-            App::new()
+            let app = App::new()
+                .app_data(address.clone())
                 .wrap(from_fn(move |request, next| response_sender.clone().send(request, next)))
                 .wrap(from_fn(move |request, next| access_log::log(tracer.clone(), request, next)))
                 .wrap(Condition::new(is_secure, secure))
                 .wrap(from_fn(move |request, next| connections::track_activity(limits, request, next)))
-                .configure(|config| routes(config, &state))
+                .configure(|config| routes(config, &state));
+            map_config(app, |()| AppConfig::default())
         };
         let most = limits.max_connections.get();
         let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(most);
-        let server = HttpServer::new(app)
+        let server = ServerBuilder::new()
             .workers(workers)
-            .max_connections(most / workers)
-            .client_request_timeout(limits.header_timeout)
-            .tls_handshake_timeout(limits.header_timeout)
-            .keep_alive(limits.keep_alive)
-            // The last piece of a reply does not wait until the client has acknowledged those before.
-            .tcp_nodelay(true)
-            .h1_write_buffer_size(response_stream::WRITE_BUFFER_BYTES)
-            .client_disconnect_timeout(DISCONNECT_TIMEOUT)
+            .max_concurrent_connections(most / workers)
             .shutdown_timeout(self.drain_time.as_secs())
-            .disable_signals()
-            .on_connect(move |connection, data| {
-                connected(connection, data);
-                connections::watch(connection, data, limits);
-            });
+            .disable_signals();
+        let stopping = server.graceful_shutdown_signal();
+        let http = move || http_service(limits, stopping.clone(), app());
+        let large_heads = LargeHeads::default();
         let server = match &self.certificate {
             Some(certificate) => {
-                server.listen_rustls_0_23(listener, certificate.config().map_err(io::Error::other)?)?
+                let mut config = certificate.config().map_err(io::Error::other)?;
+                config.alpn_protocols = vec![HTTP_1_1.to_vec()];
+                let mut acceptor = Acceptor::new(config);
+                acceptor.set_handshake_timeout(limits.header_timeout);
+                server.listen(LISTENER, listener, move || {
+                    let large_heads = large_heads.clone();
+                    let acceptor = acceptor.clone().map_err(TlsError::into_service_error);
+                    let connect = acceptor.map(move |stream| connected(ClientStream::tls(stream, &large_heads)));
+                    connect.and_then(http().map_err(TlsError::Service))
+                })?
             }
-            None => server.listen(listener)?,
+            None => server.listen(LISTENER, listener, move || {
+                let large_heads = large_heads.clone();
+                let connect = move |stream| ready(Ok(connected(ClientStream::plain(stream, &large_heads))));
+                fn_service(connect).and_then(http())
+            })?,
         };
         Ok(server.run())
     }
+}
+
+/// The stream of a new connection, and the address of its client.
+fn connected(stream: ClientStream) -> (ClientStream, Option<SocketAddr>) {
+    // The last piece of a reply does not wait until the client has acknowledged those before.
+    if let Err(error) = stream.socket().set_nodelay(true) {
+        log::debug!("small pieces may be delayed on a connection: {error}");
+    }
+    let client = stream.socket().peer_addr().ok();
+    (stream, client)
+}
+
+/// HTTP/1.1 over connections, for the application of one worker. [`actix_web::HttpServer`] has no way to set the stream or the
+/// service for requests with `Expect: 100-continue`; this does the rest of what it does.
+fn http_service<F, B>(
+    limits: Limits,
+    stopping: GracefulShutdownSignal,
+    application: F,
+) -> impl ServiceFactory<(ClientStream, Option<SocketAddr>), Config = (), Response = (), Error = DispatchError, InitError = ()>
+where
+    F: ServiceFactory<Request, Config = (), Response = ServiceResponse<B>, Error = Error, InitError = ()> + 'static,
+    F::Future: 'static,
+    F::Service: 'static,
+    <F::Service as ActixService<Request>>::Future: 'static,
+    B: MessageBody + 'static,
+{
+    let application = ApplicationFactory::new(application);
+    let expectation = application.expectation();
+    HttpService::build()
+        .graceful_shutdown_signal(move || {
+            let stopping = stopping.clone();
+            async move { stopping.notified().await }
+        })
+        .keep_alive(limits.keep_alive)
+        .client_request_timeout(limits.header_timeout)
+        // A client whose body is not read has as long to send the rest of it, and sees the reply.
+        .client_disconnect_timeout(limits.body_timeout)
+        .h1_write_buffer_size(response_stream::WRITE_BUFFER_BYTES)
+        .expect(expectation)
+        .on_connect_ext(move |connection: &ClientStream, data| {
+            requests::connected(connection, data);
+            connections::watch(connection, data, limits);
+        })
+        .h1(application)
 }
 
 /// Reads the certificate again on SIGHUP. Must be called where the server runs.

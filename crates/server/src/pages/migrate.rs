@@ -117,11 +117,11 @@ pub(super) fn resource(state: &AppState) -> Resource {
 
 async fn answer(state: AppState, request: HttpRequest, payload: Payload) -> HttpResponse {
     let versions = state.versions;
-    // Counted first: whoever sends too many forms takes no room with them.
+    // Counted first, so that forms beyond the limit take no memory.
     if let Err(failure) = state.address_rate_limit.count(&request) {
         return refusal(failure, versions);
     }
-    let bodies = state.bodies.unauthenticated();
+    let bodies = state.bodies.for_client(state.address_rate_limit.budget_owner(&request));
     let encoded = match bodies.receive(request.headers(), payload, MAX_FORM_BYTES).await {
         Ok(encoded) => encoded,
         Err(error) => return refusal(error.into(), versions),

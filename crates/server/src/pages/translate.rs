@@ -38,7 +38,7 @@ pub(super) fn resource(state: &AppState) -> Resource {
 
 async fn answer(state: AppState, request: HttpRequest, payload: Payload) -> Result<ApiResponse, ApiError> {
     state.address_rate_limit.count(&request)?;
-    let bodies = state.bodies.unauthenticated();
+    let bodies = state.bodies.for_client(state.address_rate_limit.budget_owner(&request));
     let body = bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await?;
     let permit = state.translations.acquire().await.ok_or(ApiError::TooManyTranslations)?;
     let today = state.store.now().date_naive();

@@ -21,8 +21,10 @@ use super::page::{PageError, Reply};
 use super::routes::{Access, AdminContext, Handler, OperatorContext, Route};
 use super::{Audience, SettingsPages, Surroundings, has_form};
 use crate::http::app_state::AppState;
+use crate::http::body::Body;
 use crate::http::client_address;
 use crate::http::error::ApiError;
+use crate::http::memory_budget::BudgetOwner;
 use crate::http::middleware::request_id::{self, RequestId};
 use crate::http::middleware::response_stream::Source;
 
@@ -163,28 +165,24 @@ async fn receive(
     let is_public = route.access() == Access::Public;
     let known = session.as_ref().filter(|session| settings.is_known(session) && !is_public);
     if known.is_none() {
-        // Also one who has a session, where a link is tried. Before the form is read: whoever sends too many takes no room
-        // with them.
+        // Also one who has a session, where a link is tried. Counted before the form is read, so that forms beyond the
+        // limit take no memory.
         settings.by_address.count(request)?;
     }
-    // Of a request that is refused otherwise, the form is received too, so that its sender gets to see the reply.
-    let bodies = if known.is_some() { state.bodies.clone() } else { state.bodies.unauthenticated() };
-    let form = match has_form(route) {
-        true => bodies.receive(request.headers(), payload, route.max_form_bytes).await.map_err(ApiError::from),
-        false => Ok(Default::default()),
+    if let Err(refused) = admit(state, settings, route, request) {
+        state.bodies.discard(request.headers(), payload).await;
+        return Err(refused);
+    }
+    let owner = match known {
+        Some(session) => BudgetOwner::Session(session.clone()),
+        None => settings.by_address.budget_owner(request),
     };
-    // A proxy that names nobody looks like a browser on this machine: in production only TLS will do, except for operators,
-    // who come through a tunnel to this machine.
-    let may_be_local = state.environment == Environment::Sandbox || settings.audience == Audience::Operators;
-    let is_local = may_be_local && client_address::is_local(request);
-    if !state.proxies.is_secure(request) && !is_local {
-        return Err(PageError::Insecure);
-    }
-    let form = form?;
-    if has_form(route) {
-        require_form(request)?;
-        require_own_site(state, request)?;
-    }
+    let form = if has_form(route) {
+        let bodies = state.bodies.for_client(owner);
+        bodies.receive(request.headers(), payload, route.max_form_bytes).await.map_err(ApiError::from)?
+    } else {
+        Body::default()
+    };
     let form = Form::read(&form);
     let browser = if is_public { Some(BrowserCookie::of(request)?) } else { None };
     let made_for = browser.as_ref().map(|browser| &browser.cookie).or(cookie.as_ref());
@@ -220,6 +218,22 @@ async fn receive(
         request_id: request_id::current(),
         address: state.proxies.client_address(request).to_string(),
     })
+}
+
+/// Decides by the head alone whether a request can be answered at all.
+fn admit(state: &AppState, settings: &SettingsPages, route: &Route, request: &HttpRequest) -> Result<(), PageError> {
+    // A proxy that names nobody looks like a browser on this machine: in production only TLS will do, except for operators,
+    // who come through a tunnel to this machine.
+    let may_be_local = state.environment == Environment::Sandbox || settings.audience == Audience::Operators;
+    let is_local = may_be_local && client_address::is_local(request);
+    if !state.proxies.is_secure(request) && !is_local {
+        return Err(PageError::Insecure);
+    }
+    if has_form(route) {
+        require_form(request)?;
+        require_own_site(state, request)?;
+    }
+    Ok(())
 }
 
 /// Refuses a body that is not said to be a form: other sites can send some others without a browser asking.

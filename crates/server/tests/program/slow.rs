@@ -2,7 +2,6 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -29,7 +28,12 @@ fn impatient(workplace: &Workplace, of: &[&str]) -> Running {
 fn token(workplace: &Workplace) -> String {
     let added = workplace.run(&["provider", "add", "--ukprn", "10000001", "--name", "A University"], None);
     assert_eq!(added.status(), 0, "{}", added.stderr());
-    let issued = workplace.run(&["token", "issue", "--provider", "10000001", "--name", "slow"], None);
+    issue_token(workplace, "slow")
+}
+
+/// Another token of the provider.
+fn issue_token(workplace: &Workplace, name: &str) -> String {
+    let issued = workplace.run(&["token", "issue", "--provider", "10000001", "--name", name], None);
     issued.stdout().trim().to_owned()
 }
 
@@ -100,39 +104,79 @@ fn finds_no_room(told: &str) -> bool {
     told.starts_with("HTTP/1.1 503 ") && header(told, "retry-after").is_some()
 }
 
-/// More large bodies than there is room for, and the most that it may take until there is none: what has been sent need not
-/// have been read, so it is for the server to tell.
-const CROWD: RangeInclusive<usize> = 40..=120;
+/// The most large bodies that one token may hold before a further one finds no memory.
+const MAX_HELD: usize = 30;
 
-/// So many large bodies, each without its last byte, that this request finds no room for its own.
-fn crowd(server: &Running, token: &str, send: impl Fn() -> String) -> Vec<TcpStream> {
+/// Holds large bodies, each without its last byte, until a request finds no memory for its own.
+fn hold_until_refused(server: &Running, token: &str, send: impl Fn() -> String) -> Vec<TcpStream> {
     let body = format!("{{}}{}", " ".repeat(LARGE - 3));
-    let mut unfinished = Vec::new();
-    while unfinished.len() < *CROWD.start() || !finds_no_room(&send()) {
-        assert!(unfinished.len() < *CROWD.end(), "there is room for all of them");
-        unfinished.push(begin_post(server, token, "", LARGE, &body));
+    let mut held = Vec::new();
+    while !finds_no_room(&send()) {
+        assert!(held.len() < MAX_HELD, "there is memory for all of them");
+        held.push(begin_post(server, token, "", LARGE, &body));
     }
-    unfinished
+    held
 }
 
 #[test]
-fn large_bodies_that_do_not_end_take_bounded_memory_and_hold_no_ordinary_request_up() {
+fn large_bodies_that_do_not_end_take_the_share_of_their_token_alone() {
     let workplace = Workplace::new();
     let token = token(&workplace);
+    let other = issue_token(&workplace, "other");
     let server = impatient(&workplace, &[]);
     let body = format!("{{}}{}", " ".repeat(LARGE - 2));
-    let send = || reply(&mut begin_post(&server, &token, "", LARGE, &body));
-    let mut unfinished = crowd(&server, &token, send);
+    let send_with = |token: &str| reply(&mut begin_post(&server, token, "", LARGE, &body));
+    let send = || send_with(&token);
+    let mut held = hold_until_refused(&server, &token, send);
 
     assert!(reply(&mut begin_post(&server, &token, "", 2, "{}")).starts_with("HTTP/1.1 422 "));
+    let told = send_with(&other);
+    assert!(told.starts_with("HTTP/1.1 422 "), "another token finds no memory: {told}");
+    // A client that waits to be asked for its body is refused without sending any of it.
+    let told = reply(&mut begin_post(&server, &token, "Expect: 100-continue\r\n", LARGE, ""));
+    assert!(finds_no_room(&told), "{told}");
 
-    let told = unfinished.iter_mut().map(|stream| ask(stream, " "));
+    let told = held.iter_mut().map(|stream| ask(stream, " "));
     let (taken, refused): (Vec<_>, Vec<_>) = told.partition(|told| told.starts_with("HTTP/1.1 422 "));
-    assert!(taken.len() >= 20, "{refused:?}");
+    assert!(taken.len() >= 7, "{refused:?}");
     for told in refused {
         assert!(finds_no_room(&told), "{told}");
     }
-    assert!(send().starts_with("HTTP/1.1 422 "), "the room is not given back");
+    assert!(send().starts_with("HTTP/1.1 422 "), "the memory is not given back");
+}
+
+#[test]
+fn chunked_bodies_that_do_not_end_take_the_share_of_their_token_alone() {
+    let workplace = Workplace::new();
+    let token = token(&workplace);
+    let server = impatient(&workplace, &[]);
+    let newest = SERVED.last().unwrap().label;
+    let begin = || {
+        let mut stream = server.connect();
+        let head = format!(
+            "POST /api/{newest}/trainees HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {token}\r\n\
+             Transfer-Encoding: chunked\r\n\r\n"
+        );
+        let piece = format!("10000\r\n{}\r\n", " ".repeat(65_536));
+        stream.write_all((head + &piece.repeat(15)).as_bytes()).unwrap();
+        stream
+    };
+    let mut held: Vec<TcpStream> = (0..12).map(|_| begin()).collect();
+    let told: Vec<String> = held.iter_mut().filter_map(told_unasked).collect();
+    assert!((3..=5).contains(&told.len()) && told.iter().all(|told| finds_no_room(told)), "{told:?}");
+    drop(held);
+    let begun = Instant::now();
+    while let Some(told) = told_unasked(&mut begin()) {
+        assert!(finds_no_room(&told) && begun.elapsed() < PATIENCE, "{told}");
+    }
+}
+
+/// What the server answers to a request that has not ended, if anything.
+fn told_unasked(stream: &mut TcpStream) -> Option<String> {
+    stream.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    stream.peek(&mut [0]).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    Some(reply(stream))
 }
 
 #[test]
@@ -146,7 +190,7 @@ fn a_request_that_is_sent_again_with_its_key_is_known_again_once_there_is_room_f
     let first = send();
     assert!(first.starts_with("HTTP/1.1 201 "), "{first}");
 
-    drop(crowd(&server, &token, send));
+    drop(hold_until_refused(&server, &token, send));
     let begun = Instant::now();
     let again = loop {
         let told = send();
@@ -172,7 +216,8 @@ fn bodies_of_requests_without_a_valid_token_take_no_room_from_others() {
     let server = impatient(&workplace, &[]);
     let invented = format!("sandbox_{:064x}", 7);
     let body = " ".repeat(LARGE - 1);
-    let unfinished: Vec<TcpStream> = (0..45).map(|_| begin_post(&server, &invented, "", LARGE, &body)).collect();
+    let mut unfinished: Vec<TcpStream> = (0..45).map(|_| begin_post(&server, &invented, "", LARGE, &body)).collect();
+    assert!(reply(&mut unfinished[0]).starts_with("HTTP/1.1 401 "), "the body was waited for");
     // The server sees the token for the first time, and has room for the body.
     let whole = format!("{{}}{}", " ".repeat(LARGE - 2));
     let told = reply(&mut begin_post(&server, &token, "", LARGE, &whole));

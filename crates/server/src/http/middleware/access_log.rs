@@ -18,6 +18,7 @@ use actix_web::{Error, HttpMessage as _, HttpRequest};
 use storage::session::ValidToken;
 use storage::trace::traced;
 
+use crate::http::client_address::is_listener_secure;
 use crate::http::middleware::request_id::{self, RequestId};
 use crate::operations::metrics::requests::{Passing, RequestMetrics, method_name};
 use crate::operations::traces::{RequestFacts, RequestTrace, Tracer};
@@ -130,7 +131,7 @@ struct Answering {
 impl Answering {
     fn begin(request: &ServiceRequest, id: RequestId, trace: Option<Arc<RequestTrace>>) -> Self {
         let metrics = request.app_data::<Rc<RequestMetrics>>().cloned();
-        let is_secure = trace.is_some() && request.app_config().secure();
+        let is_secure = trace.is_some() && is_listener_secure(request.request());
         let observed = Rc::new(Observed { trace, is_secure, ..Observed::default() });
         if !is_of_a_version(request.path()) {
             observed.pattern.replace(request.match_pattern().map(Rc::from));

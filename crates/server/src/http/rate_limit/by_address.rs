@@ -14,6 +14,7 @@ use actix_web::{Error, HttpRequest, HttpResponse};
 
 use crate::http::client_address::TrustedProxies;
 use crate::http::error::{ApiError, RateLimitScope};
+use crate::http::memory_budget::BudgetOwner;
 use crate::http::rate_limit::{KeyedRateLimiter, RateLimit};
 
 /// What an address can ask.
@@ -61,6 +62,12 @@ impl AddressRateLimit {
     /// [`ApiError::TooManyRequests`] when the address has sent too many, or too many addresses have.
     pub fn count(&self, request: &HttpRequest) -> Result<(), ApiError> {
         self.count_address(self.proxies.client_address(request))
+    }
+
+    /// The owner of memory that is held for a client without a valid token or session.
+    #[must_use]
+    pub fn budget_owner(&self, request: &HttpRequest) -> BudgetOwner {
+        BudgetOwner::Address(network(self.proxies.client_address(request)))
     }
 
     fn count_address(&self, address: IpAddr) -> Result<(), ApiError> {
