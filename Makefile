@@ -14,15 +14,16 @@ run: ## Build, start on an embedded database in the sandbox, and print a first r
 	exec $(PROGRAM) serve --demo
 
 .PHONY: test
-test: format-check structure ## Check formatting and structure, and run the tests for every change, on SQLite and PostgreSQL
+test: format-check structure ## Check formatting and structure, and run the tests for every change, on SQLite and PostgreSQL; list what was skipped
 	scripts/test
 
 .PHONY: test-long
-test-long: lint ## Check lints, and run all other tests: exhaustive ones, limits of time, load and crashes, adding a version, clients, the kit
-	scripts/test long
-	scripts/check-new-version
-	scripts/test-clients
-	scripts/check-deploy
+test-long: lint ## Check lints, and run all other tests: exhaustive ones, limits of time, load and crashes, missing tools, adding a version, clients, the kit
+	scripts/test-long
+
+.PHONY: check-missing-tools
+check-missing-tools: ## Hide each tool that tests need in turn, and check that these tests are reported as skipped
+	scripts/check-missing-tools
 
 .PHONY: test-clients
 test-clients: ## Generate clients in three languages from the OpenAPI documents, and let each keep a trainee's record (clients/README.md)

@@ -15,7 +15,7 @@ mod client {
     use postgres_client::{
         Address, Node, OUTCOME_UNKNOWN, PipelineMode, PostgresConnection, RawRows, Session, sqlstate,
     };
-    use test_support::{Cluster, Kind, Settings, Variant};
+    use test_support::{Cluster, Kind, Settings, Tool, Variant, has_tools};
 
     #[derive(QueryableByName, Debug, PartialEq, Eq)]
     struct Number {
@@ -36,9 +36,10 @@ mod client {
         line: String,
     }
 
-    /// A server; `None` in a run on SQLite.
+    /// A server; `None` in a run on SQLite, and where the calling test is skipped.
     fn start(settings: Settings) -> Option<Cluster> {
-        (Kind::of_this_run() == Kind::Postgres).then(|| Cluster::start(settings))
+        let can_start = Kind::of_this_run() == Kind::Postgres && has_tools(&[Tool::Postgresql]);
+        can_start.then(|| Cluster::start(settings))
     }
 
     fn connect(cluster: &Cluster) -> PostgresConnection {
@@ -239,7 +240,7 @@ mod client {
 
     #[test]
     fn host_that_can_be_written_to_is_found_wherever_it_stands() {
-        if Kind::of_this_run() != Kind::Postgres {
+        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
             return;
         }
         let (primary, standby) = (Cluster::start(Settings::Fast), Cluster::start(Settings::Fast));
@@ -270,7 +271,7 @@ mod client {
 
     #[test]
     fn pooler_is_recognised_and_settings_are_made_in_each_transaction() {
-        if Kind::of_this_run() != Kind::Postgres {
+        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql, Tool::Pgbouncer]) {
             return;
         }
         let session = Session { lock_timeout: Some(Duration::from_millis(1_234)), ..Session::default() };
@@ -322,7 +323,7 @@ mod client {
 
     #[test]
     fn error_in_another_language_has_the_same_sqlstate() {
-        if Kind::of_this_run() != Kind::Postgres {
+        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql, Tool::Localedef]) {
             return;
         }
         let cluster = Cluster::start_as(Settings::Fast, &Variant::Messages("de_DE".to_owned()));

@@ -1,7 +1,6 @@
 //! The pages as people meet them: in a browser, with a keyboard, on a desk and on a phone.
 //!
-//! They need Debian's `chromium` and `chromium-driver`, and some of them `npm`. Where those are missing the tests say
-//! so and pass; in continuous integration (`CI=true`) they fail.
+//! They need Debian's `chromium` and `chromium-driver`, and some of them `nodejs` and `npm`.
 
 #[cfg(test)]
 mod browser {

@@ -23,7 +23,6 @@ pub(crate) use programs::Programs;
 pub use variant::{VARIANT_VARIABLE, Variant};
 
 use self::variant::Reached;
-use crate::postgres::ABSENT;
 
 /// The shell's task. Its arguments are the folder, the folder of the programs, and the server's options.
 const KEEPER: &str = include_str!("cluster/keeper.sh");
@@ -32,6 +31,9 @@ const KEEPER: &str = include_str!("cluster/keeper.sh");
 const MEMORY: &str = "/dev/shm";
 /// What a server has at most in its files during a run, with much to spare.
 const ROOM_IN_KIB: u64 = 2 * 1024 * 1024;
+
+/// What is said where there is no PostgreSQL.
+const ABSENT: &str = "PostgreSQL is missing: install the package postgresql, or set TEST_DATABASE_URL";
 
 /// What a server says whose port another process took after it was found to be free, which one with TLS may meet.
 const PORT_TAKEN: &str = "Address already in use";

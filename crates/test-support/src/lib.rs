@@ -2,27 +2,30 @@
 //! that do, among them a provider of OpenID Connect.
 //!
 //! The same tests run on either database; which one it is, the environment variable [`KIND_VARIABLE`] says. Knows
-//! nothing of the schema or of the register: whoever asks for a database migrates it. What cannot be had is a failed
-//! test, so everything here panics with a line that says what to do.
+//! nothing of the schema or of the register: whoever asks for a database migrates it. A test that needs a program of
+//! another package asks [`has_tools`] first; afterwards, whatever fails here panics with a line that says what to do.
 
 mod cluster;
 mod collector;
 mod database;
 mod kind;
+mod npm;
 mod openid_provider;
 mod postgres;
 mod process;
+mod tools;
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 pub use cluster::{Cluster, Settings, VARIANT_VARIABLE, Variant};
 pub use collector::Collector;
 pub use database::Database;
 pub use kind::{KIND_VARIABLE, Kind};
+pub use npm::has_npm_packages;
 pub use openid_provider::OpenIdProvider;
-pub use postgres::{SERVER_VARIABLE, is_postgres_there};
+pub use postgres::{SERVER_VARIABLE, has_postgres, has_postgres_server};
 pub use process::{Process, signal};
+pub use tools::{PATH_ONLY_VARIABLE, SKIPPED_VARIABLE, Tool, has_tools, missing_tools, report_skipped};
 
 /// The program `trainee-register` of the build that the calling test belongs to.
 ///
@@ -45,19 +48,6 @@ pub fn postgres_programs() -> Option<PathBuf> {
     found.parent().map(Path::to_owned)
 }
 
-/// Says in a frame that nobody can overlook that tests were not run. Fails where continuous integration asks for all of
-/// them, with the environment variable `CI` set to `true`.
-///
-/// # Panics
-///
-/// In continuous integration.
-pub fn say_untested(line: &str) {
-    let frame = "#".repeat(line.len() + 4);
-    // Not by `eprintln!`, which is kept back where a test passes. There is nothing to be done where nobody listens.
-    let _ = writeln!(std::io::stderr(), "\n{frame}\n# {line} #\n{frame}\n");
-    assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{line}");
-}
-
 /// The kinds of database for a test that is about each of them: that of this run where the environment names one, otherwise all
 /// that there are here.
 ///
@@ -75,18 +65,13 @@ pub fn kinds() -> Vec<Kind> {
     }
 }
 
-/// The kinds of database that there are here, for a test that is about both at once.
+/// The kinds of database that there are here, for a test that is about both at once. Without PostgreSQL, reports its part of
+/// the calling test as skipped.
 ///
 /// # Panics
 ///
-/// As [`say_untested`], where there is no PostgreSQL.
+/// In continuous integration without PostgreSQL.
 #[must_use]
 pub fn all_kinds() -> Vec<Kind> {
-    match is_postgres_there() {
-        Ok(()) => vec![Kind::Sqlite, Kind::Postgres],
-        Err(reason) => {
-            say_untested(reason);
-            vec![Kind::Sqlite]
-        }
-    }
+    if has_postgres() { vec![Kind::Sqlite, Kind::Postgres] } else { vec![Kind::Sqlite] }
 }

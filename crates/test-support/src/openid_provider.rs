@@ -4,18 +4,17 @@
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
-use std::process::{ChildStdout, Command, Stdio};
+use std::process::{ChildStdout, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use crate::{Process, say_untested};
+use crate::Process;
+use crate::npm::has_npm_packages;
+use crate::tools::{Tool, has_tools};
 
 /// The folder with the program, the package file and the lock file.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/openid-provider");
 /// The program.
 const PROGRAM: &str = "provider.mjs";
-
-/// One test installs the packages, and the others wait.
-static INSTALLING: Mutex<()> = Mutex::new(());
 
 /// A provider, which is stopped when this is dropped.
 #[derive(Debug)]
@@ -25,49 +24,23 @@ pub struct OpenIdProvider {
     address: String,
 }
 
-/// Why there is no provider.
-enum Missing {
-    /// There is no npm or no Node.js, or it does not run.
-    Program(String),
-    /// npm could not get the packages.
-    Packages(String),
-}
-
-impl From<std::io::Error> for Missing {
-    fn from(error: std::io::Error) -> Self {
-        Self::Program(error.to_string())
-    }
-}
-
 impl OpenIdProvider {
-    /// Starts a provider with its packages below a folder that is no part of the sources. It answers `503` until it is
-    /// set up.
-    ///
-    /// Where Node.js or npm is missing, it says so and gives nothing; in continuous integration (`CI=true`) it fails.
-    /// Where npm reaches no registry, it says so and gives nothing.
+    /// Starts a provider with its packages below a folder that is no part of the sources. The provider answers `503` until
+    /// it is set up. Returns `None`, and reports the calling test as skipped, without Node.js, npm or its registry.
     ///
     /// # Panics
     ///
-    /// In continuous integration, and when the program does not run.
+    /// In continuous integration without Node.js or npm, and when the program does not run.
     #[must_use]
     pub fn start(folder: &Path) -> Option<Self> {
-        let untested = |why: &str| {
-            format!("NO OIDC-PROVIDER: signing in by OpenID Connect was NOT tested. {}", why.replace('\n', " "))
-        };
         let folder = folder.join("openid-provider");
-        match install(&folder) {
-            Ok(()) => {}
-            Err(Missing::Program(why)) => {
-                say_untested(&untested(&why));
-                return None;
-            }
-            Err(Missing::Packages(why)) => {
-                eprintln!("{}", untested(&why));
-                return None;
-            }
+        if !has_tools(&[Tool::Node, Tool::Npm]) || !has_npm_packages(Path::new(SOURCES), &folder) {
+            return None;
         }
-        let mut command = Command::new("node");
-        command.arg(folder.join(PROGRAM)).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let program = folder.join(PROGRAM);
+        copy_program(&program);
+        let mut command = Tool::Node.command();
+        command.arg(program).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = Process::start(&mut command);
         let mut replies = BufReader::new(process.stdout());
         let address = line(&mut replies);
@@ -99,32 +72,14 @@ fn line(replies: &mut BufReader<ChildStdout>) -> String {
     line.trim().to_owned()
 }
 
-/// Installs what the lock file says, unless it is there, and the program next to it.
-fn install(folder: &Path) -> Result<(), Missing> {
-    let _one = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
-    let version = Command::new("node").arg("--version").output()?;
-    if !version.status.success() {
-        return Err(Missing::Program("node does not run".to_owned()));
-    }
-    fs::create_dir_all(folder)?;
-    let sources = Path::new(SOURCES);
-    let (program, installed) = (fs::read(sources.join(PROGRAM))?, folder.join(PROGRAM));
-    // One that is there may just be read by the Node.js of another test.
-    if !fs::read(&installed).is_ok_and(|installed| installed == program) {
-        fs::write(&installed, program)?;
-    }
-    let lock = fs::read(sources.join("package-lock.json"))?;
-    let done = folder.join("installed");
-    if fs::read(&done).is_ok_and(|installed| installed == lock) {
-        return Ok(());
-    }
-    for file in ["package.json", "package-lock.json"] {
-        fs::copy(sources.join(file), folder.join(file))?;
-    }
-    let arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-    let npm = Command::new("npm").args(arguments).current_dir(folder).output()?;
-    if !npm.status.success() {
-        return Err(Missing::Packages(String::from_utf8_lossy(&npm.stderr).into_owned()));
-    }
-    Ok(fs::write(done, lock)?)
+/// Copies the program next to its packages, unless it is there: the Node.js of another test may be reading it.
+fn copy_program(copy: &Path) {
+    static COPYING: Mutex<()> = Mutex::new(());
+    let _one = COPYING.lock().unwrap_or_else(PoisonError::into_inner);
+    let source = fs::read(Path::new(SOURCES).join(PROGRAM));
+    let copied = source.and_then(|program| match fs::read(copy) {
+        Ok(present) if present == program => Ok(()),
+        Ok(_) | Err(_) => fs::write(copy, program),
+    });
+    copied.unwrap_or_else(|error| panic!("{}: {error}", copy.display()));
 }

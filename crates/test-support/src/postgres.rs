@@ -12,22 +12,28 @@ use diesel::sql_types::Bool;
 use diesel::{Connection as _, RunQueryDsl as _};
 use postgres_client::PostgresConnection;
 
-use crate::cluster::{Cluster, Programs, Settings, Variant};
+use crate::cluster::{Cluster, Settings, Variant};
+use crate::tools::{Tool, has_tools};
 
 /// The environment variable with the URL of a server to use instead of one of this process alone. Its user makes and
 /// drops databases.
 pub const SERVER_VARIABLE: &str = "TEST_DATABASE_URL";
 
-/// What is said where there is no server and none can be made.
-pub(crate) const ABSENT: &str = "NO POSTGRESQL: install the package postgresql, or set TEST_DATABASE_URL";
+/// Whether the environment names a server.
+#[must_use]
+pub fn has_postgres_server() -> bool {
+    std::env::var_os(SERVER_VARIABLE).is_some()
+}
 
-/// Whether tests can have a PostgreSQL database; otherwise what is missing.
+/// Returns whether tests can have a PostgreSQL database. Otherwise reports the calling test as skipped, or the part of it
+/// that needs one.
 ///
-/// # Errors
+/// # Panics
 ///
-/// The line that says what to do.
-pub fn is_postgres_there() -> Result<(), &'static str> {
-    if std::env::var_os(SERVER_VARIABLE).is_some() || Programs::find().is_some() { Ok(()) } else { Err(ABSENT) }
+/// In continuous integration without PostgreSQL.
+#[must_use]
+pub fn has_postgres() -> bool {
+    has_postgres_server() || has_tools(&[Tool::Postgresql])
 }
 
 /// Where the databases of this process are.

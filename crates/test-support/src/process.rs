@@ -97,12 +97,13 @@ impl Drop for Process {
     }
 }
 
-/// Sends a signal such as `TERM` to the process with this number.
+/// Sends a signal such as `TERM` to the process with this number. The shell does it, since not every machine has the program
+/// `kill`.
 ///
 /// # Panics
 ///
 /// When there is no such process.
 pub fn signal(process: u32, name: &str) {
-    let sent = Command::new("kill").args([&format!("-{name}"), &process.to_string()]).status();
+    let sent = Command::new("sh").args(["-c", &format!("kill -{name} {process}")]).status();
     assert!(sent.as_ref().is_ok_and(ExitStatus::success), "{name} cannot be sent: {sent:?}");
 }

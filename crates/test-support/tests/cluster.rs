@@ -13,7 +13,7 @@ mod cluster {
     use diesel::connection::SimpleConnection as _;
     use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, sql_query, sql_types::BigInt};
     use postgres_client::PostgresConnection;
-    use test_support::{Cluster, Database, Kind, Settings};
+    use test_support::{Cluster, Database, Kind, Settings, Tool, has_tools};
 
     /// The environment variable that is set for the process to be killed.
     const CHILD: &str = "REGISTER_TEST_CHILD";
@@ -48,7 +48,7 @@ mod cluster {
 
     #[test]
     fn a_server_that_is_dropped_leaves_nothing_behind() {
-        if Kind::of_this_run() != Kind::Postgres {
+        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
             return;
         }
         let cluster = Cluster::start(Settings::Fast);
@@ -62,7 +62,7 @@ mod cluster {
 
     #[test]
     fn a_server_that_was_stopped_at_once_has_what_it_acknowledged() {
-        if Kind::of_this_run() != Kind::Postgres {
+        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
             return;
         }
         let mut cluster = Cluster::start(Settings::Durable);
@@ -77,7 +77,7 @@ mod cluster {
 
     #[test]
     fn a_server_ends_with_a_process_that_is_killed() {
-        if Kind::of_this_run() != Kind::Postgres {
+        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
             return;
         }
         if std::env::var_os(CHILD).is_some() {

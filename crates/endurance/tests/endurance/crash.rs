@@ -11,7 +11,7 @@ use domain::academic_year;
 use fixtures::random::Random;
 use serde_json::Value;
 use server::versions;
-use test_support::Kind;
+use test_support::{Kind, Tool, has_tools};
 
 use super::client::{Client, Tally};
 use super::deployment::Site;
@@ -77,7 +77,7 @@ fn a_killed_server_has_kept_every_acknowledged_write() {
 
 #[test]
 fn a_server_outlives_crashes_of_postgres_and_has_kept_every_acknowledged_write() {
-    if Kind::of_this_run() != Kind::Postgres {
+    if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
         return;
     }
     let (stops, seed, begun) = (size("POSTGRES_STOPS", 1), seed(), Instant::now());

@@ -2,17 +2,14 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::thread;
 
-use test_support::{Kind, say_untested};
+use test_support::{Kind, Tool, has_tools};
 
 use super::deployment::{SERVE, Server, Site};
 use super::http::Caller;
 use super::version_requests::{Manner, Person, id};
 
-/// What is said where the order cannot be looked at.
-const UNTESTED: &str = "THE SYNC BEFORE EACH ACKNOWLEDGEMENT IS NOT TESTED: install the package strace";
 /// Clients that write at once, so that groups have several writes.
 const CLIENTS: usize = 8;
 /// Trainees that each of them registers.
@@ -31,12 +28,8 @@ const TRACER: [&str; 7] = [
 
 #[test]
 fn the_log_is_synced_between_a_write_and_its_acknowledgement() {
-    if Kind::of_this_run() != Kind::Sqlite {
+    if Kind::of_this_run() != Kind::Sqlite || !has_tools(&[Tool::Strace]) {
         return;
-    }
-    let tried = Command::new("strace").args(["-f", "-qq", "-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
-    if !tried.is_ok_and(|status| status.success()) {
-        return say_untested(UNTESTED);
     }
     let folder = tempfile::tempdir().unwrap();
     let trace = folder.path().join("trace");

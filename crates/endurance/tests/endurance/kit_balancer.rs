@@ -4,13 +4,12 @@
 
 use std::fs;
 use std::net::TcpListener;
-use std::path::PathBuf;
-use std::process::{Command, Stdio, id};
+use std::process::{Stdio, id};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use test_support::Process;
+use test_support::{Process, Tool};
 
 const CONFIGURATION: &str = include_str!("../../../../docs/deploy/balancer/haproxy.cfg");
 const SERVERS: &str = include_str!("../../../../docs/deploy/compose/servers.cfg");
@@ -27,13 +26,6 @@ pub(crate) struct KitBalancer {
 }
 
 impl KitBalancer {
-    /// Where HAProxy is installed, if it is.
-    pub(crate) fn program() -> Option<PathBuf> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
-        folders.map(|folder| folder.join("haproxy")).find(|program| program.is_file())
-    }
-
     /// The host of a server, for clients at port 8080 and for operators at port 9464, as the configuration has them. No
     /// other process has it: it is made from the number of this one.
     pub(crate) fn host(server: usize) -> String {
@@ -41,7 +33,7 @@ impl KitBalancer {
         format!("127.{}.{low}.{}", 64 + high % 128, 11 + server)
     }
 
-    pub(crate) fn start(program: PathBuf) -> Self {
+    pub(crate) fn start() -> Self {
         let [address, metrics] = [(); 2].map(|()| {
             let listener = TcpListener::bind("127.0.0.1:0").unwrap();
             listener.local_addr().unwrap().to_string()
@@ -60,7 +52,7 @@ impl KitBalancer {
             fs::write(&file, text).unwrap();
             file
         });
-        let mut command = Command::new(program);
+        let mut command = Tool::Haproxy.command();
         command.arg("-db").arg("-f").arg(&files[0]).arg("-f").arg(&files[1]).stdout(Stdio::null());
         let haproxy = Process::start(&mut command);
         Self { address, metrics, _haproxy: haproxy, _folder: folder }

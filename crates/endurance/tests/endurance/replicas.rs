@@ -9,7 +9,7 @@ use adapter_kit::Endpoint;
 use fixtures::random::Random;
 use serde_json::{Value, json};
 use server::versions;
-use test_support::{Cluster, Kind};
+use test_support::{Cluster, Kind, Tool, has_tools};
 
 use super::crash::check;
 use super::deployment::{SERVE, Server, Site};
@@ -185,7 +185,7 @@ fn cycle() -> i32 {
 
 #[test]
 fn a_provider_reads_what_it_wrote_through_any_server_while_a_standby_is_behind() {
-    if Kind::of_this_run() != Kind::Postgres {
+    if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
         return;
     }
     let (rounds, seed) = (size("REPLICA_ROUNDS", 40), seed());

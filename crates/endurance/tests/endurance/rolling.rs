@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fixtures::random::Random;
-use test_support::{Kind, say_untested};
+use test_support::{Kind, Tool, has_tools};
 
 use super::balancer::Balancer;
 use super::client::{Client, Tally};
@@ -70,18 +70,14 @@ fn servers_that_are_restarted_in_turn_lose_no_request() {
 
 #[test]
 fn restarts_behind_the_balancer_of_the_kit_fail_no_request() {
-    if Kind::of_this_run() != Kind::Postgres {
+    if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Haproxy]) {
         return;
     }
-    let Some(program) = KitBalancer::program() else {
-        say_untested("There is no HAProxy (Debian's package haproxy), so the kit's configuration is not tried");
-        return;
-    };
     let (restarts, seed, begun) = (size("RESTARTS", 2), seed(), Instant::now());
     let random = Random::new(seed);
     let site = Site::new();
     let mut servers: Vec<Server> = (0..2).map(|at| site.serve_at(&KitBalancer::host(at), KIT_STOP_DELAY)).collect();
-    let balancer = KitBalancer::start(program);
+    let balancer = KitBalancer::start();
     balancer.wait_for_servers(2);
     let address = balancer.address.as_str();
     let (manners, learned) = Manner::learn_all(&Caller::new(&site.token), address);

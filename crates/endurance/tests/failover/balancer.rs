@@ -4,6 +4,8 @@
 use std::fmt::Write as _;
 use std::fs;
 
+use test_support::Tool;
+
 use super::daemon::Daemon;
 use super::machine::{Host, Machine};
 use super::programs;
@@ -56,7 +58,7 @@ impl Balancer {
 fn start(machine: &Machine, name: &str, text: &str, address: &str) -> Daemon {
     let file = machine.home(Host::Main).join(format!("{name}.cfg"));
     fs::write(&file, text).unwrap();
-    let mut command = machine.command(Host::Main, programs::find("haproxy"));
+    let mut command = machine.command(Host::Main, programs::find(Tool::Haproxy));
     command.args(["-db", "-f"]).arg(file);
     let haproxy = Daemon::start(machine, Host::Main, name, command);
     haproxy.wait_until("HAProxy does not listen", || std::net::TcpStream::connect(address).is_ok());

@@ -4,6 +4,8 @@
 use std::process::Child;
 use std::time::Duration;
 
+use test_support::Tool;
+
 use super::machine::{Form, Host, Machine, on_own_machine, run};
 use super::postgres::{Postgres, REGISTER, SUPERUSER, WATCH, psql, sql};
 use super::scenario::{Breaking, Scenario, wait};
@@ -26,7 +28,7 @@ fn lock_timeouts_and_deadlocks_with_german_messages_are_no_errors_of_the_server(
         let locales = machine.home(Host::Node(0)).join("locales");
         let name = format!("{GERMAN}.UTF-8");
         std::fs::create_dir(&locales).unwrap();
-        run(std::process::Command::new("localedef").args(["-i", GERMAN, "-f", "UTF-8"]).arg(locales.join(&name)));
+        run(Tool::Localedef.command().args(["-i", GERMAN, "-f", "UTF-8"]).arg(locales.join(&name)));
         let environment = [("LOCPATH", locales.display().to_string())];
         let postgres = Postgres::start(machine, &[&format!("lc_messages={name}")], &environment);
         let mut faults = over_one_server(machine, "german messages", &postgres, |breaking| {

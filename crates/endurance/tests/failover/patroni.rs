@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use test_support::Tool;
 use ureq::Agent;
 
 use super::daemon::{Daemon, becomes_true, last_lines};
@@ -43,7 +44,7 @@ impl<'a> Cluster<'a> {
             let host = Host::Node(node);
             let file = machine.home(host).join("patroni.yml");
             fs::write(&file, configuration(machine, node, commits)).unwrap();
-            let mut command = machine.command(host, programs::find("patroni"));
+            let mut command = machine.command(host, programs::find(Tool::Patroni));
             command.arg(file);
             Daemon::start(machine, host, "patroni", command)
         });
@@ -135,7 +136,7 @@ fn name_of(node: usize) -> String {
 }
 
 fn start_etcd(machine: &Machine) -> Daemon {
-    let mut command = machine.command(Host::Main, programs::find("etcd"));
+    let mut command = machine.command(Host::Main, programs::find(Tool::Etcd));
     let address = machine.address(Host::Main);
     let (clients, peers) = (format!("http://{address}:2379"), format!("http://{address}:2380"));
     let data = machine.home(Host::Main).join("etcd");

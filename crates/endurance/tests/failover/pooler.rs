@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use test_support::Tool;
+
 use super::daemon::Daemon;
 use super::machine::{Host, Machine};
 use super::postgres::{REGISTER, url};
@@ -52,7 +54,7 @@ impl Pooler {
         );
         let file = machine.home(Host::Main).join("pgbouncer.ini");
         fs::write(&file, text).unwrap();
-        let mut command = machine.command(Host::Main, programs::find("pgbouncer"));
+        let mut command = machine.command(Host::Main, programs::find(Tool::Pgbouncer));
         command.arg(file);
         let pgbouncer = Daemon::start(machine, Host::Main, "pgbouncer", command);
         let host = format!("{address}:{PORT}");

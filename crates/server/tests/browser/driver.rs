@@ -1,15 +1,13 @@
 //! A browser without a window, driven as the W3C recommends (WebDriver), over HTTP.
 
 use std::net::TcpListener;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use test_support::Process;
+use test_support::{Process, Tool, has_tools};
 use ureq::Agent;
 
-/// The programs that are needed, each with the Debian package that has it.
-const PROGRAMS: [(&str, &str); 2] = [("chromium", "chromium"), ("chromedriver", "chromium-driver")];
 /// How long anything in the browser may take.
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// By what name a reply calls an element.
@@ -36,16 +34,13 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Starts a browser; nothing where there is none, but in continuous integration.
+    /// Starts a browser. Returns `None`, and reports the calling test as skipped, where there is none.
     pub(crate) fn start(scripts: Scripts) -> Option<Self> {
-        let missing: Vec<_> = PROGRAMS.iter().filter(|(program, _)| !answers(program)).map(|(_, of)| *of).collect();
-        if !missing.is_empty() {
-            let missing = missing.join(" and ");
-            test_support::say_untested(&format!("NO BROWSER: the pages were NOT tested. Install {missing}."));
+        if !has_tools(&[Tool::Chromium, Tool::Chromedriver]) {
             return None;
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let driver = Process::start(Command::new("chromedriver").arg(format!("--port={port}")).stdout(Stdio::null()));
+        let driver = Process::start(Tool::Chromedriver.command().arg(format!("--port={port}")).stdout(Stdio::null()));
         let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(TIMEOUT)).build().into();
         let mut browser = Self { agent, _driver: driver, session: format!("http://127.0.0.1:{port}") };
         browser.wait_for_driver();
@@ -178,9 +173,4 @@ impl Drop for Browser {
         // Ends the browser too, which the driver has started and which would outlive it.
         let _ = self.agent.delete(&self.session).call();
     }
-}
-
-fn answers(program: &str) -> bool {
-    let command = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
-    command.is_ok_and(|status| status.success())
 }

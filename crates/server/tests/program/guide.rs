@@ -2,25 +2,13 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use server::versions::SERVED;
+use test_support::{Tool, has_tools};
 
 use super::support::running::ask;
 use super::support::{Server, Workplace};
-
-/// The programs that the commands of the guide need.
-const PROGRAMS: [&str; 3] = ["bash", "curl", "jq"];
-
-fn programs_are_here() -> bool {
-    let is_here = |program: &&str| Command::new(program).arg("--version").stdout(Stdio::null()).status().is_ok();
-    let missing: Vec<&str> = PROGRAMS.iter().copied().filter(|program| !is_here(program)).collect();
-    if !missing.is_empty() {
-        test_support::say_untested(&format!("NO {}: the guide was NOT tested.", missing.join(", ")));
-    }
-    missing.is_empty()
-}
 
 /// A page, without what browsers make of it.
 fn page(server: &Server, path: &str) -> String {
@@ -45,7 +33,7 @@ fn commands(page: &str) -> Vec<String> {
 /// What the script prints, one part for each command block.
 fn run(folder: &Path, blocks: &[String]) -> Vec<String> {
     let script: String = blocks.iter().map(|block| format!("{block}\necho; echo '=== end'\n")).collect();
-    let ended = Command::new("bash").arg("-c").arg(script).current_dir(folder).output().unwrap();
+    let ended = Tool::Bash.command().arg("-c").arg(script).current_dir(folder).output().unwrap();
     let (printed, errors) = (String::from_utf8(ended.stdout).unwrap(), String::from_utf8_lossy(&ended.stderr));
     let parts: Vec<String> = printed.split("=== end\n").map(str::to_owned).collect();
     assert_eq!(parts.len(), blocks.len() + 1, "{printed} {errors}");
@@ -75,7 +63,7 @@ fn shown(base: &str, token: &str, ids: &[String]) -> Vec<Value> {
 
 #[test]
 fn a_newcomer_gets_from_the_guide_to_a_mirror_in_every_version() {
-    if !programs_are_here() {
+    if !has_tools(&[Tool::Bash, Tool::Curl, Tool::Jq]) {
         return;
     }
     for version in SERVED {

@@ -1,6 +1,6 @@
 //! Commands over TLS to PostgreSQL.
 
-use test_support::{Cluster, Kind, Settings, Variant};
+use test_support::{Cluster, Kind, Settings, Tool, Variant, has_tools};
 
 use super::support::{Ended, Workplace, kinds};
 
@@ -26,7 +26,7 @@ fn refused_with(url: &str, reason: &str) {
 
 #[test]
 fn server_with_a_certificate_of_the_root_for_its_name_is_used() {
-    if !kinds().contains(&Kind::Postgres) {
+    if !kinds().contains(&Kind::Postgres) || !has_tools(&[Tool::Postgresql]) {
         return;
     }
     let cluster = cluster("localhost", 1);
@@ -40,7 +40,7 @@ fn server_with_a_certificate_of_the_root_for_its_name_is_used() {
 
 #[test]
 fn certificate_that_is_not_to_be_trusted_is_refused_with_one_line() {
-    if !kinds().contains(&Kind::Postgres) {
+    if !kinds().contains(&Kind::Postgres) || !has_tools(&[Tool::Postgresql]) {
         return;
     }
     let (sound, of_another_name, expired) =

@@ -1,7 +1,7 @@
 # Keeps one PostgreSQL server: obeys orders from standard input, and answers each with a line. When the orders end, stops
 # the server, and removes its folder unless that is to be kept.
 folder=$1 programs=$2 options=$3 at_end=$4
-# The configuration of a PgBouncer before the server, if there is one.
+# The configuration of a PgBouncer before the server, if there is one; PGBOUNCER is then its program.
 pooler=$folder/pgbouncer.ini
 # Whoever gave the orders may be gone when one is answered.
 trap '' HUP INT PIPE TERM
@@ -15,7 +15,7 @@ obey() {
     start)
         "$programs/pg_ctl" -D "$folder/data" -l "$folder/log" -o "$options" -t 300 -w start || return
         [ -e "$pooler" ] || return 0
-        [ -e "$folder/pgbouncer.pid" ] || PATH=$PATH:/usr/sbin pgbouncer -q -d "$pooler" || return
+        [ -e "$folder/pgbouncer.pid" ] || "$PGBOUNCER" -q -d "$pooler" || return
         for _ in $(seq 500); do [ -S "$folder/.s.PGSQL.6432" ] && return; sleep 0.02; done
         return 1
         ;;

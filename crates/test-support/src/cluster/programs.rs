@@ -4,6 +4,8 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::tools::{in_path_only, is_executable, search_path};
+
 /// Where Debian keeps the programs of each version of PostgreSQL; they are not in `PATH`.
 const VERSIONS: &str = "/usr/lib/postgresql";
 /// The user that Debian's package makes for servers.
@@ -18,9 +20,10 @@ pub(crate) struct Programs {
 impl Programs {
     /// The programs in `PATH`, otherwise the newest that Debian has installed.
     pub(crate) fn find() -> Option<Self> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::env::split_paths(&path).chain(installed(Path::new(VERSIONS)));
-        folders.into_iter().find(|folder| folder.join("initdb").is_file()).map(|folder| Self { folder })
+        let outside_path = if in_path_only() { Vec::new() } else { installed(Path::new(VERSIONS)) };
+        let path = search_path();
+        let mut folders = std::env::split_paths(&path).chain(outside_path);
+        folders.find(|folder| is_executable(&folder.join("initdb"))).map(|folder| Self { folder })
     }
 }
 

@@ -4,11 +4,11 @@ use std::fs;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
 use super::{SUPERUSER, percent_encoded};
+use crate::tools::Tool;
 
 /// The environment variable that says of which sort the server of a run is: `tls`, `messages=de_DE`,
 /// `pgbouncer=transaction` or `pgbouncer=session`; without it, a plain one.
@@ -105,7 +105,9 @@ impl Variant {
             Self::PgBouncer(mode) => {
                 let file = folder.join("pgbouncer.ini");
                 fs::write(&file, pooler(folder, mode)).map_err(|error| format!("{}: {error}", file.display()))?;
-                Ok(SetUp { files: vec![file], reached: Reached::Pooler, ..plain() })
+                let program = Tool::Pgbouncer.path().ok_or("pgbouncer is missing: install the package pgbouncer")?;
+                let environment = vec![("PGBOUNCER", program)];
+                Ok(SetUp { environment, files: vec![file], reached: Reached::Pooler, ..plain() })
             }
         }
     }
@@ -164,7 +166,7 @@ fn free_port() -> std::io::Result<u16> {
 /// Makes a locale in a folder, where the operating system may have none, and gives the folder of its files.
 fn make_locale(folder: &Path, locale: &str) -> Result<PathBuf, String> {
     let target = folder.join(format!("{locale}.UTF-8"));
-    let made = Command::new("localedef").args(["-i", locale, "-f", "UTF-8"]).arg(&target).status();
+    let made = Tool::Localedef.command().args(["-i", locale, "-f", "UTF-8"]).arg(&target).status();
     if made.is_ok_and(|status| status.success()) {
         Ok(target)
     } else {

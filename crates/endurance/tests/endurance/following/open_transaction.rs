@@ -7,7 +7,7 @@ use adapter_kit::Endpoint;
 use diesel::connection::SimpleConnection as _;
 use postgres_client::{Address, Node, PostgresConnection, Session};
 use serde_json::{Value, json};
-use test_support::Kind;
+use test_support::{Kind, Tool, has_tools};
 
 use super::super::deployment::{SERVE, Server, Site};
 use super::super::http::{Caller, Request};
@@ -91,7 +91,7 @@ fn delay(server: &Server) -> f64 {
 
 #[test]
 fn a_transaction_that_stays_open_delays_changes_for_30_seconds_at_most() {
-    if Kind::of_this_run() != Kind::Postgres {
+    if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
         return;
     }
     // A transaction in any database of the server would hold up the tests beside this one.

@@ -4,7 +4,7 @@ use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, SqliteConnection};
 use serde_json::json;
 use server::versions;
-use test_support::{Cluster, Settings, is_postgres_there, say_untested};
+use test_support::{Cluster, Settings, Tool, has_tools};
 
 use super::server::Watched;
 use crate::program::support::Workplace;
@@ -39,8 +39,7 @@ fn a_register_whose_writers_wait_is_ready() {
 
 #[test]
 fn a_server_is_not_ready_while_its_database_is_away_and_alive_all_the_same() {
-    if let Err(reason) = is_postgres_there() {
-        say_untested(reason);
+    if !has_tools(&[Tool::Postgresql]) {
         return;
     }
     let mut cluster = Cluster::start(Settings::Durable);
