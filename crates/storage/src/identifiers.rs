@@ -9,7 +9,7 @@ use crate::error::StorageError;
 /// Digits and letters without those that look alike (0, O, I, l).
 const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 /// Characters of an identifier.
-const LENGTH: usize = 24;
+pub const IDENTIFIER_LENGTH: usize = 24;
 
 /// Identifiers that were drawn and not yet given away.
 #[derive(Debug)]
@@ -22,8 +22,11 @@ impl Identifiers {
     ///
     /// [`StorageError::NoRandomness`].
     pub fn draw(count: usize) -> Result<Self, StorageError> {
-        let characters = random_characters(count * LENGTH)?;
-        let drawn = characters.as_bytes().chunks_exact(LENGTH).map(|one| one.iter().copied().map(char::from).collect());
+        let characters = random_characters(count * IDENTIFIER_LENGTH)?;
+        let drawn = characters
+            .as_bytes()
+            .chunks_exact(IDENTIFIER_LENGTH)
+            .map(|one| one.iter().copied().map(char::from).collect());
         Ok(Self(RefCell::new(drawn.collect())))
     }
 
@@ -47,7 +50,7 @@ fn random_characters(count: usize) -> Result<String, StorageError> {
         let missing = count - text.len();
         // Six bits give 64 numbers, of which 58 have a character: the others are drawn again, so that all characters
         // are equally likely.
-        let mut bytes = vec![0; missing + missing / 4 + LENGTH];
+        let mut bytes = vec![0; missing + missing / 4 + IDENTIFIER_LENGTH];
         getrandom::fill(&mut bytes).map_err(StorageError::NoRandomness)?;
         let drawn = bytes.iter().filter_map(|byte| ALPHABET.get(usize::from(byte & 63)));
         text.extend(drawn.take(missing).map(|byte| char::from(*byte)));
@@ -66,7 +69,7 @@ mod tests {
         let drawn = Identifiers::draw(1_000).unwrap();
         let mut seen = HashSet::new();
         while let Some(one) = drawn.next() {
-            assert_eq!(one.len(), LENGTH);
+            assert_eq!(one.len(), IDENTIFIER_LENGTH);
             assert!(one.bytes().all(|byte| ALPHABET.contains(&byte)), "{one}");
             assert!(seen.insert(one));
         }

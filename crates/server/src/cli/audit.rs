@@ -8,6 +8,7 @@ use storage::erasure::Erasure;
 use storage::history::{Entry, TraineeHistory};
 
 use super::archive::OptionalFolder;
+use super::values::trainee_id;
 use super::{CommandError, Database};
 use crate::cli::output;
 use crate::usage::report::timestamp;
@@ -19,6 +20,7 @@ pub(super) struct Audit {
     #[command(flatten)]
     folder: OptionalFolder,
     /// Identifier of the trainee
+    #[arg(value_parser = trainee_id)]
     trainee_id: String,
 }
 
@@ -50,6 +52,9 @@ impl fmt::Display for Printed<'_> {
         if !history.removed.is_empty() {
             let files: Vec<_> = history.removed.iter().map(ArchivedMonth::file_name).collect();
             writeln!(formatter, "\nentries of these months are archived, see --archive: {}", files.join(", "))?;
+        }
+        if history.entries.is_empty() {
+            writeln!(formatter, "\nentries: {}", output::EMPTY)?;
         }
         for entry in &history.entries {
             writeln!(formatter, "\n{}", heading(entry))?;

@@ -7,6 +7,7 @@ use storage::archive::ArchiveError;
 use storage::backup::BackupError;
 use storage::copy::CopyError;
 use storage::error::StorageError;
+use storage::identifiers::IDENTIFIER_LENGTH;
 
 use crate::erasure::ErasureError;
 use crate::import::ImportError;
@@ -192,6 +193,9 @@ pub enum CommandError {
         /// Whether the e-mail address was erased too.
         is_erased: bool,
     },
+    /// No request with the identifier is found. Clients can choose identifiers of another length.
+    #[error("no request with the identifier {id} was found{hint}", id = .0, hint = other_length(.0))]
+    UnknownRequest(String),
     /// No trainee has the identifier.
     #[error("no trainee has the identifier {0}")]
     UnknownTrainee(String),
@@ -204,6 +208,14 @@ pub enum CommandError {
     /// An answer could not be written.
     #[error("cannot write the answer: {0}")]
     Unwritable(#[source] serde_json::Error),
+}
+
+/// What to say of an identifier that the register has not given.
+fn other_length(identifier: &str) -> String {
+    if identifier.chars().count() == IDENTIFIER_LENGTH {
+        return String::new();
+    }
+    format!("; an identifier that the register gives has {IDENTIFIER_LENGTH} characters")
 }
 
 /// The status of a program that the system ends because nobody reads what it prints (128 and SIGPIPE).

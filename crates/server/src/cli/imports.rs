@@ -36,6 +36,9 @@ impl ImportCommand {
             Self::Show { database, id } => {
                 let found = database.open()?.read_blocking(move |session| session.import(id))?;
                 let (import, refused) = found.ok_or(CommandError::UnknownImport(id))?;
+                if import.refused == 0 && import.stopped_at_line.is_none() {
+                    return output::line(output::EMPTY);
+                }
                 refused.iter().try_for_each(|row| output::line(format_args!("line {}: {}", row.line, row.problem)))?;
                 match import.refused.saturating_sub(refused.len() as u64) {
                     0 => {}

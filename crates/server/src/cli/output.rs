@@ -37,9 +37,12 @@ pub(super) fn counts(counts: &[(&str, impl fmt::Display)]) -> Result<(), Command
     counts.iter().try_for_each(|(table, rows)| line(format_args!("{table:width$}  {rows}")))
 }
 
-/// Prints rows of text under headings, in columns.
+/// What is printed where a list has no entries.
+pub(super) const EMPTY: &str = "none";
+
+/// Prints rows of text under headings, in columns; without rows, [`EMPTY`].
 pub(super) fn table<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> Result<(), CommandError> {
-    text(columns(headings, rows))
+    if rows.is_empty() { line(EMPTY) } else { text(columns(headings, rows)) }
 }
 
 fn columns<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String {

@@ -5,6 +5,7 @@ use storage::environment::Unrecorded;
 use storage::store::StoreOptions;
 use storage::users::Actor;
 
+use super::values::ukprn;
 use super::{CommandError, Database};
 use crate::cli::output;
 
@@ -15,7 +16,7 @@ pub(super) enum ProviderCommand {
         #[command(flatten)]
         database: Database,
         /// UK provider reference number of the provider, 8 digits
-        #[arg(long, env = "REGISTER_UKPRN")]
+        #[arg(long, env = "REGISTER_UKPRN", value_parser = ukprn)]
         ukprn: String,
         /// Name of the provider
         #[arg(long, env = "REGISTER_PROVIDER_ADD_NAME")]
@@ -26,7 +27,7 @@ pub(super) enum ProviderCommand {
         #[command(flatten)]
         database: Database,
         /// UK provider reference number of the provider, 8 digits
-        #[arg(long, env = "REGISTER_UKPRN")]
+        #[arg(long, env = "REGISTER_UKPRN", value_parser = ukprn)]
         ukprn: String,
         /// New name of the provider
         #[arg(long, env = "REGISTER_PROVIDER_RENAME_NAME")]
@@ -39,6 +40,7 @@ pub(super) enum ProviderCommand {
         #[command(flatten)]
         database: Database,
         /// UK provider reference number of the provider
+        #[arg(value_parser = ukprn)]
         ukprn: String,
     },
     /// Reopen a provider that was closed: its tokens that have neither expired nor been revoked are accepted again
@@ -46,6 +48,7 @@ pub(super) enum ProviderCommand {
         #[command(flatten)]
         database: Database,
         /// UK provider reference number of the provider
+        #[arg(value_parser = ukprn)]
         ukprn: String,
     },
 }

@@ -12,7 +12,7 @@ use storage::store::Store;
 use storage::trainees::{Awaited, QueueEntry};
 use storage::users::Actor;
 
-use super::values::date;
+use super::values::{date, trainee_id, ukprn};
 use super::{CommandError, Database, organisations};
 use crate::cli::output;
 use crate::import::{ImportError, NO_ROWS};
@@ -81,7 +81,7 @@ pub(super) enum RegistryCommand {
         #[arg(long = "for", id = "for", value_name = "WHAT", env = "REGISTER_FOR", value_enum, default_value = "trn")]
         awaited: QueueKind,
         /// UKPRN of the provider whose trainees are listed [default: those of all providers]
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_REGISTRY_QUEUE_PROVIDER")]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_REGISTRY_QUEUE_PROVIDER", value_parser = ukprn)]
         provider: Option<String>,
     },
 }
@@ -100,7 +100,7 @@ pub(super) struct Common {
     #[command(flatten)]
     database: Database,
     /// Identifier of the trainee
-    #[arg(required_unless_present = "from_file", conflicts_with = "from_file")]
+    #[arg(required_unless_present = "from_file", conflicts_with = "from_file", value_parser = trainee_id)]
     trainee_id: Option<String>,
     /// File of comma-separated values with a header row and a trainee in each row, by the column `trainee_id`
     #[arg(long, value_name = "CSV", env = "REGISTER_FROM_FILE")]

@@ -10,7 +10,7 @@ use storage::request_log::{LogPosition, LoggedRequest, Outcome, RequestFilter};
 use storage::session::ProviderSession;
 use storage::store::Store;
 
-use super::values::id;
+use super::values::{id, ukprn};
 use super::{CommandError, Database};
 use crate::cli::output;
 use crate::request_log::filter::{code, endpoint, statuses, time, version};
@@ -29,7 +29,7 @@ pub(super) enum RequestCommand {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the provider
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_REQUEST_REFUSED_PROVIDER")]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_REQUEST_REFUSED_PROVIDER", value_parser = ukprn)]
         provider: String,
     },
 }
@@ -39,7 +39,7 @@ pub(super) struct List {
     #[command(flatten)]
     database: Database,
     /// UKPRN of the provider
-    #[arg(long, value_name = "UKPRN", env = "REGISTER_REQUEST_LIST_PROVIDER")]
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_REQUEST_LIST_PROVIDER", value_parser = ukprn)]
     provider: String,
     /// Answered at this time or later
     #[arg(long, value_name = "TIME", env = "REGISTER_REQUEST_LIST_FROM", value_parser = time)]
@@ -129,6 +129,9 @@ impl List {
             }
         }
         let page = of_provider(&store, &self.provider, |session| session.requests(&filter, self.after))?;
+        if let (Some(request_id), []) = (&filter.request_id, page.requests.as_slice()) {
+            return Err(CommandError::UnknownRequest(request_id.clone()));
+        }
         let rows: Vec<_> = page.requests.into_iter().map(cells).collect();
         output::table(HEADINGS, &rows)?;
         match page.next {

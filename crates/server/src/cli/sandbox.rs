@@ -5,7 +5,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use storage::error::StorageError;
 use storage::tokens::Environment;
 
-use super::values::whole;
+use super::values::{ukprn, whole};
 use super::{CodeLists, CommandError, Database};
 use crate::sandbox::seed::fill;
 
@@ -16,7 +16,7 @@ pub(super) enum SandboxCommand {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the provider
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_SANDBOX_SEED_PROVIDER")]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_SANDBOX_SEED_PROVIDER", value_parser = ukprn)]
         provider: String,
         /// How many trainees to add
         #[arg(long, value_name = "N", env = "REGISTER_TRAINEES", value_parser = whole::<usize>)]

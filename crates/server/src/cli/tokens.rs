@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use storage::tokens::{NewToken, Rotated, Rotation, Token, TokenRecord};
 use storage::users::Actor;
 
-use super::values::{date, id, whole};
+use super::values::{date, id, ukprn, whole};
 use super::{CommandError, Database};
 use crate::cli::output;
 
@@ -16,7 +16,7 @@ pub(super) enum TokenCommand {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the provider that the token is for
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_TOKEN_ISSUE_PROVIDER")]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_TOKEN_ISSUE_PROVIDER", value_parser = ukprn)]
         provider: String,
         /// What the token is used for, such as the name of a student record system
         #[arg(long, env = "REGISTER_TOKEN_ISSUE_NAME")]
@@ -45,7 +45,7 @@ pub(super) enum TokenCommand {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the provider whose tokens are listed [default: all providers]
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_TOKEN_LIST_PROVIDER")]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_TOKEN_LIST_PROVIDER", value_parser = ukprn)]
         provider: Option<String>,
         /// Only tokens that are accepted now and expire within so many days
         #[arg(long, value_name = "DAYS", env = "REGISTER_EXPIRING", value_parser = whole::<u32>)]

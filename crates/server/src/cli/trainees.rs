@@ -14,6 +14,7 @@ use storage::error::StorageError;
 use storage::store::{Reclaim, Store};
 
 use super::archive::OptionalFolder;
+use super::values::{trainee_id, ukprn};
 use super::{CommandError, Database, organisations};
 use crate::cli::output;
 use crate::erasure::rows::{ErasureRow, HEADINGS, cells};
@@ -43,7 +44,7 @@ pub(super) enum TraineeCommand {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the one provider whose erasures are listed [default: all]
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_TRAINEE_ERASURES_PROVIDER")]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_TRAINEE_ERASURES_PROVIDER", value_parser = ukprn)]
         provider: Option<String>,
         /// Form of the list: table to read, csv for `trainee erase --again`
         #[arg(long, env = "REGISTER_TRAINEE_ERASURES_FORMAT", value_enum, default_value_t = Format::Table)]
@@ -63,10 +64,10 @@ pub(super) struct Erase {
     #[command(flatten)]
     database: Database,
     /// Identifiers of the trainees, all of one provider
-    #[arg(value_name = "TRAINEE_ID", required_unless_present = "again", conflicts_with = "again")]
+    #[arg(value_name = "TRAINEE_ID", required_unless_present = "again", conflicts_with = "again", value_parser = trainee_id)]
     trainee_ids: Vec<String>,
     /// UKPRN of the provider of the trainees
-    #[arg(long, value_name = "UKPRN", env = "REGISTER_TRAINEE_ERASE_PROVIDER", required_unless_present = "again")]
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_TRAINEE_ERASE_PROVIDER", value_parser = ukprn, required_unless_present = "again")]
     provider: Option<String>,
     /// On what ground, such as the number of the request; it is kept, and must not name the person
     #[arg(long, value_name = "TEXT", env = "REGISTER_GROUND", required_unless_present = "again", value_parser = ground_of)]

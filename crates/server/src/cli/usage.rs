@@ -8,7 +8,7 @@ use storage::error::StorageError;
 use storage::usage::KEPT_DAYS;
 
 use super::requests::of_provider;
-use super::values::{between, date};
+use super::values::{between, date, ukprn};
 use super::{CommandError, Database};
 use crate::cli::output;
 use crate::usage::chart;
@@ -24,7 +24,7 @@ pub(super) struct Usage {
     #[command(flatten)]
     database: Database,
     /// UKPRN of the one provider to look at [default: all]
-    #[arg(long, value_name = "UKPRN", env = "REGISTER_USAGE_PROVIDER")]
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_USAGE_PROVIDER", value_parser = ukprn)]
     provider: Option<String>,
     /// First day to look at [default: as long as counts are kept, 400 days]
     #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_SINCE", value_parser = date)]
@@ -45,7 +45,7 @@ struct Export {
     #[command(flatten)]
     database: Database,
     /// UKPRN of the provider
-    #[arg(long, value_name = "UKPRN", env = "REGISTER_USAGE_EXPORT_PROVIDER")]
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_USAGE_EXPORT_PROVIDER", value_parser = ukprn)]
     provider: String,
     /// Months to look at, of which the present one is the last
     #[arg(long, value_name = "MONTHS", env = "REGISTER_MONTHS", default_value = "12",

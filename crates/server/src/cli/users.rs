@@ -8,7 +8,7 @@ use storage::store::Store;
 use storage::tokens::Environment;
 use storage::users::{Activity, ActivityFilter, Actor, Invited, NewInvitation, UserRecord, UserRole};
 
-use super::values::{date, id, site};
+use super::values::{date, id, site, ukprn};
 use super::{CommandError, Database, serve};
 use crate::cli::{output, trainees};
 use crate::http::paths;
@@ -37,7 +37,7 @@ pub(super) enum UserCommand {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the provider whose users are listed [default: all users]
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_LIST_PROVIDER")]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_LIST_PROVIDER", value_parser = ukprn)]
         provider: Option<String>,
     },
     /// Give a user of a provider another role, from the next request on
@@ -86,7 +86,7 @@ pub(super) enum UserCommand {
         #[command(flatten)]
         database: Database,
         /// UKPRN of the provider that the entries concern [default: all entries]
-        #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_ACTIVITY_PROVIDER")]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_ACTIVITY_PROVIDER", value_parser = ukprn)]
         provider: Option<String>,
         /// First day of the entries [default: as long as they are kept, 400 days]
         #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_USER_ACTIVITY_SINCE", value_parser = date)]
@@ -98,7 +98,7 @@ pub(super) enum UserCommand {
 #[derive(Debug, Args)]
 pub(super) struct InvitedPerson {
     /// UKPRN of the provider whose settings the person is to see
-    #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_INVITE_PROVIDER", required_unless_present = "operator")]
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_INVITE_PROVIDER", value_parser = ukprn, required_unless_present = "operator")]
     provider: Option<String>,
     /// Invite an operator of the service, who sees all providers
     #[arg(long, env = "REGISTER_OPERATOR", conflicts_with_all = ["provider", "role"])]

@@ -6,8 +6,10 @@ use std::str::FromStr;
 
 use chrono::NaiveDate;
 use domain::iso_8601::read_date;
+use domain::organisations::is_ukprn;
 use openidconnect::url::Url;
 use storage::archive::Month;
+use storage::identifiers::IDENTIFIER_LENGTH;
 
 /// A date.
 pub(super) fn date(text: &str) -> Result<NaiveDate, String> {
@@ -27,6 +29,17 @@ fn absent(text: &str, form: &str, absent: &str, malformed: &str) -> String {
     };
     let has_form = text.len() == form.len() && text.chars().zip(form.chars()).all(matches);
     if has_form { absent } else { malformed }.to_owned()
+}
+
+/// The UKPRN of a provider.
+pub(super) fn ukprn(text: &str) -> Result<String, String> {
+    is_ukprn(text).then(|| text.to_owned()).ok_or_else(|| "a UKPRN has 8 digits".to_owned())
+}
+
+/// The identifier of a trainee.
+pub(super) fn trainee_id(text: &str) -> Result<String, String> {
+    let has_length = text.chars().count() == IDENTIFIER_LENGTH;
+    has_length.then(|| text.to_owned()).ok_or_else(|| format!("an identifier has {IDENTIFIER_LENGTH} characters"))
 }
 
 /// A whole number, which may be 0.
@@ -111,6 +124,19 @@ mod tests {
         assert_eq!(percent("100"), Ok(100));
         for text in ["101", "256", "-1", "x"] {
             assert_eq!(percent(text).unwrap_err(), "must be a whole number from 0 to 100", "{text}");
+        }
+    }
+
+    #[test]
+    fn identifier_of_another_length_is_refused_with_its_length() {
+        assert_eq!(ukprn("10000001").as_deref(), Ok("10000001"));
+        for text in ["", "1000001", "100000001", "1000000a", "１０００"] {
+            assert_eq!(ukprn(text).unwrap_err(), "a UKPRN has 8 digits", "{text}");
+        }
+        let sound = "3xampleTra1neeWh1sNotTh1";
+        assert_eq!(trainee_id(sound).as_deref(), Ok(sound));
+        for text in ["", "none", "3xampleTra1neeWh1sNotTh", "3xampleTra1neeWh1sNotTh12"] {
+            assert_eq!(trainee_id(text).unwrap_err(), "an identifier has 24 characters", "{text}");
         }
     }
 

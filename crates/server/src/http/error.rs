@@ -67,6 +67,8 @@ pub enum Missing {
     List(String),
     /// A version, where one is requested by name.
     Version(UnknownVersion),
+    /// A version; a path of another one exists and resembles the path.
+    VersionLike(UnknownVersion, String),
     /// The path, or the version.
     Path,
     /// The path; this one exists and resembles it.
@@ -444,6 +446,7 @@ impl Missing {
             Self::Placement => "placement not found".to_owned(),
             Self::Degree => "degree not found".to_owned(),
             Self::Version(unknown) => unknown.to_string(),
+            Self::VersionLike(unknown, nearest) => format!("{unknown}; did you mean {nearest}?"),
             Self::List(name) => format!("no list found for the field {name}"),
             Self::Path => "not found".to_owned(),
             Self::PathLike(nearest) => format!("not found; did you mean {nearest}?"),

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use adapter_kit::{Endpoint, Label};
+use adapter_kit::{Endpoint, UnknownVersion};
 use chrono::{DateTime, Utc};
 use domain::Code;
 
@@ -10,7 +10,7 @@ use crate::http::query;
 use crate::versions::{self, REMOVED};
 
 /// Why something cannot be looked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidFilter {
     /// It is no status of a reply.
     #[error("a status is a number from 100 to 599, such as 422, or a class such as 4xx")]
@@ -22,8 +22,8 @@ pub enum InvalidFilter {
     #[error("an endpoint is a method and a path, such as POST /trainees")]
     Endpoint,
     /// The API has, and had, no such version.
-    #[error("no version of the API has this label")]
-    Version,
+    #[error(transparent)]
+    Version(#[from] UnknownVersion),
     /// No problem has the code.
     #[error("no problem has this code: see the page of problems of a version, below /docs")]
     Code,
@@ -69,9 +69,11 @@ pub fn endpoint(text: &str) -> Result<String, InvalidFilter> {
 ///
 /// [`InvalidFilter::Version`]
 pub fn version(text: &str) -> Result<String, InvalidFilter> {
-    let label = text.parse::<Label>().map_err(|_| InvalidFilter::Version)?;
-    let is_known = versions::all().find(label).is_some() || REMOVED.iter().any(|removed| removed.label == label);
-    is_known.then(|| label.to_string()).ok_or(InvalidFilter::Version)
+    let mut removed = REMOVED.iter().map(|removed| removed.label.to_string());
+    match removed.find(|label| label == text) {
+        Some(label) => Ok(label),
+        None => Ok(versions::all().named(text)?.label.clone()),
+    }
 }
 
 /// The code of a problem.
@@ -87,6 +89,7 @@ pub fn code(text: &str) -> Result<String, InvalidFilter> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::versions::SERVED;
 
     #[test]
     fn a_status_or_a_class_of_them_is_read() {
@@ -111,7 +114,8 @@ mod tests {
         let newest = versions::all().newest().unwrap().version.label.to_string();
         assert_eq!(version(&newest), Ok(newest));
         for text in ["", "v9", "v1999.0"] {
-            assert_eq!(version(text), Err(InvalidFilter::Version), "{text}");
+            let Err(InvalidFilter::Version(unknown)) = version(text) else { panic!("{text} is a version") };
+            assert_eq!(unknown.known, SERVED.iter().map(|version| version.label).collect::<Vec<_>>(), "{text}");
         }
         assert_eq!((code("blank"), code("nonsense")), (Ok("blank".to_owned()), Err(InvalidFilter::Code)));
     }

@@ -37,8 +37,10 @@ fn the_history_of_a_trainee_says_who_changed_what_and_when() {
     assert_eq!(lines[1], "  last_name   \"Example\" -> \"Newname\"");
     assert!(lines[2].starts_with("  updated_at  ") && lines.len() == 3, "{lines:?}");
 
-    let unknown = place.run(&["audit", "none"], None);
-    assert_eq!((unknown.status(), unknown.stderr()), (1, "trainee-register: no trainee has the identifier none\n"));
+    let absent = "3xampleTra1neeWh1sNotTh1";
+    let unknown = place.run(&["audit", absent], None);
+    let told = format!("trainee-register: no trainee has the identifier {absent}\n");
+    assert_eq!((unknown.status(), unknown.stderr()), (1, told.as_str()));
 }
 
 #[test]

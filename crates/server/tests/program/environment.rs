@@ -61,8 +61,8 @@ fn commands(place: &Workplace) -> Vec<Vec<String>> {
         "token list",
         "token rotate 1",
         "token revoke 1",
-        "registry issue-trn none 1234567",
-        "registry award none",
+        "registry issue-trn 3xampleTra1neeWh1sNotTh1 1234567",
+        "registry award 3xampleTra1neeWh1sNotTh1",
         "sandbox seed --provider 10000001 --trainees 1",
         "usage",
         "version readiness v2025.0",
@@ -123,7 +123,13 @@ fn every_command_refuses_another_environment_than_that_of_the_register() {
     with_trainees(&place, "production");
     let other = "the environment of this register is production, not sandbox";
     let mut commands = commands(&place);
-    for words in ["serve --listen 127.0.0.1:0", "migrate", "migrate --to 2026-01-05-000002", "check", "audit none"] {
+    for words in [
+        "serve --listen 127.0.0.1:0",
+        "migrate",
+        "migrate --to 2026-01-05-000002",
+        "check",
+        "audit 3xampleTra1neeWh1sNotTh1",
+    ] {
         commands.push(words.split(' ').map(str::to_owned).collect());
     }
     commands.push(["provider", "add", "--ukprn", "10000002", "--name", "Beech"].map(str::to_owned).to_vec());

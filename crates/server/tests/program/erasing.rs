@@ -266,7 +266,7 @@ fn what_is_not_the_providers_or_would_name_the_person_is_refused_before_anything
         for (provider, ids, refusal) in [
             ("10067890", vec![id.as_str()], unknown),
             ("10000009", vec![id.as_str()], unknown),
-            (provider.as_str(), vec![id.as_str(), "none"], unknown),
+            (provider.as_str(), vec![id.as_str(), "3xampleTra1neeWh1sNotTh1"], unknown),
         ] {
             let refused = place.run(&erase(&on, provider, &ids), None);
             assert_eq!((refused.status(), refused.stdout()), (1, ""), "{kind:?}");

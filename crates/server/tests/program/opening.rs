@@ -7,15 +7,15 @@ use super::support::{Workplace, kinds, texts};
 /// Commands that need a register.
 const COMMANDS: [&str; 12] = [
     "check",
-    "audit none",
+    "audit 3xampleTra1neeWh1sNotTh1",
     "usage",
     "provider list",
     "provider close 10000001",
     "token list",
     "token issue --provider 10000001 --name Records",
     "token revoke 1",
-    "registry award none",
-    "registry issue-trn none 1234567",
+    "registry award 3xampleTra1neeWh1sNotTh1",
+    "registry issue-trn 3xampleTra1neeWh1sNotTh1 1234567",
     "sandbox seed --provider 10000001 --trainees 1",
     "version readiness v2025.0",
 ];

@@ -107,7 +107,8 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
         &registry(&place, &["reinstate", other, "--date", "2026-01-01"]),
         &format!("trainee {other}: cannot reinstate a trainee in state submitted_for_trn"),
     );
-    refuses(&registry(&place, &["discard", "none"]), "trainee none: no trainee has this identifier");
+    let absent = "3xampleTra1neeWh1sNotTh1";
+    refuses(&registry(&place, &["discard", absent]), &format!("trainee {absent}: no trainee has this identifier"));
     for wrong in [
         &["issue-trn", one, "123456"][..],
         &["issue-trn"],

@@ -33,7 +33,7 @@ fn logged(count: usize) -> Workplace {
     let version = oldest().label;
     let rows = (0..count).map(|number| {
         format!(
-            "(1, FALSE, '2026-10-05 09:{:02}:{:02}', 1, '{version}', 'POST /trainees', 'POST', 422, NULL, 'r{number}', \
+            ", (1, FALSE, '2026-10-05 09:{:02}:{:02}', 1, '{version}', 'POST /trainees', 'POST', 422, NULL, 'r{number}', \
              '[[\"blank\",\"email\"],[\"\",\"status\"]]', 2)",
             number / 60,
             number % 60
@@ -45,9 +45,8 @@ fn logged(count: usize) -> Workplace {
         &format!(
             "INSERT INTO request_log (provider_id, accepted, answered_at, token_id, version, endpoint, method, status, item,
                 request_id, problems, problems_left_out) VALUES
-                (2, TRUE, '2026-10-05 09:00:00', 2, '{version}', 'GET /info', 'GET', 200, NULL, 'other', '[]', 0),
-                {}",
-            rows.join(", ")
+                (2, TRUE, '2026-10-05 09:00:00', 2, '{version}', 'GET /info', 'GET', 200, NULL, 'other', '[]', 0){}",
+            rows.concat()
         ),
     );
     place
@@ -193,12 +192,50 @@ fn usage_is_exported_by_month_for_one_provider() {
 }
 
 #[test]
+fn empty_lists_say_none() {
+    let place = logged(0);
+    for arguments in [
+        &["request", "list", "--provider", "10000001"][..],
+        &["user", "list"],
+        &["import", "list"],
+        &["registry", "queue"],
+        &["registry", "queue", "--for", "award"],
+        &["trainee", "erasures"],
+        &["archive", "list"],
+        &["version", "readiness"],
+        &["token", "list", "--expiring", "0"],
+        &["user", "activity", "--since", "2999-01-01"],
+    ] {
+        let ended = place.run(arguments, None);
+        assert_eq!(
+            (ended.status(), ended.stdout().lines().next()),
+            (0, Some("none")),
+            "{arguments:?}: {}",
+            ended.stderr()
+        );
+    }
+    for arguments in [&["request", "refused", "--provider", "10000001"][..], &["usage"]] {
+        let ended = place.run(arguments, None);
+        assert!(ended.stdout().starts_with("none\n\nsince "), "{arguments:?}: {}", ended.stdout());
+    }
+    let empty = Workplace::migrated();
+    for list in ["provider", "token"] {
+        assert_eq!(empty.run(&[list, "list"], None).stdout(), "none\n", "{list}");
+    }
+}
+
+#[test]
 fn filters_that_can_match_nothing_are_refused() {
     let place = logged(1);
     let list = ["request", "list", "--provider", "10000001"];
     for (option, value, expected) in [
-        ("--version", "v9", "no version of the API has this label"),
-        ("--version", "v1999.0", "no version of the API has this label"),
+        ("--version", "v9", "no version is called v9; there are v2025.0, "),
+        ("--version", "v1999.0", "no version is called v1999.0; there are v2025.0, "),
+        (
+            "--request-id",
+            "none",
+            "no request with the identifier none was found; an identifier that the register gives has 24",
+        ),
         ("--code", "nonsense", "no problem has this code"),
         ("--token", "99", "no token has this number"),
         // The token of another provider.

@@ -125,9 +125,9 @@ fn sqlite_file_that_cannot_be_written_refuses_the_start_and_every_command_that_w
         &["token", "issue", "--provider", "10000001", "--name", "Records"],
         &["token", "revoke", "1"],
         &["user", "sign-out", "--all"],
-        &["registry", "award", "none"],
+        &["registry", "award", "3xampleTra1neeWh1sNotTh1"],
         &["sandbox", "seed", "--provider", "10000001", "--trainees", "1"],
-        &["trainee", "erase", "none", "--provider", "10000001", "--ground", "case 17", "--yes"],
+        &["trainee", "erase", "3xampleTra1neeWh1sNotTh1", "--provider", "10000001", "--ground", "case 17", "--yes"],
         &["archive", "write", "--older-than", "0", "--archive", &archive],
     ] {
         let ended = Ended(as_ordinary_user(workplace.command(arguments, None)).output().unwrap());
@@ -231,10 +231,20 @@ fn values_that_cannot_be_used_are_refused_in_words_of_the_command_line() {
         (&["version", "readiness", "--days", "0"], "must be a whole number from 1 to "),
         (&["token", "rotate", "x"], "must be a whole number from 1"),
         (&["user", "remove", "0"], "must be a whole number from 1"),
-        (&["token", "issue", "--provider", "1", "--name", "a", "--expires", "2026-02-30"], "there is no such day"),
+        (
+            &["token", "issue", "--provider", "10000001", "--name", "a", "--expires", "2026-02-30"],
+            "there is no such day",
+        ),
         (&["user", "activity", "--since", "2026-13-01"], "there is no such day"),
         (&["user", "activity", "--since", "1.3.2026"], "has the form YYYY-MM-DD"),
         (&["archive", "write", "--archive", "x", "--before", "2026-13"], "there is no such month"),
+        (&["audit", "none"], "an identifier has 24 characters"),
+        (&["registry", "award", "none"], "an identifier has 24 characters"),
+        (&["trainee", "erase", "none", "--provider", "10000001", "--ground", "a"], "an identifier has 24 characters"),
+        (&["provider", "add", "--ukprn", "1000001", "--name", "a"], "a UKPRN has 8 digits"),
+        (&["provider", "close", "1000001"], "a UKPRN has 8 digits"),
+        (&["usage", "--provider", "1000001"], "a UKPRN has 8 digits"),
+        (&["request", "list", "--provider", "1000001"], "a UKPRN has 8 digits"),
     ] {
         let ended = workplace.run(arguments, None);
         assert_eq!((ended.status(), ended.stdout()), (2, ""), "{arguments:?}: {}", ended.stderr());

@@ -6,7 +6,7 @@ use storage::error::StorageError;
 use super::super::Database;
 use super::{CommandError, served};
 use crate::cli::output;
-use crate::cli::values::between;
+use crate::cli::values::{between, ukprn};
 use crate::usage::readiness::{DEFAULT_DAYS, MAX_DAYS, ProviderUse, VersionReadiness};
 use crate::usage::report::timestamp;
 use crate::versions;
@@ -19,7 +19,7 @@ pub(in crate::cli) struct Readiness {
     #[arg(value_name = "LABEL")]
     version: Option<String>,
     /// UKPRN of the one provider to look at [default: all]
-    #[arg(long, value_name = "UKPRN", env = "REGISTER_VERSION_READINESS_PROVIDER")]
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_VERSION_READINESS_PROVIDER", value_parser = ukprn)]
     provider: Option<String>,
     /// How many days to look back, today among them
     #[arg(long, value_name = "N", env = "REGISTER_DAYS", default_value_t = DEFAULT_DAYS,

@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::{fs, io};
 
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
-use adapter_kit::{Label, Served, read};
+use adapter_kit::{Served, UnknownVersion, read};
 use chrono::{NaiveDate, Utc};
 use clap::{Args, ValueEnum};
 use domain::Lists;
@@ -64,12 +64,8 @@ enum Format {
     Json,
 }
 
-fn served(text: &str) -> Result<&'static Served, String> {
-    let found = text.parse::<Label>().ok().and_then(|label| versions::all().find(label));
-    found.ok_or_else(|| {
-        let labels: Vec<String> = versions::all().iter().map(|served| served.version.label.to_string()).collect();
-        format!("no version is called so; there are {}", labels.join(", "))
-    })
+fn served(text: &str) -> Result<&'static Served, UnknownVersion> {
+    versions::all().named(text)
 }
 
 fn word<T: std::str::FromStr<Err = adapter_kit::body_kind::InvalidChoice>>(text: &str) -> Result<T, String> {

@@ -52,11 +52,7 @@ fn page(segments: &[&str], in_api: bool) -> Option<String> {
 
 /// The version whose label begins like a segment, the newest of several, else the one whose label resembles it most.
 fn version_like<'a>(segment: &str, versions: &'a Versions) -> Option<&'a Served> {
-    let numbers = segment.trim_start_matches(['v', 'V']);
-    if !numbers.starts_with(|first: char| first.is_ascii_digit()) {
-        return None;
-    }
-    let written = format!("v{}", numbers.to_ascii_lowercase());
+    let written = format!("v{}", version_number(segment)?.to_ascii_lowercase());
     let labels: Vec<(String, &Served)> =
         versions.iter().rev().map(|served| (served.version.label.to_string(), served)).collect();
     let begins = || labels.iter().find(|(label, _)| label.starts_with(&format!("{written}.")));
@@ -65,6 +61,12 @@ fn version_like<'a>(segment: &str, versions: &'a Versions) -> Option<&'a Served>
         labels.iter().find(|(label, _)| label == nearest)
     });
     found.map(|(_, served)| *served)
+}
+
+/// The number of the version that a segment may stand for, without `v`.
+pub(super) fn version_number(segment: &str) -> Option<&str> {
+    Some(segment.trim_start_matches(['v', 'V']))
+        .filter(|number| number.starts_with(|first: char| first.is_ascii_digit()))
 }
 
 /// The path of a version that resembles these segments most.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
-use adapter_kit::{Endpoint, Label, Method, Served};
+use adapter_kit::{Endpoint, Label, Method, Served, UnknownVersion, Versions};
 
 use crate::endpoints;
 use crate::endpoints::{Handler, openapi};
@@ -18,7 +18,7 @@ use crate::http::dispatch::Route;
 use crate::http::error::{ApiError, Missing};
 use crate::http::middleware::deprecation::{DeprecationHeaders, methods};
 use crate::http::middleware::{access_log, links};
-use crate::http::paths::OpenApiDocument;
+use crate::http::paths::{self, OpenApiDocument};
 use crate::http::request::PathIds;
 use crate::http::routes::{allow, nearest_path, refuse};
 use crate::versions::REMOVED;
@@ -155,9 +155,22 @@ impl Router {
     }
 }
 
-/// The reply for a path that there is not.
+/// The reply for a path that does not exist.
 pub(crate) fn not_found(state: &AppState, request: &HttpRequest) -> HttpResponse {
     let nearest = nearest_path::of(request.path(), state.versions, state.environment);
-    let missing = nearest.map_or(Missing::Path, Missing::PathLike);
+    let missing = match (unknown_version(request.path(), state.versions, nearest.is_some()), nearest) {
+        (Some(unknown), Some(nearest)) => Missing::VersionLike(unknown, nearest),
+        (Some(unknown), None) => Missing::Version(unknown),
+        (None, Some(nearest)) => Missing::PathLike(nearest),
+        (None, None) => Missing::Path,
+    };
     ApiError::NotFound(missing).response_without_version().into()
+}
+
+/// The version that a path below `/api` names and that is not served. A path that resembles another one may lack its
+/// version, such as `/api/trainees`.
+fn unknown_version(path: &str, versions: &Versions, resembles_another: bool) -> Option<UnknownVersion> {
+    let text = path.strip_prefix(paths::API)?.strip_prefix('/')?.split('/').next()?;
+    let names_version = !text.is_empty() && (!resembles_another || nearest_path::version_number(text).is_some());
+    names_version.then(|| versions.named(text).err()).flatten()
 }

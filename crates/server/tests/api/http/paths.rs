@@ -25,14 +25,24 @@ fn an_unknown_path_is_not_found_with_or_without_a_token() {
 }
 
 #[test]
-fn a_version_that_never_was_is_not_found() {
+fn a_version_that_never_was_is_not_found_and_those_that_are_served_are_listed() {
     let register = Register::start();
     let newest = SERVED.iter().map(|version| version.label).max().unwrap();
-    let never = Label::release(newest.year + 1, newest.major);
-    for path in
-        [format!("/api/{never}/info"), "/api".to_owned(), "/nothing".to_owned(), "/api/latest/trainees".to_owned()]
-    {
-        register.request("GET", &path).send().error(404, "NotFound");
+    let labels: Vec<String> = SERVED.iter().map(|version| version.label.to_string()).collect();
+    let unknown = |text: &str| format!("no version is called {text}; there are {}", labels.join(", "));
+    let (never, year) = (Label::release(1999, 7), newest.year);
+    for (method, path, message) in [
+        ("GET", format!("/api/{never}"), unknown(&never.to_string())),
+        ("POST", format!("/api/{never}/anything/at/all"), unknown(&never.to_string())),
+        ("GET", "/api/v1".to_owned(), unknown("v1")),
+        ("GET", "/api/latest/trainees".to_owned(), unknown("latest")),
+        ("GET", format!("/api/v{year}"), unknown(&format!("v{year}")) + &format!("; did you mean /api/{newest}/info?")),
+        ("GET", "/api".to_owned(), "not found; did you mean /api/versions?".to_owned()),
+        ("GET", "/api/trainees".to_owned(), format!("not found; did you mean /api/{newest}/trainees?")),
+        ("GET", "/nothing".to_owned(), "not found".to_owned()),
+    ] {
+        let reply = register.request(method, &path).send();
+        assert_eq!(reply.error(404, "NotFound"), message, "{path}");
     }
 }
 
