@@ -89,25 +89,31 @@ generate() {
     INSTA_UPDATE=always cargo test --quiet --locked --workspace --test api -- snapshots committed
 }
 
-# Lists what can be used by versions and is not named by any: endpoints, rules and gates of the domain, and fields of the
-# dictionary.
-unused() {
-    local file name module
-    sed -nE '/^endpoints! \{/,/^\}/ s/^    ([A-Z][A-Za-z0-9]+) =( .*)?$/\1/p' crates/adapter-kit/src/endpoint.rs |
-        while read -r name; do
-            grep -rqw "Endpoint::$name" crates/api-*/src || echo "endpoint $name (crates/adapter-kit/src/endpoint.rs)"
-        done
-    for file in crates/domain/src/rules/*.rs; do
-        module=$(basename "$file" .rs)
-        sed -nE 's/^    ([A-Z][A-Z0-9_]*)\(".*/\1/p; s/^pub const ([A-Z][A-Z0-9_]*): (Rule|Gate)\b.*/\1/p' "$file" |
-            while read -r name; do
-                grep -rqw "$module::$name" crates/api-*/src || echo "rule $module::$name ($file)"
-            done
+# Prints what only the version uses of what versions share. Runs before the version is removed. The selection of crates is
+# that of `make test`.
+only_used() {
+    cargo build --quiet --locked --workspace --example only-used-by
+    "${CARGO_TARGET_DIR:-target}/debug/examples/only-used-by" "$label"
+}
+
+# Adds to each line of `only_used` the file to change, and drops the rules that were in the removed crate.
+with_files() {
+    local kind name of file
+    while read -r kind name of; do
+        case $kind in
+            endpoint) file=crates/adapter-kit/src/endpoint.rs ;;
+            rule) file=$(grep -rlF "\"$name\"" crates/domain/src/rules | head -1) || continue ;;
+            field) file=$(field_file "${of#of }") ;;
+            *) file= ;;
+        esac
+        echo "$kind $name${of:+ $of}${file:+ ($file)}"
     done
-    for file in crates/domain/src/{trainee,placement,degree,transition}.rs; do
-        sed -nE '/^record! \{/,/^\}/ s/^ +([a-z][a-z0-9_]*): .*/\1/p' "$file" | sort -u |
-            while read -r name; do
-                grep -qw "$name" crates/api-*/src/*.rs || echo "field $name ($file)"
-            done
-    done
+}
+
+# The file that declares the fields of a record.
+field_file() {
+    case $1 in
+        withdrawal | deferral | recommendation) echo crates/domain/src/transition.rs ;;
+        *) echo "crates/domain/src/$1.rs" ;;
+    esac
 }

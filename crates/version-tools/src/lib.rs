@@ -4,6 +4,7 @@
 //! - [`compatibility`]: whether a version still keeps the contract that was committed for it;
 //! - [`translate`](mod@translate): a body of one version in the names of another;
 //! - [`shadow`]: whether a write of one version would be accepted in another;
+//! - [`only_use`]: what only one version uses of what versions share;
 //! - [`openapi`]: the OpenAPI document of a version;
 //! - [`documents`]: the documents that are generated from the versions.
 //!
@@ -14,6 +15,7 @@ mod decision;
 mod demand;
 pub mod difference;
 pub mod documents;
+pub mod only_use;
 pub mod openapi;
 pub mod shadow;
 pub mod translate;
