@@ -6,6 +6,7 @@
 mod endurance {
     mod balancer;
     mod batch;
+    mod cancels;
     mod client;
     mod crash;
     mod dates;

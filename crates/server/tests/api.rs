@@ -8,6 +8,7 @@
 mod api {
     mod account;
     mod changes;
+    mod failed_statements;
     mod http;
     mod lists;
     mod pages;

@@ -41,7 +41,7 @@ const PORT_TAKEN: &str = "Address already in use";
 const ATTEMPTS: usize = 5;
 
 /// The name of the server's superuser.
-const SUPERUSER: &str = "postgres";
+pub(crate) const SUPERUSER: &str = "postgres";
 
 /// How a server treats what it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -217,6 +217,11 @@ impl Cluster {
         self.reached.direct().url(&self.folder, database)
     }
 
+    /// The socket of the server itself.
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder.join(self.reached.socket_name())
+    }
+
     /// Stops the server as a crash does: it does not tidy up, and whoever is connected is cut off.
     ///
     /// # Panics
@@ -276,7 +281,7 @@ fn has_room(folder: &str) -> bool {
 }
 
 /// A path as the host of a URL.
-fn percent_encoded(path: &Path) -> String {
+pub(crate) fn percent_encoded(path: &Path) -> String {
     let mut encoded = String::new();
     for byte in path.as_os_str().as_encoded_bytes() {
         if byte.is_ascii_alphanumeric() {

@@ -1,7 +1,7 @@
 //! A database for one test.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use diesel::connection::SimpleConnection as _;
@@ -106,6 +106,14 @@ impl Database {
         match self.place {
             Place::Sqlite(_) => Kind::Sqlite,
             Place::Postgres(_) => Kind::Postgres,
+        }
+    }
+
+    /// The socket of its server and its name there; `None` on SQLite and where the environment names a server.
+    pub(crate) fn socket(&self) -> Option<(PathBuf, String)> {
+        match &self.place {
+            Place::Sqlite(_) => None,
+            Place::Postgres(name) => Some((Server::of_this_process().socket()?, name.clone())),
         }
     }
 

@@ -13,6 +13,7 @@ mod npm;
 mod openid_provider;
 mod postgres;
 mod process;
+mod statement_proxy;
 mod tools;
 
 use std::path::{Path, PathBuf};
@@ -25,6 +26,7 @@ pub use npm::has_npm_packages;
 pub use openid_provider::OpenIdProvider;
 pub use postgres::{SERVER_VARIABLE, has_postgres, has_postgres_server};
 pub use process::{Process, signal};
+pub use statement_proxy::{Fault, StatementProxy};
 pub use tools::{PATH_ONLY_VARIABLE, SKIPPED_VARIABLE, Tool, has_tools, missing_tools, report_skipped};
 
 /// The program `trainee-register` of the build that the calling test belongs to.

@@ -3,6 +3,7 @@
 //! It is the one that the environment names, otherwise one of this process alone. It is started with the first database
 //! that is asked for, and one connection makes and drops them all.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
@@ -85,6 +86,14 @@ impl Server {
     /// Whether the server, with all that is on it, ends with this process.
     pub(crate) fn is_own(&self) -> bool {
         matches!(self.place, Place::Own(_))
+    }
+
+    /// The socket of the server; `None` for one that the environment names.
+    pub(crate) fn socket(&self) -> Option<PathBuf> {
+        match &self.place {
+            Place::Own(cluster) => Some(cluster.socket()),
+            Place::Given(_) => None,
+        }
     }
 
     /// Makes a database and gives its name: an empty one, or a copy of another to which nobody is connected.

@@ -122,6 +122,15 @@ impl Reached {
         }
     }
 
+    /// The name of the socket of the server itself.
+    pub(super) fn socket_name(&self) -> String {
+        let port = match self {
+            Self::Tls { port } | Self::Socket { port } => *port,
+            Self::Pooler => SERVER_PORT,
+        };
+        format!(".s.PGSQL.{port}")
+    }
+
     pub(super) fn url(&self, folder: &Path, database: &str) -> String {
         let socket = percent_encoded(folder);
         match self {

@@ -28,7 +28,7 @@ use storage::session::Session;
 use storage::store::{Store, StoreOptions};
 use storage::tokens::{Environment, NewToken};
 use storage::users::Actor;
-use test_support::Database;
+use test_support::{Database, StatementProxy};
 
 use super::client::{Client, Request, Response};
 use super::{Body, Shown};
@@ -91,6 +91,8 @@ pub(crate) struct Setup {
     pub(crate) issuer: Option<Issuer>,
     /// Whom the pages of the settings are for.
     pub(crate) audience: Audience,
+    /// What stands between the server and PostgreSQL, if anything does.
+    pub(crate) proxy: fn(&Database) -> Option<StatementProxy>,
 }
 
 impl Default for Setup {
@@ -106,6 +108,7 @@ impl Default for Setup {
             request_log: RequestLog::default(),
             issuer: None,
             audience: Audience::default(),
+            proxy: |_| None,
         }
     }
 }
@@ -120,6 +123,7 @@ pub(crate) struct Register {
     token: String,
     handle: ServerHandle,
     serving: Option<JoinHandle<()>>,
+    proxy: Option<StatementProxy>,
     /// Goes with the register.
     database: Database,
 }
@@ -148,10 +152,13 @@ impl Register {
             request_log,
             issuer,
             audience,
+            proxy,
         } = setup;
         let database = Database::fresh_from("sandbox", prepare_sandbox);
+        let proxy = proxy(&database);
         let clock = SetClock::new();
-        let store = open(database.url(), clock.clock(), queue);
+        let url = proxy.as_ref().map_or_else(|| database.url().to_owned(), StatementProxy::url);
+        let store = open(&url, clock.clock(), queue);
         let register = server::http::app_state::AppState::of(store.clone(), environment);
         let register = server::http::app_state::AppState {
             settings: register.settings.clone().map(|settings| settings.only_for(audience)),
@@ -191,6 +198,7 @@ impl Register {
             token,
             handle: handle.recv().unwrap(),
             serving: Some(serving),
+            proxy,
             database,
         }
     }
@@ -208,6 +216,11 @@ impl Register {
     /// The API of a version, for whoever the token belongs to.
     pub(crate) fn api_with_token(&self, version: &'static ApiVersion, token: String) -> Api<'_> {
         Api { register: self, version, token }
+    }
+
+    /// What stands between the server and PostgreSQL, if anything does.
+    pub(crate) fn proxy(&self) -> Option<&StatementProxy> {
+        self.proxy.as_ref()
     }
 
     /// Where the records are.
