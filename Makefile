@@ -53,6 +53,10 @@ crash-test: ## Kill the server 200 times, and PostgreSQL 20 times, under load; n
 race-test: ## Send colliding requests in 1,000 rounds, and hold overlapping ones against a sequential model
 	RACE_ROUNDS=1000 HISTORIES=1000 $(ENDURANCE) race history
 
+.PHONY: cancel-test
+cancel-test: ## Cancel statements of PostgreSQL for 200 seconds while four clients write; the rows contradict no answer
+	CANCEL_SECONDS=200 $(ENDURANCE) cancels
+
 .PHONY: dates-test
 dates-test: ## Write at full rate for 20 seconds; dates stay with the clock, and a client that polls misses nothing
 	DATES_MS=20000 $(ENDURANCE) dates::

@@ -24,14 +24,14 @@ const CHECK_SQL: &str = "SELECT current_setting('transaction_read_only'), curren
      (SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout')";
 
 /// What is asked of every session from its beginning: a mark by which it is known, the time zone of all times in the database,
-/// and how statements are planned.
+/// the schema of the tables whatever the role has, and how statements are planned. Options of the address win.
 ///
 /// A prepared statement is planned once. Otherwise PostgreSQL plans those anew each time whose number of rows is a parameter, which
 /// takes longer than to run some of them. Such a plan is made when a table may be empty, and stays while it fills: so it
 /// goes through no whole table where there is an index; which of several is the best one, PostgreSQL knows when it looks at
 /// the table. Where there is none, the cost of the plan says nothing, and must not have it compiled.
-const OPTIONS: &str = "-c register.session=1 -c TimeZone=UTC -c plan_cache_mode=force_generic_plan -c enable_seqscan=off \
-     -c jit=off";
+const OPTIONS: &str = "-c register.session=1 -c TimeZone=UTC -c search_path=public \
+     -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off";
 
 /// Lets the commit of a transaction wait for the disk.
 const DURABLE_SQL: &str = "SELECT set_config('synchronous_commit', 'on', true) \
@@ -48,6 +48,9 @@ pub struct Session {
     pub idle_in_transaction_timeout: Option<Duration>,
     /// How long a host may take until it can be used, at most, whatever the address says.
     pub connect_timeout: Option<Duration>,
+    /// Whether the server is told to refuse every write outside a transaction that says `READ WRITE`. Behind a pooler it is
+    /// not: the setting may reach another session.
+    pub writes_only_in_transactions: bool,
 }
 
 /// Which server will do.
@@ -173,6 +176,11 @@ fn set_up(mut transport: Transport, session: Session, limit: Duration) -> Result
     } else if !is_durable {
         settings.push("SET synchronous_commit = 'on'".to_owned());
     }
+    let writes_only_in_transactions = session.writes_only_in_transactions && !is_pooled;
+    if writes_only_in_transactions {
+        // Not a startup option: `is_read_only` is what the server says by itself.
+        settings.push("SET default_transaction_read_only = on".to_owned());
+    }
     let settings = settings.join("; ");
     if !is_pooled && !settings.is_empty() {
         let client = transport.client();
@@ -181,5 +189,6 @@ fn set_up(mut transport: Transport, session: Session, limit: Duration) -> Result
     let local_settings = if is_pooled { settings } else { String::new() };
     transport.take_warnings();
     transport.set_deadline(None);
-    Ok(PostgresConnection::over(transport, ServerInfo { is_read_only, is_pooled, encoding, local_settings }))
+    let server = ServerInfo { is_read_only, is_pooled, writes_only_in_transactions, encoding, local_settings };
+    Ok(PostgresConnection::over(transport, server))
 }

@@ -1,4 +1,15 @@
 //! The connection: what it sends, defers and assumes.
+//!
+//! **Nothing is written where BEGIN did not succeed.** Each statement is a message group of its own, so a server that refuses
+//! BEGIN runs the statements that were sent behind it, each as its own transaction. Therefore:
+//!
+//! - BEGIN of a transaction that writes is sent together with other statements only where the server refuses every write
+//!   outside a transaction that says `READ WRITE` ([`crate::Session::writes_only_in_transactions`]). Otherwise, and always
+//!   behind a pooler, its answer is awaited ([`PostgresConnection::begin_writing`]).
+//! - The failure of BEGIN is the first one that is reported, before any result of a statement behind it.
+//! - When a deferred BEGIN, COMMIT or ROLLBACK fails, the connection is closed: the state of its transaction is not known.
+//!
+//! So a job whose BEGIN has failed has changed nothing, and can be run again.
 
 mod traits;
 
@@ -58,6 +69,8 @@ pub(crate) struct ServerInfo {
     pub(crate) is_read_only: bool,
     /// Whether a pooler stands between, so that the session is not this connection's own.
     pub(crate) is_pooled: bool,
+    /// Whether the server refuses writes outside transactions that say `READ WRITE`.
+    pub(crate) writes_only_in_transactions: bool,
     /// The encoding of the database, as PostgreSQL names it.
     pub(crate) encoding: String,
     /// Settings that each transaction makes for itself, behind a pooler.
@@ -163,6 +176,19 @@ impl PostgresConnection {
         outcome
     }
 
+    /// Sends statements that begin a transaction, the last of which is a BEGIN that says `READ WRITE`. They are deferred where
+    /// nothing can be written if they fail; otherwise their answer is awaited, and a failure closes the connection.
+    ///
+    /// # Errors
+    ///
+    /// Those of `send`.
+    pub fn begin_writing<T>(&mut self, send: impl FnOnce(&mut Self) -> QueryResult<T>) -> QueryResult<T> {
+        if self.server.writes_only_in_transactions {
+            return self.deferring(send);
+        }
+        send(self).inspect_err(|_| self.close())
+    }
+
     /// Sends what was deferred, without waiting for the answers.
     pub fn flush(&mut self) {
         self.transport.flush();
@@ -184,8 +210,9 @@ impl PostgresConnection {
         &self.server.local_settings
     }
 
-    /// Says whether [`PostgresConnection::assumptions_hold`] will be called.
+    /// Says whether [`PostgresConnection::assumptions_hold`] will be called. Drops what was assumed before.
     pub fn allow_assumptions(&mut self, allowed: bool) {
+        self.assumptions.end();
         self.allows_assumptions = allowed;
     }
 
@@ -298,8 +325,9 @@ impl PostgresConnection {
 
     /// Takes note of a failed statement.
     fn failed(&mut self, failure: PostgresError) -> DieselError {
+        self.pipeline.clear();
         let status = AnsiTransactionManager::transaction_manager_status_mut(self);
-        if failure.is_fatal {
+        if failure.must_close {
             status.set_in_error();
         } else if let TransactionManagerStatus::Valid(valid) = status
             && let Some(open) = valid.in_transaction.as_mut()
@@ -309,6 +337,7 @@ impl PostgresConnection {
         failure.into()
     }
 
+    /// Executes statements without parameters. Those that are deferred begin or end a transaction.
     fn execute_text(&mut self, sql: &str) -> Result<(), PostgresError> {
         self.unassumed_statements += 1;
         let kind = StatementKind::of(sql);
@@ -323,7 +352,7 @@ impl PostgresConnection {
             if kind == StatementKind::Begin {
                 self.status = TransactionStatus::default();
             }
-            self.transport.defer(async move { client.batch_execute(&sql).await });
+            self.transport.defer_boundary(async move { client.batch_execute(&sql).await });
             return Ok(());
         }
         let outcome = self.transport.run(client.batch_execute(&sql));
@@ -336,7 +365,7 @@ impl PostgresConnection {
         let client = self.transport.client();
         if self.defers {
             let sql = sql.to_owned();
-            self.transport.defer(async move { client.batch_execute(&sql).await });
+            self.transport.defer_boundary(async move { client.batch_execute(&sql).await });
             return Ok(());
         }
         self.transport.take_warnings();

@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::fmt;
 
 use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error as DieselError};
-use tokio_postgres::error::SqlState;
+use tokio_postgres::error::{DbError, Severity, SqlState};
 
 /// The SQLSTATE of a commit of which it is not known whether it happened: `transaction_resolution_unknown`.
 pub const OUTCOME_UNKNOWN: &str = "08007";
@@ -94,24 +94,42 @@ impl fmt::Display for HostError {
 pub(crate) struct PostgresError {
     state: String,
     message: String,
-    /// Whether the connection cannot be used any more.
-    pub(crate) is_fatal: bool,
+    /// Whether the connection has ended. Nothing is known of what was not answered.
+    is_lost: bool,
+    /// Whether the connection must not be used any more: it has ended, or its transaction is in an unknown state.
+    pub(crate) must_close: bool,
 }
 
 impl PostgresError {
     /// A failure of the connection.
     pub(crate) fn of_connection(message: impl Into<String>) -> Self {
-        Self { state: CONNECTION_FAILURE.to_owned(), message: message.into(), is_fatal: true }
+        Self { state: CONNECTION_FAILURE.to_owned(), message: message.into(), is_lost: true, must_close: true }
     }
 
     /// A failure that the server knows nothing of.
     pub(crate) fn local(state: &str, message: impl Into<String>) -> Self {
-        Self { state: state.to_owned(), message: message.into(), is_fatal: false }
+        Self { state: state.to_owned(), message: message.into(), is_lost: false, must_close: false }
     }
 
-    /// The same, of a commit: whatever ended the connection, it is not known what became of the transaction.
+    /// Marks the failure of a statement that begins or ends a transaction: the state of the transaction is not known.
+    pub(crate) fn at_boundary(self) -> Self {
+        Self { must_close: true, ..self }
+    }
+
+    /// Turns the failure into one of the connection, for a statement that the failed one has nothing to do with.
+    pub(crate) fn of_earlier_transaction(self) -> Self {
+        Self::of_connection(format!("the transaction before could not be ended: {}", self.message))
+    }
+
+    /// Marks the failure of a COMMIT. The outcome is unknown when the connection has ended, or when a pooler says that its
+    /// own has.
     pub(crate) fn of_commit(self) -> Self {
-        if self.is_fatal { Self { state: OUTCOME_UNKNOWN.to_owned(), ..self } } else { self }
+        let of_pooler = ["08", "57P"].iter().any(|class| self.state.starts_with(class));
+        if self.is_lost || of_pooler {
+            Self { state: OUTCOME_UNKNOWN.to_owned(), must_close: true, ..self }
+        } else {
+            self
+        }
     }
 }
 
@@ -119,15 +137,24 @@ impl From<tokio_postgres::Error> for PostgresError {
     fn from(error: tokio_postgres::Error) -> Self {
         match error.as_db_error() {
             Some(reported) => {
-                use tokio_postgres::error::Severity;
+                let is_lost = is_fatal(reported);
                 Self {
                     state: reported.code().code().to_owned(),
                     message: reported.message().to_owned(),
-                    is_fatal: matches!(reported.parsed_severity(), Some(Severity::Fatal | Severity::Panic)),
+                    is_lost,
+                    must_close: is_lost,
                 }
             }
             None => Self::of_connection(describe(&error)),
         }
+    }
+}
+
+/// Whether the server ends the connection with this error. A pooler may only say so in the field that a server translates.
+fn is_fatal(reported: &DbError) -> bool {
+    match reported.parsed_severity() {
+        Some(severity) => matches!(severity, Severity::Fatal | Severity::Panic),
+        None => ["FATAL", "PANIC"].contains(&reported.severity()),
     }
 }
 

@@ -30,11 +30,15 @@ pub(crate) struct Pipeline {
 
 impl Pipeline {
     pub(crate) fn set_mode(&mut self, mode: PipelineMode) {
-        // What an earlier pipeline left, because a query of it has failed, belongs to nobody.
         if mode == PipelineMode::Queue {
-            self.queued.clear();
+            self.clear();
         }
         self.mode = mode;
+    }
+
+    /// Drops what was queued and not read: behind a failure it is not valid.
+    pub(crate) fn clear(&mut self) {
+        self.queued.clear();
     }
 
     /// Where the rows of another query are put.

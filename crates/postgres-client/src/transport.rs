@@ -82,6 +82,15 @@ impl Transport {
         self.deferred.push(Box::pin(async move { request.await.map_err(PostgresError::from) }));
     }
 
+    /// Like [`Transport::defer`], but for a request that begins or ends a transaction. Its failure closes the connection.
+    pub(crate) fn defer_boundary(
+        &mut self,
+        request: impl Future<Output = Result<(), tokio_postgres::Error>> + Send + 'static,
+    ) {
+        self.deferred
+            .push(Box::pin(async move { request.await.map_err(|error| PostgresError::from(error).at_boundary()) }));
+    }
+
     /// The warnings since the last time, and none from then on.
     pub(crate) fn take_warnings(&mut self) -> Vec<DbError> {
         std::mem::take(&mut self.warnings)
@@ -91,7 +100,8 @@ impl Transport {
     ///
     /// # Errors
     ///
-    /// The first failure. After one of the connection, or when the deadline has passed, the connection is lost.
+    /// The first failure. After one of the connection or of a boundary, or when the deadline has passed, the connection is
+    /// closed.
     pub(crate) fn run<T>(
         &mut self,
         request: impl Future<Output = Result<T, tokio_postgres::Error>>,
@@ -104,13 +114,13 @@ impl Transport {
             answer.map_err(PostgresError::from)
         };
         let outcome = self.drive(all);
-        if outcome.as_ref().is_err_and(|failure| failure.is_fatal) {
+        if outcome.as_ref().is_err_and(|failure| failure.must_close) {
             self.is_closed = true;
         }
         outcome
     }
 
-    /// Sends what was deferred, and waits for no answer. A failure is that of the next request.
+    /// Sends what was deferred, and waits for no answer. A failure is reported by the next request, as one of the connection.
     pub(crate) fn flush(&mut self) {
         let (Some(runtime), false) = (&self.runtime, self.is_closed) else { return };
         let (driver, deferred) = (&mut self.driver, &mut self.deferred);
@@ -119,7 +129,7 @@ impl Transport {
         runtime.block_on(poll_fn(|context| {
             for mut request in deferred.drain(..) {
                 match request.as_mut().poll(context) {
-                    Poll::Pending => waiting.push(request),
+                    Poll::Pending => waiting.push(flushed(request)),
                     Poll::Ready(Ok(())) => {}
                     Poll::Ready(Err(failure)) => failed = Some(failure),
                 }
@@ -148,6 +158,11 @@ impl Transport {
             }
         })
     }
+}
+
+/// A request that was sent, and whose failure is none of the request that reports it.
+fn flushed(request: Deferred) -> Deferred {
+    Box::pin(async move { request.await.map_err(PostgresError::of_earlier_transaction) })
 }
 
 /// Polls a request, and the socket under it.

@@ -160,6 +160,49 @@ mod client {
     }
 
     #[test]
+    fn nothing_is_written_behind_a_begin_that_fails() {
+        let Some(cluster) = start(Settings::Fast) else { return };
+        let address: Address = cluster.url("postgres").parse().unwrap();
+        let mut other = connect(&cluster);
+        other.batch_execute("CREATE TABLE t (n bigint)").unwrap();
+        for writes_only_in_transactions in [true, false] {
+            let session = Session { writes_only_in_transactions, ..Session::default() };
+            let connect = || PostgresConnection::connect(&address, &session, Node::Writable).unwrap();
+            let begin = |connection: &mut PostgresConnection, mode: &str| {
+                let sql = format!("BEGIN ISOLATION LEVEL {mode}");
+                connection
+                    .begin_writing(|connection| AnsiTransactionManager::begin_transaction_sql(connection, &sql))
+                    .and_then(|()| sql_query("INSERT INTO t VALUES (1)").execute(connection))
+            };
+            let mut connection = connect();
+            assert!(!connection.is_read_only());
+            assert_eq!(state_of(begin(&mut connection, "NONE READ WRITE").map(drop)), "42601");
+            assert!(connection.is_closed() && connection.is_broken());
+            assert_eq!(number(&mut other, "SELECT count(*) FROM t"), 0);
+
+            let mut connection = connect();
+            let before = connection.round_trips();
+            begin(&mut connection, "READ COMMITTED READ WRITE").unwrap();
+            assert_eq!(connection.round_trips() - before, if writes_only_in_transactions { 1 } else { 2 });
+            AnsiTransactionManager::commit_transaction(&mut connection).unwrap();
+            assert_eq!(number(&mut other, "SELECT count(*) FROM t"), 1);
+            let outside = sql_query("DELETE FROM t").execute(&mut connection).map(drop);
+            assert_eq!(outside.is_err(), writes_only_in_transactions);
+            other.batch_execute("DELETE FROM t").unwrap();
+        }
+    }
+
+    #[test]
+    fn end_of_a_transaction_that_fails_behind_its_answer_loses_the_connection() {
+        let Some(cluster) = start(Settings::Fast) else { return };
+        let mut connection = connect(&cluster);
+        connection.deferring(|connection| connection.batch_execute("COMMIT IN ERROR")).unwrap();
+        connection.flush();
+        assert_eq!(state_of(connection.batch_execute("SELECT 1")), "08006");
+        assert!(connection.is_closed());
+    }
+
+    #[test]
     fn assumption_of_a_job_that_fails_says_nothing_of_the_next_one() {
         let Some(cluster) = start(Settings::Fast) else { return };
         let mut connection = connect(&cluster);
@@ -170,6 +213,11 @@ mod client {
         let failed = connection.assumptions_hold().unwrap_err();
         assert_eq!(sqlstate(&failed), Some("23505"));
         AnsiTransactionManager::rollback_transaction(&mut connection).unwrap();
+        assert!(connection.assumptions_hold().unwrap());
+
+        // Nor does one of a job that never asked.
+        connection.assume(&sql_query("SELECT n FROM t"), RawRows::of_integer(2)).unwrap();
+        connection.allow_assumptions(false);
         assert!(connection.assumptions_hold().unwrap());
     }
 

@@ -286,7 +286,7 @@ fn require_sound(file: &Path, shown: &Path) -> Result<(), BackupError> {
     let mut connection = DatabaseConnection::Sqlite(opened.map_err(StorageError::Connection)?);
     // SQLite says here that a file is no database, or that its first page makes no sense.
     let found = catalog::damage(&mut connection).map_err(|error| {
-        if let StorageError::Query(cause) = error { damaged(cause.to_string()) } else { error.into() }
+        if let StorageError::DatabaseFault(reason) = error { damaged(reason.to_string()) } else { error.into() }
     })?;
     if let Some(first) = found.into_iter().next() {
         return Err(damaged(first));

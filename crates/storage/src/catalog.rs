@@ -75,6 +75,9 @@ const SQLITE_TABLES: &str =
 const POSTGRES_TABLES: &str = "SELECT relname::text AS name FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
      WHERE n.nspname = current_schema() AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname";
 
+const OTHER_SCHEMA: &str = "SELECT n.nspname::text AS name FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
+     WHERE relname = $1 AND n.nspname IS DISTINCT FROM current_schema() ORDER BY n.nspname LIMIT 1";
+
 const SQLITE_REFERENCES: &str = "SELECT m.name AS \"table\", f.\"from\" AS \"column\", f.\"table\" AS owner, f.\"to\" AS key \
      FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table'";
 const POSTGRES_REFERENCES: &str = "SELECT child.relname::text AS \"table\", a.attname::text AS \"column\", \
@@ -88,6 +91,16 @@ const POSTGRES_REFERENCES: &str = "SELECT child.relname::text AS \"table\", a.at
 pub(crate) fn tables(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
     let query = diesel::sql_query(connection.either(POSTGRES_TABLES, SQLITE_TABLES));
     Ok(query.load::<Name>(connection)?.into_iter().map(|found| found.name).collect())
+}
+
+/// Another schema of PostgreSQL than that of the connection in which there is a table with this name.
+pub(crate) fn other_schema_with(
+    connection: &mut DatabaseConnection,
+    table: &str,
+) -> Result<Option<String>, StorageError> {
+    let DatabaseConnection::Postgres(inner) = connection else { return Ok(None) };
+    let query = diesel::sql_query(OTHER_SCHEMA).bind::<Text, _>(table);
+    Ok(query.get_result::<Name>(inner).optional()?.map(|found| found.name))
 }
 
 /// How many rows a table has. The name must be one of [`tables`].

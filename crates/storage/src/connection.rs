@@ -78,12 +78,17 @@ impl DatabaseConnection {
     ///
     /// A reading one sees one snapshot, however many queries it makes. A writing one on SQLite takes the write lock at
     /// once, so that it never has to give up half-way because another process was faster. On PostgreSQL the statement goes
-    /// along with the next one, and its failure is that of the next one.
+    /// along with the next one, and its failure is that of the next one; one that writes is awaited where statements behind a
+    /// failed BEGIN could write.
     pub(crate) fn begin(&mut self, access: Access) -> Result<(), DieselError> {
         match (self, access) {
             (Self::Postgres(_), Access::LookUp) => Ok(()),
-            (Self::Postgres(inner), Access::Read) => begin_on_postgres(inner, "REPEATABLE READ READ ONLY"),
-            (Self::Postgres(inner), Access::Write) => begin_on_postgres(inner, "READ COMMITTED READ WRITE"),
+            (Self::Postgres(inner), Access::Read) => {
+                inner.deferring(|inner| begin_on_postgres(inner, "REPEATABLE READ READ ONLY"))
+            }
+            (Self::Postgres(inner), Access::Write) => {
+                inner.begin_writing(|inner| begin_on_postgres(inner, "READ COMMITTED READ WRITE"))
+            }
             (Self::Sqlite(inner), Access::LookUp | Access::Read) => {
                 AnsiTransactionManager::begin_transaction_sql(inner, "BEGIN")
             }
@@ -217,6 +222,5 @@ impl DatabaseConnection {
 }
 
 fn begin_on_postgres(connection: &mut PostgresConnection, mode: &str) -> Result<(), DieselError> {
-    let sql = format!("BEGIN ISOLATION LEVEL {mode}");
-    connection.deferring(|connection| AnsiTransactionManager::begin_transaction_sql(connection, &sql))
+    AnsiTransactionManager::begin_transaction_sql(connection, &format!("BEGIN ISOLATION LEVEL {mode}"))
 }

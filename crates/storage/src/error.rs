@@ -65,6 +65,9 @@ pub enum StorageError {
     /// The database server cancelled the statement, or lacks memory, connections or the like. Nothing was changed.
     #[error("database server did not serve the statement")]
     ServerUnavailable(#[source] DieselError),
+    /// The database lacks a table, a permission or the like that the register needs, or is damaged. Nothing was changed.
+    #[error("database refuses what the register needs: {0}")]
+    DatabaseFault(Arc<str>),
     /// Another process or another transaction locked what the job needed for too long.
     #[error("database is busy")]
     Busy,
@@ -144,6 +147,15 @@ pub enum StorageError {
     NoRegister {
         /// What to call the database.
         database: String,
+    },
+    /// The register is in another schema of PostgreSQL than the one that the connection uses.
+    #[error(
+        "the database has a register in the schema {schema}: move its tables to the schema public, or name the schema in \
+         the address, as in postgres://USER@HOST/NAME?options=-c%20search_path%3D{schema}"
+    )]
+    OtherSchema {
+        /// The name of the schema.
+        schema: String,
     },
     /// The schema lacks a migration of this program.
     #[error(
@@ -288,6 +300,7 @@ impl StorageError {
             | Self::OutcomeUnknown(_)
             | Self::ReadOnly(_)
             | Self::ServerUnavailable(_)
+            | Self::DatabaseFault(_)
             | Self::Busy
             | Self::Collided
             | Self::DateNotDue { .. }
@@ -308,6 +321,7 @@ impl StorageError {
             | Self::Absent(_)
             | Self::IsFolder(_)
             | Self::NoRegister { .. }
+            | Self::OtherSchema { .. }
             | Self::SchemaOlder { .. }
             | Self::NotConverted { .. }
             | Self::RecordsNewer { .. }

@@ -12,10 +12,13 @@ use diesel::prelude::*;
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
-use crate::connection::{Access, Connections, DatabaseConnection, PROBE_TIMEOUT};
+use crate::connection::{Access, Connections, DatabaseConnection, PROBE_TIMEOUT, execute_deferred};
 use crate::environment;
 use crate::error::StorageError;
-use crate::schema::providers;
+use crate::schema::{
+    ProviderRow, changes, idempotency_locks, lock_stripes, placement_schools, providers, register_settings, replies,
+    schools, tokens, trainee_change_counts, trainee_counts, trainees, training_partners,
+};
 use crate::store::Store;
 
 /// How long a write that was kept says that the next one would be.
@@ -34,6 +37,8 @@ pub struct Probe {
     writes: OwnConnection,
     /// When a write was last kept.
     kept: Arc<Mutex<Option<Instant>>>,
+    /// The fault of the database that was logged and is not mended.
+    logged_fault: Arc<Mutex<Option<Arc<str>>>>,
 }
 
 impl Probe {
@@ -44,21 +49,39 @@ impl Probe {
             reads: OwnConnection::default(),
             writes: OwnConnection::default(),
             kept: Arc::default(),
+            logged_fault: Arc::default(),
         }
     }
 
-    /// Asks the database for a row. Questions are asked one after the other, so whoever gives up waiting leaves one thread
-    /// behind at most, until the database or its connection has failed.
+    /// Asks the database for a row, and for the tables and columns that requests need. Questions are asked one after the other,
+    /// so whoever gives up waiting leaves one thread behind at most, until the database or its connection has failed.
     ///
     /// # Errors
     ///
-    /// Why the database does not answer. Must be called within a tokio runtime.
+    /// Why the database does not answer, or what it has refused to a request in the last minute. Must be called within a tokio
+    /// runtime.
     pub async fn ask(&self) -> Result<(), StorageError> {
         match self.ask_over(&self.reads, read).await {
             // A server that says so answers; those who have a connection are served.
-            Err(StorageError::NoConnectionLeft(_)) => Ok(()),
-            outcome => outcome,
+            Err(StorageError::NoConnectionLeft(_)) => {}
+            Err(StorageError::DatabaseFault(reason)) => {
+                let mut logged = self.logged_fault.lock().await;
+                let error = StorageError::DatabaseFault(Arc::clone(&reason));
+                if logged.replace(Arc::clone(&reason)) != Some(reason) {
+                    log::error!("{error}");
+                }
+                return Err(error);
+            }
+            Err(error) => return Err(error),
+            Ok(()) => {
+                if self.logged_fault.lock().await.take().is_some() {
+                    log::info!("the database has again what the register needs");
+                    // What requests have met is most likely the same.
+                    self.store.last_fault.forget();
+                }
+            }
         }
+        self.store.last_fault.require_none()
     }
 
     /// Writes a row that belongs to this server, and commits it; at most once a second. The row has no date of a change, so it
@@ -69,6 +92,7 @@ impl Probe {
     /// Why a write would not be kept. Must be called within a tokio runtime.
     pub async fn ask_to_write(&self) -> Result<(), StorageError> {
         self.ask_to_write_row().await?;
+        self.store.last_fault.require_none()?;
         self.store.require_date()
     }
 
@@ -111,6 +135,8 @@ impl Probe {
                     }
                     // The commit was begun, and may yet be waited for: a second one would be no better.
                     Err(error @ StorageError::OutcomeUnknown(_)) => return Err(error),
+                    // Another connection meets the same.
+                    Err(error @ StorageError::DatabaseFault(_)) => return Err(error),
                     Err(StorageError::ReadOnly(_)) => {}
                     Err(_) => connections.invalidate(),
                 }
@@ -124,8 +150,17 @@ impl Probe {
     }
 }
 
+/// Looks for every table and column that requests read. All but the last query are sent together with it.
 fn read(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
-    providers::table.select(providers::id).first::<i64>(connection).optional()?;
+    macro_rules! look_for {
+        ($($table:ident),+) => {$(
+            let none = $table::table.select($table::all_columns).limit(0);
+            execute_deferred!(connection, |inner| none.execute(inner))?;
+        )+};
+    }
+    look_for!(tokens, schools, training_partners, trainees, placement_schools, trainee_counts, trainee_change_counts);
+    look_for!(changes, replies, lock_stripes, idempotency_locks, register_settings);
+    providers::table.select(providers::all_columns).first::<ProviderRow>(connection).optional()?;
     Ok(())
 }
 
@@ -143,8 +178,10 @@ impl fmt::Debug for Probe {
 
 #[cfg(test)]
 mod tests {
+    use diesel::connection::SimpleConnection as _;
     use diesel::prelude::*;
 
+    use crate::error::StorageError;
     use crate::schema::register_settings;
     use crate::testing::{Register, block_on};
 
@@ -161,6 +198,43 @@ mod tests {
         let stats = taken.unwrap();
         assert_eq!(stats.connections - stats.connections_idle, 2);
         block_on(probe.ask()).unwrap();
+    }
+
+    #[test]
+    fn missing_table_or_column_is_a_fault_that_names_it_until_it_is_there_again() {
+        let register = Register::with_provider();
+        let probe = register.store.probe();
+        block_on(probe.ask()).unwrap();
+        for (break_it, mend_it, object) in [
+            ("ALTER TABLE changes RENAME TO elsewhere", "ALTER TABLE elsewhere RENAME TO changes", "changes"),
+            (
+                "ALTER TABLE trainees RENAME COLUMN revision TO elsewhere",
+                "ALTER TABLE trainees RENAME COLUMN elsewhere TO revision",
+                "revision",
+            ),
+        ] {
+            register.second_connection().batch_execute(break_it).unwrap();
+            let fault = block_on(probe.ask()).unwrap_err();
+            assert!(matches!(&fault, StorageError::DatabaseFault(reason) if reason.contains(object)), "{fault:?}");
+            register.second_connection().batch_execute(mend_it).unwrap();
+            block_on(probe.ask()).unwrap();
+        }
+    }
+
+    #[test]
+    fn fault_that_a_job_met_is_seen_by_the_probe() {
+        let register = Register::with_provider();
+        let probe = register.store.probe();
+        let met = register
+            .store
+            .write(|session| Ok::<_, StorageError>(session.connection.batch_execute("DELETE FROM nothing")?));
+        assert!(matches!(block_on(met), Err(StorageError::DatabaseFault(_))));
+        for seen in [block_on(probe.ask()), block_on(probe.ask_to_write())] {
+            assert!(
+                matches!(&seen, Err(StorageError::DatabaseFault(reason)) if reason.contains("nothing")),
+                "{seen:?}"
+            );
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod dates;
 #[cfg(test)]
 mod durability;
 mod group_commit;
+mod last_fault;
 mod look_ups;
 pub(crate) mod migrations;
 #[cfg(test)]
@@ -38,6 +39,7 @@ use crate::job::job;
 use crate::metrics::StoreMetrics;
 use crate::probe::Probe;
 use crate::session::Session;
+use crate::store::last_fault::LastFault;
 use crate::store::look_ups::LookUps;
 pub use crate::store::migrations::{Conversion, Goal, Pending, Progress, SchemaChange, SetUp};
 use crate::store::pool::JobPool;
@@ -138,6 +140,7 @@ pub struct Store {
     clock: Clock,
     /// Where changes get their dates.
     dates: Arc<WriteClock>,
+    pub(crate) last_fault: LastFault,
 }
 
 /// Where jobs write.
@@ -201,7 +204,17 @@ impl Store {
         } else {
             Writes::Pool(pool(&connections.for_writing(), options.writers))
         };
-        Ok(Self { connections, pool: reads, look_ups, writes, replicas, counters, clock: options.clock, dates: clock })
+        Ok(Self {
+            connections,
+            pool: reads,
+            look_ups,
+            writes,
+            replicas,
+            counters,
+            clock: options.clock,
+            dates: clock,
+            last_fault: LastFault::default(),
+        })
     }
 
     /// Opens a register that exists and has the schema of this program. Otherwise the database is left as it is.
@@ -242,7 +255,7 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        Arc::clone(&self.pool).run(Access::Read, job).await
+        self.last_fault.note(Arc::clone(&self.pool).run(Access::Read, job).await)
     }
 
     /// Runs a job that reads a few rows by their keys. On SQLite it sees one snapshot; on PostgreSQL each of its
@@ -262,10 +275,11 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        match self.look_ups.as_ref().and_then(|look_ups| look_ups.run(&mut job)) {
+        let answer = match self.look_ups.as_ref().and_then(|look_ups| look_ups.run(&mut job)) {
             Some(answer) => answer,
             None => Arc::clone(&self.pool).run(Access::LookUp, job).await,
-        }
+        };
+        self.last_fault.note(answer)
     }
 
     /// Runs a job that may write. It is kept when it returns `Ok`, and then before this returns.
@@ -284,11 +298,11 @@ impl Store {
     {
         let writer = match &self.writes {
             Writes::Thread(writer) => writer,
-            Writes::Pool(pool) => return Arc::clone(pool).run(Access::Write, job).await,
+            Writes::Pool(pool) => return self.last_fault.note(Arc::clone(pool).run(Access::Write, job).await),
         };
         let (job, answer) = self::job(job);
         writer.enqueue(job)?;
-        answer.await.unwrap_or_else(|_| Err(StorageError::Closed.into()))
+        self.last_fault.note(answer.await.unwrap_or_else(|_| Err(StorageError::Closed.into())))
     }
 
     /// As [`Store::write`], for a job that needs nothing another one may have locked, but for what it can do without when it is run
@@ -307,7 +321,7 @@ impl Store {
     {
         match &self.writes {
             Writes::Thread(_) => self.write(job).await,
-            Writes::Pool(pool) => Arc::clone(pool).run_in_group(job).await,
+            Writes::Pool(pool) => self.last_fault.note(Arc::clone(pool).run_in_group(job).await),
         }
     }
 

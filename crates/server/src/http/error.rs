@@ -364,6 +364,11 @@ impl ApiError {
                 log::warn!(request_id; "{}", Causes(&error));
                 outcome_unknown()
             }
+            Self::Storage(error @ StorageError::DatabaseFault(_)) => {
+                let request_id = request_id::for_the_log();
+                log::error!(request_id; "{error}");
+                busy()
+            }
             Self::Storage(error) if error.is_temporary() => {
                 let request_id = request_id::for_the_log();
                 log::warn!(request_id; "storage is unavailable: {}", Causes(&error));

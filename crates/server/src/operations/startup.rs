@@ -116,6 +116,9 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
             "; check --database-url, that the database runs, and that the user of this program may use it"
         }
         StorageError::ReadOnly(_) => "; name a database server that can be written to in --database-url",
+        StorageError::DatabaseFault(_) => {
+            "; give the user of this program what it needs there, or look for damage (docs/operations.md)"
+        }
         StorageError::DateNotDue { .. } => "; set the clock of this machine (timedatectl)",
         StorageError::Busy
         | StorageError::Collided
@@ -141,6 +144,7 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::Absent(_)
         | StorageError::IsFolder(_)
         | StorageError::NoRegister { .. }
+        | StorageError::OtherSchema { .. }
         | StorageError::BrokenReferences { .. }
         | StorageError::OtherEnvironment { .. }
         | StorageError::EnvironmentNotRecorded

@@ -120,7 +120,7 @@ impl DatabaseConnection {
              BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
              {settings}"
         );
-        inner.deferring(|inner| inner.batch_execute(&own_row))?;
+        inner.begin_writing(|inner| inner.batch_execute(&own_row))?;
         let lock_row = |connection: &mut Self| {
             let Self::Postgres(inner) = connection else { return Ok(Vec::new()) };
             let row = idempotency_locks::table.find(&digest).select(idempotency_locks::digest);

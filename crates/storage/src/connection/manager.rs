@@ -203,6 +203,7 @@ impl Connections {
             statement_timeout: Some(PROBE_TIMEOUT),
             idle_in_transaction_timeout: Some(PROBE_TIMEOUT),
             connect_timeout: Some(PROBE_TIMEOUT),
+            ..postgres_client::Session::default()
         };
         let node = if self.node == Node::Any { Node::Any } else { Node::PreferWritable };
         let mut connection = establish_postgres(address, session, node)?;
@@ -224,6 +225,7 @@ impl Connections {
                     statement_timeout: Some(JOB_STATEMENT_TIMEOUT),
                     idle_in_transaction_timeout: Some(JOB_STATEMENT_TIMEOUT),
                     connect_timeout: None,
+                    writes_only_in_transactions: true,
                 };
                 establish_postgres(address, session, self.node)
             }

@@ -27,16 +27,42 @@ impl StorageError {
             (_, "53100") => Self::NoSpace(error),
             // connection_exception; admin_shutdown, crash_shutdown, cannot_connect_now, database_dropped,
             // idle_session_timeout; idle_in_transaction_session_timeout
-            ("08", _) | (_, "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25P03") => Self::ConnectionLost(error),
+            // invalid_sql_statement_name: the session is not the one that prepared the statement
+            ("08", _) | (_, "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25P03" | "26000") => {
+                Self::ConnectionLost(error)
+            }
+            (_, state) if FAULTS.contains(&state) => Self::of_fault(&error),
             // insufficient_resources; program_limit_exceeded has no place here; query_canceled
             ("53", _) | (_, "57014") => Self::ServerUnavailable(error),
             // system_error, internal_error of a server that is failing
-            ("58", _) => Self::ServerUnavailable(error),
+            ("58" | "XX", _) => Self::ServerUnavailable(error),
             _ => Self::Query(error),
         }
     }
+
+    /// What the database says names the object, and holds no values of rows.
+    fn of_fault(error: &DieselError) -> Self {
+        Self::DatabaseFault(error.to_string().into())
+    }
 }
 
+/// The SQLSTATEs of a database that lacks what the register needs, or is damaged.
+const FAULTS: [&str; 14] = [
+    "3D000", // invalid_catalog_name
+    "3F000", // invalid_schema_name
+    "42501", // insufficient_privilege
+    "42703", // undefined_column
+    "42704", // undefined_object
+    "42804", // datatype_mismatch
+    "42809", // wrong_object_type
+    "42883", // undefined_function
+    "42P01", // undefined_table
+    "42P10", // invalid_column_reference: a unique constraint is missing
+    "55000", // object_not_in_prerequisite_state
+    "F0000", // config_file_error
+    "XX001", // data_corrupted
+    "XX002", // index_corrupted
+];
 /// The SQLSTATEs of transactions that got into each other's way: `serialization_failure`, `deadlock_detected`.
 const COLLISIONS: [&str; 2] = ["40001", "40P01"];
 /// The SQLSTATE of a lock that was waited for in vain: `lock_not_available`.
@@ -47,6 +73,22 @@ const SQLITE_BUSY: &str = "database is locked";
 const SQLITE_FULL: &str = "database or disk is full";
 /// How SQLite says that it can only read the file.
 const SQLITE_READONLY: &str = "attempt to write a readonly database";
+/// How SQLite begins to say that the file lacks what the register needs, is damaged, or cannot be read.
+const SQLITE_FAULTS: [&str; 11] = [
+    "access permission denied",
+    "database disk image is malformed",
+    "disk I/O error",
+    "file is not a database",
+    "locking protocol",
+    "no such column",
+    "no such function",
+    "no such index",
+    "no such table",
+    "out of memory",
+    "unable to open database file",
+];
+/// How SQLite says that a table lacks a column, behind the name of the table.
+const SQLITE_NO_COLUMN: &str = " has no column named ";
 
 /// Sorts a refusal by the database into the variants of [`StorageError`].
 ///
@@ -66,6 +108,12 @@ impl From<DieselError> for StorageError {
                 SQLITE_BUSY => return Self::Busy,
                 SQLITE_FULL => return Self::NoSpace(error),
                 SQLITE_READONLY => return Self::ReadOnly(error),
+                message
+                    if SQLITE_FAULTS.iter().any(|fault| message.starts_with(fault))
+                        || message.contains(SQLITE_NO_COLUMN) =>
+                {
+                    return Self::of_fault(&error);
+                }
                 _ => {}
             }
         }
@@ -92,6 +140,16 @@ mod tests {
     fn file_of_sqlite_that_can_only_be_read_is_no_defect() {
         let error = StorageError::from(refusal("attempt to write a readonly database"));
         assert!(matches!(error, StorageError::ReadOnly(_)) && error.is_temporary(), "{error:?}");
+    }
+
+    #[test]
+    fn fault_of_a_file_of_sqlite_names_the_object() {
+        for message in ["no such table: trainees", "table trainees has no column named state", "disk I/O error"] {
+            let error = StorageError::from(refusal(message));
+            assert!(matches!(&error, StorageError::DatabaseFault(reason) if **reason == *message), "{error:?}");
+            assert!(error.to_string().contains(message) && error.is_temporary());
+        }
+        assert!(matches!(StorageError::from(refusal("near \"SELEC\": syntax error")), StorageError::Query(_)));
     }
 
     #[test]

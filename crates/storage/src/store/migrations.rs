@@ -209,7 +209,7 @@ impl<'a> Migrator<'a> {
             Ok(_) => Ok(self.connection.commit()?),
             Err(error) => {
                 self.connection.roll_back()?;
-                if !error.is_temporary() {
+                if !error.is_temporary() || matches!(error, StorageError::DatabaseFault(_)) {
                     return Err(error);
                 }
                 log::info!("partitions of coming months are not made yet: {error}");
@@ -335,10 +335,19 @@ pub(crate) fn require_current(connection: &mut DatabaseConnection, name: &str) -
 
 /// Fails unless migrations were applied to the database.
 pub(crate) fn require_register(connection: &mut DatabaseConnection, name: &str) -> Result<(), StorageError> {
+    if has_register(connection)? { Ok(()) } else { Err(StorageError::NoRegister { database: name.to_owned() }) }
+}
+
+/// Whether migrations were applied to the database. Fails where there are trainees in another schema: a register that was
+/// made here would hide the records of that one.
+fn has_register(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
     if catalog::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE) {
-        return Ok(());
+        return Ok(true);
     }
-    Err(StorageError::NoRegister { database: name.to_owned() })
+    match catalog::other_schema_with(connection, "trainees")? {
+        Some(schema) => Err(StorageError::OtherSchema { schema }),
+        None => Ok(false),
+    }
 }
 
 /// Fails while trainees have no document.

@@ -2,12 +2,13 @@
 
 use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, SqliteConnection};
-use test_support::{Database, Kind, kinds};
+use test_support::{Database, Kind, VARIANT_VARIABLE, kinds};
 
 use crate::catalog;
 use crate::error::StorageError;
 use crate::store::migrations::{Goal, bring_to};
 use crate::store::{Store, StoreOptions};
+use crate::testing::block_on;
 use crate::testing::filled::{connect, filled};
 
 fn refusal(url: &str) -> StorageError {
@@ -57,6 +58,68 @@ fn a_database_that_cannot_hold_every_character_is_refused_and_left_as_it_is() {
         assert_eq!(encoding, "LATIN1");
         assert!(refused.to_string().contains("ENCODING 'UTF8'"), "{refused}");
     }
+}
+
+/// A register on a server of PostgreSQL that is reached directly: a pooler leaves the role and its settings to others.
+fn register_of_a_role() -> Option<Database> {
+    let is_pooled = std::env::var(VARIANT_VARIABLE).is_ok_and(|variant| variant.starts_with("pgbouncer"));
+    (kinds().contains(&Kind::Postgres) && !is_pooled).then(|| filled(Kind::Postgres, 3))
+}
+
+fn name_of(database: &Database) -> &str {
+    database.url().rsplit_once('/').unwrap().1.split('?').next().unwrap()
+}
+
+#[test]
+fn search_path_of_the_role_leads_nowhere_else() {
+    let Some(database) = register_of_a_role() else { return };
+    let name = name_of(&database);
+    let sql = format!("CREATE SCHEMA other; ALTER DATABASE {name} SET search_path = other");
+    connect(database.url()).batch_execute(&sql).unwrap();
+    let store = Store::open_existing(database.url(), StoreOptions::default()).unwrap();
+    let added = store.write_blocking(|session| session.add_provider("10000009", "Dogwood"));
+    assert!(added.is_ok(), "{added:?}");
+    assert_eq!(store.migrate().unwrap(), 0);
+}
+
+#[test]
+fn register_in_another_schema_is_reported_and_none_is_made_beside_it() {
+    let Some(database) = register_of_a_role() else { return };
+    connect(database.url()).batch_execute("ALTER SCHEMA public RENAME TO other; CREATE SCHEMA public").unwrap();
+    let refused = refusal(database.url());
+    assert!(matches!(&refused, StorageError::OtherSchema { schema } if schema == "other"), "{refused:?}");
+    let store = Store::open(database.url(), StoreOptions::default()).unwrap();
+    assert!(matches!(store.migrate(), Err(StorageError::OtherSchema { .. })));
+    // As the message says.
+    let mark = if database.url().contains('?') { '&' } else { '?' };
+    let url = format!("{}{mark}options=-c%20search_path%3Dother", database.url());
+    Store::open_existing(&url, StoreOptions::default()).unwrap();
+}
+
+#[test]
+fn missing_permission_is_a_fault_that_names_the_table() {
+    let Some(database) = register_of_a_role() else { return };
+    let role = format!("{}_role", name_of(&database));
+    let mut owner = connect(database.url());
+    let grant = "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public";
+    owner
+        .batch_execute(&format!("CREATE ROLE {role} LOGIN; {grant} TO {role}; REVOKE INSERT ON providers FROM {role}"))
+        .unwrap();
+    let (scheme, rest) = database.url().split_once("://").unwrap();
+    let url = format!("{scheme}://{role}@{}", rest.split_once('@').unwrap().1);
+    let store = Store::open_existing(&url, StoreOptions::default()).unwrap();
+    let refused = block_on(store.write(|session| session.add_provider("10000009", "Dogwood"))).unwrap_err();
+    let fault = "permission denied for table providers (SQLSTATE 42501)";
+    assert!(matches!(&refused, StorageError::DatabaseFault(reason) if **reason == *fault), "{refused:?}");
+    assert!(block_on(store.probe().ask()).is_err());
+    owner.batch_execute(&format!("GRANT INSERT ON providers TO {role}")).unwrap();
+    block_on(store.write(|session| session.add_provider("10000009", "Dogwood"))).unwrap();
+    owner.batch_execute(&format!("REVOKE SELECT ON trainees FROM {role}")).unwrap();
+    assert!(
+        matches!(block_on(store.probe().ask()), Err(StorageError::DatabaseFault(reason)) if reason.contains("trainees"))
+    );
+    drop(store);
+    owner.batch_execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).unwrap();
 }
 
 /// The name and the URL of another database of the same server.

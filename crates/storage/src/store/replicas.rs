@@ -55,7 +55,7 @@ impl Store {
         {
             return answer;
         }
-        Arc::clone(&self.pool).run_when(|_| Ok(()), deadline, Access::Read, job).await
+        self.last_fault.note(Arc::clone(&self.pool).run_when(|_| Ok(()), deadline, Access::Read, job).await)
     }
 
     /// The answer of a job on a standby; `None` when none of them has come far enough in time, or it has failed.

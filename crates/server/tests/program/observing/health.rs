@@ -7,7 +7,7 @@ use server::versions;
 use test_support::{Cluster, Settings, Tool, has_tools};
 
 use super::server::Watched;
-use crate::program::support::Workplace;
+use crate::program::support::{Workplace, execute};
 
 #[test]
 fn operators_and_clients_have_a_listener_each_with_paths_of_its_own() {
@@ -62,6 +62,29 @@ fn a_server_is_not_ready_while_its_database_is_away_and_alive_all_the_same() {
 
     cluster.start_again();
     assert_eq!(server.ask("/health/ready").status, 200);
+}
+
+#[test]
+fn a_server_whose_database_lacks_a_table_is_not_ready_and_names_it() {
+    let place = Workplace::new();
+    let server = Watched::start(place.command(&["serve"], None));
+    let rename = |from: &str, to: &str| execute(&place.url(), &format!("ALTER TABLE {from} RENAME TO {to}"));
+    rename("trainees", "elsewhere");
+    let path = format!("/api/{}/trainees/unknown", versions::all().newest().unwrap().version.label);
+    let reply = server.send_body("GET", &path, &["X-Request-Id: fault"], "");
+    assert_eq!((reply.status, reply.header("retry-after").is_some()), (503, true));
+    let lines = server.lines_until("fault");
+    let names_it = |line: &&serde_json::Value| {
+        line["level"] == "ERROR"
+            && line["request_id"] == "fault"
+            && line["message"].as_str().is_some_and(|message| message.contains("trainees"))
+    };
+    assert_eq!(lines.iter().filter(names_it).count(), 1, "{lines:#?}");
+    let ready = server.ask("/health/ready");
+    assert_eq!((ready.status, ready.json()), (503, json!({"status": "not_ready", "reason": "database"})));
+    rename("elsewhere", "trainees");
+    assert_eq!(server.ask("/health/ready").status, 200);
+    assert_eq!(server.send_body("GET", &path, &[], "").status, 404);
 }
 
 #[test]

@@ -10,8 +10,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use diesel_migrations::MigrationHarness;
 
-use super::{Goal, Listed, MIGRATIONS_TABLE, Migrations, SchemaChange, views};
-use crate::catalog;
+use super::{Goal, Listed, MIGRATIONS_TABLE, Migrations, SchemaChange, has_register, views};
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 
@@ -48,7 +47,7 @@ pub(super) struct Walked {
 
 /// The versions that are applied. Unlike diesel's harness this does not make the table in which they stand.
 pub(super) fn applied(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
-    if !catalog::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE) {
+    if !has_register(connection)? {
         return Ok(Vec::new());
     }
     let query = diesel::sql_query(format!("SELECT version FROM {MIGRATIONS_TABLE} ORDER BY version"));
