@@ -123,12 +123,14 @@ mod tests {
 
     #[test]
     fn keys_of_keys_are_the_same_keys() {
-        for character in char::MIN..=char::MAX {
-            for text in [format!("{character}"), format!("a{character}\u{301}b")] {
-                let (last_name, first_names) = (last_name_key(&text), first_names_key(&text));
-                assert_eq!(last_name_key(&last_name), last_name, "{text:?}");
-                assert_eq!(first_names_key(&first_names), first_names, "{text:?}");
-            }
+        // Without ideographs, private use and ancient scripts, which have no case.
+        let is_without_case =
+            |c: &char| matches!(c, '\u{3400}'..='\u{d7ff}' | '\u{e000}'..='\u{f8ff}' | '\u{12000}'..='\u{1cfff}');
+        for character in (char::MIN..='\u{1ffff}').filter(|c| !is_without_case(c)) {
+            let text = format!("a{character}\u{301}b");
+            let (last_name, first_names) = (last_name_key(&text), first_names_key(&text));
+            assert_eq!(last_name_key(&last_name), last_name, "{text:?}");
+            assert_eq!(first_names_key(&first_names), first_names, "{text:?}");
         }
     }
 
