@@ -102,7 +102,10 @@ with_files() {
     while read -r kind name of; do
         case $kind in
             endpoint) file=crates/adapter-kit/src/endpoint.rs ;;
-            rule) file=$(grep -rlF "\"$name\"" crates/domain/src/rules | head -1) || continue ;;
+            rule)
+                file=$(grep -rlF "\"$name\"" crates/domain/src/rules | head -1 || true)
+                [ -n "$file" ] || continue
+                ;;
             field) file=$(field_file "${of#of }") ;;
             *) file= ;;
         esac
