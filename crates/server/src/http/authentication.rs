@@ -12,7 +12,11 @@ use storage::tokens::{Environment, TokenDigest, TokenRefusal};
 ///
 /// Why there is nothing that could be a token of this environment.
 pub fn token(headers: &HeaderMap, environment: Environment) -> Result<TokenDigest, AuthenticationError> {
-    let header = headers.get(AUTHORIZATION).ok_or(AuthenticationError::Missing)?;
+    let mut sent = headers.get_all(AUTHORIZATION);
+    let header = sent.next().ok_or(AuthenticationError::Missing)?;
+    if sent.next().is_some() {
+        return Err(AuthenticationError::Repeated);
+    }
     let header = header.to_str().map_err(|_| AuthenticationError::Malformed)?;
     let (scheme, token) = header.trim().split_once(' ').ok_or(AuthenticationError::Malformed)?;
     if !scheme.eq_ignore_ascii_case("bearer") {
@@ -33,6 +37,8 @@ pub enum AuthenticationError {
     Missing,
     /// The header is not a scheme and a token, or the token does not have the form of one.
     Malformed,
+    /// There is more than one `Authorization` header.
+    Repeated,
     /// The scheme is another than `Bearer`.
     WrongScheme,
     /// The token is for another environment.
@@ -43,9 +49,10 @@ pub enum AuthenticationError {
 
 impl AuthenticationError {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Missing,
         Self::Malformed,
+        Self::Repeated,
         Self::WrongScheme,
         Self::OtherEnvironment,
         Self::Refused(TokenRefusal::Unknown),
@@ -64,6 +71,9 @@ impl AuthenticationError {
                 "Bearer error=\"invalid_request\", \
                  error_description=\"the Authorization header must be Bearer, a space, and a token as it was issued\""
             }
+            Self::Repeated => {
+                "Bearer error=\"invalid_request\", error_description=\"there must be one Authorization header\""
+            }
             Self::WrongScheme => {
                 "Bearer error=\"invalid_request\", \
                  error_description=\"the scheme of the Authorization header must be Bearer\""
@@ -81,6 +91,7 @@ impl AuthenticationError {
         match self {
             Self::Missing => "missing",
             Self::Malformed => "malformed",
+            Self::Repeated => "repeated",
             Self::WrongScheme => "wrong_scheme",
             Self::OtherEnvironment => "other_environment",
             Self::Refused(TokenRefusal::Unknown) => "unknown",

@@ -169,3 +169,41 @@ fn the_use_of_a_token_is_recorded_also_by_requests_that_are_refused() {
         api.register.wait_for_token_use(TOKEN_NAME, "2026-10-07");
     });
 }
+
+#[test]
+fn two_authorization_headers_are_refused_as_an_invalid_request() {
+    every_version(|api| {
+        let created = api.create(api.example());
+        let token = format!("Bearer {}", api.token);
+        let asking = |endpoint: adapter_kit::Endpoint| {
+            let id = |pointer: &str| created.data.pointer(pointer).and_then(serde_json::Value::as_str).unwrap();
+            let path = endpoint
+                .path()
+                .replace("{trainee_id}", id("/trainee_id"))
+                .replace("{placement_id}", id("/placements/0/placement_id"))
+                .replace("{degree_id}", id("/degrees/0/degree_id"));
+            crate::api::support::versions::methods(endpoint).iter().map(move |method| (*method, path.clone()))
+        };
+        for (method, path) in api.version.endpoints.all().flat_map(asking) {
+            let request = || api.request(method, &path).header("Idempotency-Key", "two");
+            let other = format!("Bearer sandbox_{}", "0".repeat(64));
+            let mut refused = vec![
+                request().header_again("Authorization", &token),
+                request().header_again("Authorization", &other),
+                request().header_again("Authorization", ""),
+                request().header("Authorization", &other).header_again("Authorization", &token),
+                request().header("Authorization", &format!("{token}, {token}")),
+                request().header("Authorization", &format!("{token},{other}")),
+            ];
+            // Failed attempts of one address are limited.
+            refused.truncate(if path == "/info" { refused.len() } else { 1 });
+            for request in refused {
+                let reply = request.send().is(401);
+                assert_eq!(reply.body, serde_json::json!({ "error": "Unauthorized" }));
+                let challenge = reply.header("www-authenticate").unwrap();
+                assert!(challenge.starts_with("Bearer error=\"invalid_request\", "), "{method} {path}: {challenge}");
+            }
+        }
+        assert_eq!(api.read(created.id()).data, created.data);
+    });
+}

@@ -47,6 +47,13 @@ impl<'a> Request<'a> {
         self
     }
 
+    /// The same request with this header beside others of its name.
+    pub(crate) fn header_again(mut self, name: &str, value: &str) -> Self {
+        let name: HeaderName = name.parse().unwrap();
+        self.request.headers_mut().append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        self
+    }
+
     /// The same request without this header.
     pub(crate) fn without(mut self, name: &str) -> Self {
         self.request.headers_mut().remove(name);
