@@ -13,7 +13,7 @@ use domain::{ParsedRecord, Trainee};
 use storage::session::ProviderSession;
 use storage::trainees::StoredTrainee;
 
-use super::trainees::{context, find, find_to_change, show_trainee, to_change, with_data};
+use super::trainees::{context, find, show_trainee, to_change, with_data};
 use crate::http::error::{ApiError, Missing};
 use crate::http::request::HandlerContext;
 use crate::http::response::ApiResponse;
@@ -71,7 +71,9 @@ pub(super) fn create<R: NestedEndpoints>(
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
     let sent = request.read::<R>()?;
-    let trainee = find_to_change(session, request)?;
+    let trainee = find(session, request)?;
+    request.require_match_of_owner(|| show_trainee(StatusCode::OK, request, &trainee.record))?;
+    let trainee = to_change(trainee, request)?;
     let sent = with_data(sent)?;
     let organisations = R::organisations(session, &sent, None)?;
     let identifiers = request.identifiers(1)?;

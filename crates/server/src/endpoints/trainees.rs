@@ -48,7 +48,7 @@ pub(super) fn create(session: &mut ProviderSession<'_>, request: &HandlerContext
 /// `PUT` and `PATCH /trainees/{trainee_id}`
 pub(super) fn update(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
     let sent = request.read_changes::<Trainee>()?;
-    let stored = find_to_change(session, request)?;
+    let stored = to_change(find_matching(session, request)?, request)?;
     let version = request.version();
     let sent = with_data(sent)?;
     let organisations = mentioned(session, &sent)?;
@@ -85,14 +85,6 @@ pub(super) fn find_matching(
     let stored = find(session, request)?;
     request.require_match(|| show_trainee(StatusCode::OK, request, &stored.record))?;
     Ok(stored)
-}
-
-/// The trainee of the path, to be changed.
-pub(super) fn find_to_change(
-    session: &mut ProviderSession<'_>,
-    request: &HandlerContext<'_>,
-) -> Result<StoredTrainee, ApiError> {
-    to_change(find_matching(session, request)?, request)
 }
 
 /// The same trainee, unless the version refuses to change it.

@@ -101,7 +101,7 @@ pub enum BodyError {
     NoRoom,
 }
 
-/// Why `If-Match` is not met.
+/// Why `If-Match` or `If-None-Match` is not met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreconditionError {
     /// The record is not the one with the tag.
@@ -110,6 +110,8 @@ pub enum PreconditionError {
     Unquoted,
     /// The tag is that of the record, and is marked as weak.
     Weak,
+    /// The record is there, or has the tag, and the client demands that it does not.
+    Exists,
 }
 
 /// By what requests are counted.
@@ -437,6 +439,10 @@ impl PreconditionError {
             Self::Changed => "the record has changed since it was read; read it again",
             Self::Unquoted => {
                 "If-Match takes entity tags in double quotes; send the ETag as you received it, quotes included"
+            }
+            Self::Exists => {
+                "If-None-Match demands that the record is not there, or has another entity tag; read it again, or send \
+                 the request without the header"
             }
             Self::Weak => "If-Match takes no weak entity tags; send the ETag as you received it, without W/",
         }

@@ -306,25 +306,40 @@ impl ApiRequest {
         }
     }
 
-    /// Goes on only if the record is still what the client takes it for, if it says what that is. `present` shows the
-    /// record as it is.
+    /// Fails unless a request that changes a record meets its conditions: `If-Match` is absent or matches the record's
+    /// entity tag, and `If-None-Match` is absent or does not. `present` shows the record as it is.
     ///
     /// # Errors
     ///
     /// [`ApiError::PreconditionFailed`], or that of `present`.
     pub fn require_match(&self, present: impl FnOnce() -> Result<ApiResponse, ApiError>) -> Result<(), ApiError> {
-        let Some(tags) = self.if_match.as_deref() else { return Ok(()) };
-        let tag = etag::of(&present()?.body);
-        if is_among(tags, &tag, Comparison::Strong) {
+        if self.if_match.is_none() && self.if_none_match.is_none() {
             return Ok(());
         }
-        Err(ApiError::PreconditionFailed(if !are_quoted(tags) {
-            PreconditionError::Unquoted
-        } else if is_among(tags, &tag, Comparison::Weak) {
-            PreconditionError::Weak
-        } else {
-            PreconditionError::Changed
-        }))
+        let tag = etag::of(&present()?.body);
+        if let Some(tags) = self.if_match.as_deref() {
+            require_among(tags, &tag)?;
+        }
+        match self.if_none_match.as_deref() {
+            Some(tags) if is_among(tags, &tag, Comparison::Weak) => {
+                Err(ApiError::PreconditionFailed(PreconditionError::Exists))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Fails unless a request that adds a record to a trainee meets `If-Match`. `present` shows the trainee.
+    /// `If-None-Match` has no effect: it is about the record to add, which does not exist.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::PreconditionFailed`], or that of `present`.
+    pub fn require_match_of_owner(
+        &self,
+        present: impl FnOnce() -> Result<ApiResponse, ApiError>,
+    ) -> Result<(), ApiError> {
+        let Some(tags) = self.if_match.as_deref() else { return Ok(()) };
+        require_among(tags, &etag::of(&present()?.body))
     }
 }
 
@@ -393,4 +408,18 @@ impl<'a> HandlerContext<'a> {
 fn tags(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     let lines: Vec<_> = headers.get_all(name).map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
     (!lines.is_empty()).then(|| lines.join(","))
+/// Fails unless the entity tag is among those of `If-Match`.
+fn require_among(tags: &str, tag: &str) -> Result<(), ApiError> {
+    if is_among(tags, tag, Comparison::Strong) {
+        return Ok(());
+    }
+    Err(ApiError::PreconditionFailed(if !are_quoted(tags) {
+        PreconditionError::Unquoted
+    } else if is_among(tags, tag, Comparison::Weak) {
+        PreconditionError::Weak
+    } else {
+        PreconditionError::Changed
+    }))
+}
+
 }

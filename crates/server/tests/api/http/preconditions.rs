@@ -204,3 +204,76 @@ fn a_refusal_by_tag_stands_behind_what_is_not_there_and_before_what_is_wrong() {
         wrong.header("Content-Type", "application/json").send().error(400, "BadRequest");
     });
 }
+
+#[test]
+fn a_write_that_demands_that_there_is_no_record_changes_nothing() {
+    every_version(|api| {
+        let [trainee, placement, degree] = created(api);
+        let version = api.version;
+        let nested = |fields: Value| json!({ "data": fields });
+        let name = nested(record::<domain::Placement>(version, &[(PlacementField::name, "Oak School")]));
+        let grade = nested(record::<domain::Degree>(version, &[(DegreeField::grade, "01")]));
+        let name_of_trainee = Value::from(Body::new(version).with(F::last_name, "Newname"));
+        let met = json!({ "data": { "qts_standards_met_date": "2026-10-02" } });
+        let defer = json!({ "data": { "defer_date": "2026-10-01" } });
+        let cases: [(&str, String, Value, &str); 10] = [
+            ("PUT", trainee.clone(), name_of_trainee.clone(), &trainee),
+            ("PATCH", trainee.clone(), name_of_trainee, &trainee),
+            ("PUT", placement.clone(), name.clone(), &placement),
+            ("PATCH", degree.clone(), grade, &degree),
+            ("DELETE", placement.clone(), Value::Null, &placement),
+            ("DELETE", degree.clone(), Value::Null, &degree),
+            ("POST", format!("{trainee}/{}", recommendation(version)), met, &trainee),
+            ("POST", format!("{trainee}/withdraw"), Body::withdrawal(version).into(), &trainee),
+            ("POST", format!("/sandbox{trainee}/advance"), Value::Null, &trainee),
+            ("POST", format!("{trainee}/defer"), defer.clone(), &trainee),
+        ];
+        let before = api.get(&trainee).body;
+        let asking = |method: &str, path: &str, body: &Value| {
+            let request = api.request(method, path);
+            if body.is_null() { request } else { request.json(body.clone()) }
+        };
+        for (method, path, body, of) in &cases {
+            let tag = tag_of(api, of);
+            for sent in ["*".to_owned(), tag.clone(), format!("{OTHER}, W/{tag}"), compressed(&tag)] {
+                for prefer in ["handling=strict", "validate-only"] {
+                    let request = asking(method, path, body).header("If-None-Match", &sent).header("Prefer", prefer);
+                    let message = request.send().error(412, "PreconditionFailed").to_owned();
+                    assert!(message.contains("If-None-Match"), "{message}");
+                }
+                let both = asking(method, path, body).header("If-None-Match", &sent).header("If-Match", &tag);
+                both.send().error(412, "PreconditionFailed");
+            }
+            assert_eq!(api.get(&trainee).body, before, "{method} {path}");
+        }
+        // A refused request does not use up its key, and the tag of another state is accepted.
+        let (_, path, ..) = &cases[9];
+        let keyed = |sent: &str| {
+            let request = api.request("POST", path).header("Idempotency-Key", "deferral").header("If-None-Match", sent);
+            request.json(defer.clone()).send()
+        };
+        keyed("*").error(412, "PreconditionFailed");
+        let deferred = keyed(OTHER).is(200);
+        assert_eq!(keyed("*").is(200).body, deferred.body, "what is answered from memory changes nothing");
+    });
+}
+
+#[test]
+fn a_record_is_added_although_its_request_demands_that_there_is_none() {
+    every_version(|api| {
+        let adding =
+            |path: &str, body: Value| api.request("POST", path).header("If-None-Match", "*").json(body).send().is(201);
+        let trainee = api.shown(&adding("/trainees", api.example().into())).path();
+        let placement = record::<domain::Placement>(api.version, &[(PlacementField::name, "Oak School")]);
+        adding(&format!("{trainee}/placements"), json!({ "data": placement }));
+        let degree = [
+            (DegreeField::subject, "100485"),
+            (DegreeField::country, "FR"),
+            (DegreeField::non_uk_degree, "083"),
+            (DegreeField::graduation_year, "2019"),
+        ];
+        adding(&format!("{trainee}/degrees"), json!({ "data": record::<domain::Degree>(api.version, &degree) }));
+        let again = api.request("POST", "/trainees").header("If-None-Match", "*").json(api.example()).send();
+        again.is(409);
+    });
+}
