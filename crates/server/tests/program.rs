@@ -9,6 +9,7 @@ mod program {
     mod copying;
     mod differences;
     mod environment;
+    mod erased_keys;
     mod erasing;
     mod generations;
     mod guide;

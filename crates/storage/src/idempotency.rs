@@ -3,8 +3,9 @@
 //! A reply is stored in the transaction of the change that it reports: it is there exactly when the change is. Keys
 //! belong to a provider. A reply is found for a day; later the key is as good as new.
 //!
-//! Knows nothing of what requests and replies say. Where a trainee is erased, the replies about the trainee are blanked: their
-//! keys stay used, so that a request that is sent again is not carried out again.
+//! Knows nothing of what requests and replies say, and is given digests of keys, which say nothing of a person. Where a
+//! trainee is erased, the replies about the trainee are blanked: their keys stay used, so that a request that is sent
+//! again is not carried out again.
 
 use std::collections::BTreeSet;
 
@@ -33,15 +34,6 @@ const REMOVE_REPLIES: &str = "DELETE FROM replies \
      WHERE replies.provider_id = old.provider_id AND replies.idempotency_key = old.idempotency_key \
      AND replies.created_at = old.created_at";
 
-/// By what kept replies are found to be about an erased person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ErasedPerson {
-    /// Identifiers of the trainee, and of its placements and degrees: a reply about the trainee has one of them.
-    pub(crate) ids: BTreeSet<String>,
-    /// Values that identify the person, in lower case, which a client may have made a key from.
-    pub(crate) values: Vec<String>,
-}
-
 /// A reply as it was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredReply {
@@ -69,14 +61,16 @@ pub enum KeyState {
 }
 
 impl ProviderSession<'_> {
-    /// Removes all replies that are kept for the provider.
+    /// Removes all replies that are kept for the provider, except those about erased trainees.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
     pub fn forget_replies(&mut self) -> Result<(), StorageError> {
-        let kept =
-            replies::table.filter(replies::provider_id.eq(self.provider().id)).filter(replies::idempotency_key.ge(""));
+        let kept = replies::table
+            .filter(replies::provider_id.eq(self.provider().id))
+            .filter(replies::idempotency_key.ge(""))
+            .filter(replies::request_digest.ne(""));
         let forgotten = diesel::delete(kept);
         execute_deferred!(self.connection, |inner| forgotten.execute(inner))?;
         Ok(())
@@ -152,15 +146,15 @@ impl ProviderSession<'_> {
 }
 
 impl ProviderSession<'_> {
-    /// Takes what is kept of the person out of the replies: each that is about the trainee is left with its key alone, and
-    /// removed where the key has a value of the person.
+    /// Blanks the replies with one of these identifiers: those of a trainee, and of all placements and degrees that it
+    /// has or had. Their keys stay used.
     ///
     /// The trainee must be locked: then all replies about it are committed.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub(crate) fn blank_replies(&mut self, person: &ErasedPerson) -> Result<(), StorageError> {
+    pub(crate) fn blank_replies(&mut self, ids: &BTreeSet<String>) -> Result<(), StorageError> {
         let provider = self.provider().id;
         let mut last = String::new();
         loop {
@@ -174,23 +168,17 @@ impl ProviderSession<'_> {
             let Some((end, ..)) = page.last() else { return Ok(()) };
             last.clone_from(end);
             let about = |(_, headers, body): &(String, String, String)| {
-                person.ids.iter().any(|id| headers.contains(id) || body.contains(id))
+                ids.iter().any(|id| headers.contains(id) || body.contains(id))
             };
             for (key, ..) in page.into_iter().filter(about) {
-                let of_key = replies::table.find((provider, key.as_str()));
-                let key = key.to_lowercase();
-                if person.values.iter().any(|value| key.contains(value)) {
-                    diesel::delete(of_key).execute(self.connection)?;
-                } else {
-                    diesel::update(of_key)
-                        .set((
-                            replies::request_digest.eq(""),
-                            replies::status.eq(BLANK_STATUS),
-                            replies::headers.eq("[]"),
-                            replies::body.eq(""),
-                        ))
-                        .execute(self.connection)?;
-                }
+                diesel::update(replies::table.find((provider, key)))
+                    .set((
+                        replies::request_digest.eq(""),
+                        replies::status.eq(BLANK_STATUS),
+                        replies::headers.eq("[]"),
+                        replies::body.eq(""),
+                    ))
+                    .execute(self.connection)?;
             }
         }
     }

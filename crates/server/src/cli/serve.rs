@@ -29,6 +29,7 @@ use crate::cli::values::{between, positive, whole};
 use crate::http::admission::Admission;
 use crate::http::app_state::AppState;
 use crate::http::cursor::CursorKey;
+use crate::http::idempotency::KeyDigests;
 use crate::http::long_poll::LongPolls;
 use crate::http::rate_limit::RateLimit;
 use crate::http::rate_limit::by_address::AddressRateLimit;
@@ -287,6 +288,7 @@ impl Serve {
             admission: Admission::within(self.rate_limit(state.environment)),
             page_rate_limit: self.page_rate_limit(),
             cursors: key.map_or_else(CursorKey::of_process, |key| CursorKey::of(&key)),
+            key_digests: key.map_or_else(KeyDigests::of_process, |key| KeyDigests::new(&key)),
             long_polls: LongPolls::of(limits.max_connections.get()),
             request_log: match self.request_log {
                 Switch::On => RequestLog::within(request_log::Bounds::default()),

@@ -13,6 +13,7 @@ use crate::http::body::BodyReader;
 use crate::http::client_address::TrustedProxies;
 use crate::http::concurrency_limit::ConcurrencyLimit;
 use crate::http::cursor::CursorKey;
+use crate::http::idempotency::KeyDigests;
 use crate::http::long_job::LongJobs;
 use crate::http::long_poll::LongPolls;
 use crate::http::middleware::response_stream::ResponseSender;
@@ -43,6 +44,8 @@ pub struct AppState {
     pub environment: Environment,
     /// Seals and opens cursors.
     pub cursors: CursorKey,
+    /// Makes the digests of idempotency keys.
+    pub key_digests: KeyDigests,
     /// Up to where changes are final.
     pub settled_changes: SettledChanges,
     /// The requests that wait for changes.
@@ -89,6 +92,7 @@ impl AppState {
             rendered_lists: RenderedLists::of(Lists::embedded()),
             environment,
             cursors: CursorKey::of_process(),
+            key_digests: KeyDigests::of_process(),
             settled_changes: SettledChanges::default(),
             long_polls: LongPolls::of(Limits::default().max_connections.get()),
             long_jobs: LongJobs::default(),

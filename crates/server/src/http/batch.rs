@@ -153,7 +153,7 @@ impl Batch<'_> {
         let BatchItem { key, data, problems, notices } = item;
         let trace = self.trace.as_ref().and_then(|trace| trace.item());
         let (result, names) = match key.clone().filter(|_| problems.is_empty()) {
-            Some(key) => self.run(key, data, trace.clone()).await,
+            Some(key) => self.run(&key, data, trace.clone()).await,
             None => (Err(ApiError::Invalid(problems)), Vec::new()),
         };
         let Self { state, request, form, .. } = *self;
@@ -187,7 +187,7 @@ impl Batch<'_> {
     /// Carries an item out as a request of its own.
     async fn run(
         &self,
-        key: String,
+        key: &str,
         data: &str,
         trace: Option<Arc<ItemTrace>>,
     ) -> (Result<ApiResponse, ApiError>, Vec<&'static str>) {

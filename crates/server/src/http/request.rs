@@ -24,7 +24,7 @@ use crate::http::body::{Body, MAX_BODY_BYTES};
 use crate::http::cursor::CursorKey;
 use crate::http::error::{ApiError, BodyError, PreconditionError};
 use crate::http::etag::{Comparison, are_quoted, is_among};
-use crate::http::idempotency::{Key, MalformedKey};
+use crate::http::idempotency::{Key, KeyDigests, MalformedKey};
 use crate::http::memory_budget::BudgetOwner;
 use crate::http::middleware::request_id::{self, RequestId};
 use crate::http::preferences::Preferences;
@@ -65,6 +65,8 @@ pub struct ApiRequest {
     pub rendered_lists: RenderedLists,
     /// Seals and opens cursors.
     pub cursors: CursorKey,
+    /// Makes the digests of idempotency keys.
+    pub key_digests: KeyDigests,
     /// How long the client prefers to wait for changes.
     pub wait: Option<Duration>,
     /// Who asks.
@@ -113,7 +115,7 @@ impl ApiRequest {
         let idempotency_key = match endpoint.method() {
             // Each item has a key of its own.
             Method::Post if is_batch => Ok(None),
-            Method::Post => Key::of(request, body.as_ref().map_or(&[], |body| body)),
+            Method::Post => Key::of(request, body.as_ref().map_or(&[], |body| body), &state.key_digests),
             Method::Get | Method::PutOrPatch | Method::Delete => Ok(None),
         };
         Self {
@@ -123,6 +125,7 @@ impl ApiRequest {
             lists,
             rendered_lists: state.rendered_lists.clone(),
             cursors: state.cursors.clone(),
+            key_digests: state.key_digests.clone(),
             wait,
             token,
             endpoint,
@@ -152,7 +155,7 @@ impl ApiRequest {
 
     /// The request for `endpoint` that is equal to an item of this batch, so that neither is carried out after the other.
     #[must_use]
-    pub fn of_item(&self, endpoint: Endpoint, key: String, data: &str, batch: &Body) -> Self {
+    pub fn of_item(&self, endpoint: Endpoint, key: &str, data: &str, batch: &Body) -> Self {
         let path = self.version().label.base_path() + endpoint.path();
         let body = ["{\"data\":", data, "}"].concat().into_bytes();
         Self {
@@ -162,6 +165,7 @@ impl ApiRequest {
             environment: self.environment,
             versions: self.versions,
             cursors: self.cursors.clone(),
+            key_digests: self.key_digests.clone(),
             wait: None,
             token: self.token.clone(),
             endpoint: self.endpoint,
@@ -171,7 +175,7 @@ impl ApiRequest {
             unknown_parameters: Vec::new(),
             if_match: None,
             if_none_match: None,
-            idempotency_key: Ok(Some(Key::new(key, &HttpMethod::POST, &path, &body))),
+            idempotency_key: Ok(Some(Key::new(key, &HttpMethod::POST, &path, &body, &self.key_digests))),
             validates_only: self.validates_only,
             body: Ok(batch.part(body)),
             unknown: self.unknown,
@@ -404,10 +408,6 @@ impl<'a> HandlerContext<'a> {
     }
 }
 
-/// The entity tags of a header. One that is no text is among them: it is nobody's, and a condition all the same.
-fn tags(headers: &HeaderMap, name: HeaderName) -> Option<String> {
-    let lines: Vec<_> = headers.get_all(name).map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
-    (!lines.is_empty()).then(|| lines.join(","))
 /// Fails unless the entity tag is among those of `If-Match`.
 fn require_among(tags: &str, tag: &str) -> Result<(), ApiError> {
     if is_among(tags, tag, Comparison::Strong) {
@@ -422,4 +422,8 @@ fn require_among(tags: &str, tag: &str) -> Result<(), ApiError> {
     }))
 }
 
+/// The entity tags of a header. One that is no text is among them: it is nobody's, and a condition all the same.
+fn tags(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    let lines: Vec<_> = headers.get_all(name).map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
+    (!lines.is_empty()).then(|| lines.join(","))
 }

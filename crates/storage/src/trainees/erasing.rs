@@ -4,10 +4,11 @@
 //! Whether a trainee is to be erased is not asked here. What a database file still holds of rows that are gone is for
 //! [`crate::store::Store::reclaim_space`].
 
+use std::collections::BTreeSet;
+
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
-use domain::RecordField as _;
-use domain::commands::erasure::{IDENTIFYING_FIELDS, identifying_parts, identifying_values, tombstone};
+use domain::commands::erasure::tombstone;
 use serde_json::{Map, Value as Json};
 
 use super::StoredTrainee;
@@ -15,7 +16,6 @@ use crate::connection::DatabaseConnection;
 use crate::document::Extra;
 use crate::erasure::{Erasure, ErasureOrder};
 use crate::error::StorageError;
-use crate::idempotency::ErasedPerson;
 use crate::schema::{changes, placement_schools, providers, trainees};
 use crate::session::{ProviderSession, Session};
 
@@ -47,7 +47,7 @@ impl ProviderSession<'_> {
             // What is deleted is overwritten, from now on and as long as the connection is open.
             inner.batch_execute("PRAGMA secure_delete = ON")?;
         }
-        let person = self.erased_person(trainee_id, stored)?;
+        let ids = self.all_ids(trainee_id, stored)?;
         self.replace_record(stored, &erased, &Extra::default())?;
         let links = placement_schools::table.filter(placement_schools::trainee_key.eq(stored.key));
         diesel::delete(links).execute(self.connection)?;
@@ -55,39 +55,36 @@ impl ProviderSession<'_> {
             diesel::delete(changes::table.filter(changes::trainee_key.eq(stored.key))).execute(self.connection)?;
         // On SQLite the key of this entry is the position of the change.
         self.add_entry_without_fields(stored.key)?;
-        self.blank_replies(&person)?;
+        self.blank_replies(&ids)?;
         self.record_erasure(trainee_id, order, i64::try_from(entries).unwrap_or(i64::MAX))
     }
 
-    /// By what kept replies are found to be about the trainee, or to name the person.
-    fn erased_person(&mut self, trainee_id: &str, stored: &StoredTrainee) -> Result<ErasedPerson, StorageError> {
+    /// The identifiers of the trainee, and of all placements and degrees that it has or had: a reply about the trainee
+    /// has one of them.
+    fn all_ids(&mut self, trainee_id: &str, stored: &StoredTrainee) -> Result<BTreeSet<String>, StorageError> {
         let record = &stored.record;
         let placements = record.placements.iter().filter_map(|one| one.placement_id.clone());
         let degrees = record.degrees.iter().filter_map(|one| one.degree_id.clone());
-        let mut person = ErasedPerson {
-            ids: std::iter::once(trainee_id.to_owned()).chain(placements).chain(degrees).collect(),
-            values: identifying_values(record),
-        };
+        let mut ids: BTreeSet<_> = std::iter::once(trainee_id.to_owned()).chain(placements).chain(degrees).collect();
         let entries = changes::table.filter(changes::trainee_key.eq(stored.key)).select(changes::fields);
         for fields in entries.load::<String>(self.connection)? {
-            add_former(&mut person, &fields);
+            ids.extend(nested_ids(&fields));
         }
-        Ok(person)
+        Ok(ids)
     }
 }
 
-/// Adds what an entry of the history says of former values, and of placements and degrees that were removed.
-fn add_former(person: &mut ErasedPerson, fields: &str) {
-    let Ok(fields) = serde_json::from_str::<Map<String, Json>>(fields) else { return };
-    for (path, values) in fields {
+/// The identifiers of placements and degrees that an entry of the history names.
+fn nested_ids(fields: &str) -> BTreeSet<String> {
+    let fields: Map<String, Json> = serde_json::from_str(fields).unwrap_or_default();
+    let mut ids = BTreeSet::new();
+    for path in fields.keys() {
         let mut steps = path.splitn(3, '.');
         if let (Some(_), Some(id), Some(_)) = (steps.next(), steps.next(), steps.next()) {
-            person.ids.insert(id.to_owned());
-        } else if IDENTIFYING_FIELDS.iter().any(|field| field.info().name == path) {
-            let texts = values.as_array().into_iter().flatten().filter_map(Json::as_str);
-            person.values.extend(texts.flat_map(identifying_parts));
+            ids.insert(id.to_owned());
         }
     }
+    ids
 }
 
 impl Session<'_> {
