@@ -17,3 +17,10 @@ pub fn truncated(text: &str) -> String {
         None => text.to_owned(),
     }
 }
+
+/// The beginning of a value, with a question mark for each character that does not belong in a quoted text of a header.
+#[must_use]
+pub fn header_text(value: &str) -> String {
+    let is_safe = |c: char| (c.is_ascii_graphic() || c == ' ') && !['"', '\\'].contains(&c);
+    truncated(value).chars().map(|c| if is_safe(c) { c } else { '?' }).collect()
+}

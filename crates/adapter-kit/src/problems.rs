@@ -10,7 +10,7 @@ use domain::rules::funding::ELIGIBLE;
 use domain::{Action, Field, Kind, Lists, Notice, Path, Problem, ProblemKind, State, TraineeField, academic_year};
 use serde::Serialize;
 
-use crate::client_text::{is_printable, truncated};
+use crate::client_text::{header_text, is_printable, truncated};
 use crate::compose::Data;
 use crate::endpoint::Endpoint;
 use crate::names::{field, path, path_in_message};
@@ -30,6 +30,9 @@ const CODES_LISTED: usize = 10;
 pub const UNPROCESSABLE: &str = "UnprocessableEntity";
 /// The name of an error that the state of the record causes.
 pub const TRANSITION: &str = "StateTransitionError";
+
+/// How a warning about a name begins.
+pub const UNKNOWN: &str = "unknown";
 
 /// One entry of the list of errors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -264,7 +267,7 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
                 return None;
             }
             let hint = hint_message(version, hint).map_or(String::new(), |hint| format!(" ({hint})"));
-            format!("unknown field {at}{hint}")
+            format!("{UNKNOWN} field {at}{hint}")
         }
         NoticeKind::UseEndpoint => format!("{at} is not changed here; use the endpoints of its records"),
         NoticeKind::NoMatch => format!("{at} is ignored: group and background match no ethnicity"),
@@ -275,6 +278,15 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
         ),
         NoticeKind::ReadOnly => format!("{at} has read-only fields alone: nothing is changed"),
         NoticeKind::Dropped { code } => format!("{at} {code} is left out: another subject had to come first"),
+        NoticeKind::NotInList { value, listed } => {
+            let hint = listed.as_ref().map_or(String::new(), |listed| format!(" (did you mean {listed}?)"));
+            format!("{at} {} is not in the list, and is recorded as another UK institution{hint}", header_text(value))
+        }
+        NoticeKind::DecidedBy { field } => format!("{at} is ignored: {} decides", crate::names::field(version, *field)),
+        NoticeKind::NoOtherGrade => format!("{at} is ignored: no grade says that it is another one"),
+        NoticeKind::TimeLeftOut { day } => {
+            format!("{at} is recorded as {day}: its time of day is left out, and is not midnight in UTC")
+        }
     })
 }
 

@@ -4,6 +4,8 @@
 //! for an input is refused with the right name; fields of a response are ignored, so that a record that was read can be
 //! sent back whole. Whether a value is allowed in a field is the domain's decision.
 
+use std::borrow::Cow;
+
 use domain::{ParsedRecord, ProblemKind};
 use serde::de::{DeserializeSeed as _, Error as _};
 use serde_json::Value;
@@ -12,6 +14,7 @@ mod batch;
 mod json;
 mod keys;
 mod limits;
+mod long_integers;
 mod record;
 
 pub use batch::{BatchError, BatchForm, BatchItem, IDEMPOTENCY_KEY, is_idempotency_key, read_batch};
@@ -25,13 +28,26 @@ pub use record::{NestedLists, ReadableRecord, Reader};
 #[error(transparent)]
 pub struct Malformed(serde_json::Error);
 
-/// Parses a body as a JSON tree. It can be nested as deeply as any body.
+/// Byte order mark in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// A JSON text without a byte order mark before it.
+fn without_byte_order_mark(json: &[u8]) -> &[u8] {
+    json.strip_prefix(BYTE_ORDER_MARK).unwrap_or(json)
+}
+
+/// Parses a body as a JSON tree. It can be nested as deeply as any body. A whole number that does not fit into 64 bits
+/// becomes the text that a text field reads.
 ///
 /// # Errors
 ///
 /// [`Malformed`] when the body is not JSON, or nested too deeply.
 pub fn parse_json(body: &[u8]) -> Result<Value, Malformed> {
-    let value: Value = serde_json::from_slice(body).map_err(Malformed)?;
+    let body = without_byte_order_mark(body);
+    let mut value: Value = serde_json::from_slice(body).map_err(Malformed)?;
+    if let Cow::Owned(body) = long_integers::as_text(body) {
+        value = serde_json::from_slice(&body).map_err(Malformed)?;
+    }
     if depth(&value) > MAX_DEPTH {
         let error = format_args!("nested deeper than {MAX_DEPTH} levels");
         return Err(Malformed(serde_json::Error::custom(error)));
@@ -56,9 +72,16 @@ impl Reader<'_> {
     ///
     /// [`Malformed`] when the body is not JSON. Everything else that is wrong is in the result.
     pub fn read<R: ReadableRecord>(&self, body: &[u8]) -> Result<ParsedRecord<R>, Malformed> {
+        let body = without_byte_order_mark(body);
         if body.is_empty() {
             return Ok(record::without_data());
         }
+        let sent = self.read_json(body)?;
+        // Only valid JSON is rewritten, so that the position in an error is that in the text as it was sent.
+        if let Cow::Owned(body) = long_integers::as_text(body) { self.read_json(&body) } else { Ok(sent) }
+    }
+
+    fn read_json<R: ReadableRecord>(&self, body: &[u8]) -> Result<ParsedRecord<R>, Malformed> {
         let mut deserializer = serde_json::Deserializer::from_slice(body);
         let body = At { depth: 0, target: record::Body::new(*self) };
         let sent = body.deserialize(&mut deserializer).map_err(Malformed)?;

@@ -25,6 +25,7 @@ pub struct Candidate<R: Record> {
     invalid: FieldSet<R::Field>,
     problems: Vec<Problem>,
     notices: Vec<Notice>,
+    is_strict: bool,
 }
 
 impl<R: Record> Candidate<R> {
@@ -44,6 +45,7 @@ impl<R: Record> Candidate<R> {
             invalid: sent.unread,
             problems: sent.problems,
             notices: sent.notices,
+            is_strict: sent.is_strict,
         };
         if let Some(stored) = &candidate.stored {
             let implied = R::implied_changes(stored, &candidate.requested, &candidate.changed, context.lists);
@@ -135,6 +137,15 @@ impl<R: Record> Candidate<R> {
     /// Adds a notice about a field of a request that is accepted all the same.
     pub fn notice(&mut self, field: R::Field, kind: NoticeKind) {
         self.notices.push(Notice { at: Path::from(field), kind });
+    }
+
+    /// Adds a notice about a value that cannot be recorded as it was sent; in a strict request, the problem.
+    pub fn notice_or_reject(&mut self, field: R::Field, notice: NoticeKind, problem: impl FnOnce() -> ProblemKind) {
+        if self.is_strict {
+            self.reject(field, problem());
+        } else {
+            self.notice(field, notice);
+        }
     }
 
     /// The problems found so far.

@@ -19,6 +19,8 @@ pub struct ParsedRecord<R: Record> {
     pub notices: Vec<Notice>,
     /// Names that the version does not have, also when they are not refused.
     pub unrecognised: UnrecognisedNames,
+    /// Whether a value that cannot be recorded as it was sent is a problem, rather than a notice.
+    pub is_strict: bool,
 }
 
 /// Names of a request that its version does not have, in nested records too.
@@ -54,6 +56,7 @@ impl<R: Record> Default for ParsedRecord<R> {
             unread: FieldSet::new(),
             notices: Vec::new(),
             unrecognised: UnrecognisedNames::default(),
+            is_strict: false,
         }
     }
 }

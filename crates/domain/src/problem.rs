@@ -2,6 +2,8 @@
 //!
 //! Only a version knows what a field is called there, so a [`Problem`] has a [`Path`]; the adapter kit writes the message.
 
+use chrono::NaiveDate;
+
 use crate::field::Field;
 
 mod kind;
@@ -103,6 +105,14 @@ pub struct Notice {
     pub kind: NoticeKind,
 }
 
+impl Notice {
+    /// Whether the notice is about a name that the version does not have, rather than about a value.
+    #[must_use]
+    pub const fn concerns_name(&self) -> bool {
+        matches!(self.kind, NoticeKind::UnknownName { .. })
+    }
+}
+
 /// What a client should know about an accepted request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoticeKind {
@@ -128,5 +138,24 @@ pub enum NoticeKind {
     Dropped {
         /// The code.
         code: String,
+    },
+    /// The code is not in the list of institutions, and was left out.
+    NotInList {
+        /// The code as it was sent.
+        value: String,
+        /// The listed code that differs in leading zeros only.
+        listed: Option<String>,
+    },
+    /// The value was left out, since that of another field decides.
+    DecidedBy {
+        /// The other field.
+        field: Field,
+    },
+    /// The grade in words was left out, since the grade does not say that it is another one.
+    NoOtherGrade,
+    /// The time of day was left out, and is not midnight in UTC.
+    TimeLeftOut {
+        /// The day that is recorded.
+        day: NaiveDate,
     },
 }

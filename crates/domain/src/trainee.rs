@@ -18,7 +18,7 @@ use crate::vocabulary::{
 
 record! {
     /// A person training to teach, as one provider registers them.
-    Trainee / TraineeField / TraineeChanges named "trainee" of (), implied by removed_partner {
+    Trainee / TraineeField / TraineeChanges named "trainee" of (), implied by implied_changes {
         inputs {
             /// The provider's own identifier of the trainee.
             provider_trainee_id: Text, max 50;
@@ -288,24 +288,36 @@ pub fn start_date(trainee: &dyn Stored<Trainee>) -> Option<Date> {
     trainee.get(TraineeField::trainee_start_date).or_else(|| trainee.get(TraineeField::itt_start_date))
 }
 
-/// The link to a training partner is removed when every key of it that is sent is blank, also the key of a number that
-/// the partner does not have. A number that is sent keeps the link, also the one that is shown: a whole record can be
-/// sent back.
-fn removed_partner(
+/// What null changes although the record stores nothing in the field: a link to a training partner, and what is shown
+/// of the ethnicity.
+fn implied_changes(
     stored: &FlatTrainee,
     changes: &TraineeChanges,
     _: &FieldSet<TraineeField>,
     _: &Lists,
 ) -> &'static [TraineeField] {
+    use TraineeField as F;
+    let clears_ethnicity = [&changes.ethnic_group, &changes.ethnic_background].into_iter().any(clears);
+    match (removes_partner(stored, changes), clears_ethnicity) {
+        (true, true) => &[F::training_partner_urn, F::training_partner_ukprn, F::ethnic_group, F::ethnic_background],
+        (true, false) => &[F::training_partner_urn, F::training_partner_ukprn],
+        (false, true) => &[F::ethnic_group, F::ethnic_background],
+        (false, false) => &[],
+    }
+}
+
+fn clears(change: &Change<Text>) -> bool {
+    matches!(change, Change::Clear | Change::Blank)
+}
+
+/// The link to a training partner is removed when every key of it that is sent is blank, also the key of a number that
+/// the partner does not have. A number that is sent keeps the link, also the one that is shown: a whole record can be
+/// sent back.
+fn removes_partner(stored: &FlatTrainee, changes: &TraineeChanges) -> bool {
     let keys = [&changes.training_partner_urn, &changes.training_partner_ukprn];
-    let blank = |key: &&Change<Text>| matches!(key, Change::Clear | Change::Blank);
     let kept = |key: &&Change<Text>| matches!(key, Change::Set(_));
     let linked = stored.training_partner_urn.is_some() || stored.training_partner_ukprn.is_some();
-    if linked && keys.iter().any(blank) && !keys.iter().any(kept) {
-        &[TraineeField::training_partner_urn, TraineeField::training_partner_ukprn]
-    } else {
-        &[]
-    }
+    linked && keys.into_iter().any(clears) && !keys.iter().any(kept)
 }
 
 /// The ethnicity that stands for not provided.
@@ -327,12 +339,17 @@ fn ethnic_background<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> 
     Value::optional(lists.ethnicity(&ethnicity_code(trainee)).map(|ethnicity| ethnicity.background.as_str()))
 }
 
+/// Whether the ethnicity is one that stands for not provided.
+pub(crate) fn is_ethnicity_not_provided(trainee: &dyn Stored<Trainee>, lists: &Lists) -> bool {
+    lists.ethnicity(&ethnicity_code(trainee)).is_none_or(|found| found.group == GROUP_NOT_PROVIDED)
+}
+
 fn disability_disclosure<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Value<'a> {
     Value::text(disclosed_disability(trainee, lists))
 }
 
 fn diversity_disclosure<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Value<'a> {
-    let ethnicity = lists.ethnicity(&ethnicity_code(trainee)).is_some_and(|found| found.group != GROUP_NOT_PROVIDED);
+    let ethnicity = !is_ethnicity_not_provided(trainee, lists);
     let disability = disclosed_disability(trainee, lists) != DISABILITY_NOT_PROVIDED;
     Value::text(if ethnicity || disability { DIVERSITY_DISCLOSED } else { DIVERSITY_NOT_DISCLOSED })
 }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use uuid::Uuid;
 
 use crate::iso_8601::{DATE_LENGTH, has_date_format, read_date, read_date_time};
@@ -229,10 +229,27 @@ pub fn impossible_date(text: &str) -> Option<&str> {
     (has_date_format(day) && day.parse::<NaiveDate>().is_err()).then_some(day)
 }
 
+/// A date that a text says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DateOfText {
+    /// The day.
+    pub day: NaiveDate,
+    /// Whether the text has a time too, which is not midnight in UTC.
+    pub leaves_out_time: bool,
+}
+
 /// Parses `YYYY-MM-DD`, or the date part of an ISO 8601 date-time, whatever its offset.
-fn date(text: &str) -> Option<NaiveDate> {
+#[must_use]
+pub fn text_as_date(text: &str) -> Option<DateOfText> {
     let day = read_date(text.get(..DATE_LENGTH)?)?;
-    (text.len() == DATE_LENGTH || read_date_time(text).is_some()).then_some(day)
+    if text.len() == DATE_LENGTH {
+        return Some(DateOfText { day, leaves_out_time: false });
+    }
+    read_date_time(text).map(|time| DateOfText { day, leaves_out_time: time.time() != NaiveTime::MIN })
+}
+
+fn date(text: &str) -> Option<NaiveDate> {
+    text_as_date(text).map(|date| date.day)
 }
 
 #[cfg(test)]

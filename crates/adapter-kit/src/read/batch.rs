@@ -14,10 +14,11 @@ use serde::de::{DeserializeSeed as _, Deserializer as _, IgnoredAny, MapAccess, 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::Malformed;
 use super::json::{At, Skip};
 use super::keys::{Keys, UnknownNames, nearest};
 use super::limits::{MAX_BATCH_ITEMS, MAX_KEY_CHARS};
+use super::long_integers::is_long_integer;
+use super::{Malformed, without_byte_order_mark};
 
 /// The key of an item under which the client's idempotency key is.
 pub const IDEMPOTENCY_KEY: &str = "idempotency_key";
@@ -113,6 +114,7 @@ struct Element<'a> {
 }
 
 fn elements(body: &[u8]) -> Result<Vec<Element<'_>>, BatchError> {
+    let body = without_byte_order_mark(body);
     match body.iter().find(|byte| !byte.is_ascii_whitespace()) {
         None => return Ok(Vec::new()),
         Some(b'[') => {}
@@ -133,7 +135,8 @@ fn elements(body: &[u8]) -> Result<Vec<Element<'_>>, BatchError> {
 
 fn lines(body: &[u8]) -> Result<Vec<Element<'_>>, BatchError> {
     let lines = body.split(|byte| *byte == b'\n').zip(1..);
-    let lines = lines.map(|(line, number)| Element { unit: "line", number, text: line.trim_ascii() });
+    let lines =
+        lines.map(|(line, number)| Element { unit: "line", number, text: without_byte_order_mark(line).trim_ascii() });
     let mut written = lines.filter(|line| !line.text.is_empty());
     let items: Vec<_> = written.by_ref().take(MAX_BATCH_ITEMS).collect();
     match written.count() {
@@ -166,7 +169,9 @@ fn read_item(text: &[u8], unknown: UnknownNames) -> Result<BatchItem<'_>, serde_
             }
         }
     }
-    let (key, problem) = match sent_key.map(RawValue::get).map_or(Ok(Value::Null), serde_json::from_str)? {
+    let sent_key = sent_key.map_or("null", RawValue::get);
+    let (key, problem) = match serde_json::from_str(sent_key)? {
+        _ if is_long_integer(sent_key.as_bytes()) => read_key(sent_key),
         Value::Null => (None, Some(ProblemKind::Blank)),
         Value::String(text) => read_key(text.trim()),
         Value::Number(number) if !number.is_f64() => read_key(&number.to_string()),

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use domain::problem::{NameHint, NoticeKind};
 use domain::record::Changes as _;
 use domain::text::is_blank;
-use domain::value::impossible_date;
+use domain::value::{DateOfText, impossible_date, text_as_date};
 use domain::{
     Deferral, Degree, FieldSet, Input, Kind, Notice, ParsedRecord, Path, Placement, Problem, ProblemKind,
     Recommendation, Record, RecordField as _, Trainee, TraineeField, UnrecognisedNames, Withdrawal,
@@ -164,7 +164,7 @@ impl<'de, R: ReadableRecord> Target<'de> for One<'_, R> {
         let version = reader.served.version;
         let (inputs, shape) = (R::inputs(version), R::shape(version));
         let names = R::other_names(&reader.served.other_names);
-        let mut sent = ParsedRecord::default();
+        let mut sent = ParsedRecord { is_strict: reader.unknown == UnknownNames::Reject, ..ParsedRecord::default() };
         let (mut seen, mut repeated) = (FieldSet::new(), FieldSet::new());
         let mut other_names = Vec::new();
         let mut keys = Keys::default();
@@ -317,7 +317,7 @@ fn is_empty(value: &Scalar<'_>) -> bool {
 /// Sets a field to the value, or reports why it cannot be read.
 fn set<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, value: Scalar<'_>) {
     let expected = field.info().kind;
-    let mut wrong_date = None;
+    let (mut wrong_date, mut left_out) = (None, None);
     let input = match value {
         Scalar::Null => return sent.changes.clear(field),
         Scalar::Text(text) if has_control_character(&text) => {
@@ -328,13 +328,21 @@ fn set<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, value: Scalar<'_>
             if matches!(expected, Kind::Date | Kind::Year) {
                 wrong_date = impossible_date(&text).map(str::to_owned);
             }
+            left_out = text_as_date(&text).filter(|date| expected == Kind::Date && date.leaves_out_time);
             Some(Input::Text(text))
         }
         Scalar::Integer(number) => Some(Input::Integer(number)),
         Scalar::Other => None,
     };
     if !input.is_some_and(|input| sent.changes.set(field, input)) {
-        reject(sent, field, ProblemKind::WrongType { expected, impossible_date: wrong_date });
+        return reject(sent, field, ProblemKind::WrongType { expected, impossible_date: wrong_date });
+    }
+    match left_out {
+        Some(_) if sent.is_strict => reject(sent, field, wrong_type(expected)),
+        Some(DateOfText { day, .. }) => {
+            sent.notices.push(Notice { at: field.into(), kind: NoticeKind::TimeLeftOut { day } });
+        }
+        None => {}
     }
 }
 

@@ -39,7 +39,8 @@ impl BodyCheck<'_> {
             Ok(sent) => sent,
             Err(malformed) => return self.malformed(&malformed.to_string()),
         };
-        if !self.body.is_empty() && parse_json(self.body).is_err() {
+        let is_empty = self.body.is_empty() || self.body == "\u{feff}".as_bytes();
+        if !is_empty && parse_json(self.body).is_err() {
             return case.fail("a body", "is read, and is no JSON");
         }
         let sent_strings = SentStrings::of(&String::from_utf8_lossy(self.body));

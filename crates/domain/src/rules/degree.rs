@@ -6,9 +6,8 @@ use crate::candidate::Candidate;
 use crate::context::Context;
 use crate::degree::{Degree, DegreeField as F, DegreeKind, is_uk_country};
 use crate::lists::List;
-use crate::problem::ProblemKind;
-use crate::record::Change;
-use crate::record::Stored as _;
+use crate::problem::{NoticeKind, ProblemKind};
+use crate::record::{Change, Changes as _, Stored as _};
 use crate::rules::{Findings, Run, found, found_if};
 use crate::value::{Text, Value, Year};
 
@@ -53,13 +52,13 @@ rules! { Degree:
 
 fn kind(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     let kind = kind_of(candidate, context);
+    report_values_of_other_kind(candidate, kind, context);
     let degree = &mut candidate.record;
     match kind {
         DegreeKind::Uk => {
             degree.country = None;
             degree.non_uk_degree = None;
-            let listed = degree.institution.take().map(|code| recorded_as(code, INSTITUTION_RECORDED_AS));
-            degree.institution = listed.filter(|code| context.lists.contains(List::Institution, code));
+            record_institution(candidate, context);
         }
         DegreeKind::Foreign => {
             degree.institution = None;
@@ -72,13 +71,51 @@ fn kind(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     }
 }
 
+/// Reports what was sent and belongs to the other kind of degree, with the field that decided the kind.
+fn report_values_of_other_kind(candidate: &mut Candidate<Degree>, kind: DegreeKind, context: &Context<'_>) {
+    let sent = |field: F| candidate.changes(field) && candidate.requested().requested(field) != Some(Value::Null);
+    let decides = [F::institution, F::country, F::uk_degree].into_iter().find(|field| sent(*field));
+    let Some(decides) = decides else { return };
+    let country = candidate.record.country.as_deref();
+    // A degree without a country is one of the United Kingdom, so that its parts are recorded by that.
+    let is_recorded = country.is_none_or(|code| is_uk_country(code, context.lists));
+    let is_left_out = |field: &F| sent(*field) && (*field != F::country || !is_recorded);
+    for field in kind.excluded().iter().copied().filter(is_left_out).collect::<Vec<_>>() {
+        candidate.notice(field, NoticeKind::DecidedBy { field: decides.into() });
+    }
+}
+
+/// Records an institution that is listed; another one is recorded as none, which stands for "other UK institution".
+fn record_institution(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
+    let Some(sent) = candidate.record.institution.take() else { return };
+    // Replaced reference data may have the one code without the other.
+    let code = if context.lists.contains(List::Institution, INSTITUTION_RECORDED_AS.1) {
+        recorded_as(sent.clone(), INSTITUTION_RECORDED_AS)
+    } else {
+        sent.clone()
+    };
+    if context.lists.contains(List::Institution, &code) {
+        candidate.record.institution = Some(code);
+    } else if candidate.changes(F::institution) {
+        let codes = || context.lists.codes(List::Institution).map(str::to_owned);
+        let listed = codes().find(|code| code.trim_start_matches('0') == sent.trim_start_matches('0'));
+        let notice = NoticeKind::NotInList { value: sent.clone(), listed };
+        candidate.notice_or_reject(F::institution, notice, || ProblemKind::UnknownCode {
+            value: sent,
+            accepted: codes().collect(),
+        });
+    }
+}
+
 fn grade_recorded(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     let degree = &mut candidate.record;
     // Replaced reference data may have the one code without the other.
     if context.lists.contains(List::DegreeGrade, GRADE_RECORDED_AS.1) {
         degree.grade = degree.grade.take().map(|code| recorded_as(code, GRADE_RECORDED_AS));
     }
-    degree.other_grade = None;
+    if candidate.record.other_grade.take().is_some() && candidate.changes(F::other_grade) {
+        candidate.notice(F::other_grade, NoticeKind::NoOtherGrade);
+    }
 }
 
 /// What is sent decides, the institution first; what is not sent, or as it is stored, leaves a degree what it was.

@@ -3,9 +3,9 @@
 use crate::candidate::Candidate;
 use crate::context::Context;
 use crate::problem::{NoticeKind, Problem, ProblemKind};
-use crate::record::{Record as _, Stored as _};
+use crate::record::{Changes as _, Record as _, Stored as _};
 use crate::rules::{Findings, Run};
-use crate::trainee::{DISABILITIES, Trainee, TraineeField as F};
+use crate::trainee::{DISABILITIES, Trainee, TraineeField as F, is_ethnicity_not_provided};
 use crate::value::Value;
 
 rules! { Trainee:
@@ -21,12 +21,10 @@ fn ethnicity(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     let background = candidate.record.ethnic_background.take();
     let decided = candidate.changes(F::ethnicity) && candidate.record.ethnicity.is_some();
     if decided || (group.is_none() && background.is_none()) {
+        report_ignored_pair(candidate, context);
         return;
     }
-    let shown = |sent: Option<String>, field| {
-        sent.or_else(|| Trainee::shown(&candidate.record, field, context.lists).as_text().map(str::to_owned))
-            .unwrap_or_default()
-    };
+    let shown = |sent: Option<String>, field| sent.unwrap_or_else(|| shown(candidate, field, context));
     let (group, background) = (shown(group, F::ethnic_group), shown(background, F::ethnic_background));
     if let Some(code) = context.lists.ethnicity_of(&group, &background) {
         candidate.record.ethnicity = Some(code.to_owned());
@@ -37,6 +35,24 @@ fn ethnicity(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
             candidate.notice(field, NoticeKind::NoMatch);
         }
     }
+}
+
+/// Reports a group and a background that the ethnicity does not stand for. Null stands for not provided.
+fn report_ignored_pair(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
+    for field in [F::ethnic_group, F::ethnic_background] {
+        let shown = shown(candidate, field, context);
+        let is_ignored = candidate.requested().requested(field).is_some_and(|sent| match sent.as_text() {
+            Some(text) => text != shown,
+            None => !candidate.is_new() && !is_ethnicity_not_provided(&candidate.record, context.lists),
+        });
+        if is_ignored {
+            candidate.notice(field, NoticeKind::DecidedBy { field: F::ethnicity.into() });
+        }
+    }
+}
+
+fn shown(candidate: &Candidate<Trainee>, field: F, context: &Context<'_>) -> String {
+    Trainee::shown(&candidate.record, field, context.lists).as_text().map(str::to_owned).unwrap_or_default()
 }
 
 fn disabilities_differ(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
@@ -78,8 +94,9 @@ mod tests {
     #[test]
     fn an_ethnicity_that_is_sent_decides_before_a_pair() {
         let both = TraineeChanges { ethnicity: Change::Set("120".to_owned()), ..pair("asian_ethnic_group", "Chinese") };
-        assert_eq!(left(None, both.clone()), (Some("120".to_owned()), vec![]));
-        assert_eq!(left(Some(&of("160")), both), (Some("120".to_owned()), vec![]));
+        let noticed = vec![F::ethnic_group.into(), F::ethnic_background.into()];
+        assert_eq!(left(None, both.clone()), (Some("120".to_owned()), noticed.clone()));
+        assert_eq!(left(Some(&of("160")), both), (Some("120".to_owned()), noticed));
     }
 
     #[test]

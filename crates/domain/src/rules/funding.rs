@@ -4,7 +4,7 @@ use crate::academic_year;
 use crate::candidate::Candidate;
 use crate::context::Context;
 use crate::lists::List;
-use crate::problem::ProblemKind;
+use crate::problem::{NoticeKind, ProblemKind};
 use crate::rules::{Findings, Run, found, found_if};
 use crate::trainee::{FlatTrainee, Trainee, TraineeField as F, funding_type, start_date};
 
@@ -83,7 +83,10 @@ fn funding_exists(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Find
 
 fn veterans_initiative(candidate: &mut Candidate<Trainee>, _: &Context<'_>) {
     if candidate.record.funding_method.as_deref() == Some(VETERANS_BURSARY) {
-        candidate.record.training_initiative = None;
+        let field = F::training_initiative;
+        if candidate.record.training_initiative.take().is_some() && candidate.changes(field) {
+            candidate.notice(field, NoticeKind::DecidedBy { field: F::funding_method.into() });
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::candidate::Candidate;
 use crate::context::Context;
 use crate::organisations::{UKPRN_DIGITS, URN_DIGITS, URNS_WITHOUT_SCHOOL, is_ukprn, is_urn};
-use crate::problem::ProblemKind;
+use crate::problem::{NoticeKind, ProblemKind};
 use crate::record::Change;
 use crate::rules::Run;
 use crate::trainee::{Trainee, TraineeField as F};
@@ -27,6 +27,7 @@ fn training_partner(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     let sent_urn = kept(candidate.changes_any(&[F::training_partner_urn]), urn.clone());
     let sent_ukprn = kept(candidate.changes_any(&[F::training_partner_ukprn]), ukprn.clone());
     let (urn, ukprn) = if sent_urn.is_some() || sent_ukprn.is_some() { (sent_urn, sent_ukprn) } else { (urn, ukprn) };
+    let ignored_ukprn = ukprn.clone().filter(|_| urn.is_some());
     let organisations = context.organisations;
     let linked = match (urn, ukprn) {
         (Some(urn), _) if URNS_WITHOUT_SCHOOL.contains(&urn.as_str()) => Ok((None, None)),
@@ -50,6 +51,10 @@ fn training_partner(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     };
     match linked {
         Ok((urn, ukprn)) => {
+            if ignored_ukprn.is_some_and(|sent| ukprn.as_ref() != Some(&sent)) {
+                let field = F::training_partner_urn.into();
+                candidate.notice(F::training_partner_ukprn, NoticeKind::DecidedBy { field });
+            }
             candidate.record.training_partner_urn = urn;
             candidate.record.training_partner_ukprn = ukprn;
         }

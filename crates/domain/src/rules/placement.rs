@@ -42,8 +42,13 @@ fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
         }
         return;
     };
-    // The record may lack what was sent, which can be of any length.
-    let differs = |requested: &Change<Text>, own: Option<&str>| matches!(requested, Change::Set(sent) if Some(sent.as_str()) != own);
+    // The record may lack what was sent, which can be of any length. On create null counts as not sent.
+    let is_new = candidate.is_new();
+    let differs = |requested: &Change<Text>, own: Option<&str>| match requested {
+        Change::Set(sent) => Some(sent.as_str()) != own,
+        Change::Clear | Change::Blank => !is_new && own.is_some(),
+        Change::Keep => false,
+    };
     let other_name = differs(&candidate.requested().name, Some(&school.name));
     let other_postcode = differs(&candidate.requested().postcode, school.postcode.as_deref());
     if candidate.changes(F::name) && other_name {

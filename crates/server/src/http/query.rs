@@ -6,6 +6,7 @@ use std::num::{IntErrorKind, ParseIntError};
 
 use adapter_kit::ApiVersion;
 use adapter_kit::client_text::{is_printable, truncated};
+use adapter_kit::problems::UNKNOWN;
 use adapter_kit::read::nearest;
 use chrono::{DateTime, NaiveDate, NaiveTime, SubsecRound as _, Utc};
 use domain::academic_year;
@@ -64,7 +65,7 @@ impl UnknownParameter {
         let hint = nearest.map_or(String::new(), |nearest| format!(" (did you mean {nearest}?)"));
         // Brackets are how some clients write lists.
         let is_printable = is_printable(&name.replace(['[', ']'], "_"));
-        is_printable.then(|| format!("unknown parameter {name}{hint}"))
+        is_printable.then(|| format!("{UNKNOWN} parameter {name}{hint}"))
     }
 }
 

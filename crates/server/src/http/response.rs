@@ -9,7 +9,7 @@ use actix_web::http::header::{
 };
 use actix_web::web::Bytes;
 use adapter_kit::ApiVersion;
-use adapter_kit::problems::warning;
+use adapter_kit::problems::{UNKNOWN, warning};
 use adapter_kit::view::{View, write_list};
 use domain::{Notice, Record};
 use serde::Serialize;
@@ -193,10 +193,21 @@ impl ApiResponse {
             .with(RATE_LIMIT, format!("\"{name}\";r={requests};t={full_again}"))
     }
 
-    /// The same reply with what the client should know.
+    /// Adds a warning for each notice. Beyond the limit, values go before names, and the last warning says how many
+    /// more values there are.
     #[must_use]
     pub fn with_notices(self, version: &ApiVersion, notices: &[Notice]) -> Self {
-        self.with_warnings(notices.iter().filter_map(|notice| warning(version, notice)))
+        if notices.len() <= MAX_WARNINGS {
+            return self.with_warnings(notices.iter().filter_map(|notice| warning(version, notice)));
+        }
+        let (names, values): (Vec<_>, Vec<_>) = notices.iter().partition(|notice| notice.concerns_name());
+        let texts = |notices: Vec<&Notice>| notices.into_iter().filter_map(|notice| warning(version, notice)).collect();
+        let (names, mut values): (Vec<String>, Vec<String>) = (texts(names), texts(values));
+        if values.len() > MAX_WARNINGS {
+            let left_out = values.split_off(MAX_WARNINGS - 1).len();
+            values.push(format!("{left_out} more warnings about values are left out"));
+        }
+        self.with_warnings(values.into_iter().chain(names))
     }
 
     /// The same reply with warnings, as far as there is room for them. A text has no quotes and no line breaks.
@@ -207,15 +218,18 @@ impl ApiResponse {
         texts.fold(self, |reply, text| reply.with(WARNING.as_str(), format!("299 - \"{text}\"")))
     }
 
-    /// The same reply with a warning before all others. Where there would be too many, the last is left out.
+    /// Adds a warning before all others. Beyond the limit, the last one about a name is removed.
     #[must_use]
     pub fn with_first_warning(mut self, text: &str) -> Self {
-        let mut room = MAX_WARNINGS - 1;
-        self.headers.retain(|(name, _)| {
-            let is_kept = name != WARNING.as_str() || room > 0;
-            room -= usize::from(is_kept && name == WARNING.as_str());
-            is_kept
-        });
+        let warnings = self.headers.iter().filter(|(name, _)| name == WARNING.as_str()).count();
+        let is_about_name = |(name, value): &(Cow<'_, str>, String)| {
+            name == WARNING.as_str() && value.starts_with(&format!("299 - \"{UNKNOWN}"))
+        };
+        if warnings >= MAX_WARNINGS
+            && let Some(last) = self.headers.iter().rposition(is_about_name)
+        {
+            self.headers.remove(last);
+        }
         self.headers.insert(0, (WARNING.as_str().into(), format!("299 - \"{text}\"")));
         self
     }

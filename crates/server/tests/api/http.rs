@@ -9,6 +9,7 @@ mod connections;
 mod dry_run;
 mod expectations;
 mod expiring_tokens;
+mod json_forms;
 mod limits;
 mod malformed;
 mod paths;

@@ -1,5 +1,6 @@
 //! Registering, reading and changing trainees.
 
+mod accepted_values;
 mod batch;
 mod clauses;
 mod courses;

@@ -150,6 +150,10 @@ fn findings(version: &ApiVersion, notices: &[Notice]) -> Vec<Finding> {
             NoticeKind::MovesWith { .. } => "moves_with",
             NoticeKind::ReadOnly => "read_only",
             NoticeKind::Dropped { .. } => "fell_away",
+            NoticeKind::NotInList { .. } => "not_in_list",
+            NoticeKind::DecidedBy { .. } => "decided_by",
+            NoticeKind::NoOtherGrade => "no_other_grade",
+            NoticeKind::TimeLeftOut { .. } => "time_left_out",
         };
         Some(Finding::new(path(version, &notice.at), code, warning(version, notice)?))
     };

@@ -3,7 +3,6 @@
 use super::*;
 use crate::degree::DegreeChanges;
 use crate::lists::Lists;
-use crate::record::Changes as _;
 use crate::rules::Rule;
 use crate::rules::testing::{apply, paths};
 use crate::value::Input;
