@@ -227,11 +227,12 @@ mod tests {
         let probe = register.store.probe();
         let met = register
             .store
-            .write(|session| Ok::<_, StorageError>(session.connection.batch_execute("DELETE FROM nothing")?));
-        assert!(matches!(block_on(met), Err(StorageError::DatabaseFault(_))));
+            .write(|session| Ok::<_, StorageError>(session.connection.batch_execute("DELETE FROM absent_table")?));
+        let met = block_on(met);
+        assert!(matches!(met, Err(StorageError::DatabaseFault(_))), "{met:?}");
         for seen in [block_on(probe.ask()), block_on(probe.ask_to_write())] {
             assert!(
-                matches!(&seen, Err(StorageError::DatabaseFault(reason)) if reason.contains("nothing")),
+                matches!(&seen, Err(StorageError::DatabaseFault(reason)) if reason.contains("absent_table")),
                 "{seen:?}"
             );
         }
