@@ -10,10 +10,17 @@ const FAULT_TIME: Duration = Duration::from_secs(60);
 
 /// The last fault of the database that a job met. All clones are the same.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct LastFault(Arc<Mutex<Option<(Instant, Arc<str>)>>>);
+pub(crate) struct LastFault(Arc<Mutex<Option<Met>>>);
+
+/// A fault that a job met.
+#[derive(Debug)]
+struct Met {
+    at: Instant,
+    reason: Arc<str>,
+}
 
 impl LastFault {
-    fn lock(&self) -> MutexGuard<'_, Option<(Instant, Arc<str>)>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Met>> {
         // A poisoned lock is no harm: the value is written in one step.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -21,12 +28,12 @@ impl LastFault {
     /// Takes note of the answer of a job, and returns it.
     pub(super) fn note<T, E: JobError>(&self, answer: Result<T, E>) -> Result<T, E> {
         if let Some(StorageError::DatabaseFault(reason)) = answer.as_ref().err().and_then(JobError::of_the_store) {
-            *self.lock() = Some((Instant::now(), Arc::clone(reason)));
+            *self.lock() = Some(Met { at: Instant::now(), reason: Arc::clone(reason) });
         }
         answer
     }
 
-    /// Fails while a job has met a fault lately.
+    /// Fails while a fault that a job met counts.
     ///
     /// # Errors
     ///
@@ -37,14 +44,14 @@ impl LastFault {
 
     fn require_none_at(&self, now: Instant) -> Result<(), StorageError> {
         match &*self.lock() {
-            Some((met, reason)) if now.duration_since(*met) < FAULT_TIME => {
+            Some(Met { at, reason }) if now.duration_since(*at) < FAULT_TIME => {
                 Err(StorageError::DatabaseFault(Arc::clone(reason)))
             }
             Some(_) | None => Ok(()),
         }
     }
 
-    /// Forgets the fault, which is mended.
+    /// Forgets the fault, once the database answers again.
     pub(crate) fn forget(&self) {
         *self.lock() = None;
     }
