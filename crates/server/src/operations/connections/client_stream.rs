@@ -49,7 +49,7 @@ pub(crate) struct ClientStream {
 
 enum Transport {
     Plain(TcpStream),
-    Tls(TlsStream<TcpStream>),
+    Tls(Box<TlsStream<TcpStream>>),
 }
 
 /// How much the HTTP library may read of a connection.
@@ -95,7 +95,7 @@ impl ClientStream {
     }
 
     pub(crate) fn tls(stream: TlsStream<TcpStream>, large_heads: &LargeHeads) -> Self {
-        Self { transport: Transport::Tls(stream), window: ReadWindow::new(large_heads) }
+        Self { transport: Transport::Tls(Box::new(stream)), window: ReadWindow::new(large_heads) }
     }
 
     /// The stream below HTTP and TLS.
