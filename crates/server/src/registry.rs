@@ -104,32 +104,32 @@ pub fn perform(
         RegistryAction::IssueTrn(trn) => {
             let (trn, holders) = number(session, trainee_id, trn.as_ref(), cause)?;
             apply(session, trainee_id, cause, |provider, trainee| {
-                Ok(registry::issue_trn(&trainee.record, &trn, &holders, provider.now())?)
+                Ok(registry::issue_trn(&trainee.record, &trn, &holders, provider.today(), provider.change_date())?)
             })
         }
-        RegistryAction::Award => {
-            apply(session, trainee_id, cause, |provider, trainee| Ok(registry::award(&trainee.record, provider.now())?))
-        }
+        RegistryAction::Award => apply(session, trainee_id, cause, |provider, trainee| {
+            Ok(registry::award(&trainee.record, provider.change_date())?)
+        }),
         RegistryAction::Reinstate(back) => {
             let mut dates_are_left = false;
             let outcome = apply(session, trainee_id, cause, |provider, trainee| {
                 let today = provider.today();
                 dates_are_left =
                     *back != registry::Reinstatement::default() && registry::missed_no_training(&trainee.record, today);
-                Ok(registry::reinstate(&trainee.record, *back, today, provider.now())?)
+                Ok(registry::reinstate(&trainee.record, *back, today, provider.change_date())?)
             })?;
             let left = if dates_are_left { DATES_ARE_LEFT } else { "" };
             Ok(Outcome { standing: outcome.standing + left, ..outcome })
         }
         RegistryAction::ReturnRecommendation => apply(session, trainee_id, cause, |provider, trainee| {
-            Ok(registry::return_recommendation(&trainee.record, provider.now())?)
+            Ok(registry::return_recommendation(&trainee.record, provider.change_date())?)
         }),
         RegistryAction::UndoWithdrawal => apply(session, trainee_id, cause, |provider, trainee| {
             let last = trainee.last_withdrawal()?;
-            Ok(registry::undo_withdrawal(&trainee.record, last, provider.now())?)
+            Ok(registry::undo_withdrawal(&trainee.record, last, provider.change_date())?)
         }),
         RegistryAction::Discard => apply(session, trainee_id, cause, |provider, trainee| {
-            Ok(registry::discard(&trainee.record, provider.now())?)
+            Ok(registry::discard(&trainee.record, provider.change_date())?)
         }),
     }
 }
@@ -166,10 +166,10 @@ pub fn advance(
     session: &mut ProviderSession<'_>,
     trainee: &Trainee,
 ) -> Result<Option<Decision<Trainee>>, RegistryActionError> {
-    let (today, now) = (session.today(), session.now());
+    let (today, now) = (session.today(), session.change_date());
     let mut with_trn = |trainee: &Trainee| {
         let trn = session.draw_trn()?;
-        Ok::<_, RegistryActionError>(registry::issue_trn(trainee, &trn, &[], now)?)
+        Ok::<_, RegistryActionError>(registry::issue_trn(trainee, &trn, &[], today, now)?)
     };
     Ok(Some(match trainee.state_or_draft() {
         State::SubmittedForTrn => with_trn(trainee)?,

@@ -9,6 +9,7 @@ mod api {
     mod account;
     mod changes;
     mod failed_statements;
+    mod clock;
     mod http;
     mod lists;
     mod pages;

@@ -99,7 +99,7 @@ impl<'a> NewEntry<'a> {
     pub(crate) fn in_session(session: &ProviderSession<'a>, fields: &'a str) -> Self {
         let Cause { operation, version, request_id, by } = session.cause();
         Self {
-            changed_at: Timestamp(session.now().naive_utc()),
+            changed_at: Timestamp(session.change_date().naive_utc()),
             token_id: session.token_id(),
             request_id,
             version,

@@ -84,6 +84,15 @@ pub(crate) struct UsedToken {
     last_used_on: Option<Day>,
 }
 
+impl UsedToken {
+    /// Whether it is on record that the token was used on this day, or on the next by a clock that is ahead. A later day is
+    /// that of a clock that was wrong, and does not count.
+    fn use_is_recorded(&self, today: NaiveDate) -> bool {
+        let tomorrow = today.succ_opt().unwrap_or(today);
+        self.last_used_on.is_some_and(|day| (today..=tomorrow).contains(&day.0))
+    }
+}
+
 /// A token that was valid when a request came with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValidToken {
@@ -140,7 +149,8 @@ impl<'a> Session<'a> {
         Self { list_cache: Some(list_cache), ..self }
     }
 
-    /// The time of the job, cut to the millisecond; see [`ProviderSession::now`].
+    /// The time by the clock when the job was begun, cut to the millisecond: what has expired, and what today is, follows from
+    /// it.
     pub fn now(&self) -> DateTime<Utc> {
         self.time.now()
     }
@@ -197,7 +207,7 @@ impl<'a> Session<'a> {
         let tokens = self.recent.map(|recent| &recent.tokens);
         if let (DatabaseConnection::Postgres(inner), Some(tokens)) = (&mut *self.connection, tokens) {
             // The use of one that was not used today is about to be recorded, by which its row changes.
-            let recent = tokens.find(digest).filter(|((_, used), _)| used.last_used_on.is_some_and(|day| day >= today));
+            let recent = tokens.find(digest).filter(|((_, used), _)| used.use_is_recorded(today.0));
             if let Some(((provider, used), rows)) = recent.filter(|_| inner.allows_assumptions()) {
                 inner.assume(&token, rows)?;
                 return Ok(Some(self.open(provider, cause, Some(used))));
@@ -300,14 +310,18 @@ impl<'a> ProviderSession<'a> {
         &self.provider
     }
 
-    /// The time of what the job does, cut to the millisecond; every time that it stores is this one. In a job that writes
-    /// it is the date of the next change: not before any date that the process gave, and later than the last change of
-    /// the trainee that was found last.
+    /// Like [`Session::now`].
     pub fn now(&self) -> DateTime<Utc> {
         self.time.now()
     }
 
-    /// Moves `now` behind the last change of the trainee of that row.
+    /// The date of the next change of a trainee: later than the last change of the trainee that was found last, and up to a
+    /// second ahead of the clock. Every time in the record of the trainee is this one.
+    pub fn change_date(&self) -> DateTime<Utc> {
+        self.time.change_date()
+    }
+
+    /// Moves the date of the next change behind the last change of the trainee of that row.
     ///
     /// On PostgreSQL a job waits for those that change the same trainee, also when it began before them, or on a machine
     /// whose clock is behind. What it does comes after what they did, and must be dated so: the order of placements and
@@ -316,9 +330,9 @@ impl<'a> ProviderSession<'a> {
         self.time.come_after(trainee_key, last_change);
     }
 
-    /// Gives `now` to a change of a trainee that is dated so; called before it is written.
+    /// Gives the date to a change of a trainee that is dated so; called before it is written.
     pub(crate) fn take_date(&mut self, updated_at: Option<DateTime<Utc>>) -> Result<(), StorageError> {
-        if updated_at == Some(self.now()) { self.time.take() } else { Ok(()) }
+        if updated_at == Some(self.change_date()) { self.time.take() } else { Ok(()) }
     }
 
     /// The date of [`ProviderSession::now`] in UTC.
@@ -354,7 +368,7 @@ impl<'a> ProviderSession<'a> {
     /// Whether it is already on record that the token was used today. A job that only reads asks this, to know whether
     /// a write is due.
     pub fn token_use_is_recorded(&self) -> bool {
-        self.token.as_ref().is_none_or(|token| token.last_used_on.is_some_and(|day| day.0 >= self.today()))
+        self.token.as_ref().is_none_or(|token| token.use_is_recorded(self.today()))
     }
 
     /// Records that the token was used today; costs nothing when that is on record.
@@ -364,7 +378,7 @@ impl<'a> ProviderSession<'a> {
     /// When the database does not answer.
     pub fn record_token_use(&mut self) -> Result<(), StorageError> {
         let today = Day(self.today());
-        let Some(token) = self.token.as_mut().filter(|token| token.last_used_on.is_none_or(|day| day < today)) else {
+        let Some(token) = self.token.as_mut().filter(|token| !token.use_is_recorded(today.0)) else {
             return Ok(());
         };
         let used = diesel::update(tokens::table.find(token.id)).set(tokens::last_used_on.eq(today));
@@ -441,5 +455,10 @@ mod tests {
         assert_eq!((use_token(), use_token()), (false, true));
         let listed = register.read(|session| session.list_tokens(Some(UKPRN))).unwrap();
         assert_eq!(listed[0].last_used_on, NaiveDate::from_ymd_opt(2026, 3, 3));
+        // The day of a clock that was wrong does not stay.
+        register.clock.set("2026-06-03");
+        assert!(!use_token());
+        register.clock.set("2026-03-04");
+        assert_eq!((use_token(), use_token()), (false, true));
     }
 }

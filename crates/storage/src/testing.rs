@@ -100,7 +100,7 @@ impl Register {
     pub(crate) fn add_trainee(&self, trainee_id: &'static str) {
         let create = move |session: &mut Session<'_>| {
             let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
-            let now = Some(provider.now());
+            let now = Some(provider.change_date());
             let (id, state) = (Some(trainee_id.to_owned()), Some(State::SubmittedForTrn));
             let trainee = Trainee { trainee_id: id, state, created_at: now, updated_at: now, ..Trainee::default() };
             provider.insert_trainee(&trainee)

@@ -233,7 +233,7 @@ impl ProviderSession<'_> {
     /// when the database does not answer.
     pub fn update_trainee(&mut self, stored: &StoredTrainee, changed: &Trainee) -> Result<(), StorageError> {
         self.take_date(changed.updated_at)?;
-        let extra = stored.extra.after(&stored.record, changed, self.now());
+        let extra = stored.extra.after(&stored.record, changed, self.change_date());
         self.replace_record(stored, changed, &extra)?;
         self.link_schools(stored.key, &stored.record, changed)?;
         self.remember(stored.key, &Changed::between(&stored.record, changed))

@@ -76,6 +76,7 @@ pub fn issue_trn(
     trainee: &Trainee,
     trn: &Trn,
     holders: &[Holder],
+    today: Date,
     now: Timestamp,
 ) -> Result<Decision<Trainee>, RegistryError> {
     refuse_discarded(trainee)?;
@@ -84,7 +85,7 @@ pub fn issue_trn(
         Some(current) => return Err(RegistryError::OtherTrn(current.to_owned())),
         None => {}
     }
-    let person = DuplicateKey::of(trainee, now.date_naive());
+    let person = DuplicateKey::of(trainee, today);
     if let Some(other) = holders.iter().find(|holder| !holder.can_be_same_person(&person)) {
         return Err(RegistryError::TrnOfAnother(other.trainee_id.clone()));
     }

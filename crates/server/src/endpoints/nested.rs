@@ -78,7 +78,7 @@ pub(super) fn create<R: NestedEndpoints>(
     let organisations = R::organisations(session, &sent, None)?;
     let identifiers = request.identifiers(1)?;
     let origin = CreationContext {
-        now: session.now(),
+        now: session.change_date(),
         ukprn: &session.provider().ukprn.clone(),
         next_id: &|| identifiers.next(),
     };
@@ -111,7 +111,7 @@ pub(super) fn update<R: NestedEndpoints>(
     let sent = with_data(sent)?;
     let organisations = R::organisations(session, &sent, Some(&stored))?;
     let context = context(session, request, &organisations);
-    let decision = commands::update(&stored, sent, &request.version().rules, &context, session.now())
+    let decision = commands::update(&stored, sent, &request.version().rules, &context, session.change_date())
         .map_err(ApiError::Invalid)?;
     if decision.changed {
         let record = &decision.record;
@@ -173,7 +173,7 @@ fn write<R: NestedEndpoints>(
 ) -> Result<Trainee, ApiError> {
     let mut changed = trainee.record.clone();
     change(R::of_mut(&mut changed));
-    changed.updated_at = Some(session.now());
+    changed.updated_at = Some(session.change_date());
     if !request.validates_only() {
         session.update_trainee(&trainee, &changed)?;
     }

@@ -45,7 +45,7 @@ pub(super) fn reset(session: &mut ProviderSession<'_>, request: &HandlerContext<
             session.come_after_change(trainee);
             // Only a draft is refused, and no draft is visible.
             let decision =
-                registry::reset(&trainee.record, session.now()).map_err(|_| no_next_step(&trainee.record))?;
+                registry::reset(&trainee.record, session.change_date()).map_err(|_| no_next_step(&trainee.record))?;
             session.update_trainee(trainee, &decision.record)?;
         }
     }

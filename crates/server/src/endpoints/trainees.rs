@@ -27,7 +27,7 @@ pub(super) fn create(session: &mut ProviderSession<'_>, request: &HandlerContext
     let organisations = mentioned(session, &sent)?;
     let identifiers = request.identifiers(1 + sent.nested.placements.len() + sent.nested.degrees.len())?;
     let origin = CreationContext {
-        now: session.now(),
+        now: session.change_date(),
         ukprn: &session.provider().ukprn.clone(),
         next_id: &|| identifiers.next(),
     };
@@ -53,8 +53,8 @@ pub(super) fn update(session: &mut ProviderSession<'_>, request: &HandlerContext
     let sent = with_data(sent)?;
     let organisations = mentioned(session, &sent)?;
     let context = context(session, request, &organisations);
-    let decision =
-        commands::update(&stored.record, sent, &version.rules, &context, session.now()).map_err(ApiError::Invalid)?;
+    let decision = commands::update(&stored.record, sent, &version.rules, &context, session.change_date())
+        .map_err(ApiError::Invalid)?;
     if decision.changed && !request.validates_only() {
         session.update_trainee(&stored, &decision.record)?;
     }

@@ -42,8 +42,9 @@ fn transition<R: ReadableRecord + Transition>(
     let sent = with_data(sent)?;
     let organisations = Organisations::default();
     let context = context(session, request, &organisations);
-    let decision = commands::transition(&stored.record, sent, &request.version().rules, &context, session.now())
-        .map_err(ApiError::Invalid)?;
+    let decision =
+        commands::transition(&stored.record, sent, &request.version().rules, &context, session.change_date())
+            .map_err(ApiError::Invalid)?;
     if !request.validates_only() {
         session.update_trainee(&stored, &decision.record)?;
     }

@@ -110,7 +110,7 @@ fn discard(register: &Register, id: &str) {
     register.operate(move |session| {
         let mut provider = session.open_trainee(&id, Cause::of("test"))?.unwrap();
         let stored = provider.find_hidden_trainee(&id)?.unwrap();
-        match domain::commands::registry::discard(&stored.record, provider.now()) {
+        match domain::commands::registry::discard(&stored.record, provider.change_date()) {
             Ok(decision) if decision.changed => provider.update_trainee(&stored, &decision.record),
             // It was withdrawn meanwhile, or discarded.
             Ok(_) | Err(_) => Ok(()),
@@ -223,7 +223,7 @@ fn a_reply_is_cut_where_trainees_have_very_many_nested_records() {
             provider.come_after_change(&trainee);
             let mut changed = trainee.record.clone();
             changed.additional_ethnic_background = Some("x".repeat(100_000));
-            changed.updated_at = Some(provider.now());
+            changed.updated_at = Some(provider.change_date());
             provider.update_trainee(&trainee, &changed)?;
         }
         Ok(())
@@ -282,7 +282,7 @@ fn a_request_waits_for_a_change_where_the_client_prefers_to() {
                 let stored = provider.find_trainee(&id)?.unwrap();
                 let mut changed = stored.record.clone();
                 changed.middle_names = Some("Waited".to_owned());
-                changed.updated_at = Some(provider.now());
+                changed.updated_at = Some(provider.change_date());
                 provider.update_trainee(&stored, &changed)
             })
             .unwrap();

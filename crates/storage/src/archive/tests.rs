@@ -49,8 +49,11 @@ fn update(register: &Register, id: &'static str, email: &'static str) {
     let job = move |session: &mut Session<'_>| {
         let mut provider = session.open_provider(UKPRN, Cause::of("update"))?.unwrap();
         let stored = provider.find_trainee(id)?.unwrap();
-        let changed =
-            Trainee { email: Some(email.to_owned()), updated_at: Some(provider.now()), ..stored.record.clone() };
+        let changed = Trainee {
+            email: Some(email.to_owned()),
+            updated_at: Some(provider.change_date()),
+            ..stored.record.clone()
+        };
         provider.update_trainee(&stored, &changed)
     };
     register.write(job).unwrap();

@@ -12,9 +12,12 @@ use crate::error::StorageError;
 /// How long a change waits for its date, at most.
 pub(crate) const MAX_DATE_WAIT: Duration = Duration::from_secs(5);
 
-/// What a job takes for now. In a job that writes it is the date of its next change.
+/// The time of a job by the clock, and the dates of its changes. Only the clock decides what has expired: dates can be ahead
+/// of it.
 pub(crate) struct JobTime {
+    /// When the job was begun, by the clock.
     now: DateTime<Utc>,
+    /// Absent in a job that only reads.
     dates: Option<Dates>,
 }
 
@@ -36,26 +39,31 @@ impl JobTime {
 
     /// The time of a job that writes.
     pub(crate) fn of_writing(clock: &Arc<WriteClock>) -> Self {
+        let now = clock.now();
         let next = clock.reserve(None);
         let dates = Dates { clock: Arc::clone(clock), next, has_changed: false, record: None };
-        Self { now: dates.next.date(), dates: Some(dates) }
+        Self { now, dates: Some(dates) }
     }
 
     pub(crate) fn now(&self) -> DateTime<Utc> {
         self.now
     }
 
-    /// Moves `now` behind the last change of the record of that row, which the job is about to change.
+    /// The date of the next change.
+    pub(crate) fn change_date(&self) -> DateTime<Utc> {
+        self.dates.as_ref().map_or(self.now, |dates| dates.next.date())
+    }
+
+    /// Moves the date of the next change behind the last change of the record of that row, which the job is about to change.
     pub(crate) fn come_after(&mut self, record: i64, last_change: Option<DateTime<Utc>>) {
         let Some(dates) = self.dates.as_mut() else { return };
-        if dates.next.is_taken() || last_change.is_some_and(|last_change| last_change >= self.now) {
+        if dates.next.is_taken() || last_change.is_some_and(|last_change| last_change >= dates.next.date()) {
             dates.reserve(last_change);
             dates.record = Some(record);
-            self.now = dates.next.date();
         }
     }
 
-    /// Gives `now` to a change.
+    /// Gives the date to a change.
     ///
     /// # Errors
     ///

@@ -1,27 +1,36 @@
-//! The dates of changes: never before a date that was given earlier, and never more than a second ahead of the clock.
+//! The dates of changes: in the order in which they are given, and never more than a second ahead of the clock.
 //!
-//! A client that polls takes the date of the last record that it saw as its cursor. It misses nothing when no later commit
-//! has an earlier date, and it gets on when the records of one millisecond fit on its page. So dates never go back, also
-//! when the clock does, and few changes share one. A change whose date would be too far ahead has to wait.
+//! A client that polls takes the date of the last record that it saw as its cursor. The client misses nothing when no later
+//! commit has an earlier date, and it advances when the records of one millisecond fit on its page. So dates do not go back
+//! with small corrections of the clock, and few changes share one. A change whose date would be too far ahead has to wait.
+//!
+//! A date more than [`MAX_WAIT`] further ahead than that shows that the clock was wrong when the date was given, or is wrong
+//! now. Dates then follow the clock again at once: waiting would stop all writes for as long as the clock jumped. Each record's
+//! own dates still increase.
 //!
 //! Knows nothing of records or databases.
 
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use domain::iso_8601;
 
-use super::{Clock, MAX_LEAD, WRONG_CLOCK};
+use super::{Clock, MAX_LEAD};
 
 /// Up to this lead each change has a millisecond of its own; beyond it changes share one.
 const SHARING_LEAD: TimeDelta = TimeDelta::milliseconds(250);
 /// The changes that may share a millisecond. With four servers over one database there are 40 at most.
 const CHANGES_PER_MILLISECOND: u32 = 10;
-/// How long a change waits because of a date that another server gave. A date further ahead comes from a clock that
-/// differs, and waiting does not help against that.
-const MAX_WAIT_FOR_OTHERS: TimeDelta = TimeDelta::seconds(1);
+/// How long a change waits because of a date that was given before. A date further ahead comes from a clock that differs, or
+/// from the time before a jump of this one, and waiting does not help against that.
+const MAX_WAIT: TimeDelta = TimeDelta::seconds(1);
 
 const MILLISECOND: TimeDelta = TimeDelta::milliseconds(1);
+const NEVER: DateTime<Utc> = DateTime::<Utc>::MIN_UTC;
 
 /// Gives the changes of one process their dates.
 #[derive(Debug)]
@@ -32,27 +41,34 @@ pub(crate) struct WriteClock {
 
 #[derive(Debug)]
 struct State {
-    /// The latest date that was given.
+    /// The latest date that a change took.
     latest: DateTime<Utc>,
     /// The changes that have it.
     changes: u32,
+    /// Dates that no change has taken yet, with the number of jobs that may take each.
+    reserved: BTreeMap<DateTime<Utc>, u32>,
     /// When a date of another clock was last followed, by this clock.
     taken_over: DateTime<Utc>,
 }
 
 impl WriteClock {
     pub(crate) fn new(clock: Clock) -> Self {
-        let never = DateTime::<Utc>::MIN_UTC;
-        Self { clock, state: Mutex::new(State { latest: never, changes: 0, taken_over: never }) }
+        let (latest, taken_over) = (NEVER, NEVER);
+        Self { clock, state: Mutex::new(State { latest, changes: 0, reserved: BTreeMap::new(), taken_over }) }
+    }
+
+    /// The time by the clock alone.
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
     }
 
     /// Gives no date before this one any more, which another process gave to a change that is committed.
     ///
-    /// One that is so far ahead that the clock must have been wrong is disregarded: nobody can wait for it.
+    /// Disregards a date of a wrong clock.
     pub(crate) fn come_after(&self, latest: DateTime<Utc>) {
         let now = self.clock.now();
         let mut state = self.state();
-        if latest > state.latest && latest - now <= WRONG_CLOCK {
+        if latest > state.latest && !is_of_wrong_clock(latest, now) {
             state.latest = latest;
             state.changes = 0;
         }
@@ -62,12 +78,10 @@ impl WriteClock {
     pub(crate) fn reserve(self: &Arc<Self>, earlier: Option<DateTime<Utc>>) -> ReservedDate {
         let now = self.clock.now();
         let mut state = self.state();
+        state.follow(now);
         let reserved = |date, status| ReservedDate { clock: Arc::clone(self), date, status };
         let following = earlier.map(|earlier| earlier.checked_add_signed(MILLISECOND).unwrap_or(earlier));
-        if let Some(date) = following
-            && earlier.is_some_and(|earlier| earlier > state.latest)
-            && date - now > MAX_LEAD + MAX_WAIT_FOR_OTHERS
-        {
+        if let Some(date) = following.filter(|date| is_of_wrong_clock(*date, now)) {
             return reserved(date, Status::OfOtherClock);
         }
         let date = now.max(state.next(now)).max(following.unwrap_or(now));
@@ -76,11 +90,7 @@ impl WriteClock {
         {
             return reserved(date, Status::NotDue(wait));
         }
-        if date > state.latest {
-            state.latest = date;
-            state.changes = 0;
-        }
-        state.changes += 1;
+        *state.reserved.entry(date).or_default() += 1;
         reserved(date, Status::Reserved)
     }
 
@@ -105,14 +115,58 @@ impl WriteClock {
 }
 
 impl State {
+    /// Forgets the dates of a wrong clock, so that later ones follow the clock as it is now.
+    fn follow(&mut self, now: DateTime<Utc>) {
+        self.reserved.retain(|date, _| !is_of_wrong_clock(*date, now));
+        if is_of_wrong_clock(self.latest, now) {
+            log::warn!(
+                "the clock was set back: the last change is dated {}, and the clock says {}; later changes are dated by the \
+                 clock, so a client that polls by date may miss some of them",
+                iso_8601::timestamp(self.latest),
+                iso_8601::timestamp(now)
+            );
+            self.latest = NEVER;
+            self.changes = 0;
+        }
+    }
+
     /// The earliest date that another change may have.
     fn next(&self, now: DateTime<Utc>) -> DateTime<Utc> {
-        if self.changes == 0 {
-            return self.latest;
+        let (latest, changes) = match self.reserved.last_key_value() {
+            Some((date, reserved)) if *date > self.latest => (*date, *reserved),
+            Some((date, reserved)) if *date == self.latest => (self.latest, self.changes + reserved),
+            Some(_) | None => (self.latest, self.changes),
+        };
+        if changes == 0 {
+            return latest;
         }
-        let share = self.latest > now + SHARING_LEAD && self.changes < CHANGES_PER_MILLISECOND;
-        if share { self.latest } else { self.latest.checked_add_signed(MILLISECOND).unwrap_or(self.latest) }
+        let share = latest > now + SHARING_LEAD && changes < CHANGES_PER_MILLISECOND;
+        if share { latest } else { latest.checked_add_signed(MILLISECOND).unwrap_or(latest) }
     }
+
+    /// Removes a job from those that may take a date.
+    fn release(&mut self, date: DateTime<Utc>) {
+        if let Entry::Occupied(mut jobs) = self.reserved.entry(date) {
+            *jobs.get_mut() -= 1;
+            if *jobs.get() == 0 {
+                jobs.remove();
+            }
+        }
+    }
+
+    /// Counts a change that has this date.
+    fn count(&mut self, date: DateTime<Utc>) {
+        match date.cmp(&self.latest) {
+            Ordering::Greater => (self.latest, self.changes) = (date, 1),
+            Ordering::Equal => self.changes += 1,
+            Ordering::Less => {}
+        }
+    }
+}
+
+/// Whether a date is so far ahead that the clock was wrong when the date was given, or is wrong now.
+fn is_of_wrong_clock(date: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+    date - now > MAX_LEAD + MAX_WAIT
 }
 
 /// A date that a change may take. One that is not taken is given to another change.
@@ -154,10 +208,7 @@ impl ReservedDate {
     /// Leaves the date to another change, unless a change has it.
     pub(crate) fn give_back(&mut self) {
         if self.status == Status::Reserved {
-            let mut state = self.clock.state();
-            if state.latest == self.date {
-                state.changes = state.changes.saturating_sub(1);
-            }
+            self.clock.state().release(self.date);
             self.status = Status::NotDue(Duration::from_millis(1));
         }
     }
@@ -169,7 +220,12 @@ impl ReservedDate {
     /// How long the change must wait for another date.
     pub(crate) fn take(&mut self) -> Result<(), Duration> {
         match self.status {
-            Status::Taken | Status::Reserved => {}
+            Status::Taken => {}
+            Status::Reserved => {
+                let mut state = self.clock.state();
+                state.release(self.date);
+                state.count(self.date);
+            }
             Status::NotDue(wait) => return Err(wait),
             Status::OfOtherClock => self.clock.take_over()?,
         }

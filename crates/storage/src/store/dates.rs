@@ -12,14 +12,15 @@ use test_support::Kind;
 use crate::error::{Refusal, StorageError};
 use crate::history::Cause;
 use crate::session::Session;
-use crate::testing::{Register, UKPRN, block_on};
+use crate::testing::{NEW_TOKEN, Register, UKPRN, block_on};
+use crate::tokens::{NewToken, TokenDigest};
 
 /// The academic cycle in which the trainees of these tests are, and the clock.
 const CYCLE: i32 = 2025;
 
 fn add(session: &mut Session<'_>, id: &str, updated_at: Option<DateTime<Utc>>) -> Result<(), StorageError> {
     let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
-    let date = updated_at.unwrap_or(provider.now());
+    let date = updated_at.unwrap_or(provider.change_date());
     provider.insert_trainee(&Trainee {
         trainee_id: Some(id.to_owned()),
         state: Some(State::SubmittedForTrn),
@@ -34,7 +35,7 @@ fn add(session: &mut Session<'_>, id: &str, updated_at: Option<DateTime<Utc>>) -
 fn change(session: &mut Session<'_>, id: &str) -> Result<DateTime<Utc>, StorageError> {
     let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
     let stored = provider.find_trainee(id)?.unwrap();
-    let now = provider.now();
+    let now = provider.change_date();
     let count = stored.record.course_year.as_deref().map_or(0, |count| count.parse::<u32>().unwrap()) + 1;
     let changed = Trainee { course_year: Some(count.to_string()), updated_at: Some(now), ..stored.record.clone() };
     provider.update_trainee(&stored, &changed)?;
@@ -187,37 +188,95 @@ fn a_change_that_waits_for_its_date_holds_up_no_other() {
 }
 
 #[test]
-fn changes_wait_for_a_clock_that_was_set_back_and_reads_do_not() {
+fn changes_wait_for_a_clock_that_was_set_back_a_little_and_reads_do_not() {
     let register = register_with_trainees(2);
     let before = register.write(|session| change(session, "0")).unwrap();
-    register.clock.advance(-TimeDelta::seconds(4));
+    register.clock.advance(-TimeDelta::milliseconds(1_900));
     let store = register.store.clone();
     let waiting = thread::spawn(move || block_on(store.write(|session| change(session, "1"))));
     assert_eq!(register.read(|session| session.list_providers()).unwrap().len(), 1);
     register.write(|session| session.add_provider("10000002", "Brackwater College")).unwrap();
     assert!(!waiting.is_finished());
-    register.clock.advance(TimeDelta::seconds(3));
+    register.clock.advance(TimeDelta::milliseconds(900));
     assert!(waiting.join().unwrap().unwrap() >= before);
-    // Nobody waits for an hour.
-    register.clock.advance(-TimeDelta::hours(1));
-    let refused = register.write(|session| change(session, "1")).unwrap_err();
-    assert!(matches!(refused, StorageError::DateNotDue { wait } if wait > Duration::from_secs(3_590)), "{refused:?}");
-    assert!(refused.is_temporary());
+}
+
+/// Jumps of the clock in both directions.
+fn jumps() -> impl Iterator<Item = TimeDelta> {
+    let lengths = [TimeDelta::seconds(3), TimeDelta::hours(2), TimeDelta::days(3), TimeDelta::days(365)];
+    lengths.into_iter().flat_map(|length| [length, -length])
+}
+
+/// Adds a trainee and gives its date.
+fn add_now(session: &mut Session<'_>, id: &str) -> Result<DateTime<Utc>, StorageError> {
+    let date = session.open_provider(UKPRN, Cause::of("test"))?.unwrap().change_date();
+    add(session, id, Some(date))?;
+    Ok(date)
 }
 
 #[test]
-fn write_check_fails_while_the_clock_is_further_behind_the_last_change_than_changes_wait() {
-    let register = register_with_trainees(1);
-    register.write(|session| change(session, "0")).unwrap();
-    let probe = register.store.probe();
-    block_on(probe.ask_to_write()).unwrap();
-    register.clock.advance(-TimeDelta::seconds(4));
-    block_on(probe.ask_to_write()).unwrap();
-    register.clock.advance(-TimeDelta::hours(1));
-    let refused = block_on(probe.ask_to_write());
-    assert!(matches!(refused, Err(StorageError::DateNotDue { .. })), "{refused:?}");
-    register.clock.advance(TimeDelta::hours(1));
-    block_on(probe.ask_to_write()).unwrap();
+fn dates_follow_the_clock_during_and_after_a_jump() {
+    for (jump, writes) in jumps().flat_map(|jump| [(jump, false), (jump, true)]) {
+        let register = register_with_trainees(1);
+        let require_near = |date: DateTime<Utc>| {
+            let lead = date - register.store.now();
+            let is_near = TimeDelta::zero() <= lead && lead <= TimeDelta::seconds(1);
+            assert!(is_near, "jump of {jump}, writes: {writes}: {lead} ahead");
+        };
+        require_near(register.write(|session| change(session, "0")).unwrap());
+        register.clock.advance(jump);
+        let during = if writes {
+            let date = register.write(|session| add_now(session, "during")).unwrap();
+            require_near(date);
+            Some(date)
+        } else {
+            // Neither a refused job nor one that writes no trainee uses its date.
+            let refused = register.write(|session| {
+                session.open_provider(UKPRN, Cause::of("test"))?.unwrap().find_trainee("0")?;
+                Err::<(), _>(Refusal::UnknownProvider.into())
+            });
+            assert!(matches!(refused, Err(StorageError::Refused(_))), "{refused:?}");
+            register.write(|session| session.rename_provider(UKPRN, "Ashdown")).unwrap();
+            None
+        };
+        register.clock.advance(-jump);
+        require_near(register.write(|session| add_now(session, "after")).unwrap());
+        let Some(during) = during else { continue };
+        let date = register.write(|session| change(session, "during")).unwrap();
+        if jump < TimeDelta::zero() {
+            require_near(date);
+        } else {
+            // The record keeps its order; the others do not follow it.
+            assert!(date > during && date - during <= TimeDelta::seconds(1), "jump of {jump}: {date}");
+        }
+        require_near(register.write(|session| change(session, "0")).unwrap());
+        block_on(register.store.probe().ask_to_write()).unwrap();
+    }
+}
+
+#[test]
+fn what_has_expired_follows_from_the_clock_alone_also_after_a_jump() {
+    for jump in jumps() {
+        let register = register_with_trainees(1);
+        let expires_on = (register.store.now() + TimeDelta::days(2)).date_naive();
+        let (token, _) = register.issue_token(NewToken { expires_on: Some(expires_on), ..NEW_TOKEN }).unwrap();
+        let accepts = || {
+            let digest = TokenDigest::of(token.reveal());
+            register.write(move |session| Ok(session.authenticate(&digest, Cause::of("test"))?.is_some())).unwrap()
+        };
+        register.clock.advance(jump);
+        assert_eq!(accepts(), jump < TimeDelta::days(2), "during a jump of {jump}");
+        register.write(|session| change(session, "0")).unwrap();
+        register.clock.advance(-jump);
+        assert!(accepts(), "after a jump of {jump}");
+        // A record that is dated ahead does not make the rest of its job later.
+        let today = register.write(|session| {
+            change(session, "0")?;
+            let provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            Ok((provider.today(), provider.now()))
+        });
+        assert_eq!(today.unwrap(), (register.store.now().date_naive(), register.store.now()));
+    }
 }
 
 #[test]
@@ -232,8 +291,8 @@ fn on_sqlite_no_process_dates_a_change_before_one_that_is_committed() {
     let change = |id: &'static str| move |session: &mut Session<'_>| change(session, id);
     let after = other.write_blocking(change("1")).unwrap();
     assert!(after >= before, "{after} is before {before}");
-    // Nor does one that starts with a clock that was set back by minutes.
+    // One that starts with a clock that was set back by minutes follows the clock.
     register.clock.advance(-TimeDelta::minutes(3));
-    let refused = register.another_store().write_blocking(change("1"));
-    assert!(matches!(refused, Err(StorageError::DateNotDue { .. })), "{refused:?}");
+    let date = register.another_store().write_blocking(change("1")).unwrap();
+    assert!(date <= before + TimeDelta::milliseconds(2), "{date}");
 }

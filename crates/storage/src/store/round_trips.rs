@@ -97,7 +97,7 @@ fn register_at(session: &mut Session<'_>, digest: &TokenDigest, number: usize, k
         assert_eq!(provider.earlier_reply(key, "digest")?, KeyState::Unused);
     }
     let found = provider.organisations(&[urn.to_owned()], &[], &[])?;
-    let trainee = trainee(number, found.schools[0].id, provider.now());
+    let trainee = trainee(number, found.schools[0].id, provider.change_date());
     assert!(provider.duplicates_of(&trainee)?.is_empty());
     provider.insert_trainee(&trainee)?;
     if let Some(key) = key {
@@ -197,7 +197,7 @@ fn update_is_three_round_trips() {
         let mut provider = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
         let stored = provider.find_trainee("trainee 0")?.unwrap();
         provider.organisations(std::slice::from_ref(&urn), &[], &[])?;
-        let now = Some(provider.now());
+        let now = Some(provider.change_date());
         let changed = Trainee { last_name: Some(format!("Beech {run}")), updated_at: now, ..stored.record.clone() };
         provider.update_trainee(&stored, &changed)
     });
@@ -290,7 +290,7 @@ fn token_that_was_revoked_meanwhile_is_refused_and_what_it_did_is_undone() {
     assert!(!see(store).unwrap());
     let refused = store.write_blocking(move |session| match session.authenticate(&digest, Cause::of("test"))? {
         Some(mut provider) => {
-            let now = provider.now();
+            let now = provider.change_date();
             provider.insert_trainee(&trainee(1, 1, now))?;
             Ok::<_, StorageError>(true)
         }

@@ -41,7 +41,7 @@ impl ProviderSession<'_> {
         stored: &StoredTrainee,
         order: &ErasureOrder,
     ) -> Result<Erasure, StorageError> {
-        let erased = tombstone(trainee_id, &self.provider().ukprn, self.now());
+        let erased = tombstone(trainee_id, &self.provider().ukprn, self.change_date());
         self.take_date(erased.updated_at)?;
         if let DatabaseConnection::Sqlite(inner) = &mut *self.connection {
             // What is deleted is overwritten, from now on and as long as the connection is open.

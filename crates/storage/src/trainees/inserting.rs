@@ -31,7 +31,7 @@ impl ProviderSession<'_> {
         // A record that comes in withdrawn was in training before.
         let in_training = if trainee.trn.is_some() { State::TrnReceived } else { State::SubmittedForTrn };
         let before = Trainee { state: Some(in_training), ..Trainee::default() };
-        let extra = Extra::default().after(&before, trainee, self.now());
+        let extra = Extra::default().after(&before, trainee, self.change_date());
         let row = diesel::insert_into(trainees::table)
             .values((
                 trainees::provider_id.eq(self.provider().id),

@@ -39,7 +39,7 @@ impl Session<'_> {
         for (_, trainee_id) in &found {
             let Some(mut provider) = self.open_trainee(trainee_id, cause)? else { continue };
             let Some(stored) = provider.find_hidden_trainee(trainee_id)? else { continue };
-            let now = Some(provider.now());
+            let now = Some(provider.change_date());
             let mut changed = stored.record.clone();
             let of_school = changed.placements.iter_mut().filter(|placement| placement.school_id == Some(school_id));
             for placement in of_school {

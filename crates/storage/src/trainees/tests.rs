@@ -58,9 +58,9 @@ fn what_changes_a_trainee_is_dated_after_its_last_change_also_where_the_clock_is
             updated_at: Some(last_change),
             ..Trainee::default()
         })?;
-        let before = provider.now();
+        let before = provider.change_date();
         provider.find_trainee("trainee")?;
-        Ok((before, provider.now()))
+        Ok((before, provider.change_date()))
     });
     let (before, after) = now.unwrap();
     assert!(before < last_change);
@@ -68,7 +68,7 @@ fn what_changes_a_trainee_is_dated_after_its_last_change_also_where_the_clock_is
     let seen = register.read(|session| {
         let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
         provider.find_trainee("trainee")?;
-        Ok(provider.now())
+        Ok(provider.change_date())
     });
     // Who only reads changes nothing that would have to come after.
     assert!(seen.unwrap() < last_change);
@@ -143,11 +143,11 @@ fn duplicates_and_history_are_ordered_by_date_where_keys_are_handed_out_in_block
                 let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
                 provider.insert_trainee(&trainee)?;
                 let stored = provider.find_trainee(trainee.trainee_id.as_deref().unwrap())?.unwrap();
-                let now = provider.now();
+                let now = provider.change_date();
                 let changed = Trainee { email: Some("a@b".to_owned()), updated_at: Some(now), ..stored.record.clone() };
                 provider.update_trainee(&stored, &changed)?;
                 let stored = provider.find_trainee(trainee.trainee_id.as_deref().unwrap())?.unwrap();
-                let now = provider.now();
+                let now = provider.change_date();
                 let changed = Trainee { email: Some("c@d".to_owned()), updated_at: Some(now), ..stored.record.clone() };
                 provider.update_trainee(&stored, &changed)
             })

@@ -72,7 +72,7 @@ impl ProviderSession<'_> {
         })
     }
 
-    /// Moves `now` behind the last change of a trainee that is about to be changed.
+    /// Moves the date of the next change behind the last change of a trainee that is about to be changed.
     pub fn come_after_change(&mut self, trainee: &StoredTrainee) {
         self.come_after(trainee.key, trainee.record.updated_at);
     }

@@ -368,7 +368,7 @@ fn the_changes_of_a_group_have_a_millisecond_each_although_the_clock_stands_stil
     let add = |number: usize| {
         move |session: &mut Session<'_>| {
             let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
-            let now = provider.now();
+            let now = provider.change_date();
             provider.insert_trainee(&Trainee {
                 trainee_id: Some(number.to_string()),
                 state: Some(State::SubmittedForTrn),

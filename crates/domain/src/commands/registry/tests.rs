@@ -71,18 +71,21 @@ fn a_trn_moves_a_submitted_trainee_on_and_leaves_every_other_state() {
         (State::Withdrawn, State::Withdrawn),
         (State::RecommendedForAward, State::RecommendedForAward),
     ] {
-        let record = done(issue_trn(&in_state(before), &trn("1234567"), &[], now()));
+        let record = done(issue_trn(&in_state(before), &trn("1234567"), &[], now().date_naive(), now()));
         assert_eq!((record.state, record.trn.as_deref()), (Some(after), Some("1234567")));
         assert_eq!(record.slug_sent_to_registry_at, Some(now()));
     }
-    assert_eq!(refused_in(|one| issue_trn(one, &trn("1234567"), &[], now())), [State::Draft, State::Awarded]);
+    assert_eq!(
+        refused_in(|one| issue_trn(one, &trn("1234567"), &[], now().date_naive(), now())),
+        [State::Draft, State::Awarded]
+    );
 }
 
 #[test]
 fn a_trn_is_issued_once() {
     let trainee = with_trn(State::TrnReceived);
-    left_alone(issue_trn(&trainee, &trn("1234567"), &[], now()), &trainee);
-    let refused = issue_trn(&trainee, &trn("7654321"), &[], now()).unwrap_err();
+    left_alone(issue_trn(&trainee, &trn("1234567"), &[], now().date_naive(), now()), &trainee);
+    let refused = issue_trn(&trainee, &trn("7654321"), &[], now().date_naive(), now()).unwrap_err();
     assert_eq!(refused.to_string(), "the trainee has the TRN 1234567 already");
 }
 
@@ -96,8 +99,8 @@ fn the_trn_of_another_person_is_refused_and_that_of_the_same_person_is_not() {
     };
     let same = holder("same", &Trainee { last_name: Some("Smith".to_owned()), ..trainee.clone() });
     let other = holder("other", &Trainee { date_of_birth: Some(day("1999-04-13")), ..trainee.clone() });
-    done(issue_trn(&trainee, &trn("1234567"), std::slice::from_ref(&same), now()));
-    let refused = issue_trn(&trainee, &trn("1234567"), &[same, other], now()).unwrap_err();
+    done(issue_trn(&trainee, &trn("1234567"), std::slice::from_ref(&same), now().date_naive(), now()));
+    let refused = issue_trn(&trainee, &trn("1234567"), &[same, other], now().date_naive(), now()).unwrap_err();
     assert_eq!(refused.to_string(), "the TRN is that of another person, trainee other");
 }
 
@@ -264,7 +267,7 @@ fn nothing_becomes_of_a_discarded_trainee() {
     assert_eq!((record.state, record.discarded_at), (Some(State::SubmittedForTrn), Some(now())));
     left_alone(discard(&record, now() + TimeDelta::days(1)), &record);
     for result in [
-        issue_trn(&record, &trn("1234567"), &[], now()),
+        issue_trn(&record, &trn("1234567"), &[], now().date_naive(), now()),
         award(&record, now()),
         reinstate(&record, on("2026-10-01"), today(), now()),
         return_recommendation(&record, now()),

@@ -92,12 +92,12 @@ pub fn check(store: &Store, check: ClockCheck) -> Result<(), StartError> {
     let (changed, server) = store
         .read_blocking::<_, StorageError>(|session| Ok((session.latest_change()?, session.server_time()?)))
         .map_err(StartError::Database)?;
-    // On PostgreSQL it may be the date of a server whose clock is ahead, and nothing waits for that.
+    // On PostgreSQL it may be the date of a server whose clock is ahead.
     let lead = |changed: &DateTime<Utc>| *changed - store.now();
-    let waits = |changed: &DateTime<Utc>| server.is_none() && (MAX_LEAD..WRONG_CLOCK).contains(&lead(changed));
-    if let Some(changed) = changed.filter(waits) {
+    let is_ahead = |changed: &DateTime<Utc>| server.is_none() && (MAX_LEAD..WRONG_CLOCK).contains(&lead(changed));
+    if let Some(changed) = changed.filter(is_ahead) {
         log::warn!(
-            "the register was last changed at {}, ahead of the clock; changes wait until it has caught up",
+            "the register was last changed at {}, ahead of the clock; a client that polls by date may miss changes until then",
             changed.to_rfc3339_opts(SecondsFormat::Secs, true)
         );
     }

@@ -31,7 +31,7 @@ fn with_provider<T: Send + 'static>(
 
 fn add(register: &Register, ukprn: &'static str, trainee: Trainee) {
     with_provider(register, ukprn, move |session| {
-        let now = Some(session.now());
+        let now = Some(session.change_date());
         let provider = text(&session.provider().ukprn);
         let state = Some(State::SubmittedForTrn);
         let trainee = Trainee { created_at: now, updated_at: now, ukprn: provider, state, ..trainee.clone() };
@@ -42,7 +42,7 @@ fn add(register: &Register, ukprn: &'static str, trainee: Trainee) {
 fn change(register: &Register, trainee_id: &'static str, change: fn(&mut Trainee)) {
     with_provider(register, UKPRN, move |session| {
         let stored = session.find_trainee(trainee_id)?.unwrap();
-        let mut changed = Trainee { updated_at: Some(session.now()), ..stored.record.clone() };
+        let mut changed = Trainee { updated_at: Some(session.change_date()), ..stored.record.clone() };
         change(&mut changed);
         session.update_trainee(&stored, &changed)
     });
