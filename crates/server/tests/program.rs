@@ -15,6 +15,7 @@ mod program {
     mod guide;
     mod importing;
     mod invitations;
+    mod lost_database;
     mod migrating;
     mod observing;
     mod openid;

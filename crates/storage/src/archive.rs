@@ -93,6 +93,9 @@ pub enum ArchiveError {
         /// Why.
         source: std::io::Error,
     },
+    /// The folder to write to is absent. One that was made there might be on another disk than the one that was meant.
+    #[error("the folder {} does not exist; make it, or name another one", .0.display())]
+    NoFolder(PathBuf),
     /// A month is yet to end.
     #[error("{0} is not over: months before it can be archived and removed")]
     NotOver(Month),
@@ -223,6 +226,9 @@ impl<'a> Archive<'a> {
         mut report: impl FnMut(&ArchivedMonth),
     ) -> Result<(), ArchiveError> {
         self.require_over(before)?;
+        if !folder.is_dir() {
+            return Err(ArchiveError::NoFolder(folder.to_owned()));
+        }
         file::remove_leftovers(folder)?;
         let archived = manifest::of_kind(&mut self.connection, kind)?;
         let mut counts = match kind {

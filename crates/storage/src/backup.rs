@@ -50,6 +50,9 @@ pub enum BackupError {
     /// There is a file already where one is to be written.
     #[error("{} exists already; --force replaces it", .0.display())]
     Exists(PathBuf),
+    /// The folder of a file to write is absent. One that was made there might be on another disk than the one that was meant.
+    #[error("the folder {} does not exist; make it, or name another file", .0.display())]
+    NoFolder(PathBuf),
     /// A folder was given for a file.
     #[error("{} is a folder; name a file", .0.display())]
     IsFolder(PathBuf),
@@ -156,6 +159,10 @@ pub fn back_up(url: &str, to: &Path, replace: bool, requested: Option<Environmen
         return Err(BackupError::Exists(to.to_owned()));
     }
     let target = follow_links(to);
+    let folder = folder_of(&target);
+    if !folder.exists() {
+        return Err(BackupError::NoFolder(folder.to_owned()));
+    }
     // Asked before the work too, which may take minutes.
     drop(lock_target(&target, to)?);
     let mut connection = connections.establish_existing()?;

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of jobs or groups: only how transactions begin and end on either database.
 
+mod database_file;
 pub(crate) mod fixed_expression;
 mod locks;
 mod manager;
@@ -16,6 +17,7 @@ use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionMa
 use diesel::result::Error as DieselError;
 use postgres_client::{PipelineMode, PostgresConnection};
 
+pub(crate) use self::database_file::KeptOpen;
 pub(crate) use self::manager::{Connections, LogPoolErrors, PROBE_TIMEOUT, PageCaches};
 pub(crate) use self::static_query::{static_query, static_update};
 use crate::error::StorageError;

@@ -113,7 +113,8 @@ pub fn copy(
     mut report_step: impl FnMut(Step),
 ) -> Result<CopyReport, CopyError> {
     let (mut source, environment) = open_source(from, requested)?;
-    let mut target = Connections::to(to).and_then(|target| target.establish()).map_err(CopyError::Target)?;
+    let target_connections = Connections::to(to).map_err(CopyError::Target)?;
+    let mut target = target_connections.establish().map_err(CopyError::Target)?;
     prepare(&mut target, environment)?;
 
     source.begin(Access::Read).map_err(|error| CopyError::Source(error.into()))?;
@@ -126,7 +127,7 @@ pub fn copy(
 
     let report = verify::compare(&mut source, &mut target, &mut report_step)?;
     if report.differences.is_empty() {
-        open_target(&mut target).map_err(CopyError::Target)?;
+        open_target(&mut target).and_then(|()| target_connections.mark_created()).map_err(CopyError::Target)?;
     }
     Ok(report)
 }

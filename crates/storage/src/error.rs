@@ -29,9 +29,14 @@ pub enum StorageError {
     /// Standbys are named of a database that has none, or one that is none.
     #[error("standbys to read from (--read-database-url) must be servers of PostgreSQL, and so must the database")]
     NoReplicas,
-    /// The folder of the SQLite file is absent and cannot be made.
-    #[error("folder of the database file cannot be made")]
-    Folder(#[source] std::io::Error),
+    /// The folder of the SQLite file is absent and cannot be made. The folder above must exist.
+    #[error("folder of the database file cannot be made: {}", .path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// No connection to the database can be made.
     #[error("database cannot be reached")]
     Connection(#[source] diesel::ConnectionError),
@@ -75,7 +80,7 @@ pub enum StorageError {
     #[error("transactions collided")]
     Collided,
     /// The change would be dated more than a second ahead of the clock: the record has changed too often lately, or the
-    /// clock was set back.
+    /// clock was set back a little.
     #[error("the change would be dated more than a second ahead of the clock; it can be made in {} ms", .wait.as_millis())]
     DateNotDue {
         /// How long the change must wait.
@@ -136,6 +141,30 @@ pub enum StorageError {
         .0.display()
     )]
     Absent(PathBuf),
+    /// A register was created in a SQLite file that is absent or empty now.
+    #[error(
+        "{} is gone: a register was created there, as {} records; put the file back, or restore a backup with \
+         `trainee-register restore`; to start with an empty register on purpose, delete {}",
+        .path.display(), .marker.display(), .marker.display()
+    )]
+    DatabaseGone {
+        /// The file.
+        path: PathBuf,
+        /// The marker beside it.
+        marker: PathBuf,
+    },
+    /// The path of a SQLite database, or of a file that SQLite keeps beside it, leads to another file than the open one, or to
+    /// none. Nothing was written.
+    #[error("{} is not the file that is open: it was deleted, moved or replaced", .0.display())]
+    DatabaseFileChanged(PathBuf),
+    /// The marker beside a SQLite database cannot be written.
+    #[error("{} cannot be written", .path.display())]
+    Marker {
+        /// The marker.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
     /// There is a folder where the file of a SQLite database is to be.
     #[error("{} is a folder: name the file of the database in --database-url, such as sqlite://{}", .0.display(), .0.join("register.db").display())]
     IsFolder(PathBuf),
@@ -308,17 +337,20 @@ impl StorageError {
             | Self::GroupLost(_)
             | Self::NoSpace(_)
             | Self::TransactionEnded { .. }
+            | Self::DatabaseFileChanged(_)
             | Self::ReplicaBehind
             | Self::Closed => true,
             Self::UnknownAddress
             | Self::NoReplicas
             | Self::DatabaseEncoding { .. }
-            | Self::Folder(_)
+            | Self::Folder { .. }
             | Self::Migration(_)
             | Self::SchemaNewer { .. }
             | Self::UnknownMigration { .. }
             | Self::RecordsWouldBeLost { .. }
             | Self::Absent(_)
+            | Self::DatabaseGone { .. }
+            | Self::Marker { .. }
             | Self::IsFolder(_)
             | Self::NoRegister { .. }
             | Self::OtherSchema { .. }

@@ -2,15 +2,27 @@
 
 use std::fs::{DirBuilder, File};
 use std::io;
+use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 const FILE_MODE: u32 = 0o600;
 const FOLDER_MODE: u32 = 0o700;
 
-/// Makes a folder and those above it. Folders that are there already keep their mode.
-pub(crate) fn create_folders(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(FOLDER_MODE).create(folder)
+/// Makes a folder in one that exists. A folder that is there already keeps its mode.
+pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(FOLDER_MODE).create(folder) {
+        Err(_) if folder.is_dir() => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// Writes a new file, and brings it and its name to the disk.
+pub(crate) fn write_new_file(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).mode(FILE_MODE).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 /// Makes an empty file, unless there is one, which keeps its mode.
@@ -44,12 +56,13 @@ mod tests {
     fn new_files_and_folders_are_readable_by_their_owner_only_and_existing_ones_keep_their_mode() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-        let (inner, file) = (folder.path().join("a/b"), folder.path().join("a/b/file"));
+        let (inner, file) = (folder.path().join("a"), folder.path().join("a/file"));
+        assert!(create_folder(&inner.join("b")).is_err());
         for _ in 0..2 {
-            create_folders(&inner).unwrap();
+            create_folder(&inner).unwrap();
         }
         create_file(&file).unwrap();
-        assert_eq!([mode(folder.path()), mode(&folder.path().join("a")), mode(&inner)], [0o755, 0o700, 0o700]);
+        assert_eq!([mode(folder.path()), mode(&inner)], [0o755, 0o700]);
         assert_eq!(mode(&file), 0o600);
         fs::write(&file, "content").unwrap();
         fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();

@@ -32,7 +32,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::clock::{Clock, WriteClock};
-use crate::connection::{Access, Connections, DatabaseConnection, PageCaches};
+use crate::connection::{Access, Connections, DatabaseConnection, KeptOpen, PageCaches};
 use crate::copy;
 use crate::error::{JobError, StorageError};
 use crate::job::job;
@@ -138,9 +138,9 @@ pub struct Store {
     replicas: Arc<Replicas>,
     counters: Arc<WriteCounters>,
     clock: Clock,
-    /// Where changes get their dates.
-    dates: Arc<WriteClock>,
     pub(crate) last_fault: LastFault,
+    /// Keeps the files of a SQLite database in use, so that they stay the same ones.
+    _kept_open: Option<Arc<KeptOpen>>,
 }
 
 /// Where jobs write.
@@ -169,6 +169,7 @@ impl Store {
         // The first connection is made by hand: it fails at once and with its cause, where the pool would try again and
         // again; and it brings a new SQLite file into WAL mode before others look at it.
         let first = for_writer.establish()?;
+        let kept_open = connections.keep_open()?.map(Arc::new);
         let clock = Arc::new(WriteClock::new(options.clock.clone()));
         let counters = Arc::new(WriteCounters::default());
         let metrics = StoreMetrics::new();
@@ -212,8 +213,8 @@ impl Store {
             replicas,
             counters,
             clock: options.clock,
-            dates: clock,
             last_fault: LastFault::default(),
+            _kept_open: kept_open,
         })
     }
 

@@ -262,7 +262,11 @@ impl WriterThread {
                 }
                 Err(cause) => {
                     self.counters.lost();
-                    if matches!(cause, StorageError::Busy | StorageError::Connection(_)) {
+                    let is_of_all_jobs = matches!(
+                        cause,
+                        StorageError::Busy | StorageError::Connection(_) | StorageError::DatabaseFileChanged(_)
+                    );
+                    if is_of_all_jobs {
                         // Those who wait have waited as long as this group; to try each in turn would hold the last of
                         // them up for many times the timeout.
                         group.extend(std::iter::from_fn(|| waiting.next_at_once()));
@@ -280,6 +284,8 @@ impl WriterThread {
     ///
     /// The connection is out of its place meanwhile, so that any failure, a panic too, drops it with its transaction.
     fn run_group(&mut self, group: &mut Vec<Taken>, waiting: &mut Waiting) -> Result<(), StorageError> {
+        // What is committed to a file without a name is lost.
+        self.connections.require_unchanged_files()?;
         let mut watched = match self.connection.take() {
             Some(watched) => watched,
             None => Watched::new(self.connections.establish()?)?,
@@ -389,6 +395,9 @@ fn trace_commit(group: &mut [Taken], begun: Instant, is_kept: bool) {
 
 /// The error of each job of a lost group.
 fn loss(cause: &Arc<StorageError>) -> StorageError {
+    if let StorageError::DatabaseFileChanged(path) = &**cause {
+        return StorageError::DatabaseFileChanged(path.clone());
+    }
     if matches!(**cause, StorageError::Busy) { StorageError::Busy } else { StorageError::GroupLost(Arc::clone(cause)) }
 }
 

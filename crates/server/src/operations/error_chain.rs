@@ -48,10 +48,10 @@ mod tests {
     #[test]
     fn what_a_database_says_in_several_lines_becomes_one() {
         let cause = io::Error::other("connection failed: refused\n\tIs the server running\n");
-        let error = StorageError::Folder(cause);
+        let error = StorageError::Folder { path: "data".into(), source: cause };
         assert_eq!(
             Causes(&error).to_string(),
-            "folder of the database file cannot be made: connection failed: refused Is the server running"
+            "folder of the database file cannot be made: data: connection failed: refused Is the server running"
         );
     }
 }

@@ -61,10 +61,9 @@ pub struct OperatorListener {
 enum NotReady {
     /// It is about to stop.
     Stopping,
-    /// The database does not answer.
+    /// The database does not answer, or its file is not the open one.
     Database,
-    /// The database answers, and keeps no write: its server is a standby, or is not acknowledged by its own standby. Or no change
-    /// could be dated.
+    /// The database answers, and keeps no write: its server is a standby, or is not acknowledged by its own standby.
     Writes,
 }
 

@@ -104,7 +104,11 @@ fn listen_hint(error: &io::Error) -> &'static str {
 /// What to do about a database that cannot be used, behind what is wrong with it.
 pub(crate) fn remedy(error: &StorageError) -> &'static str {
     match error {
-        StorageError::UnknownAddress | StorageError::Folder(_) => "; check --database-url",
+        StorageError::UnknownAddress => "; check --database-url",
+        StorageError::Folder { .. } => "; check --database-url, or make the folders above it",
+        StorageError::DatabaseFileChanged(_) => {
+            "; put the file back, or restore a backup with `trainee-register restore`"
+        }
         StorageError::NoReplicas => "; leave --read-database-url out",
         StorageError::Connection(_)
         | StorageError::Unavailable(_)
@@ -132,6 +136,7 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         StorageError::Closed
         | StorageError::Thread(_)
         | StorageError::NoRandomness(_)
+        | StorageError::Marker { .. }
         | StorageError::ArchiveFile(_) => "; check what the operating system allows the program",
         // These say themselves what to do.
         StorageError::DatabaseEncoding { .. }
@@ -142,6 +147,7 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::UnknownMigration { .. }
         | StorageError::RecordsWouldBeLost { .. }
         | StorageError::Absent(_)
+        | StorageError::DatabaseGone { .. }
         | StorageError::IsFolder(_)
         | StorageError::NoRegister { .. }
         | StorageError::OtherSchema { .. }

@@ -33,6 +33,7 @@ fn place_with_history(kind: test_support::Kind) -> (Workplace, String) {
     let change = serde_json::json!({ "data": { "last_name": "Newname" } });
     assert_eq!(server.send(&agent(), "PATCH", &format!("{path}/{id}"), Some(&change)).0, 200);
     server.stop();
+    std::fs::create_dir(place.path("archive")).unwrap();
     // The months go by.
     let url = place.url();
     let of_trainee = of(&id);
@@ -139,7 +140,6 @@ fn unfinished_files_of_commands_that_were_ended_are_removed_from_the_folder_of_t
     let write = [&["archive", "write"], &before[..]].concat();
     let remove = [&["archive", "remove"], &before[..]].concat();
     let erase = [&erase[..], &before[2..]].concat();
-    std::fs::create_dir(&folder).unwrap();
     let line = format!("{{\"trainee_id\":\"{id}\",\"fields\":{{\"last_name\":[\"Example\",\"Newname\"]}}}}\n");
     let part = |name: &str| {
         let file = folder.join(name);

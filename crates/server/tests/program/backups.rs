@@ -266,6 +266,9 @@ fn a_link_is_followed_to_the_file_that_is_replaced() {
     place.run(&["provider", "add", "--ukprn", "10000002", "--name", "Beech"], None);
     let (file, link) = (place.path("disk/backup.db"), place.path("link.db"));
     std::os::unix::fs::symlink("disk/backup.db", &link).unwrap();
+    let refused = place.run(&["backup"], Some(&link));
+    assert!(refused.stderr().contains("disk does not exist"), "{}", refused.stderr());
+    std::fs::create_dir(place.path("disk")).unwrap();
     // The first one is written where the link leads, although there is nothing yet.
     for arguments in [&["backup"][..], &["backup", "--force"]] {
         let made = place.run(arguments, Some(&link));

@@ -10,7 +10,6 @@ use sha2::{Digest as _, Sha256};
 use tempfile::NamedTempFile;
 
 use super::{ArchiveError, ArchivedMonth};
-use crate::owner_only;
 use crate::unfinished::UnfinishedFiles;
 
 /// Files of months that are being written.
@@ -36,10 +35,9 @@ pub(super) struct Done {
 }
 
 impl Draft {
-    /// Begins a file in a folder, which is made where there is none.
+    /// Begins a file in a folder that exists.
     pub(super) fn begin(folder: &Path) -> Result<Self, ArchiveError> {
         let failed = failed_at(folder);
-        owner_only::create_folders(folder).map_err(&failed)?;
         let file = UNFINISHED.create(folder).map_err(&failed)?;
         Ok(Self { file: Some(BufWriter::new(file)), ..Self::of_digest() })
     }

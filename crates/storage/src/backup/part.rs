@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::{BackupError, JOURNALS, folder_of};
-use crate::owner_only;
 use crate::unfinished::UnfinishedFiles;
 
 const UNFINISHED: UnfinishedFiles = UnfinishedFiles { prefix: ".register-", journals: &JOURNALS };
@@ -25,11 +24,10 @@ pub(super) struct Journals {
 }
 
 impl Part {
-    /// A new one in the folder of another file.
+    /// A new one in the folder of another file, which must exist.
     pub(super) fn beside(file: &Path) -> Result<Self, BackupError> {
         let folder = folder_of(file);
         let failed = |source| BackupError::File { path: folder.to_owned(), source };
-        owner_only::create_folders(folder).map_err(failed)?;
         // A leftover that cannot be removed is no reason to make no backup.
         let _ = UNFINISHED.remove_leftovers(folder);
         let file = UNFINISHED.create(folder).map_err(failed)?;

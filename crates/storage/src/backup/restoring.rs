@@ -22,7 +22,7 @@ use crate::error::StorageError;
 use crate::store::migrations::{Conversion, Goal, SchemaChange, SetUp, convert, finish, set_up};
 use crate::store::{Store, StoreOptions};
 use crate::tokens::Environment;
-use crate::{change_generation, copy, environment, erasure, providers};
+use crate::{change_generation, copy, environment, erasure, owner_only, providers};
 
 /// How long the connections of a store that was dropped may take to close.
 const CLOSING_TIME: Duration = Duration::from_secs(10);
@@ -44,11 +44,13 @@ pub struct Restored {
 #[derive(Debug)]
 pub struct PreparedRestore {
     copy: Part,
+    /// Under its own name: a link is not followed.
+    connections: Connections,
     database: PathBuf,
     replace: bool,
     restored: Restored,
-    /// The erasures that the database records, which the backup may not know; or why they cannot be read. None where there is
-    /// no database.
+    /// The erasures that the database records, which the backup may not know; or why they cannot be read, also where the database
+    /// is gone. None where there never was one.
     pub erasures: Result<Vec<Erasure>, StorageError>,
 }
 
@@ -100,6 +102,8 @@ fn prepare_copy(
     replace: bool,
     requested: Option<Environment>,
 ) -> Result<PreparedRestore, BackupError> {
+    let folder = folder_of(database);
+    owner_only::create_folder(folder).map_err(|source| BackupError::File { path: folder.to_owned(), source })?;
     let mut copy = Part::beside(database)?;
     let failed = |source| BackupError::File { path: from.to_owned(), source };
     io::copy(&mut File::open(from).map_err(failed)?, &mut copy.file).map_err(failed)?;
@@ -147,7 +151,8 @@ fn prepare_copy(
         return Err(StorageError::Busy.into());
     }
     let restored = Restored { schema, environment, removed_former_tables };
-    Ok(PreparedRestore { copy, database: database.to_owned(), replace, restored, erasures })
+    let (connections, database) = (connections.clone(), database.to_owned());
+    Ok(PreparedRestore { copy, connections, database, replace, restored, erasures })
 }
 
 /// What the database that is to be replaced records; nothing where there is none, or it cannot be read any more. Fails where it can
@@ -180,7 +185,7 @@ impl PreparedRestore {
     ///
     /// [`BackupError`].
     pub fn put_in_place(self) -> Result<Restored, BackupError> {
-        let Self { copy, database, replace, restored, erasures } = self;
+        let Self { copy, connections, database, replace, restored, erasures } = self;
         close(copy.path())?;
         // Held until the new file has the name, so that nobody begins to use the old one.
         let mut held = exclusive::acquire(&database)?;
@@ -192,6 +197,7 @@ impl PreparedRestore {
         }
         remove_journals(&database)?;
         put_in_place(copy, &database, replace).map_err(|error| error.of_folder(folder_of(&database)))?;
+        connections.mark_created()?;
         Ok(restored)
     }
 }

@@ -2,11 +2,9 @@
 
 use std::error::Error;
 use std::fmt;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
@@ -15,12 +13,12 @@ use diesel::{Connection as _, ConnectionError, SqliteConnection};
 use postgres_client::{Node, PostgresConnection};
 
 use super::DatabaseConnection;
+use super::database_file::{DatabaseFile, KeptOpen};
 use super::waiting::when_a_connection_is_left;
 use crate::error::StorageError;
-use crate::owner_only;
 
 /// How long a connection waits for another one to release what it needs.
-const BUSY_TIMEOUT_MS: u32 = 5_000;
+pub(super) const BUSY_TIMEOUT_MS: u32 = 5_000;
 
 /// How long a statement of a job waits for a lock on PostgreSQL before the job is undone and run again.
 const JOB_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
@@ -54,9 +52,6 @@ const ENCODING: &str = "UTF8";
 /// The SQLSTATE of a server that has no room for another connection.
 const TOO_MANY_CONNECTIONS: &str = "53300";
 
-/// How long a connection waits before it tries again to bring a new file into WAL mode.
-const WAL_RETRY_PAUSE: Duration = Duration::from_millis(5);
-
 /// Makes connections to the database that an address names; the manager of a pool.
 #[derive(Clone)]
 pub(crate) struct Connections {
@@ -73,7 +68,7 @@ pub(crate) struct Connections {
 
 enum Address {
     Postgres(postgres_client::Address),
-    Sqlite(PathBuf),
+    Sqlite(DatabaseFile),
 }
 
 /// A connection of a pool.
@@ -101,7 +96,7 @@ impl Connections {
                 if path.is_dir() {
                     return Err(StorageError::IsFolder(path));
                 }
-                Address::Sqlite(path)
+                Address::Sqlite(DatabaseFile::new(path))
             }
             Some(_) | None => return Err(StorageError::UnknownAddress),
         };
@@ -150,7 +145,7 @@ impl Connections {
     pub(crate) fn file(&self) -> Option<&Path> {
         match &*self.address {
             Address::Postgres(_) => None,
-            Address::Sqlite(path) => Some(path),
+            Address::Sqlite(file) => Some(file.path()),
         }
     }
 
@@ -163,9 +158,11 @@ impl Connections {
     ///
     /// # Errors
     ///
-    /// [`StorageError::Absent`] or [`StorageError::Connection`].
+    /// [`StorageError::Absent`], [`StorageError::DatabaseGone`] or [`StorageError::Connection`].
     pub(crate) fn establish_existing(&self) -> Result<DatabaseConnection, StorageError> {
-        let Some(path) = self.file() else { return self.establish() };
+        let Address::Sqlite(file) = &*self.address else { return self.establish() };
+        file.require_not_gone()?;
+        let path = file.path();
         // SQLite creates an absent file, and WAL mode is a change of the file.
         if !path.is_file() {
             return Err(StorageError::Absent(path.to_owned()));
@@ -175,11 +172,47 @@ impl Connections {
         Ok(DatabaseConnection::Sqlite(connection))
     }
 
-    /// Makes a connection that may write.
+    /// Makes a connection that keeps the files of a SQLite database in use, and records which they are. From then on no
+    /// connection is made to other files under their names. `None` on PostgreSQL.
     ///
     /// # Errors
     ///
-    /// [`StorageError::Connection`] or [`StorageError::Folder`] with the cause.
+    /// As [`Connections::establish`].
+    pub(crate) fn keep_open(&self) -> Result<Option<KeptOpen>, StorageError> {
+        let Address::Sqlite(file) = &*self.address else { return Ok(None) };
+        file.keep_open().map(Some)
+    }
+
+    /// Fails while the files of a SQLite database are not those of [`Connections::keep_open`].
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::DatabaseFileChanged`].
+    pub(crate) fn require_unchanged_files(&self) -> Result<(), StorageError> {
+        match &*self.address {
+            Address::Postgres(_) => Ok(()),
+            Address::Sqlite(file) => file.require_unchanged(),
+        }
+    }
+
+    /// Records beside a SQLite database that it was created, so that it is not created again where it is lost.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Marker`].
+    pub(crate) fn mark_created(&self) -> Result<(), StorageError> {
+        match &*self.address {
+            Address::Postgres(_) => Ok(()),
+            Address::Sqlite(file) => file.mark(),
+        }
+    }
+
+    /// Makes a connection that may write. Creates a SQLite database that is absent, unless it was created before.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Connection`] or [`StorageError::Folder`] with the cause; [`StorageError::DatabaseGone`];
+    /// [`StorageError::DatabaseFileChanged`].
     pub(crate) fn establish(&self) -> Result<DatabaseConnection, StorageError> {
         match &*self.address {
             Address::Postgres(address) => {
@@ -187,7 +220,7 @@ impl Connections {
                 let session = postgres_client::Session { lock_timeout, ..postgres_client::Session::default() };
                 when_a_connection_is_left(self.wait, || establish_postgres(address, session, Node::PreferWritable))
             }
-            Address::Sqlite(path) => establish_sqlite(path, self.page_cache_kib).map(DatabaseConnection::Sqlite),
+            Address::Sqlite(file) => file.connect(self.page_cache_kib).map(DatabaseConnection::Sqlite),
         }
     }
 
@@ -323,38 +356,6 @@ pub(super) fn with_causes(error: &StorageError) -> String {
     text
 }
 
-fn establish_sqlite(path: &Path, page_cache_kib: u32) -> Result<SqliteConnection, StorageError> {
-    if let Some(folder) = path.parent() {
-        owner_only::create_folders(folder).map_err(StorageError::Folder)?;
-    }
-    // SQLite would make the file with the mode that the umask leaves, and gives the files next to it the same mode.
-    let failed = |error: io::Error| StorageError::Connection(ConnectionError::BadConnection(error.to_string()));
-    owner_only::create_file(path).map_err(failed)?;
-    let mut connection = SqliteConnection::establish(&path.to_string_lossy()).map_err(StorageError::Connection)?;
-    // The timeout stands first, so that the change of the journal mode waits too. One statement at a time: SQLite
-    // otherwise compiles them all before the first has run.
-    connection.batch_execute(&format!("PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}"))?;
-    enter_wal_mode(&mut connection)?;
-    connection.batch_execute("PRAGMA synchronous = FULL")?;
-    connection.batch_execute("PRAGMA foreign_keys = ON")?;
-    // No memory map instead: what it takes is not bounded by this, and a file that is cut short under it ends the process.
-    connection.batch_execute(&format!("PRAGMA cache_size = -{page_cache_kib}"))?;
-    Ok(connection)
-}
-
-/// Brings a new file into WAL mode, where it then stays.
-///
-/// When several processes do so at once, SQLite refuses all but one without any regard to the busy timeout.
-fn enter_wal_mode(connection: &mut SqliteConnection) -> Result<(), StorageError> {
-    let deadline = Instant::now() + Duration::from_millis(u64::from(BUSY_TIMEOUT_MS));
-    loop {
-        match connection.batch_execute("PRAGMA journal_mode = WAL").map_err(StorageError::from) {
-            Err(StorageError::Busy) if Instant::now() < deadline => thread::sleep(WAL_RETRY_PAUSE),
-            outcome => return outcome,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
@@ -432,11 +433,17 @@ mod tests {
     }
 
     #[test]
-    fn a_sqlite_file_is_made_with_its_folders() {
+    fn a_sqlite_file_is_made_with_its_folder_and_not_those_above() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a/b/register.db");
-        Connections::to(&format!("sqlite://{}", path.display())).unwrap().establish().unwrap();
-        assert!(path.exists());
+        let establish = |name: &str| {
+            let url = format!("sqlite://{}", folder.path().join(name).display());
+            Connections::to(&url).unwrap().establish().map(drop)
+        };
+        let refused = establish("a/b/register.db");
+        assert!(matches!(refused, Err(StorageError::Folder { .. })), "{refused:?}");
+        assert!(!folder.path().join("a").exists());
+        establish("a/register.db").unwrap();
+        establish("a/b/register.db").unwrap();
     }
 
     #[test]

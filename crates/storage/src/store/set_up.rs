@@ -42,14 +42,14 @@ impl Store {
     }
 
     /// Brings the schema to the goal, forwards or back, and records the environment of a register that has none recorded:
-    /// the requested one, otherwise sandbox. Blocks.
+    /// the requested one, otherwise sandbox. Records beside a SQLite file that there is a register. Blocks.
     ///
     /// # Errors
     ///
     /// [`StorageError::SchemaNewer`], [`StorageError::UnfinishedCopy`], [`StorageError::UnknownMigration`],
     /// [`StorageError::Migration`], [`StorageError::BrokenReferences`], [`StorageError::OtherEnvironment`] or
     /// [`StorageError::EnvironmentNotRecorded`], after which nothing was changed; [`StorageError::Connection`];
-    /// [`StorageError::Busy`].
+    /// [`StorageError::Busy`]; [`StorageError::Marker`].
     pub fn set_up(
         &self,
         goal: Goal<'_>,
@@ -57,7 +57,10 @@ impl Store {
         unrecorded: Unrecorded,
     ) -> Result<SetUp, StorageError> {
         let mut connection = self.connection_to_set_up()?;
-        Migrator::with_connections(&mut connection, &self.connections).set_up(goal, requested, unrecorded)
+        let set_up =
+            Migrator::with_connections(&mut connection, &self.connections).set_up(goal, requested, unrecorded)?;
+        self.connections.mark_created()?;
+        Ok(set_up)
     }
 
     /// Converts the trainees that are stored as an older program stored them, a batch in a transaction, and makes the views

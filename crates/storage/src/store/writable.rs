@@ -3,7 +3,6 @@
 use diesel::RunQueryDsl as _;
 
 use super::Store;
-use crate::clock::MAX_DATE_WAIT;
 use crate::connection::{Access, DatabaseConnection};
 use crate::error::StorageError;
 
@@ -22,14 +21,6 @@ impl Store {
             // That somebody else writes says nothing against it.
             Err(StorageError::Busy) => Ok(()),
             outcome => outcome,
-        }
-    }
-
-    /// Fails while a change of any record would wait in vain for a date, since the clock is behind the last change.
-    pub(crate) fn require_date(&self) -> Result<(), StorageError> {
-        match self.dates.reserve(None).wait() {
-            Some(wait) if wait > MAX_DATE_WAIT => Err(StorageError::DateNotDue { wait }),
-            Some(_) | None => Ok(()),
         }
     }
 }

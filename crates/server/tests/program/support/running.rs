@@ -86,6 +86,11 @@ impl Running {
         self.process.signal(name);
     }
 
+    /// The number of the process.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Waits until the process has ended.
     pub(crate) fn wait(mut self) -> ExitStatus {
         self.process.wait()
