@@ -56,17 +56,28 @@ impl Place {
 
 fn create_private_folder(folder: &Path) -> Result<()> {
     let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder
-        .create(folder)
-        .with_context(|| format!("{} cannot be made; check the path and who may write there", folder.display()))
+    match builder.create(folder) {
+        Err(_) if folder.is_dir() => Ok(()),
+        outcome => outcome
+            .with_context(|| format!("{} cannot be made; check the path and who may write there", folder.display())),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folder_of_a_copy_is_made_and_not_those_above() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str| Place::CsvFolder(folder.path().join(name));
+        assert!(place("absent/copy").lock().unwrap_err().to_string().contains("cannot be made"));
+        assert!(!folder.path().join("absent").exists());
+        place("copy").lock().unwrap();
+        place("copy/inner").lock().unwrap();
+    }
 
     #[test]
     fn copy_is_used_by_one_process_at_a_time() {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::CommandError;
+use crate::import::reference_data::create_folder;
 use crate::versions::{self, documents};
 
 #[derive(Debug, Args)]
@@ -16,6 +17,8 @@ pub(super) struct Docs {
 
 impl Docs {
     pub(super) fn run(self) -> Result<(), CommandError> {
+        create_folder(&self.folder)
+            .map_err(|source| CommandError::Document { path: self.folder.display().to_string(), source })?;
         for document in documents::all(versions::all()) {
             let path = self.folder.join(document.file);
             let folder = path.parent().unwrap_or(&self.folder);

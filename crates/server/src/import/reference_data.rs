@@ -88,14 +88,14 @@ pub fn with_files_of(folder: &Path) -> Result<&'static Lists, ReferenceDataError
     Ok(Box::leak(Box::new(lists)))
 }
 
-/// Writes the lists in the program into a folder, which is made when it is absent, and gives their number.
+/// Writes the lists in the program into a folder, which is made in one that exists when it is absent, and gives their number.
 ///
 /// # Errors
 ///
 /// Why a file cannot be written; one that is there already is not touched.
 pub fn export(folder: &Path) -> Result<usize, ReferenceDataError> {
     let write = |path: &Path, table: &Table| fs::File::create_new(path)?.write_all(table.text.as_bytes());
-    fs::create_dir_all(folder).map_err(|source| ReferenceDataError::File { path: folder.to_owned(), source })?;
+    create_folder(folder).map_err(|source| ReferenceDataError::File { path: folder.to_owned(), source })?;
     let mut count = 0;
     for table in Lists::tables() {
         let path = folder.join(file_name(&table));
@@ -106,6 +106,19 @@ pub fn export(folder: &Path) -> Result<usize, ReferenceDataError> {
         count += 1;
     }
     Ok(count)
+}
+
+/// Makes a folder in one that exists, unless it is there already. A whole path that is made would hide that it was mistyped, or
+/// that a disk is not mounted.
+///
+/// # Errors
+///
+/// Why the folder cannot be made.
+pub fn create_folder(folder: &Path) -> io::Result<()> {
+    match fs::create_dir(folder) {
+        Err(_) if folder.is_dir() => Ok(()),
+        outcome => outcome,
+    }
 }
 
 fn file_name(table: &Table) -> String {
