@@ -73,6 +73,7 @@ fn first_names_key(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::tests::characters;
 
     #[test]
     fn first_names_are_compared_without_case_marks_and_signs() {
@@ -123,10 +124,7 @@ mod tests {
 
     #[test]
     fn keys_of_keys_are_the_same_keys() {
-        // Without ideographs, private use and ancient scripts, which have no case.
-        let is_without_case =
-            |c: &char| matches!(c, '\u{3400}'..='\u{d7ff}' | '\u{e000}'..='\u{f8ff}' | '\u{12000}'..='\u{1cfff}');
-        for character in (char::MIN..='\u{1ffff}').filter(|c| !is_without_case(c)) {
+        for character in characters() {
             let text = format!("a{character}\u{301}b");
             let (last_name, first_names) = (last_name_key(&text), first_names_key(&text));
             assert_eq!(last_name_key(&last_name), last_name, "{text:?}");

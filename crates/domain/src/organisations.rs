@@ -92,3 +92,20 @@ pub fn is_urn(text: &str) -> bool {
 pub fn is_ukprn(text: &str) -> bool {
     text.len() == UKPRN_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn organisations_with_a_reserved_urn_are_not_found() {
+        for urn in URNS_WITHOUT_SCHOOL.into_iter().chain([EMPTY_URN]) {
+            let name = "Stored by an earlier import".to_owned();
+            let school = School { id: 1, urn: urn.to_owned(), name: name.clone(), postcode: None, open: true };
+            let partner = TrainingPartner { id: 1, urn: Some(urn.to_owned()), ukprn: None, name };
+            let stored =
+                Organisations { schools: vec![school], training_partners: vec![partner], ..Organisations::default() };
+            assert_eq!((stored.school(urn), stored.training_partner_with_urn(urn)), (None, None), "{urn}");
+        }
+    }
+}

@@ -14,6 +14,12 @@ pub fn is_blank(text: &str) -> bool {
     text.chars().all(is_invisible)
 }
 
+/// Whether a parameter or a field of a form counts as not sent: it is blank, and has no control character to refuse.
+#[must_use]
+pub fn is_absent(text: &str) -> bool {
+    text.chars().all(|character| is_invisible(character) && (character.is_whitespace() || !character.is_control()))
+}
+
 /// The text without surrounding white space; `None` unless it is visible, on one line, without control characters and
 /// at most `max` characters long.
 #[must_use]
@@ -66,7 +72,7 @@ fn nfkc_casefold_once(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// One character of each kind that is not visible.
@@ -75,12 +81,27 @@ mod tests {
         '\u{3000}', '\u{3164}', '\u{fe0f}', '\u{feff}',
     ];
 
+    /// The characters that a normalisation or case folding can change, with others around them.
+    pub(crate) fn characters() -> impl Iterator<Item = char> {
+        let blocks = [
+            '\0'..='\u{33ff}',
+            '\u{a640}'..='\u{ac20}',
+            '\u{d780}'..='\u{ffff}',
+            '\u{10000}'..='\u{1ffff}',
+            '\u{2f800}'..='\u{2faff}',
+            '\u{e0000}'..='\u{e0fff}',
+        ];
+        blocks.into_iter().flatten()
+    }
+
     #[test]
     fn text_of_invisible_characters_is_blank() {
-        assert!(is_blank(""));
+        assert!(is_blank("") && is_absent(""));
         for character in INVISIBLE.into_iter().chain(['\u{600}', '\u{115f}', '\u{e0001}', '\u{e0100}', '\u{1d173}']) {
             assert!(is_blank(&format!(" {character}{character}")), "{character:?}");
             assert!(!is_blank(&format!("{character}x{character}")), "{character:?}");
+            let is_refused = character.is_control() && !character.is_whitespace();
+            assert_eq!(is_absent(&character.to_string()), !is_refused, "{character:?}");
         }
     }
 
@@ -127,7 +148,7 @@ mod tests {
 
     #[test]
     fn every_character_folds_to_a_stable_form_shared_by_its_canonical_spellings() {
-        for character in char::MIN..=char::MAX {
+        for character in characters() {
             let folded = nfkc_casefold(&character.to_string());
             assert_eq!(nfkc_casefold(&folded), folded, "{character:?}");
             let marked = format!("{character}\u{345}\u{301}");

@@ -4,7 +4,7 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::CACHE_CONTROL;
 use adapter_kit::client_text::truncated;
 use adapter_kit::reference;
-use domain::text::is_blank;
+use domain::text::is_absent;
 use storage::session::ProviderSession;
 
 use crate::http::error::{ApiError, Missing};
@@ -16,7 +16,7 @@ pub mod rendered;
 /// `GET /reference-data`
 pub(super) fn show(_: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
     let mut parameters = form_urlencoded::parse(request.query().as_bytes());
-    let field = parameters.find(|(name, value)| name == "field" && !is_blank(value)).map(|(_, value)| value);
+    let field = parameters.find(|(name, value)| name == "field" && !is_absent(value)).map(|(_, value)| value);
     let written = match field {
         None => request.rendered_lists.all()?,
         Some(name) => {

@@ -12,7 +12,7 @@ use chrono::{DateTime, NaiveDate, NaiveTime, SubsecRound as _, Utc};
 use domain::academic_year;
 use domain::iso_8601::{read_date, read_date_time};
 use domain::listing::{DEFAULT_PER_PAGE, Listing, MAX_PER_PAGE, Order, Status, known_cycles};
-use domain::text::is_blank;
+use domain::text::is_absent;
 use domain::value::impossible_date;
 use domain::{FieldSet, TraineeField};
 use serde::Serialize;
@@ -251,7 +251,7 @@ impl Reading {
     fn filter<T>(&mut self, name: &'static str, read: impl Fn(&str) -> Result<T, String>) -> Option<T> {
         let values = self.values.get(name)?;
         let result = match values.as_slice() {
-            [value] if is_blank(value) => return None,
+            [value] if is_absent(value) => return None,
             [value] => read(value),
             _ => Err("is sent more than once".to_owned()),
         };

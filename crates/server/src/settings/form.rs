@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::text::is_blank;
+use domain::text::is_absent;
 
 /// The name of the field with the token of the session.
 pub(super) const TOKEN: &str = "form_token";
@@ -23,10 +23,10 @@ impl Form {
         Self { fields: form_urlencoded::parse(encoded).into_owned().collect() }
     }
 
-    /// The text of a field without white space around it; empty when it is blank.
+    /// The text of a field without white space around it; empty when nothing of it is visible.
     pub(super) fn value(&self, name: &str) -> &str {
         let text = self.untrimmed(name).trim();
-        if is_blank(text) { "" } else { text }
+        if is_absent(text) { "" } else { text }
     }
 
     /// What stands in a field, as it was typed: the lines of rows are counted from its beginning.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::{ApiVersion, Label, Served, Versions, read};
-use domain::text::is_blank;
+use domain::text::is_absent;
 use serde_json::Value;
 use version_tools::translate::BodyKind;
 
@@ -151,7 +151,7 @@ impl Form {
 
     fn body(&self) -> Result<Value, String> {
         let text = self.value(FormField::Body);
-        if is_blank(text) {
+        if is_absent(text) {
             return Err("Enter a body".to_owned());
         }
         if text.len() > MAX_BODY_BYTES {
