@@ -97,6 +97,10 @@ memory-test: ## Register 20,000 trainees with random sets of optional fields; th
 unread-test: ## Ask for the largest replies on 900 connections that do not read them; the server may hold 64 MiB more at most
 	UNREAD_CONNECTIONS=900 $(ENDURANCE) replies_that_nobody_reads
 
+.PHONY: held-test
+held-test: ## Send requests except for their end on 900 connections; the server may hold 160 MB, without a valid token 120 MB
+	HELD_CONNECTIONS=900 $(ENDURANCE) requests_without_an_end
+
 .PHONY: dist
 dist: ## Build the program that is installed, optimised by what it does under load (docs/operations.md)
 	scripts/dist

@@ -8,8 +8,8 @@
 mod api {
     mod account;
     mod changes;
-    mod failed_statements;
     mod clock;
+    mod failed_statements;
     mod http;
     mod lists;
     mod pages;

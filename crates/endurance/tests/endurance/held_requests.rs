@@ -3,7 +3,7 @@
 //! A short run has some such clients. A long one (`HELD_CONNECTIONS=900`) has as many as a server serves and compares the
 //! memory of the process with its bounds. Each kind of request is held at a server that was just started.
 
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::Command;
 use std::thread;
@@ -16,6 +16,7 @@ use super::deployment::{Server, Site};
 use super::size::size;
 use super::soak::as_installed;
 use super::soak::memory::resident;
+use super::unread_responses::connect_with_small_buffer;
 
 /// Connections of a short run.
 const FEW: usize = 60;
@@ -26,7 +27,7 @@ const MAX_RESIDENT: [usize; 2] = [160_000_000 / 1_024, 120_000_000 / 1_024];
 const READING_TIME: Duration = Duration::from_secs(60);
 /// How long nothing more may be taken before everything counts as sent.
 const SETTLED: Duration = Duration::from_secs(1);
-/// A large body that other clients send meanwhile, in bytes.
+/// A large body that another client sends at the same time, in bytes.
 const LARGE: usize = 900_000;
 
 /// A kind of request that is held.
@@ -48,7 +49,7 @@ const KINDS: &[Kind] = &[
     Kind { name: "bodies of 300 kB", has_token: true, request: |target| target.body(&target.token, 300_000) },
     Kind { name: "bodies of 16 kB", has_token: true, request: |target| target.body(&target.token, 16_000) },
     Kind { name: "chunked bodies of 900 kB", has_token: true, request: |target| target.chunked(900_000) },
-    Kind { name: "requests behind an unread reply", has_token: true, request: Target::pipelined },
+    Kind { name: "requests behind an unread reply", has_token: false, request: Target::pipelined },
     Kind { name: "bodies without a token", has_token: false, request: |target| target.body("", 900_000) },
     Kind { name: "bodies with an invented token", has_token: false, request: |target| target.body(INVENTED, 900_000) },
     Kind { name: "forms of public pages", has_token: false, request: |_| form(700_000) },
@@ -99,7 +100,8 @@ struct Holder {
 
 impl Holder {
     fn connect(address: &str) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
+        // Replies stay with the server, not in the buffers of sockets.
+        let stream = connect_with_small_buffer(address);
         stream.set_nonblocking(true).unwrap();
         Self { stream, sent: 0 }
     }
@@ -110,7 +112,7 @@ impl Holder {
         while self.sent < request.len() {
             match self.stream.write(&request[self.sent..]) {
                 Ok(taken) => self.sent += taken,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                // There is no room for more, or the connection is closed.
                 Err(_) => break,
             }
         }
@@ -144,7 +146,9 @@ fn status(server: &Server, request: &[u8]) -> String {
     stream.set_read_timeout(Some(READING_TIME)).unwrap();
     stream.write_all(request).unwrap();
     let mut status = [0; 12];
-    stream.read_exact(&mut status).unwrap();
+    if let Err(error) = stream.read_exact(&mut status) {
+        return error.to_string();
+    }
     String::from_utf8_lossy(&status[9..]).into_owned()
 }
 
@@ -152,6 +156,7 @@ fn status(server: &Server, request: &[u8]) -> String {
 fn without_limits(site: &Site) -> Command {
     let mut command = as_installed(site);
     command.env("REGISTER_HEADER_TIMEOUT", "600").env("REGISTER_BODY_TIMEOUT", "600");
+    command.env("REGISTER_PAGE_RATE_LIMIT", "0");
     command
 }
 

@@ -66,7 +66,7 @@ fn large_replies(server: &Server, caller: &Caller) -> Vec<(usize, String)> {
 
 /// A client that takes as little as it can. Small segments keep the send buffer of the server's socket small; on the loopback
 /// interface that would otherwise take a whole reply, and hide what the server holds.
-fn connect(address: &str) -> TcpStream {
+pub(crate) fn connect_with_small_buffer(address: &str) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(4_096).unwrap();
     socket.set_tcp_mss(536).unwrap();
@@ -90,7 +90,7 @@ fn ask_and_leave(site: &Site, server: &Server, path: &str, connections: usize) -
         format!("GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n", server.address, site.token);
     let mut held = Held { connections: Vec::new(), most: 0 };
     while held.connections.len() < connections {
-        let mut asking: Vec<TcpStream> = (0..AT_ONCE).map(|_| connect(&server.address)).collect();
+        let mut asking: Vec<TcpStream> = (0..AT_ONCE).map(|_| connect_with_small_buffer(&server.address)).collect();
         asking.iter_mut().for_each(|stream| stream.write_all(request.as_bytes()).unwrap());
         for mut stream in asking {
             let mut status = [0; TAKEN];

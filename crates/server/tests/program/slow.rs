@@ -162,17 +162,17 @@ fn chunked_bodies_that_do_not_end_take_the_share_of_their_token_alone() {
         stream
     };
     let mut held: Vec<TcpStream> = (0..12).map(|_| begin()).collect();
-    let told: Vec<String> = held.iter_mut().filter_map(told_unasked).collect();
-    assert!((3..=5).contains(&told.len()) && told.iter().all(|told| finds_no_room(told)), "{told:?}");
+    let replies: Vec<String> = held.iter_mut().filter_map(early_reply).collect();
+    assert!((3..=5).contains(&replies.len()) && replies.iter().all(|reply| finds_no_room(reply)), "{replies:?}");
     drop(held);
     let begun = Instant::now();
-    while let Some(told) = told_unasked(&mut begin()) {
+    while let Some(told) = early_reply(&mut begin()) {
         assert!(finds_no_room(&told) && begun.elapsed() < PATIENCE, "{told}");
     }
 }
 
 /// What the server answers to a request that has not ended, if anything.
-fn told_unasked(stream: &mut TcpStream) -> Option<String> {
+fn early_reply(stream: &mut TcpStream) -> Option<String> {
     stream.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     stream.peek(&mut [0]).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).unwrap();

@@ -54,11 +54,12 @@ fn what_is_in_flight_on_a_listener_of_the_settings_is_answered_too() {
     let settings = line.split_once("settings are at http://").unwrap().1.trim().to_owned();
     server.wait_until_it_listens();
     let mut stream = TcpStream::connect(settings).unwrap();
-    let head = "POST /settings/sign-in HTTP/1.1\r\nHost: register\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\
+    let head = "POST /settings/sign-in HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\
                 Content-Type: application/x-www-form-urlencoded\r\n\r\n";
     stream.write_all(head.as_bytes()).unwrap();
     let mut told = [0; GO_ON.len()];
     std::io::Read::read_exact(&mut stream, &mut told).unwrap();
+    assert_eq!(str::from_utf8(&told), Ok(GO_ON));
     server.signal("TERM");
     server.wait_for("SIGTERM: stopping");
     // The listener of the API has nothing to answer and is closed soon.

@@ -1,14 +1,13 @@
 //! The stream of a connection, which bounds what the HTTP library reads ahead.
 //!
 //! actix-http reads whatever has arrived, up to 128 KiB, before it looks at any of it, and goes on reading while a request is
-//! worked on. A [`ClientStream`] returns one buffer at a time. Beyond [`READ_AHEAD_BYTES`] it returns nothing more until the
-//! application has taken what there is ([`ReadWindow`]):
+//! worked on. A [`ClientStream`] returns a piece at a time, and nothing beyond a limit ([`ReadWindow`]):
 //!
-//! | state of the connection | beyond the window |
-//! |---|---|
-//! | the head of a request arrives | a permit is acquired, and the connection ends after its request; without one it ends at once |
-//! | a request is worked on | reading waits until its body is wanted, or until the reply was sent |
-//! | the reply was sent before the body was read | up to [`MAX_DISCARDED_BYTES`] are read, and dropped by actix-http |
+//! | state of the connection | limit | beyond the limit |
+//! |---|---|---|
+//! | the head of a request arrives | [`READ_AHEAD_BYTES`] | a permit is acquired, and the connection ends after its request; without one it ends at once |
+//! | a request is worked on | [`READ_AHEAD_BYTES`] | reading waits until its body is wanted, or until the reply was sent |
+//! | the reply was sent before the body was read | [`MAX_DISCARDED_BYTES`], dropped by actix-http | the connection ends |
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -22,7 +21,11 @@ use actix_web::rt::net::TcpStream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// What is read ahead of the application, in bytes. The last buffer may go beyond it.
+/// The largest piece that is read at once, in bytes. The buffer of actix-http has at least [`FREE_BYTES`] left after most
+/// pieces; otherwise it would grow before it is looked at.
+const PIECE_BYTES: usize = 4_096;
+const FREE_BYTES: usize = 1_024;
+/// What is read ahead of the application, in bytes. The last piece may go beyond it.
 const READ_AHEAD_BYTES: usize = 16_384;
 /// Connections at once with a head larger than that. A head has up to 128 KiB, and actix-http keeps a buffer of that size.
 const LARGE_HEADS: usize = 32;
@@ -60,8 +63,8 @@ pub(crate) struct ReadWindow {
     read_ahead: Cell<usize>,
     /// Requests that were begun since `read_ahead` was zero.
     begun: Cell<usize>,
-    /// Whether the last read filled its buffer, which is to be looked at before the next one.
-    is_buffer_full: Cell<bool>,
+    /// Whether the last piece is to be looked at before the next one.
+    has_piece: Cell<bool>,
     /// The task that waits until more can be read.
     waiting: RefCell<Option<Waker>>,
     large_heads: LargeHeads,
@@ -82,7 +85,7 @@ enum ReadState {
     Discarding,
 }
 
-/// Whether the next buffer can be read.
+/// Whether the next piece can be read.
 enum Admission {
     Now,
     Later,
@@ -118,7 +121,7 @@ impl ReadWindow {
             state: Cell::new(ReadState::Idle),
             read_ahead: Cell::default(),
             begun: Cell::default(),
-            is_buffer_full: Cell::default(),
+            has_piece: Cell::default(),
             waiting: RefCell::default(),
             large_heads: large_heads.clone(),
             large_head: RefCell::default(),
@@ -160,7 +163,7 @@ impl ReadWindow {
     }
 
     fn admit(&self, context: &Context<'_>) -> Admission {
-        if self.is_buffer_full.replace(false) {
+        if self.has_piece.replace(false) {
             context.waker().wake_by_ref();
             return Admission::Later;
         }
@@ -212,14 +215,18 @@ impl AsyncRead for ClientStream {
                 return Poll::Ready(Err(io::ErrorKind::OutOfMemory.into()));
             }
         }
-        let before = buffer.filled().len();
+        let free = buffer.remaining();
+        let length = PIECE_BYTES.min(if free >= 2 * FREE_BYTES { free - FREE_BYTES } else { free });
+        let mut piece = ReadBuf::new(buffer.initialize_unfilled_to(length));
         let read = match &mut self.transport {
-            Transport::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Transport::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
+            Transport::Plain(stream) => Pin::new(stream).poll_read(context, &mut piece),
+            Transport::Tls(stream) => Pin::new(stream).poll_read(context, &mut piece),
         };
+        let received = piece.filled().len();
+        buffer.advance(received);
         let window = &self.window;
-        window.read_ahead.set(window.read_ahead.get() + (buffer.filled().len() - before));
-        window.is_buffer_full.set(read.is_ready() && buffer.remaining() == 0);
+        window.read_ahead.set(window.read_ahead.get() + received);
+        window.has_piece.set(received == length);
         read
     }
 }

@@ -217,7 +217,7 @@ fn info(api: &Api<'_>) -> String {
 }
 
 #[test]
-fn body_that_is_wanted_is_asked_for_and_the_connection_goes_on() {
+fn body_that_is_needed_gets_100_continue_and_the_connection_stays_open() {
     every_version(|api| {
         let body = serde_json::Value::from(api.example()).to_string();
         let mut connection = Connection::open(api.register);
