@@ -97,7 +97,7 @@ fn a_body_that_is_no_json_is_refused() {
             b"{\"data\":{\"email\":\"\xff\xfe\"}}",
             b"{\"data\":{\"\xc3\x28\":1}}",
             b"{\"data\":{\"email\":\"\\ud800\"}}",
-            b"\xef\xbb\xbf{\"data\":{}}",
+            b"\xef\xbb\xbf\xef\xbb\xbf{\"data\":{}}",
         ];
         for (method, path) in [
             ("POST", "/trainees".to_owned()),
