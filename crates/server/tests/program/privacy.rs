@@ -421,7 +421,7 @@ fn nothing_of_a_person_leaves_the_records() {
     execute(&place.url(), "ALTER TABLE changes RENAME COLUMN fields TO fields_away");
     let mut planter = last.unwrap();
     let body = planter.new_person("Lost");
-    assert_eq!(planter.send("POST", "/trainees", Some(&body)).0, 500);
+    assert_eq!(planter.send("POST", "/trainees", Some(&body)).0, 503);
     let logged = fs::read_to_string(&log).unwrap();
     assert!(logged.contains("changes"), "the failure is not in the log");
     assert_nothing_of_a_person("the log", &logged);
