@@ -54,12 +54,12 @@ impl Probe {
     }
 
     /// Asks the database for a row, and for the tables and columns that requests need. Questions are asked one after the other,
-    /// so whoever gives up waiting leaves one thread behind at most, until the database or its connection has failed.
+    /// so a caller that stops waiting leaves at most one thread behind, until the database or its connection has failed.
     ///
     /// # Errors
     ///
-    /// Why the database does not answer, or what it has refused to a request in the last minute. Must be called within a tokio
-    /// runtime.
+    /// [`StorageError::DatabaseFault`] for up to a minute after a request met one; otherwise the reason why the database does not
+    /// answer. Must be called within a tokio runtime.
     pub async fn ask(&self) -> Result<(), StorageError> {
         match self.ask_over(&self.reads, read).await {
             // A server that says so answers; those who have a connection are served.

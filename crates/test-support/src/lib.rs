@@ -2,7 +2,7 @@
 //! that do, among them a provider of OpenID Connect.
 //!
 //! The same tests run on either database; which one it is, the environment variable [`KIND_VARIABLE`] says. Knows
-//! nothing of the schema or of the register: whoever asks for a database migrates it. A test that needs a program of
+//! nothing of the schema or of the register: the test migrates its database. A test that needs a program of
 //! another package asks [`has_tools`] first; afterwards, whatever fails here panics with a line that says what to do.
 
 mod cluster;

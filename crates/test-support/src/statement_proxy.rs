@@ -73,7 +73,7 @@ impl StatementProxy {
         Self::start(database, false)
     }
 
-    /// Starts a proxy that drops the startup options of a connection, by which a client recognises a pooler.
+    /// Starts a proxy that drops the startup options of a connection. A client then takes it for a pooler.
     ///
     /// # Panics
     ///

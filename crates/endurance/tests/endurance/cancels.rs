@@ -23,7 +23,7 @@ const SECONDS: usize = 8;
 /// What the connections of the test itself are called.
 const OBSERVER: &str = "observer";
 
-/// Cancels the statements that it finds running, waits 13 ms, and looks again for so many seconds.
+/// Cancels all running statements every 13 ms, for the given number of seconds.
 const CANCEL_SQL: &str = "
     CREATE FUNCTION pg_temp.cancel_statements(seconds double precision) RETURNS bigint LANGUAGE plpgsql AS $$
     DECLARE

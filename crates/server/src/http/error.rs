@@ -101,7 +101,7 @@ pub enum BodyError {
     NoRoom,
 }
 
-/// Why `If-Match` or `If-None-Match` is not met.
+/// A failed precondition of `If-Match` or `If-None-Match`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreconditionError {
     /// The record is not the one with the tag.

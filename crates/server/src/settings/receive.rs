@@ -222,7 +222,7 @@ async fn receive(
 
 /// Decides by the head alone whether a request can be answered at all.
 fn admit(state: &AppState, settings: &SettingsPages, route: &Route, request: &HttpRequest) -> Result<(), PageError> {
-    // A proxy that names nobody looks like a browser on this machine: in production only TLS will do, except for operators,
+    // A proxy that sends no client address looks like a browser on this machine: in production only TLS will do, except for operators,
     // who come through a tunnel to this machine.
     let may_be_local = state.environment == Environment::Sandbox || settings.audience == Audience::Operators;
     let is_local = may_be_local && client_address::is_local(request);

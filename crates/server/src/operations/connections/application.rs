@@ -63,11 +63,11 @@ pub(crate) struct RequestBody {
 /// What the client waits for before it sends the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Expected {
-    /// It waits for nothing.
+    /// The client waits for nothing.
     Nothing,
-    /// It waits for `100 Continue`.
+    /// The client waits for `100 Continue`.
     Continue,
-    /// It waits for `100 Continue`, and the body is wanted.
+    /// The client waits for `100 Continue`, and the application wants the body.
     ContinueNow,
 }
 

@@ -14,7 +14,7 @@ use crate::api::support::{Api, Register, Setup, every_version};
 
 /// Longer than a decision by the head takes, and much shorter than the server waits for a body.
 const SOON: Duration = Duration::from_secs(10);
-/// How long a reply may take that the server sends of its own accord.
+/// Time limit of a reply that the server sends before the request has arrived.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The largest body, in bytes.
 const MAX_BODY_BYTES: usize = 1_048_576;

@@ -119,7 +119,7 @@ fn no_connection_is_made_to_another_file_under_the_same_name() {
     assert!(!file.exists());
     fs::write(&file, "").unwrap();
     assert!(matches!(store.own_connection().err(), Some(StorageError::DatabaseFileChanged(_))));
-    // A job that must have a connection of its own fails, and the files are not taken for other ones.
+    // A job that needs a new connection fails, and the recorded files stay the same.
     assert_eq!(fs::metadata(&file).unwrap().len(), 0);
 }
 
