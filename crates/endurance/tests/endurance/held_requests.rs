@@ -65,12 +65,12 @@ impl Target {
         format!("POST {base}{path} HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {token}\r\n{form}\r\n\r\n")
     }
 
-    /// A body of so many bytes, except for the last one.
+    /// A body of this length, except for its last byte.
     fn body(&self, token: &str, length: usize) -> Vec<u8> {
         (self.post(token, &format!("Content-Length: {length}")) + "{}" + &" ".repeat(length - 3)).into_bytes()
     }
 
-    /// A chunked body of so many bytes, without its end.
+    /// A chunked body of this length, without its end.
     fn chunked(&self, length: usize) -> Vec<u8> {
         let piece = format!("2000\r\n{}\r\n", " ".repeat(8_192));
         (self.post(&self.token, "Transfer-Encoding: chunked") + &piece.repeat(length / 8_192)).into_bytes()
@@ -87,7 +87,7 @@ fn form(length: usize) -> Vec<u8> {
     (head + &"x".repeat(length - 1)).into_bytes()
 }
 
-/// A head of so many bytes, without its end.
+/// A head of this length, without its end.
 fn head(length: usize) -> Vec<u8> {
     format!("GET /api/versions HTTP/1.1\r\nHost: register\r\nX-Long: {}", "x".repeat(length)).into_bytes()
 }
@@ -120,7 +120,7 @@ impl Holder {
     }
 }
 
-/// Holds a kind of request on so many connections and returns the most memory that the server held, in KiB.
+/// Holds a kind of request on a number of connections and returns the most memory that the server held, in KiB.
 fn hold(server: &Server, target: &Target, kind: &Kind, connections: usize) -> (Vec<Holder>, usize) {
     let request = (kind.request)(target);
     let mut holders: Vec<Holder> = Vec::new();

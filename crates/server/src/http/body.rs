@@ -112,7 +112,7 @@ impl ClientBodyReader<'_> {
     ///
     /// # Errors
     ///
-    /// Why the body cannot be used.
+    /// [`BodyError`] when the body cannot be used.
     pub async fn read_json(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, BodyError> {
         self.read(headers, payload, max, is_json(headers)).await
     }
@@ -121,7 +121,7 @@ impl ClientBodyReader<'_> {
     ///
     /// # Errors
     ///
-    /// Why the body cannot be used.
+    /// [`BodyError`] when the body cannot be used.
     pub async fn read_batch(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, BodyError> {
         let is_accepted = is_json(headers) || batch_form(headers) == BatchForm::Lines;
         self.read(headers, payload, max, is_accepted).await
@@ -131,7 +131,7 @@ impl ClientBodyReader<'_> {
     ///
     /// # Errors
     ///
-    /// Why the body cannot be used.
+    /// [`BodyError`] when the body cannot be used.
     pub async fn receive(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, BodyError> {
         self.read(headers, payload, max, true).await
     }
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(held.len(), share / (MAX_BODY_BYTES - UNCOUNTED_BYTES));
         assert_eq!(large().err(), Some(BodyError::NoRoom));
         assert!(begin(1, UNCOUNTED_BYTES).is_ok(), "an ordinary body needs no permit");
-        assert!(begin(2, MAX_BODY_BYTES).is_ok(), "another owner has a share of its own");
+        assert!(begin(2, MAX_BODY_BYTES).is_ok(), "another owner has another share");
         drop(held);
         assert!(large().is_ok());
         assert_eq!(begin(1, MAX_BODY_BYTES + 1).err(), Some(BodyError::TooLarge { max: MAX_BODY_BYTES }));

@@ -14,6 +14,7 @@ use std::task::{Context, Poll, Waker};
 
 use actix_http::body::{BodySize, BoxBody, MessageBody};
 use actix_http::error::PayloadError;
+use actix_http::header::CONTENT_LENGTH;
 use actix_http::{ConnectionType, HttpMessage as _, Payload, Request, Response};
 use actix_service::{Service, ServiceFactory};
 use actix_web::Error;
@@ -21,7 +22,7 @@ use actix_web::dev::ServiceResponse;
 use actix_web::web::Bytes;
 use futures_util::Stream;
 
-use super::client_stream::ReadWindow;
+use super::client_stream::{BodyLength, ReadWindow};
 
 /// The answer of the application, and the work on it.
 type Answer = Result<Response<TrackedBody>, Error>;
@@ -197,10 +198,10 @@ where
     B: MessageBody + 'static,
 {
     let window = request.conn_data::<Rc<ReadWindow>>().cloned();
-    if let Some(window) = &window {
-        window.begin_request();
-    }
     let body = RequestBody::attach(&mut request, window.clone(), expected);
+    if let Some(window) = &window {
+        window.begin_request(body.as_ref().map_or(BodyLength::Bytes(0), |_| body_length(&request)));
+    }
     let guard = RequestGuard { window, body: body.clone() };
     let answer = service.call(request);
     let work = async move {
@@ -208,6 +209,12 @@ where
         Ok(guard.track(response))
     };
     (Box::pin(work), body)
+}
+
+/// The length of the body of a request that has one.
+fn body_length(request: &Request) -> BodyLength {
+    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.trim().parse().ok());
+    length.map_or(BodyLength::Chunked, BodyLength::Bytes)
 }
 
 /// Works on a request until its body is wanted, and returns it for the application. A final response comes before that.
@@ -268,13 +275,12 @@ impl RequestBody {
             return Poll::Pending;
         }
         let chunk = Pin::new(&mut *self.payload.borrow_mut()).poll_next(context);
-        match &chunk {
-            Poll::Ready(None) => self.is_read.set(true),
-            Poll::Ready(Some(_)) => {}
-            Poll::Pending => {
-                if let Some(window) = &self.window {
-                    window.want_body();
-                }
+        self.is_read.set(matches!(chunk, Poll::Ready(None)));
+        if let Some(window) = &self.window {
+            match chunk {
+                Poll::Ready(None) => window.end_body(),
+                Poll::Ready(Some(_)) => {}
+                Poll::Pending => window.want_body(),
             }
         }
         chunk

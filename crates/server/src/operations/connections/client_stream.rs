@@ -1,20 +1,23 @@
-//! The stream of a connection, which bounds what the HTTP library reads ahead.
+//! The stream of a connection, which gives the HTTP library one request at a time.
 //!
-//! actix-http reads whatever has arrived, up to 128 KiB, before it looks at any of it, and goes on reading while a request is
-//! worked on. A [`ClientStream`] returns a piece at a time, and nothing beyond a limit ([`ReadWindow`]):
+//! actix-http reads whatever has arrived, up to 128 KiB, and decodes all requests in it while the first one is worked on: 4 MiB
+//! for each connection whose requests have 50 bytes each. A [`ClientStream`] returns a head to its end, then a piece of the body
+//! each time that the application waits for it, and the next head when the reply was sent ([`ReadWindow`]):
 //!
-//! | state of the connection | limit | beyond the limit |
+//! | state of the connection | what is read | limit |
 //! |---|---|---|
-//! | the head of a request arrives | [`READ_AHEAD_BYTES`] | a permit is acquired, and the connection ends after its request; without one it ends at once |
-//! | a request is worked on | [`READ_AHEAD_BYTES`] | reading waits until its body is wanted, or until the reply was sent |
-//! | the reply was sent before the body was read | [`MAX_DISCARDED_BYTES`], dropped by actix-http | the connection ends |
+//! | the head of a request arrives | up to the empty line that ends it | beyond [`SMALL_HEAD_BYTES`] a permit is acquired, and the connection ends after the request; without a permit it ends at once |
+//! | a request is worked on | its body, as far as it is wanted | a piece |
+//! | the reply was sent before the body was read | the body, which actix-http drops | [`MAX_DISCARDED_BYTES`]; then the connection ends |
+//!
+//! What was read beyond that is kept here, and is at most a piece.
 
 use std::cell::{Cell, RefCell};
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 use actix_tls::accept::rustls_0_23::TlsStream;
 use actix_web::rt::net::TcpStream;
@@ -25,12 +28,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// pieces; otherwise it would grow before it is looked at.
 const PIECE_BYTES: usize = 4_096;
 const FREE_BYTES: usize = 1_024;
-/// What is read ahead of the application, in bytes. The last piece may go beyond it.
-const READ_AHEAD_BYTES: usize = 16_384;
-/// Connections at once with a head larger than that. A head has up to 128 KiB, and actix-http keeps a buffer of that size.
+/// The largest piece of a chunked body, in bytes. Its end is found by actix-http, which decodes the requests behind it.
+const CHUNKED_PIECE_BYTES: usize = 1_024;
+/// The largest head without a permit, in bytes.
+const SMALL_HEAD_BYTES: usize = 16_384;
+/// Connections at once with a larger head. A head has up to 128 KiB, and actix-http keeps a buffer of that size.
 const LARGE_HEADS: usize = 32;
-/// Requests that actix-http decodes ahead. It leaves further ones in its buffer.
-const DECODED_AHEAD: usize = 16;
 /// What is read of a body after the reply, so that its sender gets to see the reply, in bytes.
 const MAX_DISCARDED_BYTES: usize = 8 * 1_048_576;
 
@@ -48,6 +51,8 @@ impl Default for LargeHeads {
 pub(crate) struct ClientStream {
     transport: Transport,
     window: Rc<ReadWindow>,
+    /// What was read beyond the end of a head.
+    unread: Vec<u8>,
 }
 
 enum Transport {
@@ -55,17 +60,19 @@ enum Transport {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// How much the HTTP library may read of a connection.
+/// What the HTTP library may read of a connection now.
 #[derive(Debug)]
 pub(crate) struct ReadWindow {
     state: Cell<ReadState>,
-    /// Bytes that were read and that the application may not have taken.
-    read_ahead: Cell<usize>,
-    /// Requests that were begun since `read_ahead` was zero.
-    begun: Cell<usize>,
-    /// Whether the last piece is to be looked at before the next one.
-    has_piece: Cell<bool>,
-    /// The task that waits until more can be read.
+    /// Bytes of the head that arrives, or of the body that is discarded.
+    received: Cell<usize>,
+    head_end: Cell<HeadEnd>,
+    body_left: Cell<BodyLength>,
+    /// Whether the application waits for more of the body.
+    is_body_wanted: Cell<bool>,
+    /// Whether the stream keeps what was read beyond the end of a head.
+    has_unread: Cell<bool>,
+    /// The task that reads, where it waits for another state.
     waiting: RefCell<Option<Waker>>,
     large_heads: LargeHeads,
     large_head: RefCell<Option<OwnedSemaphorePermit>>,
@@ -73,32 +80,83 @@ pub(crate) struct ReadWindow {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReadState {
-    /// Everything before was answered, and nothing of the next head was read.
-    Idle,
-    /// Like `Idle`, and actix-http was woken to look for a request in its buffer.
-    Searched,
     /// The head of a request arrives.
     Head,
+    /// The head was returned to its end; actix-http begins the request.
+    HeadReturned,
+    /// Like `HeadReturned`, and the end of the head was returned in an earlier turn.
+    HeadAwaited,
     /// A request is worked on, or its reply is sent.
     Request,
     /// The reply was sent before the body was read. The connection ends.
     Discarding,
+    /// Like `Discarding`, and actix-http is to drop the last piece.
+    DiscardingPiece,
 }
 
-/// Whether the next piece can be read.
-enum Admission {
-    Now,
-    Later,
-    Never,
+/// The length of a body, or of the rest of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BodyLength {
+    /// The bytes that are left.
+    Bytes(usize),
+    /// Unknown until the last chunk.
+    Chunked,
+}
+
+/// Finds the empty line that ends a head, in pieces of any length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct HeadEnd {
+    /// Whether the request line has begun. Empty lines before it are skipped.
+    has_begun: bool,
+    is_line_empty: bool,
+}
+
+/// What a read does.
+enum Plan {
+    /// Returns up to this number of bytes.
+    Return(usize),
+    /// Returns nothing but the end of the connection.
+    WatchForEnd,
+    /// Waits for another state.
+    Wait,
+    /// Lets actix-http drop what it has, and goes on.
+    Yield,
+    /// Ends the connection.
+    Refuse,
+}
+
+impl Default for HeadEnd {
+    fn default() -> Self {
+        Self { has_begun: false, is_line_empty: true }
+    }
+}
+
+impl HeadEnd {
+    /// Looks through the next bytes of a head and returns the position behind its end, if that is among them.
+    fn find(&mut self, bytes: &[u8]) -> Option<usize> {
+        for (position, byte) in bytes.iter().enumerate() {
+            match byte {
+                b'\n' if self.has_begun && self.is_line_empty => return Some(position + 1),
+                b'\n' => self.is_line_empty = true,
+                b'\r' => {}
+                _ => *self = Self { has_begun: true, is_line_empty: false },
+            }
+        }
+        None
+    }
 }
 
 impl ClientStream {
     pub(crate) fn plain(stream: TcpStream, large_heads: &LargeHeads) -> Self {
-        Self { transport: Transport::Plain(stream), window: ReadWindow::new(large_heads) }
+        Self::new(Transport::Plain(stream), large_heads)
     }
 
     pub(crate) fn tls(stream: TlsStream<TcpStream>, large_heads: &LargeHeads) -> Self {
-        Self { transport: Transport::Tls(Box::new(stream)), window: ReadWindow::new(large_heads) }
+        Self::new(Transport::Tls(Box::new(stream)), large_heads)
+    }
+
+    fn new(transport: Transport, large_heads: &LargeHeads) -> Self {
+        Self { transport, window: Rc::new(ReadWindow::new(large_heads.clone())), unread: Vec::new() }
     }
 
     /// The stream below HTTP and TLS.
@@ -113,25 +171,88 @@ impl ClientStream {
     pub(crate) fn window(&self) -> &Rc<ReadWindow> {
         &self.window
     }
+
+    /// Returns up to `length` bytes, from what is kept or from the transport.
+    fn poll_piece(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+        length: usize,
+    ) -> Poll<io::Result<()>> {
+        let free = buffer.remaining();
+        let length = length.min(if free >= 2 * FREE_BYTES { free - FREE_BYTES } else { free });
+        if self.unread.is_empty() {
+            let mut piece = ReadBuf::new(buffer.initialize_unfilled_to(length));
+            ready!(self.transport.poll_read(context, &mut piece))?;
+            let (returned, kept) = self.window.divide(piece.filled());
+            self.unread.extend_from_slice(kept);
+            let returned = returned.len();
+            buffer.advance(returned);
+        } else {
+            let (piece, _) = self.unread.split_at(length.min(self.unread.len()));
+            let (returned, _) = self.window.divide(piece);
+            buffer.put_slice(returned);
+            let returned = returned.len();
+            self.unread.drain(..returned);
+            if self.unread.is_empty() {
+                self.unread = Vec::new();
+            }
+        }
+        self.window.has_unread.set(!self.unread.is_empty());
+        Poll::Ready(Ok(()))
+    }
+
+    /// Returns when the connection has ended. A byte that arrives is kept.
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.window.wait(context);
+        if !self.unread.is_empty() {
+            return Poll::Pending;
+        }
+        let mut byte = [0];
+        let mut byte = ReadBuf::new(&mut byte);
+        ready!(self.transport.poll_read(context, &mut byte))?;
+        if byte.filled().is_empty() {
+            return Poll::Ready(Ok(()));
+        }
+        self.unread.extend_from_slice(byte.filled());
+        self.window.has_unread.set(true);
+        Poll::Pending
+    }
 }
 
 impl ReadWindow {
-    fn new(large_heads: &LargeHeads) -> Rc<Self> {
-        Rc::new(Self {
-            state: Cell::new(ReadState::Idle),
-            read_ahead: Cell::default(),
-            begun: Cell::default(),
-            has_piece: Cell::default(),
+    fn new(large_heads: LargeHeads) -> Self {
+        Self {
+            state: Cell::new(ReadState::Head),
+            received: Cell::default(),
+            head_end: Cell::default(),
+            body_left: Cell::new(BodyLength::Bytes(0)),
+            is_body_wanted: Cell::default(),
+            has_unread: Cell::default(),
             waiting: RefCell::default(),
-            large_heads: large_heads.clone(),
+            large_heads,
             large_head: RefCell::default(),
-        })
+        }
     }
 
     /// A request is worked on from now on.
-    pub(crate) fn begin_request(&self) {
+    pub(crate) fn begin_request(&self, body: BodyLength) {
         self.state.set(ReadState::Request);
-        self.begun.set(self.begun.get() + 1);
+        self.body_left.set(body);
+        self.is_body_wanted.set(false);
+    }
+
+    /// The application waits for more of the body, and has taken what there was.
+    pub(crate) fn want_body(&self) {
+        if !self.is_body_wanted.replace(true) {
+            self.wake();
+        }
+    }
+
+    /// The application has received the body to its end.
+    pub(crate) fn end_body(&self) {
+        self.body_left.set(BodyLength::Bytes(0));
+        self.is_body_wanted.set(false);
     }
 
     /// Whether the buffer of the connection is too large to keep after the request.
@@ -139,21 +260,21 @@ impl ReadWindow {
         self.large_head.borrow().is_some()
     }
 
-    /// The application waits for more of the body, and has taken what there was.
-    pub(crate) fn want_body(&self) {
-        self.read_ahead.set(0);
-        self.wake();
-    }
-
     /// The reply was sent. `is_body_read` says whether the request was received to its end; otherwise the connection ends.
     pub(crate) fn end_request(&self, is_body_read: bool) {
-        if is_body_read {
-            self.state.set(ReadState::Idle);
-        } else {
-            self.read_ahead.set(0);
-            self.state.set(ReadState::Discarding);
+        self.received.set(0);
+        self.head_end.set(HeadEnd::default());
+        self.state.set(if is_body_read { ReadState::Head } else { ReadState::Discarding });
+        if self.has_unread.get() || !is_body_read {
+            self.wake();
         }
-        self.wake();
+    }
+
+    fn wait(&self, context: &Context<'_>) {
+        let mut waiting = self.waiting.borrow_mut();
+        if !waiting.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+            *waiting = Some(context.waker().clone());
+        }
     }
 
     fn wake(&self) {
@@ -162,42 +283,76 @@ impl ReadWindow {
         }
     }
 
-    fn admit(&self, context: &Context<'_>) -> Admission {
-        if self.has_piece.replace(false) {
-            context.waker().wake_by_ref();
-            return Admission::Later;
-        }
-        let read_ahead = self.read_ahead.get();
+    fn plan(&self) -> Plan {
         match self.state.get() {
-            ReadState::Idle if self.begun.get() >= DECODED_AHEAD => {
-                self.state.set(ReadState::Searched);
-                context.waker().wake_by_ref();
-                Admission::Later
+            ReadState::Head => self.plan_head(),
+            ReadState::HeadReturned => {
+                self.state.set(ReadState::HeadAwaited);
+                Plan::WatchForEnd
             }
-            // actix-http has no request left.
-            ReadState::Idle | ReadState::Searched => {
-                self.read_ahead.set(0);
-                self.begun.set(0);
+            // actix-http has not found the end of a head, and gets more of it.
+            ReadState::HeadAwaited => {
                 self.state.set(ReadState::Head);
-                Admission::Now
+                self.plan_head()
             }
-            ReadState::Discarding if read_ahead >= MAX_DISCARDED_BYTES => Admission::Never,
-            ReadState::Discarding => Admission::Now,
-            ReadState::Head | ReadState::Request if read_ahead < READ_AHEAD_BYTES => Admission::Now,
-            ReadState::Head => self.admit_large_head(),
-            ReadState::Request => {
-                self.waiting.replace(Some(context.waker().clone()));
-                Admission::Later
+            ReadState::Request => match self.body_left.get() {
+                BodyLength::Bytes(0) => Plan::WatchForEnd,
+                BodyLength::Bytes(_) | BodyLength::Chunked if !self.is_body_wanted.get() => Plan::Wait,
+                BodyLength::Bytes(left) => Plan::Return(left.min(PIECE_BYTES)),
+                BodyLength::Chunked => Plan::Return(CHUNKED_PIECE_BYTES),
+            },
+            ReadState::Discarding if self.received.get() >= MAX_DISCARDED_BYTES => Plan::Refuse,
+            ReadState::Discarding => Plan::Return(PIECE_BYTES),
+            ReadState::DiscardingPiece => {
+                self.state.set(ReadState::Discarding);
+                Plan::Yield
             }
         }
     }
 
-    fn admit_large_head(&self) -> Admission {
+    fn plan_head(&self) -> Plan {
         let mut large_head = self.large_head.borrow_mut();
-        if large_head.is_none() {
+        if self.received.get() >= SMALL_HEAD_BYTES && large_head.is_none() {
             *large_head = Arc::clone(&self.large_heads.0).try_acquire_owned().ok();
+            if large_head.is_none() {
+                return Plan::Refuse;
+            }
         }
-        if large_head.is_some() { Admission::Now } else { Admission::Never }
+        Plan::Return(PIECE_BYTES)
+    }
+
+    /// Divides a piece into what is returned now and what is kept, and counts the former.
+    fn divide<'a>(&self, piece: &'a [u8]) -> (&'a [u8], &'a [u8]) {
+        let mut returned = piece.len();
+        match self.state.get() {
+            ReadState::Head => {
+                let mut head_end = self.head_end.get();
+                if let Some(end) = head_end.find(piece) {
+                    returned = end;
+                    self.state.set(ReadState::HeadReturned);
+                }
+                self.head_end.set(head_end);
+            }
+            ReadState::Request => {
+                if let BodyLength::Bytes(left) = self.body_left.get() {
+                    self.body_left.set(BodyLength::Bytes(left - returned));
+                }
+                self.is_body_wanted.set(false);
+            }
+            ReadState::Discarding => self.state.set(ReadState::DiscardingPiece),
+            ReadState::HeadReturned | ReadState::HeadAwaited | ReadState::DiscardingPiece => {}
+        }
+        self.received.set(self.received.get() + returned);
+        piece.split_at(returned)
+    }
+}
+
+impl Transport {
+    fn poll_read(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
+        }
     }
 }
 
@@ -207,27 +362,22 @@ impl AsyncRead for ClientStream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        match self.window.admit(context) {
-            Admission::Now => {}
-            Admission::Later => return Poll::Pending,
-            Admission::Never => {
+        match self.window.plan() {
+            Plan::Return(length) => self.poll_piece(context, buffer, length),
+            Plan::WatchForEnd => self.poll_end(context),
+            Plan::Wait => {
+                self.window.wait(context);
+                Poll::Pending
+            }
+            Plan::Yield => {
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Plan::Refuse => {
                 log::debug!("a connection is closed that sends more than there is memory for");
-                return Poll::Ready(Err(io::ErrorKind::OutOfMemory.into()));
+                Poll::Ready(Err(io::ErrorKind::OutOfMemory.into()))
             }
         }
-        let free = buffer.remaining();
-        let length = PIECE_BYTES.min(if free >= 2 * FREE_BYTES { free - FREE_BYTES } else { free });
-        let mut piece = ReadBuf::new(buffer.initialize_unfilled_to(length));
-        let read = match &mut self.transport {
-            Transport::Plain(stream) => Pin::new(stream).poll_read(context, &mut piece),
-            Transport::Tls(stream) => Pin::new(stream).poll_read(context, &mut piece),
-        };
-        let received = piece.filled().len();
-        buffer.advance(received);
-        let window = &self.window;
-        window.read_ahead.set(window.read_ahead.get() + received);
-        window.has_piece.set(received == length);
-        read
     }
 }
 
@@ -251,5 +401,66 @@ impl AsyncWrite for ClientStream {
             Transport::Plain(stream) => Pin::new(stream).poll_shutdown(context),
             Transport::Tls(stream) => Pin::new(stream).poll_shutdown(context),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn end_of_a_head_is_found_wherever_the_head_is_divided() {
+        let heads: [&[u8]; 4] = [
+            b"GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+            b"\r\n\r\nGET / HTTP/1.1\r\n\r\n",
+            b"GET / HTTP/1.1\nA: b\n\n",
+            b"\nG\n\r\n",
+        ];
+        for head in heads {
+            let bytes = [head, b"\r\n\r\nbody"].concat();
+            for division in 0..=bytes.len() {
+                let (first, second) = bytes.split_at(division);
+                let mut end = HeadEnd::default();
+                let found = end.find(first).or_else(|| end.find(second).map(|position| division + position));
+                assert_eq!(found, Some(head.len()), "{:?} divided at {division}", String::from_utf8_lossy(head));
+            }
+            assert_eq!(HeadEnd::default().find(&head[..head.len() - 1]), None);
+        }
+    }
+
+    #[test]
+    fn a_request_is_read_to_its_end_and_the_next_one_is_kept() {
+        let window = ReadWindow::new(LargeHeads::default());
+        let returned = |piece: &'static str| window.divide(piece.as_bytes()).0.len();
+        assert!(matches!(window.plan(), Plan::Return(PIECE_BYTES)));
+        assert_eq!(returned("POST / HTTP/1.1\r\n\r\nbodyGET"), 19);
+        assert!(matches!(window.plan(), Plan::WatchForEnd));
+        window.begin_request(BodyLength::Bytes(4));
+        assert!(matches!(window.plan(), Plan::Wait), "the body is not wanted");
+        window.want_body();
+        assert!(matches!(window.plan(), Plan::Return(4)));
+        assert_eq!(returned("bo"), 2);
+        assert!(matches!(window.plan(), Plan::Wait));
+        window.want_body();
+        assert!(matches!(window.plan(), Plan::Return(2)));
+        assert_eq!(returned("dy"), 2);
+        assert!(matches!(window.plan(), Plan::WatchForEnd));
+        window.end_body();
+        window.end_request(true);
+        assert!(matches!(window.plan(), Plan::Return(PIECE_BYTES)));
+    }
+
+    #[test]
+    fn a_body_that_is_not_read_is_discarded_up_to_a_limit() {
+        let window = ReadWindow::new(LargeHeads::default());
+        window.begin_request(BodyLength::Chunked);
+        window.end_request(false);
+        let piece = [b'x'; PIECE_BYTES];
+        for _ in 0..MAX_DISCARDED_BYTES / PIECE_BYTES {
+            assert!(matches!(window.plan(), Plan::Return(PIECE_BYTES)));
+            assert_eq!(window.divide(&piece).0.len(), PIECE_BYTES);
+            assert!(matches!(window.plan(), Plan::Yield));
+        }
+        assert!(matches!(window.plan(), Plan::Refuse));
     }
 }
