@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | the head of a request arrives | up to the empty line that ends it | beyond [`SMALL_HEAD_BYTES`] a permit is acquired, and the connection ends after the request; without a permit it ends at once |
 //! | a request is worked on | its body, as far as it is wanted | a piece |
-//! | the reply was sent before the body was read | the body, which actix-http drops | [`MAX_DISCARDED_BYTES`]; then the connection ends |
+//! | the reply was sent before the body was read | the body, which actix-http drops; then the connection ends | [`MAX_DISCARDED_BYTES`] |
 //!
 //! What was read beyond that is kept here, and is at most a piece.
 
@@ -121,6 +121,8 @@ enum Plan {
     Wait,
     /// Lets actix-http drop what it has, and goes on.
     Yield,
+    /// Returns the end of the connection.
+    End,
     /// Ends the connection.
     Refuse,
 }
@@ -302,7 +304,12 @@ impl ReadWindow {
                 BodyLength::Chunked => Plan::Return(CHUNKED_PIECE_BYTES),
             },
             ReadState::Discarding if self.received.get() >= MAX_DISCARDED_BYTES => Plan::Refuse,
-            ReadState::Discarding => Plan::Return(PIECE_BYTES),
+            ReadState::Discarding => match self.body_left.get() {
+                // Otherwise actix-http would wait for more of the body until its time for that is over.
+                BodyLength::Bytes(0) => Plan::End,
+                BodyLength::Bytes(left) => Plan::Return(left.min(PIECE_BYTES)),
+                BodyLength::Chunked => Plan::Return(PIECE_BYTES),
+            },
             ReadState::DiscardingPiece => {
                 self.state.set(ReadState::Discarding);
                 Plan::Yield
@@ -321,6 +328,12 @@ impl ReadWindow {
         Plan::Return(PIECE_BYTES)
     }
 
+    fn count_body(&self, returned: usize) {
+        if let BodyLength::Bytes(left) = self.body_left.get() {
+            self.body_left.set(BodyLength::Bytes(left.saturating_sub(returned)));
+        }
+    }
+
     /// Divides a piece into what is returned now and what is kept, and counts the former.
     fn divide<'a>(&self, piece: &'a [u8]) -> (&'a [u8], &'a [u8]) {
         let mut returned = piece.len();
@@ -334,12 +347,13 @@ impl ReadWindow {
                 self.head_end.set(head_end);
             }
             ReadState::Request => {
-                if let BodyLength::Bytes(left) = self.body_left.get() {
-                    self.body_left.set(BodyLength::Bytes(left - returned));
-                }
+                self.count_body(returned);
                 self.is_body_wanted.set(false);
             }
-            ReadState::Discarding => self.state.set(ReadState::DiscardingPiece),
+            ReadState::Discarding => {
+                self.count_body(returned);
+                self.state.set(ReadState::DiscardingPiece);
+            }
             ReadState::HeadReturned | ReadState::HeadAwaited | ReadState::DiscardingPiece => {}
         }
         self.received.set(self.received.get() + returned);
@@ -373,6 +387,7 @@ impl AsyncRead for ClientStream {
                 context.waker().wake_by_ref();
                 Poll::Pending
             }
+            Plan::End => Poll::Ready(Ok(())),
             Plan::Refuse => {
                 log::debug!("a connection is closed that sends more than there is memory for");
                 Poll::Ready(Err(io::ErrorKind::OutOfMemory.into()))
@@ -448,6 +463,19 @@ mod tests {
         window.end_body();
         window.end_request(true);
         assert!(matches!(window.plan(), Plan::Return(PIECE_BYTES)));
+    }
+
+    #[test]
+    fn the_connection_ends_when_a_body_that_nobody_read_was_discarded() {
+        let window = ReadWindow::new(LargeHeads::default());
+        window.begin_request(BodyLength::Bytes(PIECE_BYTES + 1));
+        window.end_request(false);
+        for length in [PIECE_BYTES, 1] {
+            assert!(matches!(window.plan(), Plan::Return(most) if most == length));
+            assert_eq!(window.divide(&[b'x'; PIECE_BYTES][..length]).0.len(), length);
+            assert!(matches!(window.plan(), Plan::Yield));
+        }
+        assert!(matches!(window.plan(), Plan::End));
     }
 
     #[test]

@@ -92,6 +92,23 @@ fn requests_behind_each_other_are_all_answered_in_order() {
 }
 
 #[test]
+fn connection_with_a_body_that_nobody_reads_ends_after_the_reply() {
+    let register = Register::start();
+    let small = "x".repeat(30);
+    let large = "x".repeat(40_000);
+    for body in [small, large] {
+        let mut stream = connect(&register);
+        // Far less than the time that a client has to send a body.
+        stream.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
+        let sent = format!("POST /nowhere HTTP/1.1\r\nHost: register\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(sent.as_bytes()).unwrap();
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply).unwrap_or_else(|error| panic!("{error} after {reply}"));
+        assert!(reply.starts_with("HTTP/1.1 404 "), "{reply}");
+    }
+}
+
+#[test]
 fn large_head_is_answered_and_ends_its_connection() {
     every_version(|api| {
         let mut stream = connect(api.register);
