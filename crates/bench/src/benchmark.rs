@@ -37,8 +37,6 @@ pub(crate) enum Target {
     Traced(u8),
     /// The program over the first register, while a reader opens so many pages of the settings a second.
     Pages(u8),
-    /// The program over the first register, with reads from a standby.
-    Replica,
 }
 
 impl fmt::Display for Target {
@@ -50,7 +48,6 @@ impl fmt::Display for Target {
             Self::Register(trainees) => write!(formatter, "now, {trainees} trainees"),
             Self::Traced(percent) => write!(formatter, "now, {percent} % traced"),
             Self::Pages(rate) => write!(formatter, "now, with {rate} pages a second"),
-            Self::Replica => write!(formatter, "now, with reads from a standby"),
         }
     }
 }
@@ -109,12 +106,6 @@ impl Benchmark {
         if let Some(rate) = options.pages {
             let register = Register::new(program, &databases, first, "pages", folder)?;
             registers.push((Target::Pages(rate), register));
-        }
-        if options.replica && kind == "postgres" {
-            // It has all databases of the server, also those that are made later.
-            let standby = databases.standby()?;
-            let register = Register::new(program, &databases, first, "replica", folder)?;
-            registers.push((Target::Replica, register.reading_from(standby)));
         }
         databases.pin()?;
         pin(std::process::id(), LOAD)?;

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, SqliteConnection};
@@ -10,7 +9,7 @@ use postgres_client::PostgresConnection;
 use test_support::{Cluster, Settings};
 
 use crate::Outcome;
-use crate::process::{LOAD, SERVER, family, pin};
+use crate::process::{SERVER, family, pin};
 
 /// All databases of one kind.
 pub(crate) enum Databases {
@@ -29,15 +28,6 @@ impl Databases {
             "postgres" => Ok(Self::Postgres(Cluster::start_in(&folder, Settings::Large))),
             _ => Err(format!("there is no database of the kind {kind}").into()),
         }
-    }
-
-    /// A standby of the PostgreSQL server, on the processor of the load: it stands for another machine.
-    pub(crate) fn standby(&self) -> Outcome<Self> {
-        let Self::Postgres(cluster) = self else { return Err("only PostgreSQL has standbys".into()) };
-        let standby = cluster.standby(Duration::ZERO);
-        let processes = standby.process().map(family).unwrap_or_default();
-        processes.into_iter().try_for_each(|process| pin(process, LOAD))?;
-        Ok(Self::Postgres(standby))
     }
 
     /// Moves the database server, if there is one, to the processor of what is measured.

@@ -65,9 +65,6 @@ struct Options {
     /// Seconds of mixed load before memory is measured
     #[arg(long, value_name = "SECONDS", default_value = "60")]
     memory_seconds: u64,
-    /// Also measure a server of PostgreSQL that reads from a standby, which is on the processor of the load
-    #[arg(long)]
-    replica: bool,
     /// Where filled registers are kept, on the file system that is measured
     #[arg(long, value_name = "PATH", default_value = "target/bench")]
     folder: PathBuf,

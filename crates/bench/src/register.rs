@@ -171,8 +171,6 @@ pub(crate) struct Register {
     pub(crate) tokens: Vec<String>,
     /// What it is served with beside the usual.
     options: Vec<String>,
-    /// Where it reads, unless from its database.
-    standby: Option<Databases>,
     server: Option<Server>,
 }
 
@@ -189,19 +187,13 @@ impl Register {
         let tokens = program.tokens(&databases.url(&filled))?;
         let (program, databases) = (Rc::clone(program), Rc::clone(databases));
         let (copy, log) = (format!("copy_{name}"), folder.join(format!("{name}.log")));
-        let (standby, options) = (None, Vec::new());
-        Ok(Self { program, databases, filled, copy, log, trainees, tokens, standby, options, server: None })
+        let options = Vec::new();
+        Ok(Self { program, databases, filled, copy, log, trainees, tokens, options, server: None })
     }
 
     /// The same, served with more options.
     pub(crate) fn with_options(mut self, options: Vec<String>) -> Self {
         self.options = options;
-        self
-    }
-
-    /// The same, with reads from a standby of its database server.
-    pub(crate) fn reading_from(mut self, standby: Databases) -> Self {
-        self.standby = Some(standby);
         self
     }
 
@@ -215,15 +207,13 @@ impl Register {
     pub(crate) fn start(&mut self) -> Outcome<()> {
         self.stop();
         let (url, database) = (self.databases.url(&self.copy), self.databases.server());
-        let standby = self.standby.as_ref().map(|standby| standby.url(&self.copy));
         let server =
             Server::start(&self.program.path, &self.log, database, Some("/health/ready"), |port, operators| {
                 // No limits, and no registry that changes trainees by itself.
                 let serve = ["serve", "--environment", "sandbox", "--registry", "off", "--rate-limit", "0"];
                 let (listen, operators) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{operators}"));
                 let places = ["--database-url", &url, "--listen", &listen, "--operator-listen", &operators];
-                let reads = standby.iter().flat_map(|url| ["--read-database-url", url]);
-                let usual = serve.into_iter().chain(places).chain(reads).map(str::to_owned);
+                let usual = serve.into_iter().chain(places).map(str::to_owned);
                 usual.chain(self.options.iter().cloned()).collect()
             })?;
         self.server = Some(server);

@@ -87,7 +87,7 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
     }
     traces(&mut out, results, first);
     for target in results.turns.keys().map(|(_, target)| *target).collect::<BTreeSet<_>>() {
-        if matches!(target, Target::Pages(_) | Target::Replica) {
+        if matches!(target, Target::Pages(_)) {
             compare(&mut out, results, first, target);
         }
     }
@@ -100,7 +100,6 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
 fn compare(out: &mut String, results: &Results, first: Target, other: Target) {
     let heading = |target| match target {
         Target::Register(size) => format!("{size} trainees"),
-        Target::Replica => "Reads from a standby".to_owned(),
         Target::Pages(rate) => format!("While {rate} pages a second are opened"),
         Target::Limit | Target::LimitPerInsert | Target::Before | Target::Traced(_) => String::new(),
     };
@@ -120,12 +119,7 @@ fn compare(out: &mut String, results: &Results, first: Target, other: Target) {
 fn traces(out: &mut String, results: &Results, first: Target) {
     let traced = results.turns.iter().filter_map(|((scenario, target), turns)| match target {
         Target::Traced(percent) => Some((*scenario, *percent, turns)),
-        Target::Limit
-        | Target::LimitPerInsert
-        | Target::Before
-        | Target::Register(_)
-        | Target::Pages(_)
-        | Target::Replica => None,
+        Target::Limit | Target::LimitPerInsert | Target::Before | Target::Register(_) | Target::Pages(_) => None,
     });
     let rows = traced.filter_map(|(scenario, percent, turns)| {
         let untraced = results.turns.get(&(scenario, first))?;
