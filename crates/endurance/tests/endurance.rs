@@ -23,7 +23,6 @@ mod endurance {
     mod model;
     mod race;
     mod record;
-    mod replicas;
     mod rolling;
     mod size;
     mod soak;

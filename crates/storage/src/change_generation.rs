@@ -3,9 +3,8 @@
 //! Positions of changes mean something in one database only. A register that was restored or copied, or whose PostgreSQL
 //! server is another one, begins a new generation, and nobody can go on at a position of an older one.
 //!
-//! A standby that was promoted may lack the last changes of the server before it, and gives their numbers to others. Servers
-//! record every few seconds up to where changes are final. What stands there in the promoted one was replicated, and with it
-//! all changes before that position.
+//! A promoted standby may lack the last changes of the server before it, and gives their numbers to other changes. Its timeline
+//! is another one, and the timeline is part of the generation.
 
 use data_encoding::HEXLOWER;
 use diesel::connection::SimpleConnection as _;
@@ -24,8 +23,6 @@ use crate::session::Session;
 const GENERATION: &str = "change_generation";
 /// The name of the setting with the key: [`KEY_BYTES`] random bytes in hex.
 const KEY: &str = "cursor_key";
-/// What the names of settings begin with that hold up to where changes were final, by the timeline of the server.
-const FINAL_POSITION: &str = "change_position";
 /// Bytes of a key that seals cursors.
 pub(crate) const KEY_BYTES: usize = 32;
 /// Random bytes of a generation.
@@ -43,23 +40,6 @@ impl Session<'_> {
     }
 }
 
-impl Session<'_> {
-    /// Records up to where the changes are final on a PostgreSQL server, for the one that may be promoted after it.
-    ///
-    /// # Errors
-    ///
-    /// When the database does not answer.
-    pub fn record_final_position(&mut self) -> Result<(), StorageError> {
-        let DatabaseConnection::Postgres(inner) = &mut *self.connection else { return Ok(()) };
-        diesel::sql_query(RECORD_FINAL_POSITION_SQL).bind::<Text, _>(FINAL_POSITION).execute(inner)?;
-        Ok(())
-    }
-}
-
-const RECORD_FINAL_POSITION_SQL: &str = "INSERT INTO register_settings (name, value) \
-     SELECT $1 || ' ' || left(pg_walfile_name(pg_current_wal_lsn()), 8), pg_snapshot_xmin(pg_current_snapshot())::text \
-     ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-
 /// What positions of changes mean something in.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Generation {
@@ -69,52 +49,17 @@ pub(crate) struct Generation {
     pub(crate) timeline: String,
 }
 
-/// Whether somebody can go on at a position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Continuity {
-    /// It means what it did when it was given out.
-    Kept,
-    /// It does not, or may not.
-    Lost,
-}
-
 impl Generation {
-    /// Whether the server is a standby, whose timeline is not known.
-    pub(crate) fn is_of_standby(&self) -> bool {
-        self.timeline == STANDBY
-    }
-
-    /// Whether all changes before a position of this generation have the same positions in the present one: it is of the
-    /// same, or the present server has followed that of this one, and has all changes up to there.
+    /// Whether positions of this generation have the same meaning in the present one.
     ///
     /// # Errors
     ///
-    /// [`StorageError::Busy`] on a standby that may not have them yet; otherwise when the database does not answer.
-    pub(crate) fn continuity(
-        &self,
-        connection: &mut DatabaseConnection,
-        present: &Self,
-        position: i64,
-    ) -> Result<Continuity, StorageError> {
-        if self == present {
-            return Ok(Continuity::Kept);
+    /// [`StorageError::CursorOnStandby`] on a standby of the same register, whose timeline is not known.
+    pub(crate) fn is_current(&self, present: &Self) -> Result<bool, StorageError> {
+        if present.timeline == STANDBY && self.register == present.register {
+            return Err(StorageError::CursorOnStandby);
         }
-        if self.register != present.register {
-            return Ok(Continuity::Lost);
-        }
-        let replicated = read(connection, &format!("{FINAL_POSITION} {}", self.timeline))?;
-        let is_replicated = replicated.and_then(|text| text.parse::<i64>().ok()).is_some_and(|end| position < end);
-        match is_replicated {
-            true => Ok(Continuity::Kept),
-            // It may be replaying them at this time, and may be promoted with them.
-            false if present.is_of_standby() => Err(StorageError::Busy),
-            false => Ok(Continuity::Lost),
-        }
-    }
-
-    /// The generation of a place that is given out after a known one: a standby gives out none of its own.
-    pub(crate) fn after(self, known: Option<&Self>) -> Self {
-        known.filter(|_| self.is_of_standby()).cloned().unwrap_or(self)
+        Ok(self == present)
     }
 }
 
@@ -137,7 +82,6 @@ pub(crate) fn record(connection: &mut DatabaseConnection) -> Result<(), StorageE
     if read(connection, KEY)?.is_none() {
         write(connection, KEY, &random::<KEY_BYTES>()?)?;
     }
-    forget_positions(connection)?;
     if read(connection, GENERATION)?.is_some() {
         // Transactions of this server have other numbers.
         limit_time_of_changes(connection, false)?;
@@ -167,18 +111,10 @@ pub(crate) fn limit_time_of_changes(connection: &mut DatabaseConnection, is_limi
 
 /// Begins another generation, where one was begun.
 pub(crate) fn renew(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
-    forget_positions(connection)?;
     let generation = new(connection)?;
     diesel::update(register_settings::table.find(GENERATION))
         .set(register_settings::value.eq(generation))
         .execute(connection)?;
-    Ok(())
-}
-
-/// Forgets up to where changes were final: positions of other servers.
-fn forget_positions(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
-    let recorded = register_settings::table.filter(register_settings::name.like(format!("{FINAL_POSITION} %")));
-    diesel::delete(recorded).execute(connection)?;
     Ok(())
 }
 
@@ -239,7 +175,7 @@ fn server(connection: &mut DatabaseConnection) -> Result<String, StorageError> {
     Ok(format!("{number}.{}", diesel::sql_query(table).get_result::<Server>(inner)?.server))
 }
 
-/// What the timeline of a standby is called: it may be another one when the standby is promoted.
+/// What the timeline of a standby is called. PostgreSQL does not tell it: a standby may follow a server of another timeline.
 const STANDBY: &str = "standby";
 
 fixed_expressions! {
@@ -252,3 +188,31 @@ fixed_expressions! {
 }
 
 const GENERATION_SQL: &str = "coalesce((SELECT value FROM register_settings WHERE name = 'change_generation'), '')";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn generation(register: &str, timeline: &str) -> Generation {
+        Generation { register: register.to_owned(), timeline: timeline.to_owned() }
+    }
+
+    #[test]
+    fn generation_of_another_register_or_timeline_is_not_current() {
+        let present = generation("abcd 12", "00000002");
+        assert!(present.is_current(&present).unwrap());
+        for (register, timeline) in [("efgh 12", "00000002"), ("abcd 12", "00000001"), ("abcd 12", STANDBY)] {
+            assert!(!generation(register, timeline).is_current(&present).unwrap(), "{register} {timeline}");
+        }
+    }
+
+    #[test]
+    fn generation_on_a_standby_of_the_same_register_is_unknown() {
+        let present = generation("abcd 12", STANDBY);
+        for timeline in ["00000001", STANDBY] {
+            let unknown = generation("abcd 12", timeline).is_current(&present);
+            assert!(matches!(unknown, Err(StorageError::CursorOnStandby)), "{timeline}: {unknown:?}");
+        }
+        assert!(!generation("efgh 12", STANDBY).is_current(&present).unwrap());
+    }
+}

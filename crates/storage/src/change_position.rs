@@ -17,7 +17,7 @@ use crate::connection::fixed_expression::fixed_expressions;
 use crate::connection::{Backend, DatabaseConnection, with_inner};
 use crate::error::StorageError;
 use crate::schema::trainees;
-use crate::session::{PrimaryPosition, Session};
+use crate::session::Session;
 
 /// The key of the next entry in the history. It does not fall when entries are removed.
 macro_rules! next_entry {
@@ -32,11 +32,6 @@ fixed_expressions! {
     /// The snapshot of the present transaction, as text. PostgreSQL's; on SQLite, where no other transaction is open, the
     /// number of the next change.
     SnapshotText: Text = "pg_current_snapshot()::text", sqlite: concat!("CAST(", next_entry!(), " AS TEXT)");
-    /// Up to where a PostgreSQL server has written its log: all that is committed is before this. Empty on a standby.
-    WrittenText: Text = "CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_current_wal_flush_lsn()::text END";
-    /// Up to where a standby has replayed the log; empty on a server that is none.
-    ReplayedText: Text =
-        "CASE WHEN pg_is_in_recovery() THEN coalesce(pg_last_wal_replay_lsn()::text, '') ELSE '' END";
 }
 
 /// The most open transactions that a snapshot tells apart, so that a cursor that holds two of them stays short.
@@ -95,59 +90,16 @@ pub(crate) struct Standing {
     pub(crate) generation: Generation,
 }
 
-/// Fails unless the server is a standby of the primary's register and has replayed what the primary had written. Must run before
-/// the transaction that is to see it: the snapshot of one that has begun may be older than the answer.
-pub(crate) fn require_replayed(
-    connection: &mut DatabaseConnection,
-    primary: &PrimaryPosition,
-) -> Result<(), StorageError> {
-    let DatabaseConnection::Postgres(inner) = connection else { return Err(StorageError::ReplicaBehind) };
-    let (replayed, register) = diesel::select((ReplayedText, GenerationText)).get_result::<(String, String)>(inner)?;
-    let has_come = log_position(&replayed).is_some_and(|replayed| replayed >= primary.written);
-    if has_come && register == primary.generation.register { Ok(()) } else { Err(StorageError::ReplicaBehind) }
-}
-
-/// Where a primary stands; `None` on a standby, and on SQLite.
-pub(crate) fn primary(connection: &mut DatabaseConnection) -> Result<Option<PrimaryPosition>, StorageError> {
-    let DatabaseConnection::Postgres(inner) = connection else { return Ok(None) };
-    let query = diesel::select((WrittenText, GenerationText, Timeline, SnapshotText));
-    let (written, register, timeline, snapshot) = query.get_result::<(String, String, String, String)>(inner)?;
-    let generation = Generation { register, timeline };
-    let position = log_position(&written).zip(Snapshot::parse(&snapshot));
-    Ok(position.map(|(written, snapshot)| PrimaryPosition { written, generation, snapshot }))
-}
-
-/// A position in the log, as a number: PostgreSQL writes it as `X/Y` in hexadecimal digits.
-pub(crate) fn log_position(text: &str) -> Option<u64> {
-    let (high, low) = text.split_once('/')?;
-    let part = |digits| u64::from_str_radix(digits, 16).ok();
-    Some(part(high)? << 32 | part(low)?)
-}
-
-/// Where the present transaction stands. Can be queued in a pipeline. A standby that has come to where the primary stood gives out
-/// places of the primary.
-pub(crate) fn standing(
-    connection: &mut DatabaseConnection,
-    primary: Option<&PrimaryPosition>,
-) -> Result<Standing, StorageError> {
+/// Where the present transaction stands. Can be queued in a pipeline.
+pub(crate) fn standing(connection: &mut DatabaseConnection) -> Result<Standing, StorageError> {
     let query = diesel::select((SnapshotText, GenerationText, Timeline));
     let rows = with_inner!(connection, |inner| query.load::<(String, String, String)>(inner))?;
     // In a pipeline there is no row at first.
     let (text, register, timeline) =
         rows.into_iter().next().unwrap_or_else(|| ("0:0:".to_owned(), String::new(), String::new()));
     let no_snapshot = || DieselError::DeserializationError("no snapshot".into());
-    let mut snapshot = Snapshot::parse(&text).ok_or_else(no_snapshot)?;
-    let generation = Generation { register, timeline };
-    if let Some(primary) = primary.filter(|_| generation.is_of_standby()) {
-        // What the primary showed is replayed here. What is here besides is shown by no other server yet.
-        let (snapshot, next) = (primary.snapshot.clone().shortened(), primary.snapshot.next);
-        return Ok(Standing { snapshot, next, generation: primary.generation.clone() });
-    }
-    let next = snapshot.next;
-    if generation.is_of_standby() {
-        // A standby does not say which transactions are open.
-        snapshot.next = snapshot.oldest_open;
-    }
+    let snapshot = Snapshot::parse(&text).ok_or_else(no_snapshot)?;
+    let (next, generation) = (snapshot.next, Generation { register, timeline });
     Ok(Standing { snapshot: snapshot.shortened(), next, generation })
 }
 
@@ -164,20 +116,7 @@ pub struct Settled {
 /// on SQLite is.
 pub(crate) struct IsFinal {
     /// Changes before it are, on a server of its timeline.
-    settled: Settled,
-    /// On a standby that has come to where the primary stood: the oldest transaction that was open there.
-    oldest_open: Option<i64>,
-}
-
-impl IsFinal {
-    pub(crate) fn new(settled: Settled, primary: Option<&PrimaryPosition>) -> Self {
-        let Some(PrimaryPosition { generation, snapshot, .. }) = primary else {
-            return Self { settled, oldest_open: None };
-        };
-        let is_of_primary = i64::from_str_radix(&generation.timeline, 16) == Ok(settled.timeline);
-        let settled = if is_of_primary && settled.position <= snapshot.next { settled } else { Settled::default() };
-        Self { settled, oldest_open: Some(snapshot.oldest_open) }
-    }
+    pub(crate) settled: Settled,
 }
 
 /// Conditions on trainees whose SQL depends on their values.
@@ -203,15 +142,7 @@ conditions!(IsFinal, IsUnseen);
 
 impl QueryFragment<Backend> for IsFinal {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
-        if let Some(oldest_open) = &self.oldest_open {
-            out.push_sql("trainees.changed_in < greatest(");
-            out.push_bind_param::<BigInt, i64>(oldest_open)?;
-            out.push_sql("::bigint, ");
-            out.push_bind_param::<BigInt, i64>(&self.settled.position)?;
-            out.push_sql("::bigint)");
-            return Ok(());
-        }
-        // What was settled on a primary may not be replayed on its standby, and a server with smaller numbers is another one.
+        // A server of another timeline, or with smaller numbers, is not the one that was looked at.
         out.push_sql("trainees.changed_in < greatest((SELECT settled FROM (SELECT ");
         out.push_bind_param::<BigInt, i64>(&self.settled.position)?;
         out.push_sql(
@@ -262,8 +193,6 @@ pub struct OpenTransactions {
     pub oldest: i64,
     /// The number of the next one.
     pub next: i64,
-    /// The key of the last entry in the history.
-    pub last_change: Option<i64>,
     /// The timeline of the server; `None` on a standby, which says nothing of the open transactions of its primary.
     pub timeline: Option<i64>,
     /// The oldest one that may yet be committed, however old it is: it waits for a standby, or is prepared, or nobody here
@@ -277,8 +206,6 @@ struct OpenTransactionsRow {
     oldest: i64,
     #[diesel(sql_type = BigInt)]
     next: i64,
-    #[diesel(sql_type = Nullable<BigInt>)]
-    last_change: Option<i64>,
     #[diesel(sql_type = Nullable<BigInt>)]
     timeline: Option<i64>,
     /// Without the upper half of its bits.
@@ -299,7 +226,7 @@ const TIMELINE_SQL: &str = timeline!();
 /// A backend that waits inside an active statement may be waiting in its COMMIT.
 const OPEN_TRANSACTIONS_SQL: &str = concat!(
     "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest, \
-     pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next, (SELECT max(id) FROM changes) AS last_change, ",
+     pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next, ",
     timeline!(),
     " AS timeline, \
      (SELECT xid::text::bigint FROM \
@@ -322,8 +249,8 @@ impl Session<'_> {
         // The number is one of the last 2^31.
         let whole = |lower: i64| row.next - ((row.next - lower) & 0xffff_ffff);
         let oldest_to_be_kept = row.kept.map(whole);
-        let OpenTransactionsRow { oldest, next, last_change, timeline, .. } = row;
-        Ok(Some(OpenTransactions { oldest, next, last_change, timeline, oldest_to_be_kept }))
+        let OpenTransactionsRow { oldest, next, timeline, .. } = row;
+        Ok(Some(OpenTransactions { oldest, next, timeline, oldest_to_be_kept }))
     }
 }
 

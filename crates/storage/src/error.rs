@@ -23,12 +23,6 @@ pub enum StorageError {
     /// The database address is of no form that is understood. The address itself is not shown: it may hold a password.
     #[error("database address must be sqlite://PATH, postgres://USER@HOST/NAME or postgresql://USER@HOST/NAME")]
     UnknownAddress,
-    /// A standby has not replayed what a job must see. It was not begun.
-    #[error("standby is behind")]
-    ReplicaBehind,
-    /// Standbys are named of a database that has none, or one that is none.
-    #[error("standbys to read from (--read-database-url) must be servers of PostgreSQL, and so must the database")]
-    NoReplicas,
     /// The folder of the SQLite file is absent and cannot be made. The folder above must exist.
     #[error("folder of the database file cannot be made: {}", .path.display())]
     Folder {
@@ -67,6 +61,9 @@ pub enum StorageError {
     /// The database server is a standby, or otherwise read-only, or SQLite cannot write the file. Nothing was changed.
     #[error("database is read-only")]
     ReadOnly(#[source] DieselError),
+    /// The database server is a standby, whose timeline is not known: a cursor may have outlived its generation.
+    #[error("the database server is a standby, where no cursor can be continued")]
+    CursorOnStandby,
     /// The database server cancelled the statement, or lacks memory, connections or the like. Nothing was changed.
     #[error("database server did not serve the statement")]
     ServerUnavailable(#[source] DieselError),
@@ -328,6 +325,7 @@ impl StorageError {
             | Self::PoolTimeout(_)
             | Self::OutcomeUnknown(_)
             | Self::ReadOnly(_)
+            | Self::CursorOnStandby
             | Self::ServerUnavailable(_)
             | Self::DatabaseFault(_)
             | Self::Busy
@@ -338,10 +336,8 @@ impl StorageError {
             | Self::NoSpace(_)
             | Self::TransactionEnded { .. }
             | Self::DatabaseFileChanged(_)
-            | Self::ReplicaBehind
             | Self::Closed => true,
             Self::UnknownAddress
-            | Self::NoReplicas
             | Self::DatabaseEncoding { .. }
             | Self::Folder { .. }
             | Self::Migration(_)

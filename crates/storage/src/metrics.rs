@@ -23,10 +23,6 @@ const COMMITTED_JOBS: &str = "register_store_committed_jobs_total";
 const GROUPS_LOST: &str = "register_store_groups_lost_total";
 const GROUPS_UNDONE: &str = "register_store_groups_undone_total";
 const COLLISIONS: &str = "register_store_collisions_total";
-/// Requests that could read from a standby, by where they did.
-pub(crate) const REPLICA_READS: &str = "register_replica_reads_total";
-/// For how long a standby has been away, or behind what requests wanted of it.
-pub(crate) const REPLICA_LAG: &str = "register_replica_lag_seconds";
 
 /// Bounds of durations, in seconds.
 const DURATIONS: &[f64] = &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0];
@@ -52,12 +48,6 @@ pub fn describe() {
         GROUPS_UNDONE,
         Unit::Count,
         "Groups of writes on PostgreSQL that were undone, and whose writes were run again by themselves."
-    );
-    describe_counter!(REPLICA_READS, Unit::Count, "Requests that could read from a standby, by where they did.");
-    describe_gauge!(
-        REPLICA_LAG,
-        Unit::Seconds,
-        "For how long a standby has been away, or behind what requests wanted of it."
     );
     describe_counter!(COLLISIONS, Unit::Count, "Jobs that collided with others on PostgreSQL and were run again.");
 }

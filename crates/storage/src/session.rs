@@ -8,9 +8,6 @@ use std::sync::Arc;
 use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
 
-use crate::change_generation::Generation;
-use crate::change_position;
-use crate::change_position::Snapshot;
 use crate::clock::JobTime;
 use crate::connection::prepared::DataVersion;
 use crate::connection::{Access, DatabaseConnection, execute_deferred, static_query, with_inner};
@@ -29,8 +26,6 @@ pub struct Session<'a> {
     pub(crate) connection: &'a mut DatabaseConnection,
     access: Access,
     time: JobTime,
-    /// What the primary says of a token, where the connection is to a standby.
-    opened: Option<OpenedOnPrimary>,
     /// The rows that need not be waited for, where there are any.
     recent: Option<&'a RecentRows>,
     /// The tokens that need not be queried while nothing is committed, where there are any.
@@ -48,32 +43,10 @@ pub struct ProviderSession<'a> {
     cause: Cause<'a>,
     /// The token that opened the records, unless an operator did.
     token: Option<UsedToken>,
-    /// Where the primary stood when the request came, if the connection is to a standby that has come there.
-    pub(crate) primary: Option<PrimaryPosition>,
     /// The rows that need not be waited for, where there are any.
     pub(crate) recent: Option<&'a RecentRows>,
     /// What is kept in memory of the lists of the database, where anything is.
     pub(crate) list_cache: Option<&'a ListCache>,
-}
-
-/// Where the primary stood when a request came.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PrimaryPosition {
-    /// Up to where it had written its log: everything that was committed is before this.
-    pub(crate) written: u64,
-    /// Which register it has, as the generation of its changes tells it, and on which timeline.
-    pub(crate) generation: Generation,
-    /// The changes that it showed.
-    pub(crate) snapshot: Snapshot,
-}
-
-/// Whom a token belongs to, as the primary says, and where the primary stood then.
-#[derive(Debug, Clone)]
-pub(crate) struct OpenedOnPrimary {
-    digest: TokenDigest,
-    provider: Arc<Provider>,
-    token: Option<UsedToken>,
-    pub(crate) primary: PrimaryPosition,
 }
 
 /// A token, and when it was last used.
@@ -116,20 +89,7 @@ pub struct Provider {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(connection: &'a mut DatabaseConnection, access: Access, time: JobTime) -> Self {
-        Self { connection, access, time, opened: None, recent: None, token_cache: None, list_cache: None }
-    }
-
-    /// Whom a token belongs to, for a job on a standby; `None` when the token is not valid, or the server is no primary.
-    pub(crate) fn open_on_primary(&mut self, digest: &TokenDigest) -> Result<Option<OpenedOnPrimary>, StorageError> {
-        let Some(session) = self.authenticate(digest, Cause::of("read"))? else { return Ok(None) };
-        let ProviderSession { connection, provider, token, .. } = session;
-        let primary = change_position::primary(connection)?;
-        Ok(primary.map(|primary| OpenedOnPrimary { digest: digest.clone(), provider, token, primary }))
-    }
-
-    /// Authenticates a token as the primary did.
-    pub(crate) fn rely_on_primary(&mut self, opened: OpenedOnPrimary) {
-        self.opened = Some(opened);
+        Self { connection, access, time, recent: None, token_cache: None, list_cache: None }
     }
 
     /// The same, where rows that were read lately are queried together with what follows. Whether they are still what they were
@@ -178,11 +138,6 @@ impl<'a> Session<'a> {
         digest: &TokenDigest,
         cause: Cause<'b>,
     ) -> Result<Option<ProviderSession<'b>>, StorageError> {
-        if let Some(opened) = self.opened.take_if(|opened| opened.digest == *digest) {
-            let mut session = self.open(opened.provider, cause, opened.token);
-            session.primary = Some(opened.primary);
-            return Ok(Some(session));
-        }
         let today = Day(self.today());
         if let (DatabaseConnection::Sqlite(inner), Some(cache)) = (&mut *self.connection, &mut self.token_cache) {
             let data_version = DataVersion.get_result(inner)?;
@@ -248,7 +203,6 @@ impl<'a> Session<'a> {
             provider,
             cause,
             token,
-            primary: None,
             recent: self.recent,
             list_cache: self.list_cache,
         }

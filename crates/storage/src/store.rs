@@ -15,7 +15,6 @@ pub(crate) mod migrations;
 mod opening;
 mod pool;
 mod reclaim;
-mod replicas;
 #[cfg(test)]
 mod round_trips;
 mod set_up;
@@ -44,7 +43,6 @@ use crate::store::look_ups::LookUps;
 pub use crate::store::migrations::{Conversion, Goal, Pending, Progress, SchemaChange, SetUp};
 use crate::store::pool::JobPool;
 pub use crate::store::reclaim::Reclaim;
-use crate::store::replicas::Replicas;
 pub use crate::writer::WriterStats;
 use crate::writer::{WriteCounters, Writer};
 
@@ -71,10 +69,6 @@ pub struct StoreOptions {
     /// The most writes that share a commit on SQLite, at least one. It bounds how long the first of them waits for the
     /// last.
     pub group: usize,
-    /// The addresses of standbys of PostgreSQL where requests may read: [`Store::read_for`].
-    pub replicas: Vec<String>,
-    /// How long a request waits for a standby that has not yet replayed what the request must see.
-    pub replica_max_lag: Duration,
     /// Where jobs get their time.
     pub clock: Clock,
 }
@@ -92,8 +86,6 @@ impl Default for StoreOptions {
             look_up_threads,
             queue: 256,
             group: 64,
-            replicas: Vec::new(),
-            replica_max_lag: Duration::from_millis(100),
             clock: Clock::system(),
         }
     }
@@ -134,8 +126,6 @@ pub struct Store {
     /// Where records are looked up by key on SQLite; on PostgreSQL that is on the pool.
     look_ups: Option<Arc<LookUps>>,
     writes: Writes,
-    /// Standbys where requests may read.
-    replicas: Arc<Replicas>,
     counters: Arc<WriteCounters>,
     clock: Clock,
     pub(crate) last_fault: LastFault,
@@ -177,23 +167,6 @@ impl Store {
             let (clock, counters) = (Arc::clone(&clock), Arc::clone(&counters));
             Arc::new(JobPool::open(connections, size, &options, clock, counters, metrics.clone()))
         };
-        if !options.replicas.is_empty() && connections.allow_one_writer() {
-            return Err(StorageError::NoReplicas);
-        }
-        // A standby that does not answer in time has the primary answer.
-        let of_standby = StoreOptions { place_wait: options.replica_max_lag, ..options.clone() };
-        let standby = |url: &String| {
-            let connections = Connections::to(url)?;
-            if connections.allow_one_writer() {
-                return Err(StorageError::NoReplicas);
-            }
-            let connections = connections.for_standby();
-            let (clock, counters) = (Arc::clone(&clock), Arc::clone(&counters));
-            let readers = JobPool::open(&connections, options.readers, &of_standby, clock, counters, metrics.clone());
-            Ok((connections, Arc::new(readers)))
-        };
-        let standbys = options.replicas.iter().map(standby).collect::<Result<_, StorageError>>()?;
-        let replicas = Arc::new(Replicas::follow(standbys, options.replica_max_lag)?);
         let reads = pool(&for_pool, options.readers);
         let look_ups = connections.allow_one_writer().then(|| {
             let clock = options.clock.clone();
@@ -210,7 +183,6 @@ impl Store {
             pool: reads,
             look_ups,
             writes,
-            replicas,
             counters,
             clock: options.clock,
             last_fault: LastFault::default(),
@@ -368,7 +340,6 @@ impl Store {
     /// When the last of them could not be kept. Must be called within a tokio runtime.
     pub async fn drain(&self) -> Result<(), StorageError> {
         self.pool.drain().await;
-        self.replicas.drain().await;
         let writer = match &self.writes {
             Writes::Thread(writer) => writer,
             Writes::Pool(pool) => {

@@ -194,7 +194,6 @@ pub(crate) fn failure_of<T, E: JobError>(answer: &Result<T, E>) -> Option<&'stat
         (matches!(error, StorageError::DateNotDue { .. }), DATE_NOT_DUE),
         (matches!(error, StorageError::ConnectionLost(_)), "connection_lost"),
         (matches!(error, StorageError::ReadOnly(_)), "read_only"),
-        (matches!(error, StorageError::ReplicaBehind), "replica_behind"),
         (matches!(error, StorageError::OutcomeUnknown(_)), "outcome_unknown"),
         (error.is_unique_violation(), "repetition"),
         (error.is_temporary(), "unavailable"),

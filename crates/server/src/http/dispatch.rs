@@ -218,7 +218,6 @@ pub(super) async fn run_in_transaction(
     let may_share = access == Access::Insert && matches!(api_request.idempotency_key(), Ok(None));
     let reads_query = [Endpoint::ListTrainees, Endpoint::ListChanges].contains(&endpoint);
     let response_sender = state.response_sender.clone();
-    // Before the primary is asked where it stands: what is final by then is replayed where the job runs.
     let settled = state.settled_changes.get();
     let job = move |session: &mut Session<'_>| {
         let opened = session.authenticate(&api_request.token, api_request.cause())?;
@@ -258,11 +257,8 @@ pub(super) async fn run_in_transaction(
         }
     };
     let done = match access {
-        // On the primary: to ask it for its position costs as much as the record itself.
         Access::LookUp => state.store.look_up(job).await,
-        // It takes locks where it can, as if it wrote.
-        Access::Read if is_tried_out => state.store.read(job).await,
-        Access::Read => state.store.read_for(&token, job).await,
+        Access::Read => state.store.read(job).await,
         Access::Insert if may_share => state.store.write_in_group(job).await,
         Access::Insert | Access::Write => state.store.write(job).await,
     };

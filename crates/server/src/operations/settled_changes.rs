@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use actix_web::rt;
-use actix_web::rt::task::JoinHandle;
 use storage::change_position::{OpenTransactions, Settled};
 use storage::error::StorageError;
 use storage::store::Store;
@@ -76,7 +75,7 @@ impl Observations {
 /// Looks after the position as long as the server runs; nothing on SQLite. Must be called where the server runs.
 pub fn start(store: Store, settled_changes: SettledChanges) {
     rt::spawn(async move {
-        let (mut observations, mut record) = (Observations::default(), Record::default());
+        let mut observations = Observations::default();
         let mut time = rt::time::interval(INTERVAL);
         loop {
             time.tick().await;
@@ -90,7 +89,6 @@ pub fn start(store: Store, settled_changes: SettledChanges) {
                         settled_changes.set(Settled { position, timeline });
                     }
                     metrics::changes_delay(delay);
-                    record.keep(&store, seen).await;
                 }
                 Ok(None) => return,
                 Err(error) => log::warn!("open transactions were not looked at: {}", Causes(&error)),
@@ -99,52 +97,12 @@ pub fn start(store: Store, settled_changes: SettledChanges) {
     });
 }
 
-/// What is recorded for a server that may be promoted: up to where changes are final.
-#[derive(Default)]
-struct Record {
-    /// For what it was recorded last.
-    of: Option<Recorded>,
-    writing: Option<JoinHandle<Option<Recorded>>>,
-}
-
-/// The last change, and the timeline of the server. After a failover it is recorded anew, although nothing has changed: by this
-/// the standbys of the new primary are known.
-type Recorded = (Option<i64>, Option<i64>);
-
-impl Record {
-    /// Records it if there has been a change since, or the server is another one. Nobody waits for it: a standby may be away.
-    async fn keep(&mut self, store: &Store, seen: OpenTransactions) {
-        if let Some(written) = self.writing.take_if(|writing| writing.is_finished()) {
-            self.of = written.await.ok().flatten().or(self.of);
-        }
-        let present = (seen.last_change, seen.timeline);
-        if self.of == Some(present) || self.writing.is_some() {
-            return;
-        }
-        let store = store.clone();
-        self.writing = Some(rt::spawn(async move {
-            let recorded = store.write::<_, StorageError>(|session| session.record_final_position()).await;
-            match recorded {
-                // While a standby is away it is on this server, and is written anew after the next change.
-                Ok(()) | Err(StorageError::OutcomeUnknown(_)) => Some(present),
-                Err(error) => {
-                    log::info!("the position of changes was not recorded: {}", Causes(&error));
-                    None
-                }
-            }
-        }));
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use storage::store::StoreOptions;
-    use test_support::Database;
-
     use super::*;
 
     fn open(next: i64) -> OpenTransactions {
-        OpenTransactions { oldest: 10, next, last_change: None, timeline: Some(1), oldest_to_be_kept: None }
+        OpenTransactions { oldest: 10, next, timeline: Some(1), oldest_to_be_kept: None }
     }
 
     #[test]
@@ -185,46 +143,5 @@ mod tests {
             observations.add(begin + *at, open(next)).0.is_some_and(|settled| settled > change)
         });
         assert!(shown.unwrap() < Duration::from_secs(29), "{shown:?}");
-    }
-
-    fn migrated() -> (Database, Store) {
-        let database = Database::fresh();
-        let store = Store::open(database.url(), StoreOptions::default()).unwrap();
-        store.migrate().unwrap();
-        (database, store)
-    }
-
-    #[test]
-    fn after_a_failover_it_is_recorded_anew_although_nothing_has_changed() {
-        let (_database, store) = migrated();
-        rt::System::new().block_on(async {
-            let mut record = Record::default();
-            let mut is_written = async |seen| {
-                record.keep(&store, seen).await;
-                let Some(writing) = record.writing.as_mut() else { return false };
-                record.of = writing.await.unwrap();
-                record.writing = None;
-                true
-            };
-            assert!(is_written(open(11)).await);
-            assert!(!is_written(open(12)).await, "nothing has changed");
-            assert!(is_written(OpenTransactions { last_change: Some(1), ..open(13) }).await);
-            let promoted = OpenTransactions { last_change: Some(1), timeline: Some(2), ..open(14) };
-            assert!(is_written(promoted).await);
-            assert!(!is_written(promoted).await);
-        });
-    }
-
-    #[test]
-    fn it_is_recorded_again_when_it_could_not_be() {
-        let (_database, store) = migrated();
-        rt::System::new().block_on(async {
-            let mut record = Record { of: None, writing: Some(rt::spawn(async { None })) };
-            while !record.writing.as_ref().unwrap().is_finished() {
-                rt::time::sleep(Duration::from_millis(1)).await;
-            }
-            record.keep(&store, open(11)).await;
-            assert_eq!(record.writing.unwrap().await.unwrap(), Some((None, Some(1))));
-        });
     }
 }

@@ -109,7 +109,6 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         StorageError::DatabaseFileChanged(_) => {
             "; put the file back, or restore a backup with `trainee-register restore`"
         }
-        StorageError::NoReplicas => "; leave --read-database-url out",
         StorageError::Connection(_)
         | StorageError::Unavailable(_)
         | StorageError::NoConnectionLeft(_)
@@ -119,16 +118,16 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::ConnectionLost(_) => {
             "; check --database-url, that the database runs, and that the user of this program may use it"
         }
-        StorageError::ReadOnly(_) => "; name a database server that can be written to in --database-url",
+        StorageError::ReadOnly(_) | StorageError::CursorOnStandby => {
+            "; name a database server that can be written to in --database-url"
+        }
         StorageError::DatabaseFault(_) => {
             "; give the user of this program what it needs there, or look for damage (docs/operations.md)"
         }
         StorageError::DateNotDue { .. } => "; set the clock of this machine (timedatectl)",
-        StorageError::Busy
-        | StorageError::Collided
-        | StorageError::QueueFull
-        | StorageError::ReplicaBehind
-        | StorageError::GroupLost(_) => "; another program holds the database: start again when it has ended",
+        StorageError::Busy | StorageError::Collided | StorageError::QueueFull | StorageError::GroupLost(_) => {
+            "; another program holds the database: start again when it has ended"
+        }
         StorageError::NoSpace(_) | StorageError::TransactionEnded { .. } => {
             "; make room on the disk of the database, and start again"
         }

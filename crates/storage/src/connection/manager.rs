@@ -125,11 +125,6 @@ impl Connections {
         Self { node: Node::Writable, ..self.clone() }
     }
 
-    /// The same, for a pool whose connections read from a standby.
-    pub(crate) fn for_standby(&self) -> Self {
-        Self { node: Node::Any, ..self.clone() }
-    }
-
     /// Lets pools use no connection again that was made before now: one of them was found to be lost, and the others may
     /// lead to the same server.
     pub(crate) fn invalidate(&self) {
@@ -238,8 +233,7 @@ impl Connections {
             connect_timeout: Some(PROBE_TIMEOUT),
             ..postgres_client::Session::default()
         };
-        let node = if self.node == Node::Any { Node::Any } else { Node::PreferWritable };
-        let mut connection = establish_postgres(address, session, node)?;
+        let mut connection = establish_postgres(address, session, Node::PreferWritable)?;
         connection.set_deadline(Some(Instant::now() + PROBE_TIMEOUT));
         Ok(connection)
     }
@@ -313,8 +307,7 @@ impl r2d2::ManageConnection for Connections {
     /// Asks nothing: a connection that fails at its first statement is replaced, and the job run again.
     fn is_valid(&self, pooled: &mut PooledConnection) -> Result<(), PoolError> {
         let is_old = pooled.generation != self.generation.load(Ordering::Relaxed);
-        let is_old_and_read_only =
-            self.node != Node::Any && pooled.connection.is_read_only() && pooled.made.elapsed() > READ_ONLY_LIFETIME;
+        let is_old_and_read_only = pooled.connection.is_read_only() && pooled.made.elapsed() > READ_ONLY_LIFETIME;
         if is_old || is_old_and_read_only { Err(PoolError::Outdated) } else { Ok(()) }
     }
 

@@ -247,7 +247,7 @@ impl JobPool {
         match replied {
             Ok(Reply::Answer(answer)) => answer,
             Ok(Reply::Unanswered(job, trace, may_assume)) => {
-                Arc::clone(&self).run_admitted(|_| Ok(()), deadline, Access::Write, job, trace, may_assume).await
+                Arc::clone(&self).run_admitted(deadline, Access::Write, job, trace, may_assume).await
             }
             Err(_) => Err(StorageError::Closed.into()),
         }

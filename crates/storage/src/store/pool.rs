@@ -140,7 +140,8 @@ impl JobPool {
         E: JobError,
     {
         let deadline = self.deadline();
-        self.run_when(|_| Ok(()), deadline, access, job).await
+        let _admitted = self.admit()?;
+        Arc::clone(&self).run_admitted(deadline, access, job, JobTrace::current(), true).await
     }
 
     /// When a job that begins now must have ended.
@@ -148,33 +149,14 @@ impl JobPool {
         self.limits.map(|limits| Instant::now() + limits.job)
     }
 
-    /// As [`JobPool::run`], on a connection for which `ready` holds, each time that the job is run, and with a deadline that it may
-    /// share with others.
-    pub(super) async fn run_when<T, E>(
-        self: Arc<Self>,
-        ready: impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError> + Send + 'static,
-        deadline: Option<Instant>,
-        access: Access,
-        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: JobError,
-    {
-        let _admitted = self.admit()?;
-        Arc::clone(&self).run_admitted(ready, deadline, access, job, JobTrace::current(), true).await
-    }
-
     /// Lets a job wait for a place, unless too many do.
     pub(super) fn admit(&self) -> Result<SemaphorePermit<'_>, StorageError> {
         self.admitted.try_acquire().map_err(|_| StorageError::QueueFull)
     }
 
-    /// As [`JobPool::run_when`], for a job that was admitted. One of which it is known that an assumption does not hold is run
-    /// without any.
+    /// Like [`JobPool::run`], for a job that was admitted. Runs it without assumptions unless `may_assume`.
     pub(super) async fn run_admitted<T, E>(
         self: Arc<Self>,
-        mut ready: impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError> + Send + 'static,
         deadline: Option<Instant>,
         access: Access,
         mut job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
@@ -192,14 +174,14 @@ impl JobPool {
             let running = spawn_blocking(move || {
                 // The place goes into the thread, which runs on when its caller stops waiting.
                 let _place = place;
-                let answer = pool.run_until_it_ends(access, deadline, &mut ready, &mut job, &mut trace, may_assume);
-                (ready, job, trace, answer)
+                let answer = pool.run_until_it_ends(access, deadline, &mut job, &mut trace, may_assume);
+                (job, trace, answer)
             });
-            let Ok((same, again, of_all_runs, answer)) = running.await else {
+            let Ok((again, of_all_runs, answer)) = running.await else {
                 return Err(StorageError::Closed.into());
             };
             let Some(wait) = wait_for_date(&answer, begun) else { return answer };
-            (ready, job, trace) = (same, again, of_all_runs);
+            (job, trace) = (again, of_all_runs);
             sleep(wait).await;
         }
     }
@@ -236,7 +218,7 @@ impl JobPool {
         let begun = Instant::now();
         loop {
             // No client waits for it, and it may be long.
-            let answer = self.run_until_it_ends(access, None, &mut |_| Ok(()), &mut job, &mut None, true);
+            let answer = self.run_until_it_ends(access, None, &mut job, &mut None, true);
             let Some(wait) = wait_for_date(&answer, begun) else { return answer };
             thread::sleep(wait);
         }
@@ -248,7 +230,6 @@ impl JobPool {
         &self,
         access: Access,
         deadline: Option<Instant>,
-        ready: &mut impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError>,
         job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
         trace: &mut Option<JobTrace>,
         may_assume: bool,
@@ -271,10 +252,7 @@ impl JobPool {
                 Access::LookUp | Access::Read => deadline.min(begun + READ_TIME),
                 Access::Write => deadline,
             }));
-            let answer = catch_unwind(AssertUnwindSafe(|| match ready(connection) {
-                Ok(()) => self.run_job(connection, access, job, may_assume),
-                Err(error) => Err(error.into()),
-            }));
+            let answer = catch_unwind(AssertUnwindSafe(|| self.run_job(connection, access, job, may_assume)));
             self.metrics.job_ended(access, begun);
             let answer = answer.unwrap_or_else(|_| {
                 // The pool also drops one that comes back with an open transaction.

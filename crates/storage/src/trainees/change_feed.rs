@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::documents::{self, RecordText};
 use super::{TraineeDocument, is_not_draft};
-use crate::change_generation::{Continuity, Generation};
+use crate::change_generation::Generation;
 use crate::change_position::{IsFinal, Settled, Snapshot, Standing, standing};
 use crate::connection::DatabaseConnection;
 use crate::document::JsonText;
@@ -89,7 +89,6 @@ impl ProviderSession<'_> {
     /// When the database does not answer.
     pub fn changes(&mut self, query: ChangeQuery<'_>) -> Result<Option<ChangePage>, StorageError> {
         let provider = self.provider().id;
-        let primary = self.primary.as_ref();
         let (position, key) = query.after.map_or((0, i64::MIN), |place| (place.position, place.key));
         let discarded_from = query.after.map_or(i64::MAX, |place| place.began.oldest_open);
         let load = |connection: &mut DatabaseConnection| {
@@ -106,7 +105,7 @@ impl ProviderSession<'_> {
                 .limit(query.limit + 1);
             let columns = (trainees::changed_in, trainees::id, trainees::trainee_id, trainees::discarded_at);
             if connection.is_remote() {
-                found = found.filter(IsFinal::new(query.settled, primary));
+                found = found.filter(IsFinal { settled: query.settled });
                 let found: Vec<(Row, String)> = found.select((columns, RecordText)).load(connection)?;
                 return Ok(found.into_iter().map(|(row, record)| (row, JsonText(record))).collect::<Vec<_>>());
             }
@@ -117,17 +116,13 @@ impl ProviderSession<'_> {
             let mut records: HashMap<i64, JsonText> = read.collect();
             Ok(rows.into_iter().filter_map(|row| records.remove(&row.1).map(|record| (row, record))).collect())
         };
-        let (standing, mut found) =
-            self.connection.load_in_pipeline(|connection| standing(connection, primary), load)?;
+        let (standing, mut found) = self.connection.load_in_pipeline(standing, load)?;
         let Standing { snapshot, next, generation } = standing;
-        if let Some(place) = query.after {
-            let position = place.position.max(place.began.next - 1);
-            let continuity = place.generation.continuity(self.connection, &generation, position)?;
-            if continuity == Continuity::Lost || place.position >= next {
-                return Ok(None);
-            }
+        if let Some(place) = query.after
+            && (!place.generation.is_current(&generation)? || place.position >= next)
+        {
+            return Ok(None);
         }
-        let generation = generation.after(query.after.map(|place| &place.generation));
         let most = usize::try_from(query.limit).unwrap_or(usize::MAX);
         let has_more = found.len() > most;
         found.truncate(most);
@@ -155,7 +150,6 @@ mod tests {
 
     use super::*;
     use crate::history::Cause;
-    use crate::testing::filled::connect;
     use crate::testing::{Register, UKPRN};
 
     #[test]
@@ -186,47 +180,5 @@ mod tests {
             assert!(Instant::now() < deadline, "the change is not shown although the transaction has ended");
             thread::sleep(Duration::from_millis(10));
         }
-    }
-
-    #[test]
-    fn a_promoted_server_knows_the_positions_that_were_replicated() {
-        if Kind::of_this_run() != Kind::Postgres {
-            return;
-        }
-        let register = Register::with_provider();
-        let changes = |after: Option<ChangePlace>| {
-            let job = |session: &mut crate::session::Session<'_>| {
-                let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
-                provider.changes(ChangeQuery { after: after.as_ref(), limit: 10, settled: Settled::default() })
-            };
-            register.read(job).unwrap()
-        };
-        connect(register.url())
-            .batch_execute("INSERT INTO register_settings (name, value) VALUES ('change_generation', 'abcd 12')")
-            .unwrap();
-        let place = changes(None).unwrap().place;
-        assert_eq!((place.generation.register.as_str(), place.generation.timeline.len()), ("abcd 12", 8));
-        // A place behind a change that another server of the register has made.
-        let of_former = |position| {
-            let generation = Generation { timeline: "00000000".to_owned(), ..place.generation.clone() };
-            let began = Snapshot { oldest_open: 1, next: 2, open: Vec::new() };
-            ChangePlace { generation, position, began, ..place.clone() }
-        };
-        assert!(changes(Some(of_former(3))).is_none(), "nothing is known of the server before");
-        register.write(|session| session.record_final_position()).unwrap();
-        connect(register.url())
-            .batch_execute(
-                "UPDATE register_settings SET name = 'change_position 00000000', value = '5' \
-                 WHERE name LIKE 'change_position %'",
-            )
-            .unwrap();
-        assert!(changes(Some(of_former(4))).is_some());
-        assert!(changes(Some(of_former(5))).is_none(), "the change may be missing");
-        let later = Snapshot { oldest_open: 1, next: 900, open: Vec::new() };
-        let other = ChangePlace { began: later, ..of_former(4) };
-        assert!(changes(Some(other)).is_none(), "what it began with may be missing");
-        let generation = Generation { register: "efgh 12".to_owned(), timeline: "00000000".to_owned() };
-        let other = ChangePlace { generation, ..of_former(4) };
-        assert!(changes(Some(other)).is_none(), "another generation");
     }
 }

@@ -54,8 +54,6 @@ impl ProviderSession<'_> {
     pub fn list_trainees(&mut self, listing: &Listing) -> Result<Page, StorageError> {
         let (provider, today) = (self.provider().id, self.today());
         let count = |connection: &mut DatabaseConnection| counting::count(connection, provider, listing, today);
-        let primary = self.primary.as_ref();
-        let standing = |connection: &mut DatabaseConnection| standing(connection, primary);
         let standing_and_count = |connection: &mut DatabaseConnection| Ok((standing(connection)?, count(connection)?));
         if self.connection.is_remote() && finding::is_near_the_beginning(listing) {
             let first = |connection: &mut DatabaseConnection| finding::first(connection, provider, listing, today);

@@ -49,18 +49,10 @@ pub(super) struct Bounds {
     #[arg(long, value_name = "N", env = "REGISTER_MAX_CONNECTIONS", default_value = "1000",
         value_parser = positive::<NonZeroUsize>)]
     max_connections: NonZeroUsize,
-    /// Connections to the database that read, at most; as many again to each standby
+    /// Connections to the database that read, at most
     #[arg(long, value_name = "N", env = "REGISTER_READ_CONNECTIONS", default_value = "8",
         value_parser = positive::<NonZeroU32>)]
     read_connections: NonZeroU32,
-    /// Standby of PostgreSQL from which requests read what it has replayed in time; can be given several times, and in the
-    /// variable with spaces between them [default: none]
-    #[arg(long, value_name = "URL", env = "REGISTER_READ_DATABASE_URL", value_delimiter = ' ', hide_env_values = true)]
-    read_database_url: Vec<String>,
-    /// Milliseconds for which a request waits for such a standby, which is left out while it is further behind
-    #[arg(long, value_name = "MS", env = "REGISTER_READ_MAX_LAG", default_value = "100",
-        value_parser = positive::<NonZeroU32>)]
-    read_max_lag: NonZeroU32,
     /// Connections to PostgreSQL that write, at most; on SQLite there is one
     #[arg(long, value_name = "N", env = "REGISTER_WRITE_CONNECTIONS", default_value = "8",
         value_parser = positive::<NonZeroU32>)]
@@ -83,8 +75,6 @@ impl Bounds {
             readers: self.read_connections.get(),
             writers: self.write_connections.get(),
             connection_wait: CONNECTION_WAIT,
-            replicas: self.read_database_url.clone(),
-            replica_max_lag: Duration::from_millis(self.read_max_lag.get().into()),
             ..StoreOptions::default()
         }
     }

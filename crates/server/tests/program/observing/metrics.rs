@@ -10,21 +10,17 @@ use crate::program::support::Workplace;
 
 const DOCUMENT: &str = include_str!("../../../../../docs/monitoring.md");
 
-/// What the document says of a metric that this server does not have.
-const OF_STANDBYS: &str = "Only where standbys are named.";
-
-/// The metrics in the table of the document that a server without standbys has: the type and the labels of each.
+/// The metrics in the table of the document: the type and the labels of each.
 fn documented() -> BTreeMap<String, (String, BTreeSet<String>)> {
     let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
     let rows = DOCUMENT.lines().filter(|line| line.starts_with("| `register_") || line.starts_with("| `process_"));
-    rows.filter(|row| !row.contains(OF_STANDBYS))
-        .map(|row| {
-            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
-            let [name] = &names(cells[1])[..] else { panic!("{row}") };
-            assert!(!cells[4].is_empty(), "{row}");
-            (name.clone(), (cells[2].to_owned(), names(cells[3]).into_iter().collect()))
-        })
-        .collect()
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let [name] = &names(cells[1])[..] else { panic!("{row}") };
+        assert!(!cells[4].is_empty(), "{row}");
+        (name.clone(), (cells[2].to_owned(), names(cells[3]).into_iter().collect()))
+    })
+    .collect()
 }
 
 #[test]

@@ -11,7 +11,7 @@ use domain::listing::{Listing, MAX_PER_PAGE};
 use serde::{Deserialize, Serialize};
 
 use super::finding::{self, Listed};
-use crate::change_generation::{Continuity, Generation};
+use crate::change_generation::Generation;
 use crate::change_position::{Snapshot, Standing, standing};
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
@@ -56,14 +56,6 @@ impl ListCursor {
         let updated_at = last.updated_at?.and_utc().timestamp_millis();
         let Standing { snapshot, generation, .. } = standing;
         Some(Self { generation, snapshot, passage: Passage::List { updated_at, key: last.document.key } })
-    }
-
-    /// The first position that the cursor takes for one of no change.
-    fn next_position(&self) -> i64 {
-        match &self.passage {
-            Passage::List { .. } => self.snapshot.next,
-            Passage::Changes { since, .. } => self.snapshot.next.max(since.next),
-        }
     }
 }
 
@@ -113,16 +105,13 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn continue_list(&mut self, listing: &Listing, cursor: ListCursor) -> Result<Option<CursorPage>, StorageError> {
-        let primary = self.primary.as_ref();
         let (of, most) = ((self.provider().id, self.today()), listing.per_page);
         let next = |connection: &mut DatabaseConnection| cursor.passage.next(connection, of, listing, most);
-        let (present, listed) = self.connection.load_in_pipeline(|connection| standing(connection, primary), next)?;
-        let position = cursor.next_position() - 1;
-        if cursor.generation.continuity(self.connection, &present.generation, position)? == Continuity::Lost {
+        let (present, listed) = self.connection.load_in_pipeline(standing, next)?;
+        if !cursor.generation.is_current(&present.generation)? {
             return Ok(None);
         }
-        let generation = present.generation.after(Some(&cursor.generation));
-        let ListCursor { snapshot, passage, .. } = cursor;
+        let ListCursor { generation, snapshot, passage } = cursor;
         let is_end = has_fewer(&listed, listing.per_page);
         let shows = |one: &Listed| snapshot.sees(one.changed_in);
         let reached = passage.clone().moved_behind(listed.last());
