@@ -17,7 +17,6 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
 
 pub(crate) use programs::Programs;
 pub use variant::{VARIANT_VARIABLE, Variant};
@@ -156,17 +155,16 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Makes a standby of this server, which must be a durable one, and starts it. It replays changes that long after they were
-    /// committed.
+    /// Makes a standby of this server, which must be a durable one, and starts it.
     ///
     /// # Panics
     ///
     /// When it cannot be made, or does not start.
-    pub fn standby(&self, apply_delay: Duration) -> Self {
-        self.try_standby(apply_delay).unwrap_or_else(|reason| panic!("{reason}"))
+    pub fn standby(&self) -> Self {
+        self.try_standby().unwrap_or_else(|reason| panic!("{reason}"))
     }
 
-    fn try_standby(&self, apply_delay: Duration) -> Result<Self, String> {
+    fn try_standby(&self) -> Result<Self, String> {
         let folder = new_folder(Settings::Durable)?;
         let programs = Programs::find().ok_or(ABSENT)?;
         // It is one of the programs of clients, which may be elsewhere in `PATH`.
@@ -190,10 +188,6 @@ impl Cluster {
         if !copied.status.success() {
             return Err(String::from_utf8_lossy(&copied.stderr).into_owned());
         }
-        let delay = format!("recovery_min_apply_delay = '{}ms'\n", apply_delay.as_millis());
-        let settings = std::fs::OpenOptions::new().append(true).open(folder.join("data/postgresql.auto.conf"));
-        let written = settings.and_then(|mut settings| settings.write_all(delay.as_bytes()));
-        written.map_err(|error| format!("the settings of the standby cannot be written: {error}"))?;
         if servant.is_some() {
             // By its owner it is seen as whom the server must run.
             chown(&folder, Some(0), Some(0)).map_err(|error| format!("the folder is not root's again: {error}"))?;

@@ -1,10 +1,10 @@
-//! What becomes of the cursors of the changes when a register is started again, restored, copied or moved to another server.
+//! The cursors of changes and lists after a register was started again, restored, copied or moved to another server.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use server::versions;
-use test_support::{Database, Kind, all_kinds};
+use test_support::{Cluster, Database, Kind, Settings, Tool, all_kinds, has_tools};
 
-use super::support::{Server, Workplace, agent, execute, kinds, wait_until};
+use super::support::{Server, Workplace, agent, execute, kinds, texts, wait_until};
 
 /// The provider of the demo.
 const DEMO: &str = "10099999";
@@ -122,4 +122,66 @@ fn a_restored_dump_begins_another_generation() {
         "UPDATE register_settings SET value = regexp_replace(value, '[0-9]+$', '1') WHERE name = 'change_generation'",
     );
     begins_again(&place.serve(&["--database-url", database.url()], None), &known);
+}
+
+/// Changes a trainee; the status of the reply.
+fn change(server: &Server, id: &str, email: &str) -> u16 {
+    let path = format!("/api/{}/trainees/{id}", versions::all().newest().unwrap().version.label);
+    server.send(&agent(), "PATCH", &path, Some(&json!({ "data": { "email": email } }))).0
+}
+
+#[test]
+fn promoted_standby_without_the_last_changes_accepts_no_earlier_cursor() {
+    if !kinds().contains(&Kind::Postgres) || !has_tools(&[Tool::Postgresql]) {
+        return;
+    }
+    let (place, mut primary) = (Workplace::on_sqlite(), Cluster::start(Settings::Durable));
+    let primary_url = primary.url("postgres");
+    seed(&place, &primary_url);
+    let mut standby = primary.standby();
+    let standby_url = standby.url("postgres");
+    let primary_host = primary_url.trim_end_matches("/postgres");
+    let both = format!("{primary_host},{}", standby_url.trim_start_matches("postgres://postgres@"));
+    let server = place.serve(&["--database-url", &both], None);
+    wait_until("the standby has the token of the server", || {
+        let tokens = |url| texts(url, "SELECT digest AS text FROM tokens ORDER BY digest");
+        tokens(&standby_url) == tokens(&primary_url)
+    });
+    let id = changes(&server, None).1["data"][0]["trainee_id"].as_str().unwrap().to_owned();
+    let (replicated, replicated_page) = (cursor(&server), list_cursor(&server));
+
+    standby.stop_immediately();
+    assert_eq!(change(&server, &id, "lost@example.com"), 200);
+    let mut lost = String::new();
+    wait_until("the change is shown", || {
+        let (status, reply) = changes(&server, Some(&replicated));
+        assert_eq!(status, 200, "{reply}");
+        reply["meta"]["after"].as_str().unwrap().clone_into(&mut lost);
+        reply["data"].as_array().unwrap().len() == 1
+    });
+    let lost_page = list_cursor(&server);
+
+    primary.stop_immediately();
+    standby.start_again();
+    // The timeline of a standby is not known.
+    wait_until("the server reads from the standby", || changes(&server, None).0 == 200);
+    let (from_standby, page_from_standby) = (cursor(&server), list_cursor(&server));
+    let statuses = [&replicated, &lost, &from_standby].map(|after| changes(&server, Some(after)).0);
+    let page_statuses = [&replicated_page, &lost_page, &page_from_standby].map(|cursor| page(&server, cursor).0);
+    assert_eq!((statuses, page_statuses), ([503; 3], [503; 3]));
+
+    execute(&standby_url, "SELECT pg_promote()");
+    // The numbers of the lost transactions are given to others.
+    for number in 0..5 {
+        let email = format!("{number}@example.com");
+        wait_until("the promoted standby takes a change", || change(&server, &id, &email) == 200);
+    }
+    for outdated in [&replicated, &lost, &from_standby] {
+        let renewed = begins_again(&server, outdated);
+        assert_eq!(changes(&server, Some(&renewed)).0, 200);
+    }
+    for outdated in [&replicated_page, &lost_page, &page_from_standby] {
+        assert_eq!(page(&server, outdated).0, 410);
+    }
+    assert_eq!(page(&server, &list_cursor(&server)).0, 200);
 }
