@@ -12,7 +12,6 @@ use self::reference_data::CodeLists;
 use crate::operations::logging::{LogFormat, Writing};
 
 mod actor;
-mod archive;
 mod audit;
 mod backups;
 mod check;
@@ -20,6 +19,7 @@ mod copy;
 mod database;
 mod documents;
 mod error;
+mod history;
 mod imports;
 mod migrate;
 mod organisations;
@@ -120,11 +120,11 @@ enum Command {
     Request(requests::RequestCommand),
     /// Print everything that happened to a trainee, with the old and the new values
     ///
-    /// Of removed months the history has the entries only where their files are given (--archive).
+    /// Where older history was removed, the date before which that was done is printed.
     Audit(audit::Audit),
-    /// Keep the history and the usage of past months in files, and remove them from the database
+    /// Remove the history of past months
     #[command(subcommand)]
-    Archive(archive::ArchiveCommand),
+    History(history::HistoryCommand),
     /// Fill a register in which things are tried out
     #[command(subcommand)]
     Sandbox(sandbox::SandboxCommand),
@@ -137,9 +137,8 @@ enum Command {
 }
 
 /// Commands that change nothing and show no records: the log does not say who ran them.
-const UNRECORDED: [&str; 22] = [
+const UNRECORDED: [&str; 21] = [
     "serve",
-    "archive list",
     "check",
     "import list",
     "import show",
@@ -234,7 +233,7 @@ impl Command {
             Self::Usage(usage) => usage.run(),
             Self::Request(command) => command.run(),
             Self::Audit(audit) => audit.run(),
-            Self::Archive(command) => command.run(),
+            Self::History(command) => command.run(),
             Self::Sandbox(command) => command.run(by),
             Self::Version(command) => command.run(),
             Self::Docs(docs) => docs.run(),

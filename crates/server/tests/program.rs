@@ -2,7 +2,6 @@
 
 #[cfg(test)]
 mod program {
-    mod archiving;
     mod audit;
     mod backups;
     mod checking;
@@ -13,6 +12,7 @@ mod program {
     mod erasing;
     mod generations;
     mod guide;
+    mod history_removal;
     mod importing;
     mod invitations;
     mod lost_database;

@@ -284,9 +284,12 @@ pub enum StorageError {
     /// The database refused a query.
     #[error("query failed")]
     Query(#[source] DieselError),
-    /// A file with a month of the history cannot be read any more.
-    #[error("file of an archived month cannot be read")]
-    ArchiveFile(#[source] std::io::Error),
+    /// A setting of the register is not what the code that wrote it could have written.
+    #[error("setting {name} of the register is corrupt")]
+    CorruptSetting {
+        /// The setting's name.
+        name: &'static str,
+    },
     /// The invented organisations that ship with the crate cannot be read.
     #[error("invented organisations are unreadable")]
     SandboxOrganisations(#[source] csv::Error),
@@ -359,10 +362,10 @@ impl StorageError {
             | Self::UnfinishedCopy
             | Self::Thread(_)
             | Self::NoRandomness(_)
-            | Self::ArchiveFile(_)
             | Self::Refused(_)
             | Self::Stale
             | Self::CorruptRow { .. }
+            | Self::CorruptSetting { .. }
             | Self::JobPanicked
             | Self::TransactionDepth
             | Self::TransactionLost(_)

@@ -4,18 +4,21 @@
 //! changed, with the old and the new value, in canonical names; fields that are computed are left out. The entry of the
 //! creation holds none: what was created follows from the record and the later entries, backwards. So the record and its
 //! entries are enough to go back to each of its states ([`TraineeHistory::states`]). Where the first months of the history are
-//! removed ([`crate::archive`]), they are enough to go back to the first entry that is left.
+//! removed ([`remove`]), they are enough to go back to the first entry that is left.
 
 mod entry;
+mod month;
 pub(crate) mod partitions;
 mod rebuild;
+mod removal;
 mod written;
 
 use diesel::prelude::*;
 
-pub(crate) use self::entry::fields_of;
 pub use self::entry::{Entry, FieldEntry, TraineeHistory};
+pub use self::month::{Month, MonthNotOver, NoMonth};
 pub(crate) use self::rebuild::agreements;
+pub use self::removal::{PastMonths, Removed, remove};
 pub(crate) use self::written::Changed;
 use crate::connection::{execute_deferred, static_query};
 use crate::error::StorageError;

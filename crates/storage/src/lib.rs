@@ -7,7 +7,6 @@
 //!
 //! This crate knows neither HTTP nor any version of the API.
 
-pub mod archive;
 pub mod backup;
 pub mod catalog;
 mod change_generation;

@@ -180,22 +180,6 @@ table_with_row! {
 }
 
 table_with_row! {
-    archived_months (id) as ArchivedMonthRow {
-        id -> BigInt,
-        kind -> Text,
-        month -> Date,
-        entries -> BigInt,
-        first_entry -> BigInt,
-        last_entry -> BigInt,
-        bytes -> BigInt,
-        digest -> Text,
-        archived_at -> Timestamp,
-        removal_begun_at -> Nullable<Timestamp>,
-        removed_at -> Nullable<Timestamp>,
-    }
-}
-
-table_with_row! {
     replies (provider_id, idempotency_key) as ReplyRow {
         provider_id -> BigInt,
         idempotency_key -> Text,

@@ -31,7 +31,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::clock::{Clock, WriteClock};
-use crate::connection::{Access, Connections, DatabaseConnection, KeptOpen, PageCaches};
+use crate::connection::{Access, Connections, KeptOpen, PageCaches};
 use crate::copy;
 use crate::error::{JobError, StorageError};
 use crate::job::job;
@@ -207,8 +207,9 @@ impl Store {
         Self::open(url, options)
     }
 
-    /// A connection apart from those of jobs, for what takes long.
-    pub(crate) fn own_connection(&self) -> Result<DatabaseConnection, StorageError> {
+    /// A connection apart from those of jobs.
+    #[cfg(test)]
+    pub(crate) fn own_connection(&self) -> Result<crate::connection::DatabaseConnection, StorageError> {
         self.connections.establish()
     }
 

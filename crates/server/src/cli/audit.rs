@@ -3,11 +3,9 @@
 use std::fmt;
 
 use clap::Args;
-use storage::archive::ArchivedMonth;
 use storage::erasure::Erasure;
 use storage::history::{Entry, TraineeHistory};
 
-use super::archive::OptionalFolder;
 use super::values::trainee_id;
 use super::{CommandError, Database};
 use crate::cli::output;
@@ -17,8 +15,6 @@ use crate::usage::report::timestamp;
 pub(super) struct Audit {
     #[command(flatten)]
     database: Database,
-    #[command(flatten)]
-    folder: OptionalFolder,
     /// Identifier of the trainee
     #[arg(value_parser = trainee_id)]
     trainee_id: String,
@@ -26,14 +22,10 @@ pub(super) struct Audit {
 
 impl Audit {
     pub(super) fn run(self) -> Result<(), CommandError> {
-        let Self { database, folder, trainee_id } = self;
+        let Self { database, trainee_id } = self;
         let id = trainee_id.clone();
         let history = database.open_unrecorded()?.read_blocking(move |session| session.history_of(&id))?;
         let history = history.ok_or(CommandError::UnknownTrainee(trainee_id))?;
-        let history = match folder.path {
-            Some(folder) => history.with_archive(&folder)?,
-            None => history,
-        };
         output::text(Printed(&history))
     }
 }
@@ -49,9 +41,8 @@ impl fmt::Display for Printed<'_> {
             let at = timestamp(*erased_at);
             writeln!(formatter, "erased {at} by {by}: {ground}; entries of the history removed: {entries}")?;
         }
-        if !history.removed.is_empty() {
-            let files: Vec<_> = history.removed.iter().map(ArchivedMonth::file_name).collect();
-            writeln!(formatter, "\nentries of these months are archived, see --archive: {}", files.join(", "))?;
+        if let Some(day) = history.removed_before {
+            writeln!(formatter, "\nentries from before {day} were removed")?;
         }
         if history.entries.is_empty() {
             writeln!(formatter, "\nentries: {}", output::EMPTY)?;

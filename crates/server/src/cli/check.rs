@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use storage::archive::ArchivedEntries;
 use storage::error::StorageError;
 
-use super::archive::OptionalFolder;
 use super::values::whole;
 use super::{CodeLists, CommandError, Database};
 use crate::cli::output;
@@ -20,8 +18,6 @@ pub(super) struct Check {
     database: Database,
     #[command(flatten)]
     code_lists: CodeLists,
-    #[command(flatten)]
-    folder: OptionalFolder,
     /// Look at one part of the trainees only, the first of four as 1/4; the database as a whole is looked at in the first
     #[arg(long, value_name = "PART/OF", env = "REGISTER_CHECK_PART", default_value = "1/1")]
     part: Part,
@@ -38,19 +34,14 @@ impl Check {
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left") {
             bar.set_style(style);
         }
-        let removed = store.read_blocking::<_, StorageError>(|session| session.removed_history())?;
-        let mut archive = match &self.folder.path {
-            Some(folder) => Some(ArchivedEntries::open(folder, &removed)?),
-            None => None,
-        };
-        if archive.is_none() && !removed.is_empty() {
-            eprintln!("months of the history are archived: without --archive the entries that are left are compared");
+        if let Some(day) = store.read_blocking::<_, StorageError>(|session| session.history_removed_before())? {
+            eprintln!("history before {day} was removed; comparing the entries that are left");
         }
         let pause = Duration::from_millis(self.pause.into());
         let inspector = Inspector { versions: versions::all(), lists, part: self.part, pause };
         // The register is looked through to its end, also when nobody reads any more.
         let mut printed = Ok(());
-        let found = inspector.inspect(&store, archive.as_mut(), &mut |report| match report {
+        let found = inspector.inspect(&store, &mut |report| match report {
             Progress::Problem(problem) if printed.is_ok() => printed = bar.suspend(|| output::line(problem)),
             Progress::Problem(_) => {}
             Progress::Trainees(all) => bar.set_length(all),

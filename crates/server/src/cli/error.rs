@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use adapter_kit::UnknownVersion;
-use storage::archive::ArchiveError;
 use storage::backup::BackupError;
 use storage::copy::CopyError;
 use storage::error::StorageError;
@@ -33,9 +32,6 @@ pub enum CommandError {
     /// A register was not copied.
     #[error("{}", Causes(.0))]
     Copy(#[from] CopyError),
-    /// Months were not archived, not removed, or not read.
-    #[error("{}", Causes(.0))]
-    Archive(#[from] ArchiveError),
     /// The address of a collector of traces is none.
     #[error("--otlp-endpoint {0}")]
     Collector(AddressError),

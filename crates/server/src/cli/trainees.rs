@@ -8,12 +8,10 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 use domain::commands::erasure::{InvalidGround, ground};
-use storage::archive::{Archive, ArchiveFiles};
 use storage::erasure::{Erasure, ErasureOrder};
 use storage::error::StorageError;
 use storage::store::{Reclaim, Store};
 
-use super::archive::OptionalFolder;
 use super::values::{trainee_id, ukprn};
 use super::{CommandError, Database, organisations};
 use crate::cli::output;
@@ -82,8 +80,6 @@ pub(super) struct Erase {
     /// this option removes them later
     #[arg(long, env = "REGISTER_KEEP_FREE_SPACE")]
     keep_free_space: bool,
-    #[command(flatten)]
-    archive: OptionalFolder,
 }
 
 /// Reads a ground.
@@ -123,7 +119,7 @@ impl Erase {
             if rows.is_empty() && refused.is_empty() {
                 return output::line(NO_ROWS);
             }
-            return again(&store, rows, refused, reclaim, (by, &self.archive), || self.confirm());
+            return again(&store, rows, refused, reclaim, by, || self.confirm());
         }
         let (ukprn, ground) = (self.provider.clone().unwrap_or_default(), self.ground.clone().unwrap_or_default());
         let failed = |trainee_id: &str| {
@@ -143,7 +139,7 @@ impl Erase {
             let outcome = erase_blocking(&store, &ukprn, trainee_id, &order, by).map_err(failed(trainee_id))?;
             output::line(describe_outcome(trainee_id, &outcome))?;
         }
-        clean(&store, &self.trainee_ids, (&self.archive, ArchiveFiles::AsRecorded), reclaim)
+        reclaim_space(&store, reclaim)
     }
 
     /// Says what is to be erased, and what stays, by identifiers alone.
@@ -222,15 +218,14 @@ fn again(
     rows: Vec<ErasureRow>,
     refused: Vec<String>,
     reclaim: Reclaim,
-    (by, archive): (&str, &OptionalFolder),
+    by: &str,
     confirm: impl FnOnce() -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
     eprintln!("erasures in the file: {}", rows.len());
     confirm()?;
-    let trainee_ids: Vec<_> = rows.iter().map(|row| row.trainee_id.clone()).collect();
     let again = erase_rows(store, rows, refused, by)?;
     output::line(&again)?;
-    clean(store, &trainee_ids, (archive, ArchiveFiles::AsRecordedOrShorter), reclaim)?;
+    reclaim_space(store, reclaim)?;
     if again.refused.is_empty() { Ok(()) } else { Err(CommandError::ActionsRefused(again.refused.len())) }
 }
 
@@ -261,46 +256,8 @@ pub(super) fn erase_in_copy(copy: &Store, erasures: &[Erasure], by: &str) -> Res
         again.refused.iter().for_each(|refusal| eprintln!("{refusal}"));
         return Err(CommandError::ErasuresWouldBeLost(again.refused.len()));
     }
-    if Archive::of(copy)?.has_history()? {
-        eprintln!(
-            "the files of archived months were not looked at: use `trainee-register trainee erase --again CSV --archive DIR`"
-        );
-    }
     copy.reclaim_space(Reclaim::Everything)?;
     Ok(again)
-}
-
-/// Removes what is left of erased trainees outside of the tables. What fails in the files of archived months does not keep the
-/// traces in the database.
-fn clean(
-    store: &Store,
-    trainee_ids: &[String],
-    archive: (&OptionalFolder, ArchiveFiles),
-    reclaim: Reclaim,
-) -> Result<(), CommandError> {
-    let archive = erase_from_archive(store, trainee_ids, archive);
-    let space = reclaim_space(store, reclaim);
-    archive.and(space)
-}
-
-/// Removes the entries of trainees from the files of archived months, where their folder is given.
-fn erase_from_archive(
-    store: &Store,
-    trainee_ids: &[String],
-    (folder, accepted): (&OptionalFolder, ArchiveFiles),
-) -> Result<(), CommandError> {
-    let mut archive = Archive::of(store)?;
-    match &folder.path {
-        Some(folder) => {
-            let entries = archive.erase(trainee_ids, folder, accepted)?;
-            output::line(format_args!("entries removed from the files of archived months: {entries}"))
-        }
-        None if archive.has_history()? => {
-            eprintln!("the files of archived months were not looked at: give the command again with --archive DIR");
-            Ok(())
-        }
-        None => Ok(()),
-    }
 }
 
 /// Reclaims all space of rows that are gone.

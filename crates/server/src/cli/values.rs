@@ -8,7 +8,7 @@ use chrono::NaiveDate;
 use domain::iso_8601::read_date;
 use domain::organisations::is_ukprn;
 use openidconnect::url::Url;
-use storage::archive::Month;
+use storage::history::Month;
 use storage::identifiers::IDENTIFIER_LENGTH;
 
 /// A date.

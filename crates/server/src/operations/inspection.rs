@@ -14,7 +14,6 @@ use std::time::Duration;
 use adapter_kit::Versions;
 use adapter_kit::view::View;
 use domain::{Lists, Trainee, invariants};
-use storage::archive::ArchivedEntries;
 use storage::error::StorageError;
 use storage::store::Store;
 use storage::trainees::BatchEntry;
@@ -94,12 +93,7 @@ impl Inspector<'_> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn inspect(
-        &self,
-        store: &Store,
-        mut archive: Option<&mut ArchivedEntries>,
-        report: &mut dyn FnMut(Progress),
-    ) -> Result<Found, StorageError> {
+    pub fn inspect(&self, store: &Store, report: &mut dyn FnMut(Progress)) -> Result<Found, StorageError> {
         let mut found = Found::default();
         if self.part.number == 1 {
             let whole = store.read_blocking::<_, StorageError>(|session| session.inspect())?;
@@ -120,9 +114,7 @@ impl Inspector<'_> {
 
         let mut last = first.checked_sub(1);
         loop {
-            let batch = store.read_blocking::<_, StorageError>(|session| {
-                session.trainees_after(last, BATCH, archive.as_deref_mut())
-            })?;
+            let batch = store.read_blocking::<_, StorageError>(|session| session.trainees_after(last, BATCH))?;
             let Some(batch_end) = batch.last() else { break };
             last = Some(batch_end.key);
             let of_part = || batch.iter().filter(|trainee| trainee.key <= end);

@@ -135,8 +135,7 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         StorageError::Closed
         | StorageError::Thread(_)
         | StorageError::NoRandomness(_)
-        | StorageError::Marker { .. }
-        | StorageError::ArchiveFile(_) => "; check what the operating system allows the program",
+        | StorageError::Marker { .. } => "; check what the operating system allows the program",
         // These say themselves what to do.
         StorageError::DatabaseEncoding { .. }
         | StorageError::SchemaNewer { .. }
@@ -157,6 +156,7 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         StorageError::Refused(_)
         | StorageError::Stale
         | StorageError::CorruptRow { .. }
+        | StorageError::CorruptSetting { .. }
         | StorageError::JobPanicked
         | StorageError::TransactionDepth
         | StorageError::TransactionLost(_)

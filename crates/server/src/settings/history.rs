@@ -2,7 +2,7 @@
 //! so it is asked for by a form; the identifier is in no address.
 
 use askama::Template;
-use storage::archive::ArchivedMonth;
+use chrono::NaiveDate;
 use storage::erasure::Erasure;
 use storage::history::Entry;
 use storage::session::Session;
@@ -31,8 +31,8 @@ struct HistoryPage {
     trainee_id: String,
     ukprn: String,
     erasure: Option<Erasure>,
-    /// The files of the months that are archived.
-    archived: Vec<String>,
+    /// The day before which entries were removed.
+    removed_before: Option<NaiveDate>,
     /// Newest first.
     entries: Vec<Line>,
     /// How many older ones are not shown.
@@ -74,7 +74,7 @@ pub(super) fn show(
     };
     Reply::page(&HistoryPage {
         frame,
-        archived: history.removed.iter().map(ArchivedMonth::file_name).collect(),
+        removed_before: history.removed_before,
         trainee_id: history.trainee_id,
         ukprn: history.ukprn,
         erasure: history.erasure,

@@ -242,13 +242,6 @@ fn folder_of_a_file_to_write_is_not_made() {
     let absent = place.path("absent");
     let in_absent = |name: &str| absent.join(name).display().to_string();
     let mut cases = vec![
-        vec![
-            "archive".to_owned(),
-            "write".to_owned(),
-            "--older-than=0".to_owned(),
-            "--archive".to_owned(),
-            in_absent(""),
-        ],
         vec!["reference-data".to_owned(), "export".to_owned(), in_absent("lists")],
         vec!["docs".to_owned(), in_absent("docs")],
         vec!["migrate".to_owned(), "--database-url".to_owned(), format!("sqlite://{}", in_absent("data/register.db"))],

@@ -201,7 +201,6 @@ fn empty_lists_say_none() {
         &["registry", "queue"],
         &["registry", "queue", "--for", "award"],
         &["trainee", "erasures"],
-        &["archive", "list"],
         &["version", "readiness"],
         &["token", "list", "--expiring", "0"],
         &["user", "activity", "--since", "2999-01-01"],

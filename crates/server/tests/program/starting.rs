@@ -115,7 +115,6 @@ fn sqlite_file_that_cannot_be_written_refuses_the_start_and_every_command_that_w
     let file = workplace.path("register.db");
     give_to_ordinary_user(&workplace);
     fs::set_permissions(&file, Permissions::from_mode(0o400)).unwrap();
-    let archive = workplace.path("archive").display().to_string();
     for arguments in [
         // Whatever it says of the address comes later.
         &["serve", "--listen", "203.0.113.1:8080"][..],
@@ -128,7 +127,7 @@ fn sqlite_file_that_cannot_be_written_refuses_the_start_and_every_command_that_w
         &["registry", "award", "3xampleTra1neeWh1sNotTh1"],
         &["sandbox", "seed", "--provider", "10000001", "--trainees", "1"],
         &["trainee", "erase", "3xampleTra1neeWh1sNotTh1", "--provider", "10000001", "--ground", "case 17", "--yes"],
-        &["archive", "write", "--older-than", "0", "--archive", &archive],
+        &["history", "remove", "--before", "2026-01"],
     ] {
         let ended = Ended(as_ordinary_user(workplace.command(arguments, None)).output().unwrap());
         let texts = [file.to_str().unwrap(), "database is read-only", "run the command as the user of the service"];
@@ -237,7 +236,9 @@ fn values_that_cannot_be_used_are_refused_in_words_of_the_command_line() {
         ),
         (&["user", "activity", "--since", "2026-13-01"], "there is no such day"),
         (&["user", "activity", "--since", "1.3.2026"], "has the form YYYY-MM-DD"),
-        (&["archive", "write", "--archive", "x", "--before", "2026-13"], "there is no such month"),
+        (&["history", "remove", "--before", "2026-13"], "'--before <YYYY-MM>': there is no such month"),
+        (&["history", "remove", "--before", "2026-1"], "'--before <YYYY-MM>': a month has the form YYYY-MM"),
+        (&["history", "remove", "--before", "2999-01"], " is not over, and is the latest month that can be given"),
         (&["audit", "none"], "an identifier has 24 characters"),
         (&["registry", "award", "none"], "an identifier has 24 characters"),
         (&["trainee", "erase", "none", "--provider", "10000001", "--ground", "a"], "an identifier has 24 characters"),

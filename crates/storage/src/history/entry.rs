@@ -1,16 +1,14 @@
-//! Reads the entries of a trainee, from the database and from archive files.
+//! Reads the entries of a trainee.
 
-use std::path::Path;
-
-use chrono::{DateTime, NaiveDateTime, Utc};
+use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
 use diesel::prelude::*;
 use domain::commands::erasure::{IDENTIFYING_FIELDS, identifying_parts, identifying_values};
 use domain::{RecordField as _, Trainee};
 use serde_json::{Map, Value as Json};
 
 use super::rebuild::{complete_creation, state_before};
+use super::removal::removed_before;
 use super::{DEGREES, PLACEMENTS};
-use crate::archive::{ArchiveError, ArchivedMonth, read_entries, removed_history};
 use crate::connection::{DatabaseConnection, with_inner};
 use crate::document::{JsonText, Parsed};
 use crate::erasure;
@@ -34,9 +32,8 @@ pub struct TraineeHistory {
     pub left_out: i64,
     /// The erasure of the trainee, if there was one.
     pub erasure: Option<Erasure>,
-    /// The archived months, oldest first, whose entries may be in their files alone and are not among [`Self::entries`]; none
-    /// from before the trainee was there.
-    pub removed: Vec<ArchivedMonth>,
+    /// The day before which entries were removed; `None` when the trainee is registered since that day, or was erased.
+    pub removed_before: Option<NaiveDate>,
     /// What the trainee was before the first of the entries.
     pub(super) base: Trainee,
     /// What the trainee is.
@@ -192,17 +189,15 @@ fn history_of(
     let history = if let Some(erasure) = erasure {
         TraineeHistory::of_erased(erasure, stored)
     } else {
-        let mut removed = removed_history(connection)?;
-        if let Some(created_at) = trainee.created_at {
-            removed.retain(|month| month.month.next().first_day() > created_at.date_naive());
-        }
-        TraineeHistory::of(trainee_id.to_owned(), ukprn, trainee, stored, removed)?
+        let removed_before = removed_before(connection)?
+            .filter(|day| trainee.created_at.is_none_or(|created_at| created_at.date_naive() < *day));
+        TraineeHistory { removed_before, ..TraineeHistory::of(trainee_id.to_owned(), ukprn, trainee, stored)? }
     };
     Ok(Some(TraineeHistory { left_out, ..history }))
 }
 
 impl TraineeHistory {
-    /// What is left of the history of an erased trainee. Nothing of the trainee is read from files.
+    /// What is left of the history of an erased trainee.
     fn of_erased(erasure: Erasure, entries: Vec<Entry>) -> Self {
         Self {
             trainee_id: erasure.trainee_id.clone(),
@@ -210,7 +205,7 @@ impl TraineeHistory {
             entries,
             left_out: 0,
             erasure: Some(erasure),
-            removed: Vec::new(),
+            removed_before: None,
             base: Trainee::default(),
             record: Trainee::default(),
             stored: Vec::new(),
@@ -218,13 +213,7 @@ impl TraineeHistory {
     }
 
     /// The history of a record by its entries, oldest first.
-    fn of(
-        trainee_id: String,
-        ukprn: String,
-        record: Trainee,
-        stored: Vec<Entry>,
-        removed: Vec<ArchivedMonth>,
-    ) -> Result<Self, StorageError> {
+    fn of(trainee_id: String, ukprn: String, record: Trainee, stored: Vec<Entry>) -> Result<Self, StorageError> {
         let mut entries = stored.clone();
         let fields: Vec<_> = stored.iter().map(|entry| entry.fields.clone()).collect();
         let mut base = record.clone();
@@ -242,32 +231,9 @@ impl TraineeHistory {
             // The order of nested records is no field.
             entry.fields.retain(|field| field.path != PLACEMENTS && field.path != DEGREES);
         }
-        Ok(Self { trainee_id, ukprn, entries, left_out: 0, erasure: None, removed, base, record, stored })
+        let (left_out, erasure, removed_before) = (0, None, None);
+        Ok(Self { trainee_id, ukprn, entries, left_out, erasure, removed_before, base, record, stored })
     }
-
-    /// The whole history, with the entries in the files of the removed months.
-    ///
-    /// # Errors
-    ///
-    /// When a file is missing, or is not what was archived; [`StorageError::CorruptRow`] when an entry holds what no field can
-    /// hold.
-    pub fn with_archive(self, folder: &Path) -> Result<Self, ArchiveError> {
-        if self.erasure.is_some() {
-            return Ok(self);
-        }
-        let Self { trainee_id, ukprn, removed, record, stored, .. } = self;
-        let archived = read_entries(folder, &removed, &trainee_id)?;
-        Ok(Self::of(trainee_id, ukprn, record, merged(archived, stored), Vec::new())?)
-    }
-}
-
-/// The entries of a trainee in files and in the database, oldest first. While a month is being removed, an entry may be in both.
-pub(super) fn merged(archived: Vec<Entry>, stored: Vec<Entry>) -> Vec<Entry> {
-    let mut entries = archived;
-    entries.extend(stored);
-    entries.sort_by_key(|entry| (entry.changed_at, entry.id));
-    entries.dedup_by_key(|entry| entry.id);
-    entries
 }
 
 fn entry((id, changed_at, token, by, request_id, version, operation, fields): Row) -> Result<Entry, StorageError> {
@@ -277,11 +243,7 @@ fn entry((id, changed_at, token, by, request_id, version, operation, fields): Ro
 
 /// The fields of an entry; nothing when it is not of the form in which entries are written.
 pub(super) fn read_fields(text: &str) -> Option<Vec<FieldEntry>> {
-    fields_of(serde_json::from_str(text).ok()?)
-}
-
-/// The same, of JSON that was read.
-pub(crate) fn fields_of(fields: Map<String, Json>) -> Option<Vec<FieldEntry>> {
+    let fields: Map<String, Json> = serde_json::from_str(text).ok()?;
     fields
         .into_iter()
         .map(|(path, values)| {

@@ -8,7 +8,7 @@ use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text, Timestamp};
 
-use crate::archive::Month;
+use super::Month;
 use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::StorageError;
 use crate::schema::changes;
@@ -44,9 +44,9 @@ pub(crate) struct Partition {
 }
 
 impl Partition {
-    /// Whether it is made for that month alone.
-    pub(crate) fn is_of(&self, month: Month) -> bool {
-        (self.begins_at, self.ends_at) == (Some(month.begin()), Some(month.next().begin()))
+    /// Whether it holds nothing but entries from before that month.
+    pub(super) fn is_before(&self, month: Month) -> bool {
+        self.ends_at.is_some_and(|end| end <= month.begin())
     }
 
     /// Whether entries of that month, or a part of them, belong into it.
@@ -107,16 +107,9 @@ pub(crate) fn lock(connection: &mut DatabaseConnection) -> Result<(), StorageErr
     ))?)
 }
 
-/// Lets nobody add to a partition, in the transaction that is open; others read it. The transaction may take long.
-pub(crate) fn lock_partition(connection: &mut DatabaseConnection, name: &str) -> Result<(), StorageError> {
-    Ok(connection.batch_execute(&format!(
-        "SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}; SET LOCAL statement_timeout = 0; LOCK TABLE {name} IN SHARE MODE"
-    ))?)
-}
-
-/// Removes a partition with all its entries. Until the transaction ends, nobody else reads or writes the history.
-pub(crate) fn drop_partition(connection: &mut DatabaseConnection, name: &str) -> Result<(), StorageError> {
-    Ok(connection.batch_execute(&format!("DROP TABLE {name}"))?)
+/// Removes a partition with all its entries. Until the transaction ends, no other connection reads or writes the history.
+pub(super) fn drop_partition(connection: &mut DatabaseConnection, name: &str) -> Result<(), StorageError> {
+    Ok(connection.batch_execute(&format!("SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}; DROP TABLE IF EXISTS {name}"))?)
 }
 
 fn make(connection: &mut DatabaseConnection, month: Month) -> Result<(), StorageError> {
@@ -220,7 +213,8 @@ mod tests {
         let register = Register::new();
         register.clock.set("2124-11-30");
         register.write(|session| session.make_partitions()).unwrap();
-        let (december, next_year): (Month, Month) = ("2124-12".parse().unwrap(), "2125-12".parse().unwrap());
+        let [november, december, next_year] =
+            ["2124-11", "2124-12", "2125-12"].map(|month| month.parse::<Month>().unwrap());
         for style in ["ISO, MDY", "German", "SQL, MDY", "SQL, DMY", "Postgres, DMY"] {
             let mut connection = register.second_connection();
             connection.batch_execute(&format!("SET DateStyle = '{style}'")).unwrap();
@@ -228,7 +222,8 @@ mod tests {
             let names = |has: &dyn Fn(&Partition) -> bool| {
                 found.iter().filter(|one| has(one)).map(|one| one.name.as_str()).collect::<Vec<_>>()
             };
-            assert_eq!(names(&|one| one.is_of(december)), ["changes_2124_12"], "{style}");
+            let is_november = |one: &Partition| one.is_before(december) && !one.is_before(november);
+            assert_eq!(names(&is_november), ["changes_2124_11"], "{style}");
             assert_eq!(names(&|one| one.overlaps(december)), ["changes_2124_12"], "{style}");
             assert_eq!(names(&|one| one.overlaps(next_year)), [""; 0], "{style}");
             assert_eq!(names(&|one| one.overlaps("2001-01".parse().unwrap())), ["changes_earlier"], "{style}");

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use chrono::NaiveDateTime;
 use diesel::prelude::*;
 use domain::{Degree, Placement, PlacementField, Record, RecordField as _, Trainee, TraineeField, history};
 use indexmap::IndexMap;
@@ -10,7 +9,6 @@ use serde_json::Value as Json;
 
 use super::entry::{FieldEntry, TraineeHistory, read_fields};
 use super::{Changed, DEGREES, PLACEMENTS};
-use crate::archive::ArchivedEntries;
 use crate::connection::DatabaseConnection;
 use crate::document::values;
 use crate::error::StorageError;
@@ -36,37 +34,26 @@ impl TraineeHistory {
 /// Whether each of these trainees is what its history leads to; those without entries are left out.
 ///
 /// A history that does not begin with the creation is older than the first entry: its first months are removed, or the trainee
-/// is older than the history. It is compared from its first entry on; with the entries of the archive, from there on.
+/// is older than the history. It is compared from its first entry on.
 pub(crate) fn agreements(
     connection: &mut DatabaseConnection,
     records: &HashMap<i64, &Trainee>,
-    mut archive: Option<&mut ArchivedEntries>,
 ) -> Result<HashMap<i64, bool>, StorageError> {
     let keys: Vec<i64> = records.keys().copied().collect();
     let rows = changes::table
         .filter(changes::trainee_key.eq_any(keys))
         .order((changes::trainee_key, changes::changed_at, changes::id))
-        .select((changes::trainee_key, changes::id, changes::changed_at, changes::fields))
-        .load::<(i64, i64, NaiveDateTime, String)>(connection)?;
-    let mut stored = HashMap::<i64, Vec<_>>::new();
-    for (key, id, changed_at, text) in rows {
-        stored.entry(key).or_default().push((changed_at.and_utc(), id, read_fields(&text)));
+        .select((changes::trainee_key, changes::fields))
+        .load::<(i64, String)>(connection)?;
+    let mut histories = HashMap::<i64, Vec<_>>::new();
+    for (key, text) in rows {
+        histories.entry(key).or_default().push(read_fields(&text));
     }
     let mut agreements = HashMap::new();
-    for (key, record) in records {
-        let mut entries = stored.remove(key).unwrap_or_default();
-        if let Some(archive) = archive.as_deref_mut() {
-            let archived = archive.of(record.trainee_id.as_deref().unwrap_or_default())?;
-            entries.extend(archived.into_iter().map(|entry| (entry.changed_at, entry.id, Some(entry.fields))));
-            entries.sort_by_key(|(changed_at, id, _)| (*changed_at, *id));
-            // While a month is being removed, an entry may be in both.
-            entries.dedup_by_key(|(_, id, _)| *id);
-        }
-        if entries.is_empty() {
-            continue;
-        }
-        let fields = entries.into_iter().map(|(_, _, fields)| fields).collect::<Option<Vec<_>>>();
-        agreements.insert(*key, fields.and_then(|fields| agrees(fields, record)).unwrap_or(false));
+    for (key, entries) in histories {
+        let Some(record) = records.get(&key) else { continue };
+        let fields = entries.into_iter().collect::<Option<Vec<_>>>();
+        agreements.insert(key, fields.and_then(|fields| agrees(fields, record)).unwrap_or(false));
     }
     Ok(agreements)
 }

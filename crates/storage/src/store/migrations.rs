@@ -14,11 +14,10 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 use self::locking::RetryPolicy;
 pub use self::pending::Pending;
-use crate::archive::Month;
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::environment::Unrecorded;
 use crate::error::StorageError;
-use crate::history::partitions;
+use crate::history::{Month, partitions};
 use crate::store::migrations::apply::walk_migrations;
 pub(crate) use crate::store::migrations::document_conversion::convert;
 pub use crate::store::migrations::document_conversion::{Conversion, Progress};

@@ -8,6 +8,7 @@ use test_support::Kind;
 
 use super::*;
 use crate::change_position::Settled;
+use crate::connection::DatabaseConnection;
 use crate::history::Cause;
 use crate::idempotency::{KeyState, StoredReply};
 use crate::schema::trainees;

@@ -54,8 +54,6 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
          INSERT INTO changes (trainee_key, changed_at, token_id, operation, fields, changed_by) VALUES
             (2, '2026-03-02 12:00:00', 1, 'update', '{}', NULL),
             (2, '2026-03-02 12:00:00', NULL, 'registry award', '{}', 'A. Operator');
-         INSERT INTO archived_months (kind, month, entries, first_entry, last_entry, bytes, digest, archived_at) VALUES
-            ('history', '2026-03-01', 2, 1, 2, 300, 'd1', '2026-05-01 04:00:00');
          INSERT INTO replies (provider_id, idempotency_key, request_digest, status, headers, body, created_at) VALUES
             (1, 'b', 'x', 201, '[]', '{}', '2026-03-02 12:00:00'),
             (1, 'B', 'x', 201, '[]', '{}', '2026-03-02 12:00:00'),

@@ -13,7 +13,6 @@ use domain::commands::erasure::is_tombstone;
 use super::columns::{Derived, derived};
 use super::corrupt;
 use super::schools::{linked_schools, schools_of};
-use crate::archive::ArchivedEntries;
 use crate::connection::with_inner;
 use crate::document::{Extra, JsonText};
 use crate::erasure;
@@ -66,18 +65,12 @@ impl Session<'_> {
         Ok(of_range.select(count_star()).first(self.connection)?)
     }
 
-    /// The trainees behind a key, in the order of their keys; not more than `limit`. Their histories are compared with the
-    /// entries of removed months too, where an archive is given.
+    /// The trainees behind a key, in the order of their keys; not more than `limit`.
     ///
     /// # Errors
     ///
-    /// When the database does not answer, or a file of the archive cannot be read.
-    pub fn trainees_after(
-        &mut self,
-        after: Option<i64>,
-        limit: i64,
-        archive: Option<&mut ArchivedEntries>,
-    ) -> Result<Vec<BatchEntry>, StorageError> {
+    /// When the database does not answer.
+    pub fn trainees_after(&mut self, after: Option<i64>, limit: i64) -> Result<Vec<BatchEntry>, StorageError> {
         let ukprns: HashMap<i64, String> =
             providers::table.select((providers::id, providers::ukprn)).load(self.connection)?.into_iter().collect();
         let after = after.unwrap_or(i64::MIN);
@@ -87,7 +80,7 @@ impl Session<'_> {
             Err(error) => return Err(error),
         };
         let read = entries.iter().filter_map(|one: &BatchEntry| Some((one.key, one.record.as_ref().ok()?))).collect();
-        let agreements = history::agreements(self.connection, &read, archive)?;
+        let agreements = history::agreements(self.connection, &read)?;
         let keys: Vec<i64> = entries.iter().map(|one| one.key).collect();
         let linked = linked_schools(self.connection, &keys)?;
         for one in &mut entries {

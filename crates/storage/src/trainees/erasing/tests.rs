@@ -127,7 +127,7 @@ fn an_erasure_has_a_position_of_its_own_and_is_recorded() {
     let recorded = erasures::table.select((erasures::trainee_id, erasures::erased_by, erasures::ground));
     let recorded = recorded.load::<(String, String, String)>(&mut connection).unwrap();
     assert_eq!(recorded, [("t1".to_owned(), "A. Operator".to_owned(), "case 17".to_owned())]);
-    let walked = register.read(|session| session.trainees_after(None, 10, None)).unwrap();
+    let walked = register.read(|session| session.trainees_after(None, 10)).unwrap();
     let found: Vec<_> = walked.iter().map(|one| (one.is_erased, one.is_blank, one.is_findable)).collect();
     assert_eq!(found, [(true, true, true), (false, false, true)]);
     assert_eq!(register.read(|session| session.inspect()).unwrap().miscounted, 0);

@@ -16,6 +16,11 @@ pub struct Month {
 #[error("a month has the form YYYY-MM")]
 pub struct NoMonth;
 
+/// A month is yet to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0} is not over, and is the latest month that can be given")]
+pub struct MonthNotOver(pub(super) Month);
+
 impl Month {
     /// The month of a day.
     #[must_use]
@@ -44,12 +49,6 @@ impl Month {
     #[must_use]
     pub fn later(self, months: u32) -> Self {
         Self { first_day: self.first_day.checked_add_months(Months::new(months)).unwrap_or(NaiveDate::MAX) }
-    }
-
-    /// The month so many months before it; the first one of the calendar where there is none.
-    #[must_use]
-    pub fn earlier(self, months: u32) -> Self {
-        Self { first_day: self.first_day.checked_sub_months(Months::new(months)).unwrap_or(NaiveDate::MIN) }
     }
 }
 
@@ -87,7 +86,6 @@ mod tests {
     fn months_go_on_over_the_end_of_the_year() {
         let december: Month = "2026-12".parse().unwrap();
         assert_eq!(december.next().to_string(), "2027-01");
-        assert_eq!(december.earlier(12).to_string(), "2025-12");
         assert!(december < december.next());
     }
 }
