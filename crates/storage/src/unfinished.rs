@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{FlockOperation, flock};
 use tempfile::NamedTempFile;
@@ -40,14 +40,13 @@ impl UnfinishedFiles {
         }
     }
 
-    /// Removes those of a folder that no command writes any more, with the files that SQLite kept beside them. Returns those
-    /// that stay: another command writes them, or they cannot be locked or removed.
-    pub(crate) fn remove_leftovers(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
+    /// Removes those of a folder that no command writes any more, with the files that SQLite kept beside them. One that cannot
+    /// be locked or removed stays.
+    pub(crate) fn remove_leftovers(&self, folder: &Path) -> io::Result<()> {
         let mut names = BTreeSet::new();
         for entry in folder.read_dir()? {
             names.extend(entry?.file_name().to_str().and_then(|name| self.unfinished_name(name)).map(str::to_owned));
         }
-        let mut stay = Vec::new();
         for name in names {
             let path = folder.join(&name);
             let file = File::open(&path);
@@ -61,11 +60,8 @@ impl UnfinishedFiles {
                 // It may be gone already.
                 let _ = std::fs::remove_file(&path);
             }
-            if path.exists() {
-                stay.push(path);
-            }
         }
-        Ok(stay)
+        Ok(())
     }
 
     /// Removes what SQLite kept beside one of them. What cannot be removed stays: the next command tries again.
