@@ -7,8 +7,6 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-use test_support::Collector;
-
 use crate::database::Databases;
 use crate::http::Client;
 use crate::limit::CommitMode;
@@ -33,8 +31,6 @@ pub(crate) enum Target {
     Before,
     /// The program, over so many trainees.
     Register(usize),
-    /// The program over the first register, with so many percent of the requests traced.
-    Traced(u8),
     /// The program over the first register, while a reader opens so many pages of the settings a second.
     Pages(u8),
 }
@@ -46,7 +42,6 @@ impl fmt::Display for Target {
             Self::LimitPerInsert => write!(formatter, "limit with a commit for each"),
             Self::Before => write!(formatter, "before"),
             Self::Register(trainees) => write!(formatter, "now, {trainees} trainees"),
-            Self::Traced(percent) => write!(formatter, "now, {percent} % traced"),
             Self::Pages(rate) => write!(formatter, "now, with {rate} pages a second"),
         }
     }
@@ -71,8 +66,6 @@ pub(crate) struct Benchmark {
     registers: Vec<(Target, Register, Facts)>,
     loads: BTreeMap<(Scenario, Target), Load>,
     sizes: Vec<usize>,
-    /// Takes the traces, and keeps nothing.
-    _collector: Option<Collector>,
 }
 
 impl Benchmark {
@@ -95,27 +88,14 @@ impl Benchmark {
         if let Some(before) = before {
             registers.push((Target::Before, Register::new(before, &databases, first, "before", folder)?));
         }
-        let collector = (!options.traces.is_empty()).then(Collector::discarding);
-        for percent in &options.traces {
-            let url = collector.as_ref().map(Collector::url).unwrap_or_default();
-            let ratio = format!("{}", f64::from(*percent) / 100.0);
-            let traced = ["--otlp-endpoint", &url, "--trace-sample-ratio", &ratio].map(str::to_owned);
-            let register = Register::new(program, &databases, first, &format!("traced_{percent}"), folder)?;
-            registers.push((Target::Traced(*percent), register.with_options(traced.to_vec())));
-        }
         if let Some(rate) = options.pages {
             let register = Register::new(program, &databases, first, "pages", folder)?;
             registers.push((Target::Pages(rate), register));
         }
         databases.pin()?;
         pin(std::process::id(), LOAD)?;
-        let mut benchmark = Self {
-            limit: None,
-            registers: Vec::new(),
-            loads: BTreeMap::new(),
-            sizes: options.trainees.clone(),
-            _collector: collector,
-        };
+        let mut benchmark =
+            Self { limit: None, registers: Vec::new(), loads: BTreeMap::new(), sizes: options.trainees.clone() };
         let scenarios: Vec<_> =
             Scenario::ALL.into_iter().filter(|scenario| options.is_requested(scenario.name())).collect();
         for (target, mut register) in registers {

@@ -50,9 +50,6 @@ struct Options {
     /// names begin so [default: all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     only: Vec<String>,
-    /// Also serve the first register with this share of the requests traced, in percent, to a collector next to the load
-    #[arg(long, value_name = "PERCENT,...", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(..=100))]
-    traces: Vec<u8>,
     /// Also serve the first register while somebody opens so many pages of the settings a second
     #[arg(long, value_name = "PER_SECOND")]
     pages: Option<u8>,

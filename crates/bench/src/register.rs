@@ -169,8 +169,8 @@ pub(crate) struct Register {
     log: PathBuf,
     pub(crate) trainees: usize,
     pub(crate) tokens: Vec<String>,
-    /// What it is served with beside the usual.
-    options: Vec<String>,
+    /// Where it reads, unless from its database.
+    standby: Option<Databases>,
     server: Option<Server>,
 }
 
@@ -187,14 +187,7 @@ impl Register {
         let tokens = program.tokens(&databases.url(&filled))?;
         let (program, databases) = (Rc::clone(program), Rc::clone(databases));
         let (copy, log) = (format!("copy_{name}"), folder.join(format!("{name}.log")));
-        let options = Vec::new();
-        Ok(Self { program, databases, filled, copy, log, trainees, tokens, options, server: None })
-    }
-
-    /// The same, served with more options.
-    pub(crate) fn with_options(mut self, options: Vec<String>) -> Self {
-        self.options = options;
-        self
+        Ok(Self { program, databases, filled, copy, log, trainees, tokens, standby: None, server: None })
     }
 
     /// The register as it was filled.
@@ -213,8 +206,8 @@ impl Register {
                 let serve = ["serve", "--environment", "sandbox", "--registry", "off", "--rate-limit", "0"];
                 let (listen, operators) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{operators}"));
                 let places = ["--database-url", &url, "--listen", &listen, "--operator-listen", &operators];
-                let usual = serve.into_iter().chain(places).map(str::to_owned);
-                usual.chain(self.options.iter().cloned()).collect()
+                let reads = standby.iter().flat_map(|url| ["--read-database-url", url]);
+                serve.into_iter().chain(places).chain(reads).map(str::to_owned).collect()
             })?;
         self.server = Some(server);
         Ok(())

@@ -85,7 +85,6 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
     for size in results.sizes.iter().skip(1) {
         compare(&mut out, results, first, Target::Register(*size));
     }
-    traces(&mut out, results, first);
     for target in results.turns.keys().map(|(_, target)| *target).collect::<BTreeSet<_>>() {
         if matches!(target, Target::Pages(_)) {
             compare(&mut out, results, first, target);
@@ -101,7 +100,7 @@ fn compare(out: &mut String, results: &Results, first: Target, other: Target) {
     let heading = |target| match target {
         Target::Register(size) => format!("{size} trainees"),
         Target::Pages(rate) => format!("While {rate} pages a second are opened"),
-        Target::Limit | Target::LimitPerInsert | Target::Before | Target::Traced(_) => String::new(),
+        Target::Limit | Target::LimitPerInsert | Target::Before => String::new(),
     };
     let headings = ["Request", &heading(first), &heading(other), "Ratio", "Processor"];
     let rows = Scenario::ALL.into_iter().filter_map(|scenario| {
@@ -113,23 +112,6 @@ fn compare(out: &mut String, results: &Results, first: Target, other: Target) {
         Some(vec![scenario.title().to_owned(), rate(turns), rate(others), ratio, format!("{processor} µs")])
     });
     table(out, &headings, rows);
-}
-
-/// What it costs to trace requests.
-fn traces(out: &mut String, results: &Results, first: Target) {
-    let traced = results.turns.iter().filter_map(|((scenario, target), turns)| match target {
-        Target::Traced(percent) => Some((*scenario, *percent, turns)),
-        Target::Limit | Target::LimitPerInsert | Target::Before | Target::Register(_) | Target::Pages(_) => None,
-    });
-    let rows = traced.filter_map(|(scenario, percent, turns)| {
-        let untraced = results.turns.get(&(scenario, first))?;
-        let rate = |turns| format!("{}/s", shown(median(turns, |turn| turn.rate), 0));
-        let processor = [untraced, turns].map(|turns| shown(median(turns, |turn| turn.processor), 1)).join(", ");
-        let ratio = ratio(turns, untraced, |turn| turn.rate);
-        let title = scenario.title().to_owned();
-        Some(vec![title, format!("{percent} %"), rate(untraced), rate(turns), ratio, format!("{processor} µs")])
-    });
-    table(out, &["Request", "Traced", "Not traced", "Rate", "Ratio", "Processor of both"], rows);
 }
 
 /// The oldest version against the newest, for each byte of a reply.
