@@ -14,4 +14,3 @@ pub mod settled_changes;
 pub mod shutdown;
 pub mod startup;
 pub mod tls;
-pub mod traces;

@@ -18,7 +18,6 @@ mod api {
     mod sandbox;
     mod settings;
     mod support;
-    mod traces;
     mod trainees;
     mod transitions;
     mod usage;

@@ -7,6 +7,7 @@ pub(crate) mod fixed_expression;
 mod locks;
 mod manager;
 pub(crate) mod prepared;
+mod statement_counter;
 mod static_query;
 mod waiting;
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::error::{JobError, StorageError};
+use crate::job_times::JobTimer;
 use crate::session::Session;
-use crate::trace::JobTrace;
 
 /// Whether what a job did is to be kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,28 +25,28 @@ pub(crate) trait Job: Send {
     /// Runs the job and holds its answer back. It is run once, unless it must wait.
     fn run(&mut self, session: &mut Session<'_>) -> Verdict;
 
-    /// What is recorded of the job, if the request is traced that it is for.
-    fn trace(&mut self) -> Option<&mut JobTrace>;
-
     /// Gives the caller the job's answer when `outcome` is good, otherwise the error.
     fn answer(self: Box<Self>, outcome: Result<(), StorageError>);
 }
 
-/// Wraps a function as a job; the receiver gets its answer.
-pub(crate) fn job<T, E, F>(function: F) -> (Box<dyn Job>, oneshot::Receiver<Result<T, E>>)
+/// What the caller of a job gets: its answer and its times.
+type Answer<T, E> = (Result<T, E>, JobTimer);
+
+/// Wraps a function as a job, and returns it with the receiver of its answer.
+pub(crate) fn job<T, E, F>(function: F) -> (Box<dyn Job>, oneshot::Receiver<Answer<T, E>>)
 where
     T: Send + 'static,
     E: JobError,
     F: FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
 {
     let (caller, receiver) = oneshot::channel();
-    (Box::new(Pending { progress: Progress::Waiting(function), caller, trace: JobTrace::current() }), receiver)
+    (Box::new(Pending { progress: Progress::Waiting(function), caller, timer: JobTimer::start() }), receiver)
 }
 
 struct Pending<T, E, F> {
     progress: Progress<T, E, F>,
-    caller: oneshot::Sender<Result<T, E>>,
-    trace: Option<JobTrace>,
+    caller: oneshot::Sender<Answer<T, E>>,
+    timer: JobTimer,
 }
 
 enum Progress<T, E, F> {
@@ -64,10 +64,12 @@ where
 {
     fn run(&mut self, session: &mut Session<'_>) -> Verdict {
         if let Progress::Waiting(mut function) = mem::replace(&mut self.progress, Progress::Running) {
-            let answer = function(session);
+            self.timer.begin_run();
+            let answer = self.timer.run(session, &mut function);
             let refusal = answer.as_ref().err().and_then(JobError::of_the_store);
             if let Some(StorageError::DateNotDue { wait }) = refusal {
                 let wait = *wait;
+                self.timer.end_run();
                 self.progress = Progress::Waiting(function);
                 return Verdict::Wait(wait);
             }
@@ -79,11 +81,8 @@ where
         }
     }
 
-    fn trace(&mut self) -> Option<&mut JobTrace> {
-        self.trace.as_mut()
-    }
-
-    fn answer(self: Box<Self>, outcome: Result<(), StorageError>) {
+    fn answer(mut self: Box<Self>, outcome: Result<(), StorageError>) {
+        self.timer.end_run();
         let answer = match (self.progress, outcome) {
             (Progress::Running, _) => Err(E::from(StorageError::JobPanicked)),
             (Progress::Answered(answer), Ok(())) => answer,
@@ -91,6 +90,6 @@ where
             (Progress::Waiting(_), Ok(())) => Err(E::from(StorageError::Closed)),
         };
         // A caller that has gone away has no use for the answer; the work is done all the same.
-        let _ = self.caller.send(answer);
+        let _ = self.caller.send((answer, self.timer));
     }
 }

@@ -276,7 +276,9 @@ impl Store {
         };
         let (job, answer) = self::job(job);
         writer.enqueue(job)?;
-        self.last_fault.note(answer.await.unwrap_or_else(|_| Err(StorageError::Closed.into())))
+        let (answer, timer) = answer.await.map_err(|_| StorageError::Closed)?;
+        timer.report();
+        self.last_fault.note(answer)
     }
 
     /// As [`Store::write`], for a job that needs nothing another one may have locked, but for what it can do without when it is run
@@ -330,7 +332,8 @@ impl Store {
         };
         let (job, answer) = self::job(job);
         writer.enqueue(job)?;
-        answer.blocking_recv().unwrap_or_else(|_| Err(StorageError::Closed.into()))
+        let (answer, _) = answer.blocking_recv().map_err(|_| StorageError::Closed)?;
+        answer
     }
 
     /// Waits until the jobs that were given before have ended, also those whose callers no longer wait for them. Later
@@ -358,7 +361,8 @@ impl Store {
         // The queue may be full, and then this waits for a place.
         let placed = spawn_blocking(move || to_enqueue.enqueue_when_there_is_room(last)).await;
         placed.unwrap_or(Err(StorageError::Closed))?;
-        answer.await.unwrap_or(Err(StorageError::Closed))?;
+        let (answer, _) = answer.await.map_err(|_| StorageError::Closed)?;
+        answer?;
         while writer.has_postponed() {
             sleep(POSTPONED_PAUSE).await;
         }

@@ -31,7 +31,6 @@ use crate::metrics::StoreMetrics;
 use crate::session::Session;
 use crate::store::{Queue, StoreOptions};
 use crate::timestamps;
-use crate::trace::{DATE_NOT_DUE, Database};
 use crate::writer::deferred::{Postponed, Taken};
 use crate::writer::watch::Watch;
 
@@ -297,20 +296,11 @@ impl WriterThread {
             self.clock.come_after(latest);
         }
         let mut run = 0;
-        let mut is_traced = false;
         loop {
             if let Some(taken) = group.last_mut() {
                 let begun = Instant::now();
-                if let Some(trace) = taken.job.trace() {
-                    is_traced = true;
-                    trace.waited(Access::Write, begun, None);
-                    connection.record_statements(Access::Write);
-                }
                 let ended = run_in_savepoint(connection, &watched.watch, &self.clock, &mut *taken.job);
                 self.metrics.job_ended(Access::Write, begun);
-                if let Some(trace) = taken.job.trace() {
-                    trace.run_ended(connection, Access::Write, begun, failure_of_run(&ended));
-                }
                 run += 1;
                 if let Some(wait) = ended?
                     && let Some(taken) = group.pop()
@@ -326,12 +316,7 @@ impl WriterThread {
                 None => break,
             }
         }
-        let begun = is_traced.then(Instant::now);
-        let committed = connection.commit().map_err(StorageError::of_lost_transaction);
-        if let Some(begun) = begun {
-            trace_commit(group, begun, committed.is_ok());
-        }
-        committed?;
+        connection.commit().map_err(StorageError::of_lost_transaction)?;
         connection.require_depth(0)?;
         self.connection = Some(watched);
         Ok(())
@@ -373,24 +358,6 @@ fn run_in_savepoint(
     connection.release_savepoint().map_err(StorageError::of_lost_transaction)?;
     connection.require_depth(1)?;
     Ok(wait)
-}
-
-/// Why a run of a job failed, for its trace.
-fn failure_of_run(ended: &Result<Option<DateWait>, StorageError>) -> Option<&'static str> {
-    match ended {
-        Ok(None) => None,
-        Ok(Some(_)) => Some(DATE_NOT_DUE),
-        Err(_) => Some("group_lost"),
-    }
-}
-
-/// Records the commit of a group for each of its jobs that is traced. Each trace has its own, since they are sampled one by
-/// one: a span that several shared would be missing from all but one.
-fn trace_commit(group: &mut [Taken], begun: Instant, is_kept: bool) {
-    let (jobs, ended) = (group.len(), Instant::now());
-    for trace in group.iter_mut().filter_map(|taken| taken.job.trace()) {
-        trace.committed(Database::Sqlite, jobs, begun, ended, is_kept);
-    }
 }
 
 /// The error of each job of a lost group.

@@ -6,7 +6,6 @@
 //! another package asks [`has_tools`] first; afterwards, whatever fails here panics with a line that says what to do.
 
 mod cluster;
-mod collector;
 mod database;
 mod kind;
 mod npm;
@@ -19,7 +18,6 @@ mod tools;
 use std::path::{Path, PathBuf};
 
 pub use cluster::{Cluster, Settings, VARIANT_VARIABLE, Variant};
-pub use collector::Collector;
 pub use database::Database;
 pub use kind::{KIND_VARIABLE, Kind};
 pub use npm::has_npm_packages;

@@ -14,7 +14,6 @@ use crate::import::reference_data::ReferenceDataError;
 use crate::operations::error_chain::Causes;
 use crate::operations::startup::StartError;
 use crate::operations::tls::TlsError;
-use crate::operations::traces::collector::AddressError;
 use crate::registry::RegistryActionError;
 
 /// Why a command did not do what it was asked.
@@ -32,9 +31,9 @@ pub enum CommandError {
     /// A register was not copied.
     #[error("{}", Causes(.0))]
     Copy(#[from] CopyError),
-    /// The address of a collector of traces is none.
-    #[error("--otlp-endpoint {0}")]
-    Collector(AddressError),
+    /// Months were not archived, not removed, or not read.
+    #[error("{}", Causes(.0))]
+    Archive(#[from] ArchiveError),
     /// People cannot sign in by OpenID Connect as the options say.
     #[error(transparent)]
     OpenId(#[from] super::serve::openid::OpenIdError),

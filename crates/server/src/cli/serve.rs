@@ -3,7 +3,6 @@
 mod limits;
 pub(super) mod openid;
 pub(super) mod settings;
-mod traces;
 
 use std::net::TcpListener;
 use std::num::NonZeroU32;
@@ -24,7 +23,6 @@ use crate::cli::output;
 use crate::cli::serve::limits::Bounds;
 use crate::cli::serve::openid::OpenIdOptions;
 use crate::cli::serve::settings::SettingsOptions;
-use crate::cli::serve::traces::TraceOptions;
 use crate::cli::values::{between, positive, whole};
 use crate::http::admission::Admission;
 use crate::http::app_state::AppState;
@@ -98,8 +96,6 @@ pub(super) struct Serve {
     settings: SettingsOptions,
     #[command(flatten)]
     openid: OpenIdOptions,
-    #[command(flatten)]
-    traces: TraceOptions,
     /// Make a demo provider and a fresh token for it, and print a first request (sandbox only)
     #[arg(long, env = "REGISTER_DEMO")]
     demo: bool,
@@ -294,7 +290,6 @@ impl Serve {
                 Switch::On => RequestLog::within(request_log::Bounds::default()),
                 Switch::Off => RequestLog::off(),
             },
-            tracer: self.traces.tracer(state.environment.to_string())?,
             settings,
             ..state
         };

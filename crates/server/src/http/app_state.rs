@@ -21,7 +21,6 @@ use crate::http::rate_limit::by_address::AddressRateLimit;
 use crate::http::shared_content::SharedContentCache;
 use crate::operations::connections::Limits;
 use crate::operations::settled_changes::SettledChanges;
-use crate::operations::traces::Tracer;
 use crate::pages;
 use crate::request_log::RequestLog;
 use crate::settings::SettingsPages;
@@ -74,8 +73,6 @@ pub struct AppState {
     pub request_log: RequestLog,
     /// Whether accepted writes are tried in the newest version.
     pub shadow: ShadowChecks,
-    /// What traces requests, where they are traced.
-    pub tracer: Option<Tracer>,
     /// What the pages of the settings share, where they are served.
     pub settings: Option<SettingsPages>,
 }
@@ -107,7 +104,6 @@ impl AppState {
             usage: Usage::default(),
             request_log: RequestLog::default(),
             shadow: ShadowChecks::default(),
-            tracer: None,
             settings: (environment == Environment::Sandbox).then(SettingsPages::default),
         }
     }

@@ -14,7 +14,6 @@ use adapter_kit::read::BatchItem;
 use futures_util::stream::{self, StreamExt as _};
 use storage::history::Cause;
 use storage::session::{Session, ValidToken};
-use storage::trace::traced;
 
 use crate::endpoints;
 use crate::http::app_state::AppState;
@@ -23,14 +22,13 @@ use crate::http::body::{Body, batch_form};
 use crate::http::dispatch::{record_token_use, run_in_transaction};
 use crate::http::error::{ApiError, ErrorForm};
 use crate::http::idempotency::{IDEMPOTENCY_KEY, IDEMPOTENT_REPLAYED};
+use crate::http::middleware::request_id;
 use crate::http::middleware::response_stream::{Reservation, ResponseSender, Source};
-use crate::http::middleware::{access_log, request_id};
 use crate::http::query;
 use crate::http::rate_limit::RemainingQuota;
 use crate::http::request::ApiRequest;
 use crate::http::response::ApiResponse;
 use crate::operations::metrics;
-use crate::operations::traces::{ItemTrace, RequestTrace};
 use crate::request_log::ObservedRequest;
 use crate::request_log::problems::RequestProblems;
 use crate::usage::observation::RequestObservation;
@@ -65,9 +63,9 @@ pub(super) async fn handle(
         let requests = u32::try_from(items.len().div_ceil(ITEMS_PER_REQUEST)).unwrap_or(u32::MAX);
         // A reply that refuses the batch says itself what is left.
         *remaining = state.admission.count_batch(&request.token, remaining.take(), requests)?;
-        let (form, trace) = (ErrorForm::requested(headers, endpoint), access_log::trace(received));
+        let form = ErrorForm::requested(headers, endpoint);
         let token = observation.token;
-        let batch = Batch { state, received, request, endpoint, token, body, form, trace };
+        let batch = Batch { state, received, request, endpoint, token, body, form };
         let reply = batch.handle_items(items, &mut observation.names).await?;
         let ignored = headers.contains_key(IDEMPOTENCY_KEY).then(|| KEY_IGNORED.to_owned());
         Ok(reply.with_warnings(ignored))
@@ -104,8 +102,6 @@ struct Batch<'a> {
     token: Option<ValidToken>,
     body: &'a Body,
     form: ErrorForm,
-    /// The trace of the batch, where it is traced.
-    trace: Option<Arc<RequestTrace>>,
 }
 
 /// The reply to an item.
@@ -151,9 +147,8 @@ impl Batch<'_> {
 
     async fn handle_item(&self, position: u32, item: BatchItem<'_>) -> ItemReply {
         let BatchItem { key, data, problems, notices } = item;
-        let trace = self.trace.as_ref().and_then(|trace| trace.item());
         let (result, names) = match key.clone().filter(|_| problems.is_empty()) {
-            Some(key) => self.run(&key, data, trace.clone()).await,
+            Some(key) => self.run(&key, data).await,
             None => (Err(ApiError::Invalid(problems)), Vec::new()),
         };
         let Self { state, request, form, .. } = *self;
@@ -168,9 +163,6 @@ impl Batch<'_> {
         metrics::batch_item(reply.status).increment(1);
         // Nothing was done for a reply that is not counted yet.
         let reply = state.response_sender.count_part(reply).unwrap_or_else(refuse);
-        if let Some(trace) = trace {
-            trace.end(reply.status);
-        }
         self.log_refused(position, reply.status, logged);
         ItemReply { key, reply, names }
     }
@@ -185,21 +177,13 @@ impl Batch<'_> {
     }
 
     /// Carries an item out as a request of its own.
-    async fn run(
-        &self,
-        key: &str,
-        data: &str,
-        trace: Option<Arc<ItemTrace>>,
-    ) -> (Result<ApiResponse, ApiError>, Vec<&'static str>) {
+    async fn run(&self, key: &str, data: &str) -> (Result<ApiResponse, ApiError>, Vec<&'static str>) {
         let Self { state, request, endpoint, body, .. } = *self;
         let item = request.of_item(endpoint, key, data, body);
         let recorder = UsageRecorder::of(endpoint, &item);
         let handler = endpoints::of(endpoint);
-        let running = run_in_transaction(state, endpoint, handler, Arc::new(item), ResponseSender::count_part);
-        let (reply, mut observation) = match trace {
-            Some(trace) => traced(trace, running).await,
-            None => running.await,
-        };
+        let (reply, mut observation) =
+            run_in_transaction(state, endpoint, handler, Arc::new(item), ResponseSender::count_part).await;
         let names = std::mem::take(&mut observation.names);
         recorder.check(state, observation, reply.is_ok());
         (reply, names)

@@ -126,8 +126,7 @@ pub fn is_local(request: &HttpRequest) -> bool {
 }
 
 /// Whether the request came over TLS to the server itself.
-#[must_use]
-pub fn is_listener_secure(request: &HttpRequest) -> bool {
+fn is_listener_secure(request: &HttpRequest) -> bool {
     request.app_data::<ListenerAddress>().is_some_and(|listener| listener.is_secure)
 }
 

@@ -6,3 +6,4 @@ pub mod deprecation;
 pub mod links;
 pub mod request_id;
 pub mod response_stream;
+mod traceparent;

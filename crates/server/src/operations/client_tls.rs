@@ -1,4 +1,4 @@
-//! How the server knows by TLS whom it calls: the collector of traces, and the issuer of OpenID Connect.
+//! How the server knows the issuer of OpenID Connect by TLS.
 
 use std::sync::Arc;
 

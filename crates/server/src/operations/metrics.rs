@@ -32,8 +32,6 @@ const VERSION_SERVED: &str = "register_version_served";
 const TOKENS_EXPIRING: &str = "register_tokens_expiring";
 const BATCH_ITEMS: &str = "register_batch_items_total";
 const CHANGES_DELAY: &str = "register_changes_delay_seconds";
-const TRACE_SPANS_EXPORTED: &str = "register_trace_spans_exported_total";
-const TRACE_SPANS_DROPPED: &str = "register_trace_spans_dropped_total";
 const REQUEST_LOG_DROPPED: &str = "register_request_log_dropped_total";
 const BUILD_INFO: &str = "register_build_info";
 const START_TIME: &str = "process_start_time_seconds";
@@ -75,8 +73,6 @@ fn describe() {
     describe_gauge!(TOKENS_EXPIRING, Unit::Count, "Tokens that are accepted and expire within 30 days.");
     describe_counter!(BATCH_ITEMS, Unit::Count, "Items of batches by the status of their results.");
     describe_gauge!(CHANGES_DELAY, Unit::Seconds, "For how long the oldest open transaction has held up changes.");
-    describe_counter!(TRACE_SPANS_EXPORTED, Unit::Count, "Spans that the collector of traces has taken.");
-    describe_counter!(TRACE_SPANS_DROPPED, Unit::Count, "Spans that were not exported, by reason.");
     describe_counter!(REQUEST_LOG_DROPPED, Unit::Count, "Refused requests that are missing from the log of requests.");
     describe_gauge!(BUILD_INFO, Unit::Count, "1, with the version of the program.");
     describe_gauge!(START_TIME, Unit::Seconds, "When the process started, in seconds since 1970.");
@@ -108,10 +104,6 @@ pub fn start(versions: &Versions) {
         rate_limited(whose).increment(0);
     }
     request_log_dropped().increment(0);
-    spans_exported().increment(0);
-    for loss in SpanLoss::ALL {
-        spans_dropped(loss).increment(0);
-    }
 }
 
 /// Publishes how many tokens expire soon.
@@ -155,42 +147,6 @@ pub fn token_failures(failure: AuthenticationError) -> Counter {
 /// Requests that were refused since there were too many.
 pub fn rate_limited(whose: RateLimitScope) -> Counter {
     counter!(RATE_LIMITED, "by" => whose.name())
-}
-
-/// Why a span was not exported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SpanLoss {
-    /// Too many waited already.
-    QueueFull,
-    /// The collector refused the export, or could not be reached before the server stopped.
-    ExportFailed,
-    /// The collector took the export, and not this span.
-    Rejected,
-}
-
-impl SpanLoss {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::QueueFull, Self::ExportFailed, Self::Rejected];
-
-    /// Its name in the metrics.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::QueueFull => "queue_full",
-            Self::ExportFailed => "export_failed",
-            Self::Rejected => "rejected",
-        }
-    }
-}
-
-/// Spans that the collector has taken.
-pub fn spans_exported() -> Counter {
-    counter!(TRACE_SPANS_EXPORTED)
-}
-
-/// Spans that were not exported.
-pub fn spans_dropped(loss: SpanLoss) -> Counter {
-    counter!(TRACE_SPANS_DROPPED, "reason" => loss.name())
 }
 
 /// Refused requests that the log of requests has no room for, or that could not be written.

@@ -133,7 +133,7 @@ impl OperatorListener {
         };
         config.service(read_only("/health/writable", writable));
         if let Some(state) = &self.pages {
-            let (state, tracer) = (state.clone(), state.tracer.clone());
+            let state = state.clone();
             let response_sender = state.response_sender.clone();
             config.app_data(Rc::new(RequestMetrics::of(state.versions)));
             config.service(home(paths::SETTINGS));
@@ -141,7 +141,7 @@ impl OperatorListener {
             let pages = web::scope("")
                 .guard(fn_guard(move |request| is_page(request.head().uri.path())))
                 .wrap(from_fn(move |request, next| response_sender.clone().send(request, next)))
-                .wrap(from_fn(move |request, next| access_log::log(tracer.clone(), request, next)))
+                .wrap(from_fn(access_log::log))
                 .configure(move |config| configure_operator_pages(config, &state));
             config.service(pages);
         }

@@ -104,11 +104,11 @@ impl Service {
         let address = ListenerAddress { is_secure, host: listener.local_addr()?.to_string() };
         let app = move || {
             let secure = DefaultHeaders::new().add((STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT));
-            let (response_sender, tracer) = (state.response_sender.clone(), state.tracer.clone());
+            let response_sender = state.response_sender.clone();
             let app = App::new()
                 .app_data(address.clone())
                 .wrap(from_fn(move |request, next| response_sender.clone().send(request, next)))
-                .wrap(from_fn(move |request, next| access_log::log(tracer.clone(), request, next)))
+                .wrap(from_fn(access_log::log))
                 .wrap(Condition::new(is_secure, secure))
                 .wrap(from_fn(move |request, next| connections::track_activity(limits, request, next)))
                 .configure(|config| routes(config, &state));

@@ -4,7 +4,7 @@
 //! A second signal ends the program at once. What was acknowledged is on the disk at any time, so nothing is lost by it but
 //! replies.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{io, process};
 
 use actix_web::dev::{Server, ServerHandle};
@@ -16,9 +16,6 @@ use crate::http::app_state::AppState;
 use crate::operations::logging;
 use crate::operations::readiness::Readiness;
 use crate::{request_log, usage};
-
-/// How long the last traces may take to be exported, within the time that is left.
-const MAX_EXPORT_TIME: Duration = Duration::from_secs(5);
 
 /// How long each step of the way may take.
 #[derive(Debug, Clone, Copy)]
@@ -145,9 +142,8 @@ async fn stop(
 }
 
 /// What is left to be done when the last request was answered, or given up. Whatever must be finished before the program
-/// ends stands here, the store behind what may write to it, and the traces of all that last.
+/// ends stands here, the store behind what may write to it.
 async fn finish(state: &AppState, most: Duration) {
-    let begun = Instant::now();
     let all = async {
         let counted = async {
             usage::write(state).await;
@@ -160,8 +156,5 @@ async fn finish(state: &AppState, most: Duration) {
         Ok(Ok(())) => {}
         Ok(Err(error)) => log::warn!("the last writes were not kept: {error}"),
         Err(_) => log::warn!("writes that nobody waits for were given up after {} s", most.as_secs()),
-    }
-    if let Some(tracer) = &state.tracer {
-        tracer.stop(most.saturating_sub(begun.elapsed()).min(MAX_EXPORT_TIME)).await;
     }
 }

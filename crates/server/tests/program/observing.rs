@@ -7,4 +7,3 @@ mod metrics;
 mod series;
 pub(crate) mod server;
 mod stalled_log;
-mod traces;

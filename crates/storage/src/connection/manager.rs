@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use diesel::connection::SimpleConnection;
+use diesel::connection::{SimpleConnection, get_default_instrumentation};
 use diesel::r2d2::R2D2Connection;
 use diesel::{Connection as _, ConnectionError, SqliteConnection};
 use postgres_client::{Node, PostgresConnection};
@@ -239,13 +239,13 @@ impl Connections {
     }
 
     /// Makes a connection for a pool: on SQLite one that only reads, since a write through it would wait for, or starve,
-    /// the writer's thread; on PostgreSQL one for the purpose of the pool.
+    /// the writer's thread; on PostgreSQL one for the purpose of the pool. Its statements are counted.
     ///
     /// # Errors
     ///
     /// As [`Connections::establish`].
     pub(crate) fn establish_for_pool(&self) -> Result<DatabaseConnection, StorageError> {
-        match &*self.address {
+        let mut connection = match &*self.address {
             Address::Postgres(address) => {
                 let session = postgres_client::Session {
                     lock_timeout: Some(JOB_LOCK_TIMEOUT),
@@ -254,14 +254,16 @@ impl Connections {
                     connect_timeout: None,
                     writes_only_in_transactions: true,
                 };
-                establish_postgres(address, session, self.node)
+                establish_postgres(address, session, self.node)?
             }
             Address::Sqlite(_) => {
                 let mut connection = self.establish()?;
                 connection.batch_execute("PRAGMA query_only = ON")?;
-                Ok(connection)
+                connection
             }
-        }
+        };
+        connection.count_statements(get_default_instrumentation());
+        Ok(connection)
     }
 }
 

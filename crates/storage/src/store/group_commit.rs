@@ -25,8 +25,8 @@ use super::pool::JobPool;
 use crate::clock::JobTime;
 use crate::connection::{Access, DatabaseConnection};
 use crate::error::{JobError, StorageError};
+use crate::job_times::JobTimer;
 use crate::session::Session;
-use crate::trace::{Database, JobTrace, failure_of};
 
 /// The most writes that share a transaction.
 const MAX_GROUP: usize = 32;
@@ -51,12 +51,6 @@ struct Waiting {
 trait Member: Send {
     /// Runs the write, and holds its answer back.
     fn run(&mut self, session: &mut Session<'_>) -> Outcome;
-
-    /// Why it failed, in a word for its trace.
-    fn failure(&self) -> Option<&'static str>;
-
-    /// What is recorded of it, if the request is traced that it is for.
-    fn trace(&mut self) -> Option<&mut JobTrace>;
 
     /// Until when it must have ended.
     fn deadline(&self) -> Option<Instant>;
@@ -91,15 +85,15 @@ struct Pending<T, E, F> {
     job: F,
     answer: Option<Result<T, E>>,
     deadline: Option<Instant>,
-    trace: Option<JobTrace>,
+    timer: JobTimer,
     caller: oneshot::Sender<Reply<T, E, F>>,
 }
 
 /// What the caller of a write gets.
 enum Reply<T, E, F> {
-    Answer(Result<T, E>),
+    Answer(Result<T, E>, JobTimer),
     /// The write, to be run by itself, and whether it may assume anything.
-    Unanswered(F, Option<JobTrace>, bool),
+    Unanswered(F, JobTimer, bool),
 }
 
 impl<T, E, F> Member for Pending<T, E, F>
@@ -109,7 +103,8 @@ where
     F: FnMut(&mut Session<'_>) -> Result<T, E> + Send,
 {
     fn run(&mut self, session: &mut Session<'_>) -> Outcome {
-        let answer = (self.job)(session);
+        self.timer.begin_run();
+        let answer = self.timer.run(session, &mut self.job);
         let outcome = match &answer {
             Ok(_) => Outcome::Done,
             Err(error) if error.of_the_store().is_some() => Outcome::Failed,
@@ -119,31 +114,25 @@ where
         outcome
     }
 
-    fn failure(&self) -> Option<&'static str> {
-        self.answer.as_ref().and_then(failure_of)
-    }
-
-    fn trace(&mut self) -> Option<&mut JobTrace> {
-        self.trace.as_mut()
-    }
-
     fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    fn answer(self: Box<Self>, outcome: Result<(), StorageError>) {
+    fn answer(mut self: Box<Self>, outcome: Result<(), StorageError>) {
+        self.timer.end_run();
         let answer = match (self.answer, outcome) {
             (Some(answer), Ok(())) => answer,
             (None, Ok(())) => Err(StorageError::Closed.into()),
             (_, Err(error)) => Err(error.into()),
         };
         // A caller that has gone away has no use for the answer; the work is done all the same.
-        let _ = self.caller.send(Reply::Answer(answer));
+        let _ = self.caller.send(Reply::Answer(answer, self.timer));
     }
 
-    fn give_back(self: Box<Self>, may_assume: bool) {
+    fn give_back(mut self: Box<Self>, may_assume: bool) {
+        self.timer.end_run();
         // A caller that has gone away has done nothing.
-        let _ = self.caller.send(Reply::Unanswered(self.job, self.trace, may_assume));
+        let _ = self.caller.send(Reply::Unanswered(self.job, self.timer, may_assume));
     }
 }
 
@@ -229,7 +218,7 @@ impl JobPool {
         let deadline = self.deadline();
         let (caller, mut reply) = oneshot::channel();
         let _admitted = self.admit()?;
-        let member = Pending { job, answer: None, deadline, trace: JobTrace::current(), caller };
+        let member = Pending { job, answer: None, deadline, timer: JobTimer::start(), caller };
         let (number, must_lead) = self.groups.add(Box::new(member));
         if must_lead {
             let (lead, runtime) = (Lead { pool: Arc::clone(&self), is_over: false }, Handle::current());
@@ -245,9 +234,12 @@ impl JobPool {
             }
         };
         match replied {
-            Ok(Reply::Answer(answer)) => answer,
-            Ok(Reply::Unanswered(job, trace, may_assume)) => {
-                Arc::clone(&self).run_admitted(deadline, Access::Write, job, trace, may_assume).await
+            Ok(Reply::Answer(answer, timer)) => {
+                timer.report();
+                answer
+            }
+            Ok(Reply::Unanswered(job, timer, may_assume)) => {
+                Arc::clone(&self).run_admitted(|_| Ok(()), deadline, Access::Write, job, timer, may_assume).await
             }
             Err(_) => Err(StorageError::Closed.into()),
         }
@@ -260,7 +252,6 @@ impl JobPool {
         self.metrics.group_ended(group.len(), begun);
         let Some(Ended { outcomes, committed }) = ended else {
             self.counters.undone();
-            group.iter_mut().filter_map(|member| member.trace()).for_each(JobTrace::undone);
             // Of several it is not known whose assumption failed.
             let may_assume = group.len() > 1;
             return group.into_iter().for_each(|member| member.give_back(may_assume));
@@ -290,16 +281,11 @@ impl JobPool {
             }
             return None;
         };
-        let begun = Instant::now();
         let committed = match self.end(connection, Access::Write, 1, group.len() as u64) {
             Ok(()) => Ok(()),
             Err(StorageError::OutcomeUnknown(cause)) => Err(cause),
             Err(_) => return None,
         };
-        let (jobs, ended) = (group.len(), Instant::now());
-        for trace in group.iter_mut().filter_map(|member| member.trace()) {
-            trace.committed(Database::Postgres, jobs, begun, ended, committed.is_ok());
-        }
         Some(Ended { outcomes, committed })
     }
 
@@ -310,18 +296,10 @@ impl JobPool {
         let mut outcomes = Vec::with_capacity(group.len());
         for member in group.iter_mut() {
             let begun = Instant::now();
-            if let Some(trace) = member.trace() {
-                trace.waited(Access::Write, begun, None);
-                connection.record_statements(Access::Write);
-            }
             let before = connection.unassumed_statements();
             let session = Session::new(connection, Access::Write, JobTime::of_writing(&self.write_clock));
             let outcome = member.run(&mut session.with_recent_rows(&self.recent).with_list_cache(&self.list_cache));
             self.metrics.job_ended(Access::Write, begun);
-            let failure = member.failure();
-            if let Some(trace) = member.trace() {
-                trace.run_ended(connection, Access::Write, begun, failure);
-            }
             // What one that is not kept has written can only be undone with what the others have.
             if outcome != Outcome::Done && connection.unassumed_statements() != before {
                 return None;

@@ -14,10 +14,10 @@ use diesel::connection::SimpleConnection as _;
 use crate::clock::{Clock, JobTime};
 use crate::connection::{Access, Connections, DatabaseConnection, prepared};
 use crate::error::{JobError, StorageError};
+use crate::job_times::JobTimer;
 use crate::metrics::StoreMetrics;
 use crate::session::Session;
 use crate::tokens::cache::TokenCache;
-use crate::trace::{JobTrace, failure_of};
 
 /// The next thread that looks something up has this number.
 static NEXT_THREAD: AtomicUsize = AtomicUsize::new(0);
@@ -71,22 +71,23 @@ impl LookUps {
             None => LookUpConnection { connection: self.connect().ok()?, tokens: TokenCache::default() },
         };
         let LookUpConnection { connection, tokens } = &mut taken;
-        let mut trace = JobTrace::current();
-        if trace.is_some() {
-            connection.record_statements(Access::LookUp);
-        }
+        let mut timer = JobTimer::start();
+        timer.begin_run();
         let begun = Instant::now();
-        let answer = catch_unwind(AssertUnwindSafe(|| self.run_in_transaction(connection, tokens, job)));
+        let mut job = |session: &mut Session<'_>| timer.run(session, &mut *job);
+        let answer = catch_unwind(AssertUnwindSafe(|| self.run_in_transaction(connection, tokens, &mut job)));
         self.metrics.job_ended(Access::LookUp, begun);
         let (answer, is_usable) = answer.unwrap_or_else(|_| (Err(StorageError::JobPanicked.into()), false));
-        if let Some(trace) = &mut trace {
-            trace.run_ended(connection, Access::LookUp, begun, failure_of(&answer));
-        }
         if is_usable {
             *place = Some(taken);
         }
         let is_busy = |error: &E| matches!(error.of_the_store(), Some(StorageError::Busy));
-        if answer.as_ref().is_err_and(is_busy) { None } else { Some(answer) }
+        if answer.as_ref().is_err_and(is_busy) {
+            return None;
+        }
+        timer.end_run();
+        timer.report();
+        Some(answer)
     }
 
     /// The place of this thread, unless another thread is in it, which has come here when there were none left.

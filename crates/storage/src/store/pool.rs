@@ -18,12 +18,12 @@ use self::retry::{Retry, is_contention, storage_error, wait_for_date};
 use crate::clock::{Clock, JobTime, WriteClock};
 use crate::connection::{Access, Connections, DatabaseConnection, LogPoolErrors};
 use crate::error::{JobError, StorageError};
+use crate::job_times::JobTimer;
 use crate::metrics::StoreMetrics;
 use crate::recent::RecentRows;
 use crate::session::Session;
 use crate::store::group_commit::Groups;
 use crate::store::{Queue, StoreOptions};
-use crate::trace::{JobTrace, failure_of};
 use crate::trainees::ListCache;
 use crate::writer::WriteCounters;
 
@@ -149,6 +149,23 @@ impl JobPool {
         self.limits.map(|limits| Instant::now() + limits.job)
     }
 
+    /// As [`JobPool::run`], on a connection for which `ready` holds, each time that the job is run, and with a deadline that it may
+    /// share with others.
+    pub(super) async fn run_when<T, E>(
+        self: Arc<Self>,
+        ready: impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError> + Send + 'static,
+        deadline: Option<Instant>,
+        access: Access,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        let _admitted = self.admit()?;
+        Arc::clone(&self).run_admitted(ready, deadline, access, job, JobTimer::start(), true).await
+    }
+
     /// Lets a job wait for a place, unless too many do.
     pub(super) fn admit(&self) -> Result<SemaphorePermit<'_>, StorageError> {
         self.admitted.try_acquire().map_err(|_| StorageError::QueueFull)
@@ -160,7 +177,7 @@ impl JobPool {
         deadline: Option<Instant>,
         access: Access,
         mut job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
-        mut trace: Option<JobTrace>,
+        mut timer: JobTimer,
         may_assume: bool,
     ) -> Result<T, E>
     where
@@ -169,19 +186,25 @@ impl JobPool {
     {
         let begun = Instant::now();
         loop {
-            let place = self.place(deadline).await.inspect_err(|_| wait_failed(&mut trace, access))?;
+            let place = self.place(deadline).await.inspect_err(|_| {
+                timer.end_run();
+                timer.report();
+            })?;
             let pool = Arc::clone(&self);
             let running = spawn_blocking(move || {
                 // The place goes into the thread, which runs on when its caller stops waiting.
                 let _place = place;
-                let answer = pool.run_until_it_ends(access, deadline, &mut job, &mut trace, may_assume);
-                (job, trace, answer)
+                let answer = pool.run_until_it_ends(access, deadline, &mut ready, &mut job, &mut timer, may_assume);
+                (ready, job, timer, answer)
             });
             let Ok((again, of_all_runs, answer)) = running.await else {
                 return Err(StorageError::Closed.into());
             };
-            let Some(wait) = wait_for_date(&answer, begun) else { return answer };
-            (job, trace) = (again, of_all_runs);
+            let Some(wait) = wait_for_date(&answer, begun) else {
+                of_all_runs.report();
+                return answer;
+            };
+            (ready, job, timer) = (same, again, of_all_runs);
             sleep(wait).await;
         }
     }
@@ -218,7 +241,7 @@ impl JobPool {
         let begun = Instant::now();
         loop {
             // No client waits for it, and it may be long.
-            let answer = self.run_until_it_ends(access, None, &mut job, &mut None, true);
+            let answer = self.run_until_it_ends(access, None, &mut |_| Ok(()), &mut job, &mut JobTimer::start(), true);
             let Some(wait) = wait_for_date(&answer, begun) else { return answer };
             thread::sleep(wait);
         }
@@ -231,7 +254,7 @@ impl JobPool {
         access: Access,
         deadline: Option<Instant>,
         job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
-        trace: &mut Option<JobTrace>,
+        timer: &mut JobTimer,
         may_assume: bool,
     ) -> Result<T, E>
     where
@@ -241,27 +264,26 @@ impl JobPool {
         let last_run = deadline.unwrap_or_else(|| Instant::now() + JOB_TIME);
         let mut collisions = 0;
         loop {
-            let mut pooled = self.connection(deadline).inspect_err(|_| wait_failed(trace, access))?;
+            let mut pooled = self.connection(deadline).inspect_err(|_| timer.end_run())?;
             let connection = &mut pooled.connection;
             let begun = Instant::now();
-            if let Some(trace) = trace {
-                trace.waited(access, begun, None);
-                connection.record_statements(access);
-            }
+            timer.begin_run();
             connection.set_deadline(deadline.map(|deadline| match access {
                 Access::LookUp | Access::Read => deadline.min(begun + READ_TIME),
                 Access::Write => deadline,
             }));
-            let answer = catch_unwind(AssertUnwindSafe(|| self.run_job(connection, access, job, may_assume)));
+            let mut timed_job = |session: &mut Session<'_>| timer.run(session, &mut *job);
+            let answer = catch_unwind(AssertUnwindSafe(|| match ready(connection) {
+                Ok(()) => self.run_job(connection, access, &mut timed_job, may_assume),
+                Err(error) => Err(error.into()),
+            }));
             self.metrics.job_ended(access, begun);
             let answer = answer.unwrap_or_else(|_| {
                 // The pool also drops one that comes back with an open transaction.
                 connection.close();
                 Err(StorageError::JobPanicked.into())
             });
-            if let Some(trace) = trace {
-                trace.run_ended(connection, access, begun, failure_of(&answer));
-            }
+            timer.end_run();
             // On SQLite nobody collides, and the busy timeout has passed.
             let retry = self.limits.and_then(|_| Retry::after(access, &answer, collisions));
             let Some(retry) = retry else { return answer };
@@ -385,13 +407,6 @@ impl JobPool {
             self.counters.committed(jobs);
         }
         Ok(())
-    }
-}
-
-/// Records that a job waited for a place or a connection which it did not get.
-fn wait_failed(trace: &mut Option<JobTrace>, access: Access) {
-    if let Some(trace) = trace {
-        trace.waited(access, Instant::now(), Some("unavailable"));
     }
 }
 

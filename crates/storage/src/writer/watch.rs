@@ -11,7 +11,6 @@ use diesel::result::{DatabaseErrorKind, Error as DieselError};
 
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
-use crate::trace::listen;
 
 /// The failures by which SQLite may end a transaction, as it words them ("Response To Errors Within A Transaction",
 /// <https://sqlite.org/lang_transaction.html>). Its result codes do not reach us through diesel.
@@ -30,7 +29,7 @@ impl Watch {
         let met = Arc::clone(&condition);
         // Whoever listens to all connections hears this one too.
         let mut listener = get_default_instrumentation();
-        listen(connection, move |event: InstrumentationEvent<'_>| {
+        connection.count_statements(move |event: InstrumentationEvent<'_>| {
             notice(&event, &met);
             listener.on_connection_event(event);
         });

@@ -1,5 +1,5 @@
-//! One line in the log, one count and, where requests are traced, one span for each request: what was requested, by the pattern
-//! of its path, with which token, by its number, and how it went. Never a name, an address or the text of a token.
+//! One line in the log and one count for each request: what was requested, by the pattern of its path, with which token, by its
+//! number, how it went, and what its jobs took in the store. Never a name, an address or the text of a token.
 //!
 //! Stands around everything that is answered. Knows how a request is recorded, and nothing of what the metrics are called.
 
@@ -15,33 +15,28 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::HeaderValue;
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage as _, HttpRequest};
+use log::kv::Value;
+use log::{Level, Record};
+use storage::job_times::{RequestTimes, timed};
 use storage::session::ValidToken;
-use storage::trace::traced;
 
-use crate::http::client_address::is_listener_secure;
 use crate::http::middleware::request_id::{self, RequestId};
+use crate::http::middleware::traceparent;
 use crate::operations::metrics::requests::{Passing, RequestMetrics, method_name};
-use crate::operations::traces::{RequestFacts, RequestTrace, Tracer};
 
-/// Answers the request and records it; `tracer` decides whether it is traced.
+/// Answers the request and records it.
 ///
 /// # Errors
 ///
 /// Those of the service behind.
 pub async fn log(
-    tracer: Option<Tracer>,
     request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
     let id = request_id::chosen(request.headers());
     let header = HeaderValue::from_str(&id);
-    let trace = tracer.and_then(|tracer| tracer.begin(request.headers()));
-    let mut answering = Answering::begin(&request, Arc::clone(&id), trace.clone());
-    let answer = request_id::under(id, next.call(request));
-    let answer = match trace {
-        Some(trace) => traced(trace, answer).await,
-        None => answer.await,
-    };
+    let mut answering = Answering::begin(&request, Arc::clone(&id));
+    let answer = timed(Rc::clone(&answering.times), request_id::under(id, next.call(request))).await;
     let status = match &answer {
         Ok(response) => response.status(),
         Err(error) => error.as_response_error().status_code(),
@@ -69,18 +64,15 @@ pub fn set_waited(request: &HttpRequest) {
     }
 }
 
-/// The trace of the request, where it is traced.
-#[must_use]
-pub fn trace(request: &HttpRequest) -> Option<Arc<RequestTrace>> {
-    request.extensions().get::<Rc<Observed>>().and_then(|observed| observed.trace.clone())
-}
-
 /// Says for which path of a version a request is, by its pattern. Any other path is known by what it matches.
 pub fn set_pattern(request: &HttpRequest, pattern: Rc<str>) {
     if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
         observed.pattern.replace(Some(pattern));
     }
 }
+
+/// The target of the lines.
+const LOG_TARGET: &str = "access";
 
 /// What stands for the version of a path that is none of a version's.
 const NO_VERSION: &str = "-";
@@ -93,8 +85,6 @@ struct Observed {
     /// Such as `/api/<version>/trainees/{trainee_id}`; nothing for a path that there is not.
     pattern: RefCell<Option<Rc<str>>>,
     waited: Cell<bool>,
-    trace: Option<Arc<RequestTrace>>,
-    is_secure: bool,
 }
 
 /// How a request ended.
@@ -122,6 +112,8 @@ struct Answering {
     started: Instant,
     method: &'static str,
     observed: Rc<Observed>,
+    times: RequestTimes,
+    traceparent: Option<String>,
     end: End,
     /// What is mounted has them; a service that is not, such as that of a test, counts nothing.
     metrics: Option<Rc<RequestMetrics>>,
@@ -129,10 +121,9 @@ struct Answering {
 }
 
 impl Answering {
-    fn begin(request: &ServiceRequest, id: RequestId, trace: Option<Arc<RequestTrace>>) -> Self {
+    fn begin(request: &ServiceRequest, id: RequestId) -> Self {
         let metrics = request.app_data::<Rc<RequestMetrics>>().cloned();
-        let is_secure = trace.is_some() && is_listener_secure(request.request());
-        let observed = Rc::new(Observed { trace, is_secure, ..Observed::default() });
+        let observed = Rc::new(Observed::default());
         if !is_of_a_version(request.path()) {
             observed.pattern.replace(request.match_pattern().map(Rc::from));
         }
@@ -142,6 +133,8 @@ impl Answering {
             started: Instant::now(),
             method: method_name(request.method()),
             observed,
+            times: RequestTimes::default(),
+            traceparent: traceparent::well_formed(request.headers()).map(str::to_owned),
             end: End::Cancelled,
             _passing: metrics.as_deref().map(RequestMetrics::begin),
             metrics,
@@ -150,37 +143,41 @@ impl Answering {
 
     fn record(&self, duration: Duration) {
         let pattern = self.observed.pattern.borrow();
-        let (version, endpoint) = split(pattern.as_deref());
-        // Tenths are as much as anybody reads.
-        let milliseconds = (duration.as_secs_f64() * 10_000.0).round() / 10.0;
-        macro_rules! line {
-            ($($token:tt)*) => {
-                log::info!(
-                    target: "access",
-                    request_id = &*self.id, method = self.method, endpoint, version $($token)*,
-                    status:% = self.end, milliseconds;
-                    "request"
-                )
-            };
-        }
-        match self.observed.token.get() {
-            Some(token) => line!(, token),
-            None => line!(),
+        if log::log_enabled!(target: LOG_TARGET, Level::Info) {
+            self.write_line(pattern.as_deref(), duration);
         }
         if let Some(metrics) = &self.metrics {
             let duration = Some(duration).filter(|_| !self.observed.waited.get());
             metrics.end(pattern.as_deref(), self.method, self.end, duration);
         }
-        if let Some(trace) = &self.observed.trace {
-            trace.end(RequestFacts {
-                method: self.method,
-                route: pattern.as_deref().map(str::to_owned),
-                version: Some(version).filter(|version| *version != NO_VERSION).map(str::to_owned),
-                request_id: Arc::clone(&self.id),
-                is_secure: self.observed.is_secure,
-                end: self.end,
-            });
+    }
+
+    fn write_line(&self, pattern: Option<&str>, duration: Duration) {
+        let (version, endpoint) = split(pattern);
+        let mut fields = Vec::with_capacity(12);
+        fields.extend([
+            ("request_id", Value::from(&*self.id)),
+            ("method", Value::from(self.method)),
+            ("endpoint", Value::from(endpoint)),
+            ("version", Value::from(version)),
+        ]);
+        if let Some(token) = self.observed.token.get() {
+            fields.push(("token", Value::from(token)));
         }
+        fields.push(("status", Value::from_display(&self.end)));
+        fields.push(("milliseconds", Value::from(milliseconds(duration))));
+        if let Some(times) = self.times.get() {
+            fields.push(("wait_ms", Value::from(milliseconds(times.wait))));
+            fields.push(("database_ms", Value::from(milliseconds(times.database))));
+            fields.push(("statements", Value::from(times.statements)));
+            fields.push(("runs", Value::from(times.runs)));
+        }
+        if let Some(traceparent) = &self.traceparent {
+            fields.push(("traceparent", Value::from(traceparent.as_str())));
+        }
+        let mut record = Record::builder();
+        let record = record.level(Level::Info).target(LOG_TARGET).key_values(&fields);
+        log::logger().log(&record.args(format_args!("request")).build());
     }
 }
 
@@ -194,6 +191,11 @@ impl Drop for Answering {
 /// is to match it a second time. A path that is written with escapes is none of them, and its pattern is looked for.
 fn is_of_a_version(path: &str) -> bool {
     path.strip_prefix("/api/v").is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit()))
+}
+
+/// Milliseconds, rounded to tenths.
+fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 10_000.0).round() / 10.0
 }
 
 /// The version and the rest of a pattern such as `/api/<version>/trainees/{trainee_id}`.
@@ -225,9 +227,7 @@ mod tests {
         let recorder = PrometheusBuilder::new().build_recorder();
         let metrics = recorder.handle();
         let abandon = async {
-            let app = App::new()
-                .app_data(Rc::new(RequestMetrics::of(versions::all())))
-                .wrap(from_fn(|request, next| log(None, request, next)));
+            let app = App::new().app_data(Rc::new(RequestMetrics::of(versions::all()))).wrap(from_fn(log));
             let app = app.route(paths::VERSIONS, web::get().to(pending::<HttpResponse>));
             let app = init_service(app).await;
             let mut answer = Box::pin(app.call(TestRequest::get().uri(paths::VERSIONS).to_request()));

@@ -15,7 +15,6 @@ use server::http::client_address::TrustedProxies;
 use server::http::concurrency_limit::ConcurrencyLimit;
 use server::http::long_job::LongJobs;
 use server::http::middleware::response_stream::ResponseSender;
-use server::operations::traces::Tracer;
 use server::request_log::RequestLog;
 use server::settings::Audience;
 use server::settings::openid::Issuer;
@@ -83,8 +82,6 @@ pub(crate) struct Setup {
     pub(crate) queue: usize,
     /// Share of the accepted writes that are tried in the newest version, in percent.
     pub(crate) shadow_share: u8,
-    /// What traces requests.
-    pub(crate) tracer: Option<Tracer>,
     /// What logs requests.
     pub(crate) request_log: RequestLog,
     /// Where people sign in to the settings besides by links.
@@ -104,7 +101,6 @@ impl Default for Setup {
             proxies: TrustedProxies::default(),
             queue: StoreOptions::default().queue,
             shadow_share: 0,
-            tracer: None,
             request_log: RequestLog::default(),
             issuer: None,
             audience: Audience::default(),
@@ -148,7 +144,6 @@ impl Register {
             proxies,
             queue,
             shadow_share,
-            tracer,
             request_log,
             issuer,
             audience,
@@ -164,7 +159,6 @@ impl Register {
             settings: register.settings.clone().map(|settings| settings.only_for(audience)),
             versions,
             admission,
-            tracer,
             request_log,
             ..register
         };

@@ -89,20 +89,18 @@ fn sources(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn only_the_collector_of_traces_and_the_issuer_are_called_over_http() {
+fn only_the_issuer_is_called_over_http() {
     let manifest = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")).unwrap();
     let (_, dependencies) = manifest.split_once("[dependencies]").unwrap();
     let (dependencies, _) = dependencies.split_once("[dev-dependencies]").unwrap();
     for client in ["awc", "hyper", "reqwest", "isahc", "surf"] {
         assert!(!dependencies.lines().any(|line| line.starts_with(client)), "{client}");
     }
-    // The two clients, and what both need for TLS: they call addresses of the operator's, not of a request.
+    // The client, and what it needs for TLS: it calls an address of the operator's, not of a request.
     let of_server = sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src")));
     let callers: Vec<_> = of_server.iter().filter(|source| source.contains("ureq")).collect();
-    for beginning in
-        ["//! The collector:", "//! How the issuer is fetched:", "//! How the server knows by TLS whom it calls"]
-    {
+    for beginning in ["//! How the issuer is fetched:", "//! How the server knows the issuer"] {
         assert_eq!(callers.iter().filter(|source| source.starts_with(beginning)).count(), 1, "{beginning}");
     }
-    assert_eq!(callers.len(), 3);
+    assert_eq!(callers.len(), 2);
 }

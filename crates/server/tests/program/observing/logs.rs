@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
 use chrono::DateTime;
+use server::sandbox::demo;
 use server::versions;
 
 use super::server::{Watched, exchange, head};
@@ -35,7 +36,7 @@ fn a_request_is_one_line_with_its_facts_and_names_nobody() {
     assert_eq!(line["token"], 1, "{line}");
     let timestamp = line["timestamp"].as_str().unwrap();
     assert!(timestamp.ends_with('Z') && DateTime::parse_from_rfc3339(timestamp).is_ok(), "{timestamp}");
-    assert_eq!(line.as_object().unwrap().len(), 11, "{line}");
+    assert_eq!(line.as_object().unwrap().len(), 15, "{line}");
 
     // What is not in order is told with the same identifier, and never as it was sent.
     let canaries = ["Authorization: Bearer Canary-3", "X-Request-Id: second"];
@@ -53,6 +54,45 @@ fn a_request_is_one_line_with_its_facts_and_names_nobody() {
         assert!(line.get("token").is_none(), "a request without a valid token has none: {line}");
         assert!(!line.to_string().to_ascii_lowercase().contains("canary"), "{line}");
     }
+}
+
+/// The keys of a request whose job ran.
+const JOB_KEYS: [&str; 4] = ["wait_ms", "database_ms", "statements", "runs"];
+
+#[test]
+fn access_line_has_the_times_of_the_job() {
+    let place = Workplace::new();
+    let server = Watched::start(place.command(&["serve"], None));
+    let version = versions::all().newest().unwrap().version;
+    let trainees = format!("/api/{}/trainees", version.label);
+    let line_of = |id: &str| server.lines_until(id).pop().unwrap();
+    assert_eq!(server.send_body("GET", &trainees, &["X-Request-Id: read"], "").status, 200);
+    let headers = ["X-Request-Id: written", "Content-Type: application/json"];
+    assert_eq!(server.send_body("POST", &trainees, &headers, &demo::example(version)).status, 201);
+    for id in ["read", "written"] {
+        let line = line_of(id);
+        let [wait, database, statements, runs] = JOB_KEYS.map(|key| line[key].as_f64().unwrap());
+        assert!(wait >= 0.0 && database >= 0.0 && statements >= 1.0 && runs >= 1.0, "{line}");
+        assert!(wait + database <= line["milliseconds"].as_f64().unwrap() + 1.0, "{line}");
+    }
+    assert_eq!(server.send("GET", "/api/versions", &["X-Request-Id: without"]).status, 200);
+    let line = line_of("without");
+    assert!(JOB_KEYS.iter().all(|key| line.get(key).is_none()), "{line}");
+}
+
+#[test]
+fn traceparent_is_logged_only_if_it_is_well_formed() {
+    let place = Workplace::new();
+    let server = Watched::start(place.command(&["serve"], None));
+    let logged = |traceparent: &str| {
+        let headers = ["X-Request-Id: traced", &format!("traceparent: {traceparent}")];
+        assert_eq!(server.send("GET", "/api/versions", &headers).status, 200);
+        server.lines_until("traced").pop().unwrap().get("traceparent").cloned()
+    };
+    let well_formed = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    assert_eq!(logged(well_formed), Some(well_formed.into()));
+    assert_eq!(logged(&well_formed.to_uppercase()), None);
+    assert_eq!(logged("00-Canary-b7ad6b7169203331-01"), None);
 }
 
 #[test]
