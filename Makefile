@@ -31,7 +31,7 @@ test-clients: ## Generate clients in three languages from the OpenAPI documents,
 
 # Packages of Debian: prometheus docker-compose haproxy postgresql iproute2. Walking through it needs root.
 .PHONY: check-deploy
-check-deploy: ## Check the deployment kit, raise each alert, and walk through the kit with real processes (docs/deploy/README.md)
+check-deploy: ## Check the deployment kit, raise each alert, and walk through the kit with real processes (deploy/README.md)
 	scripts/check-deploy
 
 .PHONY: test-postgres
@@ -121,12 +121,12 @@ check: format-check lint structure ## Check formatting, lints and structure
 format-check:
 	cargo fmt --all --check
 	rustfmt --check fuzz/fuzz_targets/*.rs clients/rust/build.rs clients/rust/src/*.rs
-	cargo fmt --manifest-path trainee-sync/Cargo.toml --check
+	cargo fmt --manifest-path clients/trainee-sync/Cargo.toml --check
 
 .PHONY: lint
 lint:
 	cargo clippy --workspace --all-targets --locked -- -D warnings
-	cargo clippy --manifest-path trainee-sync/Cargo.toml --target-dir $(SYNC_TARGET) --all-targets --locked -- -D warnings
+	cargo clippy --manifest-path clients/trainee-sync/Cargo.toml --target-dir $(SYNC_TARGET) --all-targets --locked -- -D warnings
 
 .PHONY: structure
 structure: ## Check which crate may know which, the length of files, names, and what documents refer to

@@ -1,4 +1,4 @@
-"""What can be said of the deployment kit (docs/deploy) without running it. Prints every breach, and fails on any.
+"""What can be said of the deployment kit (deploy) without running it. Prints every breach, and fails on any.
 
 Usage: static.py COMPOSE, the compose file as docker-compose has resolved it.
 """
@@ -11,7 +11,7 @@ import sys
 
 import yaml
 
-KIT = "docs/deploy"
+KIT = "deploy"
 # The oldest and the newest version of Kubernetes that the manifests are for.
 KUBERNETES = ["1.28.0", "1.37.0"]
 MANIFESTS = ["namespace", "network-policies", "postgres", "migrate", "server", "balancer", "monitoring"]

@@ -1,11 +1,11 @@
-"""Walks through the deployment kit (docs/deploy) with real processes in the place of containers, as its README does.
+"""Walks through the deployment kit (deploy) with real processes in the place of containers, as its README does.
 
 Two nodes of PostgreSQL, a migration, two servers, HAProxy and Prometheus run with the files and the environment of the kit,
 up to a first request; then every expression of the rules and the dashboard is evaluated, and the primary is lost. Runs as root
 in separate namespaces (scripts/check-deploy), where the processes of the kit have the names, ports and paths that they have
 in containers.
 
-Usage: walk.py PROGRAM FOLDER COMPOSE: the program, a folder with a prepared copy of docs/deploy, the resolved compose file.
+Usage: walk.py PROGRAM FOLDER COMPOSE: the program, a folder with a prepared copy of deploy, the resolved compose file.
 """
 
 import glob

@@ -1,4 +1,4 @@
-//! HAProxy with the configuration of the deployment kit (`docs/deploy`), in front of two servers on addresses of loopback.
+//! HAProxy with the configuration of the deployment kit (`deploy`), in front of two servers on addresses of loopback.
 //!
 //! Only what a machine without containers cannot have is replaced: names by addresses, and the TLS listener by a plain one.
 
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use test_support::{Process, Tool};
 
-const CONFIGURATION: &str = include_str!("../../../../docs/deploy/balancer/haproxy.cfg");
-const SERVERS: &str = include_str!("../../../../docs/deploy/compose/servers.cfg");
+const CONFIGURATION: &str = include_str!("../../../../deploy/balancer/haproxy.cfg");
+const SERVERS: &str = include_str!("../../../../deploy/compose/servers.cfg");
 
 /// How long HAProxy may take to see that a server is ready.
 const PATIENCE: Duration = Duration::from_secs(60);

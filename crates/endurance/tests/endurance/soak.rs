@@ -37,7 +37,7 @@ const LEAST_RATE: usize = 50;
 const MOST_GROWTH: usize = 10;
 /// The unit by which the server is installed as a service. Its settings of the C library are those of this test: how much
 /// memory a process keeps that it has no use for depends on them.
-const UNIT: &str = include_str!("../../../../docs/deploy/trainee-register.service");
+const UNIT: &str = include_str!("../../../../deploy/trainee-register.service");
 
 /// How much a run does.
 struct Plan {

@@ -190,7 +190,7 @@ fn requests_of(line: &str) -> usize {
 
 /// Builds the program, which is a separate workspace, and returns where it is.
 fn build() -> PathBuf {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../trainee-sync/Cargo.toml");
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/trainee-sync/Cargo.toml");
     let test = std::env::current_exe().unwrap();
     let target = test.ancestors().nth(3).unwrap().join("trainee-sync");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
