@@ -130,21 +130,22 @@ lint:
 
 .PHONY: structure
 structure: ## Check which crate may know which, the length of files, names, and what documents refer to
-	scripts/check-structure
-	scripts/check-names
-	scripts/check-documents
+	cargo xtask structure
+	cargo xtask imports
+	cargo xtask names
+	cargo xtask documents
 
 .PHONY: snapshots
 snapshots: ## Accept what the tests now write; snapshots of released versions only with ACCEPT_RELEASED=1
-	scripts/snapshots
+	cargo xtask snapshots
 
 .PHONY: new-version
 new-version: ## Begin a version: make new-version VERSION=v2027.0 FROM=v2026.1 (docs/adding-a-version.md)
-	@scripts/new-version $(VERSION) $(FROM)
+	@cargo xtask new-version $(VERSION) $(FROM)
 
 .PHONY: remove-version
 remove-version: ## Remove a version and all that belongs to it: make remove-version VERSION=v2027.0
-	@scripts/remove-version $(VERSION)
+	@cargo xtask remove-version $(VERSION)
 
 .PHONY: check-new-version
 check-new-version: ## Add a version to a copy of the sources, and remove it again

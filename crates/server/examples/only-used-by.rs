@@ -1,4 +1,4 @@
-//! Lists what only one version uses of what versions share, for `scripts/remove-version`. The argument is its label.
+//! Lists what only one version uses of what versions share, for `cargo xtask remove-version`. The argument is its label.
 
 use std::error::Error;
 

@@ -1,0 +1,127 @@
+//! Counts lines of Rust, without blank lines and comments: those of the product, and those of tests.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::sources::{Sources, is_word};
+
+/// Crates that are built for tests, measurements and checks alone.
+const TOOLS: &[&str] =
+    &["crates/conformance", "crates/bench", "crates/test-support", "crates/endurance", "crates/xtask"];
+
+/// Lines of code and of tests.
+#[derive(Default, Debug, PartialEq, Eq)]
+struct Lines {
+    code: usize,
+    tests: usize,
+}
+
+/// A line for each crate of the product, and the sums. Tests are counted in all folders.
+pub(crate) fn report(sources: &Sources) -> String {
+    let counted = count(sources);
+    let product = counted.iter().filter(|(name, _)| name.starts_with("crates/") && !TOOLS.contains(&name.as_str()));
+    let mut report = String::new();
+    let mut code = 0;
+    for (name, lines) in product {
+        code += lines.code;
+        report += &format!("{name:30} {:7} {:7} tests\n", lines.code, lines.tests);
+    }
+    let tests: usize = counted.values().map(|lines| lines.tests).sum();
+    report + &format!("product {code}, tests {tests}")
+}
+
+/// The lines by the first two parts of a path, such as `crates/domain`.
+fn count(sources: &Sources) -> BTreeMap<String, Lines> {
+    let files: Vec<(&str, &str)> =
+        sources.paths().filter(|path| path.ends_with(".rs")).map(|path| (path, sources.text(path))).collect();
+    let test_modules: BTreeSet<String> = files.iter().flat_map(|(path, text)| list_test_modules(path, text)).collect();
+    let mut counted: BTreeMap<String, Lines> = BTreeMap::new();
+    for (path, text) in files {
+        let parts: Vec<&str> = path.split('/').collect();
+        let lines = counted.entry(parts.iter().take(2).copied().collect::<Vec<_>>().join("/")).or_default();
+        let Lines { code, tests } = count_file(text);
+        let stem = path.trim_end_matches(".rs");
+        let is_in_test_module = test_modules.iter().any(|module| {
+            stem.strip_prefix(module.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
+        let is_test =
+            parts.iter().any(|part| ["tests", "benches", "tests.rs"].contains(part)) || path.ends_with("_tests.rs");
+        if is_test || is_in_test_module {
+            lines.tests += code + tests;
+        } else {
+            lines.code += code;
+            lines.tests += tests;
+        }
+    }
+    counted
+}
+
+/// What `mod` declares with this ending, behind a visibility or not; the text is trimmed.
+fn declared_module<'a>(text: &'a str, ending: &str) -> Option<&'a str> {
+    let text = match text.strip_prefix("pub(").and_then(|text| text.split_once(") ")) {
+        Some((_, text)) => text,
+        None => text.strip_prefix("pub ").unwrap_or(text),
+    };
+    let declared = text.strip_prefix("mod ")?;
+    let name = declared.split(|c| !is_word(c)).next()?;
+    declared.strip_prefix(name)?.starts_with(ending).then_some(name)
+}
+
+/// The files, without their ending, that a file declares for tests alone.
+fn list_test_modules(path: &str, text: &str) -> Vec<String> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let base = if ["lib.rs", "main.rs", "mod.rs"].contains(&name) { folder } else { path.trim_end_matches(".rs") };
+    let mut found = Vec::new();
+    for declared in text.split("#[cfg(test)]").skip(1) {
+        let mut declared = declared.trim_start();
+        while let Some((_, after)) = declared.strip_prefix("#[").and_then(|attribute| attribute.split_once(']')) {
+            declared = after.trim_start();
+        }
+        found.extend(declared_module(declared, ";").map(|name| format!("{base}/{name}")));
+    }
+    found
+}
+
+/// The lines of a file. A module behind `#[cfg(test)]` is taken for its end.
+fn count_file(text: &str) -> Lines {
+    let mut lines = Lines::default();
+    let mut is_test = false;
+    let mut rest = text.lines().map(str::trim).peekable();
+    while let Some(line) = rest.next() {
+        let is_followed = rest.peek().is_some_and(|next| declared_module(next, " {").is_some());
+        is_test |= line.starts_with("#[cfg(test)]") && is_followed;
+        if line.is_empty() || line.starts_with("//") {
+            continue;
+        }
+        if is_test { lines.tests += 1 } else { lines.code += 1 }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blanks_and_comments_do_not_count_and_the_module_of_tests_is_apart() {
+        let text = "//! A file.\n\nuse a; // b\n#[cfg(test)]\nuse c;\n#[cfg(test)]\npub(crate) mod tests {\n    // d\n    fn e() {}\n}\n";
+        assert_eq!(count_file(text), Lines { code: 3, tests: 4 });
+    }
+
+    #[test]
+    fn files_of_tests_count_as_tests() {
+        let sources = Sources::from([
+            ("crates/a/src/lib.rs", "#[cfg(test)]\n#[path = \"x\"]\nmod samples;\nmod b;\n"),
+            ("crates/a/src/samples.rs", "fn a() {}\n"),
+            ("crates/a/src/samples/more.rs", "fn a() {}\n"),
+            ("crates/a/src/samples_of_all.rs", "fn a() {}\n"),
+            ("crates/a/src/b.rs", "#[cfg(test)] mod c;\n"),
+            ("crates/a/src/b/c.rs", "fn a() {}\n"),
+            ("crates/a/src/b_tests.rs", "fn a() {}\n"),
+            ("crates/a/benches/d.rs", "fn a() {}\n"),
+            ("crates/bench/src/lib.rs", "fn a() {}\n"),
+            ("fuzz/a.rs", "fn a() {}\n"),
+        ]);
+        let expected = format!("{:30} {:7} {:7} tests\nproduct 6, tests 5", "crates/a", 6, 5);
+        assert_eq!(report(&sources), expected);
+    }
+}

@@ -1,0 +1,82 @@
+//! Checks of the sources, and commands that make and remove a version: `cargo xtask COMMAND`.
+//!
+//! Each command is a file. A check is a function over the texts of the sources, so that its tests need no files.
+
+mod documents;
+mod imports;
+mod lines;
+mod names;
+mod new_version;
+mod remove_version;
+mod snapshots;
+mod sources;
+mod structure;
+mod versions;
+
+use std::env;
+use std::fmt::Display;
+use std::process::ExitCode;
+
+use self::sources::Sources;
+
+/// The top folder, where every command runs.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+const USAGE: &str = "usage: cargo xtask COMMAND
+
+    structure                   check which crates may know which, and the length of files
+    imports [CRATE...]          find files of a crate that import each other in a circle
+    names                       check that names are terms of the field
+    documents                   check what documents refer to
+    new-version LABEL FROM      make a version as a copy of another
+    remove-version LABEL        remove a version and all that belongs to it
+    snapshots [ARGUMENT...]     accept what the tests now write; the arguments are those of cargo test
+    lines                       count the lines of the product and of tests";
+
+/// Why a command failed, as lines for standard error.
+#[derive(Debug)]
+struct Failure(Vec<String>);
+
+impl<E: Display> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self(vec![error.to_string()])
+    }
+}
+
+/// What a check returns: the text for standard output, or its breaches.
+fn conclude(breaches: Vec<String>, passed: &str) -> Result<String, Failure> {
+    if breaches.is_empty() { Ok(passed.to_owned()) } else { Err(Failure(breaches)) }
+}
+
+fn run(arguments: &[&str]) -> Result<String, Failure> {
+    env::set_current_dir(ROOT)?;
+    match arguments {
+        ["structure"] => structure::check(&Sources::read()?),
+        ["imports"] => imports::check(&Sources::read()?, imports::WITHOUT_CIRCLES),
+        ["imports", crates @ ..] => imports::check(&Sources::read()?, crates),
+        ["names"] => names::check(&Sources::read()?),
+        ["documents"] => documents::check(&Sources::read()?),
+        ["new-version", label, from] => new_version::run(label, from),
+        ["new-version", ..] => Err(new_version::USAGE.into()),
+        ["remove-version", label] => remove_version::run(label),
+        ["remove-version", ..] => Err(remove_version::USAGE.into()),
+        ["snapshots", arguments @ ..] => snapshots::run(arguments),
+        ["lines"] => Ok(lines::report(&Sources::read()?)),
+        _ => Err(USAGE.into()),
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&arguments) {
+        Ok(report) => {
+            println!("{report}");
+            ExitCode::SUCCESS
+        }
+        Err(Failure(lines)) => {
+            eprintln!("{}", lines.join("\n"));
+            ExitCode::FAILURE
+        }
+    }
+}
