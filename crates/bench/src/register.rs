@@ -169,8 +169,6 @@ pub(crate) struct Register {
     log: PathBuf,
     pub(crate) trainees: usize,
     pub(crate) tokens: Vec<String>,
-    /// Where it reads, unless from its database.
-    standby: Option<Databases>,
     server: Option<Server>,
 }
 
@@ -187,7 +185,7 @@ impl Register {
         let tokens = program.tokens(&databases.url(&filled))?;
         let (program, databases) = (Rc::clone(program), Rc::clone(databases));
         let (copy, log) = (format!("copy_{name}"), folder.join(format!("{name}.log")));
-        Ok(Self { program, databases, filled, copy, log, trainees, tokens, standby: None, server: None })
+        Ok(Self { program, databases, filled, copy, log, trainees, tokens, server: None })
     }
 
     /// The register as it was filled.
@@ -206,8 +204,7 @@ impl Register {
                 let serve = ["serve", "--environment", "sandbox", "--registry", "off", "--rate-limit", "0"];
                 let (listen, operators) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{operators}"));
                 let places = ["--database-url", &url, "--listen", &listen, "--operator-listen", &operators];
-                let reads = standby.iter().flat_map(|url| ["--read-database-url", url]);
-                serve.into_iter().chain(places).chain(reads).map(str::to_owned).collect()
+                serve.into_iter().chain(places).map(str::to_owned).collect()
             })?;
         self.server = Some(server);
         Ok(())

@@ -31,9 +31,6 @@ pub enum CommandError {
     /// A register was not copied.
     #[error("{}", Causes(.0))]
     Copy(#[from] CopyError),
-    /// Months were not archived, not removed, or not read.
-    #[error("{}", Causes(.0))]
-    Archive(#[from] ArchiveError),
     /// People cannot sign in by OpenID Connect as the options say.
     #[error(transparent)]
     OpenId(#[from] super::serve::openid::OpenIdError),
