@@ -1,4 +1,4 @@
-//! The connection: what it sends, defers and assumes.
+//! The connection: what it sends, queues and defers.
 //!
 //! **Nothing is written where BEGIN did not succeed.** Each statement is a message group of its own, so a server that refuses
 //! BEGIN runs the statements that were sent behind it, each as its own transaction. Therefore:
@@ -16,7 +16,6 @@ mod traits;
 use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use diesel::connection::{
@@ -31,11 +30,10 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row, Statement};
 
 use crate::address::Address;
-use crate::assumptions::{Assumptions, RawRows};
 use crate::commit::{StatementKind, TransactionStatus, require_no_warning};
 use crate::connect::{self, Node, Session};
 use crate::error::{ConnectError, PostgresError};
-use crate::pipeline::{Pipeline, PipelineMode};
+use crate::queue::{NextQuery, QueuedRows};
 use crate::row::Rows;
 use crate::statements::{BoundStatement, Form, Parameter, parameters};
 use crate::transport::Transport;
@@ -50,14 +48,11 @@ pub struct PostgresConnection {
     status: TransactionStatus,
     /// Whether statements are deferred now.
     defers: bool,
-    pipeline: Pipeline,
-    assumptions: Assumptions,
-    /// Whether [`PostgresConnection::assumptions_hold`] will be called.
-    allows_assumptions: bool,
-    /// How many statements were run but for queries with assumed rows.
-    unassumed_statements: u64,
-    /// The rows of a query, for [`PostgresConnection::captured`].
-    capture: Capture,
+    next_query: NextQuery,
+    /// The rows of the query that was queued last, until they are handed on.
+    queued: Option<QueuedRows>,
+    /// How many statements were executed, which queries are not.
+    executed: u64,
     transaction: AnsiTransactionManager,
     metadata: Box<PgMetadataCache>,
     instrumentation: DynInstrumentation,
@@ -77,15 +72,6 @@ pub(crate) struct ServerInfo {
     pub(crate) local_settings: String,
 }
 
-/// Which rows are kept.
-#[derive(Debug)]
-enum Capture {
-    No,
-    /// The rows of the next query.
-    Next,
-    Rows(RawRows),
-}
-
 /// By what a prepared statement is found.
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
@@ -102,11 +88,9 @@ impl PostgresConnection {
             server,
             status: TransactionStatus::default(),
             defers: false,
-            pipeline: Pipeline::default(),
-            assumptions: Assumptions::default(),
-            allows_assumptions: false,
-            unassumed_statements: 0,
-            capture: Capture::No,
+            next_query: NextQuery::default(),
+            queued: None,
+            executed: 0,
             transaction: AnsiTransactionManager::default(),
             metadata: Box::new(PgMetadataCache::new()),
             instrumentation: DynInstrumentation::default_instrumentation(),
@@ -152,10 +136,10 @@ impl PostgresConnection {
         self.transport.round_trips()
     }
 
-    /// How many statements were run since the connection was made but for queries with assumed rows. Those that were deferred count.
+    /// How many statements were executed since the connection was made, which queries are not. Those that were deferred count.
     #[must_use]
-    pub fn unassumed_statements(&self) -> u64 {
-        self.unassumed_statements
+    pub fn executed(&self) -> u64 {
+        self.executed
     }
 
     /// Until when a statement may take. What is not answered then is given up, and the connection with it.
@@ -194,9 +178,31 @@ impl PostgresConnection {
         self.transport.flush();
     }
 
-    /// Says what becomes of the queries that follow.
-    pub fn set_pipeline_mode(&mut self, mode: PipelineMode) {
-        self.pipeline.set_mode(mode);
+    /// Queues the next query: it is sent together with the next statement that is waited for, and has no rows until then. The
+    /// failure of one that was queued is that of the next statement.
+    pub fn queue_next(&mut self) {
+        self.next_query = NextQuery::Queue;
+    }
+
+    /// Where the rows of the query are that was queued last.
+    pub fn queued(&mut self) -> Option<QueuedRows> {
+        self.queued.take()
+    }
+
+    /// Lets the next query, which must be the one that was queued, have these rows; nothing is sent for it. Where no statement was
+    /// waited for since it was queued, this waits for it.
+    ///
+    /// # Errors
+    ///
+    /// When the query that was queued fails.
+    pub fn take_next(&mut self, rows: QueuedRows) -> QueryResult<()> {
+        if !rows.have_arrived() {
+            let sent = self.transport.run(async { Ok(()) });
+            self.status.after(StatementKind::Other, &sent);
+            sent.map_err(|failure| self.failed(failure))?;
+        }
+        self.next_query = NextQuery::Take(rows);
+        Ok(())
     }
 
     /// Gives the connection up.
@@ -208,68 +214,6 @@ impl PostgresConnection {
     #[must_use]
     pub fn local_settings(&self) -> &str {
         &self.server.local_settings
-    }
-
-    /// Says whether [`PostgresConnection::assumptions_hold`] will be called. Drops what was assumed before.
-    pub fn allow_assumptions(&mut self, allowed: bool) {
-        self.assumptions.end();
-        self.allows_assumptions = allowed;
-    }
-
-    /// Whether [`PostgresConnection::assume`] may be used.
-    #[must_use]
-    pub fn allows_assumptions(&self) -> bool {
-        self.allows_assumptions
-    }
-
-    /// Keeps the rows of the next query, for [`PostgresConnection::captured`].
-    pub fn capture_next(&mut self) {
-        self.capture = Capture::Next;
-    }
-
-    /// The rows that were to be kept; nothing when the query has failed.
-    pub fn captured(&mut self) -> Option<RawRows> {
-        match std::mem::replace(&mut self.capture, Capture::No) {
-            Capture::Rows(rows) => Some(rows),
-            Capture::No | Capture::Next => None,
-        }
-    }
-
-    /// Sends a query together with the next statement, on the assumption that it has these rows. The caller must call
-    /// [`PostgresConnection::assumptions_hold`] before it commits, or passes on, anything that depends on them.
-    ///
-    /// # Errors
-    ///
-    /// When the query cannot be prepared.
-    pub fn assume<T>(&mut self, query: &T, rows: RawRows) -> QueryResult<()>
-    where
-        T: QueryFragment<Pg> + QueryId,
-    {
-        let bound = self.reporting(query, |connection| connection.bind(query))?;
-        let client = self.transport.client();
-        let met = self.assumptions.begin();
-        self.transport.defer(async move {
-            if RawRows::of(&load(&client, &bound).await?) == rows {
-                met.store(true, Ordering::Relaxed);
-            }
-            Ok(())
-        });
-        Ok(())
-    }
-
-    /// Whether every query since the last time had the rows that were expected of it.
-    ///
-    /// # Errors
-    ///
-    /// When one of them was not sent yet, and fails.
-    pub fn assumptions_hold(&mut self) -> QueryResult<bool> {
-        let mut sent = Ok(());
-        if self.assumptions.is_open() && !self.assumptions.is_met() {
-            sent = self.transport.run(async { Ok(()) }).map_err(|failure| self.failed(failure));
-        }
-        // Also after a failure: they are none of what the connection does next.
-        let hold = self.assumptions.end();
-        sent.map(|()| hold)
     }
 
     /// Sends a query, and tells who listens to the connection of its beginning and its end. Of one that nobody waits for they are
@@ -325,7 +269,6 @@ impl PostgresConnection {
 
     /// Takes note of a failed statement.
     fn failed(&mut self, failure: PostgresError) -> DieselError {
-        self.pipeline.clear();
         let status = AnsiTransactionManager::transaction_manager_status_mut(self);
         if failure.must_close {
             status.set_in_error();
@@ -339,7 +282,7 @@ impl PostgresConnection {
 
     /// Executes statements without parameters. Those that are deferred begin or end a transaction.
     fn execute_text(&mut self, sql: &str) -> Result<(), PostgresError> {
-        self.unassumed_statements += 1;
+        self.executed += 1;
         let kind = StatementKind::of(sql);
         let client = self.transport.client();
         if kind == StatementKind::Commit {
@@ -375,7 +318,7 @@ impl PostgresConnection {
     }
 
     fn execute_bound(&mut self, bound: BoundStatement) -> Result<usize, PostgresError> {
-        self.unassumed_statements += 1;
+        self.executed += 1;
         let client = self.transport.client();
         if self.defers {
             self.transport.defer(async move { execute(&client, &bound).await.map(drop) });
@@ -386,36 +329,22 @@ impl PostgresConnection {
         Ok(usize::try_from(outcome?).unwrap_or(usize::MAX))
     }
 
-    /// The rows of the query that was queued first and not read yet.
-    fn queued_rows(&mut self) -> QueryResult<Rows> {
-        if self.pipeline.is_waiting() {
-            // Nothing was waited for since it was queued.
-            let sent = self.transport.run(async { Ok(()) });
-            self.status.after(StatementKind::Other, &sent);
-            sent.map_err(|failure| self.failed(failure))?;
-        }
-        let missing = || DieselError::DeserializationError("the query was not queued".into());
-        self.pipeline.pop().map(Rows::of).ok_or_else(missing)
-    }
-
     fn load_bound(&mut self, bound: BoundStatement) -> Result<Rows, PostgresError> {
-        self.unassumed_statements += 1;
         let client = self.transport.client();
-        if self.pipeline.mode == PipelineMode::Queue {
-            let queued = self.pipeline.push();
-            self.transport.defer(async move {
-                // Nothing else puts rows there.
-                let _ = queued.set(load(&client, &bound).await?);
-                Ok(())
-            });
-            return Ok(Rows::of(Vec::new()));
-        }
         let outcome = self.transport.run(load(&client, &bound));
         self.status.after(StatementKind::Other, &outcome);
-        if let (Capture::Next, Ok(rows)) = (&self.capture, &outcome) {
-            self.capture = Capture::Rows(RawRows::of(rows));
-        }
         outcome.map(Rows::of)
+    }
+
+    fn queue_bound(&mut self, bound: BoundStatement) {
+        let client = self.transport.client();
+        let (rows, arrived) = QueuedRows::new();
+        self.queued = Some(rows);
+        self.transport.defer(async move {
+            // Nothing else puts rows there.
+            let _ = arrived.set(load(&client, &bound).await?);
+            Ok(())
+        });
     }
 }
 

@@ -12,9 +12,7 @@ mod client {
     use diesel::r2d2::R2D2Connection as _;
     use diesel::sql_types::{BigInt, Nullable, Text};
     use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, sql_query};
-    use postgres_client::{
-        Address, Node, OUTCOME_UNKNOWN, PipelineMode, PostgresConnection, RawRows, Session, sqlstate,
-    };
+    use postgres_client::{Address, Node, OUTCOME_UNKNOWN, PostgresConnection, Session, sqlstate};
     use test_support::{Cluster, Kind, Settings, Tool, Variant, has_tools};
 
     #[derive(QueryableByName, Debug, PartialEq, Eq)]
@@ -83,37 +81,42 @@ mod client {
     }
 
     #[test]
-    fn queued_queries_are_one_round_trip_with_the_next_one_and_are_read_in_order() {
+    fn queued_queries_are_one_round_trip_with_the_next_one() {
         let Some(cluster) = start(Settings::Fast) else { return };
         let mut connection = connect(&cluster);
         let load = |connection: &mut PostgresConnection, sql: &str| {
             let query = sql_query(format!("SELECT ({sql})::bigint AS number"));
             query.load::<Number>(connection).map(|rows| rows.into_iter().map(|row| row.number).collect::<Vec<_>>())
         };
+        let queue = |connection: &mut PostgresConnection, sql: &str| {
+            connection.queue_next();
+            assert_eq!(load(connection, sql), Ok(vec![]));
+            connection.queued().unwrap()
+        };
+        let take = |connection: &mut PostgresConnection, rows, sql: &str| {
+            connection.take_next(rows)?;
+            load(connection, sql)
+        };
         let before = connection.round_trips();
-        connection.set_pipeline_mode(PipelineMode::Queue);
-        assert_eq!((load(&mut connection, "1"), load(&mut connection, "2")), (Ok(vec![]), Ok(vec![])));
-        connection.set_pipeline_mode(PipelineMode::Off);
+        let (one, two) = (queue(&mut connection, "1"), queue(&mut connection, "2"));
         assert_eq!(load(&mut connection, "3"), Ok(vec![3]));
-        connection.set_pipeline_mode(PipelineMode::Read);
-        assert_eq!((load(&mut connection, "1"), load(&mut connection, "2")), (Ok(vec![1]), Ok(vec![2])));
+        // In any order.
+        assert_eq!(take(&mut connection, two, "2"), Ok(vec![2]));
+        assert_eq!(take(&mut connection, one, "1"), Ok(vec![1]));
         assert_eq!(connection.round_trips() - before, 1);
-        assert!(load(&mut connection, "1").is_err());
 
-        // What nothing was waited for after is waited for when it is read.
-        connection.set_pipeline_mode(PipelineMode::Queue);
-        assert_eq!(load(&mut connection, "4"), Ok(vec![]));
-        connection.set_pipeline_mode(PipelineMode::Read);
-        assert_eq!(load(&mut connection, "4"), Ok(vec![4]));
+        // What nothing was waited for after is waited for when it is taken.
+        let four = queue(&mut connection, "4");
+        assert_eq!(take(&mut connection, four, "4"), Ok(vec![4]));
+        assert_eq!(connection.round_trips() - before, 2);
 
-        // The failure of a queued query is that of the next one, and no rows are left for a later pipeline.
-        connection.set_pipeline_mode(PipelineMode::Queue);
-        assert_eq!((load(&mut connection, "5"), load(&mut connection, "1 / 0")), (Ok(vec![]), Ok(vec![])));
-        connection.set_pipeline_mode(PipelineMode::Off);
+        // The failure of a queued query is that of the next one, and of the query itself where there is none.
+        let (five, failing) = (queue(&mut connection, "5"), queue(&mut connection, "1 / 0"));
         assert_eq!(state_of(load(&mut connection, "6").map(drop)), "22012");
-        connection.set_pipeline_mode(PipelineMode::Queue);
-        assert_eq!(load(&mut connection, "7"), Ok(vec![]));
-        connection.set_pipeline_mode(PipelineMode::Read);
+        assert_eq!(take(&mut connection, five, "5"), Ok(vec![5]));
+        assert!(take(&mut connection, failing, "1 / 0").is_err());
+        let failing = queue(&mut connection, "1 / 0");
+        assert_eq!(state_of(take(&mut connection, failing, "1 / 0").map(drop)), "22012");
         assert_eq!(load(&mut connection, "7"), Ok(vec![7]));
     }
 
@@ -200,25 +203,6 @@ mod client {
         connection.flush();
         assert_eq!(state_of(connection.batch_execute("SELECT 1")), "08006");
         assert!(connection.is_closed());
-    }
-
-    #[test]
-    fn assumption_of_a_job_that_fails_says_nothing_of_the_next_one() {
-        let Some(cluster) = start(Settings::Fast) else { return };
-        let mut connection = connect(&cluster);
-        connection.batch_execute("CREATE TABLE t (n bigint UNIQUE); INSERT INTO t VALUES (1)").unwrap();
-        begin(&mut connection);
-        connection.assume(&sql_query("SELECT n FROM t"), RawRows::of_integer(2)).unwrap();
-        connection.deferring(|connection| sql_query("INSERT INTO t VALUES (1)").execute(connection)).unwrap();
-        let failed = connection.assumptions_hold().unwrap_err();
-        assert_eq!(sqlstate(&failed), Some("23505"));
-        AnsiTransactionManager::rollback_transaction(&mut connection).unwrap();
-        assert!(connection.assumptions_hold().unwrap());
-
-        // Nor does one of a job that never asked.
-        connection.assume(&sql_query("SELECT n FROM t"), RawRows::of_integer(2)).unwrap();
-        connection.allow_assumptions(false);
-        assert!(connection.assumptions_hold().unwrap());
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change_generation::{Generation, GenerationText, Timeline};
 use crate::connection::fixed_expression::fixed_expressions;
-use crate::connection::{Backend, DatabaseConnection, with_inner};
+use crate::connection::{Backend, DatabaseConnection, Later, Queue as _};
 use crate::error::StorageError;
 use crate::schema::trainees;
 use crate::session::Session;
@@ -90,17 +90,36 @@ pub(crate) struct Standing {
     pub(crate) generation: Generation,
 }
 
-/// Where the present transaction stands. Can be queued in a pipeline.
-pub(crate) fn standing(connection: &mut DatabaseConnection) -> Result<Standing, StorageError> {
+type StandingRow = (String, String, String);
+
+/// Queues the query for where the present transaction stands.
+pub(crate) fn queue_standing(connection: &mut DatabaseConnection) -> Result<Later<Standing>, StorageError> {
     let query = diesel::select((SnapshotText, GenerationText, Timeline));
-    let rows = with_inner!(connection, |inner| query.load::<(String, String, String)>(inner))?;
-    // In a pipeline there is no row at first.
-    let (text, register, timeline) =
-        rows.into_iter().next().unwrap_or_else(|| ("0:0:".to_owned(), String::new(), String::new()));
-    let no_snapshot = || DieselError::DeserializationError("no snapshot".into());
-    let snapshot = Snapshot::parse(&text).ok_or_else(no_snapshot)?;
-    let (next, generation) = (snapshot.next, Generation { register, timeline });
-    Ok(Standing { snapshot: snapshot.shortened(), next, generation })
+    match connection {
+        DatabaseConnection::Postgres(inner) => {
+            let queued = inner.queue::<_, StandingRow>(query)?;
+            Ok(Box::new(|connection| {
+                let DatabaseConnection::Postgres(inner) = connection else { return Standing::of(Vec::new()) };
+                Standing::of(inner.take(queued)?)
+            }))
+        }
+        DatabaseConnection::Sqlite(inner) => {
+            let rows = query.load::<StandingRow>(inner)?;
+            Ok(Box::new(|_| Standing::of(rows)))
+        }
+    }
+}
+
+impl Standing {
+    fn of(rows: Vec<StandingRow>) -> Result<Self, StorageError> {
+        let found = rows.into_iter().next();
+        let read = found.and_then(|(text, register, timeline)| {
+            let snapshot = Snapshot::parse(&text)?;
+            let next = snapshot.next;
+            Some(Self { snapshot: snapshot.shortened(), next, generation: Generation { register, timeline } })
+        });
+        read.ok_or_else(|| DieselError::DeserializationError("no snapshot".into()).into())
+    }
 }
 
 /// Up to where the changes on a PostgreSQL server are final, whatever transaction is open.

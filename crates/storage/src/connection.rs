@@ -7,6 +7,7 @@ pub(crate) mod fixed_expression;
 mod locks;
 mod manager;
 pub(crate) mod prepared;
+mod queued;
 mod statement_counter;
 mod static_query;
 mod waiting;
@@ -16,10 +17,11 @@ use std::time::Instant;
 use diesel::SqliteConnection;
 use diesel::connection::{AnsiTransactionManager, SimpleConnection, TransactionManager};
 use diesel::result::Error as DieselError;
-use postgres_client::{PipelineMode, PostgresConnection};
+use postgres_client::PostgresConnection;
 
 pub(crate) use self::database_file::KeptOpen;
 pub(crate) use self::manager::{Connections, LogPoolErrors, PROBE_TIMEOUT, PageCaches};
+pub(crate) use self::queued::{Later, Queue};
 pub(crate) use self::static_query::{static_query, static_update};
 use crate::error::StorageError;
 
@@ -123,21 +125,9 @@ impl DatabaseConnection {
         Ok(())
     }
 
-    /// Lets a job send queries with assumed rows; [`DatabaseConnection::assumptions_hold`] is asked at its end.
-    pub(crate) fn allow_assumptions(&mut self, allowed: bool) {
-        if let Self::Postgres(inner) = self {
-            inner.allow_assumptions(allowed);
-        }
-    }
-
-    /// How many statements a job has run on PostgreSQL but for queries with assumed rows, which change nothing.
-    pub(crate) fn unassumed_statements(&self) -> u64 {
-        if let Self::Postgres(inner) = self { inner.unassumed_statements() } else { 0 }
-    }
-
-    /// Whether the queries of a job had the rows that it assumed: [`PostgresConnection::assume`].
-    pub(crate) fn assumptions_hold(&mut self) -> Result<bool, DieselError> {
-        if let Self::Postgres(inner) = self { inner.assumptions_hold() } else { Ok(true) }
+    /// How many statements were executed on PostgreSQL, which queries are not.
+    pub(crate) fn executed(&self) -> u64 {
+        if let Self::Postgres(inner) = self { inner.executed() } else { 0 }
     }
 
     /// The transactions and savepoints that a job finds open.
@@ -169,35 +159,6 @@ impl DatabaseConnection {
     /// Whether each answer is a round trip to a server.
     pub(crate) fn is_remote(&self) -> bool {
         self.either(true, false)
-    }
-
-    /// Loads what `queued` and `awaited` load; neither needs the rows of the other. On PostgreSQL all their queries are sent
-    /// together, and run in this order.
-    ///
-    /// `queued` runs twice there: its queries have no rows the first time, so it must load the same ones whatever rows they
-    /// have, and find no error in having none.
-    pub(crate) fn load_in_pipeline<T, U>(
-        &mut self,
-        mut queued: impl FnMut(&mut Self) -> Result<T, StorageError>,
-        awaited: impl FnOnce(&mut Self) -> Result<U, StorageError>,
-    ) -> Result<(T, U), StorageError> {
-        if !self.is_remote() {
-            return Ok((queued(self)?, awaited(self)?));
-        }
-        self.in_pipeline_mode(PipelineMode::Queue, &mut queued)?;
-        let awaited = awaited(self)?;
-        Ok((self.in_pipeline_mode(PipelineMode::Read, queued)?, awaited))
-    }
-
-    fn in_pipeline_mode<T>(&mut self, mode: PipelineMode, load: impl FnOnce(&mut Self) -> T) -> T {
-        if let Self::Postgres(inner) = self {
-            inner.set_pipeline_mode(mode);
-        }
-        let loaded = load(self);
-        if let Self::Postgres(inner) = self {
-            inner.set_pipeline_mode(PipelineMode::Off);
-        }
-        loaded
     }
 
     /// Gives the connection up: the pool drops it.

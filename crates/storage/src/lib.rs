@@ -31,7 +31,6 @@ pub mod organisations;
 mod owner_only;
 pub mod probe;
 pub mod providers;
-mod recent;
 mod register_setting;
 pub mod request_log;
 mod schema;

@@ -5,11 +5,10 @@
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use domain::organisations::{Organisations, School, TrainingPartner};
-use postgres_client::RawRows;
+use postgres_client::PostgresConnection;
 
-use crate::connection::{DatabaseConnection, with_inner};
+use crate::connection::{DatabaseConnection, Queue as _, with_inner};
 use crate::error::StorageError;
-use crate::recent::RecentRows;
 use crate::schema::{schools, training_partners};
 use crate::session::{ProviderSession, Session};
 
@@ -30,8 +29,7 @@ impl ProviderSession<'_> {
         partner_urns: &[String],
         partner_ukprns: &[String],
     ) -> Result<Organisations, StorageError> {
-        let schools = schools_by_urn(self.connection, school_urns, self.recent)?;
-        let training_partners = partners_by(self.connection, partner_urns, partner_ukprns, self.recent)?;
+        let (schools, training_partners) = found_by(self.connection, school_urns, partner_urns, partner_ukprns)?;
         // Whether a register is empty matters only where something was not found in it.
         let unknown_school = school_urns.iter().any(|urn| schools.iter().all(|school| school.urn != *urn));
         let unknown_partner = partners_unknown(&training_partners, partner_urns, partner_ukprns);
@@ -110,90 +108,62 @@ impl Session<'_> {
     }
 }
 
-/// The schools with these URNs, in no particular order; those that are not known are left out.
-fn schools_by_urn(
+/// The schools with these URNs, in no particular order, and the training partners that have one of these URNs or one of these
+/// UKPRNs, by key. Those that are not known are left out. After an earlier import several partners may share a UKPRN.
+fn found_by(
     connection: &mut DatabaseConnection,
-    urns: &[String],
-    recent: Option<&RecentRows>,
-) -> Result<Vec<School>, StorageError> {
-    let inner = match connection {
-        DatabaseConnection::Postgres(_) if urns.is_empty() => return Ok(Vec::new()),
-        DatabaseConnection::Postgres(inner) => inner,
-        // One statement that stays prepared, in place of one for each number of URNs that does not.
-        DatabaseConnection::Sqlite(inner) => {
-            let found = urns.iter().map(|urn| schools::table.filter(schools::urn.eq(urn)).get_result(inner).optional());
-            return found.filter_map(Result::transpose).map(|found| Ok(school(found?))).collect();
-        }
+    school_urns: &[String],
+    partner_urns: &[String],
+    partner_ukprns: &[String],
+) -> Result<(Vec<School>, Vec<TrainingPartner>), StorageError> {
+    let (schools, partners) = match connection {
+        DatabaseConnection::Postgres(inner) => rows_on_postgres(inner, school_urns, partner_urns, partner_ukprns)?,
+        DatabaseConnection::Sqlite(inner) => rows_on_sqlite(inner, school_urns, partner_urns, partner_ukprns)?,
     };
-    let query = schools::table.filter(schools::urn.eq_any(urns)).order(schools::id);
-    let recent = recent.map(|recent| &recent.schools);
-    if inner.allows_assumptions()
-        && let Some(recent) = recent
-        && let Some(mut known) = urns.iter().map(|urn| recent.find(urn)).collect::<Option<Vec<_>>>()
-    {
-        known.sort_unstable_by_key(|(school, _)| school.id);
-        known.dedup_by_key(|(school, _)| school.id);
-        inner.assume(&query, RawRows::concat(known.iter().map(|(_, row)| row)))?;
-        return Ok(known.into_iter().map(|(school, _)| school).collect());
-    }
-    inner.capture_next();
-    let found: Vec<_> = query.load::<SchoolRow>(inner)?.into_iter().map(school).collect();
-    if let (Some(recent), Some(rows)) = (recent, inner.captured()) {
-        urns.iter().for_each(|urn| recent.forget(urn));
-        for (school, row) in found.iter().zip(rows.each()) {
-            recent.remember(school.urn.clone(), school.clone(), row);
-        }
-    }
-    Ok(found)
+    Ok((schools.into_iter().map(school).collect(), partners.into_iter().map(partner).collect()))
 }
 
-/// The training partners that have one of these URNs or one of these UKPRNs, by key. After an earlier import several may share a
-/// UKPRN.
-fn partners_by(
-    connection: &mut DatabaseConnection,
-    urns: &[String],
-    ukprns: &[String],
-    recent: Option<&RecentRows>,
-) -> Result<Vec<TrainingPartner>, StorageError> {
-    let inner = match connection {
-        DatabaseConnection::Postgres(_) if urns.is_empty() && ukprns.is_empty() => return Ok(Vec::new()),
-        DatabaseConnection::Postgres(inner) => inner,
-        // As for schools.
-        DatabaseConnection::Sqlite(inner) => {
-            let mut rows: Vec<PartnerRow> = Vec::new();
-            for urn in urns {
-                rows.extend(training_partners::table.filter(training_partners::urn.eq(urn)).load(inner)?);
-            }
-            for ukprn in ukprns {
-                rows.extend(training_partners::table.filter(training_partners::ukprn.eq(ukprn)).load(inner)?);
-            }
-            rows.sort_unstable_by_key(|(id, ..)| *id);
-            rows.dedup_by_key(|(id, ..)| *id);
-            return Ok(rows.into_iter().map(partner).collect());
-        }
-    };
-    let query = training_partners::table
-        .filter(training_partners::urn.eq_any(urns).or(training_partners::ukprn.eq_any(ukprns)))
-        .order(training_partners::id);
-    let (recent, numbers) = (recent.map(|recent| &recent.partners), (urns.to_vec(), ukprns.to_vec()));
-    if inner.allows_assumptions()
-        && let Some((partners, rows)) = recent.and_then(|recent| recent.find(&numbers))
-    {
-        inner.assume(&query, rows)?;
-        return Ok(partners);
+/// In one round trip.
+fn rows_on_postgres(
+    connection: &mut PostgresConnection,
+    school_urns: &[String],
+    partner_urns: &[String],
+    partner_ukprns: &[String],
+) -> Result<(Vec<SchoolRow>, Vec<PartnerRow>), StorageError> {
+    let schools = schools::table.filter(schools::urn.eq_any(school_urns.to_vec())).order(schools::id);
+    if partner_urns.is_empty() && partner_ukprns.is_empty() {
+        let schools = if school_urns.is_empty() { Vec::new() } else { schools.load(connection)? };
+        return Ok((schools, Vec::new()));
     }
-    inner.capture_next();
-    let partners: Vec<_> = query.load::<PartnerRow>(inner)?.into_iter().map(partner).collect();
-    // What no partner has is as long as a client likes, and is not kept.
-    let are_known = !partners_unknown(&partners, urns, ukprns);
-    match (recent, inner.captured()) {
-        (Some(recent), Some(rows)) if are_known => {
-            recent.remember(numbers, partners.clone(), rows);
-        }
-        (Some(recent), _) => recent.forget(&numbers),
-        (None, _) => {}
+    let schools = if school_urns.is_empty() { None } else { Some(connection.queue(schools)?) };
+    let partners = training_partners::table
+        .filter(training_partners::urn.eq_any(partner_urns).or(training_partners::ukprn.eq_any(partner_ukprns)))
+        .order(training_partners::id)
+        .load(connection)?;
+    let schools = schools.map(|schools| connection.take(schools)).transpose()?.unwrap_or_default();
+    Ok((schools, partners))
+}
+
+/// By statements that stay prepared, in place of one for each number of URNs that does not.
+fn rows_on_sqlite(
+    connection: &mut SqliteConnection,
+    school_urns: &[String],
+    partner_urns: &[String],
+    partner_ukprns: &[String],
+) -> Result<(Vec<SchoolRow>, Vec<PartnerRow>), StorageError> {
+    let (mut schools, mut partners) = (Vec::new(), Vec::<PartnerRow>::new());
+    for urn in school_urns {
+        schools.extend(schools::table.filter(schools::urn.eq(urn)).load(connection)?);
     }
-    Ok(partners)
+    for urn in partner_urns {
+        partners.extend(training_partners::table.filter(training_partners::urn.eq(urn)).load(connection)?);
+    }
+    for ukprn in partner_ukprns {
+        partners.extend(training_partners::table.filter(training_partners::ukprn.eq(ukprn)).load(connection)?);
+    }
+    partners.sort_unstable_by_key(|(id, ..)| *id);
+    partners.dedup_by_key(|(id, ..)| *id);
+    Ok((schools, partners))
 }
 
 /// Whether no partner has one of these numbers.
@@ -233,8 +203,7 @@ fn present(cell: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::history::Cause;
-    use crate::testing::{Register, UKPRN};
+    use crate::testing::Register;
 
     #[test]
     fn the_sandbox_fills_empty_registers_once() {
@@ -246,64 +215,17 @@ mod tests {
         assert_eq!(register.read(|session| session.inspect()).unwrap().organisations, [""; 0]);
     }
 
-    /// The names of the schools with these URNs, and of the partners with these UKPRNs, as a job of a provider finds them.
-    fn names(register: &Register, urns: &[&str], ukprns: &[&str]) -> Vec<String> {
-        let of = |texts: &[&str]| texts.iter().copied().map(str::to_owned).collect::<Vec<_>>();
-        let (urns, ukprns) = (of(urns), of(ukprns));
-        let found = register.write(move |session| {
-            session.open_provider(UKPRN, Cause::of("test"))?.unwrap().organisations(&urns, &[], &ukprns)
-        });
-        let Organisations { schools, training_partners, .. } = found.unwrap();
-        schools
-            .into_iter()
-            .map(|school| school.name)
-            .chain(training_partners.into_iter().map(|partner| partner.name))
-            .collect()
-    }
-
-    #[test]
-    fn what_has_changed_since_it_was_read_lately_is_read_again() {
-        let register = Register::with_provider();
-        register.write(|session| session.ensure_sandbox_organisations()).unwrap();
-        // The other way round than they are stored.
-        let read = || names(&register, &["990017", "990001"], &["10090101"]);
-        let before = read();
-        assert_eq!(before.len(), 3, "{before:?}");
-        assert_eq!(read(), before);
-        let mut connection = register.second_connection();
-        diesel::update(schools::table.filter(schools::urn.eq("990001")))
-            .set(schools::name.eq("Another school"))
-            .execute(&mut connection)
-            .unwrap();
-        diesel::update(training_partners::table.filter(training_partners::ukprn.eq("10090101")))
-            .set(training_partners::name.eq("Another partner"))
-            .execute(&mut connection)
-            .unwrap();
-        for _ in 0..2 {
-            let after = read();
-            assert!(after.contains(&"Another school".to_owned()) && after.contains(&"Another partner".to_owned()));
-            assert_eq!(after.len(), before.len());
-        }
-        diesel::delete(schools::table.filter(schools::urn.eq("990001"))).execute(&mut connection).unwrap();
-        diesel::delete(training_partners::table.filter(training_partners::ukprn.eq("10090101")))
-            .execute(&mut connection)
-            .unwrap();
-        for _ in 0..2 {
-            assert_eq!(read().len(), before.len() - 2);
-        }
-    }
-
     #[test]
     fn schools_are_found_by_urn() {
         let register = Register::new();
         register.write(|session| session.ensure_sandbox_organisations()).unwrap();
         let urns = ["990001", "990017", "123456"].map(str::to_owned);
-        let mut found = register.read(|session| schools_by_urn(session.connection, &urns, None)).unwrap();
+        let (mut found, _) = register.read(|session| found_by(session.connection, &urns, &[], &[])).unwrap();
         found.sort_by(|one, other| one.urn.cmp(&other.urn));
         let [first, second] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((first.urn.as_str(), first.postcode.as_deref(), first.open), ("990001", Some("ZZ1 1AA"), true));
         assert_eq!((second.urn.as_str(), second.postcode.as_deref()), ("990017", None));
-        assert!(register.read(|session| schools_by_urn(session.connection, &[], None)).unwrap().is_empty());
+        assert!(register.read(|session| found_by(session.connection, &[], &[], &[])).unwrap().0.is_empty());
     }
 
     #[test]
@@ -311,7 +233,7 @@ mod tests {
         let register = Register::new();
         register.write(|session| session.ensure_sandbox_organisations()).unwrap();
         let (urns, ukprns) = (["990004".to_owned()], ["10090101", "99999999"].map(str::to_owned));
-        let found = register.read(|session| partners_by(session.connection, &urns, &ukprns, None)).unwrap();
+        let (_, found) = register.read(|session| found_by(session.connection, &[], &urns, &ukprns)).unwrap();
         let numbers: Vec<_> = found.iter().map(|one| (one.urn.as_deref(), one.ukprn.as_deref())).collect();
         assert_eq!(numbers, [(Some("990004"), Some("10090001")), (None, Some("10090101"))]);
     }
@@ -324,6 +246,6 @@ mod tests {
             .records()
             .filter_map(|line| present(line.unwrap().get(0).unwrap()).map(str::to_owned))
             .collect();
-        assert_eq!(register.read(|session| schools_by_urn(session.connection, &urns, None)).unwrap().len(), 20);
+        assert_eq!(register.read(|session| found_by(session.connection, &urns, &[], &[])).unwrap().0.len(), 20);
     }
 }

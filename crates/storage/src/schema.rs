@@ -398,6 +398,7 @@ diesel::allow_tables_to_appear_in_same_query!(erasures, providers);
 diesel::allow_tables_to_appear_in_same_query!(placement_schools, trainees);
 diesel::allow_tables_to_appear_in_same_query!(providers, tokens);
 diesel::allow_tables_to_appear_in_same_query!(providers, trainees);
+diesel::allow_tables_to_appear_in_same_query!(tokens, trainees);
 diesel::allow_tables_to_appear_in_same_query!(activity_log, providers, users);
 diesel::allow_tables_to_appear_in_same_query!(imports, users);
 diesel::allow_tables_to_appear_in_same_query!(invitations, providers);

@@ -14,24 +14,21 @@ use crate::connection::{Access, DatabaseConnection, execute_deferred, static_que
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::identifiers::can_be_identifier;
-use crate::recent::RecentRows;
 use crate::schema::{providers, tokens, trainees};
 use crate::sql_dates::Day;
 use crate::tokens::TokenDigest;
 use crate::tokens::cache::TokenCache;
-use crate::trainees::ListCache;
+use crate::trainees::{TRAINEE_ROW, TraineeRow, is_visible};
 
 /// A job's access to the register, before it is known for whom.
 pub struct Session<'a> {
     pub(crate) connection: &'a mut DatabaseConnection,
     access: Access,
     time: JobTime,
-    /// The rows that need not be waited for, where there are any.
-    recent: Option<&'a RecentRows>,
+    /// Whether the job may wait for rows that another transaction has locked. One that shares its transaction may not.
+    may_wait: bool,
     /// The tokens that need not be queried while nothing is committed, where there are any.
     token_cache: Option<&'a mut TokenCache>,
-    /// What is kept in memory of the lists of the database, where anything is.
-    list_cache: Option<&'a ListCache>,
 }
 
 /// A job's access to the records of one provider.
@@ -43,10 +40,9 @@ pub struct ProviderSession<'a> {
     cause: Cause<'a>,
     /// The token that opened the records, unless an operator did.
     token: Option<UsedToken>,
-    /// The rows that need not be waited for, where there are any.
-    pub(crate) recent: Option<&'a RecentRows>,
-    /// What is kept in memory of the lists of the database, where anything is.
-    pub(crate) list_cache: Option<&'a ListCache>,
+    may_wait: bool,
+    /// The trainee that was found together with the token, by its identifier, if one was sought.
+    found: Option<(String, Option<TraineeRow>)>,
 }
 
 /// A token, and when it was last used.
@@ -64,6 +60,30 @@ impl UsedToken {
         let tomorrow = today.succ_opt().unwrap_or(today);
         self.last_used_on.is_some_and(|day| (today..=tomorrow).contains(&day.0))
     }
+}
+
+type TokenRow = (Provider, UsedToken, String);
+
+const PROVIDER: (providers::id, providers::ukprn, providers::name) = (providers::id, providers::ukprn, providers::name);
+const USED_TOKEN: (tokens::id, tokens::expires_on, tokens::last_used_on) =
+    (tokens::id, tokens::expires_on, tokens::last_used_on);
+
+/// The token with the digest and its provider, unless it is revoked or has expired, or the provider is closed.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn valid_token<'a>(digest: &'a TokenDigest, today: Day) -> _ {
+    let digest: &'a str = digest.as_hex();
+    tokens::table
+        .inner_join(providers::table)
+        .filter(tokens::digest.eq(digest))
+        .filter(tokens::revoked_at.is_null())
+        .filter(tokens::expires_on.gt(today))
+        .filter(providers::closed_at.is_null())
+}
+
+/// The database compares as it likes; what is accepted is compared in the same time for every digest.
+fn accepted(found: Option<TokenRow>, digest: &TokenDigest) -> Option<(Arc<Provider>, UsedToken)> {
+    let (provider, used, _) = found.filter(|(_, _, stored)| digest.is_stored_as(stored))?;
+    Some((Arc::new(provider), used))
 }
 
 /// A token that was valid when a request came with it.
@@ -89,24 +109,18 @@ pub struct Provider {
 
 impl<'a> Session<'a> {
     pub(crate) fn new(connection: &'a mut DatabaseConnection, access: Access, time: JobTime) -> Self {
-        Self { connection, access, time, recent: None, token_cache: None, list_cache: None }
+        Self { connection, access, time, may_wait: true, token_cache: None }
     }
 
-    /// The same, where rows that were read lately are queried together with what follows. Whether they are still what they were
-    /// must be asked before the answer of the job leaves the store: [`DatabaseConnection::assumptions_hold`].
-    pub(crate) fn with_recent_rows(self, recent: &'a RecentRows) -> Self {
-        Self { recent: Some(recent), ..self }
+    /// The same for a job that shares its transaction with others, and waits for no lock: it fails with [`StorageError::Busy`].
+    pub(crate) fn without_waiting(self) -> Self {
+        Self { may_wait: false, ..self }
     }
 
     /// The same, where tokens that the connection found valid are not queried again while nothing is committed to the file. The
     /// connection must be one to SQLite that cannot write.
     pub(crate) fn with_token_cache(self, token_cache: &'a mut TokenCache) -> Self {
         Self { token_cache: Some(token_cache), ..self }
-    }
-
-    /// The same, with what is kept in memory of the lists of the database.
-    pub(crate) fn with_list_cache(self, list_cache: &'a ListCache) -> Self {
-        Self { list_cache: Some(list_cache), ..self }
     }
 
     /// The time by the clock when the job was begun, cut to the millisecond: what has expired, and what today is, follows from
@@ -146,48 +160,45 @@ impl<'a> Session<'a> {
                 return Ok(Some(self.open(provider, cause, Some(token))));
             }
         }
-        let token = static_query(
-            tokens::table
-                .inner_join(providers::table)
-                .filter(tokens::digest.eq(digest.as_hex()))
-                .filter(tokens::revoked_at.is_null())
-                .filter(tokens::expires_on.gt(today))
-                .filter(providers::closed_at.is_null())
-                .select((
-                    (providers::id, providers::ukprn, providers::name),
-                    (tokens::id, tokens::expires_on, tokens::last_used_on),
-                    tokens::digest,
-                )),
-        );
-        let tokens = self.recent.map(|recent| &recent.tokens);
-        if let (DatabaseConnection::Postgres(inner), Some(tokens)) = (&mut *self.connection, tokens) {
-            // The use of one that was not used today is about to be recorded, by which its row changes.
-            let recent = tokens.find(digest).filter(|((_, used), _)| used.use_is_recorded(today.0));
-            if let Some(((provider, used), rows)) = recent.filter(|_| inner.allows_assumptions()) {
-                inner.assume(&token, rows)?;
-                return Ok(Some(self.open(provider, cause, Some(used))));
-            }
-            inner.capture_next();
-        }
-        let found = with_inner!(self.connection, |inner| token.get_result::<(Provider, UsedToken, String)>(inner));
-        let rows =
-            if let DatabaseConnection::Postgres(inner) = &mut *self.connection { inner.captured() } else { None };
-        // The database compares as it likes; what is accepted is compared in the same time for every digest.
-        let found = found.optional()?.filter(|(_, _, stored)| digest.is_stored_as(stored));
-        let Some((provider, used, _)) = found else {
-            if let Some(tokens) = tokens {
-                tokens.forget(digest);
-            }
-            return Ok(None);
-        };
-        let provider = Arc::new(provider);
+        let token = static_query(valid_token(digest, today).select((PROVIDER, USED_TOKEN, tokens::digest)));
+        let found = with_inner!(self.connection, |inner| token.get_result::<TokenRow>(inner)).optional()?;
+        let Some((provider, used)) = accepted(found, digest) else { return Ok(None) };
         if let Some(cache) = &mut self.token_cache {
             cache.insert(digest, Arc::clone(&provider), used.clone());
         }
-        if let (Some(tokens), Some(rows)) = (tokens, rows) {
-            tokens.remember(digest.clone(), (Arc::clone(&provider), used.clone()), rows);
-        }
         Ok(Some(self.open(provider, cause, Some(used))))
+    }
+
+    /// As [`Session::authenticate`], for a request that shows the trainee with the identifier: on PostgreSQL the trainee is found
+    /// by the same statement, among those of the provider to which the token belongs; [`ProviderSession::show_trainee`] and
+    /// [`ProviderSession::find_trainee`] return it.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn authenticate_to_show<'b>(
+        &'b mut self,
+        digest: &TokenDigest,
+        cause: Cause<'b>,
+        trainee_id: &str,
+    ) -> Result<Option<ProviderSession<'b>>, StorageError> {
+        let today = Day(self.today());
+        let inner = match &mut *self.connection {
+            DatabaseConnection::Postgres(inner) if can_be_identifier(trainee_id) => inner,
+            DatabaseConnection::Postgres(_) | DatabaseConnection::Sqlite(_) => return self.authenticate(digest, cause),
+        };
+        let shown = trainees::table.on(trainees::provider_id
+            .eq(tokens::provider_id)
+            .and(trainees::trainee_id.eq(trainee_id))
+            .and(is_visible()));
+        let columns = ((PROVIDER, USED_TOKEN, tokens::digest), TRAINEE_ROW.nullable());
+        let query = static_query(valid_token(digest, today).left_join(shown).select(columns));
+        let found = query.get_result::<(TokenRow, Option<TraineeRow>)>(inner).optional()?;
+        let (token, shown) = found.unzip();
+        let Some((provider, used)) = accepted(token, digest) else { return Ok(None) };
+        let mut session = self.open(provider, cause, Some(used));
+        session.found = Some((trainee_id.to_owned(), shown.flatten()));
+        Ok(Some(session))
     }
 
     fn open<'b>(
@@ -203,8 +214,8 @@ impl<'a> Session<'a> {
             provider,
             cause,
             token,
-            recent: self.recent,
-            list_cache: self.list_cache,
+            may_wait: self.may_wait,
+            found: None,
         }
     }
 }
@@ -317,6 +328,16 @@ impl<'a> ProviderSession<'a> {
     /// Whether the job may write, and must keep others from what it is about to change.
     pub(crate) fn writes(&self) -> bool {
         self.access == Access::Write
+    }
+
+    /// Whether the job may wait for rows that another transaction has locked.
+    pub(crate) fn may_wait(&self) -> bool {
+        self.may_wait
+    }
+
+    /// The trainee with the identifier, if it was sought together with the token.
+    pub(crate) fn take_found(&mut self, trainee_id: &str) -> Option<Option<TraineeRow>> {
+        self.found.take_if(|(sought, _)| sought == trainee_id).map(|(_, found)| found)
     }
 
     /// Whether it is already on record that the token was used today. A job that only reads asks this, to know whether

@@ -6,7 +6,6 @@
 use diesel::prelude::*;
 use domain::duplicate::DuplicateKey;
 use domain::{State, Trainee};
-use postgres_client::RawRows;
 
 use crate::change_position::CurrentPosition;
 use crate::connection::{DatabaseConnection, static_query, static_update, with_inner};
@@ -35,7 +34,7 @@ pub use change_feed::{Change, ChangePage, ChangePlace, ChangeQuery};
 use columns::Derived;
 pub use erasing::RelatedRecord;
 pub use listing::{CursorPage, ListCursor, Page};
-pub(crate) use listing::{ListCache, miscounted};
+pub(crate) use listing::miscounted;
 pub use registry::{Awaited, QueueEntry, QueuePosition, UnreadableQueuePosition, Waiting};
 pub use visible::VisibleTrainees;
 
@@ -93,7 +92,7 @@ fn is_not_draft() -> _ {
 
 /// The provider of the trainee can see it: it is neither a draft nor discarded.
 #[diesel::dsl::auto_type]
-fn is_visible() -> _ {
+pub(crate) fn is_visible() -> _ {
     trainees::discarded_at.is_null().and(is_not_draft())
 }
 
@@ -110,12 +109,13 @@ fn of_id<'a>(provider_id: i64, trainee_id: &'a str) -> _ {
 }
 
 /// Key, revision and document of one trainee.
-type Row = (i64, i64, JsonText);
+pub(crate) type TraineeRow = (i64, i64, JsonText);
 
 /// What is selected of a trainee.
-const ROW: (trainees::id, trainees::revision, trainees::record) = (trainees::id, trainees::revision, trainees::record);
+pub(crate) const TRAINEE_ROW: (trainees::id, trainees::revision, trainees::record) =
+    (trainees::id, trainees::revision, trainees::record);
 
-fn stored((key, revision, document): Row) -> Result<StoredTrainee, StorageError> {
+fn stored((key, revision, document): TraineeRow) -> Result<StoredTrainee, StorageError> {
     let Parsed { trainee, extra } = document.parsed().ok_or(corrupt(key))?;
     Ok(StoredTrainee { record: trainee, key, revision, extra })
 }
@@ -127,6 +127,9 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer.
     pub fn show_trainee(&mut self, trainee_id: &str) -> Result<Option<TraineeDocument>, StorageError> {
+        if let Some(found) = self.take_found(trainee_id) {
+            return Ok(found.map(|(key, _, record)| TraineeDocument { key, record }));
+        }
         if !can_be_identifier(trainee_id) {
             return Ok(None);
         }
@@ -146,6 +149,9 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn find_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
+        if let Some(found) = self.take_found(trainee_id) {
+            return found.map(stored).transpose();
+        }
         Ok(self.find_hidden_trainee(trainee_id)?.filter(StoredTrainee::is_visible))
     }
 
@@ -158,13 +164,13 @@ impl ProviderSession<'_> {
         if !can_be_identifier(trainee_id) {
             return Ok(None);
         }
-        let query = of_id(self.provider().id, trainee_id).select(ROW);
+        let query = of_id(self.provider().id, trainee_id).select(TRAINEE_ROW);
         let writes = self.writes();
         let found = match &mut *self.connection {
-            DatabaseConnection::Postgres(inner) if writes => query.for_no_key_update().get_result::<Row>(inner),
-            DatabaseConnection::Postgres(inner) => query.get_result::<Row>(inner),
+            DatabaseConnection::Postgres(inner) if writes => query.for_no_key_update().get_result::<TraineeRow>(inner),
+            DatabaseConnection::Postgres(inner) => query.get_result::<TraineeRow>(inner),
             // Writes come one after the other, so nothing needs to be locked.
-            DatabaseConnection::Sqlite(inner) => query.get_result::<Row>(inner),
+            DatabaseConnection::Sqlite(inner) => query.get_result::<TraineeRow>(inner),
         };
         let found = found.optional()?.map(stored).transpose()?;
         if let Some(trainee) = &found {
@@ -184,9 +190,6 @@ impl ProviderSession<'_> {
     pub fn duplicates_of(&mut self, trainee: &Trainee) -> Result<Vec<TraineeDocument>, StorageError> {
         let duplicate_key = DuplicateKey::of(trainee, self.today());
         let provider = self.provider().id;
-        if self.writes() {
-            self.connection.lock_duplicates(provider, &duplicate_key)?;
-        }
         let same_names = trainees::first_names_folded
             .ne("")
             .and(trainees::first_names_folded.eq(duplicate_key.first_names.as_str()));
@@ -203,14 +206,15 @@ impl ProviderSession<'_> {
                 .order((trainees::created_at, trainees::id))
                 .select((trainees::id, trainees::record)),
         );
-        if let DatabaseConnection::Postgres(inner) = &mut *self.connection
-            && inner.allows_assumptions()
-        {
-            // Most have none. Of one that has, the job is run again and finds them.
-            inner.assume(&query, RawRows::none())?;
-            return Ok(Vec::new());
-        }
-        let rows = with_inner!(self.connection, |inner| query.load::<(i64, JsonText)>(inner))?;
+        let load = |connection: &mut DatabaseConnection| {
+            Ok(with_inner!(connection, |inner| query.load::<(i64, JsonText)>(inner))?)
+        };
+        let rows = if self.writes() {
+            let may_wait = self.may_wait();
+            self.connection.with_duplicates_locked(provider, &duplicate_key, may_wait, load)?
+        } else {
+            load(self.connection)?
+        };
         Ok(rows.into_iter().map(|(key, record)| TraineeDocument { key, record }).collect())
     }
 

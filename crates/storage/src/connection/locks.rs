@@ -17,10 +17,10 @@ use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use domain::Trn;
 use domain::duplicate::DuplicateKey;
-use postgres_client::RawRows;
+use postgres_client::PostgresConnection;
 use sha2::{Digest as _, Sha256};
 
-use super::DatabaseConnection;
+use super::{DatabaseConnection, Queue as _};
 use crate::error::StorageError;
 use crate::schema::{idempotency_locks, lock_stripes};
 
@@ -28,13 +28,18 @@ use crate::schema::{idempotency_locks, lock_stripes};
 const STRIPES: u64 = 4_096;
 
 impl DatabaseConnection {
-    /// Lets no other transaction look for or add a duplicate of the same person until this one ends.
-    pub(crate) fn lock_duplicates(
+    /// Lets no other transaction look for or add a duplicate of the same person until this one ends, and runs `load`, which sees
+    /// what is there once the row is locked, in one message. A transaction that may not wait fails with [`StorageError::Busy`]
+    /// where another one holds the row.
+    pub(crate) fn with_duplicates_locked<T>(
         &mut self,
         provider_id: i64,
         duplicate_key: &DuplicateKey,
-    ) -> Result<(), StorageError> {
-        self.lock(&[
+        may_wait: bool,
+        load: impl Fn(&mut Self) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
+        let Self::Postgres(inner) = self else { return load(self) };
+        let stripe = stripe(&[
             // Part of the digest that chooses the row. It must not change: servers of two releases that run at the same time
             // must lock the same row.
             b"likeness",
@@ -43,7 +48,22 @@ impl DatabaseConnection {
             duplicate_key.training_route.as_deref().unwrap_or_default().as_bytes(),
             &duplicate_key.academic_cycle.to_be_bytes(),
             duplicate_key.last_name.as_bytes(),
-        ])
+        ]);
+        let row = lock_stripes::table.find(stripe).select(lock_stripes::stripe).for_update();
+        if !may_wait {
+            let locked = inner.queue::<_, i32>(row.skip_locked())?;
+            let loaded = load(self)?;
+            let Self::Postgres(inner) = self else { return Ok(loaded) };
+            return if inner.take(locked)?.is_empty() { Err(StorageError::Busy) } else { Ok(loaded) };
+        }
+        let locked = inner.queue::<_, i32>(row)?;
+        let loaded = load(self)?;
+        let Self::Postgres(inner) = self else { return Ok(loaded) };
+        if !inner.take(locked)?.is_empty() {
+            return Ok(loaded);
+        }
+        lock_missing(inner, stripe)?;
+        load(self)
     }
 
     /// Lets no other transaction issue the number until this one ends.
@@ -68,22 +88,11 @@ impl DatabaseConnection {
     fn lock(&mut self, parts: &[&[u8]]) -> Result<(), StorageError> {
         let Self::Postgres(inner) = self else { return Ok(()) };
         let stripe = stripe(parts);
-        let row = || lock_stripes::table.find(stripe).select(lock_stripes::stripe).for_update();
-        if inner.allows_assumptions() {
-            // Sent together with the next query, which sees what is there once the row is locked. A job whose assumption fails is run
-            // again, and then waits.
-            inner.assume(&row().skip_locked(), RawRows::of_integer(stripe))?;
-            return Ok(());
+        let row = lock_stripes::table.find(stripe).select(lock_stripes::stripe).for_update();
+        match row.get_result::<i32>(inner).optional()? {
+            Some(_) => Ok(()),
+            None => lock_missing(inner, stripe),
         }
-        if row().get_result::<i32>(inner).optional()?.is_none() {
-            // Somebody has emptied the table. Going on without a lock would be wrong.
-            diesel::insert_into(lock_stripes::table)
-                .values(lock_stripes::stripe.eq(stripe))
-                .on_conflict_do_nothing()
-                .execute(inner)?;
-            row().get_result::<i32>(inner)?;
-        }
-        Ok(())
     }
 
     /// Locks the row of an idempotency key and runs `load`, in one message; `None` when another transaction handles a request
@@ -121,14 +130,22 @@ impl DatabaseConnection {
              {settings}"
         );
         inner.begin_writing(|inner| inner.batch_execute(&own_row))?;
-        let lock_row = |connection: &mut Self| {
-            let Self::Postgres(inner) = connection else { return Ok(Vec::new()) };
-            let row = idempotency_locks::table.find(&digest).select(idempotency_locks::digest);
-            Ok(row.for_update().skip_locked().load::<String>(inner)?)
-        };
-        let (locked, loaded) = self.load_in_pipeline(lock_row, load)?;
-        Ok(if locked.is_empty() { None } else { Some(loaded) })
+        let row = idempotency_locks::table.find(digest).select(idempotency_locks::digest).for_update().skip_locked();
+        let locked = inner.queue::<_, String>(row)?;
+        let loaded = load(self)?;
+        let Self::Postgres(inner) = self else { return Ok(Some(loaded)) };
+        Ok(if inner.take(locked)?.is_empty() { None } else { Some(loaded) })
     }
+}
+
+/// Makes the row of a stripe and locks it, where somebody has emptied the table: going on without a lock would be wrong.
+fn lock_missing(connection: &mut PostgresConnection, stripe: i32) -> Result<(), StorageError> {
+    diesel::insert_into(lock_stripes::table)
+        .values(lock_stripes::stripe.eq(stripe))
+        .on_conflict_do_nothing()
+        .execute(connection)?;
+    lock_stripes::table.find(stripe).select(lock_stripes::stripe).for_update().get_result::<i32>(connection)?;
+    Ok(())
 }
 
 fn trn_parts(trn: &Trn) -> [&[u8]; 2] {

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::documents::{self, RecordText};
 use super::{TraineeDocument, is_not_draft};
 use crate::change_generation::Generation;
-use crate::change_position::{IsFinal, Settled, Snapshot, Standing, standing};
-use crate::connection::DatabaseConnection;
+use crate::change_position::{IsFinal, Settled, Snapshot, Standing, queue_standing};
+use crate::connection::{Backend, DatabaseConnection};
 use crate::document::JsonText;
 use crate::error::StorageError;
 use crate::schema::trainees;
@@ -91,32 +91,20 @@ impl ProviderSession<'_> {
         let provider = self.provider().id;
         let (position, key) = query.after.map_or((0, i64::MIN), |place| (place.position, place.key));
         let discarded_from = query.after.map_or(i64::MAX, |place| place.began.oldest_open);
-        let load = |connection: &mut DatabaseConnection| {
-            let behind = trainees::changed_in.gt(position).or(trainees::id.gt(key));
-            let is_reported = trainees::discarded_at.is_null().or(trainees::changed_in.ge(discarded_from));
-            let mut found = trainees::table
-                .into_boxed()
-                .filter(trainees::provider_id.eq(provider))
-                .filter(trainees::changed_in.ge(position))
-                .filter(behind)
-                .filter(is_not_draft())
-                .filter(is_reported)
-                .order((trainees::changed_in, trainees::id))
-                .limit(query.limit + 1);
-            let columns = (trainees::changed_in, trainees::id, trainees::trainee_id, trainees::discarded_at);
-            if connection.is_remote() {
-                found = found.filter(IsFinal { settled: query.settled });
-                let found: Vec<(Row, String)> = found.select((columns, RecordText)).load(connection)?;
-                return Ok(found.into_iter().map(|(row, record)| (row, JsonText(record))).collect::<Vec<_>>());
-            }
-            let rows: Vec<Row> = found.select(columns).load(connection)?;
-            let keys: Vec<i64> = rows.iter().map(|(_, key, ..)| *key).collect();
-            let read =
-                documents::of_keys(connection, provider, &keys)?.into_iter().map(|(key, .., record)| (key, record));
-            let mut records: HashMap<i64, JsonText> = read.collect();
-            Ok(rows.into_iter().filter_map(|row| records.remove(&row.1).map(|record| (row, record))).collect())
-        };
-        let (standing, mut found) = self.connection.load_in_pipeline(standing, load)?;
+        let standing = queue_standing(self.connection)?;
+        let behind = trainees::changed_in.gt(position).or(trainees::id.gt(key));
+        let is_reported = trainees::discarded_at.is_null().or(trainees::changed_in.ge(discarded_from));
+        let page = trainees::table
+            .into_boxed()
+            .filter(trainees::provider_id.eq(provider))
+            .filter(trainees::changed_in.ge(position))
+            .filter(behind)
+            .filter(is_not_draft())
+            .filter(is_reported)
+            .order((trainees::changed_in, trainees::id))
+            .limit(query.limit + 1);
+        let mut found = rows_of(self.connection, provider, page, query.settled)?;
+        let standing = standing(self.connection)?;
         let Standing { snapshot, next, generation } = standing;
         if let Some(place) = query.after
             && (!place.generation.is_current(&generation)? || place.position >= next)
@@ -138,6 +126,26 @@ impl ProviderSession<'_> {
         let place = ChangePlace { generation, position, key, began };
         Ok(Some(ChangePage { changes: changes.collect(), place, has_more }))
     }
+}
+
+/// The rows of a page, each with its record.
+fn rows_of(
+    connection: &mut DatabaseConnection,
+    provider: i64,
+    page: trainees::BoxedQuery<'static, Backend>,
+    settled: Settled,
+) -> Result<Vec<(Row, JsonText)>, StorageError> {
+    let columns = (trainees::changed_in, trainees::id, trainees::trainee_id, trainees::discarded_at);
+    if connection.is_remote() {
+        let page = page.filter(IsFinal { settled }).select((columns, RecordText));
+        let found: Vec<(Row, String)> = page.load(connection)?;
+        return Ok(found.into_iter().map(|(row, record)| (row, JsonText(record))).collect());
+    }
+    let rows: Vec<Row> = page.select(columns).load(connection)?;
+    let keys: Vec<i64> = rows.iter().map(|(_, key, ..)| *key).collect();
+    let read = documents::of_keys(connection, provider, &keys)?.into_iter().map(|(key, .., record)| (key, record));
+    let mut records: HashMap<i64, JsonText> = read.collect();
+    Ok(rows.into_iter().filter_map(|row| records.remove(&row.1).map(|record| (row, record))).collect())
 }
 
 #[cfg(test)]

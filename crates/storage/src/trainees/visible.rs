@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use diesel::prelude::*;
 
-use super::{ROW, Row, StoredTrainee, stored, visible};
+use super::{StoredTrainee, TRAINEE_ROW, TraineeRow, stored, visible};
 use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::StorageError;
 use crate::schema::{trainee_counts, trainees};
@@ -56,19 +56,19 @@ impl ProviderSession<'_> {
         Ok(VisibleTrainees { trainees: found, others: others.max(0) })
     }
 
-    fn visible_in_cycle(&mut self, cycle: i32, limit: i64) -> Result<Vec<Row>, StorageError> {
+    fn visible_in_cycle(&mut self, cycle: i32, limit: i64) -> Result<Vec<TraineeRow>, StorageError> {
         let query = trainees::table
             .filter(visible(self.provider().id))
             .filter(trainees::academic_cycle.eq(cycle))
             .order((trainees::updated_at.desc(), trainees::id.desc()))
             .limit(limit)
-            .select(ROW);
+            .select(TRAINEE_ROW);
         let writes = self.writes();
         Ok(match &mut *self.connection {
-            DatabaseConnection::Postgres(inner) if writes => query.for_no_key_update().load::<Row>(inner)?,
-            DatabaseConnection::Postgres(inner) => query.load::<Row>(inner)?,
+            DatabaseConnection::Postgres(inner) if writes => query.for_no_key_update().load::<TraineeRow>(inner)?,
+            DatabaseConnection::Postgres(inner) => query.load::<TraineeRow>(inner)?,
             // Writes come one after the other, so nothing needs to be locked.
-            DatabaseConnection::Sqlite(inner) => query.load::<Row>(inner)?,
+            DatabaseConnection::Sqlite(inner) => query.load::<TraineeRow>(inner)?,
         })
     }
 

@@ -57,15 +57,48 @@ fn duplicate_key(last_name: &str) -> DuplicateKey {
 fn same_person_waits_and_another_does_not() {
     let Some(database) = on_postgres() else { return };
     let (mut one, mut other) = (writing(&database), writing(&database));
-    one.lock_duplicates(1, &duplicate_key("Ash")).unwrap();
-    one.lock_duplicates(1, &duplicate_key("Ash")).unwrap();
-    other.lock_duplicates(2, &duplicate_key("Ash")).unwrap();
-    other.lock_duplicates(1, &duplicate_key("Beech")).unwrap();
-    assert!(matches!(other.lock_duplicates(1, &duplicate_key("Ash")), Err(StorageError::Busy)));
+    let lock = |connection: &mut DatabaseConnection, provider, last_name, may_wait| {
+        connection.with_duplicates_locked(provider, &duplicate_key(last_name), may_wait, |_| Ok(()))
+    };
+    for may_wait in [true, false] {
+        lock(&mut one, 1, "Ash", may_wait).unwrap();
+        lock(&mut other, 2, "Ash", may_wait).unwrap();
+        lock(&mut other, 1, "Beech", may_wait).unwrap();
+    }
+    assert!(matches!(lock(&mut other, 1, "Ash", false), Err(StorageError::Busy)));
+    // Nothing has failed in the database.
+    assert_eq!(count(&mut other, "lock_stripes"), STRIPES.cast_signed());
+    assert!(matches!(lock(&mut other, 1, "Ash", true), Err(StorageError::Busy)));
     other.roll_back().unwrap();
     one.commit().unwrap();
     other.begin(Access::Write).unwrap();
-    other.lock_duplicates(1, &duplicate_key("Ash")).unwrap();
+    lock(&mut other, 1, "Ash", true).unwrap();
+}
+
+#[test]
+fn what_is_loaded_with_a_lock_is_there_once_the_row_is_locked() {
+    let Some(database) = on_postgres() else { return };
+    let (mut one, mut other) = (writing(&database), connect(database.url()));
+    let key = duplicate_key("Ash");
+    one.with_duplicates_locked(1, &key, true, |_| Ok(())).unwrap();
+    one.batch_execute("INSERT INTO register_settings (name, value) VALUES ('seen', 'x')").unwrap();
+    other.begin(Access::Write).unwrap();
+    let seen = thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let seen = "register_settings WHERE name = 'seen'";
+            other.with_duplicates_locked(1, &key, true, |connection| Ok(count(connection, seen)))
+        });
+        thread::sleep(Duration::from_millis(100));
+        one.commit().unwrap();
+        waiting.join().unwrap()
+    });
+    assert_eq!(seen.unwrap(), 1);
+    other.roll_back().unwrap();
+    // Also where the row is missing.
+    one.batch_execute("DELETE FROM lock_stripes").unwrap();
+    one.begin(Access::Write).unwrap();
+    let seen = one.with_duplicates_locked(1, &key, true, |connection| Ok(count(connection, "lock_stripes")));
+    assert_eq!(seen.unwrap(), 1);
 }
 
 #[test]
