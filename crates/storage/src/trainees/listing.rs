@@ -1,30 +1,38 @@
 //! Lists of trainees: one page, and how many there are in all.
 //!
 //! What a page costs hangs on the page, hardly on the list. How many trainees a list shows is read from counts that the
-//! database keeps (`counting`). What a page skips is skipped inside an index (`finding`), and only the trainees of the
-//! page are read.
+//! database keeps (`counting`). From them it is decided how the page is reached (`plan`). What a page skips is skipped inside
+//! an index (`finding`), and only the trainees of the page are read.
 //!
 //! On PostgreSQL each query that waits for the one before it costs a round trip. Near its beginning a list is walked
 //! along from there, whatever its length, so that the count and the page are queried together.
 
+use chrono::NaiveDate;
 use domain::listing::Listing;
 
-pub(crate) use self::cache::ListCache;
 pub(crate) use self::counting::miscounted;
 pub use self::cursor::{CursorPage, ListCursor};
 use self::finding::Listed;
+use self::plan::{Plan, Walk};
 use super::TraineeDocument;
-use crate::change_position::{Standing, standing};
-use crate::connection::DatabaseConnection;
+use crate::change_position::{Standing, queue_standing};
 use crate::error::StorageError;
 use crate::session::ProviderSession;
 
-mod cache;
 mod counting;
 mod cursor;
 mod finding;
+mod plan;
 #[cfg(test)]
 mod tests;
+
+/// Whose trainees a list shows, which, and on which day.
+#[derive(Debug, Clone, Copy)]
+struct List<'a> {
+    provider: i64,
+    listing: &'a Listing,
+    today: NaiveDate,
+}
 
 /// One page of a list.
 #[derive(Debug)]
@@ -53,29 +61,23 @@ impl ProviderSession<'_> {
     /// When the database does not answer, or a row is corrupt.
     pub fn list_trainees(&mut self, listing: &Listing) -> Result<Page, StorageError> {
         let (provider, today) = (self.provider().id, self.today());
-        let count = |connection: &mut DatabaseConnection| counting::count(connection, provider, listing, today);
-        let standing_and_count = |connection: &mut DatabaseConnection| Ok((standing(connection)?, count(connection)?));
-        if self.connection.is_remote() && finding::is_near_the_beginning(listing) {
-            let first = |connection: &mut DatabaseConnection| finding::first(connection, provider, listing, today);
-            let ((standing, count), listed) = self.connection.load_in_pipeline(standing_and_count, first)?;
-            return Ok(Page::of(listed, count.total, listing, standing));
+        let connection = &mut *self.connection;
+        let list = List { provider, listing, today };
+        let standing = queue_standing(connection)?;
+        let count = counting::queue_count(connection, list)?;
+        if let Some(walk) = Walk::to_near_page(listing).filter(|_| connection.is_remote()) {
+            let listed = finding::walk(connection, list, walk, None)?;
+            let total = count(connection)?.total;
+            return Ok(Page::of(listed, total, listing, standing(connection)?));
         }
-        let is_far = self.connection.is_remote() && listing.offset() >= counting::FAR;
-        let ((standing, count), days) = if is_far {
-            let from =
-                self.list_cache.filter(|_| ListCache::is_cacheable(listing)).map(|_| cache::first_open_day(today));
-            let days = |connection: &mut DatabaseConnection| counting::days(connection, provider, listing, from);
-            let (loaded, days) = self.connection.load_in_pipeline(standing_and_count, days)?;
-            (loaded, Some(days))
-        } else {
-            (self.connection.load_in_pipeline(standing, count)?, None)
+        let queries_days = connection.is_remote() && plan::is_far(listing);
+        let days = if queries_days { Some(counting::queue_days(connection, list)?) } else { None };
+        let count = count(connection)?;
+        let listed = match Plan::of(listing, &count) {
+            Plan::Nothing => Vec::new(),
+            Plan::Keys { states } => finding::few(connection, list, states)?,
+            Plan::Walk(walk) => finding::walk(connection, list, walk, days)?,
         };
-        let total = count.total;
-        if listing.offset() >= total {
-            return Ok(Page { trainees: Vec::new(), total, next: None });
-        }
-        let cached = self.list_cache.and_then(|cache| cache.of(listing, provider, &standing.generation, today));
-        let listed = finding::page(self.connection, provider, listing, today, (&count, days, cached))?;
-        Ok(Page::of(listed, total, listing, standing))
+        Ok(Page::of(listed, count.total, listing, standing(connection)?))
     }
 }

@@ -12,22 +12,16 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Bool};
 use domain::State;
-use domain::listing::{Listing, Status};
+use domain::listing::Status;
 
+use super::List;
 use super::finding::walked;
-use crate::connection::{Backend, DatabaseConnection};
+use crate::connection::{Backend, DatabaseConnection, Later, Queue as _};
 use crate::error::StorageError;
 use crate::schema::{trainee_change_counts, trainee_counts, trainees};
 
 /// The planned first day under which those trainees are counted who have none.
 const NO_DAY: Option<NaiveDate> = NaiveDate::from_ymd_opt(1, 1, 1);
-
-/// To pass so many trainees by takes about as long as to read the counts by day.
-const MANY: i64 = 1_000;
-
-/// Where a page skips so many trainees, the counts by day are queried together with the count, although the end of the list
-/// may be near enough to go without them.
-pub(super) const FAR: i64 = 2 * MANY;
 
 /// How many trainees a list shows.
 pub(super) struct Count {
@@ -38,15 +32,10 @@ pub(super) struct Count {
 }
 
 /// Counts the trainees of a list.
-pub(super) fn count(
-    connection: &mut DatabaseConnection,
-    provider: i64,
-    listing: &Listing,
-    today: NaiveDate,
-) -> Result<Count, StorageError> {
+pub(super) fn queue_count(connection: &mut DatabaseConnection, list: List<'_>) -> Result<Later<Count>, StorageError> {
+    let List { provider, listing, today } = list;
     if let Some(since) = listing.since {
-        let total = count_since(connection, provider, listing, today, since)?;
-        return Ok(Count { total, states: None });
+        return queue_count_since(connection, list, since);
     }
     let mut kept = trainee_counts::table
         .group_by(trainee_counts::state)
@@ -71,36 +60,43 @@ pub(super) fn count(
     if let Some(has_trn) = listing.has_trn {
         kept = kept.filter(trainee_counts::has_trn.eq(has_trn));
     }
-    let mut by_state = kept.load::<(String, i64)>(connection)?;
-    by_state.retain(|(_, trainees)| *trainees > 0);
-    Ok(Count {
-        total: by_state.iter().map(|(_, trainees)| trainees).sum(),
-        states: Some(by_state.into_iter().map(|(state, _)| state).collect()),
-    })
+    let by_state = connection.queue::<_, (String, i64)>(kept)?;
+    Ok(Box::new(|connection| {
+        let mut by_state = connection.take(by_state)?;
+        by_state.retain(|(_, trainees)| *trainees > 0);
+        Ok(Count {
+            total: by_state.iter().map(|(_, trainees)| trainees).sum(),
+            states: Some(by_state.into_iter().map(|(state, _)| state).collect()),
+        })
+    }))
 }
 
 /// Counts the trainees of a list that have changed since a timestamp.
-fn count_since(
+fn queue_count_since(
     connection: &mut DatabaseConnection,
-    provider: i64,
-    listing: &Listing,
-    today: NaiveDate,
+    list: List<'_>,
     since: DateTime<Utc>,
-) -> Result<i64, StorageError> {
-    let one_by_one = walked(provider, listing, today);
+) -> Result<Later<Count>, StorageError> {
+    let mut one_by_one = walked(list);
     let day = since.date_naive();
-    let next_day = day.succ_opt().filter(|_| listing.status.and_then(Status::started).is_none());
-    // Loaded as lists: in a pipeline there is no row at first.
-    let Some(next_day) = next_day else { return Ok(one_by_one.count().load::<i64>(connection)?.into_iter().sum()) };
-    let on_the_day = one_by_one
-        .filter(trainees::updated_at.lt(next_day.and_time(NaiveTime::MIN)))
-        .count()
-        .load::<i64>(connection)?;
-    let later = trainee_change_counts::table
-        .select(SumOfTrainees)
-        .filter(is_counted_by_day(provider, listing))
-        .filter(trainee_change_counts::changed_on.gt(day));
-    Ok(on_the_day.into_iter().chain(later.load::<i64>(connection)?).sum())
+    let next_day = day.succ_opt().filter(|_| list.listing.status.and_then(Status::started).is_none());
+    let mut later = None;
+    if let Some(next_day) = next_day {
+        one_by_one = one_by_one.filter(trainees::updated_at.lt(next_day.and_time(NaiveTime::MIN)));
+        let by_day = trainee_change_counts::table
+            .select(SumOfTrainees)
+            .filter(is_counted_by_day(list))
+            .filter(trainee_change_counts::changed_on.gt(day));
+        later = Some(connection.queue::<_, i64>(by_day)?);
+    }
+    let one_by_one = connection.queue::<_, i64>(one_by_one.count())?;
+    Ok(Box::new(|connection| {
+        let mut total = connection.take(one_by_one)?;
+        if let Some(later) = later {
+            total.extend(connection.take(later)?);
+        }
+        Ok(Count { total: total.into_iter().sum(), states: None })
+    }))
 }
 
 /// The sum of the column `trainees` of either table of counts; 0 of no rows.
@@ -130,8 +126,7 @@ impl QueryFragment<Backend> for SumOfTrainees {
 
 /// Whether a count by day is one of trainees whom a list shows, whatever it says of when they begin.
 fn is_counted_by_day(
-    provider: i64,
-    listing: &Listing,
+    List { provider, listing, .. }: List<'_>,
 ) -> Box<dyn BoxableExpression<trainee_change_counts::table, Backend, SqlType = Bool>> {
     let of_list =
         trainee_change_counts::provider_id.eq(provider).and(trainee_change_counts::academic_cycle.eq(listing.cycle));
@@ -149,61 +144,17 @@ fn is_counted_by_day(
 /// The trainees of a list by the day of their last change.
 pub(super) type Days = Vec<(NaiveDate, i64)>;
 
-/// Counts the trainees of a list by the day of their last change, where they are counted by day: of all days, or from one on.
-pub(super) fn days(
-    connection: &mut DatabaseConnection,
-    provider: i64,
-    listing: &Listing,
-    from: Option<NaiveDate>,
-) -> Result<Days, StorageError> {
-    if listing.status.and_then(Status::started).is_some() {
-        return Ok(Vec::new());
+/// Counts the trainees of a list by the day of their last change, where they are counted by day.
+pub(super) fn queue_days(connection: &mut DatabaseConnection, list: List<'_>) -> Result<Later<Days>, StorageError> {
+    if list.listing.status.and_then(Status::started).is_some() {
+        return Ok(Box::new(|_| Ok(Vec::new())));
     }
     let days = trainee_change_counts::table
         .group_by(trainee_change_counts::changed_on)
         .select((trainee_change_counts::changed_on, SumOfTrainees))
-        .filter(is_counted_by_day(provider, listing));
-    Ok(match from {
-        Some(from) => days.filter(trainee_change_counts::changed_on.ge(from)).load(connection)?,
-        None => days.load(connection)?,
-    })
-}
-
-/// Where a walk along a list begins that passes many trainees by.
-pub(super) struct Start {
-    /// The day of the last change of the first trainee that it meets.
-    pub(super) day: NaiveDate,
-    /// Those of the list that changed on the days before, as the walk goes.
-    pub(super) passed: i64,
-    /// Those of the list that changed on that day.
-    pub(super) trainees: i64,
-}
-
-/// Whether a walk that skips so many trainees may begin on a day that the counts by day name.
-pub(super) fn may_begin_on_a_day(listing: &Listing, newest_first: bool, skipped: i64) -> bool {
-    // Of the day with which the list begins, trainees are counted that it does not show.
-    let begins_within_a_day = listing.since.is_some() && !newest_first;
-    skipped >= MANY && !begins_within_a_day
-}
-
-/// Where a walk begins that skips so many trainees; `None` for the end of the list, where they are few or not counted
-/// by day.
-pub(super) fn start_of_walk(mut days: Days, listing: &Listing, newest_first: bool, skipped: i64) -> Option<Start> {
-    if !may_begin_on_a_day(listing, newest_first, skipped) {
-        return None;
-    }
-    days.sort_unstable_by_key(|(day, _)| *day);
-    if newest_first {
-        days.reverse();
-    }
-    let mut passed = 0;
-    for (day, trainees) in days {
-        if passed + trainees > skipped {
-            return Some(Start { day, passed, trainees });
-        }
-        passed += trainees;
-    }
-    None
+        .filter(is_counted_by_day(list));
+    let days = connection.queue(days)?;
+    Ok(Box::new(|connection| connection.take(days)))
 }
 
 #[derive(QueryableByName)]

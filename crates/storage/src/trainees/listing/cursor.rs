@@ -6,13 +6,14 @@
 //! has changed is left out, wherever it is now, and shown at the end: the client follows the list once more, through the
 //! changes alone, and so on until they fit on a page.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime};
+use chrono::{DateTime, NaiveDateTime};
 use domain::listing::{Listing, MAX_PER_PAGE};
 use serde::{Deserialize, Serialize};
 
+use super::List;
 use super::finding::{self, Listed};
 use crate::change_generation::Generation;
-use crate::change_position::{Snapshot, Standing, standing};
+use crate::change_position::{Snapshot, Standing, queue_standing};
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::session::ProviderSession;
@@ -81,17 +82,16 @@ impl Passage {
     fn next(
         &self,
         connection: &mut DatabaseConnection,
-        (provider, today): (i64, NaiveDate),
-        listing: &Listing,
+        list: List<'_>,
         most: i64,
     ) -> Result<Vec<Listed>, StorageError> {
         match self {
             Self::List { updated_at, key } => {
                 let place = (time_of(*updated_at), *key);
-                finding::behind(connection, provider, listing, today, place, most)
+                finding::behind(connection, list, place, most)
             }
             Self::Changes { since, position, key } => {
-                finding::changed(connection, provider, listing, today, (since, *position, *key), most)
+                finding::changed(connection, list, (since, *position, *key), most)
             }
         }
     }
@@ -105,9 +105,10 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn continue_list(&mut self, listing: &Listing, cursor: ListCursor) -> Result<Option<CursorPage>, StorageError> {
-        let (of, most) = ((self.provider().id, self.today()), listing.per_page);
-        let next = |connection: &mut DatabaseConnection| cursor.passage.next(connection, of, listing, most);
-        let (present, listed) = self.connection.load_in_pipeline(standing, next)?;
+        let list = List { provider: self.provider().id, listing, today: self.today() };
+        let standing = queue_standing(self.connection)?;
+        let listed = cursor.passage.next(self.connection, list, listing.per_page)?;
+        let present = standing(self.connection)?;
         if !cursor.generation.is_current(&present.generation)? {
             return Ok(None);
         }
@@ -125,7 +126,7 @@ impl ProviderSession<'_> {
         let start = Passage::changes_since(snapshot);
         let (mut place, mut changed) = (start.clone(), Vec::new());
         loop {
-            let found = place.next(self.connection, of, listing, MAX_PER_PAGE)?;
+            let found = place.next(self.connection, list, MAX_PER_PAGE)?;
             let is_all = has_fewer(&found, MAX_PER_PAGE);
             place = place.moved_behind(found.last());
             changed.extend(found);

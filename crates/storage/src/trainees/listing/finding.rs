@@ -1,17 +1,9 @@
 //! Which trainees stand on a page.
 //!
-//! There are two ways. The trainees of a list can be walked along, in their order, from the nearer end, to where the page
-//! is; a list of one state has an index of its own for that, and in any other those that it does not show are passed
-//! by. Where many would be passed by, the counts by day say on which day the walk begins. But where a list is narrowed
-//! to so few that they would fit on one page, a walk might pass all the others by to meet them: then all of the few are
-//! found, by their states or by the day on which they begin, and put in order here.
-//!
 //! Every query stays inside one index. What a query leaves unsaid, or says otherwise than it might, keeps the databases
 //! from taking another.
 
 mod records;
-
-use std::slice;
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
 use diesel::expression::expression_types::NotSelectable;
@@ -19,20 +11,19 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::sql_types::Bool;
 use domain::State;
-use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
+use domain::listing::{Listing, Order, Status};
 
-use super::cache::{CachedList, Place};
-use super::counting::{self, Count, Days, may_begin_on_a_day, start_of_walk};
+use super::List;
+use super::counting::{self, Days};
+use super::plan::{Start, Walk, is_newest_first, passes_by};
 use crate::change_position::{IsUnseen, Snapshot};
-use crate::connection::{Backend, DatabaseConnection};
+use crate::connection::{Backend, DatabaseConnection, Later, Queue as _};
 use crate::error::StorageError;
 use crate::schema::trainees;
 use crate::trainees::{TraineeDocument, visible};
 
 pub(super) type Trainees = trainees::BoxedQuery<'static, Backend>;
 
-/// Up to so many trainees are passed by at the beginning of a list, although its end may be nearer.
-const NEAR: i64 = 500;
 /// Up to so many trainees are read from the table although they are passed by.
 const FEW: i64 = 32;
 
@@ -44,110 +35,40 @@ pub(super) struct Listed {
     pub(super) document: TraineeDocument,
 }
 
-/// Whether a page is reached from the beginning of its list, whatever the list's length.
-pub(super) fn is_near_the_beginning(listing: &Listing) -> bool {
-    !passes_by(listing) && listing.offset() <= NEAR
-}
-
-/// Whether a walk along the list passes trainees by that the list does not show.
-fn passes_by(listing: &Listing) -> bool {
-    let is_of_one_state = |status: Status| status.states().len() == 1 && status.started().is_none();
-    listing.has_trn.is_some() || !listing.status.is_none_or(is_of_one_state)
-}
-
-/// The trainees on a page that is near the beginning; none when it is past the end.
-pub(super) fn first(
+/// Goes along the list. The counts by day are loaded where they are needed and were not queued.
+pub(super) fn walk(
     connection: &mut DatabaseConnection,
-    provider: i64,
-    listing: &Listing,
-    today: NaiveDate,
+    list: List<'_>,
+    walk: Walk,
+    days: Option<Later<Days>>,
 ) -> Result<Vec<Listed>, StorageError> {
-    let (skipped, shown) = (listing.offset(), listing.per_page);
-    let walk = walked(provider, listing, today)
-        .order(WalkOrder { order: listing.order, forwards: true })
-        .limit(shown)
-        .offset(skipped);
-    records::of_walk(connection, provider, walk, listing.order, skipped <= FEW)
-}
-
-/// The trainees on a page that is not past the end. The counts by day are loaded where they are needed and not given. Where
-/// those of days that are over are kept in memory, the given ones are of the other days.
-pub(super) fn page(
-    connection: &mut DatabaseConnection,
-    provider: i64,
-    listing: &Listing,
-    today: NaiveDate,
-    (count, days, cached): (&Count, Option<Days>, Option<CachedList<'_>>),
-) -> Result<Vec<Listed>, StorageError> {
-    let narrows = match listing.status {
-        Some(status) => status.states().len() > 1,
-        None => listing.has_trn.is_some(),
-    };
-    match &count.states {
-        Some(states) if narrows && count.total <= MAX_PER_PAGE => {
-            let keys = few(connection, provider, listing, today, states)?;
-            records::of_keys(connection, provider, &keys)
-        }
-        Some(_) | None => walk(connection, provider, listing, today, (count.total, days, cached)),
-    }
-}
-
-/// Goes along the list, from its nearer end.
-fn walk(
-    connection: &mut DatabaseConnection,
-    provider: i64,
-    listing: &Listing,
-    today: NaiveDate,
-    (total, days, cached): (i64, Option<Days>, Option<CachedList<'_>>),
-) -> Result<Vec<Listed>, StorageError> {
-    let before = listing.offset();
-    let shown = listing.per_page.min(total - before);
-    let after = total - before - shown;
-    let (forwards, skipped) = (before <= after, before.min(after));
-    let newest_first = (listing.order == Order::NewestFirst) == forwards;
-    let days = if may_begin_on_a_day(listing, newest_first, skipped) {
+    let order = list.listing.order;
+    let mut walked = walked(list);
+    let mut to_skip = walk.skipped;
+    if walk.begins_on_a_day {
         let days = match days {
             Some(days) => days,
-            None => counting::days(connection, provider, listing, cached.as_ref().map(CachedList::first_open_day))?,
+            None => counting::queue_days(connection, list)?,
         };
-        match &cached {
-            Some(cached) => cached.days(connection, (total, days))?,
-            None => days,
-        }
-    } else {
-        Vec::new()
-    };
-    let mut walked = walked(provider, listing, today);
-    let mut to_skip = skipped;
-    if let Some(start) = start_of_walk(days, listing, newest_first, skipped) {
-        to_skip -= start.passed;
-        let next_day = start.day.succ_opt().unwrap_or(NaiveDate::MAX);
-        let (begins, ends) = (start.day.and_time(NaiveTime::MIN), next_day.and_time(NaiveTime::MIN));
-        walked = if newest_first {
-            walked.filter(trainees::updated_at.lt(ends))
-        } else {
-            walked.filter(trainees::updated_at.ge(begins))
-        };
-        let of_day = || {
-            let all = self::walked(provider, listing, today);
-            all.filter(trainees::updated_at.ge(begins)).filter(trainees::updated_at.lt(ends))
-        };
-        if let Some(cached) = &cached
-            && let Some((passed, place)) = cached.nearest(connection, (&start, forwards), of_day, to_skip)?
-        {
+        if let Some(Start { day, passed }) = walk.start(order, days(connection)?) {
             to_skip -= passed;
-            walked = behind_place(self::walked(provider, listing, today), listing.order, forwards, place);
+            walked = if is_newest_first(order, walk.forwards) {
+                walked.filter(trainees::updated_at.lt(day.succ_opt().unwrap_or(NaiveDate::MAX).and_time(NaiveTime::MIN)))
+            } else {
+                walked.filter(trainees::updated_at.ge(day.and_time(NaiveTime::MIN)))
+            };
         }
     }
-    let walk = walked.order(WalkOrder { order: listing.order, forwards }).limit(shown).offset(to_skip);
+    let page = walked.order(WalkOrder { order, forwards: walk.forwards }).limit(walk.shown).offset(to_skip);
     if connection.is_remote() {
-        return records::of_walk(connection, provider, walk, listing.order, to_skip <= FEW && !passes_by(listing));
+        let directly = to_skip <= FEW && !passes_by(list.listing);
+        return records::of_walk(connection, list.provider, page, order, directly);
     }
-    let mut keys: Vec<i64> = walk.select(trainees::id).load(connection)?;
-    if !forwards {
+    let mut keys: Vec<i64> = page.select(trainees::id).load(connection)?;
+    if !walk.forwards {
         keys.reverse();
     }
-    records::of_keys(connection, provider, &keys)
+    records::of_keys(connection, list.provider, &keys)
 }
 
 /// The order of a list, or the reverse, as an `ORDER BY` clause has it.
@@ -177,7 +98,7 @@ impl QueryFragment<Backend> for WalkOrder {
 
 /// Those of the trainees that are behind a place, in the order of a list or backwards.
 fn behind_place(walked: Trainees, order: Order, forwards: bool, (updated_at, key): Place) -> Trainees {
-    let is_newest_first = (order == Order::NewestFirst) == forwards;
+    let is_newest_first = is_newest_first(order, forwards);
     let beyond: Box<dyn BoxableExpression<trainees::table, Backend, SqlType = Bool>> = match (is_newest_first, forwards)
     {
         (true, true) => Box::new(trainees::updated_at.lt(updated_at).assume_not_null().or(trainees::id.lt(key))),
@@ -194,54 +115,50 @@ fn behind_place(walked: Trainees, order: Order, forwards: bool, (updated_at, key
 
 /// Finds all that the list shows, which are few: by the day on which they begin where the list asks for it, else by each
 /// of the states in which any of them is.
-fn few(
+pub(super) fn few(
     connection: &mut DatabaseConnection,
-    provider: i64,
-    listing: &Listing,
-    today: NaiveDate,
+    list: List<'_>,
     states: &[String],
-) -> Result<Vec<i64>, StorageError> {
-    let keys_of = |connection: &mut DatabaseConnection, query: Trainees| {
-        Ok::<_, StorageError>(query.select((trainees::updated_at, trainees::id)).load::<(_, i64)>(connection)?)
-    };
-    let mut found: Vec<(Option<NaiveDateTime>, i64)> = if listing.status.and_then(Status::started).is_some() {
-        keys_of(connection, walked(provider, listing, today))?
+) -> Result<Vec<Listed>, StorageError> {
+    let List { provider, listing, today } = list;
+    let place = (trainees::updated_at, trainees::id);
+    let mut found: Vec<(Option<NaiveDateTime>, i64)> = Vec::new();
+    if listing.status.and_then(Status::started).is_some() {
+        found = walked(list).select(place).load(connection)?;
     } else {
         // One by one: PostgreSQL plans for lists of any length alike, and takes one of states for a list of them all.
-        let of_states = |connection: &mut DatabaseConnection, states: &[String]| {
-            let of_state = |state: &String| {
-                let of_state = trainees::state.eq(state.clone());
-                keys_of(connection, narrowed(of_list(provider, listing), listing, today).filter(of_state))
-            };
-            states.iter().map(of_state).collect::<Result<Vec<_>, _>>()
+        let of_state = |state: &String| {
+            let of_state = trainees::state.eq(state.clone());
+            let of_state = narrowed(of_list(provider, listing), listing, today).filter(of_state).select(place);
+            connection.queue::<_, (Option<NaiveDateTime>, i64)>(of_state)
         };
-        let (last, others) =
-            states.split_last().map_or((states, states), |(last, others)| (slice::from_ref(last), others));
-        let of_others = |connection: &mut DatabaseConnection| of_states(connection, others);
-        let of_last = |connection: &mut DatabaseConnection| of_states(connection, last);
-        let (of_others, of_last) = connection.load_in_pipeline(of_others, of_last)?;
-        of_others.into_iter().chain(of_last).flatten().collect()
-    };
+        for queued in states.iter().map(of_state).collect::<Result<Vec<_>, _>>()? {
+            found.extend(connection.take(queued)?);
+        }
+    }
     sort(&mut found, listing.order, |(changed, key)| (*changed, *key));
     let [skipped, shown] = [listing.offset(), listing.per_page].map(|number| usize::try_from(number).unwrap_or(0));
-    Ok(found.into_iter().skip(skipped).take(shown).map(|(_, key)| key).collect())
+    let keys: Vec<i64> = found.into_iter().skip(skipped).take(shown).map(|(_, key)| key).collect();
+    records::of_keys(connection, provider, &keys)
 }
+
+/// A trainee by its place in a list.
+pub(super) type Place = (NaiveDateTime, i64);
 
 /// The trainees behind one of the list, not more than `most`.
 pub(super) fn behind(
     connection: &mut DatabaseConnection,
-    provider: i64,
-    listing: &Listing,
-    today: NaiveDate,
+    list: List<'_>,
     place: Place,
     most: i64,
 ) -> Result<Vec<Listed>, StorageError> {
-    let rest = behind_place(walked(provider, listing, today), listing.order, true, place);
-    let page = rest.order(WalkOrder { order: listing.order, forwards: true }).limit(most);
+    let order = list.listing.order;
+    let rest = behind_place(walked(list), order, true, place);
+    let page = rest.order(WalkOrder { order, forwards: true }).limit(most);
     if connection.is_remote() {
-        records::of_walk(connection, provider, page, listing.order, !passes_by(listing))
+        records::of_walk(connection, list.provider, page, order, !passes_by(list.listing))
     } else {
-        records::of_query(connection, provider, page)
+        records::of_query(connection, list.provider, page)
     }
 }
 
@@ -249,9 +166,7 @@ pub(super) fn behind(
 /// place, not more than `most`.
 pub(super) fn changed(
     connection: &mut DatabaseConnection,
-    provider: i64,
-    listing: &Listing,
-    today: NaiveDate,
+    List { provider, listing, today }: List<'_>,
     (since, position, key): (&Snapshot, i64, i64),
     most: i64,
 ) -> Result<Vec<Listed>, StorageError> {
@@ -285,7 +200,7 @@ fn sort<T>(found: &mut [T], order: Order, place: impl Fn(&T) -> (Option<NaiveDat
 
 /// The trainees that a list shows, for a walk along it in the order of their changes. Where it shows several states, the
 /// query names those that it leaves out: for them no index is a candidate.
-pub(super) fn walked(provider: i64, listing: &Listing, today: NaiveDate) -> Trainees {
+pub(super) fn walked(List { provider, listing, today }: List<'_>) -> Trainees {
     of_states(narrowed(of_list(provider, listing), listing, today), listing)
 }
 
@@ -359,7 +274,8 @@ mod tests {
             let since = Snapshot { oldest_open, next, open };
             let place = (&since, since.oldest_open, i64::MIN);
             let connection = &mut register.second_connection();
-            let found = changed(connection, provider, &listing, Utc::now().date_naive(), place, 10).unwrap();
+            let list = List { provider, listing: &listing, today: Utc::now().date_naive() };
+            let found = changed(connection, list, place, 10).unwrap();
             found.iter().map(|one| one.changed_in).collect::<Vec<_>>()
         };
         assert_eq!(unseen(first, first, Vec::new()), [first, second, third]);

@@ -11,7 +11,7 @@ use domain::State;
 use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 use test_support::Database;
 
-use super::{ListCache, Page};
+use super::Page;
 use crate::clock::JobTime;
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::history::Cause;
@@ -31,13 +31,6 @@ type Facts = (String, Option<NaiveDate>, Option<String>, NaiveDateTime, i64);
 /// A register with a provider that has many trainees in one academic cycle, in all states, many of whom have changed at
 /// the same time; there are trainees of another provider and of other cycles between them.
 fn crowded() -> (Database, DatabaseConnection) {
-    let postgres = "TIMESTAMP '2026-10-01' + (n / 4) * interval '30 minutes'";
-    filled(TRAINEES, [postgres, "datetime('2026-10-01', (n / 4 * 30) || ' minutes')"])
-}
-
-/// The same with so many trainees, and with the SQL of when the one with the number `n` last changed: on PostgreSQL, and on
-/// SQLite.
-fn filled(trainees: i64, [postgres, sqlite]: [&str; 2]) -> (Database, DatabaseConnection) {
     let database = Database::fresh();
     let store = Store::open(database.url(), StoreOptions::default()).unwrap();
     store.migrate().unwrap();
@@ -60,7 +53,11 @@ fn filled(trainees: i64, [postgres, sqlite]: [&str; 2]) -> (Database, DatabaseCo
                          WHEN n % 4 = 0 THEN 'recommended_for_award' ELSE 'trn_received' END,
                     {moment}, {moment}, CASE WHEN n % 19 = 0 THEN {moment} END, '{{}}'
              FROM numbers",
-            moment = connection.either(postgres, sqlite),
+            trainees = TRAINEES,
+            moment = connection.either(
+                "TIMESTAMP '2026-10-01' + (n / 4) * interval '30 minutes'",
+                "datetime('2026-10-01', (n / 4 * 30) || ' minutes')",
+            ),
         ))
         .unwrap();
     (database, connection)
@@ -68,21 +65,7 @@ fn filled(trainees: i64, [postgres, sqlite]: [&str; 2]) -> (Database, DatabaseCo
 
 /// The page of a list.
 fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
-    let session = Session::new(connection, Access::Read, JobTime::of_reading(NOW.parse().unwrap()));
-    page_of(session, listing)
-}
-
-/// The page of a list, with what is kept in memory of lists.
-fn page_with(connection: &mut DatabaseConnection, cache: &ListCache, listing: &Listing) -> Page {
-    page_at(NOW, connection, cache, listing)
-}
-
-fn page_at(now: &str, connection: &mut DatabaseConnection, cache: &ListCache, listing: &Listing) -> Page {
-    let session = Session::new(connection, Access::Read, JobTime::of_reading(now.parse().unwrap()));
-    page_of(session.with_list_cache(cache), listing)
-}
-
-fn page_of(mut session: Session<'_>, listing: &Listing) -> Page {
+    let mut session = Session::new(connection, Access::Read, JobTime::of_reading(NOW.parse().unwrap()));
     session.open_provider(UKPRN, Cause::of("test")).unwrap().unwrap().list_trainees(listing).unwrap()
 }
 
@@ -186,64 +169,4 @@ fn a_page_takes_the_same_number_of_queries_however_many_trainees_are_on_it() {
         // The provider, the snapshot and the count; the keys and the documents, which are one query on PostgreSQL.
         assert_eq!(taken, [connection.either(4, 5); 3], "{status:?}");
     }
-}
-
-#[test]
-fn pages_are_right_with_what_is_kept_of_long_days_also_after_those_have_changed() {
-    // Within three days that are over, many at the same time, and one that is not over; so many that pages are far from both ends.
-    let moments = [
-        "CASE n % 6 WHEN 0 THEN TIMESTAMP '2026-11-02 09:00:00' \
-         ELSE TIMESTAMP '2026-10-28' + (n / 3) % 120 * interval '29 minutes' END",
-        "CASE n % 6 WHEN 0 THEN '2026-11-02 09:00:00' \
-         ELSE datetime('2026-10-28', ((n / 3) % 120 * 29) || ' minutes') END",
-    ];
-    let (_database, mut connection) = filled(2 * TRAINEES, moments);
-    let cache = ListCache::default();
-    let mut kept = (0, 0);
-    // Each time trainees of the long days move to the present one.
-    for change in ["UPDATE trainees SET updated_at = '2026-11-02 10:00:00' WHERE id % 50 = 1", "SELECT 1"] {
-        for _visit in 0..3 {
-            let all = all(&mut connection);
-            for (status, has_trn) in [(None, None), (Some(Status::Withdrawn), None), (None, Some(true))] {
-                for order in [Order::NewestFirst, Order::OldestFirst] {
-                    let mut listing =
-                        Listing { cycle: 2026, status, since: None, has_trn, order, page: 1, per_page: 10 };
-                    let expected = expected(&all, &listing);
-                    for page in (1..=expected.len() as i64 / 10 + 1).step_by(37) {
-                        listing.page = page;
-                        let found = page_with(&mut connection, &cache, &listing);
-                        let keys: Vec<i64> = found.trainees.iter().map(|trainee| trainee.key).collect();
-                        let shown = expected.iter().skip(((page - 1) * 10) as usize).take(10);
-                        assert_eq!(keys, shown.copied().collect::<Vec<_>>(), "{listing:?}");
-                    }
-                }
-            }
-            kept = cache.kept();
-        }
-        connection.batch_execute(change).unwrap();
-    }
-    assert!(kept.0 > 0 && kept.1 > 0, "{kept:?}");
-}
-
-#[test]
-fn list_cache_is_cleared_when_the_clock_is_set_back() {
-    let moments =
-        ["TIMESTAMP '2026-11-02' + n * interval '20 seconds'", "datetime('2026-11-02', (n * 20) || ' seconds')"];
-    let (_database, mut connection) = filled(TRAINEES, moments);
-    let cache = ListCache::default();
-    let order = Order::NewestFirst;
-    let middle = Listing { cycle: 2026, status: None, since: None, has_trn: None, order, page: 130, per_page: 10 };
-    let shown = |connection: &mut DatabaseConnection, now: &str| {
-        let found = page_at(now, connection, &cache, &middle);
-        let keys: Vec<i64> = found.trainees.iter().map(|trainee| trainee.key).collect();
-        let expected = expected(&all(connection), &middle);
-        assert_eq!(keys, expected[1_290..1_300], "{now}");
-    };
-    let ahead = "2026-11-05T12:00:00Z";
-    (0..3).for_each(|_| shown(&mut connection, ahead));
-    assert_eq!(cache.kept(), (1, 1));
-    shown(&mut connection, NOW);
-    // Each within the day that was over.
-    connection.batch_execute("UPDATE trainees SET updated_at = '2026-11-02 23:59:00' WHERE id % 2 = 0").unwrap();
-    (0..3).for_each(|_| shown(&mut connection, ahead));
 }
